@@ -1,0 +1,58 @@
+// Boxes as the caller gives them (two 16-byte loads) and as the passes compare them (ordered integers).
+
+const ID_MASK: u32 = 0x7fffffffu;
+// Set on the one entry of an object that lies in the cell of its lower corner.
+const HOME_FLAG: u32 = 0x80000000u;
+const OWNER_EXCLUDED: u32 = 0x80000000u;
+const OWNER_STATIC: u32 = 0x40000000u;
+const OWNER_MASK: u32 = 0x3fffffffu;
+
+const CLASS_FINITE: u32 = 0u;
+const CLASS_INFINITE: u32 = 1u;
+const CLASS_INVALID: u32 = 2u;
+const CLASS_EXCLUDED: u32 = 3u;
+
+// Order-preserving integer of a float: -0 equals +0 and denormals keep their order on hardware that flushes them.
+fn ordered(bits: vec3<u32>) -> vec3<i32> {
+    return select(bitcast<vec3<i32>>(vec3<u32>(0x80000000u) - bits), bitcast<vec3<i32>>(bits), bits < vec3<u32>(0x80000000u));
+}
+
+fn unordered(value: vec3<i32>) -> vec3<u32> {
+    let bits = bitcast<vec3<u32>>(value);
+    return select(vec3<u32>(0x80000000u) - bits, bits, value >= vec3<i32>(0));
+}
+
+// Looks at bits alone: a compiler may assume that floats are neither NaN nor infinite.
+fn classify(low: vec4<u32>, high: vec4<u32>) -> u32 {
+    if ((high.w & OWNER_EXCLUDED) != 0u) {
+        return CLASS_EXCLUDED;
+    }
+    let a = low.xyz & vec3<u32>(0x7fffffffu);
+    let b = high.xyz & vec3<u32>(0x7fffffffu);
+    let infinity = vec3<u32>(0x7f800000u);
+    if (any(a > infinity) || any(b > infinity) || any(ordered(low.xyz) > ordered(high.xyz))) {
+        return CLASS_INVALID;
+    }
+    if (any(a == infinity) || any(b == infinity)) {
+        return CLASS_INFINITE;
+    }
+    return CLASS_FINITE;
+}
+
+// Denormals become zero on every device alike.
+fn flush(value: vec3<f32>) -> vec3<f32> {
+    let magnitude = bitcast<vec3<u32>>(value) & vec3<u32>(0x7f800000u);
+    return select(value, vec3<f32>(0.0), magnitude == vec3<u32>(0u));
+}
+
+fn flush_bits(bits: vec3<u32>) -> vec3<f32> {
+    return bitcast<vec3<f32>>(select(bits, vec3<u32>(0u), (bits & vec3<u32>(0x7f800000u)) == vec3<u32>(0u)));
+}
+
+fn passes_filters(layers_a: u32, owner_a: u32, layers_b: u32, owner_b: u32) -> bool {
+    let layers_meet = ((layers_a & 0xffffu) & (layers_b >> 16u)) != 0u && ((layers_b & 0xffffu) & (layers_a >> 16u)) != 0u;
+    let owner = owner_a & OWNER_MASK;
+    let same_owner = owner != 0u && owner == (owner_b & OWNER_MASK);
+    let both_static = (owner_a & owner_b & OWNER_STATIC) != 0u;
+    return layers_meet && !same_owner && !both_static;
+}

@@ -1,0 +1,12 @@
+// Words of the counter buffer. 64-bit counts are two words, low first.
+
+const COUNTER_INVALID: u32 = 0u;
+const COUNTER_EXCLUDED: u32 = 1u;
+const COUNTER_LARGE: u32 = 2u;
+const COUNTER_LEVELS: u32 = 3u;
+const COUNTER_TABLE_CELLS: u32 = 4u;
+const COUNTER_STATUS: u32 = 5u;
+const COUNTER_RAYS_INVALID: u32 = 6u;
+const COUNTER_PAIR_CANDIDATES: u32 = 14u;
+const COUNTER_RAY_CANDIDATES: u32 = 16u;
+const COUNTER_ENTRIES_NEEDED: u32 = 8u;

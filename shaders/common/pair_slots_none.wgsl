@@ -1,0 +1,10 @@
+// No partners are kept: the entries of this scheme already bind as many buffers as a stage may.
+
+const KEPT: u32 = 0u;
+
+fn keep_partner(index: u32, place: u32, other: u32) {
+}
+
+fn kept_partner(index: u32, place: u32) -> u32 {
+    return 0u;
+}

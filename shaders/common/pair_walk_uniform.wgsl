@@ -1,0 +1,59 @@
+// Every candidate of one entry: the entries behind it in its bucket, where a pair counts only in the bucket of its home
+// cell (the larger of the two lower corners, an axis each), which both boxes cover; and, from the object's own home
+// entry alone, the large list.
+
+@group(0) @binding(5) var<storage, read> keys: array<u32>;
+@group(0) @binding(6) var<storage, read> values: array<u32>;
+
+fn entry_object(index: u32) -> u32 {
+    return values[index] & ID_MASK;
+}
+
+fn walk_pairs(index: u32) {
+    let large_begin = starts[grid.table_cells];
+    let large_end = starts[grid.table_cells + 1u];
+    if (index >= large_end) {
+        return;
+    }
+    let value = values[index];
+    let key = keys[index];
+    let own_low = records[2u * (value & ID_MASK)];
+    let own_high = records[2u * (value & ID_MASK) + 1u];
+    begin_object(own_low.w);
+    let low = bitcast<vec3<i32>>(own_low.xyz);
+    let high = bitcast<vec3<i32>>(own_high.xyz);
+    let level = grid.levels[0];
+    let inverse = vec3<f32>(params.cell_inverse);
+    let lower = cell_of(flush_bits(unordered(low)), inverse);
+
+    var candidate = index + 1u;
+    var end = large_end;
+    var large_pending = false;
+    var in_bucket = index < large_begin;
+    if (in_bucket) {
+        end = starts[key + 1u];
+        large_pending = (value & HOME_FLAG) != 0u;
+    }
+    loop {
+        if (candidate < end) {
+            let other = values[candidate] & ID_MASK;
+            let other_low = bitcast<vec3<i32>>(records[2u * other].xyz);
+            let other_high = bitcast<vec3<i32>>(records[2u * other + 1u].xyz);
+            if (overlaps(low, high, other_low, other_high)) {
+                let home = max(lower, cell_of(flush_bits(unordered(other_low)), inverse));
+                if (!in_bucket || key_of(level, home) == key) {
+                    accept_pair(other);
+                }
+            }
+            count_candidate();
+            candidate += 1u;
+        } else if (large_pending) {
+            candidate = large_begin;
+            end = large_end;
+            large_pending = false;
+            in_bucket = false;
+        } else {
+            break;
+        }
+    }
+}

@@ -1,0 +1,76 @@
+// A ray and the exact test of a box against it: the slab test (Kay and Kajiya, 1986) in one formula that gives the same
+// bits on every device.
+
+@group(0) @binding(4) var<storage, read> rays: array<vec4<u32>>;
+
+const LARGEST_FLOAT: f32 = 0x1.fffffep+127;
+// 1 + 2^-21 outweighs the rounding of a difference, an inverse and a product on both sides, so that no hit of exact
+// arithmetic is lost.
+const FAR_WIDENING: f32 = 0x1.000008p+0;
+const MISS: f32 = -1.0;
+
+struct Ray {
+    origin: vec3<f32>,
+    t_max: f32,
+    direction: vec3<f32>,
+    valid: bool,
+    inverse: vec3<f32>,
+    origin_ordered: vec3<i32>,
+    moves: vec3<bool>,
+}
+
+// Correctly rounded 1 / x of a normal float up to 2^126, by long division of mantissas: 2^47 / m in three steps.
+fn reciprocal(bits: vec3<u32>) -> vec3<f32> {
+    let one = vec3<u32>(0x00800000u);
+    let mantissa = (bits & vec3<u32>(0x007fffffu)) | one;
+    let exponent = (bits >> vec3<u32>(23u)) & vec3<u32>(0xffu);
+    var remainder = one;
+    var quotient = vec3<u32>(0u);
+    for (var step = 0u; step < 3u; step += 1u) {
+        let wide = remainder << vec3<u32>(8u);
+        quotient = (quotient << vec3<u32>(8u)) | (wide / mantissa);
+        remainder = wide % mantissa;
+    }
+    quotient += select(vec3<u32>(0u), vec3<u32>(1u), remainder * 2u > mantissa);
+    let general = ((vec3<u32>(253u) - exponent) << vec3<u32>(23u)) + (quotient - one);
+    let power_of_two = (vec3<u32>(254u) - exponent) << vec3<u32>(23u);
+    let magnitude = select(general, power_of_two, mantissa == one);
+    return bitcast<vec3<f32>>(magnitude | (bits & vec3<u32>(0x80000000u)));
+}
+
+fn load_ray(index: u32) -> Ray {
+    let head = rays[2u * index];
+    let tail = rays[2u * index + 1u];
+    var ray: Ray;
+    let origin_bits = head.xyz & vec3<u32>(0x7fffffffu);
+    let direction_bits = tail.xyz & vec3<u32>(0x7fffffffu);
+    ray.valid = all(origin_bits < vec3<u32>(0x7f800000u)) && all(direction_bits <= vec3<u32>(0x7e800000u))
+        && (head.w & 0x7fffffffu) <= 0x7f800000u;
+    // -0 is 0; what lies below zero hits nothing and is given a limit below every t.
+    let negative = head.w > 0x80000000u;
+    let limit_bits = min(head.w & 0x7fffffffu, 0x7f7fffffu);
+    ray.t_max = select(bitcast<f32>(limit_bits), -1.0, negative);
+    ray.moves = direction_bits >= vec3<u32>(0x00800000u);
+    ray.origin = flush_bits(head.xyz);
+    ray.direction = flush_bits(tail.xyz);
+    ray.origin_ordered = ordered(head.xyz);
+    ray.inverse = select(vec3<f32>(1.0), reciprocal(select(vec3<u32>(0x3f800000u), tail.xyz, ray.moves)), ray.moves);
+    return ray;
+}
+
+// Where the ray enters the box of ordered integers, or MISS.
+fn enter_box(ray: Ray, low: vec3<i32>, high: vec3<i32>) -> f32 {
+    let at_low = flush(flush(flush_bits(unordered(low)) - ray.origin) * ray.inverse);
+    let at_high = flush(flush(flush_bits(unordered(high)) - ray.origin) * ray.inverse);
+    let forward = ray.inverse > vec3<f32>(0.0);
+    let inside = (low <= ray.origin_ordered) & (ray.origin_ordered <= high);
+    // An axis without motion is met always or never.
+    let near = select(vec3<f32>(0.0), select(at_high, at_low, forward), ray.moves);
+    let far = select(select(vec3<f32>(-1.0), vec3<f32>(LARGEST_FLOAT), inside), select(at_low, at_high, forward) * FAR_WIDENING, ray.moves);
+    let t = max(max(near.x, near.y), max(near.z, 0.0));
+    let limit = min(min(far.x, far.y), min(far.z, ray.t_max * FAR_WIDENING));
+    if (t <= limit && t <= LARGEST_FLOAT) {
+        return min(t, ray.t_max);
+    }
+    return MISS;
+}

@@ -1,0 +1,9 @@
+override COUNT_CANDIDATES: bool = false;
+
+var<private> candidates: u32;
+
+fn count_candidate() {
+    if (COUNT_CANDIDATES) {
+        candidates += 1u;
+    }
+}

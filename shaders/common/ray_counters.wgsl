@@ -1,0 +1,15 @@
+// What a walk adds to the counters at its end.
+
+@group(0) @binding(8) var<storage, read_write> counters: array<atomic<u32>>;
+
+fn finish_counters(ray: Ray) {
+    if (!ray.valid) {
+        atomicAdd(&counters[COUNTER_RAYS_INVALID], 1u);
+    }
+    if (COUNT_CANDIDATES) {
+        let before = atomicAdd(&counters[COUNTER_RAY_CANDIDATES], candidates);
+        if (before + candidates < before) {
+            atomicAdd(&counters[COUNTER_RAY_CANDIDATES + 1u], 1u);
+        }
+    }
+}

@@ -1,0 +1,18 @@
+// An object has one entry, in the cell of its lower corner, and reaches into the next cell of y and z and a whole cell
+// further along x.
+
+const REACH: i32 = 1;
+
+fn entry_record(entry: u32) -> u32 {
+    return entry;
+}
+
+fn is_home_entry(entry: u32) -> bool {
+    return true;
+}
+
+// Whether the entry lies in the visited row itself rather than in one that shares its slots.
+fn is_first_visit(level: Level, entry: u32, low: vec3<i32>, high: vec3<i32>, visit: Visit, y: i32, z: i32) -> bool {
+    let cell = cell_of(flush_bits(unordered(low)), axis_inverse(level.inverse, grid.x_detail));
+    return cell.y == y && cell.z == z && cell.x >= visit.lower.x && cell.x <= visit.upper.x;
+}

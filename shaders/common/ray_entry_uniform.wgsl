@@ -1,0 +1,27 @@
+// An object has an entry in every cell it covers and is reported from the first one that the walk meets.
+
+@group(0) @binding(5) var<storage, read> keys: array<u32>;
+@group(0) @binding(6) var<storage, read> values: array<u32>;
+
+const REACH: i32 = 0;
+
+fn entry_record(entry: u32) -> u32 {
+    return values[entry] & ID_MASK;
+}
+
+fn is_home_entry(entry: u32) -> bool {
+    return (values[entry] & HOME_FLAG) != 0u;
+}
+
+// The slabs in which the walk meets an object follow one another without a gap, so it is met first in this one unless
+// the slab before met it; within the slab the lowest covered cell counts.
+fn is_first_visit(level: Level, entry: u32, low: vec3<i32>, high: vec3<i32>, visit: Visit, y: i32, z: i32) -> bool {
+    let inverse = axis_inverse(level.inverse, grid.x_detail);
+    let lower = cell_of(flush_bits(unordered(low)), inverse);
+    let upper = cell_of(flush_bits(unordered(high)), inverse);
+    if (all(lower <= visit.previous_upper) && all(visit.previous_lower <= upper)) {
+        return false;
+    }
+    let first = max(lower, visit.lower);
+    return first.y == y && first.z == z && keys[entry] == key_of(level, first);
+}

@@ -1,0 +1,30 @@
+// Rows of cells as ranges of sorted entries.
+
+@group(0) @binding(1) var<storage, read> grid: Grid;
+@group(0) @binding(2) var<storage, read> records: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> starts: array<u32>;
+
+// Up to two ranges, since a row of hashed slots may wrap past the end of its level's part.
+struct Row {
+    begin: u32,
+    end: u32,
+    wrapped_begin: u32,
+    wrapped_end: u32,
+}
+
+// The entries of the cells x_from..=x_to (detailed x), y, z, which must lie within the level's bounds for y and z.
+fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32) -> Row {
+    let from_cell = max(x_from, level.lower_x) >> level.x_shift;
+    let to_cell = min(x_to, level.upper_x) >> level.x_shift;
+    if (max(x_from, level.lower_x) > min(x_to, level.upper_x)) {
+        return Row(0u, 0u, 0u, 0u);
+    }
+    let length = u32(to_cell - from_cell);
+    let slot = slot_of(level, from_cell, y, z);
+    let base = level.table_base;
+    if (length <= level.table_mask - slot) {
+        return Row(starts[base + slot], starts[base + slot + length + 1u], 0u, 0u);
+    }
+    let rest = length - (level.table_mask - slot);
+    return Row(starts[base + slot], starts[base + level.table_size], starts[base], starts[base + rest]);
+}

@@ -1,0 +1,11 @@
+// 64-bit counts as two words, low first.
+
+fn add64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    let low = a.x + b.x;
+    return vec2<u32>(low, a.y + b.y + select(0u, 1u, low < a.x));
+}
+
+// Offsets stop at the largest u32 instead of wrapping into valid places.
+fn saturate64(value: vec2<u32>) -> u32 {
+    return select(value.x, 0xffffffffu, value.y != 0u);
+}

@@ -1,0 +1,27 @@
+// Uniform: how many cells each object covers; one for the large list, none for what takes no part.
+
+@group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> grid: Grid;
+@group(0) @binding(3) var<storage, read_write> counts: array<u32>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let object = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (object >= params.object_count) {
+        return;
+    }
+    let low = objects[2u * object];
+    let high = objects[2u * object + 1u];
+    let kind = classify(low, high);
+    var count = 1u;
+    if (kind == CLASS_INVALID || kind == CLASS_EXCLUDED) {
+        count = 0u;
+    } else if (kind == CLASS_FINITE) {
+        let placement = place(low.xyz, high.xyz);
+        if (placement.level != NO_LEVEL) {
+            let cover = vec3<u32>(placement.upper - placement.lower) + vec3<u32>(1u);
+            count = cover.x * cover.y * cover.z;
+        }
+    }
+    counts[object] = count;
+}

@@ -1,0 +1,22 @@
+// Boxes as ordered integers in the order in which the walks read them: sorted by cell where an object has one entry,
+// else by object. A record is `min.xyz, object | max.xyz, 0`.
+
+@group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> values: array<u32>;
+@group(0) @binding(3) var<storage, read_write> records: array<vec4<u32>>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let index = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (index >= params.object_count) {
+        return;
+    }
+    var object = index;
+    if (params.scheme != SCHEME_UNIFORM) {
+        object = values[index] & ID_MASK;
+    }
+    let low = objects[2u * object].xyz;
+    let high = objects[2u * object + 1u].xyz;
+    records[2u * index] = vec4<u32>(bitcast<vec3<u32>>(ordered(low)), object);
+    records[2u * index + 1u] = vec4<u32>(bitcast<vec3<u32>>(ordered(high)), 0u);
+}

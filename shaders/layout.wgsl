@@ -1,0 +1,88 @@
+// Gives every occupied level its part of the cell table: its cells one by one where they are few enough (finer along x
+// if they fit), else a power of two of hashed slots.
+
+@group(0) @binding(1) var<storage, read> level_statistics: array<u32, 256>;
+@group(0) @binding(2) var<storage, read_write> grid: Grid;
+@group(0) @binding(3) var<storage, read_write> counters: array<u32>;
+
+const BIAS: u32 = 0x80000000u;
+const TABLE_CELLS_PER_OBJECT: u32 = 4u;
+const TABLE_CELLS_PER_LEVEL: u32 = 128u;
+
+// a * b, or a value above every limit.
+fn saturating_product(a: u32, b: u32) -> u32 {
+    if (b != 0u && a > 0xffffffffu / b) {
+        return 0xffffffffu;
+    }
+    return a * b;
+}
+
+@compute @workgroup_size(1)
+fn main() {
+    let uniform_scheme = params.scheme == SCHEME_UNIFORM;
+    var next = NO_LEVEL;
+    var table_base = 0u;
+    var occupied = 0u;
+    // From the coarsest, so that each level can name the next coarser one.
+    for (var step = 0u; step < MAX_LEVELS; step += 1u) {
+        let index = MAX_LEVELS - 1u - step;
+        let word = 8u * index;
+        let count = level_statistics[word];
+        if (count == 0u) {
+            continue;
+        }
+        var level: Level;
+        level.count = count;
+        level.next = next;
+        level.lower_x = bitcast<i32>(BIAS - level_statistics[word + 1u]);
+        level.lower_y = bitcast<i32>(BIAS - level_statistics[word + 2u]);
+        level.lower_z = bitcast<i32>(BIAS - level_statistics[word + 3u]);
+        level.upper_x = bitcast<i32>(level_statistics[word + 4u] - BIAS);
+        level.upper_y = bitcast<i32>(level_statistics[word + 5u] - BIAS);
+        level.upper_z = bitcast<i32>(level_statistics[word + 6u] - BIAS);
+        var allowed = params.table_capacity;
+        var detail = 0u;
+        if (uniform_scheme) {
+            level.inverse = params.cell_inverse;
+        } else {
+            level.inverse = level_inverse(grid.base_inverse, index);
+            allowed = TABLE_CELLS_PER_OBJECT * count + TABLE_CELLS_PER_LEVEL;
+            detail = X_DETAIL;
+        }
+        let cells_y = u32(level.upper_y - level.lower_y) + 1u;
+        let cells_z = u32(level.upper_z - level.lower_z) + 1u;
+        level.table_size = 0u;
+        for (var shift = 0u; shift <= detail; shift += 1u) {
+            let cells_x = u32((level.upper_x >> shift) - (level.lower_x >> shift)) + 1u;
+            let cells = saturating_product(saturating_product(cells_x, cells_y), cells_z);
+            if (cells <= allowed && level.table_size == 0u) {
+                level.table_size = cells;
+                level.x_shift = shift;
+                level.table_mask = DENSE;
+                level.stride_y = cells_x;
+                level.stride_z = cells_x * cells_y;
+            }
+        }
+        if (level.table_size == 0u) {
+            level.table_size = 1u << (31u - countLeadingZeros(allowed));
+            level.x_shift = detail;
+            level.table_mask = level.table_size - 1u;
+            level.stride_y = HASH_Y;
+            level.stride_z = HASH_Z;
+        }
+        level.table_base = table_base;
+        table_base += level.table_size;
+        occupied += 1u;
+        next = index;
+        grid.levels[index] = level;
+    }
+    grid.first_level = next;
+    grid.table_cells = table_base;
+    if (uniform_scheme) {
+        grid.x_detail = 0u;
+    } else {
+        grid.entry_count = params.object_count;
+    }
+    counters[COUNTER_LEVELS] = occupied;
+    counters[COUNTER_TABLE_CELLS] = table_base;
+}

@@ -1,0 +1,71 @@
+// Counts the objects of every level and finds the bounds of the cells they occupy; counts what takes no part.
+
+@group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> grid: Grid;
+// Eight words a level: objects, then the bounds as distances (2^31 - lower, 2^31 + upper, an axis each) so that all
+// start from zero and only grow; one word unused.
+@group(0) @binding(3) var<storage, read_write> level_statistics: array<atomic<u32>, 256>;
+@group(0) @binding(4) var<storage, read_write> counters: array<atomic<u32>>;
+
+const BIAS: u32 = 0x80000000u;
+
+var<workgroup> local_levels: array<atomic<u32>, 256>;
+// Invalid, excluded, large: in the order of the counters.
+var<workgroup> local_counts: array<atomic<u32>, 3>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    atomicStore(&local_levels[local], 0u);
+    if (local < 3u) {
+        atomicStore(&local_counts[local], 0u);
+    }
+    workgroupBarrier();
+
+    let object = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (object < params.object_count) {
+        let low = objects[2u * object];
+        let high = objects[2u * object + 1u];
+        let kind = classify(low, high);
+        if (kind == CLASS_INVALID) {
+            atomicAdd(&local_counts[COUNTER_INVALID], 1u);
+        } else if (kind == CLASS_EXCLUDED) {
+            atomicAdd(&local_counts[COUNTER_EXCLUDED], 1u);
+        } else if (kind == CLASS_INFINITE) {
+            atomicAdd(&local_counts[COUNTER_LARGE], 1u);
+        } else {
+            let placement = place(low.xyz, high.xyz);
+            if (placement.level == NO_LEVEL) {
+                atomicAdd(&local_counts[COUNTER_LARGE], 1u);
+            } else {
+                // Where an object lies in one cell, that of its lower corner, only these cells are occupied.
+                let last = select(placement.lower, placement.upper, params.scheme == SCHEME_UNIFORM);
+                let below = vec3<u32>(BIAS) - bitcast<vec3<u32>>(placement.lower);
+                let above = vec3<u32>(BIAS) + bitcast<vec3<u32>>(last);
+                let word = 8u * placement.level;
+                atomicAdd(&local_levels[word], 1u);
+                atomicMax(&local_levels[word + 1u], below.x);
+                atomicMax(&local_levels[word + 2u], below.y);
+                atomicMax(&local_levels[word + 3u], below.z);
+                atomicMax(&local_levels[word + 4u], above.x);
+                atomicMax(&local_levels[word + 5u], above.y);
+                atomicMax(&local_levels[word + 6u], above.z);
+            }
+        }
+    }
+    workgroupBarrier();
+
+    let value = atomicLoad(&local_levels[local]);
+    if (value != 0u) {
+        if ((local & 7u) == 0u) {
+            atomicAdd(&level_statistics[local], value);
+        } else {
+            atomicMax(&level_statistics[local], value);
+        }
+    }
+    if (local < 3u) {
+        let count = atomicLoad(&local_counts[local]);
+        if (count != 0u) {
+            atomicAdd(&counters[local], count);
+        }
+    }
+}

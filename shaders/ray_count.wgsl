@@ -1,0 +1,27 @@
+// How many objects each ray meets. One word more than rays, so that the scan ends with the total.
+
+@group(0) @binding(7) var<storage, read_write> counts: array<u32>;
+
+var<private> found: u32;
+
+fn search_limit() -> f32 {
+    return LARGEST_FLOAT;
+}
+
+fn accept_hit(object: u32, t: f32) {
+    found += 1u;
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let index = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (index > params.ray_count) {
+        return;
+    }
+    if (index < params.ray_count) {
+        let ray = load_ray(index);
+        walk_ray(ray);
+        finish_counters(ray);
+    }
+    counts[index] = found;
+}

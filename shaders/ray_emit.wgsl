@@ -1,0 +1,28 @@
+// The walk once more, writing the hits whose places fall into the window that the output buffer shows.
+
+@group(0) @binding(7) var<storage, read> offsets: array<u32>;
+@group(0) @binding(8) var<storage, read_write> hits: array<vec2<u32>>;
+
+var<private> place_of_next: u32;
+
+fn search_limit() -> f32 {
+    return LARGEST_FLOAT;
+}
+
+fn accept_hit(object: u32, t: f32) {
+    let place = place_of_next;
+    if (place >= params.first_hit && place - params.first_hit < params.hit_capacity && place != 0xffffffffu) {
+        hits[place - params.first_hit] = vec2<u32>(object, bitcast<u32>(t));
+    }
+    place_of_next = place + select(1u, 0u, place == 0xffffffffu);
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let index = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (index >= params.ray_count) {
+        return;
+    }
+    place_of_next = offsets[index];
+    walk_ray(load_ray(index));
+}

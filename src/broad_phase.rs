@@ -1,0 +1,559 @@
+//! The step: the order of the stages, and what goes in and comes out.
+
+use std::marker::PhantomData;
+
+use crate::counters::{STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, word};
+use crate::descriptor::{self, BroadPhaseDescriptor, Growth, RayMode, Scheme};
+use crate::error::{CreateError, StepError};
+use crate::gpu::buffers::Buffers;
+use crate::gpu::pass::Pipelines;
+use crate::gpu::recorder::{Bound, Recorder};
+use crate::gpu::timing::Timing;
+use crate::gpu::upload::{self, Block, Blocks, Uniforms};
+use crate::plan::{DIGIT_BITS, Plan, Rows};
+use crate::reference::blocks::{ScanParams, SortParams};
+use crate::shaders;
+use crate::types::{Aabb, Ray};
+
+/// Where the elements of a step lie.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Source<'a, T> {
+    /// On the host; copied to the device as part of the step.
+    Host(&'a [T]),
+    /// In a buffer of the caller's, with the usage `STORAGE`, from its start on.
+    Device {
+        /// The buffer.
+        buffer: &'a wgpu::Buffer,
+        /// Elements in it.
+        count: u32,
+        /// What an element is.
+        element: PhantomData<T>,
+    },
+}
+
+impl<'a, T> Source<'a, T> {
+    /// The first `count` elements of a buffer.
+    pub const fn device(buffer: &'a wgpu::Buffer, count: u32) -> Self {
+        Self::Device {
+            buffer,
+            count,
+            element: PhantomData,
+        }
+    }
+
+    fn count(&self) -> u64 {
+        match self {
+            Self::Host(elements) => elements.len() as u64,
+            Self::Device { count, .. } => u64::from(*count),
+        }
+    }
+}
+
+impl<T> Default for Source<'_, T> {
+    fn default() -> Self {
+        Self::Host(&[])
+    }
+}
+
+/// The input of a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StepInput<'a> {
+    /// The boxes.
+    pub objects: Source<'a, Aabb>,
+    /// The rays; none by default.
+    pub rays: Source<'a, Ray>,
+}
+
+/// The outputs of a step: buffers with the usages `STORAGE` and `COPY_SRC` that the caller's next pass can bind. The
+/// next step may write into them or replace them.
+#[derive(Clone, Copy, Debug)]
+pub struct StepOutput<'s> {
+    /// Pairs, two `u32` each, `a < b`; the first `min(needed, capacity)` are valid.
+    pub pairs: Option<&'s wgpu::Buffer>,
+    /// The counter words: see [`Counters`](crate::Counters).
+    pub counters: &'s wgpu::Buffer,
+    /// [`RayMode::All`]: offsets of each ray's hits, one more than rays, `u32`.
+    pub ray_offsets: Option<&'s wgpu::Buffer>,
+    /// Hits, `object` as `u32` and `t` as `f32` each.
+    pub ray_hits: Option<&'s wgpu::Buffer>,
+    /// The cell table: the first entry of each cell, `u32`.
+    pub cell_starts: &'s wgpu::Buffer,
+    /// The boxes as ordered integers in the order of the entries: see [`grid::Record`](crate::grid::Record).
+    pub records: &'s wgpu::Buffer,
+    /// The levels: see [`grid::Grid`](crate::grid::Grid).
+    pub grid: &'s wgpu::Buffer,
+    /// Pairs that fit.
+    pub pair_capacity: u32,
+    /// Hits that fit.
+    pub hit_capacity: u32,
+}
+
+/// What was recorded last.
+pub(crate) struct Recorded {
+    pub plan: Plan,
+    objects: wgpu::Buffer,
+    rays: Option<wgpu::Buffer>,
+    sorted: Sorted,
+}
+
+/// Which of the two key and value buffers hold the sorted entries.
+#[derive(Clone, Copy)]
+struct Sorted {
+    keys: &'static str,
+    values: &'static str,
+}
+
+impl Sorted {
+    const SIDES: [Self; 2] = [
+        Self {
+            keys: "keys_0",
+            values: "values_0",
+        },
+        Self {
+            keys: "keys_1",
+            values: "values_1",
+        },
+    ];
+
+    /// How the passes that read entries name them.
+    fn names(self) -> [(&'static str, Bound<'static>); 2] {
+        [
+            ("keys", Bound::Buffer(self.keys)),
+            ("values", Bound::Buffer(self.values)),
+        ]
+    }
+}
+
+/// A broad phase on a device of the caller's.
+pub struct GpuBroadPhase {
+    label: String,
+    descriptor: BroadPhaseDescriptor<'static>,
+    pipelines: Pipelines,
+    pub(crate) buffers: Buffers,
+    pub(crate) timing: Option<Timing>,
+    /// What read-backs have shown to be needed.
+    pub(crate) wanted: Rows,
+    pub(crate) recorded: Option<Recorded>,
+}
+
+/// The uniform blocks of a step.
+struct StepBlocks {
+    params: Block,
+    scan_sort: Block,
+    scan_entries: Block,
+    scan_pairs: Block,
+    scan_hits: Block,
+    sort: Vec<Block>,
+}
+
+impl StepBlocks {
+    fn write(device: &wgpu::Device, queue: &wgpu::Queue, label: &str, plan: &Plan) -> (Self, Uniforms) {
+        let params = &plan.params;
+        let mut blocks = Blocks::new(device);
+        let mut scan = |count, total_word: usize, capacity, status_bit| {
+            blocks.push(&ScanParams {
+                count,
+                total_word: total_word as u32,
+                capacity,
+                status_bit,
+            })
+        };
+        let scan_sort = scan(plan.digit_counts(), word::SORT_TOTAL, u32::MAX, 0);
+        let scan_entries = scan(
+            params.object_count,
+            word::ENTRIES_NEEDED,
+            params.entry_capacity,
+            STATUS_ENTRIES,
+        );
+        let scan_pairs = scan(
+            params.entry_capacity + 1,
+            word::PAIRS_NEEDED,
+            params.pair_capacity,
+            STATUS_PAIRS,
+        );
+        let scan_hits = scan(params.ray_count + 1, word::HITS_NEEDED, params.hit_capacity, STATUS_HITS);
+        let sort = (0..plan.digits())
+            .map(|digit| {
+                blocks.push(&SortParams {
+                    shift: digit * DIGIT_BITS,
+                    tiles: plan.sort_tiles(),
+                })
+            })
+            .collect();
+        let params = blocks.push(params);
+        let step_blocks = Self {
+            params,
+            scan_sort,
+            scan_entries,
+            scan_pairs,
+            scan_hits,
+            sort,
+        };
+        (step_blocks, blocks.finish(device, queue, label))
+    }
+}
+
+impl GpuBroadPhase {
+    /// The limits that every device needs to have: those of WebGPU's defaults that compute passes use.
+    pub fn required_limits() -> wgpu::Limits {
+        let defaults = wgpu::Limits::default();
+        wgpu::Limits {
+            max_storage_buffers_per_shader_stage: 8,
+            max_storage_buffer_binding_size: defaults.max_storage_buffer_binding_size,
+            max_buffer_size: defaults.max_buffer_size,
+            max_compute_workgroup_storage_size: defaults.max_compute_workgroup_storage_size,
+            max_compute_invocations_per_workgroup: defaults.max_compute_invocations_per_workgroup,
+            max_compute_workgroup_size_x: defaults.max_compute_workgroup_size_x,
+            max_compute_workgroup_size_y: 1,
+            max_compute_workgroup_size_z: 1,
+            max_compute_workgroups_per_dimension: defaults.max_compute_workgroups_per_dimension,
+            max_bindings_per_bind_group: defaults.max_bindings_per_bind_group,
+            ..wgpu::Limits::downlevel_defaults()
+        }
+    }
+
+    /// The features that are used where the device has them.
+    pub fn optional_features() -> wgpu::Features {
+        wgpu::Features::TIMESTAMP_QUERY
+    }
+
+    /// Makes the pipelines. Buffers come with the first step.
+    ///
+    /// # Errors
+    /// [`CreateError::Descriptor`] for a descriptor that cannot work, [`CreateError::Limit`] for a device whose limits
+    /// are below [`required_limits`](Self::required_limits).
+    pub fn new(device: &wgpu::Device, descriptor: &BroadPhaseDescriptor<'_>) -> Result<Self, CreateError> {
+        descriptor::validate(descriptor)?;
+        let mut missing = None;
+        Self::required_limits().check_limits_with_fail_fn(&device.limits(), true, |limit, needed, available| {
+            missing = Some(CreateError::Limit {
+                limit,
+                needed,
+                available,
+            });
+        });
+        if let Some(error) = missing {
+            return Err(error);
+        }
+        let label = descriptor.label.unwrap_or("gpu_broad_phase");
+        let other_scheme = match descriptor.scheme {
+            Scheme::Hierarchical => "_uniform",
+            Scheme::Uniform { .. } => "_hierarchical",
+        };
+        let constants = [
+            ("FILTERS", descriptor.filters),
+            ("COUNT_CANDIDATES", descriptor.count_candidates),
+        ];
+        let passes = shaders::passes().filter(|pass| !pass.name.ends_with(other_scheme));
+        Ok(Self {
+            pipelines: Pipelines::new(device, label, passes, &constants),
+            buffers: Buffers::new(label),
+            timing: descriptor.timestamps.then(|| Timing::new(device, label)).flatten(),
+            wanted: Rows::default(),
+            recorded: None,
+            label: label.to_owned(),
+            descriptor: BroadPhaseDescriptor {
+                label: None,
+                ..*descriptor
+            },
+        })
+    }
+
+    /// Records a step: finds the pairs and the hits of the input once the encoder is submitted. Never submits, waits or
+    /// reads back. Several steps may be recorded into one encoder; each sees its own input.
+    ///
+    /// # Errors
+    /// [`StepError`] where the input does not fit the device or a buffer of the caller cannot be used. Nothing is
+    /// recorded then.
+    pub fn step<'s>(
+        &'s mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        input: StepInput<'_>,
+    ) -> Result<StepOutput<'s>, StepError> {
+        check_source("objects", &input.objects)?;
+        check_source("rays", &input.rays)?;
+        let plan = Plan::new(
+            &self.descriptor,
+            input.objects.count(),
+            input.rays.count(),
+            self.wanted,
+            device.limits().max_storage_buffer_binding_size,
+        )?;
+        let mut brought = Vec::new();
+        if matches!(input.objects, Source::Device { .. }) {
+            brought.push("objects");
+        }
+        if matches!(input.rays, Source::Device { .. }) {
+            brought.push("rays");
+        }
+        self.buffers.fit(device, &plan, &brought);
+
+        encoder.push_debug_group(&self.label);
+        let objects = self.place(device, encoder, "objects", input.objects);
+        let rays = (plan.params.ray_count > 0).then(|| self.place(device, encoder, "rays", input.rays));
+        let (blocks, uniforms) = StepBlocks::write(device, queue, &self.label, &plan);
+        if let Some(timing) = &mut self.timing {
+            timing.begin_step();
+        }
+        let mut recorder = Recorder {
+            device,
+            encoder,
+            pipelines: &self.pipelines,
+            buffers: &self.buffers,
+            uniforms: &uniforms,
+            params: blocks.params,
+            objects: &objects,
+            rays: rays.as_ref(),
+            timing: self.timing.as_mut(),
+            label: &self.label,
+        };
+        let sorted = record_table(&mut recorder, &plan, &blocks);
+        if plan.pairs {
+            recorder.stage("pair_count", |stage| {
+                let pass = by_scheme(&plan, &shaders::PAIR_COUNT_HIERARCHICAL, &shaders::PAIR_COUNT_UNIFORM);
+                stage.run(pass, plan.params.entry_capacity + 1, &sorted.names());
+            });
+            recorder.stage("pair_scan", |stage| {
+                stage.scan("pair_offsets", plan.params.entry_capacity + 1, blocks.scan_pairs);
+            });
+        }
+        if rays.is_some() && plan.ray_mode == RayMode::All {
+            recorder.stage("ray_count", |stage| {
+                let pass = by_scheme(&plan, &shaders::RAY_COUNT_HIERARCHICAL, &shaders::RAY_COUNT_UNIFORM);
+                stage.run(pass, plan.params.ray_count + 1, &sorted.names());
+            });
+            recorder.stage("ray_scan", |stage| {
+                stage.scan("ray_offsets", plan.params.ray_count + 1, blocks.scan_hits);
+            });
+        }
+        record_emit(&mut recorder, &plan, sorted);
+        if let Some(timing) = &self.timing {
+            timing.end_step(encoder);
+        }
+        encoder.pop_debug_group();
+
+        self.recorded = Some(Recorded {
+            plan,
+            objects,
+            rays,
+            sorted,
+        });
+        Ok(self.output(&plan))
+    }
+
+    /// Records a further look at the last step's answer: the pairs from place `first_pair` on and the hits from place
+    /// `first_hit` on, as many as fit, into the same buffers. This is how an answer larger than one binding is taken in
+    /// chunks. The table of the last step is used as it is.
+    ///
+    /// # Errors
+    /// [`StepError::NoStep`] before the first step; otherwise as [`step`](Self::step).
+    pub fn window<'s>(
+        &'s mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        first_pair: u32,
+        first_hit: u32,
+    ) -> Result<StepOutput<'s>, StepError> {
+        let recorded = self.recorded.as_mut().ok_or(StepError::NoStep)?;
+        let last = recorded.plan.params;
+        let mut plan = Plan::new(
+            &self.descriptor,
+            u64::from(last.object_count),
+            u64::from(last.ray_count),
+            self.wanted,
+            device.limits().max_storage_buffer_binding_size,
+        )?;
+        // The table keeps the sizes that it was built with.
+        plan.params.entry_capacity = last.entry_capacity;
+        plan.params.table_capacity = last.table_capacity;
+        plan.params.first_pair = first_pair;
+        plan.params.first_hit = first_hit;
+        recorded.plan = plan;
+        self.buffers.fit(device, &plan, &["objects", "rays"]);
+
+        encoder.push_debug_group(&self.label);
+        let (blocks, uniforms) = StepBlocks::write(device, queue, &self.label, &plan);
+        let mut recorder = Recorder {
+            device,
+            encoder,
+            pipelines: &self.pipelines,
+            buffers: &self.buffers,
+            uniforms: &uniforms,
+            params: blocks.params,
+            objects: &recorded.objects,
+            rays: recorded.rays.as_ref(),
+            timing: None,
+            label: &self.label,
+        };
+        record_emit(&mut recorder, &plan, recorded.sorted);
+        encoder.pop_debug_group();
+        Ok(self.output(&plan))
+    }
+
+    /// Bytes of the buffers that the broad phase owns.
+    pub fn memory(&self) -> u64 {
+        self.buffers.bytes()
+    }
+
+    /// What the broad phase was made from.
+    pub const fn descriptor(&self) -> &BroadPhaseDescriptor<'static> {
+        &self.descriptor
+    }
+
+    /// Whether a read-back may make room for what the last step needed.
+    pub(crate) fn grows(&self) -> bool {
+        self.descriptor.growth == Growth::Grow
+    }
+
+    /// The buffer that a source lies in; host data is copied to the broad phase's own.
+    fn place<T: bytemuck::Pod>(
+        &self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        name: &str,
+        source: Source<'_, T>,
+    ) -> wgpu::Buffer {
+        match source {
+            Source::Device { buffer, .. } => buffer.clone(),
+            Source::Host(elements) => {
+                let own = self.buffers.get(name);
+                if !elements.is_empty() {
+                    let bytes = bytemuck::cast_slice(elements);
+                    let label = format!("{}/{name}_upload", self.label);
+                    let upload = upload::staged(device, &label, bytes);
+                    encoder.copy_buffer_to_buffer(&upload, 0, own, 0, bytes.len() as u64);
+                }
+                own.clone()
+            }
+        }
+    }
+
+    fn output(&self, plan: &Plan) -> StepOutput<'_> {
+        let has_rays = plan.params.ray_count > 0;
+        StepOutput {
+            pairs: plan.pairs.then(|| self.buffers.get("pairs")),
+            counters: self.buffers.get("counters"),
+            ray_offsets: (has_rays && plan.ray_mode == RayMode::All).then(|| self.buffers.get("ray_offsets")),
+            ray_hits: has_rays.then(|| self.buffers.get("ray_hits")),
+            cell_starts: self.buffers.get("starts"),
+            records: self.buffers.get("records"),
+            grid: self.buffers.get("grid"),
+            pair_capacity: plan.params.pair_capacity,
+            hit_capacity: plan.params.hit_capacity,
+        }
+    }
+}
+
+/// From objects to sorted entries and their cell table.
+fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -> Sorted {
+    let objects = plan.params.object_count;
+    let entries = plan.params.entry_capacity;
+    for accumulated in [
+        "size_statistics",
+        "density",
+        "density_slots",
+        "level_statistics",
+        "counters",
+        "grid",
+    ] {
+        recorder.clear(accumulated);
+    }
+    if !plan.is_uniform() {
+        recorder.stage("statistics", |stage| {
+            stage.run(&shaders::SIZE_STATISTICS, objects, &[]);
+            stage.run(&shaders::DENSITY, plan.params.sample_count, &[]);
+            stage.run_groups(&shaders::BASE_CELL, 1, &[]);
+        });
+    }
+    recorder.stage("levels", |stage| {
+        stage.run(&shaders::LEVEL_STATISTICS, objects, &[]);
+        stage.run_groups(&shaders::LAYOUT, 1, &[]);
+    });
+    let unsorted = Sorted::SIDES[0];
+    recorder.stage("entries", |stage| {
+        if plan.is_uniform() {
+            stage.run(&shaders::ENTRY_COUNT, objects, &[]);
+            stage.scan("entry_offsets", objects, blocks.scan_entries);
+            stage.run(&shaders::ENTRY_EMIT, objects, &unsorted.names());
+        } else {
+            stage.run(&shaders::KEYS, objects, &unsorted.names());
+        }
+    });
+    let mut sorted = unsorted;
+    recorder.stage("sort", |stage| {
+        for (digit, &block) in blocks.sort.iter().enumerate() {
+            let next = Sorted::SIDES[(digit + 1) % 2];
+            let names = [
+                ("sort", Bound::Block(block)),
+                ("keys", Bound::Buffer(sorted.keys)),
+                ("values", Bound::Buffer(sorted.values)),
+                ("sorted_keys", Bound::Buffer(next.keys)),
+                ("sorted_values", Bound::Buffer(next.values)),
+            ];
+            stage.run_groups(&shaders::SORT_HISTOGRAM, plan.sort_tiles(), &names);
+            stage.scan("digit_counts", plan.digit_counts(), blocks.scan_sort);
+            stage.run_groups(&shaders::SORT_SCATTER, plan.sort_tiles(), &names);
+            sorted = next;
+        }
+    });
+    recorder.stage("cells", |stage| {
+        stage.run(&shaders::CELL_STARTS, entries + 1, &sorted.names());
+    });
+    recorder.stage("gather", |stage| {
+        stage.run(&shaders::GATHER, objects, &sorted.names());
+    });
+    sorted
+}
+
+/// From the table and the offsets to pairs and hits.
+fn record_emit(recorder: &mut Recorder<'_>, plan: &Plan, sorted: Sorted) {
+    if plan.pairs {
+        recorder.stage("pair_emit", |stage| {
+            let pass = by_scheme(plan, &shaders::PAIR_EMIT_HIERARCHICAL, &shaders::PAIR_EMIT_UNIFORM);
+            stage.run(pass, plan.params.entry_capacity, &sorted.names());
+        });
+    }
+    if plan.params.ray_count == 0 {
+        return;
+    }
+    let rays = plan.params.ray_count;
+    match plan.ray_mode {
+        RayMode::Closest => recorder.stage("ray_closest", |stage| {
+            let pass = by_scheme(plan, &shaders::RAY_CLOSEST_HIERARCHICAL, &shaders::RAY_CLOSEST_UNIFORM);
+            stage.run(pass, rays, &sorted.names());
+        }),
+        RayMode::All => recorder.stage("ray_emit", |stage| {
+            let pass = by_scheme(plan, &shaders::RAY_EMIT_HIERARCHICAL, &shaders::RAY_EMIT_UNIFORM);
+            stage.run(pass, rays, &sorted.names());
+        }),
+    }
+}
+
+fn by_scheme(
+    plan: &Plan,
+    hierarchical: &'static shaders::Pass,
+    uniform: &'static shaders::Pass,
+) -> &'static shaders::Pass {
+    if plan.is_uniform() { uniform } else { hierarchical }
+}
+
+fn check_source<T>(what: &'static str, source: &Source<'_, T>) -> Result<(), StepError> {
+    if let Source::Device { buffer, count, .. } = source {
+        if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
+            return Err(StepError::Usage { what });
+        }
+        let needed = u64::from(*count) * size_of::<T>() as u64;
+        if buffer.size() < needed || buffer.size() == 0 {
+            return Err(StepError::BufferTooSmall {
+                what,
+                needed,
+                available: buffer.size(),
+            });
+        }
+    }
+    Ok(())
+}

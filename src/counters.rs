@@ -1,0 +1,103 @@
+//! The counter buffer and its host form.
+
+use crate::grid::Params;
+
+/// Words of the counter buffer: `shaders/common/counters.wgsl`. 64-bit counts take two words, low first.
+pub(crate) mod word {
+    pub const INVALID: usize = 0;
+    pub const EXCLUDED: usize = 1;
+    pub const LARGE: usize = 2;
+    pub const LEVELS: usize = 3;
+    pub const TABLE_CELLS: usize = 4;
+    pub const STATUS: usize = 5;
+    pub const RAYS_INVALID: usize = 6;
+    pub const ENTRIES_NEEDED: usize = 8;
+    pub const PAIRS_NEEDED: usize = 10;
+    pub const HITS_NEEDED: usize = 12;
+    pub const PAIR_CANDIDATES: usize = 14;
+    pub const RAY_CANDIDATES: usize = 16;
+    /// The radix sort's scans leave their totals here; nobody reads them.
+    pub const SORT_TOTAL: usize = 18;
+    pub const COUNT: usize = 24;
+}
+
+/// Status bit: more cell entries were needed than fit, pairs and hits may be missing.
+pub const STATUS_ENTRIES: u32 = 1;
+/// Status bit: more pairs were found than fit.
+pub const STATUS_PAIRS: u32 = 2;
+/// Status bit: more hits were found than fit.
+pub const STATUS_HITS: u32 = 4;
+
+/// What a step counted.
+///
+/// On the GPU ([`StepOutput::counters`](crate::StepOutput::counters)) these are 24 words: 0 invalid, 1 excluded,
+/// 2 large, 3 levels, 4 table cells, 5 status, 6 invalid rays, 8–9 entries needed, 10–11 pairs needed, 12–13 hits
+/// needed, 14–15 pair candidates, 16–17 ray candidates; 64-bit counts are two words, low first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Objects given.
+    pub objects: u32,
+    /// Objects left out because of a NaN or `min > max`.
+    pub invalid: u32,
+    /// Objects left out because of [`Aabb::EXCLUDED`].
+    pub excluded: u32,
+    /// Objects on the large list: infinite, or too large for every cell. Everything is tested against them.
+    pub large: u32,
+    /// Levels that have objects.
+    pub levels: u32,
+    /// Cells of the table.
+    pub table_cells: u32,
+    /// Cell entries needed, exact past the capacity.
+    pub entries_needed: u64,
+    /// Cell entries that fit.
+    pub entries_capacity: u32,
+    /// Pairs needed, exact past the capacity while all entries fit.
+    pub pairs_needed: u64,
+    /// Pairs that fit.
+    pub pairs_capacity: u32,
+    /// Hits needed ([`RayMode::All`](crate::RayMode::All)), exact past the capacity while all entries fit.
+    pub hits_needed: u64,
+    /// Hits that fit.
+    pub hits_capacity: u32,
+    /// Rays left out because of a NaN, an infinity or an overlong direction.
+    pub rays_invalid: u32,
+    /// Box tests of the pair walk, where they are counted.
+    pub pair_candidates: u64,
+    /// Box tests of the ray walk, where they are counted.
+    pub ray_candidates: u64,
+    /// [`STATUS_ENTRIES`], [`STATUS_PAIRS`], [`STATUS_HITS`].
+    pub status: u32,
+}
+
+impl Counters {
+    /// Whether nothing overflowed: the outputs hold the whole answer.
+    pub const fn is_whole(&self) -> bool {
+        self.status == 0
+    }
+
+    pub(crate) fn from_words(words: &[u32], params: &Params) -> Self {
+        let wide = |first: usize| u64::from(words[first]) | u64::from(words[first + 1]) << 32;
+        Self {
+            objects: params.object_count,
+            invalid: words[word::INVALID],
+            excluded: words[word::EXCLUDED],
+            large: words[word::LARGE],
+            levels: words[word::LEVELS],
+            table_cells: words[word::TABLE_CELLS],
+            entries_needed: wide(word::ENTRIES_NEEDED).max(if params.scheme == crate::grid::SCHEME_UNIFORM {
+                0
+            } else {
+                u64::from(params.object_count)
+            }),
+            entries_capacity: params.entry_capacity,
+            pairs_needed: wide(word::PAIRS_NEEDED),
+            pairs_capacity: params.pair_capacity,
+            hits_needed: wide(word::HITS_NEEDED),
+            hits_capacity: params.hit_capacity,
+            rays_invalid: words[word::RAYS_INVALID],
+            pair_candidates: wide(word::PAIR_CANDIDATES),
+            ray_candidates: wide(word::RAY_CANDIDATES),
+            status: words[word::STATUS],
+        }
+    }
+}

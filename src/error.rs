@@ -1,0 +1,129 @@
+//! What can go wrong.
+
+/// A descriptor, or the size of a step's input, that cannot work.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DescriptorError {
+    /// The cell size of [`Scheme::Uniform`](crate::Scheme::Uniform) is not a usable length.
+    #[error("cell size {0} is not between 2^-100 and 2^100")]
+    CellSize(f32),
+    /// A fixed capacity of zero.
+    #[error("the capacity for {what} is 0")]
+    ZeroCapacity {
+        /// What the capacity is for.
+        what: &'static str,
+    },
+    /// A buffer would be larger than the device can bind.
+    #[error("{what}: {needed} bytes are needed, the device binds at most {limit}")]
+    BufferTooLarge {
+        /// Which buffer.
+        what: &'static str,
+        /// Bytes the step needs.
+        needed: u64,
+        /// Bytes the device allows.
+        limit: u64,
+    },
+    /// More objects or rays than an index can name.
+    #[error("{count} {what}, at most {limit} are possible")]
+    TooMany {
+        /// Objects or rays.
+        what: &'static str,
+        /// How many there are.
+        count: u64,
+        /// How many there may be.
+        limit: u64,
+    },
+}
+
+/// Why a [`GpuBroadPhase`](crate::GpuBroadPhase) could not be made.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CreateError {
+    /// The descriptor cannot work.
+    #[error(transparent)]
+    Descriptor(#[from] DescriptorError),
+    /// The device was requested with a limit below what the passes need.
+    #[error("the device's limit {limit} is {available}, {needed} is needed")]
+    Limit {
+        /// Name of the limit in `wgpu::Limits`.
+        limit: &'static str,
+        /// What is needed.
+        needed: u64,
+        /// What the device has.
+        available: u64,
+    },
+}
+
+/// Why a step could not be recorded.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StepError {
+    /// The input is too large for the device.
+    #[error(transparent)]
+    Descriptor(#[from] DescriptorError),
+    /// A buffer of the caller cannot be bound.
+    #[error("the buffer of {what} lacks the usage STORAGE")]
+    Usage {
+        /// Objects or rays.
+        what: &'static str,
+    },
+    /// A buffer of the caller is shorter than its count says.
+    #[error("the buffer of {what} has {available} bytes, {needed} are needed")]
+    BufferTooSmall {
+        /// Objects or rays.
+        what: &'static str,
+        /// Bytes the count asks for.
+        needed: u64,
+        /// Bytes the buffer has.
+        available: u64,
+    },
+    /// A further window was asked for before any step was recorded.
+    #[error("no step has been recorded yet")]
+    NoStep,
+}
+
+/// Why results could not be read back.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadBackError {
+    /// No step was recorded.
+    #[error("no step has been recorded yet")]
+    NoStep,
+    /// A buffer could not be mapped: the device is lost, or it did not answer in time.
+    #[error("the results could not be mapped: {0}")]
+    Map(String),
+}
+
+/// Why a [`Headless`](crate::Headless) step failed.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum HeadlessError {
+    /// No adapter of the wanted kind exists.
+    #[error("no adapter found{wanted}")]
+    NoAdapter {
+        /// What was asked for, as a clause that follows the sentence; may be empty.
+        wanted: String,
+    },
+    /// The adapter gave no device.
+    #[error("the adapter gave no device: {0}")]
+    NoDevice(String),
+    /// The broad phase could not be made.
+    #[error(transparent)]
+    Create(#[from] CreateError),
+    /// The step could not be recorded.
+    #[error(transparent)]
+    Step(#[from] StepError),
+    /// The results could not be read.
+    #[error(transparent)]
+    ReadBack(#[from] ReadBackError),
+    /// The answer has more rows than offsets can name.
+    #[error("{needed} {what} are more than the {limit} that can be returned")]
+    TooManyResults {
+        /// Pairs or hits.
+        what: &'static str,
+        /// How many there are.
+        needed: u64,
+        /// How many can be returned.
+        limit: u64,
+    },
+}

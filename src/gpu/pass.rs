@@ -1,0 +1,123 @@
+//! Pipelines and dispatches: the only place that creates either.
+
+use std::collections::HashMap;
+
+use crate::shaders::{Binding, Pass};
+
+/// Workgroups of one dimension, at most: WebGPU's default limit.
+const MAX_GROUPS: u32 = 65_535;
+
+/// A pass made ready for a device.
+struct Pipeline {
+    layout: wgpu::BindGroupLayout,
+    pipeline: wgpu::ComputePipeline,
+}
+
+/// The pipelines of one broad phase.
+pub(crate) struct Pipelines {
+    label: String,
+    by_pass: HashMap<&'static str, Pipeline>,
+}
+
+impl Pipelines {
+    /// `constants` are set where a pass declares an `override` of that name.
+    pub fn new<'p>(
+        device: &wgpu::Device,
+        label: &str,
+        passes: impl IntoIterator<Item = &'p Pass>,
+        constants: &[(&str, bool)],
+    ) -> Self {
+        let by_pass = passes
+            .into_iter()
+            .map(|pass| (pass.name, create(device, label, pass, constants)))
+            .collect();
+        Self {
+            label: label.to_owned(),
+            by_pass,
+        }
+    }
+
+    /// Dispatches a pass; `buffer` finds each binding of the pass table by name.
+    pub fn dispatch<'b>(
+        &self,
+        device: &wgpu::Device,
+        compute: &mut wgpu::ComputePass<'_>,
+        pass: &Pass,
+        groups: u32,
+        buffer: impl Fn(&'static str) -> wgpu::BufferBinding<'b>,
+    ) {
+        if groups == 0 {
+            return;
+        }
+        let Pipeline { layout, pipeline } = &self.by_pass[pass.name];
+        let entries: Vec<_> = pass
+            .bindings
+            .iter()
+            .map(|&(binding, _, name)| wgpu::BindGroupEntry {
+                binding,
+                resource: wgpu::BindingResource::Buffer(buffer(name)),
+            })
+            .collect();
+        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some(&format!("{}/{}", self.label, pass.name)),
+            layout,
+            entries: &entries,
+        });
+        compute.set_pipeline(pipeline);
+        compute.set_bind_group(0, &group, &[]);
+        compute.dispatch_workgroups(groups.min(MAX_GROUPS), groups.div_ceil(MAX_GROUPS), 1);
+    }
+}
+
+fn create(device: &wgpu::Device, prefix: &str, pass: &Pass, constants: &[(&str, bool)]) -> Pipeline {
+    let label = format!("{prefix}/{}", pass.name);
+    let label = Some(label.as_str());
+    let entries: Vec<_> = pass
+        .bindings
+        .iter()
+        .map(|&(binding, kind, _)| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer {
+                ty: match kind {
+                    Binding::Uniform => wgpu::BufferBindingType::Uniform,
+                    Binding::Read => wgpu::BufferBindingType::Storage { read_only: true },
+                    Binding::Write => wgpu::BufferBindingType::Storage { read_only: false },
+                },
+                has_dynamic_offset: false,
+                min_binding_size: None,
+            },
+            count: None,
+        })
+        .collect();
+    let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label,
+        entries: &entries,
+    });
+    let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label,
+        bind_group_layouts: &[Some(&layout)],
+        immediate_size: 0,
+    });
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label,
+        source: wgpu::ShaderSource::Wgsl(pass.source().into()),
+    });
+    let constants: Vec<_> = constants
+        .iter()
+        .filter(|(name, _)| pass.source().contains(&format!("override {name}:")))
+        .map(|&(name, on)| (name, f64::from(u8::from(on))))
+        .collect();
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label,
+        layout: Some(&pipeline_layout),
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            constants: &constants,
+            ..Default::default()
+        },
+        cache: None,
+    });
+    Pipeline { layout, pipeline }
+}

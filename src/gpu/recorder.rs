@@ -1,0 +1,106 @@
+//! Records stages: one labelled compute pass each, with as many dispatches as the stage has.
+
+use super::buffers::Buffers;
+use super::pass::Pipelines;
+use super::timing::Timing;
+use super::upload::{Block, Uniforms};
+use crate::plan::SCAN_TILE;
+use crate::shaders::{self, Pass};
+
+/// Invocations of a workgroup in all passes that have one an element.
+const WORKGROUP: u32 = 256;
+
+pub(crate) struct Recorder<'r> {
+    pub device: &'r wgpu::Device,
+    pub encoder: &'r mut wgpu::CommandEncoder,
+    pub pipelines: &'r Pipelines,
+    pub buffers: &'r Buffers,
+    pub uniforms: &'r Uniforms,
+    /// The block that the name `params` stands for.
+    pub params: Block,
+    /// Where the objects and the rays of the step lie: the broad phase's own buffers or the caller's.
+    pub objects: &'r wgpu::Buffer,
+    pub rays: Option<&'r wgpu::Buffer>,
+    pub timing: Option<&'r mut Timing>,
+    pub label: &'r str,
+}
+
+/// A stage under way.
+pub(crate) struct Stage<'s> {
+    device: &'s wgpu::Device,
+    compute: wgpu::ComputePass<'s>,
+    pipelines: &'s Pipelines,
+    buffers: &'s Buffers,
+    uniforms: &'s Uniforms,
+    params: Block,
+    objects: &'s wgpu::Buffer,
+    rays: Option<&'s wgpu::Buffer>,
+}
+
+/// What a name of the pass table stands for in one dispatch.
+#[derive(Clone, Copy)]
+pub(crate) enum Bound<'n> {
+    Buffer(&'n str),
+    Block(Block),
+}
+
+impl Recorder<'_> {
+    pub fn clear(&mut self, name: &str) {
+        if let Some(buffer) = self.buffers.find(name) {
+            self.encoder.clear_buffer(buffer, 0, None);
+        }
+    }
+
+    pub fn stage(&mut self, name: &'static str, body: impl FnOnce(&mut Stage<'_>)) {
+        let compute = self.encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some(&format!("{}/{name}", self.label)),
+            timestamp_writes: self.timing.as_mut().map(|timing| timing.stage(name)),
+        });
+        body(&mut Stage {
+            device: self.device,
+            compute,
+            pipelines: self.pipelines,
+            buffers: self.buffers,
+            uniforms: self.uniforms,
+            params: self.params,
+            objects: self.objects,
+            rays: self.rays,
+        });
+    }
+}
+
+impl Stage<'_> {
+    /// Dispatches a pass with one invocation an element.
+    pub fn run(&mut self, pass: &Pass, elements: u32, names: &[(&str, Bound<'_>)]) {
+        self.run_groups(pass, elements.div_ceil(WORKGROUP), names);
+    }
+
+    /// Dispatches a number of workgroups. `names` says what the pass's names stand for where they are not names of
+    /// buffers themselves.
+    pub fn run_groups(&mut self, pass: &Pass, groups: u32, names: &[(&str, Bound<'_>)]) {
+        let (buffers, uniforms, params) = (self.buffers, self.uniforms, self.params);
+        let (objects, rays) = (self.objects, self.rays);
+        self.pipelines
+            .dispatch(self.device, &mut self.compute, pass, groups, |name| {
+                match names.iter().find(|(pass_name, _)| *pass_name == name) {
+                    Some((_, Bound::Block(block))) => uniforms.binding(*block),
+                    Some((_, Bound::Buffer(buffer))) => buffers.get(buffer).as_entire_buffer_binding(),
+                    None if name == "params" => uniforms.binding(params),
+                    None if name == "objects" => objects.as_entire_buffer_binding(),
+                    None => match rays {
+                        Some(rays) if name == "rays" => rays.as_entire_buffer_binding(),
+                        _ => buffers.get(name).as_entire_buffer_binding(),
+                    },
+                }
+            });
+    }
+
+    /// Turns the counts in a buffer into offsets.
+    pub fn scan(&mut self, data: &str, count: u32, block: Block) {
+        let names = [("data", Bound::Buffer(data)), ("scan", Bound::Block(block))];
+        let tiles = count.div_ceil(SCAN_TILE);
+        self.run_groups(&shaders::SCAN_REDUCE, tiles, &names);
+        self.run_groups(&shaders::SCAN_SPINE, 1, &names);
+        self.run_groups(&shaders::SCAN_APPLY, tiles, &names);
+    }
+}

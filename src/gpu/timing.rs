@@ -1,0 +1,73 @@
+//! GPU time of each stage, from timestamps at the edges of its compute pass.
+
+use crate::result::StageTime;
+
+/// Stages of one step, at most.
+const STAGES: u32 = 16;
+
+pub(crate) struct Timing {
+    queries: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    stages: Vec<&'static str>,
+}
+
+impl Timing {
+    /// `None` where the device has no timestamps.
+    pub fn new(device: &wgpu::Device, label: &str) -> Option<Self> {
+        if !device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
+            return None;
+        }
+        let label = format!("{label}/timestamps");
+        Some(Self {
+            queries: device.create_query_set(&wgpu::QuerySetDescriptor {
+                label: Some(&label),
+                ty: wgpu::QueryType::Timestamp,
+                count: 2 * STAGES,
+            }),
+            resolved: device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(&label),
+                size: 8 * 2 * u64::from(STAGES),
+                usage: wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
+                mapped_at_creation: false,
+            }),
+            stages: Vec::new(),
+        })
+    }
+
+    pub fn begin_step(&mut self) {
+        self.stages.clear();
+    }
+
+    /// The timestamp writes of the next stage.
+    pub fn stage(&mut self, name: &'static str) -> wgpu::ComputePassTimestampWrites<'_> {
+        let first = 2 * self.stages.len() as u32;
+        debug_assert!(first < 2 * STAGES);
+        self.stages.push(name);
+        wgpu::ComputePassTimestampWrites {
+            query_set: &self.queries,
+            beginning_of_pass_write_index: Some(first),
+            end_of_pass_write_index: Some(first + 1),
+        }
+    }
+
+    pub fn end_step(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.resolve_query_set(&self.queries, 0..2 * self.stages.len() as u32, &self.resolved, 0);
+    }
+
+    /// The resolved timestamps and how many bytes of them are of this step.
+    pub fn resolved(&self) -> (&wgpu::Buffer, u64) {
+        (&self.resolved, 16 * self.stages.len() as u64)
+    }
+
+    /// `ticks` as read from [`resolved`](Self::resolved); `period` is in nanoseconds a tick.
+    pub fn read(&self, ticks: &[u64], period: f32) -> Vec<StageTime> {
+        self.stages
+            .iter()
+            .zip(ticks.chunks_exact(2))
+            .map(|(&stage, edge)| StageTime {
+                stage,
+                nanoseconds: edge[1].saturating_sub(edge[0]) as f64 * f64::from(period),
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,84 @@
+//! Data that a step brings along, in buffers of the step's own: `Queue::write_buffer` lands before the whole submission,
+//! so that writing into a shared buffer would show the last step's input to all steps of an encoder.
+
+use encase::{ShaderType, UniformBuffer, internal::WriteInto};
+
+/// A buffer to copy from that holds `bytes` from its creation on.
+pub(crate) fn staged(device: &wgpu::Device, label: &str, bytes: &[u8]) -> wgpu::Buffer {
+    let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some(label),
+        size: (bytes.len() as u64).next_multiple_of(16).max(16),
+        usage: wgpu::BufferUsages::COPY_SRC,
+        mapped_at_creation: true,
+    });
+    // A mapping fails only where the device is lost; the buffer then stays empty and nothing reads it.
+    if let Ok(mut view) = buffer.get_mapped_range_mut(..) {
+        view.slice(..bytes.len()).copy_from_slice(bytes);
+    }
+    buffer.unmap();
+    buffer
+}
+
+/// The uniform blocks of one step, in one buffer.
+pub(crate) struct Blocks {
+    bytes: Vec<u8>,
+    alignment: usize,
+    ranges: Vec<(u64, u64)>,
+}
+
+/// Which block of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Block(usize);
+
+impl Blocks {
+    pub fn new(device: &wgpu::Device) -> Self {
+        Self {
+            bytes: Vec::new(),
+            alignment: device.limits().min_uniform_buffer_offset_alignment as usize,
+            ranges: Vec::new(),
+        }
+    }
+
+    pub fn push<T: ShaderType + WriteInto>(&mut self, value: &T) -> Block {
+        let mut block = UniformBuffer::new(Vec::<u8>::new());
+        // Writing into a vector that grows cannot fail.
+        if block.write(value).is_ok() {
+            let block = block.into_inner();
+            self.bytes.resize(self.bytes.len().next_multiple_of(self.alignment), 0);
+            self.ranges.push((self.bytes.len() as u64, block.len() as u64));
+            self.bytes.extend(block);
+        }
+        Block(self.ranges.len() - 1)
+    }
+
+    pub fn finish(self, device: &wgpu::Device, queue: &wgpu::Queue, label: &str) -> Uniforms {
+        let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(&format!("{label}/params")),
+            size: self.bytes.len() as u64,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        // Safe from later steps: the buffer is this step's alone.
+        queue.write_buffer(&buffer, 0, &self.bytes);
+        Uniforms {
+            buffer,
+            ranges: self.ranges,
+        }
+    }
+}
+
+pub(crate) struct Uniforms {
+    buffer: wgpu::Buffer,
+    ranges: Vec<(u64, u64)>,
+}
+
+impl Uniforms {
+    pub fn binding(&self, Block(index): Block) -> wgpu::BufferBinding<'_> {
+        let (offset, size) = self.ranges[index];
+        wgpu::BufferBinding {
+            buffer: &self.buffer,
+            offset,
+            size: wgpu::BufferSize::new(size),
+        }
+    }
+}

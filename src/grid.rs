@@ -1,0 +1,337 @@
+//! Levels, cells and keys: the twin of `shaders/common/grid.wgsl` and `shaders/common/box.wgsl`, and the blocks that
+//! both sides share. Tests compare both, function by function and buffer by buffer.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::types::Aabb;
+
+/// Levels of the hierarchical scheme: octaves above the finest cell. Larger boxes go to the large list.
+pub const MAX_LEVELS: u32 = 32;
+/// Objects of [`Scheme::Uniform`](crate::Scheme::Uniform) that cover more cells than this go to the large list.
+pub const MAX_COVER: u32 = 64;
+
+pub(crate) const NO_LEVEL: u32 = MAX_LEVELS;
+pub(crate) const CELL_LIMIT: i32 = 0x4000_0000;
+pub(crate) const X_DETAIL: u32 = 2;
+pub(crate) const DENSE: u32 = u32::MAX;
+/// Row and slab strides of hashed tables. Modulo 128 all cells of a stencil (differences up to 3 an axis) fall into
+/// different slots, modulo 1024 all cells that one box of [`MAX_COVER`] cells covers; so they do in every larger table.
+pub(crate) const HASH_Y: u32 = 0xd0ed_a82f;
+pub(crate) const HASH_Z: u32 = 0xae97_ba95;
+pub(crate) const TABLE_CELLS_PER_OBJECT: u32 = 4;
+pub(crate) const TABLE_CELLS_PER_LEVEL: u32 = 128;
+/// The smallest hashed table of the uniform scheme: see [`HASH_Y`].
+pub(crate) const SMALLEST_UNIFORM_TABLE: u32 = 1024;
+
+pub(crate) const ID_MASK: u32 = 0x7fff_ffff;
+pub(crate) const HOME_FLAG: u32 = 0x8000_0000;
+
+pub(crate) const SCHEME_HIERARCHICAL: u32 = 0;
+pub(crate) const SCHEME_UNIFORM: u32 = 1;
+
+/// The uniform block of a step: `Params` in `shaders/common/prelude.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, encase::ShaderType)]
+pub struct Params {
+    /// Objects of the step.
+    pub object_count: u32,
+    /// Rays of the step.
+    pub ray_count: u32,
+    /// Sorted entries that the buffers hold.
+    pub entry_capacity: u32,
+    /// Cells that the table holds.
+    pub table_capacity: u32,
+    /// Pairs that the output holds.
+    pub pair_capacity: u32,
+    /// Hits that the output holds.
+    pub hit_capacity: u32,
+    /// Place of the first pair that is written.
+    pub first_pair: u32,
+    /// Place of the first hit that is written.
+    pub first_hit: u32,
+    /// 0 hierarchical, 1 uniform.
+    pub scheme: u32,
+    /// Rounded inverse of the cell size of the uniform scheme.
+    pub cell_inverse: f32,
+    /// Objects that the density estimate looks at.
+    pub sample_count: u32,
+    /// Distance between two of them.
+    pub sample_stride: u32,
+}
+
+/// One level of the grid: `Level` in the shaders. 64 bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Level {
+    /// One over the side of a cell along y and z.
+    pub inverse: f32,
+    /// Objects of the level.
+    pub count: u32,
+    /// First cell of the level in the table.
+    pub table_base: u32,
+    /// Cells of the level in the table.
+    pub table_size: u32,
+    /// All ones where every cell within the bounds has a slot of its own, else the hash mask.
+    pub table_mask: u32,
+    /// Slots from a row to the next along y.
+    pub stride_y: u32,
+    /// Slots from a row to the next along z.
+    pub stride_z: u32,
+    /// Fine cells of x are shifted right by this before they are looked up.
+    pub x_shift: u32,
+    /// Lowest occupied fine cell of x.
+    pub lower_x: i32,
+    /// Lowest occupied cell of y.
+    pub lower_y: i32,
+    /// Lowest occupied cell of z.
+    pub lower_z: i32,
+    /// The next coarser occupied level, or 32.
+    pub next: u32,
+    /// Highest occupied fine cell of x.
+    pub upper_x: i32,
+    /// Highest occupied cell of y.
+    pub upper_y: i32,
+    /// Highest occupied cell of z.
+    pub upper_z: i32,
+    /// Unused.
+    pub padding: u32,
+}
+
+/// The grid of a step: `Grid` in the shaders. 2,080 bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Grid {
+    /// One over the finest cell's side (hierarchical scheme).
+    pub base_inverse: f32,
+    /// Cells of x are finer than those of y and z by this power of two.
+    pub x_detail: u32,
+    /// Finest occupied level, or 32.
+    pub first_level: u32,
+    /// Cells of the table. This key is the large list's, the next one that of objects that take no part.
+    pub table_cells: u32,
+    /// Sorted entries.
+    pub entry_count: u32,
+    /// Unused.
+    pub padding: [u32; 3],
+    /// The levels; only occupied ones are filled in.
+    pub levels: [Level; MAX_LEVELS as usize],
+}
+
+impl Grid {
+    /// The occupied levels, finest first.
+    pub(crate) fn occupied_levels(&self) -> impl Iterator<Item = &Level> {
+        let mut index = self.first_level;
+        std::iter::from_fn(move || {
+            let level = self.levels.get(index as usize)?;
+            index = level.next;
+            Some(level)
+        })
+    }
+}
+
+/// A box as ordered integers, an object index with it: `records` in the shaders. 32 bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub struct Record {
+    /// Lower corner.
+    pub low: [i32; 3],
+    /// The object.
+    pub object: u32,
+    /// Upper corner.
+    pub high: [i32; 3],
+    /// Unused.
+    pub padding: u32,
+}
+
+/// What an object's bits say about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Class {
+    Finite,
+    Infinite,
+    Invalid,
+    Excluded,
+}
+
+/// Level and cells of the corners of an object of finite bounds; `level` is [`NO_LEVEL`] for the large list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Placement {
+    pub level: u32,
+    pub lower: [i32; 3],
+    pub upper: [i32; 3],
+}
+
+const LARGE: Placement = Placement {
+    level: NO_LEVEL,
+    lower: [0; 3],
+    upper: [0; 3],
+};
+
+/// Order-preserving integer of a float: −0 equals +0.
+pub(crate) fn ordered(value: f32) -> i32 {
+    let bits = value.to_bits();
+    if bits < 0x8000_0000 {
+        bits as i32
+    } else {
+        0x8000_0000u32.wrapping_sub(bits) as i32
+    }
+}
+
+pub(crate) fn unordered(value: i32) -> f32 {
+    f32::from_bits(if value >= 0 {
+        value as u32
+    } else {
+        0x8000_0000u32.wrapping_sub(value as u32)
+    })
+}
+
+/// Denormals become zero, as on hardware that flushes them.
+pub(crate) fn flush(value: f32) -> f32 {
+    if value.to_bits() & 0x7f80_0000 == 0 { 0.0 } else { value }
+}
+
+pub(crate) fn classify(object: &Aabb) -> Class {
+    if object.owner & Aabb::EXCLUDED != 0 {
+        return Class::Excluded;
+    }
+    let bounds = || object.min.into_iter().chain(object.max);
+    if bounds().any(f32::is_nan) || (0..3).any(|axis| ordered(object.min[axis]) > ordered(object.max[axis])) {
+        Class::Invalid
+    } else if bounds().any(f32::is_infinite) {
+        Class::Infinite
+    } else {
+        Class::Finite
+    }
+}
+
+pub(crate) fn level_inverse(base_inverse: f32, level: u32) -> f32 {
+    f32::from_bits(base_inverse.to_bits().wrapping_sub(level << 23))
+}
+
+pub(crate) fn axis_inverse(inverse: f32, x_detail: u32) -> [f32; 3] {
+    [inverse * (1u32 << x_detail) as f32, inverse, inverse]
+}
+
+pub(crate) fn cell_of(position: [f32; 3], inverse: [f32; 3]) -> [i32; 3] {
+    std::array::from_fn(|axis| {
+        flush(position[axis] * inverse[axis])
+            .clamp(-(CELL_LIMIT as f32), CELL_LIMIT as f32)
+            .floor() as i32
+    })
+}
+
+fn within_cell_limit(lower: [i32; 3], upper: [i32; 3]) -> bool {
+    lower.iter().all(|&cell| cell > -CELL_LIMIT) && upper.iter().all(|&cell| cell < CELL_LIMIT)
+}
+
+pub(crate) fn place_hierarchical(low: [f32; 3], high: [f32; 3], base_inverse: f32) -> Placement {
+    let span = [1 << X_DETAIL, 1, 1];
+    for level in 0..MAX_LEVELS {
+        let inverse = axis_inverse(level_inverse(base_inverse, level), X_DETAIL);
+        let lower = cell_of(low.map(flush), inverse);
+        let upper = cell_of(high.map(flush), inverse);
+        if within_cell_limit(lower, upper) && (0..3).all(|axis| upper[axis] - lower[axis] <= span[axis]) {
+            return Placement { level, lower, upper };
+        }
+    }
+    LARGE
+}
+
+pub(crate) fn place_uniform(low: [f32; 3], high: [f32; 3], cell_inverse: f32) -> Placement {
+    let lower = cell_of(low.map(flush), [cell_inverse; 3]);
+    let upper = cell_of(high.map(flush), [cell_inverse; 3]);
+    if within_cell_limit(lower, upper) {
+        let cells = (0..3)
+            .map(|axis| (upper[axis] - lower[axis]) as u64 + 1)
+            .try_fold(1u64, u64::checked_mul);
+        if cells.is_some_and(|cells| cells <= u64::from(MAX_COVER)) {
+            return Placement { level: 0, lower, upper };
+        }
+    }
+    LARGE
+}
+
+pub(crate) fn place(params: &Params, grid: &Grid, object: &Aabb) -> Placement {
+    if params.scheme == SCHEME_UNIFORM {
+        place_uniform(object.min, object.max, params.cell_inverse)
+    } else {
+        place_hierarchical(object.min, object.max, grid.base_inverse)
+    }
+}
+
+/// Slot of a cell within its level's part of the table; `x` is already shifted.
+pub(crate) fn slot_of(level: &Level, x: i32, y: i32, z: i32) -> u32 {
+    let distance = |cell: i32, lower: i32| cell.wrapping_sub(lower) as u32;
+    distance(x, level.lower_x >> level.x_shift)
+        .wrapping_add(distance(y, level.lower_y).wrapping_mul(level.stride_y))
+        .wrapping_add(distance(z, level.lower_z).wrapping_mul(level.stride_z))
+        & level.table_mask
+}
+
+pub(crate) fn key_of(level: &Level, cell: [i32; 3]) -> u32 {
+    level.table_base + slot_of(level, cell[0] >> level.x_shift, cell[1], cell[2])
+}
+
+/// Cells that the table must have room for: what [`layout`](crate::reference::layout) may hand out.
+pub(crate) fn table_capacity(scheme: u32, objects: u32, entry_capacity: u32) -> u64 {
+    if scheme == SCHEME_UNIFORM {
+        (2 * u64::from(entry_capacity)).max(u64::from(SMALLEST_UNIFORM_TABLE))
+    } else {
+        u64::from(TABLE_CELLS_PER_OBJECT) * u64::from(objects)
+            + u64::from(TABLE_CELLS_PER_LEVEL) * u64::from(objects.min(MAX_LEVELS))
+    }
+}
+
+/// Bits of the largest key: the table's cells and the two keys past them.
+pub(crate) fn key_bits(table_capacity: u32) -> u32 {
+    32 - (table_capacity + 1).leading_zeros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ordered_integers_keep_the_order_of_floats_and_come_back() {
+        let values = [
+            f32::NEG_INFINITY,
+            f32::MIN,
+            -1.0,
+            -f32::MIN_POSITIVE,
+            -1e-45,
+            0.0,
+            1e-45,
+            f32::MIN_POSITIVE,
+            1.0,
+            f32::MAX,
+            f32::INFINITY,
+        ];
+        assert!(values.windows(2).all(|pair| ordered(pair[0]) < ordered(pair[1])));
+        assert_eq!(ordered(-0.0), ordered(0.0));
+        assert!(values.iter().all(|&value| unordered(ordered(value)).to_bits() == value.to_bits()));
+    }
+
+    /// Every table size from the smallest: it is enough that no difference is a multiple of the smallest size.
+    #[test]
+    fn hashed_slots_are_injective_over_stencil_and_cover_in_every_table() {
+        let slot = |x: i32, y: i32, z: i32| {
+            (x as u32)
+                .wrapping_add((y as u32).wrapping_mul(HASH_Y))
+                .wrapping_add((z as u32).wrapping_mul(HASH_Z))
+        };
+        for bits in 7..32 {
+            let mask = (1u32 << bits) - 1;
+            for x in -63i32..=63 {
+                for y in -63i32..=63 {
+                    for z in -63i32..=63 {
+                        let differs = (x, y, z) != (0, 0, 0);
+                        let stencil = x.abs().max(y.abs()).max(z.abs()) <= 3;
+                        let cover = bits >= 10
+                            && (x.unsigned_abs() + 1) * (y.unsigned_abs() + 1) * (z.unsigned_abs() + 1) <= MAX_COVER;
+                        if differs && (stencil || cover) {
+                            assert_ne!(slot(x, y, z) & mask, 0, "{x} {y} {z} in a table of 2^{bits}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! A broad phase with a device of its own.
+
+use crate::broad_phase::{GpuBroadPhase, Source, StepInput};
+use crate::counters::Counters;
+use crate::descriptor::BroadPhaseDescriptor;
+use crate::error::HeadlessError;
+use crate::result::StepResult;
+use crate::types::{Aabb, Ray};
+
+/// Which adapter to use and what to make on it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HeadlessDescriptor<'a> {
+    /// Only adapters of these backends; all where `None`.
+    pub backends: Option<wgpu::Backends>,
+    /// Only an adapter whose name contains this text, or the one at this index among those of the backends.
+    pub adapter: Option<&'a str>,
+    /// What to make.
+    pub broad_phase: BroadPhaseDescriptor<'a>,
+}
+
+/// A broad phase with a device of its own, that returns whole answers as vectors.
+pub struct Headless {
+    info: wgpu::AdapterInfo,
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    broad_phase: GpuBroadPhase,
+}
+
+/// The adapters of the backends, in the order that an index in [`HeadlessDescriptor::adapter`] counts.
+pub async fn adapters(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+        backends,
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    });
+    instance.enumerate_adapters(backends).await
+}
+
+impl Headless {
+    /// A default broad phase on the best adapter.
+    ///
+    /// # Errors
+    /// [`HeadlessError`] where there is no adapter or it lacks what is needed.
+    pub async fn new() -> Result<Self, HeadlessError> {
+        Self::with_descriptor(&HeadlessDescriptor::default()).await
+    }
+
+    /// A broad phase as described.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new), and [`HeadlessError::Create`] for a descriptor that cannot work.
+    pub async fn with_descriptor(descriptor: &HeadlessDescriptor<'_>) -> Result<Self, HeadlessError> {
+        crate::descriptor::validate(&descriptor.broad_phase).map_err(crate::CreateError::from)?;
+        let backends = descriptor.backends.unwrap_or(wgpu::Backends::all());
+        let mut adapters = adapters(backends).await;
+        let chosen = match descriptor.adapter {
+            Some(wanted) => match wanted.parse::<usize>() {
+                Ok(index) => (index < adapters.len()).then_some(index),
+                Err(_) => adapters.iter().position(|adapter| {
+                    let name = adapter.get_info().name.to_lowercase();
+                    name.contains(&wanted.to_lowercase())
+                }),
+            },
+            None => (0..adapters.len()).min_by_key(|&index| rank(&adapters[index].get_info())),
+        };
+        let adapter = chosen
+            .map(|index| adapters.swap_remove(index))
+            .ok_or_else(|| HeadlessError::NoAdapter {
+                wanted: match (descriptor.adapter, descriptor.backends) {
+                    (Some(name), _) => format!(" that is called or numbered {name}"),
+                    (None, Some(backends)) => format!(" for {backends:?}"),
+                    (None, None) => String::new(),
+                },
+            })?;
+        let available = adapter.limits();
+        let (device, queue) = adapter
+            .request_device(&wgpu::DeviceDescriptor {
+                label: Some("gpu_broad_phase/device"),
+                required_features: adapter.features() & GpuBroadPhase::optional_features(),
+                required_limits: wgpu::Limits {
+                    max_storage_buffer_binding_size: available.max_storage_buffer_binding_size,
+                    max_buffer_size: available.max_buffer_size,
+                    ..GpuBroadPhase::required_limits()
+                },
+                ..Default::default()
+            })
+            .await
+            .map_err(|error| HeadlessError::NoDevice(error.to_string()))?;
+        Ok(Self {
+            info: adapter.get_info(),
+            broad_phase: GpuBroadPhase::new(&device, &descriptor.broad_phase)?,
+            device,
+            queue,
+        })
+    }
+
+    /// The adapter in use.
+    pub const fn adapter_info(&self) -> &wgpu::AdapterInfo {
+        &self.info
+    }
+
+    /// The device in use.
+    pub const fn device(&self) -> &wgpu::Device {
+        &self.device
+    }
+
+    /// The queue in use.
+    pub const fn queue(&self) -> &wgpu::Queue {
+        &self.queue
+    }
+
+    /// The broad phase itself.
+    pub const fn broad_phase(&self) -> &GpuBroadPhase {
+        &self.broad_phase
+    }
+
+    /// Finds the pairs and hits of boxes and rays. With [`Growth::Grow`](crate::Growth::Grow) the answer is whole: the
+    /// step is repeated with larger buffers, and an answer past one binding's limit is read in chunks. With
+    /// [`Growth::Fixed`](crate::Growth::Fixed) it is a valid prefix, and the counters tell what was needed.
+    ///
+    /// # Errors
+    /// [`HeadlessError`] where the input is too large for the device, the answer too large for 32-bit offsets, or the
+    /// device is lost.
+    pub async fn step(&mut self, objects: &[Aabb], rays: &[Ray]) -> Result<StepResult, HeadlessError> {
+        let input = StepInput {
+            objects: Source::Host(objects),
+            rays: Source::Host(rays),
+        };
+        self.submit(|broad_phase, device, queue, encoder| broad_phase.step(device, queue, encoder, input).map(drop))?;
+        let mut counters = self.broad_phase.read_counters(&self.device, &self.queue).await?;
+        if self.broad_phase.grows() {
+            // Missing entries hide pairs and hits: only a whole new step shows them.
+            while counters.entries_needed > u64::from(counters.entries_capacity) {
+                let before = counters.entries_capacity;
+                self.submit(|broad_phase, device, queue, encoder| broad_phase.step(device, queue, encoder, input).map(drop))?;
+                counters = self.broad_phase.read_counters(&self.device, &self.queue).await?;
+                if counters.entries_capacity <= before {
+                    return Err(too_many("cell entries", counters.entries_needed, before));
+                }
+            }
+            if !counters.is_whole() {
+                return self.read_in_chunks(counters).await;
+            }
+        }
+        Ok(self.broad_phase.read_back(&self.device, &self.queue).await?)
+    }
+
+    /// The counts are known, the places too; only the output is written anew, as often as it takes.
+    async fn read_in_chunks(&mut self, counters: Counters) -> Result<StepResult, HeadlessError> {
+        for (what, needed) in [("pairs", counters.pairs_needed), ("hits", counters.hits_needed)] {
+            if needed >= u64::from(u32::MAX) {
+                return Err(too_many(what, needed, u32::MAX - 1));
+            }
+        }
+        let mut whole = StepResult::default();
+        loop {
+            let (first_pair, first_hit) = (whole.pairs.len() as u32, whole.ray_hits.len() as u32);
+            self.submit(|broad_phase, device, queue, encoder| {
+                broad_phase.window(device, queue, encoder, first_pair, first_hit).map(drop)
+            })?;
+            let chunk = self.broad_phase.read_back(&self.device, &self.queue).await?;
+            let closest = chunk.ray_offsets.is_empty();
+            let first = whole.pairs.is_empty() && whole.ray_hits.is_empty();
+            whole.pairs.extend(chunk.pairs);
+            if !closest || first {
+                whole.ray_hits.extend(chunk.ray_hits);
+            }
+            whole.ray_offsets = chunk.ray_offsets;
+            whole.timings = chunk.timings;
+            whole.counters = chunk.counters;
+            let pairs_left = whole.pairs.len() as u64 != counters.pairs_needed;
+            let hits_left = !closest && whole.ray_hits.len() as u64 != counters.hits_needed;
+            if !pairs_left && !hits_left {
+                // The status spoke of the first, too small buffers.
+                whole.counters.status = 0;
+                return Ok(whole);
+            }
+        }
+    }
+
+    fn submit<E>(
+        &mut self,
+        record: impl FnOnce(&mut GpuBroadPhase, &wgpu::Device, &wgpu::Queue, &mut wgpu::CommandEncoder) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
+            label: Some("gpu_broad_phase/headless"),
+        });
+        record(&mut self.broad_phase, &self.device, &self.queue, &mut encoder)?;
+        self.queue.submit([encoder.finish()]);
+        Ok(())
+    }
+}
+
+fn too_many(what: &'static str, needed: u64, limit: u32) -> HeadlessError {
+    HeadlessError::TooManyResults {
+        what,
+        needed,
+        limit: u64::from(limit),
+    }
+}
+
+/// Hardware before software, and among equals Vulkan, Metal and DX12 before GL.
+fn rank(info: &wgpu::AdapterInfo) -> (u8, bool) {
+    let kind = match info.device_type {
+        wgpu::DeviceType::DiscreteGpu => 0,
+        wgpu::DeviceType::IntegratedGpu => 1,
+        wgpu::DeviceType::VirtualGpu | wgpu::DeviceType::Other => 2,
+        wgpu::DeviceType::Cpu => 3,
+    };
+    (kind, info.backend == wgpu::Backend::Gl)
+}

@@ -1,0 +1,180 @@
+//! Sizes of a step: what the uniform block says and how large each buffer is. Pure arithmetic, shared by the GPU and
+//! the CPU side.
+
+use crate::descriptor::{BroadPhaseDescriptor, Growth, RayMode, Scheme};
+use crate::error::DescriptorError;
+use crate::grid::{self, Params};
+use crate::types::{Aabb, Pair, Ray, RayHit};
+
+/// Objects that the density estimate looks at, at most.
+const SAMPLES: u32 = 16_384;
+/// Indices stay below 2^31: the top bit of an entry marks the object's home cell.
+const LARGEST_COUNT: u64 = 1 << 31;
+/// Words of the density estimate's hash tables.
+pub(crate) const DENSITY_SLOTS: u64 = 24 * 32_768;
+/// Partners of an entry that counting keeps for writing (`KEPT` in `shaders/common/pair_slots_*.wgsl`).
+pub(crate) const PARTNERS_KEPT: u32 = 8;
+pub(crate) const SCAN_TILE: u32 = 2048;
+pub(crate) const SORT_TILE: u32 = 1920;
+pub(crate) const DIGIT_BITS: u32 = 8;
+
+/// How many rows the growable outputs hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Rows {
+    pub entries: u32,
+    pub pairs: u32,
+    pub hits: u32,
+}
+
+/// Everything that the host knows of a step before it runs.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Plan {
+    pub params: Params,
+    pub pairs: bool,
+    pub ray_mode: RayMode,
+}
+
+impl Plan {
+    /// `wanted` holds what earlier steps were seen to need; `binding_limit` is in bytes.
+    pub fn new(
+        descriptor: &BroadPhaseDescriptor<'_>,
+        objects: u64,
+        rays: u64,
+        wanted: Rows,
+        binding_limit: u64,
+    ) -> Result<Self, DescriptorError> {
+        let object_count = count("objects", objects)?;
+        let ray_count = count("rays", rays)?;
+        let rows = |fixed: Option<u32>, wanted: u32, default: u64, row_bytes: u64| {
+            let fitting = u32::try_from(binding_limit / row_bytes).unwrap_or(u32::MAX).min(u32::MAX - 1);
+            let default = u32::try_from(default).unwrap_or(u32::MAX);
+            let rows = match (fixed, descriptor.growth) {
+                (Some(fixed), Growth::Fixed) => return fixed,
+                (Some(first), Growth::Grow) => first.max(wanted),
+                (None, _) => default.max(wanted),
+            };
+            rows.min(fitting)
+        };
+        let capacities = descriptor.capacities;
+        let (scheme, cell_inverse, entry_capacity) = match descriptor.scheme {
+            Scheme::Hierarchical => (grid::SCHEME_HIERARCHICAL, 0.0, object_count),
+            Scheme::Uniform { cell_size } => {
+                let entries = rows(capacities.entries, wanted.entries, 4 * objects + 64, 4);
+                (grid::SCHEME_UNIFORM, 1.0 / cell_size, entries)
+            }
+        };
+        let table = grid::table_capacity(scheme, object_count, entry_capacity);
+        let sample_stride = (object_count / SAMPLES).max(1);
+        let plan = Self {
+            params: Params {
+                object_count,
+                ray_count,
+                entry_capacity,
+                table_capacity: u32::try_from(table).unwrap_or(u32::MAX).min(i32::MAX as u32 - 1),
+                pair_capacity: rows(capacities.pairs, wanted.pairs, 4 * objects + 1024, size_of::<Pair>() as u64),
+                hit_capacity: match descriptor.ray_mode {
+                    RayMode::Closest => ray_count,
+                    RayMode::All => rows(capacities.hits, wanted.hits, 4 * rays + 1024, size_of::<RayHit>() as u64),
+                },
+                first_pair: 0,
+                first_hit: 0,
+                scheme,
+                cell_inverse,
+                sample_count: (object_count / sample_stride).min(SAMPLES),
+                sample_stride,
+            },
+            pairs: descriptor.pairs,
+            ray_mode: descriptor.ray_mode,
+        };
+        for (what, bytes) in plan.buffers() {
+            if bytes > binding_limit {
+                return Err(DescriptorError::BufferTooLarge {
+                    what,
+                    needed: bytes,
+                    limit: binding_limit,
+                });
+            }
+        }
+        Ok(plan)
+    }
+
+    pub fn is_uniform(&self) -> bool {
+        self.params.scheme == grid::SCHEME_UNIFORM
+    }
+
+    /// Digit passes of the sort: only as many as the largest key needs.
+    pub fn digits(&self) -> u32 {
+        grid::key_bits(self.params.table_capacity).div_ceil(DIGIT_BITS)
+    }
+
+    pub fn sort_tiles(&self) -> u32 {
+        self.params.entry_capacity.div_ceil(SORT_TILE).max(1)
+    }
+
+    pub fn digit_counts(&self) -> u32 {
+        self.sort_tiles() << DIGIT_BITS
+    }
+
+    /// Name and size in bytes of every buffer that a step owns, by the names of the pass table.
+    pub fn buffers(&self) -> Vec<(&'static str, u64)> {
+        let params = &self.params;
+        let objects = u64::from(params.object_count);
+        let rays = u64::from(params.ray_count);
+        let entries = u64::from(params.entry_capacity);
+        let largest_scan = [self.digit_counts(), params.object_count, params.entry_capacity + 1, params.ray_count + 1]
+            .into_iter()
+            .fold(1, u32::max);
+        let mut buffers = vec![
+            ("objects", size_of::<Aabb>() as u64 * objects),
+            ("records", size_of::<grid::Record>() as u64 * objects),
+            ("level_statistics", 4 * 256),
+            ("grid", size_of::<grid::Grid>() as u64),
+            ("counters", 4 * crate::counters::word::COUNT as u64),
+            ("keys_0", 4 * entries),
+            ("keys_1", 4 * entries),
+            ("values_0", 4 * entries),
+            ("values_1", 4 * entries),
+            ("digit_counts", 4 * u64::from(self.digit_counts())),
+            ("tile_sums", 8 * u64::from(largest_scan.div_ceil(SCAN_TILE))),
+            ("starts", 4 * (u64::from(params.table_capacity) + 2)),
+        ];
+        if self.is_uniform() {
+            buffers.push(("entry_offsets", 4 * objects));
+        } else {
+            buffers.extend([("size_statistics", 4 * 1025), ("density_slots", 4 * DENSITY_SLOTS), ("density", 4 * 48)]);
+        }
+        if self.pairs {
+            buffers.extend([
+                ("pair_offsets", 4 * (entries + 1)),
+                ("pairs", size_of::<Pair>() as u64 * u64::from(params.pair_capacity)),
+            ]);
+            if !self.is_uniform() {
+                buffers.push(("pair_slots", 4 * u64::from(PARTNERS_KEPT) * entries));
+            }
+        }
+        if params.ray_count > 0 {
+            buffers.extend([
+                ("rays", size_of::<Ray>() as u64 * rays),
+                ("ray_hits", size_of::<RayHit>() as u64 * u64::from(params.hit_capacity)),
+            ]);
+            if self.ray_mode == RayMode::All {
+                buffers.push(("ray_offsets", 4 * (rays + 1)));
+            }
+        }
+        // A binding may not be empty.
+        buffers.iter_mut().for_each(|(_, bytes)| *bytes = (*bytes).max(16));
+        buffers
+    }
+}
+
+fn count(what: &'static str, count: u64) -> Result<u32, DescriptorError> {
+    if count < LARGEST_COUNT {
+        Ok(count as u32)
+    } else {
+        Err(DescriptorError::TooMany {
+            what,
+            count,
+            limit: LARGEST_COUNT - 1,
+        })
+    }
+}

@@ -1,0 +1,146 @@
+//! Reading results: calls of their own, after the submission.
+
+use crate::broad_phase::GpuBroadPhase;
+use crate::counters::{Counters, word};
+use crate::descriptor::RayMode;
+use crate::error::ReadBackError;
+use crate::plan::Rows;
+use crate::result::{StageTime, StepResult};
+use crate::types::{Pair, RayHit};
+
+impl GpuBroadPhase {
+    /// Reads the counters of the last step, once it was submitted. With [`Growth::Grow`](crate::Growth::Grow) this is
+    /// also what lets the next step make room for what this one needed.
+    ///
+    /// Submits a copy to `queue`. On native targets the call waits for the device; in the browser it awaits it.
+    ///
+    /// # Errors
+    /// [`ReadBackError::NoStep`] before the first step, [`ReadBackError::Map`] where the device is lost.
+    pub async fn read_counters(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+    ) -> Result<Counters, ReadBackError> {
+        let params = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.plan.params;
+        let bytes = 4 * word::COUNT as u64;
+        let words = read(device, queue, self.buffers.get("counters"), bytes).await?;
+        let counters = Counters::from_words(bytemuck::cast_slice(&words), &params);
+        if self.grows() {
+            self.wanted = Rows {
+                entries: with_head_room(counters.entries_needed, counters.entries_capacity, self.wanted.entries),
+                pairs: with_head_room(counters.pairs_needed, counters.pairs_capacity, self.wanted.pairs),
+                hits: with_head_room(counters.hits_needed, counters.hits_capacity, self.wanted.hits),
+            };
+        }
+        Ok(counters)
+    }
+
+    /// Reads the whole result of the last step, or of the last [`window`](Self::window), once it was submitted: the
+    /// counters and those pairs and hits that the buffers hold.
+    ///
+    /// # Errors
+    /// As [`read_counters`](Self::read_counters).
+    pub async fn read_back(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+    ) -> Result<StepResult, ReadBackError> {
+        let counters = self.read_counters(device, queue).await?;
+        let plan = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.plan;
+        let mut result = StepResult {
+            counters,
+            ..StepResult::default()
+        };
+        let held = |needed: u64, first: u32, capacity: u32| needed.saturating_sub(first.into()).min(capacity.into());
+        if plan.pairs {
+            let pairs = held(counters.pairs_needed, plan.params.first_pair, plan.params.pair_capacity);
+            result.pairs = self.read_rows::<Pair>(device, queue, "pairs", pairs).await?;
+        }
+        if plan.params.ray_count > 0 {
+            let rays = u64::from(plan.params.ray_count);
+            let hits = match plan.ray_mode {
+                RayMode::Closest => rays,
+                RayMode::All => held(counters.hits_needed, plan.params.first_hit, plan.params.hit_capacity),
+            };
+            result.ray_hits = self.read_rows::<RayHit>(device, queue, "ray_hits", hits).await?;
+            if plan.ray_mode == RayMode::All {
+                result.ray_offsets = self.read_rows::<u32>(device, queue, "ray_offsets", rays + 1).await?;
+            }
+        }
+        result.timings = self.read_timings(device, queue).await?;
+        Ok(result)
+    }
+
+    async fn read_rows<T: bytemuck::Pod>(
+        &self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        name: &str,
+        rows: u64,
+    ) -> Result<Vec<T>, ReadBackError> {
+        let bytes = read(device, queue, self.buffers.get(name), rows * size_of::<T>() as u64).await?;
+        Ok(bytemuck::pod_collect_to_vec(&bytes))
+    }
+
+    async fn read_timings(&self, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Vec<StageTime>, ReadBackError> {
+        let Some(timing) = &self.timing else {
+            return Ok(Vec::new());
+        };
+        let (buffer, bytes) = timing.resolved();
+        let bytes = read(device, queue, buffer, bytes).await?;
+        let ticks: Vec<u64> = bytemuck::pod_collect_to_vec(&bytes);
+        Ok(timing.read(&ticks, queue.get_timestamp_period()))
+    }
+}
+
+/// What a buffer should hold next time: a quarter more than was needed, if it did not fit.
+fn with_head_room(needed: u64, capacity: u32, wanted: u32) -> u32 {
+    if needed <= u64::from(capacity) {
+        return wanted;
+    }
+    wanted.max(u32::try_from(needed + needed / 4).unwrap_or(u32::MAX))
+}
+
+/// Copies the first bytes of a buffer to the host.
+async fn read(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    source: &wgpu::Buffer,
+    bytes: u64,
+) -> Result<Vec<u8>, ReadBackError> {
+    if bytes == 0 {
+        return Ok(Vec::new());
+    }
+    let staging = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("gpu_broad_phase/readback"),
+        size: bytes,
+        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
+        label: Some("gpu_broad_phase/readback"),
+    });
+    encoder.copy_buffer_to_buffer(source, 0, &staging, 0, bytes);
+    queue.submit([encoder.finish()]);
+    let (sender, receiver) = futures_intrusive::channel::shared::oneshot_channel();
+    staging.map_async(wgpu::MapMode::Read, .., move |mapped| {
+        // The receiver is gone where the caller dropped the future: nobody wants the answer.
+        let _ = sender.send(mapped);
+    });
+    // The browser drives its own event loop and has no blocking poll.
+    #[cfg(not(target_arch = "wasm32"))]
+    device
+        .poll(wgpu::PollType::wait_indefinitely())
+        .map_err(|error| ReadBackError::Map(error.to_string()))?;
+    match receiver.receive().await {
+        Some(Ok(())) => {}
+        Some(Err(error)) => return Err(ReadBackError::Map(error.to_string())),
+        None => return Err(ReadBackError::Map("the device is lost".to_owned())),
+    }
+    let bytes = staging
+        .get_mapped_range(..)
+        .map_err(|error| ReadBackError::Map(error.to_string()))?
+        .to_vec();
+    staging.unmap();
+    Ok(bytes)
+}

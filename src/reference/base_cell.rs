@@ -1,0 +1,68 @@
+//! Twin of `shaders/base_cell.wgsl`.
+
+use super::size::{MAX_EXPONENT, MIN_EXPONENT, OCTAVES, SLOTS, octave_exponent, top_exponent};
+use crate::grid::{Grid, Params, X_DETAIL};
+
+const NEIGHBOURS: u32 = 4;
+/// Volume of the cell over that of a cube of the object's class, in 64ths: `WASTE[cell fraction][class fraction]`.
+const WASTE: [[u32; 4]; 4] = [
+    [64, 262, 152, 96],
+    [125, 64, 296, 187],
+    [216, 111, 64, 322],
+    [343, 176, 102, 64],
+];
+/// Cubes of 1, 1.25, 1.5, 1.75 in 64ths.
+const VOLUME: [u32; 4] = [64, 125, 216, 343];
+/// Correctly rounded inverses of 1, 1.25, 1.5, 1.75.
+const INVERSE_BITS: [u32; 4] = [0x3f80_0000, 0x3f4c_cccd, 0x3f2a_aaab, 0x3f12_4925];
+
+/// Chooses the finest cell and writes it to the grid (`base_inverse`, `x_detail`).
+///
+/// Its fraction is the one in which the sizes present waste the least volume, its octave the largest in which the
+/// objects small enough for it have few neighbours in their cell, but not below the smallest object.
+pub fn base_cell(params: &Params, size_statistics: &[u32], density: &[u32], grid: &mut Grid) {
+    let mut counts = [0u32; 4];
+    let mut smallest = 1024u32;
+    for (class, &objects) in size_statistics[..1024].iter().enumerate() {
+        let count = objects.wrapping_add(7) >> 3;
+        if count != 0 {
+            counts[class & 3] = counts[class & 3].wrapping_add(count);
+            smallest = smallest.min(class as u32);
+        }
+    }
+    let mut fraction = 0;
+    let mut least = u32::MAX;
+    for (candidate, row) in WASTE.iter().enumerate() {
+        let waste = counts.iter().zip(row).fold(0u32, |sum, (&count, &factor)| {
+            sum.wrapping_add(count.wrapping_mul(factor))
+        });
+        if waste < least {
+            least = waste;
+            fraction = candidate;
+        }
+    }
+
+    let top = top_exponent(size_statistics[1024]);
+    let mut exponent = octave_exponent(top, OCTAVES - 1);
+    for octave in (0..OCTAVES).rev() {
+        let entered = density[2 * octave as usize];
+        let shared = density[2 * octave as usize + 1];
+        let samples = 2u32
+            .wrapping_mul(params.sample_stride.max(1))
+            .wrapping_mul(VOLUME[fraction]);
+        let allowed = (NEIGHBOURS * 64).wrapping_mul(entered) / samples.max(1);
+        let chance = entered.wrapping_mul(entered) / (2 * SLOTS);
+        if shared > allowed.wrapping_add(chance).wrapping_add(entered / 64) {
+            break;
+        }
+        exponent = octave_exponent(top, octave);
+    }
+    if (4..1024).contains(&smallest) {
+        // The first octave whose cell holds the smallest class.
+        let fits = (smallest >> 2) as i32 - 127 + i32::from((smallest & 3) as usize > fraction);
+        exponent = exponent.max(fits);
+    }
+    let exponent = exponent.clamp(MIN_EXPONENT, MAX_EXPONENT);
+    grid.base_inverse = f32::from_bits(INVERSE_BITS[fraction].wrapping_sub((exponent << 23) as u32));
+    grid.x_detail = X_DETAIL;
+}

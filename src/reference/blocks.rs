@@ -1,0 +1,59 @@
+//! The uniform blocks and the pipeline overrides that only some passes have.
+
+/// The uniform block of the three scan passes: `ScanParams` in `shaders/common/scan.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
+pub struct ScanParams {
+    /// Words that are scanned.
+    pub count: u32,
+    /// Word of the counters that takes the low half of the 64-bit total; the high half follows.
+    pub total_word: u32,
+    /// A total above this sets the status bit.
+    pub capacity: u32,
+    /// The bit of the status word; 0 for none.
+    pub status_bit: u32,
+}
+
+/// The uniform block of the sort passes: `SortParams` in `shaders/common/sort.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
+pub struct SortParams {
+    /// Lowest bit of the digit.
+    pub shift: u32,
+    /// Tiles that the keys are cut into.
+    pub tiles: u32,
+}
+
+/// What the shaders get as pipeline overrides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overrides {
+    /// `FILTERS`: layers, owners and static flags are looked at.
+    pub filters: bool,
+    /// `COUNT_CANDIDATES`: box tests are counted.
+    pub count_candidates: bool,
+}
+
+/// Words of a scan tile: `TILE` in `shaders/common/scan.wgsl`.
+pub const SCAN_TILE: usize = 2048;
+/// Keys of a sort tile: `SORT_TILE` in `shaders/common/sort.wgsl`.
+pub const SORT_TILE: usize = 1920;
+/// Values of a digit: `DIGITS` in `shaders/common/sort.wgsl`.
+pub const DIGITS: usize = 256;
+
+impl SortParams {
+    pub(crate) fn digit_of(&self, key: u32) -> usize {
+        (key >> self.shift) as usize & (DIGITS - 1)
+    }
+}
+
+pub(crate) fn add64(words: &mut [u32], first: usize, value: u64) {
+    let sum = wide(words, first).wrapping_add(value);
+    words[first] = sum as u32;
+    words[first + 1] = (sum >> 32) as u32;
+}
+
+pub(crate) fn wide(words: &[u32], first: usize) -> u64 {
+    u64::from(words[first]) | u64::from(words[first + 1]) << 32
+}
+
+pub(crate) fn saturate64(value: u64) -> u32 {
+    u32::try_from(value).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,25 @@
+//! Twin of `shaders/gather.wgsl`.
+
+use crate::grid::{ID_MASK, Params, Record, SCHEME_UNIFORM, ordered};
+use crate::types::Aabb;
+
+/// Boxes as ordered integers in the order in which the walks read them: sorted by cell where an object has one entry,
+/// else by object. Returns a record an object.
+pub fn gather(params: &Params, objects: &[Aabb], values: &[u32]) -> Vec<Record> {
+    (0..params.object_count)
+        .map(|index| {
+            let object = if params.scheme == SCHEME_UNIFORM {
+                index
+            } else {
+                values[index as usize] & ID_MASK
+            };
+            let bounds = &objects[object as usize];
+            Record {
+                low: bounds.min.map(ordered),
+                object,
+                high: bounds.max.map(ordered),
+                padding: 0,
+            }
+        })
+        .collect()
+}

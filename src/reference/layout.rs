@@ -1,0 +1,83 @@
+//! Twin of `shaders/layout.wgsl`.
+
+use super::level_statistics::BIAS;
+use crate::counters::word;
+use crate::grid::{
+    DENSE, Grid, HASH_Y, HASH_Z, Level, MAX_LEVELS, NO_LEVEL, Params, SCHEME_UNIFORM, TABLE_CELLS_PER_LEVEL,
+    TABLE_CELLS_PER_OBJECT, X_DETAIL, level_inverse,
+};
+
+/// Gives every occupied level its part of the cell table: its cells one by one where they are few enough (finer along x
+/// if they fit), else a power of two of hashed slots.
+///
+/// Writes the occupied levels and the totals of the grid, and the counts of levels and cells in the counters.
+pub fn layout(params: &Params, level_statistics: &[u32], grid: &mut Grid, counters: &mut [u32]) {
+    let uniform = params.scheme == SCHEME_UNIFORM;
+    let mut next = NO_LEVEL;
+    let mut table_base = 0u32;
+    let mut occupied = 0;
+    // From the coarsest, so that each level can name the next coarser one.
+    for index in (0..MAX_LEVELS).rev() {
+        let words = &level_statistics[8 * index as usize..][..8];
+        let count = words[0];
+        if count == 0 {
+            continue;
+        }
+        let lower = |axis: usize| BIAS.wrapping_sub(words[1 + axis]) as i32;
+        let upper = |axis: usize| words[4 + axis].wrapping_sub(BIAS) as i32;
+        let mut level = Level {
+            count,
+            next,
+            lower_x: lower(0),
+            lower_y: lower(1),
+            lower_z: lower(2),
+            upper_x: upper(0),
+            upper_y: upper(1),
+            upper_z: upper(2),
+            ..Level::default()
+        };
+        let (allowed, detail) = if uniform {
+            level.inverse = params.cell_inverse;
+            (params.table_capacity, 0)
+        } else {
+            level.inverse = level_inverse(grid.base_inverse, index);
+            let cells = TABLE_CELLS_PER_OBJECT.wrapping_mul(count);
+            (cells.wrapping_add(TABLE_CELLS_PER_LEVEL), X_DETAIL)
+        };
+        let cells = |lower: i32, upper: i32| (upper.wrapping_sub(lower) as u32).wrapping_add(1);
+        let cells_y = cells(level.lower_y, level.upper_y);
+        let cells_z = cells(level.lower_z, level.upper_z);
+        let dense = (0..=detail).find_map(|shift| {
+            let cells_x = cells(level.lower_x >> shift, level.upper_x >> shift);
+            let size = cells_x.saturating_mul(cells_y).saturating_mul(cells_z);
+            (size <= allowed).then_some((shift, cells_x, size))
+        });
+        if let Some((shift, cells_x, size)) = dense {
+            level.table_size = size;
+            level.x_shift = shift;
+            level.table_mask = DENSE;
+            level.stride_y = cells_x;
+            level.stride_z = cells_x.wrapping_mul(cells_y);
+        } else {
+            level.table_size = 1 << (31 - allowed.max(1).leading_zeros());
+            level.x_shift = detail;
+            level.table_mask = level.table_size - 1;
+            level.stride_y = HASH_Y;
+            level.stride_z = HASH_Z;
+        }
+        level.table_base = table_base;
+        table_base = table_base.wrapping_add(level.table_size);
+        occupied += 1;
+        next = index;
+        grid.levels[index as usize] = level;
+    }
+    grid.first_level = next;
+    grid.table_cells = table_base;
+    if uniform {
+        grid.x_detail = 0;
+    } else {
+        grid.entry_count = params.object_count;
+    }
+    counters[word::LEVELS] = occupied;
+    counters[word::TABLE_CELLS] = table_base;
+}

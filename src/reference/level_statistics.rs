@@ -1,0 +1,43 @@
+//! Twin of `shaders/level_statistics.wgsl`.
+
+use crate::counters::word;
+use crate::grid::{Class, Grid, NO_LEVEL, Params, SCHEME_UNIFORM, classify, place};
+use crate::types::Aabb;
+
+pub(crate) const BIAS: u32 = 0x8000_0000;
+
+/// Counts the objects of every level, finds the bounds of the cells they occupy and adds what takes no part to the
+/// counters (invalid, excluded, large).
+///
+/// Returns 256 words, eight a level: objects, then the bounds as distances (`2^31 - lower` and `2^31 + upper`, three
+/// axes each) so that all start from zero and only grow; one word is unused.
+pub fn level_statistics(params: &Params, objects: &[Aabb], grid: &Grid, counters: &mut [u32]) -> Vec<u32> {
+    let mut statistics = vec![0u32; 256];
+    for object in objects.iter().take(params.object_count as usize) {
+        match classify(object) {
+            Class::Invalid => counters[word::INVALID] += 1,
+            Class::Excluded => counters[word::EXCLUDED] += 1,
+            Class::Infinite => counters[word::LARGE] += 1,
+            Class::Finite => {
+                let placement = place(params, grid, object);
+                if placement.level == NO_LEVEL {
+                    counters[word::LARGE] += 1;
+                    continue;
+                }
+                // Where an object lies in one cell, that of its lower corner, only these cells are occupied.
+                let last = if params.scheme == SCHEME_UNIFORM {
+                    placement.upper
+                } else {
+                    placement.lower
+                };
+                let words = &mut statistics[8 * placement.level as usize..][..8];
+                words[0] += 1;
+                for axis in 0..3 {
+                    words[1 + axis] = words[1 + axis].max(BIAS.wrapping_sub(placement.lower[axis] as u32));
+                    words[4 + axis] = words[4 + axis].max(BIAS.wrapping_add(last[axis] as u32));
+                }
+            }
+        }
+    }
+    statistics
+}

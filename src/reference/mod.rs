@@ -1,0 +1,383 @@
+//! The CPU reference: every compute pass once more in plain Rust.
+//!
+//! A file of this module is the twin of the WGSL file of the same name under `shaders/`. Its function takes the pass's
+//! bindings in order (the uniform block first), returns or fills what the pass writes, and leaves the same bytes in it as
+//! the shader does: tests run each pass on the output of the reference passes before it and compare buffers. Three things
+//! may differ and are not compared: box tests of rays and the order of a ray's hits under
+//! [`Scheme::Uniform`], since the cells that a ray's walk visits are chosen in floating point
+//! with a margin, and words that a pass leaves unwritten.
+//!
+//! [`step`] runs all of them: it is what a GPU step answers, without a GPU, and serves where no adapter exists.
+//! [`trace`] keeps every buffer in between. [`brute_force`] is the answer by definition, which tests hold both to.
+
+pub mod base_cell;
+pub mod blocks;
+pub mod brute_force;
+pub mod cell_starts;
+pub mod density;
+pub mod entry_count;
+pub mod entry_emit;
+pub mod gather;
+pub mod keys;
+pub mod layout;
+pub mod level_statistics;
+pub mod pair_count;
+pub mod pair_emit;
+pub mod pair_walk;
+pub mod ray;
+pub mod ray_closest;
+pub mod ray_count;
+pub mod ray_emit;
+pub mod ray_walk;
+pub mod rows;
+pub mod scan_apply;
+pub mod scan_reduce;
+pub mod scan_spine;
+mod size;
+pub mod size_statistics;
+pub mod sort_histogram;
+pub mod sort_scatter;
+#[cfg(test)]
+mod tests;
+
+use blocks::{Overrides, SORT_TILE, ScanParams, SortParams, wide};
+use pair_walk::PairInput;
+use ray_walk::RayInput;
+use rows::Table;
+use scan_reduce::scan;
+
+use crate::counters::{Counters, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, word};
+use crate::descriptor::{BroadPhaseDescriptor, Growth, RayMode, Scheme, validate};
+use crate::error::DescriptorError;
+use crate::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_HIERARCHICAL, SCHEME_UNIFORM};
+use crate::result::StepResult;
+use crate::types::{Aabb, Pair, Ray, RayHit};
+
+/// Objects that the density estimate looks at, at most.
+const SAMPLES: u32 = 16384;
+/// A table may not have more cells, so that the two keys past them are representable.
+const LARGEST_TABLE: u32 = 0x7fff_fffe;
+
+/// One digit of the sort: what its three stages leave.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SortDigit {
+    /// The uniform block of both sort passes.
+    pub sort: SortParams,
+    /// Output of [`sort_histogram`].
+    pub digit_counts: Vec<u32>,
+    /// The same after the scan.
+    pub digit_offsets: Vec<u32>,
+    /// Keys after [`sort_scatter`].
+    pub keys: Vec<u32>,
+    /// Values after [`sort_scatter`].
+    pub values: Vec<u32>,
+}
+
+/// Every buffer of a step, as it stands after the pass that fills it. Buffers of passes that did not run are empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// The uniform block of the step, with the capacities of pairs and hits that the output has.
+    pub params: Params,
+    /// Output of [`size_statistics`] (hierarchical).
+    pub size_statistics: Vec<u32>,
+    /// Output of [`density`] (hierarchical).
+    pub density: Vec<u32>,
+    /// The grid after [`base_cell`] (hierarchical).
+    pub grid_after_base: Grid,
+    /// Output of [`level_statistics`].
+    pub level_statistics: Vec<u32>,
+    /// The counters after [`level_statistics`].
+    pub counters_after_level_statistics: Vec<u32>,
+    /// The grid after [`layout`].
+    pub grid_after_layout: Grid,
+    /// The counters after [`layout`].
+    pub counters_after_layout: Vec<u32>,
+    /// Output of [`entry_count`] (uniform).
+    pub entry_counts: Vec<u32>,
+    /// The same after the scan (uniform).
+    pub entry_offsets: Vec<u32>,
+    /// The counters after that scan (uniform).
+    pub counters_after_entries: Vec<u32>,
+    /// The final grid, with the number of entries.
+    pub grid: Grid,
+    /// Output of [`keys`] or [`entry_emit`].
+    pub unsorted_keys: Vec<u32>,
+    /// Output of [`keys`] or [`entry_emit`].
+    pub unsorted_values: Vec<u32>,
+    /// The digits of the sort, lowest first; kept by [`trace`] alone.
+    pub digits: Vec<SortDigit>,
+    /// Keys after the sort.
+    pub keys: Vec<u32>,
+    /// Values after the sort.
+    pub values: Vec<u32>,
+    /// Output of [`cell_starts`].
+    pub starts: Vec<u32>,
+    /// Output of [`gather`].
+    pub records: Vec<Record>,
+    /// Output of [`pair_count`].
+    pub pair_counts: Vec<u32>,
+    /// The same after the scan.
+    pub pair_offsets: Vec<u32>,
+    /// Output of [`pair_emit`], without what it left unwritten.
+    pub pairs: Vec<Pair>,
+    /// Output of [`ray_count`] ([`RayMode::All`]).
+    pub ray_counts: Vec<u32>,
+    /// The same after the scan ([`RayMode::All`]).
+    pub ray_offsets: Vec<u32>,
+    /// Output of [`ray_closest`] or of [`ray_emit`], without what it left unwritten.
+    pub ray_hits: Vec<RayHit>,
+    /// The words of the counter buffer after the last pass.
+    pub counters: Vec<u32>,
+}
+
+/// The answer of a step on the CPU.
+///
+/// With [`Growth::Grow`], and with [`Growth::Fixed`] where the descriptor names no capacity, the answer is whole; with a
+/// fixed capacity it is a prefix of that many pairs, hits or entries, and the counters say what was needed.
+///
+/// # Errors
+///
+/// Where the descriptor cannot work, or where objects, rays or an answer are more than indices can name.
+pub fn step(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    objects: &[Aabb],
+    rays: &[Ray],
+) -> Result<StepResult, DescriptorError> {
+    let trace = run(descriptor, objects, rays, false)?;
+    Ok(StepResult {
+        counters: Counters::from_words(&trace.counters, &trace.params),
+        pairs: trace.pairs,
+        ray_hits: trace.ray_hits,
+        ray_offsets: trace.ray_offsets,
+        ..StepResult::default()
+    })
+}
+
+/// All buffers of a step, pass by pass.
+///
+/// # Errors
+///
+/// As [`step`].
+pub fn trace(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], rays: &[Ray]) -> Result<Trace, DescriptorError> {
+    run(descriptor, objects, rays, true)
+}
+
+/// The capacity that a fixed descriptor names; none means that whatever is needed fits.
+fn fixed(descriptor: &BroadPhaseDescriptor<'_>, capacity: Option<u32>) -> Option<u32> {
+    capacity.filter(|_| descriptor.growth == Growth::Fixed)
+}
+
+fn count_of(what: &'static str, count: u64, limit: u32) -> Result<u32, DescriptorError> {
+    let error = DescriptorError::TooMany {
+        what,
+        count,
+        limit: u64::from(limit),
+    };
+    u32::try_from(count).ok().filter(|&count| count <= limit).ok_or(error)
+}
+
+/// The uniform block of a step, with the capacities of what comes before the outputs.
+fn params(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], rays: &[Ray]) -> Result<Params, DescriptorError> {
+    let object_count = count_of("objects", objects.len() as u64, ID_MASK)?;
+    let ray_count = count_of("rays", rays.len() as u64, u32::MAX - 1)?;
+    let sample_stride = (object_count / SAMPLES).max(1);
+    let mut params = Params {
+        object_count,
+        ray_count,
+        entry_capacity: object_count,
+        scheme: SCHEME_HIERARCHICAL,
+        sample_stride,
+        sample_count: (object_count / sample_stride).min(SAMPLES),
+        ..Params::default()
+    };
+    if let Scheme::Uniform { cell_size } = descriptor.scheme {
+        params.scheme = SCHEME_UNIFORM;
+        params.cell_inverse = 1.0 / cell_size;
+        params.entry_capacity = match fixed(descriptor, descriptor.capacities.entries) {
+            Some(capacity) => capacity,
+            None => {
+                let counts = entry_count::entry_count(&params, objects, &Grid::default());
+                let needed = counts.into_iter().map(u64::from).sum();
+                count_of("entries", needed, LARGEST_TABLE / 2)?
+            }
+        };
+    }
+    let cells = grid::table_capacity(params.scheme, object_count, params.entry_capacity);
+    params.table_capacity = cells.min(u64::from(LARGEST_TABLE)) as u32;
+    Ok(params)
+}
+
+/// Scans the counts of an output and returns how many of its rows are written.
+fn scan_output(
+    counts: &mut [u32],
+    counters: &mut [u32],
+    total_word: usize,
+    capacity: Option<u32>,
+    status_bit: u32,
+    what: &'static str,
+) -> Result<u32, DescriptorError> {
+    let block = ScanParams {
+        count: counts.len() as u32,
+        total_word: total_word as u32,
+        capacity: capacity.unwrap_or(u32::MAX),
+        status_bit,
+    };
+    scan(&block, counts, counters);
+    let needed = wide(counters, total_word);
+    match capacity {
+        // The largest u32 is no place: it stands for all that do not fit.
+        Some(capacity) => Ok(needed.min(u64::from(capacity)).min(u64::from(u32::MAX - 1)) as u32),
+        None => count_of(what, needed, u32::MAX - 1),
+    }
+}
+
+fn run(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    objects: &[Aabb],
+    rays: &[Ray],
+    keep: bool,
+) -> Result<Trace, DescriptorError> {
+    validate(descriptor)?;
+    let params = params(descriptor, objects, rays)?;
+    let mut trace = Trace {
+        params,
+        counters: vec![0; word::COUNT],
+        ..Trace::default()
+    };
+    build(&mut trace, objects, keep)?;
+
+    let overrides = Overrides {
+        filters: descriptor.filters,
+        count_candidates: descriptor.count_candidates,
+    };
+    let table = Table {
+        grid: &trace.grid,
+        records: &trace.records,
+        starts: &trace.starts,
+    };
+    if descriptor.pairs {
+        let input = PairInput {
+            table,
+            objects,
+            keys: &trace.keys,
+            values: &trace.values,
+        };
+        let mut counts = pair_count::pair_count(&params, &input, overrides, &mut trace.counters);
+        if keep {
+            trace.pair_counts.clone_from(&counts);
+        }
+        let capacity = fixed(descriptor, descriptor.capacities.pairs);
+        let counters = &mut trace.counters;
+        let written = scan_output(
+            &mut counts,
+            counters,
+            word::PAIRS_NEEDED,
+            capacity,
+            STATUS_PAIRS,
+            "pairs",
+        )?;
+        trace.params.pair_capacity = written;
+        trace.pairs = pair_emit::pair_emit(&trace.params, &input, overrides, &counts);
+        trace.params.pair_capacity = capacity.unwrap_or(written);
+        trace.pair_offsets = counts;
+    }
+    if !rays.is_empty() {
+        let input = RayInput {
+            table,
+            rays,
+            keys: &trace.keys,
+            values: &trace.values,
+        };
+        if descriptor.ray_mode == RayMode::Closest {
+            trace.params.hit_capacity = params.ray_count;
+            trace.ray_hits = ray_closest::ray_closest(&params, &input, overrides, &mut trace.counters);
+        } else {
+            let mut counts = ray_count::ray_count(&params, &input, overrides, &mut trace.counters);
+            if keep {
+                trace.ray_counts.clone_from(&counts);
+            }
+            let capacity = fixed(descriptor, descriptor.capacities.hits);
+            let counters = &mut trace.counters;
+            let written = scan_output(&mut counts, counters, word::HITS_NEEDED, capacity, STATUS_HITS, "hits")?;
+            trace.params.hit_capacity = written;
+            trace.ray_hits = ray_emit::ray_emit(&trace.params, &input, overrides, &counts);
+            trace.params.hit_capacity = capacity.unwrap_or(written);
+            trace.ray_offsets = counts;
+        }
+    }
+    Ok(trace)
+}
+
+/// The passes up to the cell table and the records.
+fn build(trace: &mut Trace, objects: &[Aabb], keep: bool) -> Result<(), DescriptorError> {
+    let params = &trace.params;
+    let counters = &mut trace.counters;
+    let mut grid = Grid::default();
+    let uniform = params.scheme == SCHEME_UNIFORM;
+    if !uniform {
+        trace.size_statistics = size_statistics::size_statistics(params, objects);
+        trace.density = density::density(params, objects, &trace.size_statistics);
+        base_cell::base_cell(params, &trace.size_statistics, &trace.density, &mut grid);
+        trace.grid_after_base = grid;
+    }
+    trace.level_statistics = level_statistics::level_statistics(params, objects, &grid, counters);
+    trace.counters_after_level_statistics.clone_from(counters);
+    layout::layout(params, &trace.level_statistics, &mut grid, counters);
+    trace.grid_after_layout = grid;
+    trace.counters_after_layout.clone_from(counters);
+
+    let (mut keys, mut values) = if uniform {
+        let mut counts = entry_count::entry_count(params, objects, &grid);
+        if keep {
+            trace.entry_counts.clone_from(&counts);
+        }
+        let capacity = Some(params.entry_capacity);
+        scan_output(
+            &mut counts,
+            counters,
+            word::ENTRIES_NEEDED,
+            capacity,
+            STATUS_ENTRIES,
+            "entries",
+        )?;
+        trace.counters_after_entries.clone_from(counters);
+        trace.entry_offsets = counts;
+        entry_emit::entry_emit(params, objects, &mut grid, &trace.entry_offsets, counters)
+    } else {
+        keys::keys(params, objects, &grid)
+    };
+    trace.grid = grid;
+    if keep {
+        trace.unsorted_keys.clone_from(&keys);
+        trace.unsorted_values.clone_from(&values);
+    }
+
+    let tiles = params.entry_capacity.div_ceil(SORT_TILE as u32);
+    for shift in (0..grid::key_bits(params.table_capacity)).step_by(8) {
+        let sort = SortParams { shift, tiles };
+        let digit_counts = sort_histogram::sort_histogram(&sort, &grid, &keys);
+        let mut digit_offsets = digit_counts.clone();
+        let block = ScanParams {
+            count: digit_offsets.len() as u32,
+            total_word: word::SORT_TOTAL as u32,
+            capacity: u32::MAX,
+            status_bit: 0,
+        };
+        scan(&block, &mut digit_offsets, counters);
+        (keys, values) = sort_scatter::sort_scatter(&sort, &grid, &keys, &values, &digit_offsets);
+        if keep {
+            trace.digits.push(SortDigit {
+                sort,
+                digit_counts,
+                digit_offsets,
+                keys: keys.clone(),
+                values: values.clone(),
+            });
+        }
+    }
+    trace.starts = cell_starts::cell_starts(params, &grid, &keys);
+    trace.records = gather::gather(params, objects, &values);
+    trace.keys = keys;
+    trace.values = values;
+    Ok(())
+}

@@ -1,0 +1,163 @@
+//! The walks of the pair passes: twins of `shaders/common/pair_walk_hierarchical.wgsl`,
+//! `shaders/common/pair_walk_uniform.wgsl`, `shaders/common/pair_filter.wgsl` and `shaders/common/overlap.wgsl`.
+
+use super::blocks::Overrides;
+use super::rows::Table;
+use crate::grid::{
+    HOME_FLAG, ID_MASK, Params, Record, SCHEME_UNIFORM, X_DETAIL, axis_inverse, cell_of, flush, key_of,
+    place_hierarchical, unordered,
+};
+use crate::types::{Aabb, Pair};
+
+/// What the pair passes read, in binding order.
+#[derive(Clone, Copy, Debug)]
+pub struct PairInput<'a> {
+    /// Levels, records and cell table: bindings 1 to 3.
+    pub table: Table<'a>,
+    /// The objects, for their filter words.
+    pub objects: &'a [Aabb],
+    /// Sorted keys; read by the uniform scheme alone.
+    pub keys: &'a [u32],
+    /// Sorted values; read by the uniform scheme alone.
+    pub values: &'a [u32],
+}
+
+/// The last word on a pair: closed boxes, compared as ordered integers.
+fn overlaps(a: &Record, b: &Record) -> bool {
+    (0..3).all(|axis| a.low[axis] <= b.high[axis] && b.low[axis] <= a.high[axis])
+}
+
+/// Whether layers, owners and static flags let two objects pair.
+fn passes_filters(a: &Aabb, b: &Aabb) -> bool {
+    let meets = |of: &Aabb, by: &Aabb| of.layers & 0xffff & (by.layers >> 16) != 0;
+    let owner = a.owner & Aabb::OWNER_MASK;
+    let same_owner = owner != 0 && owner == b.owner & Aabb::OWNER_MASK;
+    let both_static = a.owner & b.owner & Aabb::STATIC != 0;
+    meets(a, b) && meets(b, a) && !same_owner && !both_static
+}
+
+/// Walks the candidates of a sorted entry and hands every admitted pair to `accept`; returns the box tests, or 0 where
+/// they are not counted. An entry that the large list ends before has none.
+pub fn walk_pairs(
+    params: &Params,
+    input: &PairInput<'_>,
+    overrides: Overrides,
+    index: u32,
+    mut accept: impl FnMut(Pair),
+) -> u32 {
+    if index >= input.table.large().end {
+        return 0;
+    }
+    let mut admit = |a: u32, b: u32| {
+        if !overrides.filters || passes_filters(&input.objects[a as usize], &input.objects[b as usize]) {
+            accept(Pair {
+                a: a.min(b),
+                b: a.max(b),
+            });
+        }
+    };
+    let candidates = if params.scheme == SCHEME_UNIFORM {
+        walk_uniform(params, input, index, &mut admit)
+    } else {
+        walk_hierarchical(input.table, index, &mut admit)
+    };
+    if overrides.count_candidates { candidates } else { 0 }
+}
+
+/// Every candidate of one object, each unordered pair from one side only: the large list; at the object's own level the
+/// entries behind it in its row and the rows of the half shell that it reaches into; at every coarser level all cells
+/// from one before its lower corner to its upper corner. After Schornbaum's hierarchical hash grids.
+fn walk_hierarchical(table: Table<'_>, index: u32, admit: &mut impl FnMut(u32, u32)) -> u32 {
+    let own = &table.records[index as usize];
+    let mut candidates = 0u32;
+    let mut test = |entries: std::ops::Range<u32>| {
+        if entries.start < entries.end {
+            candidates = candidates.wrapping_add(entries.len() as u32);
+            for other in &table.records[entries.start as usize..entries.end as usize] {
+                if overlaps(own, other) {
+                    admit(own.object, other.object);
+                }
+            }
+        }
+    };
+    let large = table.large();
+    test(large.start.max(index + 1)..large.end);
+    if index >= large.start {
+        return candidates;
+    }
+    let box_min = own.low.map(|bound| flush(unordered(bound)));
+    let box_max = own.high.map(|bound| flush(unordered(bound)));
+    let own_level = place_hierarchical(box_min, box_max, table.grid.base_inverse).level;
+    let mut next = own_level;
+    while let Some(level) = table.grid.levels.get(next as usize) {
+        let inverse = axis_inverse(level.inverse, X_DETAIL);
+        let lower = cell_of(box_min, inverse);
+        let upper = cell_of(box_max, inverse);
+        let at_own_level = next == own_level;
+        let y_first = (lower[1] - 1).max(level.lower_y);
+        let z_first = if at_own_level {
+            lower[2]
+        } else {
+            (lower[2] - 1).max(level.lower_z)
+        };
+        for z in z_first..=upper[2].min(level.upper_z) {
+            let own_slab = at_own_level && z == lower[2];
+            for y in if own_slab { lower[1] } else { y_first }..=upper[1].min(level.upper_y) {
+                let own_row = own_slab && y == lower[1];
+                let x_from = if own_row { lower[0] } else { lower[0] - (1 << X_DETAIL) };
+                let [row, wrapped] = table.row(level, x_from, upper[0], y, z);
+                let begin = if own_row { index + 1 } else { row.start };
+                test(begin..row.end);
+                test(wrapped);
+            }
+        }
+        next = level.next;
+    }
+    candidates
+}
+
+/// Every candidate of one entry: the entries behind it in its bucket, where a pair counts only in the bucket of its home
+/// cell (the larger of the two lower corners, an axis each), which both boxes cover; and, from the object's own home
+/// entry alone, the large list.
+fn walk_uniform(params: &Params, input: &PairInput<'_>, index: u32, admit: &mut impl FnMut(u32, u32)) -> u32 {
+    let table = input.table;
+    let large = table.large();
+    let value = input.values[index as usize];
+    let own = &table.records[(value & ID_MASK) as usize];
+    let in_bucket = index < large.start;
+    let key = input.keys[index as usize];
+    let level = &table.grid.levels[0];
+    let lower_of = |record: &Record| {
+        cell_of(
+            record.low.map(|bound| flush(unordered(bound))),
+            [params.cell_inverse; 3],
+        )
+    };
+    let lower = lower_of(own);
+    let mut candidates = 0u32;
+    let mut test = |entries: std::ops::Range<u32>, in_bucket: bool| {
+        if entries.start < entries.end {
+            candidates = candidates.wrapping_add(entries.len() as u32);
+            for &value in &input.values[entries.start as usize..entries.end as usize] {
+                let other = &table.records[(value & ID_MASK) as usize];
+                if overlaps(own, other) {
+                    let other_lower = lower_of(other);
+                    let home = std::array::from_fn(|axis| lower[axis].max(other_lower[axis]));
+                    if !in_bucket || key_of(level, home) == key {
+                        admit(own.object, other.object);
+                    }
+                }
+            }
+        }
+    };
+    if in_bucket {
+        test(index + 1..table.starts[key as usize + 1], true);
+        if value & HOME_FLAG != 0 {
+            test(large, false);
+        }
+    } else {
+        // The shader marks these as outside any bucket, too: what is left of the large list.
+        test(index + 1..large.end, false);
+    }
+    candidates
+}

@@ -1,0 +1,49 @@
+//! Twin of `shaders/ray_closest.wgsl`.
+
+use super::blocks::Overrides;
+use super::ray::{LARGEST_FLOAT, load_ray};
+use super::ray_count::finish_counters;
+use super::ray_walk::{HitVisitor, RayInput, walk_ray};
+use crate::grid::Params;
+use crate::types::{NONE, RayHit};
+
+struct Closest {
+    object: u32,
+    t: f32,
+}
+
+impl HitVisitor for Closest {
+    fn search_limit(&self) -> f32 {
+        self.t
+    }
+
+    fn accept_hit(&mut self, object: u32, t: f32) {
+        if t < self.t || (t == self.t && object < self.object) {
+            *self = Self { object, t };
+        }
+    }
+}
+
+/// The first object that each ray meets: the smallest `t`, ties to the smallest object; what was found bounds the rest of
+/// the walk. Returns a hit a ray; adds invalid rays and, where they are counted, box tests to the counters.
+pub fn ray_closest(params: &Params, input: &RayInput<'_>, overrides: Overrides, counters: &mut [u32]) -> Vec<RayHit> {
+    let rays = input.rays.iter().take(params.ray_count as usize);
+    let closest = |ray| {
+        let ray = load_ray(ray);
+        let mut closest = Closest {
+            object: NONE,
+            t: LARGEST_FLOAT,
+        };
+        let candidates = walk_ray(params, input, overrides, &ray, &mut closest);
+        finish_counters(counters, &ray, candidates);
+        if closest.object == NONE {
+            RayHit::MISS
+        } else {
+            RayHit {
+                object: closest.object,
+                t: closest.t,
+            }
+        }
+    };
+    rays.map(closest).collect()
+}

@@ -1,0 +1,41 @@
+//! Twin of `shaders/ray_count.wgsl` and `shaders/common/ray_counters.wgsl`.
+
+use super::blocks::{Overrides, add64};
+use super::ray::{LARGEST_FLOAT, LoadedRay, load_ray};
+use super::ray_walk::{HitVisitor, RayInput, walk_ray};
+use crate::counters::word;
+use crate::grid::Params;
+
+struct Count(u32);
+
+impl HitVisitor for Count {
+    fn search_limit(&self) -> f32 {
+        LARGEST_FLOAT
+    }
+
+    fn accept_hit(&mut self, _object: u32, _t: f32) {
+        self.0 += 1;
+    }
+}
+
+/// What a walk adds to the counters at its end.
+pub(crate) fn finish_counters(counters: &mut [u32], ray: &LoadedRay, candidates: u32) {
+    if !ray.valid {
+        counters[word::RAYS_INVALID] += 1;
+    }
+    add64(counters, word::RAY_CANDIDATES, u64::from(candidates));
+}
+
+/// How many objects each ray meets. Returns one word more than there are rays, so that the scan ends with the total;
+/// adds invalid rays and, where they are counted, box tests to the counters.
+pub fn ray_count(params: &Params, input: &RayInput<'_>, overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
+    let rays = input.rays.iter().take(params.ray_count as usize);
+    let count = |ray| {
+        let ray = load_ray(ray);
+        let mut count = Count(0);
+        let candidates = walk_ray(params, input, overrides, &ray, &mut count);
+        finish_counters(counters, &ray, candidates);
+        count.0
+    };
+    rays.map(count).chain([0]).collect()
+}

@@ -1,0 +1,34 @@
+//! Sizes and octaves: the twins of `shaders/common/size.wgsl` and `shaders/common/octave.wgsl`.
+
+use crate::grid::flush;
+use crate::types::Aabb;
+
+pub(crate) const MIN_EXPONENT: i32 = -100;
+pub(crate) const MAX_EXPONENT: i32 = 90;
+pub(crate) const OCTAVES: u32 = 24;
+pub(crate) const SLOTS: u32 = 32768;
+
+/// Bits of the longest side; past the largest float, the largest float.
+pub(crate) fn longest_side_bits(object: &Aabb) -> u32 {
+    let half = |value: f32| flush(flush(value) * 0.5);
+    let half_side = (0..3)
+        .map(|axis| flush(half(object.max[axis]) - half(object.min[axis])))
+        .fold(0.0, f32::max);
+    match half_side.to_bits() {
+        0 => 0,
+        bits => bits.wrapping_add(0x0080_0000).min(0x7f7f_ffff),
+    }
+}
+
+/// The smallest class whose size holds the side: class `4 e + q` stands for `(1 + q / 4) 2^(e - 127)`, 0 for zero.
+pub(crate) fn size_class(object: &Aabb) -> usize {
+    (longest_side_bits(object).wrapping_add(0x001f_ffff) >> 21) as usize
+}
+
+pub(crate) fn top_exponent(extent_bits: u32) -> i32 {
+    (extent_bits >> 23) as i32 - 126
+}
+
+pub(crate) fn octave_exponent(top: i32, octave: u32) -> i32 {
+    (top - octave as i32).clamp(MIN_EXPONENT, MAX_EXPONENT)
+}

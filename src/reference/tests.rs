@@ -1,0 +1,780 @@
+//! Both schemes against brute force on seeded scenes. Half of them lie on lattices with steps of one ulp, where boxes
+//! share faces: continuous random boxes never touch and hide the hard cases.
+
+use super::brute_force;
+use super::ray::{enter_box, load_ray, reciprocal};
+use super::*;
+
+struct SplitMix(u64);
+
+impl SplitMix {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    fn below(&mut self, limit: u32) -> u32 {
+        (((self.next() >> 32) * u64::from(limit)) >> 32) as u32
+    }
+
+    fn unit(&mut self) -> f32 {
+        (self.next() >> 40) as f32 / (1u32 << 24) as f32
+    }
+
+    fn range(&mut self, low: f32, high: f32) -> f32 {
+        low + (high - low) * self.unit()
+    }
+
+    fn one_in(&mut self, chances: u32) -> bool {
+        self.below(chances) == 0
+    }
+
+    fn pick<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len() as u32) as usize]
+    }
+
+    fn vector(&mut self, mut component: impl FnMut(&mut Self) -> f32) -> [f32; 3] {
+        std::array::from_fn(|_| component(self))
+    }
+}
+
+/// Moves a float by up to one ulp, and zero to either zero or a denormal.
+fn nudge(random: &mut SplitMix, value: f32) -> f32 {
+    match random.below(4) {
+        0 => value.next_up(),
+        1 => value.next_down(),
+        2 if value == 0.0 => -0.0,
+        _ => value,
+    }
+}
+
+const KINDS: u32 = 14;
+
+fn lattice(random: &mut SplitMix, unit: f32, cells: u32, edges: u32, origin: f32) -> Aabb {
+    let low = random.vector(|random| random.below(cells) as f32 - (cells / 2) as f32);
+    let high = low.map(|low| low + random.below(edges + 1) as f32);
+    let min = low.map(|low| nudge(random, origin + low * unit));
+    let max = high.map(|high| nudge(random, origin + high * unit));
+    Aabb::new(min, std::array::from_fn(|axis| max[axis].max(min[axis])))
+}
+
+fn centred(random: &mut SplitMix, side: f32, edge: f32) -> Aabb {
+    let centre = random.vector(|random| random.range(-side, side));
+    let half = random.vector(|random| edge * random.range(0.25, 0.75));
+    Aabb::new(
+        std::array::from_fn(|axis| centre[axis] - half[axis]),
+        std::array::from_fn(|axis| centre[axis] + half[axis]),
+    )
+}
+
+fn scene(random: &mut SplitMix, kind: u32, count: usize) -> Vec<Aabb> {
+    let side = (count.max(1) as f32).cbrt();
+    let cells = side as u32 * 2 + 3;
+    let unit = random.pick(&[1.0, 0.1, 0.3, 3.7, 1e-3, 1e4, 0.5]);
+    (0..count)
+        .map(|_| match kind {
+            // Lattices: shared faces, steps of one ulp, both zeros.
+            0 => lattice(random, unit, cells, 1, 0.0),
+            1 => lattice(random, unit, cells, 3, 0.0),
+            2 => lattice(random, unit, cells, 2, 1e5 * unit),
+            3 => lattice(random, unit, cells, 0, 0.0),
+            4 => {
+                let edges = 1 << random.below(7);
+                lattice(random, unit, 4 * cells, edges, 0.0)
+            }
+            5 => lattice(random, f32::MIN_POSITIVE * 0.25, cells, 4, 0.0),
+            6 => {
+                let unit = 2f32.powi(-126 + random.below(250) as i32);
+                lattice(random, unit, cells, 2, 0.0)
+            }
+            // A flat lattice and one along an axis.
+            7 => {
+                let mut object = lattice(random, unit, 4 * cells, 2, 0.0);
+                (object.min[2], object.max[2]) = (0.0, 0.0);
+                object
+            }
+            8 => centred(random, side, 1.0),
+            9 => {
+                let edge = 1.0 / (1.0 - random.range(0.0, 1.0 - 1.0 / 65536.0)).sqrt();
+                centred(random, 3.0 * side, edge)
+            }
+            // Clusters far apart.
+            10 => {
+                let far = random.vector(|random| random.pick(&[-1e6, 0.0, 1e7, 3e4]));
+                let object = centred(random, 2.0, 1.0);
+                Aabb::new(
+                    std::array::from_fn(|axis| object.min[axis] + far[axis]),
+                    std::array::from_fn(|axis| object.max[axis] + far[axis]),
+                )
+            }
+            // Any size at all.
+            11 => {
+                let edge = 10f32.powf(random.range(-30.0, 30.0));
+                let side = edge * random.range(0.0, 20.0);
+                centred(random, side, edge)
+            }
+            // Thin needles.
+            12 => {
+                let mut object = centred(random, side, 0.1);
+                let axis = random.below(3) as usize;
+                object.max[axis] += side * random.unit();
+                object
+            }
+            _ => {
+                let mut object = centred(random, 1.5 * side, 1.0);
+                if random.one_in(20) {
+                    let edge = 10f32.powf(random.range(0.0, 38.0));
+                    object = centred(random, side, edge);
+                }
+                object
+            }
+        })
+        .collect()
+}
+
+/// Giants, infinite and invalid boxes, huge coordinates, filters.
+fn spoil(random: &mut SplitMix, objects: &mut [Aabb]) {
+    for object in objects {
+        let axis = random.below(3) as usize;
+        match random.below(40) {
+            0 => object.max[axis] = f32::INFINITY,
+            1 => object.min[axis] = f32::NEG_INFINITY,
+            2 => object.min[axis] = f32::NAN,
+            3 => object.max[axis] = -f32::NAN,
+            4 => std::mem::swap(&mut object.min, &mut object.max),
+            5 => object.max[axis] = random.pick(&[1e38, f32::MAX, 1e30]),
+            6 => object.min[axis] = random.pick(&[-1e38, f32::MIN, -1e30]),
+            7 => (object.min[axis], object.max[axis]) = (3e38, 3.1e38),
+            8 => (object.min[axis], object.max[axis]) = (f32::INFINITY, f32::INFINITY),
+            9 => object.owner |= Aabb::EXCLUDED,
+            10 => (object.min, object.max) = ([-0.0; 3], [0.0; 3]),
+            11 => (object.min, object.max) = ([0.0; 3], [-0.0; 3]),
+            12 => (object.min[axis], object.max[axis]) = (1e-45, 1e-40),
+            _ => {}
+        }
+        if random.one_in(3) {
+            object.owner |= random.below(6);
+        }
+        if random.one_in(4) {
+            object.owner |= Aabb::STATIC;
+        }
+        if random.one_in(4) {
+            *object = object.with_layers(1 << random.below(3), random.next() as u16 | 1);
+        }
+    }
+}
+
+/// Rays that start on, in and outside boxes and go through corners, along edges and anywhere.
+fn rays(random: &mut SplitMix, objects: &[Aabb], count: usize) -> Vec<Ray> {
+    let finite = |value: f32| if value.is_finite() { value } else { 0.0 };
+    let point = |random: &mut SplitMix| {
+        let Some(object) = objects.get(random.below(objects.len().max(1) as u32) as usize) else {
+            return random.vector(|random| random.range(-2.0, 2.0));
+        };
+        std::array::from_fn(|axis| {
+            let (low, high) = (finite(object.min[axis]), finite(object.max[axis]));
+            let value = match random.below(6) {
+                0 | 1 => low,
+                2 | 3 => high,
+                4 => low * 0.5 + high * 0.5,
+                _ => low - (high - low),
+            };
+            finite(if random.one_in(3) { nudge(random, value) } else { value })
+        })
+    };
+    (0..count)
+        .map(|_| {
+            let origin = point(random);
+            let target = point(random);
+            let mut origin = if random.one_in(4) {
+                origin.map(|c| finite(c * 3.0))
+            } else {
+                origin
+            };
+            let mut direction: [f32; 3] = std::array::from_fn(|axis| {
+                let difference = target[axis] - origin[axis];
+                if difference.abs() <= 2f32.powi(126) {
+                    difference
+                } else {
+                    1.0
+                }
+            });
+            match random.below(12) {
+                0 => direction = [0.0; 3],
+                1 | 2 => {
+                    let axis = random.below(3) as usize;
+                    let sign = random.pick(&[1.0, -1.0, 1e-3, 1e6]);
+                    direction = std::array::from_fn(|other| if other == axis { sign } else { 0.0 });
+                }
+                3 => direction = random.vector(|random| random.pick(&[1.0, -1.0, 0.0, -0.0, 2.0, 0.5])),
+                4 => direction = random.vector(|random| random.range(-1.0, 1.0)),
+                5 => {
+                    direction[random.below(3) as usize] =
+                        random.pick(&[1e-45, -1e-40, 1.2e-38, -2e-38, 1e-30, 1e37, 8.507_059e37]);
+                }
+                6 => {
+                    let speed = random.pick(&[1.2e-38, 1e-37, 1e-36, 1e-30, 1e-20, 1e20, 1e37]);
+                    direction = direction.map(|component| component.clamp(-1.0, 1.0) * speed);
+                }
+                _ => {}
+            }
+            let mut t_max = random.pick(&[
+                f32::INFINITY,
+                f32::INFINITY,
+                1.0,
+                0.5,
+                16.0,
+                0.0,
+                -0.0,
+                f32::MAX,
+                1e-40,
+                1e20,
+            ]);
+            match random.below(40) {
+                0 => t_max = -1.0,
+                1 => t_max = f32::NAN,
+                2 => t_max = -1e-45,
+                3 => origin[0] = f32::INFINITY,
+                4 => direction[1] = f32::NAN,
+                5 => direction[2] = f32::MAX,
+                6 => origin = random.vector(|random| random.pick(&[1e38, -3e38, 0.0, 1e30])),
+                7 => t_max = f32::NEG_INFINITY,
+                _ => {}
+            }
+            Ray::new(origin, direction, t_max)
+        })
+        .collect()
+}
+
+fn schemes(random: &mut SplitMix, objects: &[Aabb]) -> Vec<Scheme> {
+    let finite = |object: &&Aabb| object.min.iter().chain(&object.max).all(|value| value.abs() < 1e30);
+    let edge = objects
+        .iter()
+        .filter(finite)
+        .map(|object| object.max[0] - object.min[0])
+        .fold(0.0, f32::max);
+    let edge = if edge > 1e-25 { edge } else { 1.0 };
+    let factor = random.pick(&[0.3, 1.0, 1.01, 0.6, 2.0, 7.0, 1e-3, 1e4]);
+    let scheme = Scheme::Uniform {
+        cell_size: (edge * factor).clamp(1e-30, 1e30),
+    };
+    vec![Scheme::Hierarchical, scheme]
+}
+
+fn sorted_hits(hits: &[RayHit]) -> Vec<(u32, u32)> {
+    let mut hits: Vec<_> = hits.iter().map(|hit| (hit.object, hit.t.to_bits())).collect();
+    hits.sort_unstable();
+    hits
+}
+
+fn check(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], rays: &[Ray], what: &str) -> Counters {
+    let closest = step(
+        &BroadPhaseDescriptor {
+            ray_mode: RayMode::Closest,
+            ..*descriptor
+        },
+        objects,
+        rays,
+    )
+    .unwrap();
+    let mut pairs = closest.pairs;
+    pairs.sort_unstable();
+    assert!(pairs.windows(2).all(|pair| pair[0] != pair[1]), "a pair twice: {what}");
+    let expected = brute_force::pairs(objects);
+    if pairs != expected {
+        let missing = expected.iter().find(|pair| pairs.binary_search(pair).is_err());
+        let excess = pairs.iter().find(|pair| expected.binary_search(pair).is_err());
+        panic!(
+            "{what}: {} pairs of {}, missing {missing:?}, excess {excess:?}",
+            pairs.len(),
+            expected.len()
+        );
+    }
+    let expected = brute_force::rays_closest(objects, rays);
+    for (index, (found, expected)) in closest.ray_hits.iter().zip(&expected).enumerate() {
+        assert_eq!(
+            (found.object, found.t.to_bits()),
+            (expected.object, expected.t.to_bits()),
+            "{what}: closest of {index}: {:?}",
+            rays[index]
+        );
+    }
+    assert_eq!(closest.ray_hits.len(), rays.len());
+
+    let all = step(
+        &BroadPhaseDescriptor {
+            ray_mode: RayMode::All,
+            pairs: false,
+            ..*descriptor
+        },
+        objects,
+        rays,
+    )
+    .unwrap();
+    let expected = brute_force::rays_all(objects, rays);
+    for (index, expected) in expected.iter().enumerate() {
+        let range = all.ray_offsets[index] as usize..all.ray_offsets[index + 1] as usize;
+        assert_eq!(
+            sorted_hits(&all.ray_hits[range]),
+            sorted_hits(expected),
+            "{what}: hits of {index}: {:?}",
+            rays[index]
+        );
+    }
+    assert_eq!(all.counters.hits_needed, all.ray_hits.len() as u64);
+    assert_eq!(closest.counters.status | all.counters.status, 0, "{what}");
+    closest.counters
+}
+
+fn check_scene(seed: u64, kind: u32, count: usize, ray_count: usize, spoiled: bool) {
+    let mut random = SplitMix(seed);
+    let mut objects = scene(&mut random, kind, count);
+    if spoiled {
+        spoil(&mut random, &mut objects);
+    }
+    let rays = rays(&mut random, &objects, ray_count);
+    for scheme in schemes(&mut random, &objects) {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ..BroadPhaseDescriptor::default()
+        };
+        let what = format!("seed {seed} kind {kind} count {count} spoiled {spoiled} {scheme:?}");
+        check(&descriptor, &objects, &rays, &what);
+    }
+}
+
+#[test]
+fn small_scenes_agree_with_brute_force() {
+    for seed in 0..60 {
+        for kind in 0..KINDS {
+            let count = [0, 1, 2, 3, 5, 9, 20, 33, 64, 127, 128, 129, 200, 255, 257][seed as usize % 15];
+            check_scene(seed * 100 + u64::from(kind), kind, count, 40, seed % 2 == 1);
+        }
+    }
+}
+
+#[test]
+fn larger_scenes_agree_with_brute_force() {
+    for kind in 0..KINDS {
+        for (seed, count) in [(1u64, 1000), (2, 1921), (3, 3000), (4, 2049)] {
+            check_scene(seed * 1000 + u64::from(kind), kind, count, 100, seed % 2 == 1);
+        }
+    }
+}
+
+#[test]
+fn filters_can_be_left_out() {
+    let mut random = SplitMix(5);
+    let mut objects = scene(&mut random, 1, 400);
+    spoil(&mut random, &mut objects);
+    let plain: Vec<Aabb> = objects
+        .iter()
+        .map(|object| Aabb::new(object.min, object.max).with_owner(object.owner & Aabb::EXCLUDED))
+        .collect();
+    for scheme in [Scheme::Hierarchical, Scheme::Uniform { cell_size: 1.0 }] {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            filters: false,
+            ..BroadPhaseDescriptor::default()
+        };
+        let mut pairs = step(&descriptor, &objects, &[]).unwrap().pairs;
+        pairs.sort_unstable();
+        assert_eq!(pairs, brute_force::pairs(&plain));
+    }
+}
+
+#[test]
+fn fixed_capacities_give_a_prefix_and_exact_counts() {
+    let mut random = SplitMix(6);
+    let objects = scene(&mut random, 1, 500);
+    let rays = rays(&mut random, &objects, 50);
+    for scheme in [Scheme::Hierarchical, Scheme::Uniform { cell_size: 1.0 }] {
+        let whole = BroadPhaseDescriptor {
+            scheme,
+            ray_mode: RayMode::All,
+            ..BroadPhaseDescriptor::default()
+        };
+        let all = step(&whole, &objects, &rays).unwrap();
+        let mut part = BroadPhaseDescriptor {
+            growth: Growth::Fixed,
+            ..whole
+        };
+        part.capacities.pairs = Some(100);
+        part.capacities.hits = Some(30);
+        let cut = step(&part, &objects, &rays).unwrap();
+        assert_eq!(cut.pairs, all.pairs[..100]);
+        assert_eq!(cut.ray_hits, all.ray_hits[..30]);
+        assert_eq!(cut.counters.pairs_needed, all.pairs.len() as u64);
+        assert_eq!(cut.counters.hits_needed, all.ray_hits.len() as u64);
+        assert_eq!(cut.counters.status, STATUS_PAIRS | STATUS_HITS);
+        assert_eq!((cut.counters.pairs_capacity, cut.counters.hits_capacity), (100, 30));
+    }
+}
+
+#[test]
+fn too_few_entries_give_valid_pairs_and_hits() {
+    let mut random = SplitMix(7);
+    let mut objects = scene(&mut random, 4, 600);
+    spoil(&mut random, &mut objects);
+    let rays = rays(&mut random, &objects, 60);
+    for capacity in [1, 2, 50, 600, 1500] {
+        let mut descriptor = BroadPhaseDescriptor {
+            scheme: Scheme::Uniform { cell_size: 1.0 },
+            growth: Growth::Fixed,
+            ray_mode: RayMode::All,
+            ..BroadPhaseDescriptor::default()
+        };
+        descriptor.capacities.entries = Some(capacity);
+        let result = step(&descriptor, &objects, &rays).unwrap();
+        let mut pairs = result.pairs;
+        pairs.sort_unstable();
+        let expected = brute_force::pairs(&objects);
+        assert!(pairs.windows(2).all(|pair| pair[0] != pair[1]));
+        assert!(pairs.iter().all(|pair| expected.binary_search(pair).is_ok()));
+        for (index, expected) in brute_force::rays_all(&objects, &rays).iter().enumerate() {
+            let range = result.ray_offsets[index] as usize..result.ray_offsets[index + 1] as usize;
+            let found = sorted_hits(&result.ray_hits[range]);
+            let expected = sorted_hits(expected);
+            assert!(found.windows(2).all(|hit| hit[0] != hit[1]));
+            assert!(found.iter().all(|hit| expected.binary_search(hit).is_ok()));
+        }
+        assert_eq!(
+            result.counters.status & STATUS_ENTRIES != 0,
+            result.counters.entries_needed > u64::from(capacity)
+        );
+    }
+}
+
+#[test]
+fn all_objects_in_one_cell_pair_with_one_another() {
+    for count in [2, 100, 1500] {
+        let objects = vec![Aabb::new([1.0; 3], [2.0; 3]); count];
+        for scheme in [Scheme::Hierarchical, Scheme::Uniform { cell_size: 0.5 }] {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ..BroadPhaseDescriptor::default()
+            };
+            check(&descriptor, &objects, &[], "one cell");
+        }
+    }
+}
+
+#[test]
+fn reciprocals_are_correctly_rounded() {
+    let mut random = SplitMix(8);
+    let edges = [
+        0x0080_0000u32,
+        0x0080_0001,
+        0x3f80_0000,
+        0x3f7f_ffff,
+        0x3fff_ffff,
+        0x7e80_0000,
+        0x7e7f_ffff,
+    ];
+    let random = (0..2_000_000).map(|_| (0x0080_0000 + random.below(0x7e00_0000)) | (random.below(2) << 31));
+    for bits in edges.into_iter().chain(random) {
+        assert_eq!(
+            reciprocal(bits).to_bits(),
+            (1.0 / f32::from_bits(bits)).to_bits(),
+            "{bits:#x}"
+        );
+    }
+}
+
+/// Small integers are exact in every step, so that the exact answer is known by cross-multiplication.
+#[test]
+fn every_exact_hit_is_found_and_t_is_close() {
+    let mut random = SplitMix(9);
+    let mut hits = 0;
+    for case in 0..3_000_000u32 {
+        let size = if case % 2 == 0 { 4 } else { 1000 };
+        let mut integer = |limit: i64| i64::from(random.below(2 * limit as u32 + 1)) - limit;
+        let origin: [i64; 3] = std::array::from_fn(|_| integer(size));
+        let direction: [i64; 3] = std::array::from_fn(|_| integer(size));
+        let low: [i64; 3] = std::array::from_fn(|_| integer(size));
+        let high = low.map(|low| low + integer(2).max(0));
+        // Fractions with positive denominators.
+        let mut near = (0i64, 1i64);
+        let mut far = (1i64 << 20, 1i64);
+        let mut meets = true;
+        for axis in 0..3 {
+            let (a, b, d) = (low[axis] - origin[axis], high[axis] - origin[axis], direction[axis]);
+            if d == 0 {
+                meets &= a <= 0 && b >= 0;
+                continue;
+            }
+            let (n, f) = if d > 0 { ((a, d), (b, d)) } else { ((-b, -d), (-a, -d)) };
+            if n.0 * near.1 > near.0 * n.1 {
+                near = n;
+            }
+            if f.0 * far.1 < far.0 * f.1 {
+                far = f;
+            }
+        }
+        meets &= near.0 * far.1 <= far.0 * near.1;
+        let ray = Ray::new(origin.map(|v| v as f32), direction.map(|v| v as f32), f32::INFINITY);
+        let t = enter_box(
+            &load_ray(&ray),
+            &low.map(|v| grid::ordered(v as f32)),
+            &high.map(|v| grid::ordered(v as f32)),
+        );
+        let exact = near.0 as f64 / near.1 as f64;
+        if meets {
+            hits += 1;
+            let t = f64::from(t.expect("a hit of exact arithmetic is lost"));
+            assert!((t - exact).abs() <= exact * 2e-7);
+        } else if t.is_some() {
+            let leave = far.0 as f64 / far.1 as f64;
+            assert!(leave >= 0.0 && exact <= leave * (1.0 + 1e-6), "{exact} {leave}");
+        }
+    }
+    assert!(hits > 10_000, "{hits}");
+}
+
+/// The scene of the benchmarks: centres in a cube of side (8 N / 6)^(1/3), edges of 0.5 to 1.5.
+fn benchmark(random: &mut SplitMix, count: usize) -> Vec<Aabb> {
+    let side = (8.0 * count as f32 / 6.0).cbrt();
+    (0..count)
+        .map(|_| {
+            let centre = random.vector(|random| random.range(0.0, side));
+            let half = random.vector(|random| random.range(0.25, 0.75));
+            Aabb::new(
+                std::array::from_fn(|axis| centre[axis] - half[axis]),
+                std::array::from_fn(|axis| centre[axis] + half[axis]),
+            )
+        })
+        .collect()
+}
+
+fn power_law(random: &mut SplitMix, count: usize) -> Vec<Aabb> {
+    let edges: Vec<f32> = (0..count)
+        .map(|_| 1.0 / (1.0 - random.range(0.0, 1.0 - 1.0 / 65536.0)).sqrt())
+        .collect();
+    let moment = |power: i32| edges.iter().map(|&edge| f64::from(edge).powi(power)).sum::<f64>() / count as f64;
+    let volume = 2.0 * moment(3) + 6.0 * moment(2) * moment(1);
+    let side = (count as f64 * volume / 6.0).cbrt() as f32;
+    edges
+        .into_iter()
+        .map(|edge| {
+            let min = random.vector(|random| random.range(0.0, side));
+            Aabb::new(min, min.map(|low| low + edge))
+        })
+        .collect()
+}
+
+/// Answers alone would let brute force pass: the grid must save the work.
+#[test]
+fn box_tests_are_few_where_the_grid_must_help() {
+    let mut random = SplitMix(10);
+    let count = 20_000;
+    for scale in [1.0, 1e-6, 3e7] {
+        let objects: Vec<Aabb> = benchmark(&mut random, count)
+            .into_iter()
+            .map(|object| Aabb::new(object.min.map(|v| v * scale), object.max.map(|v| v * scale)))
+            .collect();
+        let side = (8.0 * count as f32 / 6.0).cbrt() * scale;
+        let rays: Vec<Ray> = (0..1000)
+            .map(|_| {
+                let direction = random.vector(|random| random.range(-1.0, 1.0));
+                let length = direction.iter().map(|v| v * v).sum::<f32>().sqrt();
+                let origin = random.vector(|random| random.range(0.0, side));
+                Ray::new(origin, direction.map(|v| v / length), 16.0 * scale)
+            })
+            .collect();
+        for scheme in [Scheme::Hierarchical, Scheme::Uniform { cell_size: 1.5 * scale }] {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                count_candidates: true,
+                ..BroadPhaseDescriptor::default()
+            };
+            let counters = check(&descriptor, &objects, &rays, "benchmark");
+            let a_object = counters.pair_candidates as f64 / count as f64;
+            let closest = counters.ray_candidates as f64 / rays.len() as f64;
+            let all = BroadPhaseDescriptor {
+                ray_mode: RayMode::All,
+                pairs: false,
+                ..descriptor
+            };
+            let all = step(&all, &objects, &rays).unwrap().counters;
+            let a_ray = all.ray_candidates as f64 / rays.len() as f64;
+            println!(
+                "uniform scene x{scale} {scheme:?}: {a_object:.1} pair candidates, {:.1} pairs an object; \
+                 {closest:.0} closest, {a_ray:.0} all candidates, {:.1} hits a ray; levels {} cells {}",
+                counters.pairs_needed as f64 / count as f64,
+                all.hits_needed as f64 / rays.len() as f64,
+                counters.levels,
+                counters.table_cells,
+            );
+            assert_eq!(counters.large, 0);
+            assert!(a_object < 30.0 && a_ray < 1000.0);
+        }
+    }
+
+    let objects = power_law(&mut random, count);
+    let descriptor = BroadPhaseDescriptor {
+        count_candidates: true,
+        ..BroadPhaseDescriptor::default()
+    };
+    let counters = check(&descriptor, &objects, &[], "power law");
+    let a_object = counters.pair_candidates as f64 / count as f64;
+    println!(
+        "power law: {a_object:.1} pair candidates an object, levels {}",
+        counters.levels
+    );
+    assert_eq!(counters.large, 0);
+    assert!(a_object < 60.0);
+}
+
+/// Nearly equal points and specks far from the origin, scenes of points, one giant: the levels must still separate.
+#[test]
+fn box_tests_stay_few_on_awkward_scenes() {
+    let mut random = SplitMix(11);
+    let count = 5000;
+    let side = (count as f32).cbrt();
+    let points: Vec<Aabb> = (0..count)
+        .map(|_| Aabb::point(random.vector(|random| random.range(-side, side))))
+        .collect();
+    let mut giant = benchmark(&mut random, count);
+    giant[17] = Aabb::new([-1e6; 3], [1e6; 3]);
+    let far: Vec<Aabb> = benchmark(&mut random, count)
+        .into_iter()
+        .map(|object| Aabb::new(object.min.map(|v| v + 1e5), object.max.map(|v| v + 1e5)))
+        .collect();
+    for (name, objects, most) in [("points", points, 40.0), ("giant", giant, 40.0), ("far", far, 40.0)] {
+        let descriptor = BroadPhaseDescriptor {
+            count_candidates: true,
+            ..BroadPhaseDescriptor::default()
+        };
+        let counters = check(&descriptor, &objects, &[], name);
+        let a_object = counters.pair_candidates as f64 / count as f64;
+        println!(
+            "{name}: {a_object:.1} pair candidates an object, levels {}, large {}",
+            counters.levels, counters.large
+        );
+        assert!(a_object < most, "{name}: {a_object}");
+    }
+}
+
+#[test]
+fn rays_slower_than_a_float_can_say_in_cells_still_move() {
+    // A cell of about 1.5 and a direction that the change to cells would flush to zero: t reaches 4 units all the same.
+    let mut objects: Vec<Aabb> = (0..400u16)
+        .map(|k| {
+            let min = [f32::from(k % 20) * 1.5, f32::from(k / 20) * 1.5, 0.0];
+            Aabb::new(min, min.map(|v| v + 1.5))
+        })
+        .collect();
+    objects.push(Aabb::new([3.2, 0.2, 0.2], [3.3, 0.3, 0.3]));
+    let slow = 1.2e-38;
+    let rays = [
+        Ray::new([0.25; 3], [slow, 0.0, 0.0], f32::INFINITY),
+        Ray::new([29.0, 3.25, 0.25], [-slow, -slow, 0.0], f32::INFINITY),
+        Ray::new(
+            [2f32.powi(47), 0.25, 0.25],
+            [-(2f32.powi(-80)), slow, 0.0],
+            f32::INFINITY,
+        ),
+    ];
+    for scheme in [Scheme::Hierarchical, Scheme::Uniform { cell_size: 1.5 }] {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ..BroadPhaseDescriptor::default()
+        };
+        check(&descriptor, &objects, &rays, "slow rays");
+    }
+}
+
+#[test]
+fn windows_of_pairs_join_to_the_whole() {
+    let mut random = SplitMix(12);
+    let objects = scene(&mut random, 1, 300);
+    for scheme in [Scheme::Hierarchical, Scheme::Uniform { cell_size: 1.0 }] {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ..BroadPhaseDescriptor::default()
+        };
+        let trace = trace(&descriptor, &objects, &[]).unwrap();
+        let input = PairInput {
+            table: Table {
+                grid: &trace.grid,
+                records: &trace.records,
+                starts: &trace.starts,
+            },
+            objects: &objects,
+            keys: &trace.keys,
+            values: &trace.values,
+        };
+        let overrides = Overrides {
+            filters: true,
+            count_candidates: false,
+        };
+        let mut joined = Vec::new();
+        for first in (0..trace.pairs.len()).step_by(97) {
+            let params = Params {
+                first_pair: first as u32,
+                pair_capacity: 97.min(trace.pairs.len() - first) as u32,
+                ..trace.params
+            };
+            joined.extend(pair_emit::pair_emit(&params, &input, overrides, &trace.pair_offsets));
+        }
+        assert_eq!(joined, trace.pairs);
+    }
+}
+
+#[test]
+fn traces_hold_what_the_passes_promise() {
+    let mut random = SplitMix(13);
+    for kind in 0..KINDS {
+        let mut objects = scene(&mut random, kind, 700);
+        spoil(&mut random, &mut objects);
+        for scheme in schemes(&mut random, &objects) {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ..BroadPhaseDescriptor::default()
+            };
+            let trace = trace(&descriptor, &objects, &[]).unwrap();
+            assert!(trace.grid.table_cells <= trace.params.table_capacity);
+            let entries = trace.grid.entry_count as usize;
+            let sorted: Vec<_> = trace.keys[..entries].iter().zip(&trace.values[..entries]).collect();
+            let mut expected: Vec<_> = trace.unsorted_keys[..entries]
+                .iter()
+                .zip(&trace.unsorted_values[..entries])
+                .collect();
+            expected.sort_by_key(|entry| entry.0);
+            assert_eq!(sorted, expected);
+            for (key, &start) in (0..).zip(&trace.starts) {
+                assert_eq!(
+                    start as usize,
+                    trace.keys[..entries].partition_point(|&other| other < key)
+                );
+            }
+            let counts = &trace.counters;
+            let in_levels: u32 = trace.grid.occupied_levels().map(|level| level.count).sum();
+            let all = in_levels + counts[word::LARGE] + counts[word::INVALID] + counts[word::EXCLUDED];
+            assert_eq!(all as usize, objects.len());
+        }
+    }
+}
+
+/// Counts alone, where the answer would not fit anywhere: 64-bit totals and saturated offsets.
+#[test]
+fn totals_past_32_bits_are_counted() {
+    let block = ScanParams {
+        count: 5000,
+        total_word: word::PAIRS_NEEDED as u32,
+        capacity: 100,
+        status_bit: STATUS_PAIRS,
+    };
+    let mut counters = vec![0; word::COUNT];
+    let mut data = vec![3_000_000; 5000];
+    scan(&block, &mut data, &mut counters);
+    assert_eq!(wide(&counters, word::PAIRS_NEEDED), 15_000_000_000);
+    assert_eq!(counters[word::STATUS], STATUS_PAIRS);
+    assert_eq!(
+        (data[0], data[1], data[1431], data[1432], data[4999]),
+        (0, 3_000_000, 4_293_000_000, u32::MAX, u32::MAX)
+    );
+}

@@ -1,0 +1,29 @@
+//! What a step found, on the host.
+
+use crate::counters::Counters;
+use crate::types::{Pair, RayHit};
+
+/// A whole answer on the host.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepResult {
+    /// Overlapping objects, in a deterministic order that is not sorted.
+    pub pairs: Vec<Pair>,
+    /// [`RayMode::Closest`](crate::RayMode::Closest): one hit a ray. [`RayMode::All`](crate::RayMode::All): the hits
+    /// of all rays, those of ray `r` at `ray_offsets[r]..ray_offsets[r + 1]`.
+    pub ray_hits: Vec<RayHit>,
+    /// [`RayMode::All`](crate::RayMode::All): one offset more than rays (CSR); else empty.
+    pub ray_offsets: Vec<u32>,
+    /// What the step counted.
+    pub counters: Counters,
+    /// GPU time of each stage, where the device and the descriptor have timestamps.
+    pub timings: Vec<StageTime>,
+}
+
+/// GPU time of one stage.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StageTime {
+    /// Name of the stage, as in its label.
+    pub stage: &'static str,
+    /// How long it took.
+    pub nanoseconds: f64,
+}

@@ -1,0 +1,250 @@
+//! Holds every pass to its table entry, to the Rust side's layouts and constants, and to WebGPU's default limits.
+
+use std::collections::BTreeMap;
+use std::mem::offset_of;
+
+use encase::ShaderType;
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::{AddressSpace, Module, StorageAccess, TypeInner};
+
+use super::*;
+use crate::counters::word;
+use crate::grid::{self, Grid, Level, Params};
+use crate::plan;
+use crate::reference::blocks::{ScanParams, SortParams};
+
+fn parse(pass: &Pass) -> (Module, ModuleInfo) {
+    let module = naga::front::wgsl::parse_str(pass.source())
+        .unwrap_or_else(|error| panic!("{}: {}", pass.name, error.emit_to_string(pass.source())));
+    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+        .validate(&module)
+        .unwrap_or_else(|error| panic!("{}: {}", pass.name, error.emit_to_string(pass.source())));
+    (module, info)
+}
+
+#[test]
+fn every_pass_is_valid_without_capabilities_and_has_one_entry_point() {
+    for pass in passes() {
+        let (module, _) = parse(pass);
+        let names: Vec<_> = module.entry_points.iter().map(|entry| entry.name.as_str()).collect();
+        assert_eq!(names, ["main"], "{}", pass.name);
+    }
+}
+
+#[test]
+fn names_are_unique_and_sources_name_their_fragments() {
+    let mut names: Vec<_> = passes().map(|pass| pass.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), ALL.len());
+    assert!(passes().all(|pass| pass.source().starts_with("// ---- ")));
+}
+
+#[test]
+fn bindings_are_those_of_the_table() {
+    for pass in passes() {
+        let (module, _) = parse(pass);
+        let declared: BTreeMap<u32, Binding> = module
+            .global_variables
+            .iter()
+            .filter_map(|(_, variable)| {
+                let resource = variable.binding.as_ref()?;
+                assert_eq!(resource.group, 0, "{}", pass.name);
+                let kind = match variable.space {
+                    AddressSpace::Uniform => Binding::Uniform,
+                    AddressSpace::Storage { access } if access.contains(StorageAccess::STORE) => Binding::Write,
+                    AddressSpace::Storage { .. } => Binding::Read,
+                    other => panic!("{}: {other:?}", pass.name),
+                };
+                Some((resource.binding, kind))
+            })
+            .collect();
+        let table: BTreeMap<u32, Binding> = pass.bindings.iter().map(|&(number, kind, _)| (number, kind)).collect();
+        assert_eq!(declared, table, "{}", pass.name);
+    }
+}
+
+#[test]
+fn baseline_limits_are_kept() {
+    for pass in passes() {
+        let (module, _) = parse(pass);
+        let storage = pass.bindings.iter().filter(|(_, kind, _)| *kind != Binding::Uniform).count();
+        assert!(storage <= 8, "{}: {storage} storage buffers", pass.name);
+        let size = module.entry_points[0].workgroup_size;
+        assert!(size.iter().product::<u32>() <= 256 && size[2] <= 64, "{}: {size:?}", pass.name);
+        let mut layouter = naga::proc::Layouter::default();
+        layouter.update(module.to_ctx()).unwrap();
+        let memory: u32 = module
+            .global_variables
+            .iter()
+            .filter(|(_, variable)| variable.space == AddressSpace::WorkGroup)
+            .map(|(_, variable)| layouter[variable.ty].size.next_multiple_of(16))
+            .sum();
+        assert!(memory <= 16_384, "{}: {memory} bytes of workgroup memory", pass.name);
+    }
+}
+
+/// Size of a struct and the offsets of its members, of the first pass that declares it.
+fn wgsl_struct(name: &str) -> (u32, Vec<(String, u32)>) {
+    passes()
+        .find_map(|pass| {
+            let (module, _) = parse(pass);
+            module.types.iter().find_map(|(_, ty)| match &ty.inner {
+                TypeInner::Struct { members, span } if ty.name.as_deref() == Some(name) => {
+                    let member = |member: &naga::StructMember| (member.name.clone().unwrap_or_default(), member.offset);
+                    Some((*span, members.iter().map(member).collect()))
+                }
+                _ => None,
+            })
+        })
+        .unwrap_or_else(|| panic!("no pass declares {name}"))
+}
+
+macro_rules! offsets {
+    ($ty:ty: $($field:ident),+ $(,)?) => { vec![$((stringify!($field).to_owned(), offset_of!($ty, $field) as u32)),+] };
+}
+
+#[test]
+fn structs_lie_in_memory_as_the_shaders_read_them() {
+    let (size, members) = wgsl_struct("Level");
+    assert_eq!(size as usize, size_of::<Level>());
+    assert_eq!(
+        members,
+        offsets!(Level: inverse, count, table_base, table_size, table_mask, stride_y, stride_z, x_shift, lower_x, lower_y,
+            lower_z, next, upper_x, upper_y, upper_z, padding)
+    );
+    let (size, mut members) = wgsl_struct("Grid");
+    assert_eq!(size as usize, size_of::<Grid>());
+    members.retain(|(name, _)| !name.starts_with("padding"));
+    assert_eq!(
+        members,
+        offsets!(Grid: base_inverse, x_detail, first_level, table_cells, entry_count, levels)
+    );
+}
+
+#[test]
+fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
+    fn check<T: ShaderType>(name: &str, rust_fields: Vec<(String, u32)>) {
+        let (size, members) = wgsl_struct(name);
+        assert_eq!(u64::from(size), T::METADATA.min_size().get(), "{name}");
+        // All fields are four bytes wide, so that declaration order gives the offsets.
+        let expected: Vec<_> = (0..).step_by(4).zip(rust_fields).map(|(offset, (field, _))| (field, offset)).collect();
+        assert_eq!(members, expected, "{name}");
+    }
+    check::<Params>(
+        "Params",
+        offsets!(Params: object_count, ray_count, entry_capacity, table_capacity, pair_capacity, hit_capacity, first_pair,
+            first_hit, scheme, cell_inverse, sample_count, sample_stride),
+    );
+    check::<ScanParams>("ScanParams", offsets!(ScanParams: count, total_word, capacity, status_bit));
+    check::<SortParams>("SortParams", offsets!(SortParams: shift, tiles));
+}
+
+#[test]
+fn constants_agree_with_the_host() {
+    let expected: &[(&str, u32)] = &[
+        ("MAX_LEVELS", grid::MAX_LEVELS),
+        ("NO_LEVEL", grid::NO_LEVEL),
+        ("MAX_COVER", grid::MAX_COVER),
+        ("X_DETAIL", grid::X_DETAIL),
+        ("DENSE", grid::DENSE),
+        ("HASH_Y", grid::HASH_Y),
+        ("HASH_Z", grid::HASH_Z),
+        ("CELL_LIMIT", grid::CELL_LIMIT as u32),
+        ("TABLE_CELLS_PER_OBJECT", grid::TABLE_CELLS_PER_OBJECT),
+        ("TABLE_CELLS_PER_LEVEL", grid::TABLE_CELLS_PER_LEVEL),
+        ("ID_MASK", grid::ID_MASK),
+        ("HOME_FLAG", grid::HOME_FLAG),
+        ("SCHEME_UNIFORM", grid::SCHEME_UNIFORM),
+        ("OWNER_EXCLUDED", crate::Aabb::EXCLUDED),
+        ("OWNER_STATIC", crate::Aabb::STATIC),
+        ("OWNER_MASK", crate::Aabb::OWNER_MASK),
+        ("TILE", plan::SCAN_TILE),
+        ("SORT_TILE", plan::SORT_TILE),
+        ("DIGITS", 1 << plan::DIGIT_BITS),
+        ("COUNTER_INVALID", word::INVALID as u32),
+        ("COUNTER_EXCLUDED", word::EXCLUDED as u32),
+        ("COUNTER_LARGE", word::LARGE as u32),
+        ("COUNTER_LEVELS", word::LEVELS as u32),
+        ("COUNTER_TABLE_CELLS", word::TABLE_CELLS as u32),
+        ("COUNTER_STATUS", word::STATUS as u32),
+        ("COUNTER_RAYS_INVALID", word::RAYS_INVALID as u32),
+        ("COUNTER_ENTRIES_NEEDED", word::ENTRIES_NEEDED as u32),
+        ("COUNTER_PAIR_CANDIDATES", word::PAIR_CANDIDATES as u32),
+        ("COUNTER_RAY_CANDIDATES", word::RAY_CANDIDATES as u32),
+        ("NONE", crate::NONE),
+    ];
+    let mut seen: BTreeMap<String, Vec<u32>> = BTreeMap::new();
+    for pass in passes() {
+        let (module, _) = parse(pass);
+        for (_, constant) in module.constants.iter() {
+            let value = match module.global_expressions[constant.init] {
+                naga::Expression::Literal(naga::Literal::U32(value)) => value,
+                naga::Expression::Literal(naga::Literal::I32(value)) => value as u32,
+                _ => continue,
+            };
+            let name = constant.name.clone().unwrap_or_default();
+            if name == "KEPT" {
+                let kept = if pass.name.ends_with("_uniform") { 0 } else { plan::PARTNERS_KEPT };
+                assert_eq!(value, kept, "{}", pass.name);
+            }
+            seen.entry(name).or_default().push(value);
+        }
+    }
+    for (name, value) in expected {
+        let values = seen.get(*name).unwrap_or_else(|| panic!("no pass declares {name}"));
+        assert!(values.iter().all(|seen| seen == value), "{name}: {values:?}, the host has {value}");
+    }
+    assert_eq!(seen["SLOTS"], [32_768, 32_768]);
+    assert_eq!(seen["OCTAVES"], [24, 24]);
+    assert_eq!(plan::DENSITY_SLOTS, 24 * 32_768);
+}
+
+/// Floats would let a device flush, reorder or ignore special values.
+#[test]
+fn the_box_test_uses_integers_only() {
+    let fragment = include_str!("../../shaders/common/overlap.wgsl");
+    let module = naga::front::wgsl::parse_str(fragment).unwrap();
+    assert!(module.functions.iter().any(|(_, function)| function.name.as_deref() == Some("overlaps")));
+    for (_, ty) in module.types.iter() {
+        let scalar = match ty.inner {
+            TypeInner::Scalar(scalar) | TypeInner::Vector { scalar, .. } => scalar,
+            ref other => panic!("unexpected type {other:?}"),
+        };
+        assert_ne!(scalar.kind, naga::ScalarKind::Float);
+    }
+    for pass in passes().filter(|pass| pass.name.starts_with("pair_")) {
+        assert!(pass.source().contains(fragment), "{}", pass.name);
+    }
+}
+
+#[test]
+fn every_pass_translates_to_spirv_hlsl_and_msl() {
+    for pass in passes() {
+        let (module, info) = parse(pass);
+        let (module, info) =
+            naga::back::pipeline_constants::process_overrides(&module, &info, None, &Default::default()).unwrap();
+        let words = naga::back::spv::write_vec(&module, &info, &Default::default(), None)
+            .unwrap_or_else(|error| panic!("{} to SPIR-V: {error}", pass.name));
+        assert_eq!(words[0], 0x0723_0203);
+
+        let mut hlsl = String::new();
+        let options = naga::back::hlsl::Options {
+            fake_missing_bindings: true,
+            ..Default::default()
+        };
+        let pipeline_options = Default::default();
+        naga::back::hlsl::Writer::new(&mut hlsl, &options, &pipeline_options)
+            .write(&module, &info, None)
+            .unwrap_or_else(|error| panic!("{} to HLSL: {error}", pass.name));
+        assert!(hlsl.contains("numthreads"), "{}", pass.name);
+
+        let options = naga::back::msl::Options {
+            fake_missing_bindings: true,
+            ..Default::default()
+        };
+        let (msl, _) = naga::back::msl::write_string(&module, &info, &options, &Default::default())
+            .unwrap_or_else(|error| panic!("{} to MSL: {error}", pass.name));
+        assert!(msl.contains("kernel"), "{}", pass.name);
+    }
+}

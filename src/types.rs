@@ -1,0 +1,132 @@
+//! The values that cross the host boundary, laid out as the shaders read them.
+
+use bytemuck::{Pod, Zeroable};
+
+/// The object or hit index that stands for "none".
+pub const NONE: u32 = u32::MAX;
+
+/// An axis-aligned bounding box with its filter words: 32 bytes, two 16-byte loads.
+///
+/// Buffer layout (little endian): `min.x, min.y, min.z` as `f32`, `layers` as `u32`, `max.x, max.y, max.z` as `f32`,
+/// `owner` as `u32`. Bind it in WGSL as `array<vec4<u32>>`, two elements an object.
+///
+/// The box is closed: boxes that only touch overlap. A box with a NaN or with `min > max` on some axis takes no part
+/// in anything and is counted as [`Counters::invalid`]. Infinite bounds are allowed. A box of zero size is a point.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct Aabb {
+    /// Lower corner.
+    pub min: [f32; 3],
+    /// Low 16 bits: the layers that the object is a member of. High 16 bits: the layers that it meets.
+    /// Two objects pair when each one's membership meets the other's mask.
+    pub layers: u32,
+    /// Upper corner.
+    pub max: [f32; 3],
+    /// Low 30 bits: objects of one nonzero owner never pair. Bit 30 ([`Aabb::STATIC`]): two static objects never pair.
+    /// Bit 31 ([`Aabb::EXCLUDED`]): the object takes no part in anything.
+    pub owner: u32,
+}
+
+impl Aabb {
+    /// Member of every layer, meets every layer: the default of [`Aabb::layers`].
+    pub const ALL_LAYERS: u32 = u32::MAX;
+    /// Owner-word flag: the object takes no part.
+    pub const EXCLUDED: u32 = 1 << 31;
+    /// Owner-word flag: the object never pairs with another static one.
+    pub const STATIC: u32 = 1 << 30;
+    /// The bits of the owner word that name the owner.
+    pub const OWNER_MASK: u32 = Self::STATIC - 1;
+
+    /// A box on all layers and without an owner.
+    pub const fn new(min: [f32; 3], max: [f32; 3]) -> Self {
+        Self {
+            min,
+            layers: Self::ALL_LAYERS,
+            max,
+            owner: 0,
+        }
+    }
+
+    /// A box of zero size.
+    pub const fn point(position: [f32; 3]) -> Self {
+        Self::new(position, position)
+    }
+
+    /// The same box as a member of the layers in `membership`, meeting the layers in `mask`.
+    #[must_use]
+    pub const fn with_layers(mut self, membership: u16, mask: u16) -> Self {
+        self.layers = membership as u32 | (mask as u32) << 16;
+        self
+    }
+
+    /// The same box with another owner word (owner number and flags).
+    #[must_use]
+    pub const fn with_owner(mut self, owner: u32) -> Self {
+        self.owner = owner;
+        self
+    }
+}
+
+/// A ray: the points `origin + t * direction` for `0 <= t <= t_max`. 32 bytes, two 16-byte loads.
+///
+/// Buffer layout: `origin.x, origin.y, origin.z, t_max, direction.x, direction.y, direction.z` as `f32`, one unused word.
+///
+/// `t` is in units of `direction`, which need not have length one. Direction components that are zero or denormal count
+/// as zero; a zero direction asks for the objects at the origin. `t_max` may be infinite; where it is negative nothing
+/// is hit. A ray with a NaN, an infinite origin or direction, or a direction component beyond 2^126 is *invalid*: it
+/// hits nothing and is counted in [`Counters::rays_invalid`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct Ray {
+    /// Where the ray starts.
+    pub origin: [f32; 3],
+    /// The largest parameter that still counts.
+    pub t_max: f32,
+    /// Where the ray goes.
+    pub direction: [f32; 3],
+    /// Unused; any value.
+    pub reserved: u32,
+}
+
+impl Ray {
+    /// The ray from `origin` along `direction` up to the parameter `t_max`.
+    pub const fn new(origin: [f32; 3], direction: [f32; 3], t_max: f32) -> Self {
+        Self {
+            origin,
+            t_max,
+            direction,
+            reserved: 0,
+        }
+    }
+}
+
+/// Two overlapping objects, `a < b`. 8 bytes: two `u32` indices into the objects.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
+pub struct Pair {
+    /// The smaller index.
+    pub a: u32,
+    /// The larger index.
+    pub b: u32,
+}
+
+/// A hit of a ray. 8 bytes: `object` as `u32`, `t` as `f32`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct RayHit {
+    /// The object, or [`NONE`] where a [`RayMode::Closest`](crate::RayMode::Closest) ray hits nothing.
+    pub object: u32,
+    /// Where the ray enters the box: the parameter along the ray, 0 where the origin is inside, infinite for [`NONE`].
+    pub t: f32,
+}
+
+impl RayHit {
+    /// No hit.
+    pub const MISS: Self = Self {
+        object: NONE,
+        t: f32::INFINITY,
+    };
+}
+
+const _: () = assert!(size_of::<Aabb>() == 32 && size_of::<Ray>() == 32);
+const _: () = assert!(size_of::<Pair>() == 8 && size_of::<RayHit>() == 8);
