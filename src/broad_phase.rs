@@ -172,7 +172,12 @@ impl StepBlocks {
             params.pair_capacity,
             STATUS_PAIRS,
         );
-        let scan_hits = scan(params.ray_count + 1, word::HITS_NEEDED, params.hit_capacity, STATUS_HITS);
+        let scan_hits = scan(
+            params.ray_count + 1,
+            word::HITS_NEEDED,
+            params.hit_capacity,
+            STATUS_HITS,
+        );
         let sort = (0..plan.digits())
             .map(|digit| {
                 blocks.push(&SortParams {

@@ -110,4 +110,3 @@ pub(crate) fn validate(descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), Desc
     }
     Ok(())
 }
-

@@ -306,7 +306,11 @@ mod tests {
         ];
         assert!(values.windows(2).all(|pair| ordered(pair[0]) < ordered(pair[1])));
         assert_eq!(ordered(-0.0), ordered(0.0));
-        assert!(values.iter().all(|&value| unordered(ordered(value)).to_bits() == value.to_bits()));
+        assert!(
+            values
+                .iter()
+                .all(|&value| unordered(ordered(value)).to_bits() == value.to_bits())
+        );
     }
 
     /// Every table size from the smallest: it is enough that no difference is a multiple of the smallest size.

@@ -131,7 +131,9 @@ impl Headless {
             // Missing entries hide pairs and hits: only a whole new step shows them.
             while counters.entries_needed > u64::from(counters.entries_capacity) {
                 let before = counters.entries_capacity;
-                self.submit(|broad_phase, device, queue, encoder| broad_phase.step(device, queue, encoder, input).map(drop))?;
+                self.submit(|broad_phase, device, queue, encoder| {
+                    broad_phase.step(device, queue, encoder, input).map(drop)
+                })?;
                 counters = self.broad_phase.read_counters(&self.device, &self.queue).await?;
                 if counters.entries_capacity <= before {
                     return Err(too_many("cell entries", counters.entries_needed, before));
@@ -155,7 +157,9 @@ impl Headless {
         loop {
             let (first_pair, first_hit) = (whole.pairs.len() as u32, whole.ray_hits.len() as u32);
             self.submit(|broad_phase, device, queue, encoder| {
-                broad_phase.window(device, queue, encoder, first_pair, first_hit).map(drop)
+                broad_phase
+                    .window(device, queue, encoder, first_pair, first_hit)
+                    .map(drop)
             })?;
             let chunk = self.broad_phase.read_back(&self.device, &self.queue).await?;
             let closest = chunk.ray_offsets.is_empty();

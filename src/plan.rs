@@ -46,7 +46,9 @@ impl Plan {
         let object_count = count("objects", objects)?;
         let ray_count = count("rays", rays)?;
         let rows = |fixed: Option<u32>, wanted: u32, default: u64, row_bytes: u64| {
-            let fitting = u32::try_from(binding_limit / row_bytes).unwrap_or(u32::MAX).min(u32::MAX - 1);
+            let fitting = u32::try_from(binding_limit / row_bytes)
+                .unwrap_or(u32::MAX)
+                .min(u32::MAX - 1);
             let default = u32::try_from(default).unwrap_or(u32::MAX);
             let rows = match (fixed, descriptor.growth) {
                 (Some(fixed), Growth::Fixed) => return fixed,
@@ -71,10 +73,20 @@ impl Plan {
                 ray_count,
                 entry_capacity,
                 table_capacity: u32::try_from(table).unwrap_or(u32::MAX).min(i32::MAX as u32 - 1),
-                pair_capacity: rows(capacities.pairs, wanted.pairs, 4 * objects + 1024, size_of::<Pair>() as u64),
+                pair_capacity: rows(
+                    capacities.pairs,
+                    wanted.pairs,
+                    4 * objects + 1024,
+                    size_of::<Pair>() as u64,
+                ),
                 hit_capacity: match descriptor.ray_mode {
                     RayMode::Closest => ray_count,
-                    RayMode::All => rows(capacities.hits, wanted.hits, 4 * rays + 1024, size_of::<RayHit>() as u64),
+                    RayMode::All => rows(
+                        capacities.hits,
+                        wanted.hits,
+                        4 * rays + 1024,
+                        size_of::<RayHit>() as u64,
+                    ),
                 },
                 first_pair: 0,
                 first_hit: 0,
@@ -121,9 +133,14 @@ impl Plan {
         let objects = u64::from(params.object_count);
         let rays = u64::from(params.ray_count);
         let entries = u64::from(params.entry_capacity);
-        let largest_scan = [self.digit_counts(), params.object_count, params.entry_capacity + 1, params.ray_count + 1]
-            .into_iter()
-            .fold(1, u32::max);
+        let largest_scan = [
+            self.digit_counts(),
+            params.object_count,
+            params.entry_capacity + 1,
+            params.ray_count + 1,
+        ]
+        .into_iter()
+        .fold(1, u32::max);
         let mut buffers = vec![
             ("objects", size_of::<Aabb>() as u64 * objects),
             ("records", size_of::<grid::Record>() as u64 * objects),
@@ -141,7 +158,11 @@ impl Plan {
         if self.is_uniform() {
             buffers.push(("entry_offsets", 4 * objects));
         } else {
-            buffers.extend([("size_statistics", 4 * 1025), ("density_slots", 4 * DENSITY_SLOTS), ("density", 4 * 48)]);
+            buffers.extend([
+                ("size_statistics", 4 * 1025),
+                ("density_slots", 4 * DENSITY_SLOTS),
+                ("density", 4 * 48),
+            ]);
         }
         if self.pairs {
             buffers.extend([

@@ -40,11 +40,7 @@ impl GpuBroadPhase {
     ///
     /// # Errors
     /// As [`read_counters`](Self::read_counters).
-    pub async fn read_back(
-        &mut self,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
-    ) -> Result<StepResult, ReadBackError> {
+    pub async fn read_back(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<StepResult, ReadBackError> {
         let counters = self.read_counters(device, queue).await?;
         let plan = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.plan;
         let mut result = StepResult {

@@ -49,7 +49,7 @@ fn load_ray(index: u32) -> Ray {
     // -0 is 0; what lies below zero hits nothing and is given a limit below every t.
     let negative = head.w > 0x80000000u;
     let limit_bits = min(head.w & 0x7fffffffu, 0x7f7fffffu);
-    ray.t_max = select(bitcast<f32>(limit_bits), -1.0, negative);
+    ray.t_max = select(bitcast<f32>(select(limit_bits, 0u, limit_bits < 0x00800000u)), -1.0, negative);
     ray.moves = direction_bits >= vec3<u32>(0x00800000u);
     ray.origin = flush_bits(head.xyz);
     ray.direction = flush_bits(tail.xyz);

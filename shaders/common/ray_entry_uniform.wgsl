@@ -13,7 +13,8 @@ fn is_home_entry(entry: u32) -> bool {
     return (values[entry] & HOME_FLAG) != 0u;
 }
 
-// The slabs in which the walk meets an object follow one another without a gap, so it is met first in this one unless
+// The first cell must be one that the box and the visit share: elsewhere its key may belong to another entry of the
+// same box. The slabs in which the walk meets an object follow one another without a gap, so it is met first in this one unless
 // the slab before met it; within the slab the lowest covered cell counts.
 fn is_first_visit(level: Level, entry: u32, low: vec3<i32>, high: vec3<i32>, visit: Visit, y: i32, z: i32) -> bool {
     let inverse = axis_inverse(level.inverse, grid.x_detail);
@@ -23,5 +24,5 @@ fn is_first_visit(level: Level, entry: u32, low: vec3<i32>, high: vec3<i32>, vis
         return false;
     }
     let first = max(lower, visit.lower);
-    return first.y == y && first.z == z && keys[entry] == key_of(level, first);
+    return all(first <= min(upper, visit.upper)) && first.y == y && first.z == z && keys[entry] == key_of(level, first);
 }

@@ -59,8 +59,8 @@ fn walk_level(ray: Ray, level: Level) {
     let cell_lower = vec3<i32>(level.lower_x >> detail, level.lower_y, level.lower_z);
     let cell_upper = vec3<i32>(level.upper_x >> detail, level.upper_y, level.upper_z);
 
-    // So far out or so fast, in cells, that products could overflow.
-    if (any(abs(origin) > vec3<f32>(FARTHEST)) || any(speed > vec3<f32>(FARTHEST))) {
+    // So far out or so fast, in cells, that products could overflow, or so slow that a motion is lost.
+    if (any(abs(origin) > vec3<f32>(FARTHEST)) || any(speed > vec3<f32>(FARTHEST)) || any(ray.moves & (speed == vec3<f32>(0.0)))) {
         test_range(ray, starts[level.table_base], starts[level.table_base + level.table_size]);
         return;
     }
@@ -116,8 +116,9 @@ fn walk_level(ray: Ray, level: Level) {
     let detail_factor = vec3<f32>(f32(1u << detail), 1.0, 1.0);
     let reach = vec3<i32>(REACH << detail, REACH, REACH);
     var visit: Visit;
-    visit.lower = vec3<i32>(1);
-    visit.upper = vec3<i32>(0);
+    // Meets no box, whatever its cells.
+    visit.lower = vec3<i32>(0x7fffffff);
+    visit.upper = vec3<i32>(-0x7fffffff);
     for (var step = 0; step < steps; step += 1) {
         let slab = select(major_upper - step, major_lower + step, forward);
         let side_low = f32(slab) - major_slack - major_origin;

@@ -3,7 +3,7 @@
 // Bits of the longest side; past the largest float, the largest float.
 fn longest_side_bits(low: vec3<u32>, high: vec3<u32>) -> u32 {
     // Halved first, so that no difference overflows.
-    let half_sides = flush(flush_bits(high) * 0.5 - flush_bits(low) * 0.5);
+    let half_sides = flush(flush(flush_bits(high) * 0.5) - flush(flush_bits(low) * 0.5));
     let half_side = max(half_sides.x, max(half_sides.y, half_sides.z));
     let bits = bitcast<u32>(half_side);
     return select(min(bits + 0x00800000u, 0x7f7fffffu), 0u, bits == 0u);

@@ -31,6 +31,10 @@ pub struct Overrides {
     pub count_candidates: bool,
 }
 
+/// Partners of an entry that [`pair_count`](super::pair_count::pair_count) keeps for
+/// [`pair_emit`](super::pair_emit::pair_emit): `KEPT` in `shaders/common/pair_slots_*.wgsl`. The uniform scheme keeps none.
+pub const PARTNERS_KEPT: u32 = crate::plan::PARTNERS_KEPT;
+
 /// Words of a scan tile: `TILE` in `shaders/common/scan.wgsl`.
 pub const SCAN_TILE: usize = 2048;
 /// Keys of a sort tile: `SORT_TILE` in `shaders/common/sort.wgsl`.

@@ -118,6 +118,8 @@ pub struct Trace {
     pub pair_counts: Vec<u32>,
     /// The same after the scan.
     pub pair_offsets: Vec<u32>,
+    /// The partners that [`pair_count`] kept.
+    pub pair_slots: Vec<u32>,
     /// Output of [`pair_emit`], without what it left unwritten.
     pub pairs: Vec<Pair>,
     /// Output of [`ray_count`] ([`RayMode::All`]).
@@ -262,7 +264,8 @@ fn run(
             keys: &trace.keys,
             values: &trace.values,
         };
-        let mut counts = pair_count::pair_count(&params, &input, overrides, &mut trace.counters);
+        let pair_count::PairCounts { mut counts, slots } =
+            pair_count::pair_count(&params, &input, overrides, &mut trace.counters);
         if keep {
             trace.pair_counts.clone_from(&counts);
         }
@@ -277,9 +280,10 @@ fn run(
             "pairs",
         )?;
         trace.params.pair_capacity = written;
-        trace.pairs = pair_emit::pair_emit(&trace.params, &input, overrides, &counts);
+        trace.pairs = pair_emit::pair_emit(&trace.params, &input, overrides, &slots, &counts);
         trace.params.pair_capacity = capacity.unwrap_or(written);
         trace.pair_offsets = counts;
+        trace.pair_slots = slots;
     }
     if !rays.is_empty() {
         let input = RayInput {

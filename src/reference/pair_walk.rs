@@ -7,7 +7,7 @@ use crate::grid::{
     HOME_FLAG, ID_MASK, Params, Record, SCHEME_UNIFORM, X_DETAIL, axis_inverse, cell_of, flush, key_of,
     place_hierarchical, unordered,
 };
-use crate::types::{Aabb, Pair};
+use crate::types::Aabb;
 
 /// What the pair passes read, in binding order.
 #[derive(Clone, Copy, Debug)]
@@ -36,24 +36,21 @@ fn passes_filters(a: &Aabb, b: &Aabb) -> bool {
     meets(a, b) && meets(b, a) && !same_owner && !both_static
 }
 
-/// Walks the candidates of a sorted entry and hands every admitted pair to `accept`; returns the box tests, or 0 where
+/// Walks the candidates of a sorted entry and hands the object and every partner that is admitted to `accept`; returns the box tests, or 0 where
 /// they are not counted. An entry that the large list ends before has none.
 pub fn walk_pairs(
     params: &Params,
     input: &PairInput<'_>,
     overrides: Overrides,
     index: u32,
-    mut accept: impl FnMut(Pair),
+    mut accept: impl FnMut(u32, u32),
 ) -> u32 {
     if index >= input.table.large().end {
         return 0;
     }
     let mut admit = |a: u32, b: u32| {
         if !overrides.filters || passes_filters(&input.objects[a as usize], &input.objects[b as usize]) {
-            accept(Pair {
-                a: a.min(b),
-                b: a.max(b),
-            });
+            accept(a, b);
         }
     };
     let candidates = if params.scheme == SCHEME_UNIFORM {

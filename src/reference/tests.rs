@@ -718,7 +718,13 @@ fn windows_of_pairs_join_to_the_whole() {
                 pair_capacity: 97.min(trace.pairs.len() - first) as u32,
                 ..trace.params
             };
-            joined.extend(pair_emit::pair_emit(&params, &input, overrides, &trace.pair_offsets));
+            joined.extend(pair_emit::pair_emit(
+                &params,
+                &input,
+                overrides,
+                &trace.pair_slots,
+                &trace.pair_offsets,
+            ));
         }
         assert_eq!(joined, trace.pairs);
     }

@@ -68,10 +68,18 @@ fn bindings_are_those_of_the_table() {
 fn baseline_limits_are_kept() {
     for pass in passes() {
         let (module, _) = parse(pass);
-        let storage = pass.bindings.iter().filter(|(_, kind, _)| *kind != Binding::Uniform).count();
+        let storage = pass
+            .bindings
+            .iter()
+            .filter(|(_, kind, _)| *kind != Binding::Uniform)
+            .count();
         assert!(storage <= 8, "{}: {storage} storage buffers", pass.name);
         let size = module.entry_points[0].workgroup_size;
-        assert!(size.iter().product::<u32>() <= 256 && size[2] <= 64, "{}: {size:?}", pass.name);
+        assert!(
+            size.iter().product::<u32>() <= 256 && size[2] <= 64,
+            "{}: {size:?}",
+            pass.name
+        );
         let mut layouter = naga::proc::Layouter::default();
         layouter.update(module.to_ctx()).unwrap();
         let memory: u32 = module
@@ -128,7 +136,11 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         let (size, members) = wgsl_struct(name);
         assert_eq!(u64::from(size), T::METADATA.min_size().get(), "{name}");
         // All fields are four bytes wide, so that declaration order gives the offsets.
-        let expected: Vec<_> = (0..).step_by(4).zip(rust_fields).map(|(offset, (field, _))| (field, offset)).collect();
+        let expected: Vec<_> = (0..)
+            .step_by(4)
+            .zip(rust_fields)
+            .map(|(offset, (field, _))| (field, offset))
+            .collect();
         assert_eq!(members, expected, "{name}");
     }
     check::<Params>(
@@ -136,7 +148,10 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         offsets!(Params: object_count, ray_count, entry_capacity, table_capacity, pair_capacity, hit_capacity, first_pair,
             first_hit, scheme, cell_inverse, sample_count, sample_stride),
     );
-    check::<ScanParams>("ScanParams", offsets!(ScanParams: count, total_word, capacity, status_bit));
+    check::<ScanParams>(
+        "ScanParams",
+        offsets!(ScanParams: count, total_word, capacity, status_bit),
+    );
     check::<SortParams>("SortParams", offsets!(SortParams: shift, tiles));
 }
 
@@ -185,7 +200,11 @@ fn constants_agree_with_the_host() {
             };
             let name = constant.name.clone().unwrap_or_default();
             if name == "KEPT" {
-                let kept = if pass.name.ends_with("_uniform") { 0 } else { plan::PARTNERS_KEPT };
+                let kept = if pass.name.ends_with("_uniform") {
+                    0
+                } else {
+                    plan::PARTNERS_KEPT
+                };
                 assert_eq!(value, kept, "{}", pass.name);
             }
             seen.entry(name).or_default().push(value);
@@ -193,7 +212,10 @@ fn constants_agree_with_the_host() {
     }
     for (name, value) in expected {
         let values = seen.get(*name).unwrap_or_else(|| panic!("no pass declares {name}"));
-        assert!(values.iter().all(|seen| seen == value), "{name}: {values:?}, the host has {value}");
+        assert!(
+            values.iter().all(|seen| seen == value),
+            "{name}: {values:?}, the host has {value}"
+        );
     }
     assert_eq!(seen["SLOTS"], [32_768, 32_768]);
     assert_eq!(seen["OCTAVES"], [24, 24]);
@@ -205,7 +227,12 @@ fn constants_agree_with_the_host() {
 fn the_box_test_uses_integers_only() {
     let fragment = include_str!("../../shaders/common/overlap.wgsl");
     let module = naga::front::wgsl::parse_str(fragment).unwrap();
-    assert!(module.functions.iter().any(|(_, function)| function.name.as_deref() == Some("overlaps")));
+    assert!(
+        module
+            .functions
+            .iter()
+            .any(|(_, function)| function.name.as_deref() == Some("overlaps"))
+    );
     for (_, ty) in module.types.iter() {
         let scalar = match ty.inner {
             TypeInner::Scalar(scalar) | TypeInner::Vector { scalar, .. } => scalar,
