@@ -31,11 +31,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
     place_of_next = offsets[entry];
     let end = offsets[entry + 1u];
+    // Nothing of this entry shows in the window; a window's end past 32 bits lies past every place.
+    let window_end = params.first_pair + min(params.pair_capacity, NO_PLACE - params.first_pair);
+    if (place_of_next == end || end <= params.first_pair || place_of_next >= window_end) {
+        return;
+    }
     if (end != NO_PLACE && end - place_of_next <= KEPT) {
         let count = end - place_of_next;
-        if (count > 0u) {
-            own_object = entry_object(entry);
-        }
+        own_object = entry_object(entry);
         for (var k = 0u; k < min(count, KEPT); k += 1u) {
             write_pair(kept_partner(entry, k));
         }

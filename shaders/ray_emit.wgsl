@@ -24,5 +24,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         return;
     }
     place_of_next = offsets[index];
+    let end = offsets[index + 1u];
+    // Nothing of this ray shows in the window; a window's end past 32 bits lies past every place.
+    let window_end = params.first_hit + min(params.hit_capacity, 0xffffffffu - params.first_hit);
+    if (place_of_next == end || end <= params.first_hit || place_of_next >= window_end) {
+        return;
+    }
     walk_ray(load_ray(index));
 }

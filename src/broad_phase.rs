@@ -278,6 +278,25 @@ impl GpuBroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         input: StepInput<'_>,
     ) -> Result<StepOutput<'s>, StepError> {
+        encoder.push_debug_group(&self.label);
+        let counted = self.record_counts(device, queue, encoder, input);
+        if counted.is_ok() {
+            self.record_outputs(device, queue, encoder, true);
+        }
+        encoder.pop_debug_group();
+        let plan = counted?;
+        Ok(self.output(&plan))
+    }
+
+    /// Records a step up to the counts of pairs and hits; [`record_outputs`](Self::record_outputs) does the rest, once
+    /// the outputs are known to be large enough or not.
+    pub(crate) fn record_counts(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        input: StepInput<'_>,
+    ) -> Result<Plan, StepError> {
         check_source("objects", &input.objects)?;
         check_source("rays", &input.rays)?;
         let plan = Plan::new(
@@ -296,7 +315,6 @@ impl GpuBroadPhase {
         }
         self.buffers.fit(device, &plan, &brought);
 
-        encoder.push_debug_group(&self.label);
         let objects = self.place(device, encoder, "objects", input.objects);
         let rays = (plan.params.ray_count > 0).then(|| self.place(device, encoder, "rays", input.rays));
         let (blocks, uniforms) = StepBlocks::write(device, queue, &self.label, &plan);
@@ -334,11 +352,9 @@ impl GpuBroadPhase {
                 stage.scan("ray_offsets", plan.params.ray_count + 1, blocks.scan_hits);
             });
         }
-        record_emit(&mut recorder, &plan, sorted);
         if let Some(timing) = &self.timing {
-            timing.end_step(encoder);
+            timing.resolve(encoder);
         }
-        encoder.pop_debug_group();
 
         self.recorded = Some(Recorded {
             plan,
@@ -346,7 +362,37 @@ impl GpuBroadPhase {
             rays,
             sorted,
         });
-        Ok(self.output(&plan))
+        Ok(plan)
+    }
+
+    /// Records the writing of pairs and hits as the last plan says.
+    fn record_outputs(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        timed: bool,
+    ) {
+        let Some(recorded) = &self.recorded else {
+            return;
+        };
+        let (blocks, uniforms) = StepBlocks::write(device, queue, &self.label, &recorded.plan);
+        let mut recorder = Recorder {
+            device,
+            encoder,
+            pipelines: &self.pipelines,
+            buffers: &self.buffers,
+            uniforms: &uniforms,
+            params: blocks.params,
+            objects: &recorded.objects,
+            rays: recorded.rays.as_ref(),
+            timing: self.timing.as_mut().filter(|_| timed),
+            label: &self.label,
+        };
+        record_emit(&mut recorder, &recorded.plan, recorded.sorted);
+        if let Some(timing) = self.timing.as_ref().filter(|_| timed) {
+            timing.resolve(encoder);
+        }
     }
 
     /// Records a further look at the last step's answer: the pairs from place `first_pair` on and the hits from place
@@ -363,6 +409,23 @@ impl GpuBroadPhase {
         first_pair: u32,
         first_hit: u32,
     ) -> Result<StepOutput<'s>, StepError> {
+        encoder.push_debug_group(&self.label);
+        let recorded = self.record_window(device, queue, encoder, first_pair, first_hit, false);
+        encoder.pop_debug_group();
+        let plan = recorded?;
+        Ok(self.output(&plan))
+    }
+
+    /// As [`window`](Self::window); `timed` for the first one after [`record_counts`](Self::record_counts).
+    pub(crate) fn record_window(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        first_pair: u32,
+        first_hit: u32,
+        timed: bool,
+    ) -> Result<Plan, StepError> {
         let recorded = self.recorded.as_mut().ok_or(StepError::NoStep)?;
         let last = recorded.plan.params;
         let mut plan = Plan::new(
@@ -379,24 +442,8 @@ impl GpuBroadPhase {
         plan.params.first_hit = first_hit;
         recorded.plan = plan;
         self.buffers.fit(device, &plan, &["objects", "rays"]);
-
-        encoder.push_debug_group(&self.label);
-        let (blocks, uniforms) = StepBlocks::write(device, queue, &self.label, &plan);
-        let mut recorder = Recorder {
-            device,
-            encoder,
-            pipelines: &self.pipelines,
-            buffers: &self.buffers,
-            uniforms: &uniforms,
-            params: blocks.params,
-            objects: &recorded.objects,
-            rays: recorded.rays.as_ref(),
-            timing: None,
-            label: &self.label,
-        };
-        record_emit(&mut recorder, &plan, recorded.sorted);
-        encoder.pop_debug_group();
-        Ok(self.output(&plan))
+        self.record_outputs(device, queue, encoder, timed);
+        Ok(plan)
     }
 
     /// Bytes of the buffers that the broad phase owns.

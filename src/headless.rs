@@ -125,60 +125,67 @@ impl Headless {
             objects: Source::Host(objects),
             rays: Source::Host(rays),
         };
-        self.submit(|broad_phase, device, queue, encoder| broad_phase.step(device, queue, encoder, input).map(drop))?;
-        let mut counters = self.broad_phase.read_counters(&self.device, &self.queue).await?;
-        if self.broad_phase.grows() {
+        // Counting first costs a submission and saves writing into outputs that are too small.
+        let mut counters = self.count(input).await?;
+        while self.broad_phase.grows() && counters.entries_needed > u64::from(counters.entries_capacity) {
             // Missing entries hide pairs and hits: only a whole new step shows them.
-            while counters.entries_needed > u64::from(counters.entries_capacity) {
-                let before = counters.entries_capacity;
-                self.submit(|broad_phase, device, queue, encoder| {
-                    broad_phase.step(device, queue, encoder, input).map(drop)
-                })?;
-                counters = self.broad_phase.read_counters(&self.device, &self.queue).await?;
-                if counters.entries_capacity <= before {
-                    return Err(too_many("cell entries", counters.entries_needed, before));
-                }
-            }
-            if !counters.is_whole() {
-                return self.read_in_chunks(counters).await;
+            let before = counters.entries_capacity;
+            counters = self.count(input).await?;
+            if counters.entries_capacity <= before {
+                return Err(too_many("cell entries", counters.entries_needed, before));
             }
         }
-        Ok(self.broad_phase.read_back(&self.device, &self.queue).await?)
+        self.write(counters).await
     }
 
-    /// The counts are known, the places too; only the output is written anew, as often as it takes.
-    async fn read_in_chunks(&mut self, counters: Counters) -> Result<StepResult, HeadlessError> {
-        for (what, needed) in [("pairs", counters.pairs_needed), ("hits", counters.hits_needed)] {
-            if needed >= u64::from(u32::MAX) {
-                return Err(too_many(what, needed, u32::MAX - 1));
+    async fn count(&mut self, input: StepInput<'_>) -> Result<Counters, HeadlessError> {
+        self.submit(|broad_phase, device, queue, encoder| {
+            broad_phase.record_counts(device, queue, encoder, input).map(drop)
+        })?;
+        Ok(self.broad_phase.read_counters(&self.device, &self.queue).await?)
+    }
+
+    /// Writes and reads the outputs that were counted: at once, or in chunks where one binding is too small.
+    async fn write(&mut self, counters: Counters) -> Result<StepResult, HeadlessError> {
+        if self.broad_phase.grows() {
+            for (what, needed) in [("pairs", counters.pairs_needed), ("hits", counters.hits_needed)] {
+                if needed >= u64::from(u32::MAX) {
+                    return Err(too_many(what, needed, u32::MAX - 1));
+                }
             }
         }
-        let mut whole = StepResult::default();
+        let mut whole = self.write_window(0, 0, true).await?;
+        if !self.broad_phase.grows() {
+            return Ok(whole);
+        }
+        let all_hits = !whole.ray_offsets.is_empty();
         loop {
-            let (first_pair, first_hit) = (whole.pairs.len() as u32, whole.ray_hits.len() as u32);
-            self.submit(|broad_phase, device, queue, encoder| {
-                broad_phase
-                    .window(device, queue, encoder, first_pair, first_hit)
-                    .map(drop)
-            })?;
-            let chunk = self.broad_phase.read_back(&self.device, &self.queue).await?;
-            let closest = chunk.ray_offsets.is_empty();
-            let first = whole.pairs.is_empty() && whole.ray_hits.is_empty();
-            whole.pairs.extend(chunk.pairs);
-            if !closest || first {
-                whole.ray_hits.extend(chunk.ray_hits);
-            }
-            whole.ray_offsets = chunk.ray_offsets;
-            whole.timings = chunk.timings;
-            whole.counters = chunk.counters;
-            let pairs_left = whole.pairs.len() as u64 != counters.pairs_needed;
-            let hits_left = !closest && whole.ray_hits.len() as u64 != counters.hits_needed;
-            if !pairs_left && !hits_left {
-                // The status spoke of the first, too small buffers.
+            let (pairs, hits) = (whole.pairs.len() as u64, whole.ray_hits.len() as u64);
+            if pairs >= counters.pairs_needed && (!all_hits || hits >= counters.hits_needed) {
+                // The status spoke of the buffers as they were when the counts were taken.
                 whole.counters.status = 0;
                 return Ok(whole);
             }
+            let chunk = self.write_window(pairs as u32, hits as u32, false).await?;
+            whole.pairs.extend(chunk.pairs);
+            if all_hits {
+                whole.ray_hits.extend(chunk.ray_hits);
+            }
         }
+    }
+
+    async fn write_window(
+        &mut self,
+        first_pair: u32,
+        first_hit: u32,
+        timed: bool,
+    ) -> Result<StepResult, HeadlessError> {
+        self.submit(|broad_phase, device, queue, encoder| {
+            broad_phase
+                .record_window(device, queue, encoder, first_pair, first_hit, timed)
+                .map(drop)
+        })?;
+        Ok(self.broad_phase.read_back(&self.device, &self.queue).await?)
     }
 
     fn submit<E>(
@@ -188,7 +195,9 @@ impl Headless {
         let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
             label: Some("gpu_broad_phase/headless"),
         });
+        encoder.push_debug_group("gpu_broad_phase");
         record(&mut self.broad_phase, &self.device, &self.queue, &mut encoder)?;
+        encoder.pop_debug_group();
         self.queue.submit([encoder.finish()]);
         Ok(())
     }

@@ -9,6 +9,14 @@ fn entry_object(index: u32) -> u32 {
     return values[index] & ID_MASK;
 }
 
+fn test_large(low: vec3<i32>, high: vec3<i32>, candidate: u32) {
+    let other = values[candidate] & ID_MASK;
+    if (overlaps(low, high, bitcast<vec3<i32>>(records[2u * other].xyz), bitcast<vec3<i32>>(records[2u * other + 1u].xyz))) {
+        accept_pair(other);
+    }
+    count_candidate();
+}
+
 fn walk_pairs(index: u32) {
     let large_begin = starts[grid.table_cells];
     let large_end = starts[grid.table_cells + 1u];
@@ -26,34 +34,28 @@ fn walk_pairs(index: u32) {
     let inverse = vec3<f32>(params.cell_inverse);
     let lower = cell_of(flush_bits(unordered(low)), inverse);
 
-    var candidate = index + 1u;
-    var end = large_end;
-    var large_pending = false;
-    var in_bucket = index < large_begin;
-    if (in_bucket) {
-        end = starts[key + 1u];
-        large_pending = (value & HOME_FLAG) != 0u;
+    if (index >= large_begin) {
+        for (var candidate = index + 1u; candidate < large_end; candidate += 1u) {
+            test_large(low, high, candidate);
+        }
+        return;
     }
-    loop {
-        if (candidate < end) {
-            let other = values[candidate] & ID_MASK;
-            let other_low = bitcast<vec3<i32>>(records[2u * other].xyz);
-            let other_high = bitcast<vec3<i32>>(records[2u * other + 1u].xyz);
-            if (overlaps(low, high, other_low, other_high)) {
-                let home = max(lower, cell_of(flush_bits(unordered(other_low)), inverse));
-                if (!in_bucket || key_of(level, home) == key) {
-                    accept_pair(other);
-                }
+    let bucket_end = starts[key + 1u];
+    for (var candidate = index + 1u; candidate < bucket_end; candidate += 1u) {
+        let other = values[candidate] & ID_MASK;
+        let other_low = bitcast<vec3<i32>>(records[2u * other].xyz);
+        let other_high = bitcast<vec3<i32>>(records[2u * other + 1u].xyz);
+        if (overlaps(low, high, other_low, other_high)) {
+            let home = max(lower, cell_of(flush_bits(unordered(other_low)), inverse));
+            if (key_of(level, home) == key) {
+                accept_pair(other);
             }
-            count_candidate();
-            candidate += 1u;
-        } else if (large_pending) {
-            candidate = large_begin;
-            end = large_end;
-            large_pending = false;
-            in_bucket = false;
-        } else {
-            break;
+        }
+        count_candidate();
+    }
+    if ((value & HOME_FLAG) != 0u) {
+        for (var candidate = large_begin; candidate < large_end; candidate += 1u) {
+            test_large(low, high, candidate);
         }
     }
 }

@@ -50,7 +50,8 @@ impl Timing {
         }
     }
 
-    pub fn end_step(&self, encoder: &mut wgpu::CommandEncoder) {
+    /// Makes the timestamps taken so far readable.
+    pub fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
         encoder.resolve_query_set(&self.queries, 0..2 * self.stages.len() as u32, &self.resolved, 0);
     }
 
