@@ -26,6 +26,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         walk_pairs(entry);
     }
     counts[entry] = found;
+    if (!all_turns_taken()) {
+        atomicOr(&counters[COUNTER_STATUS], STATUS_CUT);
+    }
     if (COUNT_CANDIDATES) {
         let before = atomicAdd(&counters[COUNTER_PAIR_CANDIDATES], candidates);
         if (before + candidates < before) {

@@ -27,6 +27,10 @@ pub const STATUS_ENTRIES: u32 = 1;
 pub const STATUS_PAIRS: u32 = 2;
 /// Status bit: more hits were found than fit.
 pub const STATUS_HITS: u32 = 4;
+/// Status bit: the driver ended loops before they were done, pairs and hits may be missing. llvmpipe allows 65,535 turns
+/// an invocation, which an object with that many candidates exceeds. [`Headless`](crate::Headless) then answers from the
+/// CPU reference.
+pub const STATUS_CUT: u32 = 8;
 
 /// What a step counted.
 ///
@@ -65,7 +69,7 @@ pub struct Counters {
     pub pair_candidates: u64,
     /// Box tests of the ray walk, where they are counted.
     pub ray_candidates: u64,
-    /// [`STATUS_ENTRIES`], [`STATUS_PAIRS`], [`STATUS_HITS`].
+    /// [`STATUS_ENTRIES`], [`STATUS_PAIRS`], [`STATUS_HITS`], [`STATUS_CUT`].
     pub status: u32,
 }
 

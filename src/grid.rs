@@ -56,6 +56,8 @@ pub struct Params {
     pub sample_count: u32,
     /// Distance between two of them.
     pub sample_stride: u32,
+    /// Turns of a loop that shows whether the driver cut loops short.
+    pub canary_turns: u32,
 }
 
 /// One level of the grid: `Level` in the shaders. 64 bytes.

@@ -1,9 +1,9 @@
 //! A broad phase with a device of its own.
 
 use crate::broad_phase::{GpuBroadPhase, Source, StepInput};
-use crate::counters::Counters;
+use crate::counters::{Counters, STATUS_CUT};
 use crate::descriptor::BroadPhaseDescriptor;
-use crate::error::HeadlessError;
+use crate::error::{HeadlessError, StepError};
 use crate::result::StepResult;
 use crate::types::{Aabb, Ray};
 
@@ -115,7 +115,8 @@ impl Headless {
 
     /// Finds the pairs and hits of boxes and rays. With [`Growth::Grow`](crate::Growth::Grow) the answer is whole: the
     /// step is repeated with larger buffers, and an answer past one binding's limit is read in chunks. With
-    /// [`Growth::Fixed`](crate::Growth::Fixed) it is a valid prefix, and the counters tell what was needed.
+    /// [`Growth::Fixed`](crate::Growth::Fixed) it is a valid prefix, and the counters tell what was needed. Where the
+    /// driver cuts the walk of a crowded scene short ([`STATUS_CUT`]), the CPU reference answers.
     ///
     /// # Errors
     /// [`HeadlessError`] where the input is too large for the device, the answer too large for 32-bit offsets, or the
@@ -135,7 +136,11 @@ impl Headless {
                 return Err(too_many("cell entries", counters.entries_needed, before));
             }
         }
-        self.write(counters).await
+        let result = self.write(counters).await?;
+        if self.broad_phase.grows() && result.counters.status & STATUS_CUT != 0 {
+            return Ok(crate::reference::step(self.broad_phase.descriptor(), objects, rays).map_err(StepError::from)?);
+        }
+        Ok(result)
     }
 
     async fn count(&mut self, input: StepInput<'_>) -> Result<Counters, HeadlessError> {
@@ -162,8 +167,8 @@ impl Headless {
         loop {
             let (pairs, hits) = (whole.pairs.len() as u64, whole.ray_hits.len() as u64);
             if pairs >= counters.pairs_needed && (!all_hits || hits >= counters.hits_needed) {
-                // The status spoke of the buffers as they were when the counts were taken.
-                whole.counters.status = 0;
+                // The other bits speak of the buffers as they were when the counts were taken.
+                whole.counters.status &= STATUS_CUT;
                 return Ok(whole);
             }
             let chunk = self.write_window(pairs as u32, hits as u32, false).await?;

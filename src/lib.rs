@@ -18,7 +18,7 @@ pub mod shaders;
 mod types;
 
 pub use broad_phase::{GpuBroadPhase, Source, StepInput, StepOutput};
-pub use counters::{Counters, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS};
+pub use counters::{Counters, STATUS_CUT, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS};
 pub use descriptor::{BroadPhaseDescriptor, Capacities, Growth, RayMode, Scheme};
 pub use error::{CreateError, DescriptorError, HeadlessError, ReadBackError, StepError};
 pub use grid::MAX_COVER;

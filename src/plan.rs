@@ -14,6 +14,8 @@ const LARGEST_COUNT: u64 = 1 << 31;
 pub(crate) const DENSITY_SLOTS: u64 = 24 * 32_768;
 /// Partners of an entry that counting keeps for writing (`KEPT` in `shaders/common/pair_slots_*.wgsl`).
 pub(crate) const PARTNERS_KEPT: u32 = 8;
+/// More than the turns that writing takes beyond counting, so that writing is never cut where counting was not.
+pub(crate) const CANARY_TURNS: u32 = 16;
 pub(crate) const SCAN_TILE: u32 = 2048;
 pub(crate) const SORT_TILE: u32 = 1920;
 pub(crate) const DIGIT_BITS: u32 = 8;
@@ -94,6 +96,7 @@ impl Plan {
                 cell_inverse,
                 sample_count: (object_count / sample_stride).min(SAMPLES),
                 sample_stride,
+                canary_turns: CANARY_TURNS,
             },
             pairs: descriptor.pairs,
             ray_mode: descriptor.ray_mode,

@@ -135,12 +135,12 @@ passes! {
 
     /// Pairs an entry, hierarchical scheme.
     PAIR_COUNT_HIERARCHICAL = "pair_count_hierarchical"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_hierarchical.wgsl", "common/pair_slots_write.wgsl", "pair_count.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/canary.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_hierarchical.wgsl", "common/pair_slots_write.wgsl", "pair_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Write "pair_slots", 7: Write "pair_offsets", 8: Write "counters" }
 
     /// Pairs an entry, uniform scheme.
     PAIR_COUNT_UNIFORM = "pair_count_uniform"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_uniform.wgsl", "common/pair_slots_none.wgsl", "pair_count.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/canary.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_uniform.wgsl", "common/pair_slots_none.wgsl", "pair_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Read "keys", 6: Read "values", 7: Write "pair_offsets", 8: Write "counters" }
 
     /// The pairs, hierarchical scheme.
@@ -155,12 +155,12 @@ passes! {
 
     /// Hits a ray, hierarchical scheme.
     RAY_COUNT_HIERARCHICAL = "ray_count_hierarchical"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_hierarchical.wgsl", "common/ray_walk.wgsl", "ray_count.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/canary.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_hierarchical.wgsl", "common/ray_walk.wgsl", "ray_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 7: Write "ray_offsets", 8: Write "counters" }
 
     /// Hits a ray, uniform scheme.
     RAY_COUNT_UNIFORM = "ray_count_uniform"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_uniform.wgsl", "common/ray_walk.wgsl", "ray_count.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/canary.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_uniform.wgsl", "common/ray_walk.wgsl", "ray_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "keys", 6: Read "values", 7: Write "ray_offsets", 8: Write "counters" }
 
     /// The hits, hierarchical scheme.
@@ -175,12 +175,12 @@ passes! {
 
     /// The closest hits, hierarchical scheme.
     RAY_CLOSEST_HIERARCHICAL = "ray_closest_hierarchical"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_hierarchical.wgsl", "common/ray_walk.wgsl", "ray_closest.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/canary.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_hierarchical.wgsl", "common/ray_walk.wgsl", "ray_closest.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 7: Write "ray_hits", 8: Write "counters" }
 
     /// The closest hits, uniform scheme.
     RAY_CLOSEST_UNIFORM = "ray_closest_uniform"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_uniform.wgsl", "common/ray_walk.wgsl", "ray_closest.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/canary.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_uniform.wgsl", "common/ray_walk.wgsl", "ray_closest.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "keys", 6: Read "values", 7: Write "ray_hits", 8: Write "counters" }
 }
 

@@ -1,4 +1,4 @@
-// Words of the counter buffer. 64-bit counts are two words, low first.
+// Words and status bits of the counter buffer. 64-bit counts are two words, low first.
 
 const COUNTER_INVALID: u32 = 0u;
 const COUNTER_EXCLUDED: u32 = 1u;
@@ -10,3 +10,4 @@ const COUNTER_RAYS_INVALID: u32 = 6u;
 const COUNTER_PAIR_CANDIDATES: u32 = 14u;
 const COUNTER_RAY_CANDIDATES: u32 = 16u;
 const COUNTER_ENTRIES_NEEDED: u32 = 8u;
+const STATUS_CUT: u32 = 8u;

@@ -54,11 +54,8 @@ fn walk_pairs(index: u32) {
                 let own_row = at_own_level && z == lower.z && y == lower.y;
                 let x_from = select(lower.x - i32(1u << X_DETAIL), lower.x, own_row);
                 let row = row_of(level, x_from, upper.x, y, z);
-                for (var candidate = select(row.begin, index + 1u, own_row); candidate < row.end; candidate += 1u) {
-                    test_pair(low, high, candidate);
-                }
-                for (var candidate = row.wrapped_begin; candidate < row.wrapped_end; candidate += 1u) {
-                    test_pair(low, high, candidate);
+                for (var k = select(0u, index + 1u - row.begin, own_row); k < row.count; k += 1u) {
+                    test_pair(low, high, row_entry(row, k));
                 }
             }
             y = y_begin;

@@ -18,6 +18,7 @@ struct Params {
     cell_inverse: f32,
     sample_count: u32,
     sample_stride: u32,
+    canary_turns: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -6,6 +6,9 @@ fn finish_counters(ray: Ray) {
     if (!ray.valid) {
         atomicAdd(&counters[COUNTER_RAYS_INVALID], 1u);
     }
+    if (!all_turns_taken()) {
+        atomicOr(&counters[COUNTER_STATUS], STATUS_CUT);
+    }
     if (COUNT_CANDIDATES) {
         let before = atomicAdd(&counters[COUNTER_RAY_CANDIDATES], candidates);
         if (before + candidates < before) {

@@ -4,6 +4,8 @@
 // every rounding error, so that a ray through a corner visits the cells on both sides. Each cell is visited once.
 
 const MAX_RAY_STEPS: i32 = 4096;
+// A step looks up some ten rows: about the work of as many box tests.
+const TESTS_PER_STEP: i32 = 8;
 const RELATIVE_SLACK: f32 = 0x1p-19;
 const CELL_SLACK: f32 = 0x1p-10;
 // Below this speed, in cells, minor axes could flush to zero while they still matter.
@@ -108,7 +110,7 @@ fn walk_level(ray: Ray, level: Level) {
 
     // Written so that a NaN, too, takes the direct way.
     let walkable = all(slack <= vec3<f32>(1.0)) && (fastest == 0.0 || fastest >= SLOWEST);
-    if (!walkable || steps > MAX_RAY_STEPS || i32(min(level.count, 0x7fffffffu)) <= 2 * steps) {
+    if (!walkable || steps > MAX_RAY_STEPS || i32(min(level.count, 0x7fffffffu)) <= TESTS_PER_STEP * steps) {
         test_range(ray, starts[level.table_base], starts[level.table_base + level.table_size]);
         return;
     }
@@ -147,11 +149,8 @@ fn walk_level(ray: Ray, level: Level) {
         for (var z = max(visit.lower.z, level.lower_z); z <= min(visit.upper.z, level.upper_z); z += 1) {
             for (var y = max(visit.lower.y, level.lower_y); y <= min(visit.upper.y, level.upper_y); y += 1) {
                 let row = row_of(level, visit.lower.x, visit.upper.x, y, z);
-                for (var entry = row.begin; entry < row.end; entry += 1u) {
-                    test_entry(ray, entry, level, visit, y, z);
-                }
-                for (var entry = row.wrapped_begin; entry < row.wrapped_end; entry += 1u) {
-                    test_entry(ray, entry, level, visit, y, z);
+                for (var k = 0u; k < row.count; k += 1u) {
+                    test_entry(ray, row_entry(row, k), level, visit, y, z);
                 }
             }
         }

@@ -4,12 +4,19 @@
 @group(0) @binding(2) var<storage, read> records: array<vec4<u32>>;
 @group(0) @binding(3) var<storage, read> starts: array<u32>;
 
-// Up to two ranges, since a row of hashed slots may wrap past the end of its level's part.
+// Up to two ranges, since a row of hashed slots may wrap past the end of its level's part. They are walked in one loop
+// over all entries.
 struct Row {
     begin: u32,
-    end: u32,
+    // Entries of the first range.
+    unwrapped: u32,
     wrapped_begin: u32,
-    wrapped_end: u32,
+    // Entries of both.
+    count: u32,
+}
+
+fn row_entry(row: Row, k: u32) -> u32 {
+    return select(row.wrapped_begin + (k - row.unwrapped), row.begin + k, k < row.unwrapped);
 }
 
 // The entries of the cells x_from..=x_to (detailed x), y, z, which must lie within the level's bounds for y and z.
@@ -22,9 +29,12 @@ fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32) -> Row {
     let length = u32(to_cell - from_cell);
     let slot = slot_of(level, from_cell, y, z);
     let base = level.table_base;
+    let begin = starts[base + slot];
     if (length <= level.table_mask - slot) {
-        return Row(starts[base + slot], starts[base + slot + length + 1u], 0u, 0u);
+        let count = starts[base + slot + length + 1u] - begin;
+        return Row(begin, count, 0u, count);
     }
     let rest = length - (level.table_mask - slot);
-    return Row(starts[base + slot], starts[base + level.table_size], starts[base], starts[base + rest]);
+    let unwrapped = starts[base + level.table_size] - begin;
+    return Row(begin, unwrapped, starts[base], unwrapped + starts[base + rest] - starts[base]);
 }

@@ -15,6 +15,7 @@ use crate::grid::{
 };
 use crate::types::Ray;
 
+const TESTS_PER_STEP: i32 = 8;
 const MAX_RAY_STEPS: i32 = 4096;
 const RELATIVE_SLACK: f32 = 1.0 / (1u32 << 19) as f32;
 const CELL_SLACK: f32 = 1.0 / (1u32 << 10) as f32;
@@ -221,7 +222,7 @@ impl<V: HitVisitor> Walk<'_, V> {
         // Written so that a NaN, too, takes the direct way.
         let walkable = slack.iter().all(|&slack| slack <= 1.0) && (fastest == 0.0 || fastest >= SLOWEST);
         let count = level.count.min(0x7fff_ffff) as i32;
-        if !walkable || steps > MAX_RAY_STEPS || count <= steps.wrapping_mul(2) {
+        if !walkable || steps > MAX_RAY_STEPS || count <= steps.wrapping_mul(TESTS_PER_STEP) {
             self.test_range(table.level(level));
             return;
         }

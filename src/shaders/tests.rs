@@ -146,7 +146,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
     check::<Params>(
         "Params",
         offsets!(Params: object_count, ray_count, entry_capacity, table_capacity, pair_capacity, hit_capacity, first_pair,
-            first_hit, scheme, cell_inverse, sample_count, sample_stride),
+            first_hit, scheme, cell_inverse, sample_count, sample_stride, canary_turns),
     );
     check::<ScanParams>(
         "ScanParams",
@@ -184,6 +184,7 @@ fn constants_agree_with_the_host() {
         ("COUNTER_TABLE_CELLS", word::TABLE_CELLS as u32),
         ("COUNTER_STATUS", word::STATUS as u32),
         ("COUNTER_RAYS_INVALID", word::RAYS_INVALID as u32),
+        ("STATUS_CUT", crate::STATUS_CUT),
         ("COUNTER_ENTRIES_NEEDED", word::ENTRIES_NEEDED as u32),
         ("COUNTER_PAIR_CANDIDATES", word::PAIR_CANDIDATES as u32),
         ("COUNTER_RAY_CANDIDATES", word::RAY_CANDIDATES as u32),

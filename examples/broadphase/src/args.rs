@@ -1,0 +1,283 @@
+//! The command line as clap sees it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::mesh::Kind;
+
+/// Overlapping boxes and ray hits from files, on the GPU.
+///
+/// Results go to the file after -o (.csv or .npy by its ending) or as CSV to standard output; everything said to a
+/// person goes to standard error. Exit status: 0 done; 1 the answer is not whole or a check failed; 2 bad usage or
+/// input, or a backend or adapter asked for by name that is not there.
+#[derive(Parser)]
+#[command(name = "broadphase", version, max_term_width = 110)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+    /// Say nothing but warnings and errors.
+    #[arg(long, global = true)]
+    pub quiet: bool,
+}
+
+#[derive(Subcommand)]
+pub enum Command {
+    /// List adapters and whether each meets the requirements.
+    Info(InfoArgs),
+    /// Write all overlapping pairs: rows `a,b` with a < b, ascending.
+    Pairs(PairsArgs),
+    /// Write ray hits.
+    Rays(RaysArgs),
+    /// Compare the GPU with the CPU reference and brute force.
+    Verify(VerifyArgs),
+    /// Make boxes, points, rays or a cloth mesh.
+    Generate(GenerateArgs),
+    /// Draw how many boxes lie over each cell of a plane.
+    Heatmap(HeatmapArgs),
+}
+
+#[derive(Args)]
+pub struct InfoArgs {
+    /// Which backends to list.
+    #[arg(long, value_enum, default_value_t = Backend::Auto)]
+    pub backend: Backend,
+    /// Write the WGSL that runs, one file a pass, into this folder.
+    #[arg(long, value_name = "DIR")]
+    pub dump_shaders: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct PairsArgs {
+    #[command(flatten)]
+    pub scene: SceneArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub scheme: SchemeArgs,
+    /// Report only pairs of one element of each kind, as in `vertices,faces`; implies --elements.
+    #[arg(long, value_name = "KIND,KIND", value_parser = parse_between)]
+    pub between: Option<(Kind, Kind)>,
+    /// Drop incident pairs: elements that share a vertex of the mesh.
+    #[arg(long)]
+    pub free: bool,
+    /// Write at most N pairs; where there are more: status 1, and the needed count on standard error. The pairs that
+    /// --free drops count.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_pairs: Option<u32>,
+    /// Result file, .csv or .npy (u4, rows × 2); `-` is CSV on standard output.
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+}
+
+#[derive(Args)]
+pub struct RaysArgs {
+    #[command(flatten)]
+    pub scene: SceneArgs,
+    /// Rays, .csv or .npy: origin, direction, t_max (7 columns, in 2D 5).
+    pub rays: PathBuf,
+    /// Which hits.
+    #[arg(long, value_enum, default_value_t = Mode::Closest)]
+    pub mode: Mode,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub scheme: SchemeArgs,
+    /// Result file, .csv or .npy (closest: f8, rows × 3; all: u4, rows × 2); `-` is CSV on standard output.
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+}
+
+#[derive(Args)]
+pub struct VerifyArgs {
+    #[command(flatten)]
+    pub scene: OptionalSceneArgs,
+    /// Rays to verify with, .csv or .npy.
+    pub rays: Option<PathBuf>,
+    /// Make this many random scenes instead of reading one.
+    #[arg(long, value_name = "N", conflicts_with_all = ["scene", "rays"], required_unless_present = "scene")]
+    pub random: Option<u64>,
+    /// Seed of the first random scene; each further scene takes the next number.
+    #[arg(long, value_name = "S", default_value_t = 0, requires = "random")]
+    pub seed: u64,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    /// Cell size of the uniform scheme for a scene from a file; without it the median longest side.
+    #[arg(long, value_name = "X", value_parser = parse_cell_size, conflicts_with = "random")]
+    pub cell_size: Option<f32>,
+}
+
+#[derive(Args)]
+pub struct GenerateArgs {
+    /// What to make.
+    #[arg(value_enum)]
+    pub kind: Make,
+    /// How many rows; for `cloth` about how many vertices.
+    #[arg(long, value_name = "N")]
+    pub count: u32,
+    /// Equal seeds give equal files.
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub seed: u64,
+    /// 3D or 2D rows.
+    #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3), default_value_t = 3)]
+    pub dimensions: u8,
+    /// Side of the world for `points` and `rays`; without it that of `uniform` with as many boxes.
+    #[arg(long, value_name = "X", value_parser = parse_cell_size)]
+    pub side: Option<f32>,
+    /// Largest parameter of `rays`.
+    #[arg(long, value_name = "T", default_value_t = f32::INFINITY)]
+    pub t_max: f32,
+    /// .csv or .npy; `-` is CSV on standard output. For `cloth` a name as in `NAME.ply`: the two frames go to
+    /// `NAME0.ply` and `NAME1.ply`.
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+}
+
+#[derive(Args)]
+pub struct HeatmapArgs {
+    #[command(flatten)]
+    pub scene: SceneArgs,
+    /// Axis to look along; without it the one of smallest extent.
+    #[arg(long, value_enum)]
+    pub axis: Option<Axis>,
+    /// The picture.
+    #[arg(short, long, value_name = "FILE.png")]
+    pub output: PathBuf,
+}
+
+/// A scene file and how to read it.
+#[derive(Args)]
+pub struct SceneArgs {
+    /// Boxes (.csv, .npy: 6 columns, in 2D 4) or a mesh (.ply, .obj).
+    pub scene: PathBuf,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+}
+
+/// The same for the one command that can do without a scene.
+#[derive(Args)]
+pub struct OptionalSceneArgs {
+    /// Boxes (.csv, .npy: 6 columns, in 2D 4) or a mesh (.ply, .obj).
+    pub scene: Option<PathBuf>,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+}
+
+#[derive(Args)]
+pub struct ReadingArgs {
+    /// What the scene has to be; the number of columns decides.
+    #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3))]
+    pub dimensions: Option<u8>,
+    /// Mesh elements that get a box: any of vertices, edges, faces (without it faces).
+    #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
+    pub elements: Vec<Kind>,
+    /// Second frame of the mesh: boxes cover the motion from one frame to the other.
+    #[arg(long, value_name = "FILE")]
+    pub next: Option<PathBuf>,
+}
+
+/// What answers.
+#[derive(Args)]
+pub struct EngineArgs {
+    /// Graphics API, or the CPU reference; `auto` takes the CPU reference where there is no adapter.
+    #[arg(long, value_enum, default_value_t = Backend::Auto)]
+    pub backend: Backend,
+    /// Part of the adapter's name, or its index as `info` lists it for the same --backend.
+    #[arg(long, value_name = "NAME|INDEX")]
+    pub adapter: Option<String>,
+}
+
+#[derive(Args)]
+pub struct SchemeArgs {
+    /// How objects are put into cells; the answer is the same.
+    #[arg(long, value_enum, default_value_t = SchemeName::Hierarchical)]
+    pub scheme: SchemeName,
+    /// Cell size of the uniform scheme; without it the median longest side of the boxes.
+    #[arg(long, value_name = "X", value_parser = parse_cell_size)]
+    pub cell_size: Option<f32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    Auto,
+    Vulkan,
+    Gl,
+    Metal,
+    Dx12,
+    Cpu,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SchemeName {
+    Hierarchical,
+    Uniform,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Mode {
+    /// Rows `ray,object,t`, one a ray; -1 and inf where none.
+    Closest,
+    /// Rows `ray,object`, ascending.
+    All,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Axis {
+    X,
+    Y,
+    Z,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Make {
+    /// Boxes of edges 0.5 to 1.5, about 6 overlaps a box.
+    Uniform,
+    /// Cubes of edges 1 to 256 by a power law, about 6 overlaps a box.
+    PowerLaw,
+    /// Boxes in clusters.
+    Clustered,
+    /// Boxes on a thin plane.
+    Planar,
+    /// Unit boxes that share faces, each coordinate moved by at most one step of f32.
+    Lattice,
+    /// Points, 3 or 2 columns.
+    Points,
+    /// Rays from uniform origins in uniform directions.
+    Rays,
+    /// Two frames of a cloth that falls over a ball.
+    Cloth,
+}
+
+fn parse_cell_size(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
+        _ => Err("a finite number above zero is needed".to_owned()),
+    }
+}
+
+fn parse_between(text: &str) -> Result<(Kind, Kind), String> {
+    let kind = |name: &str| Kind::from_str(name.trim(), false);
+    match text.split(',').map(kind).collect::<Result<Vec<_>, _>>()?[..] {
+        [a, b] => Ok((a, b)),
+        _ => Err("two kinds are needed, as in edges,edges".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn between_takes_two_kinds() {
+        assert_eq!(parse_between("vertices,faces"), Ok((Kind::Vertices, Kind::Faces)));
+        assert!(parse_between("edges").is_err());
+        assert!(parse_between("edges,cells").is_err());
+        assert!(parse_between("edges,edges,edges").is_err());
+    }
+}

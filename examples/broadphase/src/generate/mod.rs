@@ -1,0 +1,79 @@
+//! The command `generate`.
+
+mod boxes;
+mod cloth;
+mod ply;
+mod random;
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use crate::Status;
+use crate::args::{GenerateArgs, Make};
+use crate::output::Target;
+use crate::report::Reporter;
+
+pub use boxes::nudge;
+pub use random::Random;
+
+pub fn run(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
+    let places_points = matches!(args.kind, Make::Points | Make::Rays);
+    if args.side.is_some() && !places_points {
+        bail!("--side is for points and rays");
+    }
+    if args.t_max != f32::INFINITY && args.kind != Make::Rays {
+        bail!("--t-max is for rays");
+    }
+    if args.kind == Make::Cloth {
+        return cloth(args, reporter);
+    }
+
+    let target = Target::new(&args.output)?;
+    let axes = usize::from(args.dimensions);
+    let random = &mut Random::new(args.seed);
+    let side = || {
+        args.side
+            .map_or_else(|| boxes::uniform_side(args.count, axes), f64::from)
+    };
+    let (columns, values) = match args.kind {
+        Make::Points => (axes, boxes::points(args.count, axes, side(), random)),
+        Make::Rays => (2 * axes + 1, boxes::rays(args.count, axes, side(), args.t_max, random)),
+        Make::Uniform => (2 * axes, boxes::uniform(args.count, axes, random)),
+        Make::PowerLaw => (2 * axes, boxes::power_law(args.count, axes, random)),
+        Make::Clustered => (2 * axes, boxes::clustered(args.count, axes, random)),
+        Make::Planar => (2 * axes, boxes::planar(args.count, axes, random)),
+        Make::Lattice => (2 * axes, boxes::lattice(args.count, axes, random)),
+        Make::Cloth => bail!("cloth is a mesh"),
+    };
+    target.write(args.count as usize, columns, values.into_iter(), reporter)?;
+    Ok(Status::Done)
+}
+
+fn cloth(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
+    if args.dimensions != 3 {
+        bail!("cloth is 3D");
+    }
+    if args.output.extension().is_none_or(|extension| extension != "ply") {
+        bail!("cloth needs -o NAME.ply; the frames go to NAME0.ply and NAME1.ply");
+    }
+    let (frames, faces) = cloth::simulate(args.count, args.seed, reporter);
+    for (number, positions) in frames.iter().enumerate() {
+        let path = frame_path(&args.output, number);
+        ply::write(&path, positions, &faces).with_context(|| path.display().to_string())?;
+        reporter.say(format!(
+            "{}: {} vertices, {} faces",
+            path.display(),
+            positions.len(),
+            faces.len()
+        ));
+    }
+    Ok(Status::Done)
+}
+
+/// `NAME.ply` to `NAME0.ply`.
+fn frame_path(path: &Path, number: usize) -> std::path::PathBuf {
+    let mut name = path.file_stem().unwrap_or_default().to_owned();
+    name.push(format!("{number}.ply"));
+    path.with_file_name(name)
+}

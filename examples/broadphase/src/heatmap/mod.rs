@@ -1,0 +1,333 @@
+//! The command `heatmap`: how many boxes lie over each cell of a plane.
+
+mod canvas;
+mod colour;
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use gpu_broad_phase::Aabb;
+
+use crate::Status;
+use crate::args::{Axis, HeatmapArgs};
+use crate::engine::is_finite;
+use crate::input;
+use crate::output::create;
+use crate::report::Reporter;
+use canvas::{Align, Canvas, Rectangle};
+
+/// Pixels of the longer side of the map.
+const MAP: usize = 960;
+/// Cells along it.
+const FEWEST: f64 = 160.0;
+const MOST: f64 = 480.0;
+
+const MARGIN: usize = 72;
+const BAR_WIDTH: usize = 22;
+const BAR_GAP: usize = 30;
+const BAR_LABELS: usize = 110;
+/// The bar needs room for its labels even where the map is flat.
+const LEAST_HEIGHT: usize = 240;
+
+pub fn run(args: &HeatmapArgs, reporter: Reporter) -> Result<Status> {
+    if args.output.extension().is_none_or(|extension| extension != "png") {
+        bail!("{}: a picture ends in .png", args.output.display());
+    }
+    let scene = input::scene(&args.scene.scene, &args.scene.reading, None, false, reporter)?;
+    let boxes: Vec<_> = scene.boxes.iter().filter(|boxed| is_finite(boxed)).collect();
+    if boxes.is_empty() {
+        bail!("{}: no finite boxes", args.scene.scene.display());
+    }
+    let grid = Grid::new(&boxes, args.axis);
+    reporter.say(format!(
+        "{} boxes, {} left out as infinite or invalid, {} × {} cells of {}, at most {} boxes in a cell",
+        boxes.len(),
+        scene.boxes.len() - boxes.len(),
+        grid.size[0],
+        grid.size[1],
+        short(grid.cell),
+        grid.most()
+    ));
+    write(&args.output, &picture(&grid, boxes.len())).with_context(|| args.output.display().to_string())?;
+    Ok(Status::Done)
+}
+
+/// Counts per cell of the plane that is looked at, row by row from its lower left corner.
+struct Grid {
+    axes: [usize; 2],
+    /// Bounds on the two axes.
+    low: [f64; 2],
+    high: [f64; 2],
+    cell: f64,
+    size: [usize; 2],
+    counts: Vec<u32>,
+}
+
+impl Grid {
+    fn new(boxes: &[&Aabb], along: Option<Axis>) -> Self {
+        let low: [f64; 3] = std::array::from_fn(|axis| {
+            boxes
+                .iter()
+                .map(|boxed| f64::from(boxed.min[axis]))
+                .fold(f64::INFINITY, f64::min)
+        });
+        let high: [f64; 3] = std::array::from_fn(|axis| {
+            boxes
+                .iter()
+                .map(|boxed| f64::from(boxed.max[axis]))
+                .fold(f64::NEG_INFINITY, f64::max)
+        });
+        let extent = |axis: usize| high[axis] - low[axis];
+        let smallest = (0..3).rev().min_by(|&a, &b| extent(a).total_cmp(&extent(b)));
+        let along = along.map_or(smallest.unwrap_or(2), |axis| axis as usize);
+        let axes = match along {
+            0 => [1, 2],
+            1 => [0, 2],
+            _ => [0, 1],
+        };
+        let longer = axes.map(extent).into_iter().fold(0.0, f64::max);
+        // Points at one place have no extent: one cell of any size holds them.
+        let longer = if longer > 0.0 { longer } else { 1.0 };
+        // A whole number of pixels a cell, so that cells are equal to the eye.
+        let wanted = longer / median_side(boxes, axes);
+        let pixels = (MAP as f64 / wanted.clamp(FEWEST, MOST)).floor();
+        let cell = longer * pixels / MAP as f64;
+        let size = axes.map(|axis| ((extent(axis) / cell).ceil() as usize).max(1));
+        let mut grid = Self {
+            axes,
+            low: axes.map(|axis| low[axis]),
+            high: axes.map(|axis| high[axis]),
+            cell,
+            size,
+            counts: Vec::new(),
+        };
+        grid.count(boxes);
+        grid
+    }
+
+    /// Every cell that a box lies over: marks at the corners of its range of cells, summed up along both axes.
+    fn count(&mut self, boxes: &[&Aabb]) {
+        let [width, height] = self.size;
+        let stride = width + 1;
+        let mut sums = vec![0_i64; stride * (height + 1)];
+        let cell = |value: f32, side: usize| {
+            let cell = ((f64::from(value) - self.low[side]) / self.cell) as usize;
+            cell.min(self.size[side] - 1)
+        };
+        for boxed in boxes {
+            let [x, y] = [0, 1].map(|side| {
+                let axis = self.axes[side];
+                (cell(boxed.min[axis], side), cell(boxed.max[axis], side) + 1)
+            });
+            sums[y.0 * stride + x.0] += 1;
+            sums[y.0 * stride + x.1] -= 1;
+            sums[y.1 * stride + x.0] -= 1;
+            sums[y.1 * stride + x.1] += 1;
+        }
+        for at in 1..sums.len() {
+            if !at.is_multiple_of(stride) {
+                sums[at] += sums[at - 1];
+            }
+        }
+        for at in stride..sums.len() {
+            sums[at] += sums[at - stride];
+        }
+        let rows = sums.chunks(stride).take(height);
+        self.counts = rows.flat_map(|row| &row[..width]).map(|&sum| sum as u32).collect();
+    }
+
+    fn most(&self) -> u32 {
+        self.counts.iter().copied().max().unwrap_or_default()
+    }
+}
+
+/// The median longer side of the boxes in the plane: what a cell of a broad phase would be.
+fn median_side(boxes: &[&Aabb], axes: [usize; 2]) -> f64 {
+    let side = |boxed: &&Aabb| {
+        axes.map(|axis| f64::from(boxed.max[axis]) - f64::from(boxed.min[axis]))
+            .into_iter()
+            .fold(0.0, f64::max)
+    };
+    let mut sides: Vec<_> = boxes.iter().map(side).collect();
+    let middle = sides.len() / 2;
+    *sides.select_nth_unstable_by(middle, f64::total_cmp).1
+}
+
+fn picture(grid: &Grid, boxes: usize) -> Canvas {
+    let [columns, rows] = grid.size;
+    let pixels = (MAP / columns.max(rows)).max(1);
+    let map = Rectangle {
+        x: MARGIN,
+        y: MARGIN,
+        width: columns * pixels,
+        height: rows * pixels,
+    };
+    let height = map.height.max(LEAST_HEIGHT);
+    let mut canvas = Canvas::new(
+        MARGIN + map.width + BAR_GAP + BAR_WIDTH + BAR_LABELS,
+        MARGIN + height + MARGIN,
+    );
+    let most = grid.most();
+    let share = |count: f64| (1.0 + count).ln() / (1.0 + f64::from(most)).ln();
+
+    for (at, &count) in grid.counts.iter().enumerate() {
+        let (column, row) = (at % columns, at / columns);
+        let cell = Rectangle {
+            x: map.x + column * pixels,
+            // Pictures count rows from above.
+            y: map.y + (rows - 1 - row) * pixels,
+            width: pixels,
+            height: pixels,
+        };
+        canvas.fill(cell, colour::inferno(share(f64::from(count))));
+    }
+    canvas.frame(map);
+
+    let names = grid.axes.map(|axis| ["x", "y", "z"][axis]);
+    let title = format!("{} boxes, cells of {}", grouped(boxes as u64), short(grid.cell));
+    canvas.text(map.x, MARGIN - 32, &title, Align::Left);
+    let below = map.y + map.height + 12;
+    canvas.text(map.x, below, &short(grid.low[0]), Align::Left);
+    canvas.text(map.x + map.width / 2, below, names[0], Align::Middle);
+    canvas.text(map.x + map.width, below, &short(grid.high[0]), Align::Right);
+    let left = map.x - 12 - canvas::TEXT_HEIGHT;
+    canvas.text_up(left, map.y + map.height / 2, names[1], Align::Middle);
+    // A flat map has no room for more than the name.
+    if map.height >= LEAST_HEIGHT {
+        canvas.text_up(left, map.y + map.height, &short(grid.low[1]), Align::Left);
+        canvas.text_up(left, map.y, &short(grid.high[1]), Align::Right);
+    }
+
+    let bar = Rectangle {
+        x: map.x + map.width + BAR_GAP,
+        y: MARGIN,
+        width: BAR_WIDTH,
+        height,
+    };
+    for row in 0..bar.height {
+        let line = Rectangle {
+            y: bar.y + row,
+            height: 1,
+            ..bar
+        };
+        canvas.fill(line, colour::inferno(1.0 - row as f64 / (bar.height - 1) as f64));
+    }
+    canvas.frame(bar);
+    canvas.text(bar.x, MARGIN - 32, "boxes", Align::Left);
+    let mut last_y = usize::MAX;
+    for count in ticks(most) {
+        let y = bar.y + ((1.0 - share(count as f64)) * (bar.height - 1) as f64).round() as usize;
+        // Round numbers give way to the largest where both would be in one place.
+        if last_y.abs_diff(y) >= 2 * canvas::TEXT_HEIGHT {
+            canvas.fill(
+                Rectangle {
+                    x: bar.x + bar.width,
+                    y,
+                    width: 6,
+                    height: 1,
+                },
+                colour::INK,
+            );
+            canvas.text(
+                bar.x + bar.width + 12,
+                y - canvas::TEXT_HEIGHT / 2,
+                &grouped(count),
+                Align::Left,
+            );
+            last_y = y;
+        }
+    }
+    canvas
+}
+
+/// The largest count, then powers of ten downwards, then nothing at all.
+fn ticks(most: u32) -> Vec<u64> {
+    let most = u64::from(most);
+    let powers = std::iter::successors(Some(1_u64), |power| Some(power * 10)).take_while(|&power| power < most);
+    let mut ticks: Vec<_> = powers.collect();
+    ticks.insert(0, 0);
+    ticks.push(most);
+    ticks.reverse();
+    ticks
+}
+
+/// A number in three digits or so.
+fn short(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 || (1e-3..1e5).contains(&size) {
+        let decimals = if size >= 100.0 || value == 0.0 {
+            0
+        } else {
+            (2 - size.log10().floor() as i32).max(0)
+        };
+        let text = format!("{value:.*}", decimals as usize);
+        let text = if text.contains('.') {
+            text.trim_end_matches('0').trim_end_matches('.')
+        } else {
+            &text
+        };
+        text.to_owned()
+    } else {
+        format!("{value:.2e}")
+    }
+}
+
+/// Thousands apart by commas.
+fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+fn write(path: &Path, canvas: &Canvas) -> Result<()> {
+    let file = std::io::BufWriter::new(create(path)?);
+    let mut encoder = png::Encoder::new(file, canvas.width as u32, canvas.height() as u32);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header()?;
+    writer.write_image_data(canvas.bytes())?;
+    writer.finish()?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_box_counts_in_every_cell_that_it_lies_over() {
+        let boxes = [
+            Aabb::new([0.0, 0.0, 0.0], [64.0, 32.0, 1.0]),
+            Aabb::new([10.0, 10.0, 0.0], [10.5, 10.5, 1.0]),
+        ];
+        let grid = Grid::new(&boxes.iter().collect::<Vec<_>>(), None);
+        assert_eq!(grid.axes, [0, 1]);
+        assert_eq!(grid.size, [160, 80]);
+        assert_eq!((grid.counts[0], grid.counts[25 * 160 + 26]), (1, 2));
+        // A cell is 0.4: the small box lies over cells 25 and 26 on both axes.
+        assert_eq!(grid.counts.iter().sum::<u32>(), 160 * 80 + 4);
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(short(0.0), "0");
+        assert_eq!(short(0.0123456), "0.0123");
+        assert_eq!(short(2.5), "2.5");
+        assert_eq!(short(-120.0), "-120");
+        assert_eq!(short(1.5e9), "1.50e9");
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(grouped(12), "12");
+    }
+
+    #[test]
+    fn ticks_go_down_from_the_largest() {
+        assert_eq!(ticks(250), [250, 100, 10, 1, 0]);
+        assert_eq!(ticks(1), [1, 0]);
+    }
+}

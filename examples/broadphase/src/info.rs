@@ -1,0 +1,74 @@
+//! The command `info`.
+
+use std::fs;
+use std::io::{self, Write};
+
+use anyhow::{Context, Result, bail};
+use gpu_broad_phase::wgpu::Features;
+use gpu_broad_phase::{GpuBroadPhase, adapters, shaders};
+use pollster::block_on;
+
+use crate::Status;
+use crate::args::{Backend, InfoArgs};
+use crate::engine::{backends, title};
+use crate::report::Reporter;
+
+pub fn run(args: &InfoArgs, reporter: Reporter) -> Result<Status> {
+    if let Some(folder) = &args.dump_shaders {
+        let mut count = 0;
+        fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+        for pass in shaders::passes() {
+            let path = folder.join(format!("{}.wgsl", pass.name));
+            fs::write(&path, pass.source()).with_context(|| path.display().to_string())?;
+            count += 1;
+        }
+        reporter.say(format!("{count} shaders in {}", folder.display()));
+    }
+    let Some(backends) = backends(args.backend) else {
+        bail!("--backend cpu has no adapters to list");
+    };
+    let adapters = block_on(adapters(backends));
+    if adapters.is_empty() && args.backend != Backend::Auto {
+        bail!("no adapter found for the backend {:?}", args.backend);
+    }
+    let mut out = io::stdout().lock();
+    if adapters.is_empty() {
+        writeln!(out, "no adapter found: the CPU reference answers")?;
+    }
+    let required = GpuBroadPhase::required_limits();
+    for (index, adapter) in adapters.iter().enumerate() {
+        let info = adapter.get_info();
+        let limits = adapter.limits();
+        let mut missing = Vec::new();
+        required.check_limits_with_fail_fn(&limits, false, |name, wanted, allowed| {
+            missing.push(format!("{name} is {allowed}, {wanted} is needed"));
+        });
+        writeln!(out, "{index}: {}", title(&info))?;
+        writeln!(out, "   type         {:?}", info.device_type)?;
+        writeln!(out, "   driver       {} {}", info.driver, info.driver_info)?;
+        writeln!(
+            out,
+            "   limits       {} storage buffers a stage, bindings of {} MiB, {} bytes of workgroup memory",
+            limits.max_storage_buffers_per_shader_stage,
+            limits.max_storage_buffer_binding_size >> 20,
+            limits.max_compute_workgroup_storage_size,
+        )?;
+        writeln!(out, "   optional     {}", features(adapter.features()))?;
+        let verdict = if missing.is_empty() {
+            "met".to_owned()
+        } else {
+            missing.join("; ")
+        };
+        writeln!(out, "   requirements {verdict}")?;
+    }
+    Ok(Status::Done)
+}
+
+/// The optional features of the library, each with whether it is there.
+fn features(present: Features) -> String {
+    let each = GpuBroadPhase::optional_features().iter_names().map(|(name, feature)| {
+        let answer = if present.contains(feature) { "yes" } else { "no" };
+        format!("{name} {answer}")
+    });
+    each.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,87 @@
+//! What all mesh files have in common: checks of their faces, and the second frame.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use super::{Scene, extension, obj, ply};
+use crate::mesh::{Lists, Mesh, Selection, boxes};
+use crate::report::Reporter;
+
+pub fn scene(path: &Path, next: Option<&Path>, selection: &Selection, reporter: Reporter) -> Result<Scene> {
+    let mesh = read(path, selection, reporter)?;
+    let next = match next {
+        Some(next_path) => {
+            let next = read(next_path, selection, reporter)?;
+            check_frames(&mesh, &next)
+                .with_context(|| format!("{} against {}", next_path.display(), path.display()))?;
+            Some(next)
+        }
+        None => None,
+    };
+    let (boxes, elements) = boxes(&mesh, next.as_ref(), selection).with_context(|| path.display().to_string())?;
+    let [vertices, edges, faces] = elements.totals;
+    reporter.say(format!(
+        "{}: {vertices} vertices, {edges} edges, {faces} faces",
+        path.display()
+    ));
+    Ok(Scene {
+        boxes,
+        dimensions: 3,
+        elements: Some(elements),
+    })
+}
+
+fn read(path: &Path, selection: &Selection, reporter: Reporter) -> Result<Mesh> {
+    let read = || {
+        let mesh = match extension(path).as_str() {
+            "ply" => ply::read(path, reporter)?,
+            "obj" => obj::read(path, reporter)?,
+            _ => bail!("not a .ply or .obj file by its name"),
+        };
+        if mesh.positions.is_empty() {
+            bail!("no vertices");
+        }
+        if mesh.faces.len() == 0 && selection.needs_faces() {
+            bail!("no faces");
+        }
+        Ok(mesh)
+    };
+    read().with_context(|| path.display().to_string())
+}
+
+/// The second frame moves vertices and changes nothing else.
+fn check_frames(mesh: &Mesh, next: &Mesh) -> Result<()> {
+    let (before, after) = (mesh.positions.len(), next.positions.len());
+    if before != after {
+        bail!("{after} vertices, {before} in the first frame");
+    }
+    let (before, after) = (mesh.faces.len(), next.faces.len());
+    if before != after {
+        bail!("{after} faces, {before} in the first frame");
+    }
+    if let Some(face) = mesh.faces.iter().zip(next.faces.iter()).position(|(a, b)| a != b) {
+        bail!("face {face} has other vertices than in the first frame");
+    }
+    Ok(())
+}
+
+/// Adds a face whose vertices may come later in the file.
+pub fn push_face(faces: &mut Lists, vertices: &[u32]) -> Result<()> {
+    if vertices.len() < 3 {
+        bail!("face {}: {} vertices, 3 are the least", faces.len(), vertices.len());
+    }
+    faces.push(vertices);
+    Ok(())
+}
+
+/// Holds every face to the vertices that are there.
+pub fn check_faces(mesh: &Mesh) -> Result<()> {
+    let count = mesh.positions.len();
+    for (face, vertices) in mesh.faces.iter().enumerate() {
+        if let Some(vertex) = vertices.iter().find(|&&vertex| vertex as usize >= count) {
+            bail!("face {face}: vertex {vertex}, there are {count} from 0");
+        }
+    }
+    Ok(())
+}

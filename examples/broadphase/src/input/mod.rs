@@ -1,0 +1,189 @@
+//! Scenes and rays from files.
+
+mod csv;
+mod mesh;
+mod npy;
+mod obj;
+mod ply;
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use gpu_broad_phase::{Aabb, Ray};
+use indicatif::{ProgressBar, ProgressBarIter};
+
+use crate::args::ReadingArgs;
+use crate::mesh::{Elements, Kind, Selection, round_down, round_up};
+use crate::report::Reporter;
+
+/// Boxes, and where they come from.
+pub struct Scene {
+    pub boxes: Vec<Aabb>,
+    pub dimensions: u8,
+    /// Of a mesh; boxes of a table are their own ids.
+    pub elements: Option<Elements>,
+}
+
+/// Rows of numbers, all of the same width.
+struct Table {
+    columns: usize,
+    values: Vec<f64>,
+    /// Layers and owner of each row, where the file names them.
+    filters: Option<Vec<[u32; 2]>>,
+}
+
+impl Table {
+    fn rows(&self) -> impl Iterator<Item = &[f64]> {
+        self.values.chunks_exact(self.columns)
+    }
+}
+
+/// Reads the boxes of a scene. Every error names the file.
+pub fn scene(
+    path: &Path,
+    reading: &ReadingArgs,
+    between: Option<(Kind, Kind)>,
+    free: bool,
+    reporter: Reporter,
+) -> Result<Scene> {
+    let scene = match extension(path).as_str() {
+        "ply" | "obj" => {
+            let selection = Selection::new(&reading.elements, between)?;
+            mesh::scene(path, reading.next.as_deref(), &selection, reporter)?
+        }
+        "csv" | "npy" => {
+            for (given, option) in [
+                (!reading.elements.is_empty(), "--elements"),
+                (reading.next.is_some(), "--next"),
+                (between.is_some(), "--between"),
+                (free, "--free"),
+            ] {
+                if given {
+                    bail!("{}: {option} needs a mesh (.ply, .obj)", path.display());
+                }
+            }
+            table(path, reporter)
+                .and_then(boxes_of_table)
+                .with_context(|| path.display().to_string())?
+        }
+        _ => bail!("{}: not a .csv, .npy, .ply or .obj file by its name", path.display()),
+    };
+    if let Some(asked) = reading.dimensions
+        && asked != scene.dimensions
+    {
+        bail!(
+            "{}: the scene is {}D, --dimensions {asked} was asked for",
+            path.display(),
+            scene.dimensions
+        );
+    }
+    Ok(scene)
+}
+
+/// Reads rays for a scene of so many dimensions.
+pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Ray>> {
+    let read = || {
+        let table = table(path, reporter)?;
+        if table.filters.is_some() {
+            bail!("rays have no layers and no owner");
+        }
+        let rays_dimensions = match table.columns {
+            7 => 3,
+            5 => 2,
+            columns => bail!("{columns} columns; rays need 7 (origin, direction, t_max), in 2D 5"),
+        };
+        if rays_dimensions != dimensions {
+            bail!("the rays are {rays_dimensions}D and the scene is {dimensions}D");
+        }
+        let axes = usize::from(dimensions);
+        Ok(table
+            .rows()
+            .map(|row| {
+                let vector =
+                    |from: usize| std::array::from_fn(|axis| if axis < axes { row[from + axis] as f32 } else { 0.0 });
+                Ray::new(vector(0), vector(axes), row[2 * axes] as f32)
+            })
+            .collect())
+    };
+    read().with_context(|| path.display().to_string())
+}
+
+fn boxes_of_table(table: Table) -> Result<Scene> {
+    let dimensions: u8 = match table.columns {
+        6 => 3,
+        4 => 2,
+        columns => bail!("{columns} columns; boxes need 6 (mins then maxes), in 2D 4"),
+    };
+    let axes = usize::from(dimensions);
+    let mut boxes: Vec<_> = table
+        .rows()
+        .map(|row| {
+            let corner = |from: usize, round: fn(f64) -> f32| {
+                std::array::from_fn(|axis| if axis < axes { round(row[from + axis]) } else { 0.0 })
+            };
+            Aabb::new(corner(0, round_down), corner(axes, round_up))
+        })
+        .collect();
+    for (boxed, &[layers, owner]) in boxes.iter_mut().zip(table.filters.iter().flatten()) {
+        boxed.layers = layers;
+        boxed.owner = owner;
+    }
+    Ok(Scene {
+        boxes,
+        dimensions,
+        elements: None,
+    })
+}
+
+fn table(path: &Path, reporter: Reporter) -> Result<Table> {
+    let table = match extension(path).as_str() {
+        "csv" => csv::read(path, reporter)?,
+        "npy" => npy::read(path, reporter)?,
+        _ => bail!("not a .csv or .npy file by its name"),
+    };
+    // The last number stands for "none" in the library.
+    if table.values.len() / table.columns >= u32::MAX as usize {
+        bail!("more rows than ids of 32 bits can name");
+    }
+    Ok(table)
+}
+
+fn extension(path: &Path) -> String {
+    let extension = path.extension().unwrap_or_default();
+    extension.to_string_lossy().to_lowercase()
+}
+
+/// An open file with a bar over its bytes.
+struct Input {
+    reader: BufReader<ProgressBarIter<File>>,
+    /// The file's size: what a header may claim at most.
+    length: u64,
+    bar: ProgressBar,
+}
+
+impl Input {
+    fn open(path: &Path, reporter: Reporter) -> Result<Self> {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            bail!("not a file");
+        }
+        if metadata.len() == 0 {
+            bail!("the file is empty");
+        }
+        let bar = reporter.bar(metadata.len(), "reading");
+        Ok(Self {
+            reader: BufReader::with_capacity(1 << 16, bar.wrap_read(file)),
+            length: metadata.len(),
+            bar,
+        })
+    }
+}
+
+impl Drop for Input {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,95 @@
+//! Vertices and faces of Wavefront OBJ files. Ready-made readers renumber vertices by their use in faces and keep no
+//! line numbers; ids and error messages need both as the file has them.
+
+use std::io::BufRead;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+
+use super::Input;
+use super::mesh::push_face;
+use crate::mesh::Mesh;
+use crate::report::Reporter;
+
+pub fn read(path: &Path, reporter: Reporter) -> Result<Mesh> {
+    let mut input = Input::open(path, reporter)?;
+    let mut mesh = Mesh::default();
+    // The line of each face, for vertices that prove missing at the end.
+    let mut face_lines = Vec::new();
+    let mut text = Vec::new();
+    let mut line = 0_u32;
+    while input.reader.read_until(b'\n', &mut text)? > 0 {
+        line += 1;
+        let faces = mesh.faces.len();
+        statement(&String::from_utf8_lossy(&text), &mut mesh).with_context(|| format!("line {line}"))?;
+        if mesh.faces.len() > faces {
+            face_lines.push(line);
+        }
+        text.clear();
+    }
+    let count = mesh.positions.len();
+    for (vertices, line) in mesh.faces.iter().zip(face_lines) {
+        if let Some(vertex) = vertices.iter().find(|&&vertex| vertex as usize >= count) {
+            bail!("line {line}: vertex {}, there are {count}", u64::from(*vertex) + 1);
+        }
+    }
+    Ok(mesh)
+}
+
+fn statement(text: &str, mesh: &mut Mesh) -> Result<()> {
+    let text = text.split('#').next().unwrap_or_default();
+    let mut words = text.split_whitespace();
+    match words.next() {
+        Some("v") => {
+            let mut position = [0.0; 3];
+            for value in &mut position {
+                let word = words.next().context("a vertex needs 3 numbers")?;
+                *value = word.parse().ok().with_context(|| format!("{word:?} is not a number"))?;
+            }
+            mesh.positions.push(position);
+        }
+        Some("f") => {
+            let vertices = words
+                .map(|word| vertex(word, mesh.positions.len()))
+                .collect::<Result<Vec<_>>>()?;
+            push_face(&mut mesh.faces, &vertices)?;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// `7`, `7/1`, `7//3` or `7/1/3` count from 1; negative numbers count back from the vertices so far.
+fn vertex(word: &str, vertices: usize) -> Result<u32> {
+    let number = word.split('/').next().unwrap_or_default();
+    let number: i64 = number
+        .parse()
+        .ok()
+        .with_context(|| format!("{word:?} names no vertex"))?;
+    let index = match number {
+        1.. => number - 1,
+        _ => vertices as i64 + number,
+    };
+    if number == 0 || index < 0 {
+        bail!("vertex {number}, there are {vertices} so far");
+    }
+    u32::try_from(index)
+        .ok()
+        .with_context(|| format!("vertex {number} is absurd"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faces_count_from_one_or_back_from_the_end() {
+        assert_eq!(vertex("1", 4).unwrap(), 0);
+        assert_eq!(vertex("4/2/1", 4).unwrap(), 3);
+        assert_eq!(vertex("-1//7", 4).unwrap(), 3);
+        assert!(vertex("0", 4).is_err());
+        assert!(vertex("-5", 4).is_err());
+        assert!(vertex("99999999999", 4).is_err());
+        assert!(vertex("x", 4).is_err());
+    }
+}

@@ -1,0 +1,216 @@
+//! Vertices and faces of PLY files, text or binary, little or big endian.
+
+use std::io::{BufRead, Seek};
+use std::path::Path;
+
+use anyhow::{Context, Result, anyhow, bail};
+use ply_rs_bw::parser::{ParseError, Parser, Reader};
+use ply_rs_bw::ply::{
+    BeginList, ElementDef, Encoding, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType,
+};
+
+use super::Input;
+use super::mesh::{check_faces, push_face};
+use crate::mesh::Mesh;
+use crate::report::Reporter;
+
+pub fn read(path: &Path, reporter: Reporter) -> Result<Mesh> {
+    let mut input = Input::open(path, reporter)?;
+    let mut mesh = Mesh::default();
+    let mut reader = Reader::new(&mut input.reader);
+    let header = Parser::<Skipped>::new().read_header(&mut reader).map_err(one_line)?;
+    let mut left = input.length.saturating_sub(reader.get_mut().stream_position()?);
+    for element in header.elements.values() {
+        // Counts are claims: hold them to the bytes that are there before anything is made for them.
+        let smallest = smallest_element(element, header.encoding);
+        let claimed = smallest
+            .checked_mul(element.count as u64)
+            .filter(|_| smallest > 0 || element.count == 0);
+        // The last line of a text may lack its end.
+        let claimed = claimed.filter(|&claimed| claimed <= left + 1);
+        let Some(claimed) = claimed else {
+            bail!(
+                "truncated: {} elements {:?} in {left} bytes",
+                element.count,
+                element.name
+            );
+        };
+        left -= claimed.min(left);
+        let bytes = reader.get_mut();
+        match element.name.as_str() {
+            "vertex" => {
+                for axis in ["x", "y", "z"] {
+                    if !matches!(
+                        element.properties.get(axis).map(|p| &p.data_type),
+                        Some(PropertyType::Scalar(_))
+                    ) {
+                        bail!("vertices without a number {axis}");
+                    }
+                }
+                each::<Vertex>(bytes, element, header.encoding, |vertex| {
+                    mesh.positions.push(vertex.0);
+                    Ok(())
+                })?;
+            }
+            "face" => {
+                if !FACE_LISTS.iter().any(|name| {
+                    matches!(
+                        element.properties.get(*name).map(|p| &p.data_type),
+                        Some(PropertyType::List(..))
+                    )
+                }) {
+                    bail!("faces without a list {}", FACE_LISTS.join(" or "));
+                }
+                each::<Face>(bytes, element, header.encoding, |face| {
+                    push_face(&mut mesh.faces, &face.vertices()?)
+                })?;
+            }
+            _ => each::<Skipped>(bytes, element, header.encoding, |_| Ok(()))?,
+        }
+    }
+    check_faces(&mesh)?;
+    Ok(mesh)
+}
+
+const FACE_LISTS: [&str; 2] = ["vertex_indices", "vertex_index"];
+
+/// Reads all elements of one kind, one at a time.
+fn each<E: PropertyAccess>(
+    reader: &mut impl BufRead,
+    element: &ElementDef,
+    encoding: Encoding,
+    mut take: impl FnMut(E) -> Result<()>,
+) -> Result<()> {
+    let parser = Parser::<E>::new();
+    let mut line = String::new();
+    for row in 0..element.count {
+        let read = match encoding {
+            Encoding::Ascii => {
+                line.clear();
+                if reader.read_line(&mut line)? == 0 {
+                    bail!("{} {row}: truncated", element.name);
+                }
+                parser.read_ascii_element(&line, element)
+            }
+            Encoding::BinaryBigEndian => parser.read_big_endian_element(reader, element),
+            Encoding::BinaryLittleEndian => parser.read_little_endian_element(reader, element),
+        };
+        read.map_err(one_line)
+            .and_then(&mut take)
+            .with_context(|| format!("{} {row}", element.name))?;
+    }
+    Ok(())
+}
+
+/// The fewest bytes that an element can take in the file.
+fn smallest_element(element: &ElementDef, encoding: Encoding) -> u64 {
+    let sizes = element
+        .properties
+        .values()
+        .map(|property| match (encoding, &property.data_type) {
+            // A digit and what parts it from the next.
+            (Encoding::Ascii, _) => 2,
+            (_, PropertyType::Scalar(scalar)) => size(scalar),
+            (_, PropertyType::List(count, _)) => size(count),
+        });
+    sizes.sum()
+}
+
+fn size(scalar: &ScalarType) -> u64 {
+    match scalar {
+        ScalarType::Char | ScalarType::UChar => 1,
+        ScalarType::Short | ScalarType::UShort => 2,
+        ScalarType::Int | ScalarType::UInt | ScalarType::Float => 4,
+        ScalarType::Double => 8,
+    }
+}
+
+/// The reader's message without its echo of the input, which may be long and of many lines.
+fn one_line(error: ParseError) -> anyhow::Error {
+    if error.kind() == std::io::ErrorKind::UnexpectedEof {
+        return anyhow!("truncated");
+    }
+    let text = error.to_string();
+    let first = text.lines().next().unwrap_or_default();
+    anyhow!("{}", first.chars().take(120).collect::<String>())
+}
+
+struct Vertex([f64; 3]);
+
+impl PropertyAccess for Vertex {
+    fn new() -> Self {
+        Self([0.0; 3])
+    }
+
+    fn set_property(&mut self, name: &str, property: Property) -> PropertyAccessResult {
+        let axis = match name {
+            "x" => 0,
+            "y" => 1,
+            "z" => 2,
+            _ => return PropertyAccessResult::Ignored,
+        };
+        self.0[axis] = match property {
+            Property::Char(value) => value.into(),
+            Property::UChar(value) => value.into(),
+            Property::Short(value) => value.into(),
+            Property::UShort(value) => value.into(),
+            Property::Int(value) => value.into(),
+            Property::UInt(value) => value.into(),
+            Property::Float(value) => value.into(),
+            Property::Double(value) => value,
+            _ => return PropertyAccessResult::UnsupportedType,
+        };
+        PropertyAccessResult::Set
+    }
+}
+
+/// Faces of 32-bit integers, by far the most, go without the detour over `Other`.
+enum Face {
+    Int(Vec<i32>),
+    Other(Property),
+}
+
+impl Face {
+    fn vertices(self) -> Result<Vec<u32>> {
+        let list = match self {
+            Self::Int(list) => Property::ListInt(list),
+            Self::Other(property) => property,
+        };
+        list.to_u32_list()
+            .context("a vertex that is not an integer of 0 or more")
+    }
+}
+
+impl PropertyAccess for Face {
+    fn new() -> Self {
+        Self::Int(Vec::new())
+    }
+
+    fn set_property(&mut self, name: &str, property: Property) -> PropertyAccessResult {
+        if !FACE_LISTS.contains(&name) {
+            return PropertyAccessResult::Ignored;
+        }
+        *self = Self::Other(property);
+        PropertyAccessResult::Set
+    }
+
+    fn begin_list_int(&mut self, name: &str, _: usize) -> BeginList<'_, i32> {
+        match self {
+            Self::Int(list) if FACE_LISTS.contains(&name) => BeginList::Fill(list),
+            _ => BeginList::UseSetter,
+        }
+    }
+}
+
+/// An element that nobody asked for.
+struct Skipped;
+
+impl PropertyAccess for Skipped {
+    fn new() -> Self {
+        Self
+    }
+
+    fn set_property(&mut self, _: &str, _: Property) -> PropertyAccessResult {
+        PropertyAccessResult::Ignored
+    }
+}

@@ -1,0 +1,75 @@
+//! The command line of gpu-broad-phase; `broadphase --help` tells the rest.
+
+mod args;
+mod engine;
+mod generate;
+mod heatmap;
+mod info;
+mod input;
+mod mesh;
+mod output;
+mod pairs;
+mod rays;
+mod report;
+mod verify;
+
+use std::io;
+use std::process::ExitCode;
+
+use anyhow::{Error, Result};
+use clap::Parser;
+use gpu_broad_phase::{CreateError, HeadlessError};
+
+use args::{Cli, Command};
+use report::Reporter;
+
+/// How a command that could run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Done,
+    /// The answer is not whole, or a check failed.
+    NotWhole,
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let reporter = Reporter { quiet: cli.quiet };
+    match run(&cli.command, reporter) {
+        Ok(Status::Done) => ExitCode::SUCCESS,
+        Ok(Status::NotWhole) => ExitCode::from(1),
+        // Whoever reads our output has seen enough of it.
+        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            reporter.warn(format!("{error:#}").replace(['\n', '\r'], " "));
+            ExitCode::from(if is_ours(&error) { 1 } else { 2 })
+        }
+    }
+}
+
+fn run(command: &Command, reporter: Reporter) -> Result<Status> {
+    match command {
+        Command::Info(args) => info::run(args, reporter),
+        Command::Pairs(args) => pairs::run(args, reporter),
+        Command::Rays(args) => rays::run(args, reporter),
+        Command::Verify(args) => verify::run(args, reporter),
+        Command::Generate(args) => generate::run(args, reporter),
+        Command::Heatmap(args) => heatmap::run(args, reporter),
+    }
+}
+
+fn is_broken_pipe(error: &Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+/// Usage and input were good, and still there is no whole answer.
+fn is_ours(error: &Error) -> bool {
+    match error.downcast_ref::<HeadlessError>() {
+        Some(HeadlessError::NoAdapter { .. } | HeadlessError::NoDevice(_)) => false,
+        Some(HeadlessError::Create(CreateError::Descriptor(_))) => false,
+        Some(_) => true,
+        None => false,
+    }
+}

@@ -1,0 +1,85 @@
+//! What is said to a person, all of it on standard error.
+
+use std::time::{Duration, Instant};
+
+use gpu_broad_phase::StepResult;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Says things unless told to be quiet. Warnings are always said.
+#[derive(Clone, Copy)]
+pub struct Reporter {
+    pub quiet: bool,
+}
+
+impl Reporter {
+    pub fn say(self, message: impl AsRef<str>) {
+        if !self.quiet {
+            eprintln!("{}", message.as_ref());
+        }
+    }
+
+    pub fn warn(self, message: impl AsRef<str>) {
+        eprintln!("broadphase: {}", message.as_ref());
+    }
+
+    /// A bar, drawn on a terminal only; whoever made it clears it.
+    pub fn bar(self, length: u64, what: &'static str) -> ProgressBar {
+        if self.quiet {
+            return ProgressBar::hidden();
+        }
+        let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr_with_hz(5));
+        bar.set_style(ProgressStyle::with_template(BAR).unwrap_or_else(|_| ProgressStyle::default_bar()));
+        bar.set_message(what);
+        bar
+    }
+
+    /// For work without a measure of its own, such as a sort.
+    pub fn spinner(self, what: &'static str) -> ProgressBar {
+        let spinner = if self.quiet {
+            ProgressBar::hidden()
+        } else {
+            ProgressBar::new_spinner().with_message(what)
+        };
+        spinner.enable_steady_tick(Duration::from_millis(200));
+        spinner
+    }
+
+    /// The time that `work` takes on the wall.
+    pub fn timed<T>(self, what: &str, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        self.say(format!("{what}: {:.1} ms", start.elapsed().as_secs_f64() * 1e3));
+        result
+    }
+
+    /// Counts and, where the device has timestamps, stage times of a step.
+    pub fn step(self, result: &StepResult, rays: usize) {
+        let counters = &result.counters;
+        let mut line = format!(
+            "{} objects, {} invalid left out, {} large, {} pairs",
+            counters.objects, counters.invalid, counters.large, counters.pairs_needed
+        );
+        if rays > 0 {
+            line += &format!(
+                "; {rays} rays, {} invalid, {} hits",
+                counters.rays_invalid,
+                hits(result)
+            );
+        }
+        self.say(line);
+        for stage in &result.timings {
+            self.say(format!("  {:<24} {:>10.3} ms", stage.stage, stage.nanoseconds / 1e6));
+        }
+    }
+}
+
+const BAR: &str = "{msg:<16} {bar:40.cyan/blue} {percent:>3}% {eta}";
+
+/// Hits that are hits: a ray that meets nothing has an entry too where one entry a ray is asked for.
+fn hits(result: &StepResult) -> usize {
+    result
+        .ray_hits
+        .iter()
+        .filter(|hit| hit.object != gpu_broad_phase::NONE)
+        .count()
+}

@@ -1,0 +1,115 @@
+//! Whole answers in an order that can be compared.
+
+use std::fmt::Debug;
+
+use gpu_broad_phase::{Aabb, NONE, Pair, Ray, RayHit, StepResult, reference};
+
+use crate::pairs::sort;
+
+/// Sets as ascending rows; parameters as their bits.
+pub struct Answer {
+    pub pairs: Vec<Pair>,
+    /// Object and parameter, one a ray.
+    closest: Vec<(u32, u32)>,
+    /// Ray, object and parameter.
+    all: Vec<(u32, u32, u32)>,
+}
+
+impl Answer {
+    pub fn new(closest: StepResult, all: &StepResult) -> Self {
+        let mut pairs = closest.pairs;
+        sort(&mut pairs);
+        let ranges = all.ray_offsets.windows(2);
+        Self {
+            pairs,
+            closest: closest.ray_hits.iter().map(bits).collect(),
+            all: rows(ranges.map(|range| &all.ray_hits[range[0] as usize..range[1] as usize])),
+        }
+    }
+
+    /// Hits of both kinds.
+    pub fn hits(&self) -> u64 {
+        let closest = self.closest.iter().filter(|(object, _)| *object != NONE);
+        closest.count() as u64 + self.all.len() as u64
+    }
+
+    /// What is missing here or too much, if anything.
+    pub fn difference(&self, expected: &Self) -> Option<String> {
+        let parts = [
+            first_difference("pairs", &self.pairs, &expected.pairs),
+            first_difference("closest hits", &self.closest, &expected.closest),
+            first_difference("hits", &self.all, &expected.all),
+        ];
+        let parts: Vec<_> = parts.into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
+    }
+}
+
+pub fn brute_force(boxes: &[Aabb], rays: &[Ray]) -> Answer {
+    let all = reference::brute_force::rays_all(boxes, rays);
+    let closest = reference::brute_force::rays_closest(boxes, rays);
+    Answer {
+        pairs: reference::brute_force::pairs(boxes),
+        closest: closest.iter().map(bits).collect(),
+        all: rows(all.iter().map(Vec::as_slice)),
+    }
+}
+
+fn bits(hit: &RayHit) -> (u32, u32) {
+    (hit.object, hit.t.to_bits())
+}
+
+fn rows<'a>(rays: impl Iterator<Item = &'a [RayHit]>) -> Vec<(u32, u32, u32)> {
+    let mut rows: Vec<_> = rays
+        .zip(0..)
+        .flat_map(|(hits, ray)| {
+            hits.iter().map(move |hit| {
+                let (object, t) = bits(hit);
+                (ray, object, t)
+            })
+        })
+        .collect();
+    rows.sort_unstable();
+    rows
+}
+
+fn first_difference<T: PartialEq + Debug>(what: &str, found: &[T], expected: &[T]) -> Option<String> {
+    if found == expected {
+        return None;
+    }
+    let at = found.iter().zip(expected).take_while(|(a, b)| a == b).count();
+    Some(format!(
+        "{} {what}, {} expected; row {at} is {:?}, {:?} expected",
+        found.len(),
+        expected.len(),
+        found.get(at),
+        expected.get(at)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_pair_a_moved_hit_and_an_extra_hit_are_told() {
+        let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 3];
+        let rays = [Ray::new([-1.0, 0.5, 0.5], [1.0, 0.0, 0.0], 9.0)];
+        let expected = brute_force(&boxes, &rays);
+        assert_eq!(expected.hits(), 4);
+        assert_eq!(brute_force(&boxes, &rays).difference(&expected), None);
+        let mut wrong = brute_force(&boxes, &rays);
+        wrong.pairs.remove(1);
+        wrong.closest[0].1 += 1;
+        wrong.all.push((0, 9, 0));
+        let told = wrong.difference(&expected).unwrap();
+        assert!(
+            told.starts_with("2 pairs, 3 expected; row 1 is Some(Pair { a: 1, b: 2 })"),
+            "{told}"
+        );
+        assert!(
+            told.contains("closest hits") && told.contains("4 hits, 3 expected"),
+            "{told}"
+        );
+    }
+}

@@ -1,0 +1,228 @@
+//! The command `verify`: the GPU against the CPU reference and brute force.
+
+mod answer;
+mod scenes;
+
+use std::collections::HashMap;
+
+use anyhow::{Context, Result, bail};
+use gpu_broad_phase::wgpu::Backends;
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Headless, HeadlessDescriptor, Ray, RayMode, Scheme, adapters, reference,
+};
+use pollster::block_on;
+
+use crate::Status;
+use crate::args::{Backend, VerifyArgs};
+use crate::engine::{backends, default_cell_size, is_free_choice, title};
+use crate::input;
+use crate::report::Reporter;
+use answer::{Answer, brute_force};
+
+/// Brute force is quadratic: more objects than this are compared with the reference alone.
+const BRUTE_FORCE_OBJECTS: usize = 20_000;
+
+pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
+    let mut adapters = open(args, reporter)?;
+    let mut status = Status::Done;
+    match (&args.scene.scene, args.random) {
+        (Some(path), _) => {
+            let scene = input::scene(path, &args.scene.reading, None, false, reporter)?;
+            let rays = match &args.rays {
+                Some(rays) => input::rays(rays, scene.dimensions, reporter)?,
+                None => Vec::new(),
+            };
+            let cell_size = args.cell_size.unwrap_or_else(|| default_cell_size(&scene.boxes));
+            let spinner = reporter.spinner("verifying");
+            let differences = compare(&mut adapters, &scene.boxes, &rays, cell_size)?;
+            spinner.finish_and_clear();
+            for difference in differences {
+                reporter.warn(difference);
+                status = Status::NotWhole;
+            }
+        }
+        (None, Some(count)) => {
+            let bar = reporter.bar(count, "verifying");
+            for number in 0..count {
+                let seed = args.seed.wrapping_add(number);
+                let scene = scenes::random(seed);
+                let differences = compare(&mut adapters, &scene.boxes, &scene.rays, scene.cell_size)
+                    .with_context(|| format!("seed {seed}"))?;
+                for difference in differences {
+                    bar.suspend(|| reporter.warn(format!("seed {seed}: {difference}")));
+                    status = Status::NotWhole;
+                }
+                bar.inc(1);
+            }
+            bar.finish_and_clear();
+        }
+        // clap holds this: without a scene --random is required.
+        (None, None) => bail!("a scene or --random is needed"),
+    }
+    table(&adapters);
+    Ok(status)
+}
+
+/// One adapter, what has been made on it and what it has done.
+struct Verified {
+    title: String,
+    backends: Backends,
+    /// Its place among the adapters of its backends.
+    index: String,
+    /// By the bits of the cell size and whether all hits are asked for.
+    devices: HashMap<(u32, bool), Headless>,
+    tallies: [Tally; 2],
+}
+
+/// What was compared for one scheme.
+#[derive(Default)]
+struct Tally {
+    scenes: u64,
+    objects: u64,
+    rays: u64,
+    pairs: u64,
+    hits: u64,
+    differences: u64,
+}
+
+/// All adapters that are asked for; an answer needs at least one.
+fn open(args: &VerifyArgs, reporter: Reporter) -> Result<Vec<Verified>> {
+    let Some(asked) = backends(args.engine.backend) else {
+        bail!("--backend cpu would compare the CPU with itself");
+    };
+    let mut found = Vec::new();
+    for backend in asked.iter() {
+        for (index, adapter) in block_on(adapters(backend)).iter().enumerate() {
+            found.push(Verified {
+                title: title(&adapter.get_info()),
+                backends: backend,
+                index: index.to_string(),
+                devices: HashMap::new(),
+                tallies: Default::default(),
+            });
+        }
+    }
+    if let Some(wanted) = &args.engine.adapter {
+        let keep: Vec<bool> = match wanted.parse::<usize>() {
+            Ok(index) => (0..found.len()).map(|at| at == index).collect(),
+            Err(_) => {
+                let has = |adapter: &Verified| adapter.title.to_lowercase().contains(&wanted.to_lowercase());
+                found.iter().map(has).collect()
+            }
+        };
+        let mut keep = keep.into_iter();
+        found.retain(|_| keep.next().unwrap_or_default());
+    }
+    if is_free_choice(&args.engine) {
+        found.retain_mut(|adapter| match adapter.device(&BroadPhaseDescriptor::default()) {
+            Ok(_) => true,
+            Err(error) => {
+                reporter.warn(format!("{} is left out: {error}", adapter.title));
+                false
+            }
+        });
+    }
+    match (found.is_empty(), &args.engine.adapter) {
+        (false, _) => Ok(found),
+        (true, Some(adapter)) => bail!("no adapter found that is called or numbered {adapter}"),
+        (true, None) if args.engine.backend == Backend::Auto => bail!("no adapter found"),
+        (true, None) => bail!("no adapter found for the backend {:?}", args.engine.backend),
+    }
+}
+
+/// Every adapter and scheme on one scene; the differences in words.
+fn compare(adapters: &mut [Verified], boxes: &[Aabb], rays: &[Ray], cell_size: f32) -> Result<Vec<String>> {
+    let brute_force = (boxes.len() <= BRUTE_FORCE_OBJECTS).then(|| brute_force(boxes, rays));
+    let mut differences = Vec::new();
+    for (number, scheme) in [Scheme::Hierarchical, Scheme::Uniform { cell_size }]
+        .into_iter()
+        .enumerate()
+    {
+        let of_reference = answer(scheme, |descriptor| Ok(reference::step(descriptor, boxes, rays)?))?;
+        if let Some(expected) = &brute_force
+            && let Some(difference) = of_reference.difference(expected)
+        {
+            differences.push(format!("CPU reference, {scheme:?}: {difference}, against brute force"));
+            for adapter in &mut *adapters {
+                adapter.tallies[number].differences += 1;
+            }
+        }
+        let expected = brute_force.as_ref().unwrap_or(&of_reference);
+        for adapter in &mut *adapters {
+            let of_gpu = answer(scheme, |descriptor| {
+                let device = adapter.device(descriptor)?;
+                Ok(block_on(device.step(boxes, rays))?)
+            })
+            .with_context(|| format!("{}, {scheme:?}", adapter.title))?;
+            let tally = &mut adapter.tallies[number];
+            tally.scenes += 1;
+            tally.objects += boxes.len() as u64;
+            tally.rays += rays.len() as u64;
+            tally.pairs += expected.pairs.len() as u64;
+            tally.hits += expected.hits();
+            if let Some(difference) = of_gpu.difference(expected) {
+                differences.push(format!("{}, {scheme:?}: {difference}", adapter.title));
+                tally.differences += 1;
+            }
+        }
+    }
+    Ok(differences)
+}
+
+/// Pairs with the closest hits, then all hits: two steps of whoever answers.
+fn answer(
+    scheme: Scheme,
+    mut step: impl FnMut(&BroadPhaseDescriptor<'static>) -> Result<gpu_broad_phase::StepResult>,
+) -> Result<Answer> {
+    let descriptor = BroadPhaseDescriptor {
+        scheme,
+        ..Default::default()
+    };
+    let closest = step(&descriptor)?;
+    let all = step(&BroadPhaseDescriptor {
+        pairs: false,
+        ray_mode: RayMode::All,
+        ..descriptor
+    })?;
+    Ok(Answer::new(closest, &all))
+}
+
+impl Verified {
+    /// The device for a descriptor, kept for the next scene: making one takes longer than a small scene.
+    fn device(&mut self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<&mut Headless> {
+        let cell_size = match descriptor.scheme {
+            Scheme::Uniform { cell_size } => cell_size,
+            _ => 0.0,
+        };
+        let key = (cell_size.to_bits(), descriptor.ray_mode == RayMode::All);
+        if !self.devices.contains_key(&key) {
+            let device = block_on(Headless::with_descriptor(&HeadlessDescriptor {
+                backends: Some(self.backends),
+                adapter: Some(&self.index),
+                broad_phase: *descriptor,
+            }))?;
+            self.devices.insert(key, device);
+        }
+        self.devices.get_mut(&key).context("a device that was just made")
+    }
+}
+
+fn table(adapters: &[Verified]) {
+    let width = adapters
+        .iter()
+        .map(|adapter| adapter.title.len())
+        .max()
+        .unwrap_or_default();
+    println!(
+        "{:<width$}  {:<12}  {:>7}  {:>10}  {:>10}  {:>11}  {:>11}  {:>11}",
+        "adapter", "scheme", "scenes", "objects", "rays", "pairs", "hits", "differences"
+    );
+    for adapter in adapters {
+        for (tally, scheme) in adapter.tallies.iter().zip(["hierarchical", "uniform"]) {
+            println!(
+                "{:<width$}  {scheme:<12}  {:>7}  {:>10}  {:>10}  {:>11}  {:>11}  {:>11}",
+                adapter.title, tally.scenes, tally.objects, tally.rays, tally.pairs, tally.hits, tally.differences
+            );
+        }
+    }
+}

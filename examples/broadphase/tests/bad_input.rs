@@ -1,0 +1,287 @@
+//! Every bad input: its status, and its one line that names file, place and reason.
+
+mod support;
+
+use support::{Folder, npy, npy_header};
+
+const BOXES: &str = "0,0,0,1,1,1\n0.5,0,0,2,1,1\n";
+
+#[test]
+fn usage() {
+    let folder = Folder::new();
+    folder.write("boxes.csv", BOXES);
+    for (arguments, needle) in [
+        (vec!["pairs", "boxes.csv", "--sceme", "uniform"], "--sceme"),
+        (vec!["pairs"], "<SCENE>"),
+        (vec!["pears", "boxes.csv"], "pears"),
+        (vec!["pairs", "boxes.csv", "--scheme", "octree"], "octree"),
+        (vec!["pairs", "boxes.csv", "--cell-size", "0"], "above zero"),
+        (vec!["pairs", "boxes.csv", "--dimensions", "4"], "4"),
+        (vec!["pairs", "boxes.csv", "--max-pairs", "0"], "0"),
+        (vec!["pairs", "boxes.csv", "--between", "edges"], "two kinds"),
+        (vec!["verify"], "--random"),
+        (vec!["heatmap", "boxes.csv"], "--output"),
+        (vec![], "Usage"),
+    ] {
+        let ran = folder.run(&arguments);
+        assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(needle), "{arguments:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn options_that_do_not_fit_together() {
+    let folder = Folder::new();
+    folder.write("boxes.csv", BOXES);
+    for (option, needle) in [
+        (vec!["--dimensions", "2"], "the scene is 3D"),
+        (vec!["--free"], "--free needs a mesh"),
+        (vec!["--between", "edges,edges"], "--between needs a mesh"),
+        (vec!["--elements", "faces"], "--elements needs a mesh"),
+        (vec!["--next", "boxes.csv"], "--next needs a mesh"),
+        (vec!["--cell-size", "2"], "--scheme uniform"),
+        (vec!["--adapter", "any"], "--backend cpu"),
+        (vec!["-o", "pairs.txt"], "pairs.txt: a result file ends in .csv or .npy"),
+        (vec!["-o", "nowhere/pairs.csv"], "nowhere/pairs.csv"),
+    ] {
+        folder.refuses(&[&["pairs", "boxes.csv"], &option[..]].concat(), &[needle]);
+    }
+}
+
+#[test]
+fn tables_as_text() {
+    let folder = Folder::new();
+    for (name, text, needles) in [
+        ("columns.csv", "1,2,3,4,5\n", ["columns.csv", "5 columns"]),
+        ("points.csv", "1,2,3\n", ["3 columns", "boxes need 6"]),
+        (
+            "ragged.csv",
+            "0,0,0,1,1,1\n0,0,0,1,1\n",
+            ["line 2", "5 columns, 6 before"],
+        ),
+        (
+            "words.csv",
+            "0,0,0,1,1,1\n0,0,zero,1,1,1\n",
+            ["line 2: column 3", "\"zero\" is not a number"],
+        ),
+        ("first.csv", "0,0,zero,1,1,1\n", ["line 1", "\"zero\""]),
+        ("empty.csv", "", ["empty.csv", "the file is empty"]),
+        ("blank.csv", "\n\n", ["blank.csv", "no rows"]),
+        (
+            "owner.csv",
+            "a,b,c,d,e,f,layers,owner\n0,0,0,1,1,1,1,-1\n",
+            ["line 2: column 8", "\"-1\" is not an integer"],
+        ),
+        ("extra.csv", "0,0,0,1,1,1,1,1\n", ["extra.csv", "8 columns"]),
+        (
+            "binary.csv",
+            "\u{0}\u{1},\u{2}\n\u{3},4\n",
+            ["line 2", "is not a number"],
+        ),
+        ("boxes.txt", BOXES, ["boxes.txt", "by its name"]),
+    ] {
+        folder.write(name, text);
+        folder.refuses(&["pairs", name], &needles);
+    }
+    folder.refuses(&["pairs", "nothing.csv"], &["nothing.csv", "No such file"]);
+    folder.refuses(&["pairs", "."], &["by its name"]);
+    std::fs::create_dir(folder.path("folder.csv")).unwrap();
+    folder.refuses(&["pairs", "folder.csv"], &["folder.csv", "not a file"]);
+}
+
+#[test]
+fn numpy_arrays() {
+    let folder = Folder::new();
+    let data = [0; 48];
+    let header = |dtype: &str, shape: &str| npy_header(dtype, false, shape);
+    let mut long_header = b"\x93NUMPY\x02\x00".to_vec();
+    long_header.extend(u32::MAX.to_le_bytes());
+    let deep = "(".repeat(3000);
+    for (name, bytes, needle) in [
+        (
+            "short.npy",
+            npy(&header("<f4", "(2, 6)"), &data[..47]),
+            "row 1: truncated",
+        ),
+        ("long.npy", npy(&header("<f4", "(1, 6)"), &data), "24 bytes are left"),
+        ("ints.npy", npy(&header("<i4", "(2, 6)"), &data), "f4 or f8"),
+        (
+            "fortran.npy",
+            npy(&npy_header("<f4", true, "(2, 6)"), &data),
+            "Fortran order",
+        ),
+        ("flat.npy", npy(&header("<f4", "(12,)"), &data), "1 dimensions"),
+        ("columns.npy", npy(&header("<f4", "(4, 3)"), &data), "3 columns"),
+        ("none.npy", npy(&header("<f4", "(0, 0)"), &[]), "0 columns"),
+        (
+            "huge.npy",
+            npy(&header("<f4", "(1000000000000, 6)"), &data),
+            "past the file's size",
+        ),
+        (
+            "overflow.npy",
+            npy(&header("<f4", "(4294967296, 4294967296)"), &data),
+            "past the file's size",
+        ),
+        (
+            "wide.npy",
+            npy(&header("<f4", "(0, 4294967296, 4294967296)"), &data),
+            "past the file's size",
+        ),
+        (
+            "digits.npy",
+            npy(&header("<f4", "(99999999999999999999999, 6)"), &data),
+            "past the file's size",
+        ),
+        ("header.npy", long_header, "a header of 4294967295 bytes"),
+        ("deep.npy", npy(&deep, &data), "a broken header"),
+        ("garbage.npy", npy("shape gar{bage", &data), "a broken header"),
+        ("magic.npy", b"NUMPY, but not quite".to_vec(), "not an NPY file"),
+        ("stub.npy", b"\x93NUM".to_vec(), "too short"),
+        ("empty.npy", vec![], "the file is empty"),
+    ] {
+        folder.write(name, bytes);
+        folder.refuses(&["pairs", name], &[name, needle]);
+    }
+}
+
+#[test]
+fn rays() {
+    let folder = Folder::new();
+    folder.write("boxes.csv", BOXES);
+    folder.write("six.csv", BOXES);
+    folder.write("flat.csv", "0,0,1,0,9\n");
+    folder.refuses(
+        &["rays", "boxes.csv", "six.csv"],
+        &["six.csv", "6 columns; rays need 7"],
+    );
+    folder.refuses(
+        &["rays", "boxes.csv", "flat.csv"],
+        &["flat.csv", "the rays are 2D and the scene is 3D"],
+    );
+    folder.write("filters.csv", "a,b,c,d,e,f,g,layers,owner\n0,0,0,1,0,0,9,1,1\n");
+    folder.refuses(&["rays", "boxes.csv", "filters.csv"], &["filters.csv", "no layers"]);
+    folder.refuses(&["rays", "boxes.csv", "rays.ply"], &["rays.ply", "by its name"]);
+}
+
+const PLY_VERTICES: &str =
+    "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n";
+const PLY_FACES: &str = "property list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n";
+
+#[test]
+fn ply_meshes() {
+    let folder = Folder::new();
+    let faces = |count: &str, rows: &str| format!("{PLY_VERTICES}element face {count}\n{PLY_FACES}{rows}");
+    let no_faces = format!("{PLY_VERTICES}end_header\n0 0 0\n1 0 0\n0 1 0\n");
+    let flat = PLY_VERTICES.replace("property float z\n", "") + "end_header\n0 0\n0 0\n0 0\n";
+    let binary = PLY_VERTICES.replace("ascii", "binary_little_endian");
+    let huge = binary.replace("vertex 3", "vertex 99999999999") + "end_header\n";
+    let overflow = binary.replace("vertex 3", "vertex 18446744073709551615") + "end_header\n";
+    let nothing = "ply\nformat ascii 1.0\nelement thing 99999999999\nend_header\n";
+    for (name, text, needle) in [
+        ("no_faces.ply", no_faces, "no faces"),
+        ("range.ply", faces("1", "3 0 1 3\n"), "face 0: vertex 3, there are 3"),
+        ("negative.ply", faces("1", "3 0 1 -1\n"), "face 0"),
+        ("two.ply", faces("1", "2 0 1\n"), "face 0: 2 vertices"),
+        ("fewer.ply", faces("2", "3 0 1 2\n"), "face 1: truncated"),
+        ("list.ply", faces("1", "200 0 1 2\n"), "face 0"),
+        (
+            "many.ply",
+            faces("4000000000", "3 0 1 2\n"),
+            "truncated: 4000000000 elements \"face\"",
+        ),
+        ("word.ply", faces("1", "3 0 one 2\n"), "face 0"),
+        ("flat.ply", flat, "vertices without a number z"),
+        ("huge.ply", huge, "truncated: 99999999999 elements \"vertex\""),
+        ("overflow.ply", overflow, "truncated"),
+        (
+            "nothing.ply",
+            nothing.to_owned(),
+            "truncated: 99999999999 elements \"thing\"",
+        ),
+        (
+            "cut.ply",
+            binary.clone() + "end_header\n" + &"x".repeat(35),
+            "truncated",
+        ),
+        ("header.ply", PLY_VERTICES.to_owned(), "header"),
+        ("magic.ply", "plywood\n".to_owned(), "magic number"),
+        ("empty.ply", String::new(), "the file is empty"),
+    ] {
+        folder.write(name, text);
+        folder.refuses(&["pairs", name], &[name, needle]);
+    }
+}
+
+#[test]
+fn obj_meshes() {
+    let folder = Folder::new();
+    for (name, text, needles) in [
+        (
+            "range.obj",
+            "v 0 0 0\nv 1 0 0\nf 1 2 3\n",
+            ["line 3", "vertex 3, there are 2"],
+        ),
+        ("zero.obj", "v 0 0 0\nf 0 1 1\n", ["line 2", "vertex 0"]),
+        ("short.obj", "v 0 0\n", ["line 1", "3 numbers"]),
+        ("word.obj", "v 0 0 zero\n", ["line 1", "\"zero\" is not a number"]),
+        ("two.obj", "v 0 0 0\nv 1 0 0\nf 1 2\n", ["line 3", "2 vertices"]),
+        ("no_faces.obj", "v 0 0 0\n", ["no_faces.obj", "no faces"]),
+        ("nothing.obj", "# nothing\n", ["nothing.obj", "no vertices"]),
+    ] {
+        folder.write(name, text);
+        folder.refuses(&["pairs", name], &needles);
+    }
+}
+
+#[test]
+fn frames_that_do_not_belong_together() {
+    let folder = Folder::new();
+    folder.write("a.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n");
+    for (name, text, needle) in [
+        (
+            "vertices.obj",
+            "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 1 1\nf 1 2 3\n",
+            "4 vertices, 3 in the first frame",
+        ),
+        (
+            "faces.obj",
+            "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nf 1 3 2\n",
+            "2 faces, 1 in the first frame",
+        ),
+        (
+            "other.obj",
+            "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 3 2\n",
+            "face 0 has other vertices",
+        ),
+    ] {
+        folder.write(name, text);
+        folder.refuses(&["pairs", "a.obj", "--next", name], &[name, needle]);
+    }
+    folder.refuses(
+        &["pairs", "a.obj", "--elements", "edges", "--between", "faces,edges"],
+        &["faces", "--elements"],
+    );
+    folder.refuses(&["pairs", "a.obj", "--dimensions", "2"], &["a.obj", "the scene is 3D"]);
+}
+
+#[test]
+fn generating() {
+    let folder = Folder::new();
+    for (arguments, needle) in [
+        (vec!["cloth", "--count", "50"], "NAME.ply"),
+        (vec!["cloth", "--count", "50", "-o", "a.csv"], "NAME.ply"),
+        (vec!["uniform", "--count", "5", "--side", "3"], "--side"),
+        (vec!["points", "--count", "5", "--t-max", "3"], "--t-max"),
+        (vec!["lattice", "--count", "5", "-o", "a.ply"], "a.ply"),
+    ] {
+        let ran = folder.run(&[&["generate"], &arguments[..]].concat());
+        assert_eq!(
+            (ran.status, ran.stderr.lines().count()),
+            (2, 1),
+            "{arguments:?}: {}",
+            ran.stderr
+        );
+        assert!(ran.stderr.contains(needle), "{arguments:?}: {}", ran.stderr);
+    }
+}

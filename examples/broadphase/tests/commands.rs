@@ -1,0 +1,361 @@
+//! What the commands answer.
+
+mod support;
+
+use support::{Folder, Ran, npy, npy_header, pairs};
+
+/// A square and a triangle that touch in one vertex, and a triangle far away.
+const POSITIONS: [[f64; 3]; 8] = [
+    [0.0, 0.0, 0.0],
+    [1.0, 0.0, 0.0],
+    [1.0, 1.0, 0.0],
+    [0.0, 1.0, 0.0],
+    [2.0, 1.0, 0.5],
+    [2.0, 2.0, 0.25],
+    [9.0, 9.0, 9.0],
+    [9.5, 9.0, 9.0],
+];
+const FACES: [&[u32]; 3] = [&[0, 1, 2, 3], &[2, 4, 5], &[5, 6, 7]];
+
+#[test]
+fn one_scene_in_every_format() {
+    let folder = Folder::new();
+    folder.cpu_generate(&["clustered", "--count", "300", "--seed", "4", "-o", "boxes.npy"]);
+    folder.cpu_generate(&["clustered", "--count", "300", "--seed", "4", "-o", "boxes.csv"]);
+    let expected = folder.cpu(&["pairs", "boxes.npy"]);
+    assert!(pairs(&expected).len() > 100);
+    assert!(pairs(&expected).is_sorted());
+    assert_eq!(folder.cpu(&["pairs", "boxes.csv"]), expected);
+
+    let f4 = folder.read("boxes.npy");
+    let data = &f4[f4.len() - 300 * 6 * 4..];
+    let values = || {
+        data.chunks(4)
+            .map(|bytes| f32::from_le_bytes(bytes.try_into().unwrap()))
+    };
+    let f8: Vec<u8> = values().flat_map(|value| f64::from(value).to_le_bytes()).collect();
+    folder.write("f8.npy", npy(&npy_header("<f8", false, "(300, 6)"), &f8));
+    assert_eq!(folder.cpu(&["pairs", "f8.npy"]), expected);
+    let big: Vec<u8> = values().flat_map(|value| value.to_be_bytes()).collect();
+    folder.write("big.npy", npy(&npy_header(">f4", false, "(300, 6)"), &big));
+    assert_eq!(folder.cpu(&["pairs", "big.npy"]), expected);
+}
+
+#[test]
+fn f64_rounds_outward() {
+    let folder = Folder::new();
+    // 0.1 lies below the f32 next to it: as a lower bound it has to go further down to be met from below.
+    let below = f64::from(0.1_f32.next_down());
+    folder.write("boxes.csv", format!("0,0,0,{below},1,1\n0.1,0,0,1,1,1\n"));
+    assert_eq!(folder.cpu(&["pairs", "boxes.csv"]), "0,1\n");
+    let rows = [[0.0, 0.0, 0.0, below, 1.0, 1.0], [0.1, 0.0, 0.0, 1.0, 1.0, 1.0]];
+    let f8: Vec<u8> = rows.iter().flatten().flat_map(|value| value.to_le_bytes()).collect();
+    folder.write("boxes.npy", npy(&npy_header("<f8", false, "(2, 6)"), &f8));
+    assert_eq!(folder.cpu(&["pairs", "boxes.npy"]), "0,1\n");
+}
+
+#[test]
+fn one_mesh_in_every_format() {
+    let folder = Folder::new();
+    let obj = || {
+        let vertices = POSITIONS.iter().map(|[x, y, z]| format!("v {x} {y} {z}\n"));
+        let faces = FACES.iter().map(|face| {
+            let corners: String = face.iter().map(|vertex| format!(" {}/1", vertex + 1)).collect();
+            format!("f{corners}\n")
+        });
+        vertices.chain(faces).collect::<String>()
+    };
+    folder.write("mesh.obj", obj());
+    let header = |format: &str, scalar: &str| {
+        format!(
+            "ply\nformat {format} 1.0\ncomment made by hand\nelement vertex 8\nproperty {scalar} x\nproperty {scalar} y\n\
+             property {scalar} z\nproperty uchar red\nelement face 3\nproperty list uchar int vertex_index\nend_header\n"
+        )
+    };
+    let mut ascii = header("ascii", "float");
+    for [x, y, z] in POSITIONS {
+        ascii += &format!("{x} {y} {z} 7\n");
+    }
+    for face in FACES {
+        let corners: String = face.iter().map(|vertex| format!(" {vertex}")).collect();
+        ascii += &format!("{}{corners}\n", face.len());
+    }
+    folder.write("ascii.ply", ascii);
+    let mut little = header("binary_little_endian", "double").into_bytes();
+    let mut big = header("binary_big_endian", "float").into_bytes();
+    for position in POSITIONS {
+        little.extend(position.iter().flat_map(|value| value.to_le_bytes()));
+        big.extend(position.iter().flat_map(|&value| (value as f32).to_be_bytes()));
+        little.push(7);
+        big.push(7);
+    }
+    for face in FACES {
+        little.push(face.len() as u8);
+        big.push(face.len() as u8);
+        little.extend(face.iter().flat_map(|vertex| vertex.to_le_bytes()));
+        big.extend(face.iter().flat_map(|vertex| vertex.to_be_bytes()));
+    }
+    folder.write("little.ply", little);
+    folder.write("big.ply", big);
+
+    // Vertices 0–7; edges by larger vertex: 8 (0,1), 9 (1,2), 10 (0,3), 11 (2,3), 12 (2,4), 13 (2,5), 14 (4,5),
+    // 15 (5,6), 16 (5,7), 17 (6,7); faces 18–20.
+    for mesh in ["mesh.obj", "ascii.ply", "little.ply", "big.ply"] {
+        let answer = |options: &[&str]| folder.cpu(&[&["pairs", mesh], options].concat());
+        assert_eq!(answer(&[]), "18,19\n19,20\n", "{mesh}");
+        assert_eq!(answer(&["--free"]), "", "{mesh}");
+        assert_eq!(
+            answer(&["--between", "vertices,faces"]),
+            "0,18\n1,18\n2,18\n2,19\n3,18\n4,19\n5,19\n5,20\n6,20\n7,20\n",
+            "{mesh}"
+        );
+        assert_eq!(answer(&["--between", "faces,vertices", "--free"]), "", "{mesh}");
+        assert_eq!(
+            answer(&["--elements", "edges,faces"]),
+            answer(&["--elements", "faces,edges"]),
+            "{mesh}"
+        );
+        let edges = pairs(&answer(&["--between", "edges,edges"]));
+        assert!(edges.iter().flatten().all(|id| (8..18).contains(id)), "{mesh}");
+        let free = pairs(&answer(&["--between", "edges,edges", "--free"]));
+        assert_eq!(free.len(), 0, "{mesh}: {free:?}");
+        let all = pairs(&answer(&["--elements", "vertices,edges,faces"]));
+        assert!(edges.iter().all(|pair| all.contains(pair)), "{mesh}");
+    }
+}
+
+#[test]
+fn two_dimensions_and_filters() {
+    let folder = Folder::new();
+    folder.write("flat.csv", "x,y,u,v\n0,0,1,1\n1,1,2,2\n3,3,4,4\n");
+    assert_eq!(folder.cpu(&["pairs", "flat.csv", "--dimensions", "2"]), "0,1\n");
+    folder.write("rays.csv", "-1,0.5,2,0,inf\n3.5,5,0,-1,0.5\n");
+    assert_eq!(folder.cpu(&["rays", "flat.csv", "rays.csv"]), "0,0,0.5\n1,-1,inf\n");
+    assert_eq!(folder.cpu(&["rays", "flat.csv", "rays.csv", "--mode", "all"]), "0,0\n");
+    folder.write(
+        "filters.csv",
+        "a,b,c,d,e,f,layers,owner\n0,0,0,1,1,1,4294967295,0\n0,0,0,1,1,1,131073,7\n0,0,0,1,1,1,65538,7\n0,0,0,1,1,1,131073,0\n",
+    );
+    assert_eq!(folder.cpu(&["pairs", "filters.csv"]), "0,1\n0,2\n0,3\n2,3\n");
+    folder.write(
+        "flat_filters.csv",
+        "a,b,c,d,layers,owner\n0,0,1,1,4294967295,5\n0,0,1,1,4294967295,5\n",
+    );
+    assert_eq!(folder.cpu(&["pairs", "flat_filters.csv"]), "");
+}
+
+#[test]
+fn invalid_boxes_are_counted_and_keep_their_numbers() {
+    let folder = Folder::new();
+    folder.write(
+        "boxes.csv",
+        "nan,0,0,1,1,1\n0,0,0,1,1,1\n1,1,1,0,0,0\n-inf,-inf,-inf,inf,inf,inf\n",
+    );
+    let ran = folder.run(&["pairs", "boxes.csv", "--backend", "cpu"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "1,3\n"));
+    assert!(ran.stderr.contains("4 objects, 2 invalid"), "{}", ran.stderr);
+    let quiet = folder.run(&["pairs", "boxes.csv", "--backend", "cpu", "--quiet"]);
+    assert_eq!(quiet.stderr, "");
+}
+
+#[test]
+fn results_as_arrays() {
+    let folder = Folder::new();
+    folder.write("boxes.csv", "0,0,0,1,1,1\n0.5,0,0,2,1,1\n");
+    folder.write("rays.csv", "-0.1,0.5,0.5,3,0,0,inf\n0,5,0,1,0,0,inf\n");
+    folder.cpu(&["pairs", "boxes.csv", "-o", "pairs.npy"]);
+    let bytes = folder.read("pairs.npy");
+    let header = String::from_utf8_lossy(&bytes[10..bytes.len() - 8]).into_owned();
+    assert!(header.contains("'<u4'") && header.contains("(1, 2"), "{header}");
+    assert_eq!(bytes[bytes.len() - 8..], [0, 0, 0, 0, 1, 0, 0, 0]);
+
+    folder.cpu(&["rays", "boxes.csv", "rays.csv", "-o", "hits.npy"]);
+    let bytes = folder.read("hits.npy");
+    let header = String::from_utf8_lossy(&bytes[10..bytes.len() - 48]).into_owned();
+    assert!(header.contains("'<f8'") && header.contains("(2, 3"), "{header}");
+    let values: Vec<_> = bytes[bytes.len() - 48..]
+        .chunks(8)
+        .map(|word| f64::from_le_bytes(word.try_into().unwrap()))
+        .collect();
+    assert_eq!(values[..2], [0.0, 0.0]);
+    assert_eq!(values[3..], [1.0, -1.0, f64::INFINITY]);
+    // The text of t is the very number of the array.
+    let text = folder.cpu(&["rays", "boxes.csv", "rays.csv"]);
+    assert_eq!(
+        text.lines().next().unwrap().split(',').nth(2).unwrap().parse::<f64>(),
+        Ok(values[2])
+    );
+}
+
+#[test]
+fn a_fixed_capacity_is_filled_and_the_need_is_told() {
+    let folder = Folder::new();
+    folder.cpu_generate(&["uniform", "--count", "2000", "-o", "boxes.npy"]);
+    let whole = pairs(&folder.cpu(&["pairs", "boxes.npy"]));
+    let needed = whole.len().to_string();
+    let check = |ran: Ran| {
+        assert_eq!(ran.status, 1, "{}", ran.stderr);
+        assert!(
+            ran.stderr.contains(&format!("{needed} pairs are needed, 100 fit")),
+            "{}",
+            ran.stderr
+        );
+        let some = pairs(&ran.stdout);
+        assert_eq!(some.len(), 100);
+        assert!(some.is_sorted() && some.iter().all(|pair| whole.binary_search(pair).is_ok()));
+    };
+    for scheme in ["hierarchical", "uniform"] {
+        let arguments = [
+            "pairs",
+            "boxes.npy",
+            "--max-pairs",
+            "100",
+            "--quiet",
+            "--scheme",
+            scheme,
+            "--backend",
+        ];
+        check(folder.run(&[&arguments[..], &["cpu"]].concat()));
+        check(folder.run(&[&arguments[..], &["auto"]].concat()));
+        let enough = ["pairs", "boxes.npy", "--max-pairs", &needed, "--scheme", scheme];
+        assert_eq!(pairs(&folder.cpu(&enough)), whole);
+        // Cells far smaller than the boxes need more entries than a first guess has.
+        let small = [
+            "pairs",
+            "boxes.npy",
+            "--max-pairs",
+            &needed,
+            "--scheme",
+            "uniform",
+            "--cell-size",
+            "0.4",
+        ];
+        assert_eq!(pairs(&folder.cpu(&small)), whole);
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn without_an_adapter_the_cpu_answers() {
+    let folder = Folder::new();
+    folder.cpu_generate(&["power-law", "--count", "500", "-o", "boxes.csv"]);
+    let expected = folder.cpu(&["pairs", "boxes.csv"]);
+    let ran = folder.run_without_adapter(&["pairs", "boxes.csv", "--quiet"]);
+    assert_eq!((ran.status, ran.stdout), (0, expected));
+    assert!(
+        ran.stderr.contains("no adapter found, the CPU reference answers"),
+        "{}",
+        ran.stderr
+    );
+    for arguments in [
+        vec!["pairs", "boxes.csv", "--backend", "vulkan"],
+        vec!["pairs", "boxes.csv", "--backend", "gl"],
+        vec!["pairs", "boxes.csv", "--adapter", "0"],
+        vec!["verify", "boxes.csv"],
+        vec!["verify", "--random", "1"],
+        vec!["info", "--backend", "vulkan"],
+    ] {
+        let ran = folder.run_without_adapter(&arguments);
+        assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains("no adapter found"), "{arguments:?}: {}", ran.stderr);
+    }
+    assert_eq!(folder.run_without_adapter(&["info"]).status, 0);
+}
+
+#[test]
+fn what_is_asked_for_by_name_has_to_exist() {
+    let folder = Folder::new();
+    folder.write("boxes.csv", "0,0,0,1,1,1\n");
+    for arguments in [
+        vec!["pairs", "boxes.csv", "--adapter", "no such adapter"],
+        vec!["pairs", "boxes.csv", "--adapter", "4711"],
+        vec!["verify", "boxes.csv", "--adapter", "no such adapter"],
+        vec!["verify", "boxes.csv", "--backend", "cpu"],
+    ] {
+        let ran = folder.run(&arguments);
+        assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
+    }
+}
+
+#[test]
+fn verify_compares_and_prints_a_table() {
+    let folder = Folder::new();
+    folder.cpu_generate(&["lattice", "--count", "400", "-o", "boxes.npy"]);
+    folder.cpu_generate(&["rays", "--count", "100", "-o", "rays.npy"]);
+    for arguments in [
+        vec!["verify", "boxes.npy", "rays.npy"],
+        vec!["verify", "--random", "3", "--seed", "11"],
+    ] {
+        let ran = folder.run(&arguments);
+        if ran.status == 2 && std::env::var_os("GPU_BROAD_PHASE_ADAPTERS").is_none() {
+            println!("skipped: {}", ran.stderr);
+            return;
+        }
+        assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
+        assert!(
+            ran.stdout.contains("hierarchical") && ran.stdout.contains("uniform"),
+            "{}",
+            ran.stdout
+        );
+    }
+}
+
+#[test]
+fn shaders_are_dumped() {
+    let folder = Folder::new();
+    assert_eq!(folder.run(&["info", "--dump-shaders", "shaders"]).status, 0);
+    let files: Vec<_> = std::fs::read_dir(folder.path("shaders"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert!(files.len() > 10);
+    for file in files {
+        assert!(
+            std::fs::read_to_string(&file).unwrap().contains("@compute"),
+            "{}",
+            file.display()
+        );
+    }
+}
+
+#[test]
+fn a_heatmap_is_a_picture() {
+    let folder = Folder::new();
+    folder.cpu_generate(&["planar", "--count", "500", "-o", "boxes.csv"]);
+    let ran = folder.run(&["heatmap", "boxes.csv", "-o", "map.png"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(folder.read("map.png").starts_with(b"\x89PNG"));
+    folder.write("point.csv", "1,1,1,1,1,1\nnan,0,0,0,0,0\n");
+    assert_eq!(folder.run(&["heatmap", "point.csv", "-o", "map.png"]).status, 0);
+    folder.write("infinite.csv", "-inf,0,0,1,1,1\n");
+    for (arguments, needle) in [
+        (["heatmap", "infinite.csv", "-o", "map.png"], "no finite boxes"),
+        (["heatmap", "boxes.csv", "-o", "map.jpg"], "map.jpg"),
+    ] {
+        let ran = folder.run(&arguments);
+        assert_eq!((ran.status, ran.stderr.contains(needle)), (2, true), "{}", ran.stderr);
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn a_reader_that_leaves_is_no_error() {
+    use std::process::{Command, Stdio};
+    let mut child = Command::new(env!("CARGO_BIN_EXE_broadphase"))
+        .args(["generate", "uniform", "--count", "200000"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
+}
+
+impl Folder {
+    fn cpu_generate(&self, arguments: &[&str]) {
+        let ran = self.run(&[&["generate"], arguments].concat());
+        assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
+    }
+}

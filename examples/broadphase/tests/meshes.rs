@@ -1,0 +1,224 @@
+//! Scenes from simulations: known answers of the real ones, and brute force over our own.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use gpu_broad_phase::{Aabb, reference::brute_force};
+use support::{Folder, pairs};
+
+/// Pairs of two kinds, without incident ones and with them.
+struct Known {
+    between: &'static str,
+    must_contain: &'static str,
+    free: usize,
+    all: usize,
+}
+
+#[test]
+fn cloth_funnel() {
+    real_scene(
+        "cloth-funnel",
+        "9450 vertices, 27930 edges, 18484 faces",
+        [(33_770, 172_385), (7_319, 62_771)],
+    );
+}
+
+#[test]
+fn armadillo_rollers() {
+    real_scene(
+        "armadillo-rollers",
+        "12135 vertices, 36363 edges, 24242 faces",
+        [(5_068_572, 5_262_655), (2_032_089, 2_104_815)],
+    );
+}
+
+#[test]
+fn cloth_ball() {
+    real_scene(
+        "cloth-ball",
+        "46598 vertices, 138825 edges, 92230 faces",
+        [(5_197_332, 5_901_866), (1_655_541, 1_932_231)],
+    );
+}
+
+fn real_scene(name: &str, totals: &str, [edge_edge, vertex_face]: [(usize, usize); 2]) {
+    let Some(folder) = scenes().map(|scenes| scenes.join(name)) else {
+        println!("skipped: set GPU_BROAD_PHASE_SCENES to the folder of the scenes");
+        return;
+    };
+    for known in [
+        Known {
+            between: "edges,edges",
+            must_contain: "must_contain_edge_edge.json",
+            free: edge_edge.0,
+            all: edge_edge.1,
+        },
+        Known {
+            between: "vertices,faces",
+            must_contain: "must_contain_vertex_face.json",
+            free: vertex_face.0,
+            all: vertex_face.1,
+        },
+    ] {
+        let all = mesh_pairs(&folder, &["--between", known.between], totals);
+        assert_eq!(all.len(), known.all, "{name} {}", known.between);
+        let free = mesh_pairs(&folder, &["--between", known.between, "--free"], totals);
+        assert_eq!(free.len(), known.free, "{name} {}", known.between);
+        let text = std::fs::read_to_string(folder.join(known.must_contain)).unwrap();
+        let wanted = json_pairs(&text);
+        assert!(!wanted.is_empty());
+        for pair in wanted {
+            assert!(
+                all.binary_search(&pair).is_ok(),
+                "{name} {}: {pair:?} is missing",
+                known.between
+            );
+        }
+    }
+}
+
+fn mesh_pairs(scene: &Path, options: &[&str], totals: &str) -> Vec<[u32; 2]> {
+    let folder = Folder::new();
+    let [first, next] = ["frame0.ply", "frame1.ply"].map(|frame| scene.join(frame).display().to_string());
+    let ran = folder.run(&[&["pairs", &first, "--next", &next, "--backend", "cpu"], options].concat());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains(totals), "{}", ran.stderr);
+    let pairs = pairs(&ran.stdout);
+    assert!(pairs.is_sorted_by(|a, b| a < b));
+    pairs
+}
+
+/// From the variable, or beside the repository.
+fn scenes() -> Option<PathBuf> {
+    match std::env::var_os("GPU_BROAD_PHASE_SCENES") {
+        Some(folder) => Some(folder.into()),
+        None => {
+            let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/scenes");
+            beside.is_dir().then_some(beside)
+        }
+    }
+}
+
+/// `[[1, 2], [3, 4]]`.
+fn json_pairs(text: &str) -> Vec<[u32; 2]> {
+    let numbers = text
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|digits| !digits.is_empty());
+    let numbers: Vec<u32> = numbers.map(|digits| digits.parse().unwrap()).collect();
+    numbers
+        .chunks_exact(2)
+        .map(|pair| [pair[0].min(pair[1]), pair[0].max(pair[1])])
+        .collect()
+}
+
+const CLOTH: [&str; 7] = ["generate", "cloth", "--count", "2500", "--seed", "1", "-o"];
+
+#[test]
+fn our_cloth_is_made_again_byte_for_byte() {
+    let folder = Folder::new();
+    let ran = folder.run(&[&CLOTH[..], &["cloth.ply"]].concat());
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    for frame in ["cloth0.ply", "cloth1.ply"] {
+        assert!(
+            folder.read(frame) == std::fs::read(our_scene(frame)).unwrap(),
+            "{frame} differs"
+        );
+    }
+}
+
+#[test]
+fn our_cloth_agrees_with_brute_force() {
+    let folder = Folder::new();
+    let [first, next] = ["cloth0.ply", "cloth1.ply"].map(|frame| our_scene(frame).display().to_string());
+    let frames = [&first, &next].map(|path| Frame::read(Path::new(path)));
+    let boxes = element_boxes(&frames);
+    let expected: Vec<_> = brute_force::pairs(&boxes).iter().map(|pair| [pair.a, pair.b]).collect();
+    assert!(expected.len() > 100_000);
+    let text = folder.cpu(&[
+        "pairs",
+        &first,
+        "--next",
+        &next,
+        "--elements",
+        "vertices,edges,faces",
+        "--scheme",
+        "uniform",
+    ]);
+    assert!(pairs(&text) == expected);
+
+    let vertices = frames[0].positions.len() as u32;
+    let edges = boxes.len() as u32 - frames[0].faces.len() as u32 - vertices;
+    let edge = vertices..vertices + edges;
+    let edge_edge: Vec<_> = expected
+        .iter()
+        .filter(|pair| pair.iter().all(|id| edge.contains(id)))
+        .copied()
+        .collect();
+    let text = folder.cpu(&["pairs", &first, "--next", &next, "--between", "edges,edges"]);
+    assert!(pairs(&text) == edge_edge);
+}
+
+fn our_scene(frame: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes").join(frame)
+}
+
+/// A mesh as our generator writes it, read without the code under test.
+struct Frame {
+    positions: Vec<[f32; 3]>,
+    faces: Vec<[u32; 3]>,
+}
+
+impl Frame {
+    fn read(path: &Path) -> Self {
+        let bytes = std::fs::read(path).unwrap();
+        let end = b"end_header\n";
+        let start = bytes.windows(end.len()).position(|window| window == end).unwrap() + end.len();
+        let header = std::str::from_utf8(&bytes[..start]).unwrap();
+        let count = |element: &str| -> usize {
+            let line = header.lines().find(|line| line.starts_with(element)).unwrap();
+            line.rsplit(' ').next().unwrap().parse().unwrap()
+        };
+        let word = |at: usize| -> [u8; 4] { bytes[at..at + 4].try_into().unwrap() };
+        let vertices = count("element vertex");
+        let faces = start + vertices * 12;
+        Self {
+            positions: (0..vertices)
+                .map(|vertex| std::array::from_fn(|axis| f32::from_le_bytes(word(start + vertex * 12 + axis * 4))))
+                .collect(),
+            faces: (0..count("element face"))
+                .map(|face| std::array::from_fn(|corner| u32::from_le_bytes(word(faces + face * 13 + 1 + corner * 4))))
+                .collect(),
+        }
+    }
+}
+
+fn element_boxes(frames: &[Frame; 2]) -> Vec<Aabb> {
+    let union = |vertices: &[u32]| {
+        let (mut min, mut max) = ([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+        for frame in frames {
+            for &vertex in vertices {
+                for axis in 0..3 {
+                    let value = frame.positions[vertex as usize][axis];
+                    min[axis] = min[axis].min(value.next_down());
+                    max[axis] = max[axis].max(value.next_up());
+                }
+            }
+        }
+        Aabb::new(min, max)
+    };
+    let faces = &frames[0].faces;
+    let mut edges: Vec<_> = faces
+        .iter()
+        .flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]])
+        .map(|[a, b]| (a.max(b), a.min(b)))
+        .collect();
+    edges.sort_unstable();
+    edges.dedup();
+    let vertices = (0..frames[0].positions.len() as u32).map(|vertex| union(&[vertex]));
+    let edges = edges.iter().map(|&(larger, smaller)| union(&[smaller, larger]));
+    vertices
+        .chain(edges)
+        .chain(faces.iter().map(|face| union(face)))
+        .collect()
+}
