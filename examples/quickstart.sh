@@ -10,4 +10,17 @@ export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-$(mktemp -d)}"
 mkdir -p "$out"
 cargo build --release --locked --package broadphase
 broadphase=target/release/broadphase
-QUICKSTART_BODY
+mesh=("$out/cloth0.ply" --next "$out/cloth1.ply" --elements vertices,edges,faces)
+
+"$broadphase" generate cloth --count 3000 --seed 1 -o "$out/cloth.ply"
+"$broadphase" pairs "${mesh[@]}" -o "$out/pairs.csv"
+# From above onto the ball, and level through the whole cloth: origin, direction, largest parameter.
+printf '%s\n' '0,0,3,0,0,-1,inf' '-2,0.1,0.2,1,0,0,inf' >"$out/rays.csv"
+"$broadphase" rays "${mesh[@]}" "$out/rays.csv" --mode closest -o "$out/hits.csv"
+"$broadphase" heatmap "${mesh[@]}" -o "$out/cloth.png"
+
+echo "first of $(wc -l <"$out/pairs.csv") pairs (a,b):"
+head -n 5 "$out/pairs.csv"
+echo "closest hits (ray,object,t):"
+cat "$out/hits.csv"
+echo "picture: $out/cloth.png"

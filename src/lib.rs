@@ -1,4 +1,29 @@
 //! Finds, on the GPU, which axis-aligned bounding boxes overlap and which of them each ray meets.
+//!
+//! - [`Headless`] owns a device and returns vectors: the quickest way to an answer.
+//! - [`GpuBroadPhase`] records into the encoder of a renderer or a simulation; [`StepOutput`] names the buffers that the
+//!   next pass can bind. [`GpuBroadPhase::read_back`] reads them, after the submission.
+//! - [`reference::step`] gives the same answer on the CPU.
+//!
+//! # Buffers
+//!
+//! | what | element | layout |
+//! |---|---|---|
+//! | objects | [`Aabb`], 32 bytes | `min.xyz, layers, max.xyz, owner` |
+//! | rays | [`Ray`], 32 bytes | `origin.xyz, t_max, direction.xyz, unused` |
+//! | pairs | [`Pair`], 8 bytes | `a, b` with `a < b` |
+//! | hits | [`RayHit`], 8 bytes | `object, t` |
+//! | ray offsets | `u32` | rays + 1, hits of ray `r` at `offsets[r]..offsets[r + 1]` |
+//! | counters | 24 `u32` | see [`Counters`] |
+//!
+//! # Overflow
+//!
+//! An output that proves too small keeps a valid prefix, its counter goes on to the exact need and the status word says so.
+//! With [`Growth::Grow`] a read-back lets the next step make room; [`Headless`] repeats until the answer is whole.
+//!
+//! # Order
+//!
+//! Pairs and hits come in an order that depends on the input and the device alone, not on what ran before. It is not sorted.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -26,3 +51,8 @@ pub use headless::{Headless, HeadlessDescriptor, adapters};
 pub use result::{StageTime, StepResult};
 pub use types::{Aabb, NONE, Pair, Ray, RayHit};
 pub use wgpu;
+
+/// Runs the README's example as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,233 @@
+//! Adapters and scenes that the test binaries share.
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use std::sync::OnceLock;
+
+use gpu_broad_phase::{Aabb, GpuBroadPhase, Ray, adapters as list_adapters, wgpu};
+use pollster::block_on;
+
+/// A device with nothing beyond the required limits.
+#[derive(Clone)]
+pub struct TestAdapter {
+    pub name: String,
+    pub backends: wgpu::Backends,
+    pub device: wgpu::Device,
+    pub queue: wgpu::Queue,
+}
+
+const BACKENDS: [(&str, wgpu::Backends); 4] = [
+    ("vulkan", wgpu::Backends::VULKAN),
+    ("gl", wgpu::Backends::GL),
+    ("metal", wgpu::Backends::METAL),
+    ("dx12", wgpu::Backends::DX12),
+];
+
+/// One adapter a backend: those that `GPU_BROAD_PHASE_ADAPTERS` names, which then have to exist, or all there are.
+pub fn adapters() -> Vec<TestAdapter> {
+    static ADAPTERS: OnceLock<Vec<TestAdapter>> = OnceLock::new();
+    ADAPTERS
+        .get_or_init(|| {
+            let required = std::env::var("GPU_BROAD_PHASE_ADAPTERS").ok();
+            let names: Vec<_> = required
+                .iter()
+                .flat_map(|names| names.split(','))
+                .map(str::trim)
+                .collect();
+            let unknown = names
+                .iter()
+                .find(|name| BACKENDS.iter().all(|(known, _)| known != *name));
+            assert!(unknown.is_none(), "GPU_BROAD_PHASE_ADAPTERS names {unknown:?}");
+            let mut found = Vec::new();
+            for (name, backends) in BACKENDS {
+                if required.is_some() && !names.contains(&name) {
+                    continue;
+                }
+                match open(name, backends) {
+                    Some(adapter) => found.push(adapter),
+                    None => assert!(
+                        required.is_none(),
+                        "GPU_BROAD_PHASE_ADAPTERS asks for {name}: no adapter"
+                    ),
+                }
+            }
+            if found.is_empty() {
+                eprintln!("skipped: no adapter on this machine");
+            }
+            found
+        })
+        .clone()
+}
+
+fn open(name: &str, backends: wgpu::Backends) -> Option<TestAdapter> {
+    let adapter = block_on(list_adapters(backends)).into_iter().next()?;
+    let (device, queue) = block_on(adapter.request_device(&wgpu::DeviceDescriptor {
+        label: Some("test device"),
+        required_features: adapter.features() & GpuBroadPhase::optional_features(),
+        required_limits: GpuBroadPhase::required_limits(),
+        ..Default::default()
+    }))
+    .unwrap_or_else(|error| panic!("{name}: {error}"));
+    device.on_uncaptured_error(std::sync::Arc::new(|error| panic!("{error}")));
+    Some(TestAdapter {
+        name: format!("{name} ({})", adapter.get_info().name),
+        backends,
+        device,
+        queue,
+    })
+}
+
+/// splitmix64 (Steele, Lea and Flood, 2014).
+pub struct Rng(pub u64);
+
+impl Rng {
+    pub fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// 0 to 1, without 1.
+    pub fn unit(&mut self) -> f32 {
+        (self.bits() >> 40) as f32 / (1 << 24) as f32
+    }
+
+    /// Below `bound`, or 0.
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.bits() % bound.max(1) as u64) as usize
+    }
+
+    fn point(&mut self, side: f32) -> [f32; 3] {
+        [0; 3].map(|_| self.unit() * side)
+    }
+}
+
+fn around(center: [f32; 3], edges: [f32; 3]) -> Aabb {
+    Aabb::new(
+        [0, 1, 2].map(|axis| center[axis] - edges[axis] / 2.0),
+        [0, 1, 2].map(|axis| center[axis] + edges[axis] / 2.0),
+    )
+}
+
+/// Edges of 0.5 to 1.5, about six overlaps a box.
+pub fn uniform(count: usize, rng: &mut Rng) -> Vec<Aabb> {
+    let side = (8.0 * count as f32 / 6.0).cbrt();
+    (0..count)
+        .map(|_| around(rng.point(side), [0; 3].map(|_| 0.5 + rng.unit())))
+        .collect()
+}
+
+/// Cubes of edge 1 to 256, about six overlaps a box.
+pub fn power_law(count: usize, rng: &mut Rng) -> Vec<Aabb> {
+    let side = (192.2 * count as f32).cbrt();
+    (0..count)
+        .map(|_| {
+            let u = rng.unit() * (1.0 - 1.0 / 65_536.0);
+            around(rng.point(side), [1.0 / (1.0 - u).sqrt(); 3])
+        })
+        .collect()
+}
+
+/// One step of f32 up or down, or none; zeros of either sign.
+fn nudge(value: f32, rng: &mut Rng) -> f32 {
+    match rng.below(4) {
+        0 => value.next_up(),
+        1 => value.next_down(),
+        2 if value == 0.0 => -value,
+        _ => value,
+    }
+}
+
+/// Boxes whose corners lie on a lattice around the origin, each coordinate at most one float away.
+pub fn lattice(count: usize, rng: &mut Rng) -> Vec<Aabb> {
+    let step = [0.5, 1.0, 1.5, 0.1][rng.below(4)];
+    let side = 2 + (count as f64).cbrt() as usize;
+    (0..count)
+        .map(|_| {
+            let low = [0; 3].map(|_| rng.below(side) as f32 - (side / 2) as f32);
+            let edges = [0; 3].map(|_| rng.below(3) as f32);
+            let [min, max] = [low, [0, 1, 2].map(|axis| low[axis] + edges[axis])]
+                .map(|corner| corner.map(|cell| nudge(cell * step, rng)));
+            Aabb::new([0, 1, 2].map(|axis| min[axis].min(max[axis])), max)
+        })
+        .collect()
+}
+
+pub struct Scene {
+    pub name: String,
+    pub objects: Vec<Aabb>,
+    pub rays: Vec<Ray>,
+}
+
+/// More than half of the scenes are lattices; some boxes and rays of every scene are invalid, infinite, filtered or huge.
+pub fn random_scene(rng: &mut Rng, max_objects: usize, max_rays: usize) -> Scene {
+    let kind = rng.below(10);
+    let count = [0, 1, 2, 255, 256, 257, max_objects, rng.below(max_objects)][rng.below(8)].min(max_objects);
+    let (name, mut objects) = match kind {
+        0 => ("uniform", uniform(count, rng)),
+        1 => ("power law", power_law(count, rng)),
+        2 => ("one cell", vec![around([3.0; 3], [1.0; 3]); count.min(200)]),
+        3 => (
+            "far clusters",
+            (0..count)
+                .map(|_| {
+                    let far = [-3e6, 0.0, 7e5, 1e30][rng.below(4)];
+                    let [x, y, z] = rng.point(8.0);
+                    around([x + far, y - far, z], [0.25 + rng.unit(); 3])
+                })
+                .collect(),
+        ),
+        _ => ("lattice", lattice(count, rng)),
+    };
+    for object in &mut objects {
+        match rng.below(60) {
+            0 => object.min[rng.below(3)] = f32::NAN,
+            1 => object.max[rng.below(3)] = f32::INFINITY,
+            2 => std::mem::swap(&mut object.min, &mut object.max),
+            3 => object.owner = Aabb::EXCLUDED,
+            4..8 => object.owner = Aabb::STATIC | rng.below(3) as u32,
+            8..12 => *object = object.with_layers(rng.below(16) as u16, rng.below(16) as u16),
+            12 if rng.below(5) == 0 => *object = around([0.0; 3], [500.0; 3]),
+            _ => {}
+        }
+    }
+    let rays = (0..rng.below(max_rays + 1))
+        .map(|_| random_ray(&objects, rng))
+        .collect();
+    Scene {
+        name: format!("{name}, {} objects", objects.len()),
+        objects,
+        rays,
+    }
+}
+
+/// From a corner or a point near a box towards another, along an axis, at rest, or invalid.
+fn random_ray(objects: &[Aabb], rng: &mut Rng) -> Ray {
+    let mut corner = || {
+        let Some(object) = objects.get(rng.below(objects.len())) else {
+            return [1.0, -0.0, 2.5];
+        };
+        [0, 1, 2].map(|axis| {
+            if rng.below(2) == 0 {
+                object.min[axis]
+            } else {
+                object.max[axis]
+            }
+        })
+    };
+    let (from, to) = (corner(), corner());
+    let mut direction = [0, 1, 2].map(|axis| to[axis] - from[axis]);
+    let mut origin = from;
+    match rng.below(12) {
+        0 => direction = [0.0, -0.0, 1e-40],
+        1 => direction[rng.below(3)] = 0.0,
+        2 => direction = [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 2.0]][rng.below(3)],
+        3 => direction[rng.below(3)] = f32::NAN,
+        4..7 => origin = [0, 1, 2].map(|axis| from[axis] - 2.0 * direction[axis]),
+        7 => direction = direction.map(|component| component * 1e-3),
+        _ => {}
+    }
+    let t_max = [f32::INFINITY, 1.0, 2.0, 100.0, 0.0, -1.0][rng.below(6)];
+    Ray::new(origin, direction, t_max)
+}

@@ -1,0 +1,394 @@
+//! Whole steps: what a caller sees, on every adapter, beside the CPU reference and brute force.
+
+mod common;
+
+use common::{Rng, TestAdapter, adapters, lattice, power_law, random_scene, uniform};
+use gpu_broad_phase::reference::{self, brute_force};
+use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, GpuBroadPhase, Growth, Headless,
+    HeadlessDescriptor, Pair, Ray, RayHit, RayMode, ReadBackError, STATUS_PAIRS, Scheme, Source, StepError, StepInput,
+    StepResult, wgpu,
+};
+use pollster::block_on;
+
+const SCHEMES: [Scheme; 2] = [Scheme::Hierarchical, Scheme::Uniform { cell_size: 1.5 }];
+
+fn sorted(mut pairs: Vec<Pair>) -> Vec<Pair> {
+    pairs.sort_unstable();
+    pairs
+}
+
+/// The hits of each ray as bits, by object.
+fn hits_by_ray(result: &StepResult) -> Vec<Vec<(u32, u32)>> {
+    let range = |ends: &[u32]| ends[0] as usize..ends[1] as usize;
+    result
+        .ray_offsets
+        .windows(2)
+        .map(|ends| by_object(&result.ray_hits[range(ends)]))
+        .collect()
+}
+
+fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {
+    let mut hits: Vec<_> = hits.iter().map(|hit| (hit.object, hit.t.to_bits())).collect();
+    hits.sort_unstable();
+    hits
+}
+
+fn broad_phase(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> GpuBroadPhase {
+    GpuBroadPhase::new(&adapter.device, descriptor).unwrap()
+}
+
+fn submit<'i>(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, inputs: impl IntoIterator<Item = StepInput<'i>>) {
+    let mut encoder = adapter.device.create_command_encoder(&Default::default());
+    for input in inputs {
+        broad_phase
+            .step(&adapter.device, &adapter.queue, &mut encoder, input)
+            .unwrap();
+    }
+    adapter.queue.submit([encoder.finish()]);
+}
+
+fn host<'a>(objects: &'a [Aabb], rays: &'a [Ray]) -> StepInput<'a> {
+    StepInput {
+        objects: Source::Host(objects),
+        rays: Source::Host(rays),
+    }
+}
+
+/// Steps until nothing overflows, as a renderer does frame by frame.
+fn whole(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, objects: &[Aabb], rays: &[Ray]) -> StepResult {
+    for _ in 0..4 {
+        submit(adapter, broad_phase, [host(objects, rays)]);
+        let result = block_on(broad_phase.read_back(&adapter.device, &adapter.queue)).unwrap();
+        if result.counters.is_whole() {
+            return result;
+        }
+    }
+    panic!("still not whole after four steps");
+}
+
+#[test]
+fn random_scenes_agree_with_the_reference_and_brute_force() {
+    for adapter in adapters() {
+        let mut rng = Rng(2026);
+        for scheme in SCHEMES {
+            let [closest, all] = [RayMode::Closest, RayMode::All].map(|ray_mode| BroadPhaseDescriptor {
+                scheme,
+                ray_mode,
+                ..Default::default()
+            });
+            let (mut closest_gpu, mut all_gpu) = (broad_phase(&adapter, &closest), broad_phase(&adapter, &all));
+            for _ in 0..25 {
+                let scene = random_scene(&mut rng, 700, 200);
+                let name = format!("{} on {}, {scheme:?}", scene.name, adapter.name);
+                let (objects, rays) = (&scene.objects, &scene.rays);
+                let result = whole(&adapter, &mut closest_gpu, objects, rays);
+                let expected = brute_force::pairs(objects);
+                assert_eq!(sorted(result.pairs), expected, "{name}");
+                assert_eq!(
+                    sorted(reference::step(&closest, objects, rays).unwrap().pairs),
+                    expected,
+                    "{name}"
+                );
+                let hits = |hits: &[RayHit]| hits.iter().map(|hit| (hit.object, hit.t.to_bits())).collect::<Vec<_>>();
+                let expected = brute_force::rays_closest(objects, rays);
+                assert_eq!(hits(&result.ray_hits), hits(&expected), "{name}");
+
+                let result = whole(&adapter, &mut all_gpu, objects, rays);
+                let expected: Vec<_> = brute_force::rays_all(objects, rays)
+                    .iter()
+                    .map(|hits| by_object(hits))
+                    .collect();
+                if !rays.is_empty() {
+                    assert_eq!(hits_by_ray(&result), expected, "{name}");
+                }
+            }
+        }
+    }
+}
+
+/// Answers alone would let brute force pass: where the grid must help, box tests stay few.
+#[test]
+fn box_tests_stay_few_and_the_large_list_empty() {
+    for adapter in adapters() {
+        let mut rng = Rng(5);
+        let rays: Vec<_> = (0..500)
+            .map(|_| {
+                Ray::new(
+                    [0, 1, 2].map(|_| rng.unit() * 25.0),
+                    [0, 1, 2].map(|_| rng.unit() - 0.5),
+                    16.0,
+                )
+            })
+            .collect();
+        let scenes = [
+            ("uniform", uniform(20_000, &mut rng), 20),
+            ("power law", power_law(20_000, &mut rng), 25),
+        ];
+        for (name, objects, tests_an_object) in scenes {
+            let descriptor = BroadPhaseDescriptor {
+                count_candidates: true,
+                ray_mode: RayMode::All,
+                ..Default::default()
+            };
+            let counters = whole(&adapter, &mut broad_phase(&adapter, &descriptor), &objects, &rays).counters;
+            assert_eq!(counters.large, 0, "{name}");
+            let tests = counters.pair_candidates / u64::from(counters.objects);
+            assert!(
+                (1..=tests_an_object).contains(&tests),
+                "{name}: {tests} box tests an object"
+            );
+            let tests = counters.ray_candidates / rays.len() as u64;
+            assert!((1..=400).contains(&tests), "{name}: {tests} box tests a ray");
+        }
+    }
+}
+
+#[test]
+fn steps_of_one_encoder_each_see_their_own_input() {
+    for adapter in adapters() {
+        let mut rng = Rng(7);
+        let (first, second) = (uniform(300, &mut rng), uniform(200, &mut rng));
+        let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let kept = adapter.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("pairs of the first step"),
+            size: 8 * 4096,
+            usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+            mapped_at_creation: false,
+        });
+        let mut encoder = adapter.device.create_command_encoder(&Default::default());
+        let output = broad_phase
+            .step(&adapter.device, &adapter.queue, &mut encoder, host(&first, &[]))
+            .unwrap();
+        let expected = brute_force::pairs(&first);
+        encoder.copy_buffer_to_buffer(output.pairs.unwrap(), 0, &kept, 0, 8 * expected.len() as u64);
+        broad_phase
+            .step(&adapter.device, &adapter.queue, &mut encoder, host(&second, &[]))
+            .unwrap();
+        adapter.queue.submit([encoder.finish()]);
+
+        let result = block_on(broad_phase.read_back(&adapter.device, &adapter.queue)).unwrap();
+        assert_eq!(sorted(result.pairs), brute_force::pairs(&second));
+        kept.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap());
+        adapter.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        let bytes = kept.get_mapped_range(..8 * expected.len() as u64).unwrap().to_vec();
+        assert_eq!(sorted(bytemuck::pod_collect_to_vec(&bytes)), expected);
+    }
+}
+
+#[test]
+fn the_same_input_gives_the_same_bytes_whatever_ran_before() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let mut rng = Rng(11);
+            let (objects, others) = (power_law(1500, &mut rng), uniform(4000, &mut rng));
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ..Default::default()
+            };
+            let mut used = broad_phase(&adapter, &descriptor);
+            let before = whole(&adapter, &mut used, &objects, &[]);
+            whole(&adapter, &mut used, &others, &[]);
+            let after = whole(&adapter, &mut used, &objects, &[]);
+            assert!(before.pairs == after.pairs, "{scheme:?} on {}", adapter.name);
+        }
+    }
+}
+
+#[test]
+fn buffers_of_the_caller_serve_as_input() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let mut rng = Rng(13);
+            let boxes = lattice(900, &mut rng);
+            let directions = lattice(100, &mut rng).into_iter().map(|at| at.max);
+            let lines: Vec<_> = directions
+                .map(|direction| Ray::new([0.25; 3], direction, 9.0))
+                .collect();
+            let upload = |contents: &[u8], usage| {
+                adapter.device.create_buffer_init(&BufferInitDescriptor {
+                    label: Some("input of the caller"),
+                    contents,
+                    usage,
+                })
+            };
+            let objects = upload(bytemuck::cast_slice(&boxes), wgpu::BufferUsages::STORAGE);
+            let rays = upload(bytemuck::cast_slice(&lines), wgpu::BufferUsages::STORAGE);
+            let mut broad_phase = broad_phase(
+                &adapter,
+                &BroadPhaseDescriptor {
+                    scheme,
+                    capacities: Capacities {
+                        pairs: Some(1 << 20),
+                        entries: Some(1 << 16),
+                        ..Default::default()
+                    },
+                    ..Default::default()
+                },
+            );
+            let count = |count: usize| u32::try_from(count).unwrap();
+            let input = StepInput {
+                objects: Source::device(&objects, count(boxes.len())),
+                rays: Source::device(&rays, count(lines.len())),
+            };
+            submit(&adapter, &mut broad_phase, [input]);
+            let result = block_on(broad_phase.read_back(&adapter.device, &adapter.queue)).unwrap();
+            assert_eq!(sorted(result.pairs), brute_force::pairs(&boxes));
+            assert_eq!(result.ray_hits, brute_force::rays_closest(&boxes, &lines));
+
+            let wrong = upload(&[0; 64], wgpu::BufferUsages::COPY_SRC);
+            let mut encoder = adapter.device.create_command_encoder(&Default::default());
+            let mut step = |buffer, count| {
+                let input = StepInput {
+                    objects: Source::device(buffer, count),
+                    ..Default::default()
+                };
+                broad_phase
+                    .step(&adapter.device, &adapter.queue, &mut encoder, input)
+                    .unwrap_err()
+            };
+            assert_eq!(step(&wrong, 2), StepError::Usage { what: "objects" });
+            let one_too_many = count(boxes.len()) + 1;
+            assert!(matches!(
+                step(&objects, one_too_many),
+                StepError::BufferTooSmall { what: "objects", .. }
+            ));
+        }
+    }
+}
+
+#[test]
+fn fixed_capacities_give_a_valid_prefix_and_the_exact_need() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let mut rng = Rng(17);
+            let objects = uniform(2000, &mut rng);
+            let rays = [Ray::new([-1.0, 5.0, 5.0], [1.0, 0.01, 0.02], f32::INFINITY); 3];
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ray_mode: RayMode::All,
+                growth: Growth::Fixed,
+                capacities: Capacities {
+                    pairs: Some(10),
+                    hits: Some(2),
+                    entries: Some(40_000),
+                },
+                ..Default::default()
+            };
+            let mut broad_phase = broad_phase(&adapter, &descriptor);
+            submit(&adapter, &mut broad_phase, [host(&objects, &rays)]);
+            let result = block_on(broad_phase.read_back(&adapter.device, &adapter.queue)).unwrap();
+            let expected = brute_force::pairs(&objects);
+            let hits: usize = brute_force::rays_all(&objects, &rays).iter().map(Vec::len).sum();
+            assert_eq!(result.counters.pairs_needed, expected.len() as u64);
+            assert_eq!(result.counters.hits_needed, hits as u64);
+            assert!(result.counters.status & STATUS_PAIRS != 0 && !result.counters.is_whole());
+            assert_eq!((result.pairs.len(), result.ray_hits.len()), (10, 2));
+            let mut found = sorted(result.pairs);
+            found.dedup();
+            assert_eq!(found.len(), 10);
+            assert!(found.iter().all(|pair| expected.binary_search(pair).is_ok()));
+        }
+    }
+}
+
+/// 6,000 equal boxes have 17,997,000 pairs: more than one binding of 128 MiB holds.
+#[test]
+fn answers_past_one_binding_come_whole_out_of_headless() {
+    for adapter in adapters() {
+        let descriptor = HeadlessDescriptor {
+            backends: Some(adapter.backends),
+            ..Default::default()
+        };
+        let mut headless = block_on(Headless::with_descriptor(&descriptor)).unwrap();
+        let objects = vec![Aabb::new([0.0; 3], [1.0; 3]); 6_000];
+        let result = block_on(headless.step(&objects, &[])).unwrap();
+        assert!(result.counters.is_whole());
+        let expected = (0..6_000).flat_map(|a| (a + 1..6_000).map(move |b| Pair { a, b }));
+        assert!(sorted(result.pairs).into_iter().eq(expected), "{}", adapter.name);
+    }
+}
+
+/// 100,000 hits of one ray take more turns of a loop than llvmpipe allows.
+#[test]
+fn a_walk_that_the_driver_cuts_is_never_taken_for_whole() {
+    for adapter in adapters() {
+        let descriptor = HeadlessDescriptor {
+            backends: Some(adapter.backends),
+            broad_phase: BroadPhaseDescriptor {
+                pairs: false,
+                ray_mode: RayMode::All,
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let mut headless = block_on(Headless::with_descriptor(&descriptor)).unwrap();
+        let objects = vec![Aabb::new([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]); 100_000];
+        let result = block_on(headless.step(&objects, &[Ray::new([0.0; 3], [1.0; 3], 1.0)])).unwrap();
+        assert_eq!(result.ray_hits.len(), 100_000, "{}", adapter.name);
+    }
+}
+
+#[test]
+fn empty_and_single_scenes_are_ordinary() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ray_mode: RayMode::All,
+                ..Default::default()
+            };
+            let mut broad_phase = broad_phase(&adapter, &descriptor);
+            let ray = Ray::new([0.5; 3], [1.0, 0.0, 0.0], 1.0);
+            let one = Aabb::new([0.0; 3], [1.0; 3]);
+            let none = whole(&adapter, &mut broad_phase, &[], &[]);
+            assert_eq!((none.pairs.len(), none.ray_hits.len()), (0, 0));
+            let only_a_ray = whole(&adapter, &mut broad_phase, &[], &[ray]);
+            assert_eq!(only_a_ray.ray_offsets, [0, 0]);
+            let both = whole(&adapter, &mut broad_phase, &[one], &[ray]);
+            assert_eq!(both.ray_hits, [RayHit { object: 0, t: 0.0 }]);
+            assert!(both.pairs.is_empty());
+        }
+    }
+}
+
+#[test]
+fn descriptors_that_cannot_work_are_refused() {
+    for adapter in adapters() {
+        for cell_size in [0.0, -1.0, f32::NAN, f32::INFINITY, 1e-40, 1e38] {
+            let descriptor = BroadPhaseDescriptor {
+                scheme: Scheme::Uniform { cell_size },
+                ..Default::default()
+            };
+            let error = GpuBroadPhase::new(&adapter.device, &descriptor)
+                .err()
+                .expect("an error");
+            assert!(
+                matches!(error, CreateError::Descriptor(DescriptorError::CellSize(_))),
+                "{cell_size}"
+            );
+        }
+        let descriptor = BroadPhaseDescriptor {
+            capacities: Capacities {
+                pairs: Some(0),
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let error = GpuBroadPhase::new(&adapter.device, &descriptor)
+            .err()
+            .expect("an error");
+        assert_eq!(
+            error,
+            CreateError::Descriptor(DescriptorError::ZeroCapacity { what: "pairs" })
+        );
+
+        let mut unused = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let read = block_on(unused.read_back(&adapter.device, &adapter.queue));
+        assert_eq!(read, Err(ReadBackError::NoStep));
+        let mut encoder = adapter.device.create_command_encoder(&Default::default());
+        let window = unused.window(&adapter.device, &adapter.queue, &mut encoder, 0, 0).err();
+        assert_eq!(window, Some(StepError::NoStep));
+    }
+}
