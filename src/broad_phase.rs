@@ -6,6 +6,7 @@ use crate::counters::{STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, word};
 use crate::descriptor::{self, BroadPhaseDescriptor, Growth, RayMode, Scheme};
 use crate::error::{CreateError, StepError};
 use crate::gpu::buffers::Buffers;
+use crate::gpu::group::Group;
 use crate::gpu::pass::Pipelines;
 use crate::gpu::recorder::{Bound, Recorder};
 use crate::gpu::timing::Timing;
@@ -278,12 +279,12 @@ impl GpuBroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         input: StepInput<'_>,
     ) -> Result<StepOutput<'s>, StepError> {
-        encoder.push_debug_group(&self.label);
+        let group = Group::begin(device, encoder, &self.label);
         let counted = self.record_counts(device, queue, encoder, input);
         if counted.is_ok() {
             self.record_outputs(device, queue, encoder, true);
         }
-        encoder.pop_debug_group();
+        group.end(encoder);
         let plan = counted?;
         Ok(self.output(&plan))
     }
@@ -409,9 +410,9 @@ impl GpuBroadPhase {
         first_pair: u32,
         first_hit: u32,
     ) -> Result<StepOutput<'s>, StepError> {
-        encoder.push_debug_group(&self.label);
+        let group = Group::begin(device, encoder, &self.label);
         let recorded = self.record_window(device, queue, encoder, first_pair, first_hit, false);
-        encoder.pop_debug_group();
+        group.end(encoder);
         let plan = recorded?;
         Ok(self.output(&plan))
     }

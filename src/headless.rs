@@ -4,6 +4,7 @@ use crate::broad_phase::{GpuBroadPhase, Source, StepInput};
 use crate::counters::{Counters, STATUS_CUT};
 use crate::descriptor::BroadPhaseDescriptor;
 use crate::error::{HeadlessError, StepError};
+use crate::gpu::group::Group;
 use crate::result::StepResult;
 use crate::types::{Aabb, Ray};
 
@@ -200,9 +201,9 @@ impl Headless {
         let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
             label: Some("gpu_broad_phase/headless"),
         });
-        encoder.push_debug_group("gpu_broad_phase");
+        let group = Group::begin(&self.device, &mut encoder, "gpu_broad_phase");
         record(&mut self.broad_phase, &self.device, &self.queue, &mut encoder)?;
-        encoder.pop_debug_group();
+        group.end(&mut encoder);
         self.queue.submit([encoder.finish()]);
         Ok(())
     }

@@ -1,6 +1,7 @@
 //! What runs on the device: pipelines, buffers, the recording of stages.
 
 pub(crate) mod buffers;
+pub(crate) mod group;
 pub(crate) mod pass;
 pub(crate) mod recorder;
 pub(crate) mod timing;
