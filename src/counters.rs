@@ -43,7 +43,7 @@ pub struct Counters {
     pub objects: u32,
     /// Objects left out because of a NaN or `min > max`.
     pub invalid: u32,
-    /// Objects left out because of [`Aabb::EXCLUDED`].
+    /// Objects left out because of [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED).
     pub excluded: u32,
     /// Objects on the large list: infinite, or too large for every cell. Everything is tested against them.
     pub large: u32,

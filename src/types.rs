@@ -11,7 +11,7 @@ pub const NONE: u32 = u32::MAX;
 /// `owner` as `u32`. Bind it in WGSL as `array<vec4<u32>>`, two elements an object.
 ///
 /// The box is closed: boxes that only touch overlap. A box with a NaN or with `min > max` on some axis takes no part
-/// in anything and is counted as [`Counters::invalid`]. Infinite bounds are allowed. A box of zero size is a point.
+/// in anything and is counted as [`Counters::invalid`](crate::Counters::invalid). Infinite bounds are allowed. A box of zero size is a point.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct Aabb {
@@ -74,7 +74,7 @@ impl Aabb {
 /// `t` is in units of `direction`, which need not have length one. Direction components that are zero or denormal count
 /// as zero; a zero direction asks for the objects at the origin. `t_max` may be infinite; where it is negative nothing
 /// is hit. A ray with a NaN, an infinite origin or direction, or a direction component beyond 2^126 is *invalid*: it
-/// hits nothing and is counted in [`Counters::rays_invalid`].
+/// hits nothing and is counted in [`Counters::rays_invalid`](crate::Counters::rays_invalid).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct Ray {

@@ -21,10 +21,12 @@ use gpu_broad_phase::{
 const POISON: u8 = 0xcd;
 const PADDING: usize = 64;
 
+type Pipeline = (wgpu::BindGroupLayout, wgpu::ComputePipeline);
+
 /// Runs passes on one adapter and remembers which.
 struct Bench {
     adapter: TestAdapter,
-    pipelines: RefCell<HashMap<(&'static str, bool), (wgpu::BindGroupLayout, wgpu::ComputePipeline)>>,
+    pipelines: RefCell<HashMap<(&'static str, bool), Pipeline>>,
     run: RefCell<BTreeSet<&'static str>>,
     filters: bool,
 }
@@ -39,7 +41,7 @@ impl Bench {
         }
     }
 
-    fn pipeline(&self, pass: &'static Pass) -> (wgpu::BindGroupLayout, wgpu::ComputePipeline) {
+    fn pipeline(&self, pass: &'static Pass) -> Pipeline {
         let make = || {
             let device = &self.adapter.device;
             let entries: Vec<_> = pass
@@ -483,7 +485,7 @@ fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
         );
         let shown = &trace.pairs[first.min(all)..(first + capacity).min(all)];
         check("pair_emit", &found.get::<Pair>("pairs")[..shown.len()], shown);
-        let rest = &found.0["pairs"][size_of::<Pair>() * shown.len()..];
+        let rest = &found.0["pairs"][size_of_val(shown)..];
         assert!(
             rest.iter().all(|&byte| byte == POISON),
             "pair_emit wrote past the last pair"

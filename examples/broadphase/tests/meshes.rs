@@ -61,10 +61,13 @@ fn real_scene(name: &str, totals: &str, [edge_edge, vertex_face]: [(usize, usize
             all: vertex_face.1,
         },
     ] {
-        let all = mesh_pairs(&folder, &["--between", known.between], totals);
+        let all = mesh_pairs(&folder, &["--between", known.between, "--backend", "cpu"], totals);
         assert_eq!(all.len(), known.all, "{name} {}", known.between);
-        let free = mesh_pairs(&folder, &["--between", known.between, "--free"], totals);
-        assert_eq!(free.len(), known.free, "{name} {}", known.between);
+        for engine in engines() {
+            let options = [&["--between", known.between, "--free"][..], &engine].concat();
+            let free = mesh_pairs(&folder, &options, totals);
+            assert_eq!(free.len(), known.free, "{name} {} {engine:?}", known.between);
+        }
         let text = std::fs::read_to_string(folder.join(known.must_contain)).unwrap();
         let wanted = json_pairs(&text);
         assert!(!wanted.is_empty());
@@ -78,10 +81,23 @@ fn real_scene(name: &str, totals: &str, [edge_edge, vertex_face]: [(usize, usize
     }
 }
 
+/// The CPU and every adapter that has to be there, with both schemes.
+fn engines() -> Vec<[&'static str; 4]> {
+    let adapters = std::env::var("GPU_BROAD_PHASE_ADAPTERS").unwrap_or_default();
+    let backends = ["vulkan", "gl", "metal", "dx12"];
+    let named = backends
+        .into_iter()
+        .filter(|&backend| adapters.split(',').any(|name| name.trim() == backend));
+    std::iter::once("cpu")
+        .chain(named)
+        .flat_map(|backend| ["hierarchical", "uniform"].map(|scheme| ["--backend", backend, "--scheme", scheme]))
+        .collect()
+}
+
 fn mesh_pairs(scene: &Path, options: &[&str], totals: &str) -> Vec<[u32; 2]> {
     let folder = Folder::new();
     let [first, next] = ["frame0.ply", "frame1.ply"].map(|frame| scene.join(frame).display().to_string());
-    let ran = folder.run(&[&["pairs", &first, "--next", &next, "--backend", "cpu"], options].concat());
+    let ran = folder.run(&[&["pairs", &first, "--next", &next], options].concat());
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert!(ran.stderr.contains(totals), "{}", ran.stderr);
     let pairs = pairs(&ran.stdout);
