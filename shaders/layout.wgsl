@@ -82,6 +82,7 @@ fn main() {
         grid.x_detail = 0u;
     } else {
         grid.entry_count = params.object_count;
+        counters[COUNTER_ENTRIES_NEEDED] = params.object_count;
     }
     counters[COUNTER_LEVELS] = occupied;
     counters[COUNTER_TABLE_CELLS] = table_base;

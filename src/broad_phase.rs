@@ -11,7 +11,7 @@ use crate::gpu::pass::Pipelines;
 use crate::gpu::recorder::{Bound, Recorder};
 use crate::gpu::timing::Timing;
 use crate::gpu::upload::{self, Block, Blocks, Uniforms};
-use crate::plan::{DIGIT_BITS, Plan, Rows};
+use crate::plan::{self, DIGIT_BITS, Plan, Rows};
 use crate::reference::blocks::{ScanParams, SortParams};
 use crate::shaders;
 use crate::types::{Aabb, Ray};
@@ -41,6 +41,11 @@ impl<'a, T> Source<'a, T> {
             count,
             element: PhantomData,
         }
+    }
+
+    /// Whether the elements lie in a buffer of the caller's that is to be bound.
+    fn is_brought(&self) -> bool {
+        matches!(self, Self::Device { count: 1.., .. })
     }
 
     fn count(&self) -> u64 {
@@ -80,7 +85,10 @@ pub struct StepOutput<'s> {
     pub ray_hits: Option<&'s wgpu::Buffer>,
     /// The cell table: the first entry of each cell, `u32`.
     pub cell_starts: &'s wgpu::Buffer,
-    /// The boxes as ordered integers in the order of the entries: see [`grid::Record`](crate::grid::Record).
+    /// The sorted entries: the object of each, bit 31 set where the cell is that of the object's lower corner.
+    pub entries: &'s wgpu::Buffer,
+    /// The boxes as ordered integers, see [`grid::Record`](crate::grid::Record): with [`Scheme::Hierarchical`] in the order
+    /// of the entries, with [`Scheme::Uniform`] in that of the objects.
     pub records: &'s wgpu::Buffer,
     /// The levels: see [`grid::Grid`](crate::grid::Grid).
     pub grid: &'s wgpu::Buffer,
@@ -305,15 +313,15 @@ impl GpuBroadPhase {
             input.objects.count(),
             input.rays.count(),
             self.wanted,
-            device.limits().max_storage_buffer_binding_size,
+            plan::binding_limit(&device.limits()),
         )?;
-        let mut brought = Vec::new();
-        if matches!(input.objects, Source::Device { .. }) {
-            brought.push("objects");
-        }
-        if matches!(input.rays, Source::Device { .. }) {
-            brought.push("rays");
-        }
+        let brought: Vec<_> = [
+            ("objects", input.objects.is_brought()),
+            ("rays", input.rays.is_brought()),
+        ]
+        .into_iter()
+        .filter_map(|(name, brought)| brought.then_some(name))
+        .collect();
         self.buffers.fit(device, &plan, &brought);
 
         let objects = self.place(device, encoder, "objects", input.objects);
@@ -329,8 +337,10 @@ impl GpuBroadPhase {
             buffers: &self.buffers,
             uniforms: &uniforms,
             params: blocks.params,
-            objects: &objects,
-            rays: rays.as_ref(),
+            objects: input_binding(&objects, plan.params.object_count, size_of::<Aabb>()),
+            rays: rays
+                .as_ref()
+                .map(|rays| input_binding(rays, plan.params.ray_count, size_of::<Ray>())),
             timing: self.timing.as_mut(),
             label: &self.label,
         };
@@ -366,17 +376,19 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// Records the writing of pairs and hits as the last plan says.
+    /// Records the writing of pairs and hits as the last plan says; `first` after the counts were taken, when stages are
+    /// timed and closest hits, which have no windows, are found.
     fn record_outputs(
         &mut self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
-        timed: bool,
+        first: bool,
     ) {
         let Some(recorded) = &self.recorded else {
             return;
         };
+        let params = &recorded.plan.params;
         let (blocks, uniforms) = StepBlocks::write(device, queue, &self.label, &recorded.plan);
         let mut recorder = Recorder {
             device,
@@ -385,20 +397,24 @@ impl GpuBroadPhase {
             buffers: &self.buffers,
             uniforms: &uniforms,
             params: blocks.params,
-            objects: &recorded.objects,
-            rays: recorded.rays.as_ref(),
-            timing: self.timing.as_mut().filter(|_| timed),
+            objects: input_binding(&recorded.objects, params.object_count, size_of::<Aabb>()),
+            rays: recorded
+                .rays
+                .as_ref()
+                .map(|rays| input_binding(rays, params.ray_count, size_of::<Ray>())),
+            timing: self.timing.as_mut().filter(|_| first),
             label: &self.label,
         };
-        record_emit(&mut recorder, &recorded.plan, recorded.sorted);
-        if let Some(timing) = self.timing.as_ref().filter(|_| timed) {
+        record_emit(&mut recorder, &recorded.plan, recorded.sorted, first);
+        if let Some(timing) = self.timing.as_ref().filter(|_| first) {
             timing.resolve(encoder);
         }
     }
 
     /// Records a further look at the last step's answer: the pairs from place `first_pair` on and the hits from place
     /// `first_hit` on, as many as fit, into the same buffers. This is how an answer larger than one binding is taken in
-    /// chunks. The table of the last step is used as it is.
+    /// chunks. The table of the last step is used as it is, and a caller's buffers of that step have to hold what they held
+    /// then. Closest hits stay as they are. The status word goes on to speak of the step's own buffers.
     ///
     /// # Errors
     /// [`StepError::NoStep`] before the first step; otherwise as [`step`](Self::step).
@@ -417,7 +433,7 @@ impl GpuBroadPhase {
         Ok(self.output(&plan))
     }
 
-    /// As [`window`](Self::window); `timed` for the first one after [`record_counts`](Self::record_counts).
+    /// As [`window`](Self::window); `first` after [`record_counts`](Self::record_counts).
     pub(crate) fn record_window(
         &mut self,
         device: &wgpu::Device,
@@ -425,25 +441,17 @@ impl GpuBroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         first_pair: u32,
         first_hit: u32,
-        timed: bool,
+        first: bool,
     ) -> Result<Plan, StepError> {
         let recorded = self.recorded.as_mut().ok_or(StepError::NoStep)?;
-        let last = recorded.plan.params;
-        let mut plan = Plan::new(
-            &self.descriptor,
-            u64::from(last.object_count),
-            u64::from(last.ray_count),
-            self.wanted,
-            device.limits().max_storage_buffer_binding_size,
-        )?;
         // The table keeps the sizes that it was built with.
-        plan.params.entry_capacity = last.entry_capacity;
-        plan.params.table_capacity = last.table_capacity;
+        let mut plan = recorded.plan;
+        plan.fit_outputs(&self.descriptor, self.wanted, plan::binding_limit(&device.limits()));
         plan.params.first_pair = first_pair;
         plan.params.first_hit = first_hit;
         recorded.plan = plan;
         self.buffers.fit(device, &plan, &["objects", "rays"]);
-        self.record_outputs(device, queue, encoder, timed);
+        self.record_outputs(device, queue, encoder, first);
         Ok(plan)
     }
 
@@ -471,7 +479,8 @@ impl GpuBroadPhase {
         source: Source<'_, T>,
     ) -> wgpu::Buffer {
         match source {
-            Source::Device { buffer, .. } => buffer.clone(),
+            Source::Device { buffer, count: 1.., .. } => buffer.clone(),
+            Source::Device { .. } => self.buffers.get(name).clone(),
             Source::Host(elements) => {
                 let own = self.buffers.get(name);
                 if !elements.is_empty() {
@@ -493,6 +502,12 @@ impl GpuBroadPhase {
             ray_offsets: (has_rays && plan.ray_mode == RayMode::All).then(|| self.buffers.get("ray_offsets")),
             ray_hits: has_rays.then(|| self.buffers.get("ray_hits")),
             cell_starts: self.buffers.get("starts"),
+            entries: self.buffers.get(
+                self.recorded
+                    .as_ref()
+                    .map_or(Sorted::SIDES[0], |last| last.sorted)
+                    .values,
+            ),
             records: self.buffers.get("records"),
             grid: self.buffers.get("grid"),
             pair_capacity: plan.params.pair_capacity,
@@ -563,18 +578,17 @@ fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -
 }
 
 /// From the table and the offsets to pairs and hits.
-fn record_emit(recorder: &mut Recorder<'_>, plan: &Plan, sorted: Sorted) {
+fn record_emit(recorder: &mut Recorder<'_>, plan: &Plan, sorted: Sorted, first: bool) {
     if plan.pairs {
         recorder.stage("pair_emit", |stage| {
             let pass = by_scheme(plan, &shaders::PAIR_EMIT_HIERARCHICAL, &shaders::PAIR_EMIT_UNIFORM);
             stage.run(pass, plan.params.entry_capacity, &sorted.names());
         });
     }
-    if plan.params.ray_count == 0 {
-        return;
-    }
     let rays = plan.params.ray_count;
     match plan.ray_mode {
+        _ if rays == 0 => {}
+        RayMode::Closest if !first => {}
         RayMode::Closest => recorder.stage("ray_closest", |stage| {
             let pass = by_scheme(plan, &shaders::RAY_CLOSEST_HIERARCHICAL, &shaders::RAY_CLOSEST_UNIFORM);
             stage.run(pass, rays, &sorted.names());
@@ -594,13 +608,22 @@ fn by_scheme(
     if plan.is_uniform() { uniform } else { hierarchical }
 }
 
+/// Only what is used: a caller's buffer may be larger than one binding.
+fn input_binding(buffer: &wgpu::Buffer, count: u32, element_bytes: usize) -> wgpu::BufferBinding<'_> {
+    wgpu::BufferBinding {
+        buffer,
+        offset: 0,
+        size: wgpu::BufferSize::new(u64::from(count) * element_bytes as u64),
+    }
+}
+
 fn check_source<T>(what: &'static str, source: &Source<'_, T>) -> Result<(), StepError> {
     if let Source::Device { buffer, count, .. } = source {
         if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
             return Err(StepError::Usage { what });
         }
         let needed = u64::from(*count) * size_of::<T>() as u64;
-        if buffer.size() < needed || buffer.size() == 0 {
+        if buffer.size() < needed {
             return Err(StepError::BufferTooSmall {
                 what,
                 needed,

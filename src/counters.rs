@@ -88,11 +88,7 @@ impl Counters {
             large: words[word::LARGE],
             levels: words[word::LEVELS],
             table_cells: words[word::TABLE_CELLS],
-            entries_needed: wide(word::ENTRIES_NEEDED).max(if params.scheme == crate::grid::SCHEME_UNIFORM {
-                0
-            } else {
-                u64::from(params.object_count)
-            }),
+            entries_needed: wide(word::ENTRIES_NEEDED),
             entries_capacity: params.entry_capacity,
             pairs_needed: wide(word::PAIRS_NEEDED),
             pairs_capacity: params.pair_capacity,

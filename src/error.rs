@@ -89,7 +89,7 @@ pub enum ReadBackError {
     /// No step was recorded.
     #[error("no step has been recorded yet")]
     NoStep,
-    /// A buffer could not be mapped: the device is lost, or it did not answer in time.
+    /// A buffer could not be mapped: the device is lost.
     #[error("the results could not be mapped: {0}")]
     Map(String),
 }

@@ -272,10 +272,16 @@ pub(crate) fn key_of(level: &Level, cell: [i32; 3]) -> u32 {
     level.table_base + slot_of(level, cell[0] >> level.x_shift, cell[1], cell[2])
 }
 
-/// Cells that the table must have room for: what [`layout`](crate::reference::layout) may hand out.
-pub(crate) fn table_capacity(scheme: u32, objects: u32, entry_capacity: u32) -> u64 {
+/// Entries of the uniform scheme that room is made for at first.
+pub(crate) fn first_entries(objects: u32, wanted: Option<u32>) -> u64 {
+    wanted.map_or(4 * u64::from(objects) + 64, u64::from)
+}
+
+/// Cells that the table has room for: what [`layout`](crate::reference::layout) may hand out. Depends on the input and
+/// the descriptor alone, not on how far buffers have grown: it decides the order of the results.
+pub(crate) fn table_capacity(scheme: u32, objects: u32, wanted_entries: Option<u32>) -> u64 {
     if scheme == SCHEME_UNIFORM {
-        (2 * u64::from(entry_capacity)).max(u64::from(SMALLEST_UNIFORM_TABLE))
+        (2 * first_entries(objects, wanted_entries)).max(u64::from(SMALLEST_UNIFORM_TABLE))
     } else {
         u64::from(TABLE_CELLS_PER_OBJECT) * u64::from(objects)
             + u64::from(TABLE_CELLS_PER_LEVEL) * u64::from(objects.min(MAX_LEVELS))

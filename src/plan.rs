@@ -1,5 +1,4 @@
-//! Sizes of a step: what the uniform block says and how large each buffer is. Pure arithmetic, shared by the GPU and
-//! the CPU side.
+//! Sizes of a step on a device: what the uniform block says and how large each buffer is. Pure arithmetic.
 
 use crate::descriptor::{BroadPhaseDescriptor, Growth, RayMode, Scheme};
 use crate::error::DescriptorError;
@@ -7,9 +6,9 @@ use crate::grid::{self, Params};
 use crate::types::{Aabb, Pair, Ray, RayHit};
 
 /// Objects that the density estimate looks at, at most.
-const SAMPLES: u32 = 16_384;
+pub(crate) const SAMPLES: u32 = 16_384;
 /// Indices stay below 2^31: the top bit of an entry marks the object's home cell.
-const LARGEST_COUNT: u64 = 1 << 31;
+pub(crate) const LARGEST_COUNT: u64 = 1 << 31;
 /// Words of the density estimate's hash tables.
 pub(crate) const DENSITY_SLOTS: u64 = 24 * 32_768;
 /// Partners of an entry that counting keeps for writing (`KEPT` in `shaders/common/pair_slots_*.wgsl`).
@@ -47,49 +46,33 @@ impl Plan {
     ) -> Result<Self, DescriptorError> {
         let object_count = count("objects", objects)?;
         let ray_count = count("rays", rays)?;
-        let rows = |fixed: Option<u32>, wanted: u32, default: u64, row_bytes: u64| {
-            let fitting = u32::try_from(binding_limit / row_bytes)
-                .unwrap_or(u32::MAX)
-                .min(u32::MAX - 1);
-            let default = u32::try_from(default).unwrap_or(u32::MAX);
-            let rows = match (fixed, descriptor.growth) {
-                (Some(fixed), Growth::Fixed) => return fixed,
-                (Some(first), Growth::Grow) => first.max(wanted),
-                (None, _) => default.max(wanted),
-            };
-            rows.min(fitting)
-        };
         let capacities = descriptor.capacities;
+        let words = binding_limit / 4;
         let (scheme, cell_inverse, entry_capacity) = match descriptor.scheme {
             Scheme::Hierarchical => (grid::SCHEME_HIERARCHICAL, 0.0, object_count),
             Scheme::Uniform { cell_size } => {
-                let entries = rows(capacities.entries, wanted.entries, 4 * objects + 64, 4);
+                let first = grid::first_entries(object_count, capacities.entries);
+                let entries = match (capacities.entries, descriptor.growth) {
+                    (Some(fixed), Growth::Fixed) => count("cell entries", fixed.into())?,
+                    // One word more than entries has to fit: the offsets of their pairs.
+                    _ => first.max(wanted.entries.into()).min(words - 1).min(LARGEST_COUNT - 1) as u32,
+                };
                 (grid::SCHEME_UNIFORM, 1.0 / cell_size, entries)
             }
         };
-        let table = grid::table_capacity(scheme, object_count, entry_capacity);
+        // Two words more than cells have to fit: the starts of the large list and of what takes no part.
+        let table = grid::table_capacity(scheme, object_count, capacities.entries)
+            .min(words - 2)
+            .min(LARGEST_COUNT - 2);
         let sample_stride = (object_count / SAMPLES).max(1);
-        let plan = Self {
+        let mut plan = Self {
             params: Params {
                 object_count,
                 ray_count,
                 entry_capacity,
-                table_capacity: u32::try_from(table).unwrap_or(u32::MAX).min(i32::MAX as u32 - 1),
-                pair_capacity: rows(
-                    capacities.pairs,
-                    wanted.pairs,
-                    4 * objects + 1024,
-                    size_of::<Pair>() as u64,
-                ),
-                hit_capacity: match descriptor.ray_mode {
-                    RayMode::Closest => ray_count,
-                    RayMode::All => rows(
-                        capacities.hits,
-                        wanted.hits,
-                        4 * rays + 1024,
-                        size_of::<RayHit>() as u64,
-                    ),
-                },
+                table_capacity: table as u32,
+                pair_capacity: 0,
+                hit_capacity: 0,
                 first_pair: 0,
                 first_hit: 0,
                 scheme,
@@ -101,6 +84,7 @@ impl Plan {
             pairs: descriptor.pairs,
             ray_mode: descriptor.ray_mode,
         };
+        plan.fit_outputs(descriptor, wanted, binding_limit);
         for (what, bytes) in plan.buffers() {
             if bytes > binding_limit {
                 return Err(DescriptorError::BufferTooLarge {
@@ -111,6 +95,38 @@ impl Plan {
             }
         }
         Ok(plan)
+    }
+
+    /// Chooses how many pairs and hits the outputs hold.
+    pub fn fit_outputs(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Rows, binding_limit: u64) {
+        let rows = |fixed: Option<u32>, wanted: u32, default: u64, row_bytes: usize| {
+            let default = u32::try_from(default).unwrap_or(u32::MAX);
+            let rows = match (fixed, descriptor.growth) {
+                (Some(fixed), Growth::Fixed) => return fixed,
+                (Some(first), Growth::Grow) => first.max(wanted),
+                (None, _) => default.max(wanted),
+            };
+            // The largest u32 is no place.
+            rows.min(u32::try_from(binding_limit / row_bytes as u64).unwrap_or(u32::MAX))
+                .min(u32::MAX - 1)
+        };
+        let params = &mut self.params;
+        let few_each = |count: u32| 4 * u64::from(count) + 1024;
+        params.pair_capacity = rows(
+            descriptor.capacities.pairs,
+            wanted.pairs,
+            few_each(params.object_count),
+            size_of::<Pair>(),
+        );
+        params.hit_capacity = match self.ray_mode {
+            RayMode::Closest => params.ray_count,
+            RayMode::All => rows(
+                descriptor.capacities.hits,
+                wanted.hits,
+                few_each(params.ray_count),
+                size_of::<RayHit>(),
+            ),
+        };
     }
 
     pub fn is_uniform(&self) -> bool {
@@ -201,4 +217,10 @@ fn count(what: &'static str, count: u64) -> Result<u32, DescriptorError> {
             limit: LARGEST_COUNT - 1,
         })
     }
+}
+
+/// Bytes that one buffer may have and bind.
+pub(crate) fn binding_limit(limits: &wgpu::Limits) -> u64 {
+    // Sizes are rounded up to 16 bytes.
+    limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) & !15
 }

@@ -17,7 +17,8 @@ pub enum Binding {
 /// One compute pass: a WGSL module with the entry point `main`.
 #[derive(Debug)]
 pub struct Pass {
-    /// Name of the pass, of its main WGSL file and of its twin in [`reference`](crate::reference).
+    /// Name of the pass; without the suffix of its scheme that of its last WGSL file and of its twin in
+    /// [`reference`](crate::reference).
     pub name: &'static str,
     /// The WGSL that runs.
     source: &'static str,

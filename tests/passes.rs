@@ -4,100 +4,90 @@
 mod common;
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::sync::{Mutex, PoisonError};
 
-use bytemuck::{Pod, bytes_of, cast_slice, pod_collect_to_vec};
-use common::{Rng, TestAdapter, adapters, lattice, power_law, random_scene, uniform};
+use bytemuck::{Pod, bytes_of, cast_slice, pod_collect_to_vec, pod_read_unaligned};
+use common::{Rng, Scene, TestAdapter, adapters, scenes};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
-use gpu_broad_phase::reference::blocks::{PARTNERS_KEPT, ScanParams, SortParams};
-use gpu_broad_phase::reference::{Trace, cell_starts, scan_reduce, sort_histogram, sort_scatter, trace};
-use gpu_broad_phase::shaders::{self, Binding, Pass};
-use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
-use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Pair, Ray, RayHit, RayMode, Scheme, grid::Grid, grid::Params, shaders::passes, wgpu,
+use gpu_broad_phase::grid::{Grid, Params, Record};
+use gpu_broad_phase::reference::blocks::{Overrides, PARTNERS_KEPT, SCAN_TILE, SORT_TILE, ScanParams, SortParams};
+use gpu_broad_phase::reference::pair_count::{self, PairCounts};
+use gpu_broad_phase::reference::pair_walk::PairInput;
+use gpu_broad_phase::reference::ray_walk::RayInput;
+use gpu_broad_phase::reference::rows::Table;
+use gpu_broad_phase::reference::{
+    Trace, base_cell, cell_starts, density, layout, level_statistics, pair_emit, ray_closest, ray_count, scan_apply,
+    scan_reduce, scan_spine, sort_histogram, sort_scatter, trace,
 };
+use gpu_broad_phase::shaders::{self, Binding, Pass, passes};
+use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Capacities, Growth, Pair, Ray, RayHit, RayMode, Scheme, wgpu};
 
-/// Fills what a pass has to write, and the space behind every buffer.
+/// Fills what a pass has to write, the space behind every buffer and what a step before may have left.
 const POISON: u8 = 0xcd;
-const PADDING: usize = 64;
+const STALE: u32 = u32::from_ne_bytes([POISON; 4]);
+const PADDING: usize = 4096;
+/// What the library gives the walks.
+const CANARY_TURNS: u32 = 16;
+const STATUS: usize = 5;
+const PAIR_CANDIDATES: usize = 14;
+const RAY_CANDIDATES: usize = 16;
 
+/// Name of the adapter, of the pass, `FILTERS`, `COUNT_CANDIDATES`.
+type PipelineKey = (String, &'static str, bool, bool);
 type Pipeline = (wgpu::BindGroupLayout, wgpu::ComputePipeline);
 
 /// Runs passes on one adapter and remembers which.
 struct Bench {
     adapter: TestAdapter,
-    pipelines: RefCell<HashMap<(&'static str, bool), Pipeline>>,
     run: RefCell<BTreeSet<&'static str>>,
-    filters: bool,
+    overrides: Overrides,
+    /// Workgroups of the first dimension, at most: more fold into the second.
+    fold: u32,
+    /// What is under test, for messages.
+    scene: String,
 }
 
 impl Bench {
     fn new(adapter: TestAdapter) -> Self {
         Self {
             adapter,
-            pipelines: RefCell::default(),
             run: RefCell::default(),
-            filters: true,
+            overrides: Overrides {
+                filters: true,
+                count_candidates: true,
+            },
+            fold: 65_535,
+            scene: String::new(),
         }
     }
 
+    /// Made once a process.
     fn pipeline(&self, pass: &'static Pass) -> Pipeline {
-        let make = || {
-            let device = &self.adapter.device;
-            let entries: Vec<_> = pass
-                .bindings
-                .iter()
-                .map(|&(binding, kind, _)| wgpu::BindGroupLayoutEntry {
-                    binding,
-                    visibility: wgpu::ShaderStages::COMPUTE,
-                    ty: wgpu::BindingType::Buffer {
-                        ty: match kind {
-                            Binding::Uniform => wgpu::BufferBindingType::Uniform,
-                            Binding::Read => wgpu::BufferBindingType::Storage { read_only: true },
-                            Binding::Write => wgpu::BufferBindingType::Storage { read_only: false },
-                        },
-                        has_dynamic_offset: false,
-                        min_binding_size: None,
-                    },
-                    count: None,
-                })
-                .collect();
-            let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-                label: Some(pass.name),
-                entries: &entries,
-            });
-            let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-                label: Some(pass.name),
-                source: wgpu::ShaderSource::Wgsl(pass.source().into()),
-            });
-            let constants: Vec<_> = [("FILTERS", self.filters), ("COUNT_CANDIDATES", true)]
-                .into_iter()
-                .filter(|(name, _)| pass.source().contains(&format!("override {name}")))
-                .map(|(name, on)| (name, f64::from(u8::from(on))))
-                .collect();
-            let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-                label: Some(pass.name),
-                bind_group_layouts: &[Some(&layout)],
-                immediate_size: 0,
-            });
-            let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: Some(pass.name),
-                layout: Some(&pipeline_layout),
-                module: &module,
-                entry_point: Some("main"),
-                compilation_options: wgpu::PipelineCompilationOptions {
-                    constants: &constants,
-                    ..Default::default()
-                },
-                cache: None,
-            });
-            (layout, pipeline)
-        };
-        let mut pipelines = self.pipelines.borrow_mut();
-        pipelines.entry((pass.name, self.filters)).or_insert_with(make).clone()
+        static PIPELINES: Mutex<BTreeMap<PipelineKey, Pipeline>> = Mutex::new(BTreeMap::new());
+        let constants: Vec<_> = [
+            ("FILTERS", self.overrides.filters),
+            ("COUNT_CANDIDATES", self.overrides.count_candidates),
+        ]
+        .into_iter()
+        .filter(|(name, _)| pass.source().contains(&format!("override {name}:")))
+        .collect();
+        let is_on = |of: &str| constants.contains(&(of, true));
+        let key = (
+            self.adapter.name.clone(),
+            pass.name,
+            is_on("FILTERS"),
+            is_on("COUNT_CANDIDATES"),
+        );
+        let mut pipelines = PIPELINES.lock().unwrap_or_else(PoisonError::into_inner);
+        let make = || create(&self.adapter.device, pass, &constants);
+        pipelines.entry(key).or_insert_with(make).clone()
     }
 
-    /// Dispatches `groups` workgroups and returns what the written buffers hold then, after a look at their padding.
+    /// Dispatches at least `groups` workgroups and returns what the written buffers hold then. `block` is the uniform
+    /// block, `contents` the rest.
     fn run(&self, pass: &'static Pass, groups: u32, block: Vec<u8>, contents: &[(&str, Vec<u8>)]) -> Output {
         self.run.borrow_mut().insert(pass.name);
         let (device, queue) = (&self.adapter.device, &self.adapter.queue);
@@ -106,18 +96,14 @@ impl Bench {
             .bindings
             .iter()
             .map(|&(binding, kind, name)| {
-                let find = || {
-                    contents
-                        .iter()
-                        .find(|(of, _)| *of == name)
-                        .map(|(_, bytes)| bytes.clone())
-                };
+                let find = || contents.iter().find(|(of, _)| *of == name).map(|(_, bytes)| bytes);
                 let mut bytes = match kind {
                     Binding::Uniform => block.clone(),
-                    _ => find().unwrap_or_else(|| panic!("{}: no contents for {name}", pass.name)),
+                    _ => find()
+                        .unwrap_or_else(|| panic!("{}: no contents for {name}", pass.name))
+                        .clone(),
                 };
-                let length = bytes.len();
-                bytes.resize((length + PADDING).next_multiple_of(16), POISON);
+                bytes.resize((bytes.len() + PADDING).next_multiple_of(16), POISON);
                 let buffer = device.create_buffer_init(&BufferInitDescriptor {
                     label: Some(name),
                     contents: &bytes,
@@ -126,12 +112,12 @@ impl Bench {
                         _ => wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
                     },
                 });
-                (binding, kind, name, length, buffer)
+                (binding, kind, name, buffer)
             })
             .collect();
         let entries: Vec<_> = buffers
             .iter()
-            .map(|(binding, _, _, _, buffer)| wgpu::BindGroupEntry {
+            .map(|(binding, _, _, buffer)| wgpu::BindGroupEntry {
                 binding: *binding,
                 resource: buffer.as_entire_binding(),
             })
@@ -146,12 +132,12 @@ impl Bench {
             let mut compute = encoder.begin_compute_pass(&Default::default());
             compute.set_pipeline(&pipeline);
             compute.set_bind_group(0, &group, &[]);
-            compute.dispatch_workgroups(groups, 1, 1);
+            compute.dispatch_workgroups(groups.min(self.fold), groups.div_ceil(self.fold), 1);
         }
-        let written: Vec<_> = buffers.iter().filter(|(_, kind, ..)| *kind == Binding::Write).collect();
-        let read: Vec<_> = written
+        let read: Vec<_> = buffers
             .iter()
-            .map(|(_, _, name, length, buffer)| {
+            .filter(|(_, kind, ..)| *kind == Binding::Write)
+            .map(|(_, _, name, buffer)| {
                 let staging = device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some("read back"),
                     size: buffer.size(),
@@ -159,31 +145,119 @@ impl Bench {
                     mapped_at_creation: false,
                 });
                 encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
-                (*name, *length, staging)
+                (*name, staging)
             })
             .collect();
         queue.submit([encoder.finish()]);
-        for (_, _, staging) in &read {
+        for (_, staging) in &read {
             staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap());
         }
         device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
-        let outputs = read.into_iter().map(|(name, length, staging)| {
-            let mut bytes = staging.get_mapped_range(..).unwrap().to_vec();
-            let intact = bytes[length..].iter().all(|&byte| byte == POISON);
-            assert!(intact, "{} wrote past the end of {name}", pass.name);
-            bytes.truncate(length);
-            (name, bytes)
-        });
-        Output(outputs.collect())
+        let bytes = |staging: wgpu::Buffer| staging.get_mapped_range(..).unwrap().to_vec();
+        Output {
+            what: format!(
+                "{} of {}, {:?} on {}",
+                pass.name, self.scene, self.overrides, self.adapter.name
+            ),
+            buffers: read.into_iter().map(|(name, staging)| (name, bytes(staging))).collect(),
+        }
     }
 }
 
-/// Buffers after a pass.
-struct Output(BTreeMap<&'static str, Vec<u8>>);
+fn create(device: &wgpu::Device, pass: &Pass, constants: &[(&str, bool)]) -> Pipeline {
+    let entries: Vec<_> = pass
+        .bindings
+        .iter()
+        .map(|&(binding, kind, _)| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer {
+                ty: match kind {
+                    Binding::Uniform => wgpu::BufferBindingType::Uniform,
+                    Binding::Read => wgpu::BufferBindingType::Storage { read_only: true },
+                    Binding::Write => wgpu::BufferBindingType::Storage { read_only: false },
+                },
+                has_dynamic_offset: false,
+                min_binding_size: None,
+            },
+            count: None,
+        })
+        .collect();
+    let label = Some(pass.name);
+    let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label,
+        entries: &entries,
+    });
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label,
+        source: wgpu::ShaderSource::Wgsl(pass.source().into()),
+    });
+    let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label,
+        bind_group_layouts: &[Some(&layout)],
+        immediate_size: 0,
+    });
+    let constants: Vec<_> = constants
+        .iter()
+        .map(|&(name, on)| (name, f64::from(u8::from(on))))
+        .collect();
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label,
+        layout: Some(&pipeline_layout),
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            constants: &constants,
+            ..Default::default()
+        },
+        cache: None,
+    });
+    (layout, pipeline)
+}
+
+/// Buffers after a pass, with their padding.
+struct Output {
+    what: String,
+    buffers: BTreeMap<&'static str, Vec<u8>>,
+}
 
 impl Output {
-    fn get<T: Pod>(&self, name: &str) -> Vec<T> {
-        pod_collect_to_vec(&self.0[name])
+    /// The buffer holds these bytes, and poison from there to the end of its padding.
+    fn check<T: Pod + Debug>(&self, name: &str, expected: &[T]) {
+        let (what, found, size) = (&self.what, &self.buffers[name], size_of::<T>());
+        let bytes: &[u8] = cast_slice(expected);
+        let (found, rest) = found.split_at(bytes.len());
+        if let Some(at) = (0..bytes.len()).find(|&at| found[at] != bytes[at]) {
+            let (at, value) = (at / size, &found[at / size * size..][..size]);
+            let value: T = pod_read_unaligned(value);
+            panic!("{what}: {name}[{at}] is {value:?}, {:?} expected", expected[at]);
+        }
+        if let Some(at) = rest.iter().position(|&byte| byte != POISON) {
+            panic!("{what}: {name}[{}] is written", expected.len() + at / size);
+        }
+    }
+
+    /// The first `count` elements, with poison behind them.
+    fn take<T: Pod>(&self, name: &str, count: usize) -> Vec<T> {
+        let (shown, rest) = self.buffers[name].split_at(count * size_of::<T>());
+        let intact = rest.iter().all(|&byte| byte == POISON);
+        assert!(intact, "{}: {name} is written past element {count}", self.what);
+        pod_collect_to_vec(shown)
+    }
+
+    /// As [`check`](Self::check) for the counters, but for the box tests of rays: the cells that a walk visits are chosen
+    /// in floating point, so that these are near the reference's only.
+    fn check_ray_counters(&self, before: &[u32], expected: &[u32]) {
+        let wide = |words: &[u32]| u64::from(words[RAY_CANDIDATES]) | u64::from(words[RAY_CANDIDATES + 1]) << 32;
+        let mut found: Vec<u32> = self.take("counters", expected.len());
+        let [tests, near] = [wide(&found), wide(expected)].map(|tests| tests - wide(before));
+        assert!(
+            tests <= 2 * near + 64 && near <= 2 * tests + 64,
+            "{}: {tests} box tests, {near} in the reference",
+            self.what
+        );
+        found[RAY_CANDIDATES..][..2].copy_from_slice(&expected[RAY_CANDIDATES..][..2]);
+        assert_eq!(found, expected, "{}: counters", self.what);
     }
 }
 
@@ -209,10 +283,77 @@ fn groups(elements: usize) -> u32 {
     elements.div_ceil(256).max(1) as u32
 }
 
-fn check<T: Pod + PartialEq + std::fmt::Debug>(what: &str, found: &[T], expected: &[T]) {
-    assert_eq!(found.len(), expected.len(), "{what}");
-    if let Some(at) = (0..found.len()).find(|&at| found[at] != expected[at]) {
-        panic!("{what}: element {at} is {:?}, {:?} expected", found[at], expected[at]);
+/// Counters as other passes may have left them: what is added shows, also the carry into a high word, and what is not
+/// touched has to stay.
+fn used_counters() -> Vec<u32> {
+    let mut counters: Vec<u32> = (1000..1024).collect();
+    counters[STATUS] = 0x50;
+    counters[PAIR_CANDIDATES] = u32::MAX - 2;
+    counters[RAY_CANDIDATES] = u32::MAX - 2;
+    counters
+}
+
+/// A grid of stale bytes, as far as the pass that comes next may not look at it.
+fn stale_grid() -> Grid {
+    pod_read_unaligned(&[POISON; size_of::<Grid>()])
+}
+
+/// Entries with stale words past `count`.
+fn with_stale(entries: &[u32], count: u32) -> Vec<u8> {
+    let mut entries = entries.to_vec();
+    entries[count as usize..].fill(STALE);
+    bytes(&entries)
+}
+
+/// The choice of the finest cell, from every object and from a sample.
+fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb]) {
+    let statistics = || ("size_statistics", bytes(&trace.size_statistics));
+    let found = bench.run(
+        &shaders::SIZE_STATISTICS,
+        groups(objects.len()),
+        block(&trace.params),
+        &[("objects", bytes(objects)), ("size_statistics", zeros(1025))],
+    );
+    found.check("size_statistics", &trace.size_statistics);
+    let sampled = Params {
+        sample_stride: 3,
+        sample_count: trace.params.object_count / 3,
+        ..trace.params
+    };
+    for params in [trace.params, sampled] {
+        let density = density::density(&params, objects, &trace.size_statistics);
+        let found = bench.run(
+            &shaders::DENSITY,
+            groups(params.sample_count as usize),
+            block(&params),
+            &[
+                ("objects", bytes(objects)),
+                statistics(),
+                ("density_slots", zeros(24 * 32_768)),
+                ("density", zeros(48)),
+            ],
+        );
+        found.check("density", &density);
+        // The hash tables stay on the device: their sums have to be what was read off them.
+        let slots: Vec<u32> = found.take("density_slots", 24 * 32_768);
+        for (slots, density) in slots.chunks(32_768).zip(density.chunks(2)) {
+            let entered: u32 = slots.iter().sum();
+            let shared: u32 = slots.iter().map(|&slot| slot * slot.saturating_sub(1) / 2).sum();
+            assert_eq!([entered, shared], density, "{}: density_slots", found.what);
+        }
+        let mut expected = stale_grid();
+        base_cell::base_cell(&params, &trace.size_statistics, &density, &mut expected);
+        let found = bench.run(
+            &shaders::BASE_CELL,
+            1,
+            block(&params),
+            &[
+                statistics(),
+                ("density", bytes(&density)),
+                ("grid", bytes_of(&stale_grid()).to_vec()),
+            ],
+        );
+        found.check("grid", &[expected]);
     }
 }
 
@@ -223,36 +364,12 @@ fn check_table(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
     let object_bytes = || ("objects", bytes(objects));
     let grid = |grid: &Grid| ("grid", bytes_of(grid).to_vec());
     if !uniform_scheme {
-        let found = bench.run(
-            &shaders::SIZE_STATISTICS,
-            groups(count),
-            params(),
-            &[object_bytes(), ("size_statistics", zeros(1025))],
-        );
-        check("size_statistics", &found.get("size_statistics"), &trace.size_statistics);
-        let statistics = || ("size_statistics", bytes(&trace.size_statistics));
-        let found = bench.run(
-            &shaders::DENSITY,
-            groups(trace.params.sample_count as usize),
-            params(),
-            &[
-                object_bytes(),
-                statistics(),
-                ("density_slots", zeros(24 * 32_768)),
-                ("density", zeros(48)),
-            ],
-        );
-        check("density", &found.get("density"), &trace.density);
-        let density = ("density", bytes(&trace.density));
-        let found = bench.run(
-            &shaders::BASE_CELL,
-            1,
-            params(),
-            &[statistics(), density, grid(&Grid::default())],
-        );
-        assert_eq!(found.get::<Grid>("grid")[0], trace.grid_after_base, "base_cell");
+        check_statistics(bench, trace, objects);
     }
 
+    let mut counters = used_counters();
+    let statistics = level_statistics::level_statistics(&trace.params, objects, &trace.grid_after_base, &mut counters);
+    assert_eq!(statistics, trace.level_statistics);
     let found = bench.run(
         &shaders::LEVEL_STATISTICS,
         groups(count),
@@ -261,34 +378,36 @@ fn check_table(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
             object_bytes(),
             grid(&trace.grid_after_base),
             ("level_statistics", zeros(256)),
-            ("counters", zeros(24)),
+            ("counters", bytes(&used_counters())),
         ],
     );
-    check(
-        "level_statistics",
-        &found.get("level_statistics"),
-        &trace.level_statistics,
-    );
-    check(
-        "counters",
-        &found.get("counters"),
-        &trace.counters_after_level_statistics,
-    );
+    found.check("level_statistics", &trace.level_statistics);
+    found.check("counters", &counters);
+
+    // Levels without objects keep what they held.
+    let before = Grid {
+        base_inverse: trace.grid_after_base.base_inverse,
+        x_detail: trace.grid_after_base.x_detail,
+        ..stale_grid()
+    };
+    let (mut after, mut counters) = (before, used_counters());
+    layout::layout(&trace.params, &trace.level_statistics, &mut after, &mut counters);
     let found = bench.run(
         &shaders::LAYOUT,
         1,
         params(),
         &[
             ("level_statistics", bytes(&trace.level_statistics)),
-            grid(&trace.grid_after_base),
-            ("counters", bytes(&trace.counters_after_level_statistics)),
+            grid(&before),
+            ("counters", bytes(&used_counters())),
         ],
     );
-    assert_eq!(found.get::<Grid>("grid")[0], trace.grid_after_layout, "layout");
-    check("counters", &found.get("counters"), &trace.counters_after_layout);
+    found.check("grid", &[after]);
+    found.check("counters", &counters);
 
-    let entries = trace.params.entry_capacity as usize;
-    let outputs = || [("keys", poison::<u32>(entries)), ("values", poison::<u32>(entries))];
+    let capacity = trace.params.entry_capacity as usize;
+    let entries = trace.grid.entry_count;
+    let outputs = || [("keys", poison::<u32>(capacity)), ("values", poison::<u32>(capacity))];
     let found = if uniform_scheme {
         let found = bench.run(
             &shaders::ENTRY_COUNT,
@@ -300,22 +419,37 @@ fn check_table(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
                 ("entry_offsets", poison::<u32>(count)),
             ],
         );
-        check("entry_count", &found.get("entry_offsets"), &trace.entry_counts);
-        let [keys, values] = outputs();
-        let found = bench.run(
-            &shaders::ENTRY_EMIT,
-            groups(count),
-            params(),
-            &[
-                object_bytes(),
-                grid(&trace.grid_after_layout),
-                ("entry_offsets", bytes(&trace.entry_offsets)),
-                ("counters", bytes(&trace.counters_after_entries)),
-                keys,
-                values,
-            ],
-        );
-        assert_eq!(found.get::<Grid>("grid")[0], trace.grid, "entry_emit");
+        found.check("entry_offsets", &trace.entry_counts);
+        let emit = |offsets: &[u32], counters: &[u32]| {
+            let [keys, values] = outputs();
+            bench.run(
+                &shaders::ENTRY_EMIT,
+                groups(count),
+                params(),
+                &[
+                    object_bytes(),
+                    grid(&trace.grid_after_layout),
+                    ("entry_offsets", bytes(offsets)),
+                    ("counters", bytes(counters)),
+                    keys,
+                    values,
+                ],
+            )
+        };
+        // Places past 32 bits: all entries are dropped, none wraps to a low place.
+        let mut counters = trace.counters_after_entries.clone();
+        counters[8..10].copy_from_slice(&[3, 1]);
+        let found = emit(&vec![u32::MAX - 1; count], &counters);
+        let full = Grid {
+            entry_count: trace.params.entry_capacity,
+            ..trace.grid_after_layout
+        };
+        found.check("grid", &[full]);
+        found.check::<u32>("keys", &[]);
+        found.check::<u32>("values", &[]);
+
+        let found = emit(&trace.entry_offsets, &trace.counters_after_entries);
+        found.check("grid", &[trace.grid]);
         found
     } else {
         let [keys, values] = outputs();
@@ -326,8 +460,8 @@ fn check_table(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
             &[object_bytes(), grid(&trace.grid_after_layout), keys, values],
         )
     };
-    check("unsorted keys", &found.get("keys"), &trace.unsorted_keys);
-    check("unsorted values", &found.get("values"), &trace.unsorted_values);
+    found.check("keys", &trace.unsorted_keys[..entries as usize]);
+    found.check("values", &trace.unsorted_values[..entries as usize]);
 
     let (mut keys, mut values) = (&trace.unsorted_keys, &trace.unsorted_values);
     for digit in &trace.digits {
@@ -338,30 +472,31 @@ fn check_table(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
 
     let found = bench.run(
         &shaders::CELL_STARTS,
-        groups(entries + 1),
+        groups(capacity + 1),
         params(),
         &[
             grid(&trace.grid),
-            ("keys", bytes(&trace.keys)),
-            ("starts", poison::<u32>(trace.starts.len())),
+            ("keys", with_stale(&trace.keys, entries)),
+            ("starts", poison::<u32>(trace.params.table_capacity as usize + 2)),
         ],
     );
-    check("cell_starts", &found.get("starts"), &trace.starts);
+    found.check("starts", &trace.starts);
     let found = bench.run(
         &shaders::GATHER,
         groups(count),
         params(),
         &[
             object_bytes(),
-            ("values", bytes(&trace.values)),
-            ("records", poison::<[u32; 8]>(count)),
+            ("values", with_stale(&trace.values, entries)),
+            ("records", poison::<Record>(count)),
         ],
     );
-    check("gather", &found.get("records"), &trace.records);
+    found.check("records", &trace.records);
 }
 
 /// One digit of the sort, both passes.
 fn check_sort(bench: &Bench, sort: &SortParams, grid: &Grid, keys: &[u32], values: &[u32]) {
+    let entries = grid.entry_count as usize;
     let counts = sort_histogram::sort_histogram(sort, grid, keys);
     let found = bench.run(
         &shaders::SORT_HISTOGRAM,
@@ -369,11 +504,11 @@ fn check_sort(bench: &Bench, sort: &SortParams, grid: &Grid, keys: &[u32], value
         block(sort),
         &[
             ("grid", bytes_of(grid).to_vec()),
-            ("keys", bytes(keys)),
+            ("keys", with_stale(keys, grid.entry_count)),
             ("digit_counts", poison::<u32>(counts.len())),
         ],
     );
-    check("sort_histogram", &found.get("digit_counts"), &counts);
+    found.check("digit_counts", &counts);
     let mut offsets = counts;
     let scan = ScanParams {
         count: offsets.len() as u32,
@@ -389,34 +524,67 @@ fn check_sort(bench: &Bench, sort: &SortParams, grid: &Grid, keys: &[u32], value
         block(sort),
         &[
             ("grid", bytes_of(grid).to_vec()),
-            ("keys", bytes(keys)),
-            ("values", bytes(values)),
+            ("keys", with_stale(keys, grid.entry_count)),
+            ("values", with_stale(values, grid.entry_count)),
             ("digit_counts", bytes(&offsets)),
             ("sorted_keys", poison::<u32>(keys.len())),
             ("sorted_values", poison::<u32>(keys.len())),
         ],
     );
-    check("sorted keys", &found.get("sorted_keys"), &sorted_keys);
-    check("sorted values", &found.get("sorted_values"), &sorted_values);
+    found.check("sorted_keys", &sorted_keys[..entries]);
+    found.check("sorted_values", &sorted_values[..entries]);
 }
 
 /// What every walk binds.
-fn walk_inputs<'n>(trace: &Trace) -> Vec<(&'n str, Vec<u8>)> {
+fn walk_inputs(trace: &Trace) -> Vec<(&'static str, Vec<u8>)> {
+    let entries = trace.grid.entry_count;
     vec![
         ("grid", bytes_of(&trace.grid).to_vec()),
         ("records", bytes(&trace.records)),
         ("starts", bytes(&trace.starts)),
-        ("keys", bytes(&trace.keys)),
-        ("values", bytes(&trace.values)),
+        ("keys", with_stale(&trace.keys, entries)),
+        ("values", with_stale(&trace.values, entries)),
     ]
 }
 
-fn with<'n>(
-    mut inputs: Vec<(&'n str, Vec<u8>)>,
-    more: impl IntoIterator<Item = (&'n str, Vec<u8>)>,
-) -> Vec<(&'n str, Vec<u8>)> {
-    inputs.extend(more);
-    inputs
+fn table(trace: &Trace) -> Table<'_> {
+    Table {
+        grid: &trace.grid,
+        records: &trace.records,
+        starts: &trace.starts,
+    }
+}
+
+fn walk_params(trace: &Trace) -> Params {
+    Params {
+        canary_turns: CANARY_TURNS,
+        ..trace.params
+    }
+}
+
+/// The same places `shift` further on; what does not fit 32 bits is the largest, as a scan leaves it.
+fn shifted(offsets: &[u32], shift: u32) -> Vec<u8> {
+    let offsets: Vec<_> = offsets.iter().map(|offset| offset.saturating_add(shift)).collect();
+    bytes(&offsets)
+}
+
+/// Windows on an answer of `all` rows whose first one lies at `shift`: `(shift, first, capacity)`, `first` from `shift`.
+fn windows(all: usize) -> [(u32, usize, usize); 6] {
+    [
+        (0, 0, all),
+        (0, all / 3, all / 3),
+        (0, 0, all.min(7)),
+        (0, all.saturating_sub(1), 5),
+        (0, all, 9),
+        // Half of the places do not fit 32 bits.
+        (u32::MAX - (all / 2) as u32, 0, all + 9),
+    ]
+}
+
+/// The rows of the answer that a window shows.
+fn shown(all: usize, (shift, first, capacity): (u32, usize, usize)) -> std::ops::Range<usize> {
+    let fitting = all.min((u32::MAX - shift) as usize);
+    first.min(fitting)..(first + capacity).min(fitting)
 }
 
 fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bool) {
@@ -425,71 +593,72 @@ fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
     } else {
         (&shaders::PAIR_COUNT_HIERARCHICAL, &shaders::PAIR_EMIT_HIERARCHICAL)
     };
-    let entries = trace.params.entry_capacity as usize;
-    let inputs = || with(walk_inputs(trace), [("objects", bytes(objects))]);
+    let capacity = trace.params.entry_capacity as usize;
+    let inputs =
+        |more: Vec<(&'static str, Vec<u8>)>| [walk_inputs(trace), vec![("objects", bytes(objects))], more].concat();
+    let params = walk_params(trace);
+    let input = PairInput {
+        table: table(trace),
+        objects,
+        keys: &trace.keys,
+        values: &trace.values,
+    };
+    let mut counters = used_counters();
+    let PairCounts { mut counts, slots } = pair_count::pair_count(&params, &input, bench.overrides, &mut counters);
     let found = bench.run(
         count_pass,
-        groups(entries + 1),
-        block(&trace.params),
-        &with(
-            inputs(),
-            [
-                ("pair_slots", poison::<u32>(trace.pair_slots.len())),
-                ("pair_offsets", poison::<u32>(entries + 1)),
-                ("counters", zeros(24)),
-            ],
-        ),
+        groups(capacity + 1),
+        block(&params),
+        &inputs(vec![
+            ("pair_slots", poison::<u32>(slots.len())),
+            ("pair_offsets", poison::<u32>(capacity + 1)),
+            ("counters", bytes(&used_counters())),
+        ]),
     );
-    check("pair_count", &found.get("pair_offsets"), &trace.pair_counts);
-    check(
-        "pair candidates",
-        &found.get::<u32>("counters")[14..16],
-        &trace.counters[14..16],
-    );
+    found.check("pair_offsets", &counts);
+    found.check("counters", &counters);
     if !uniform_scheme {
-        let poisoned = u32::from_ne_bytes([POISON; 4]);
-        let expected: Vec<_> = (0..trace.pair_slots.len())
+        let kept = PARTNERS_KEPT as usize * capacity;
+        let expected: Vec<_> = (0..kept)
             .map(|slot| {
-                let written = slot / entries < trace.pair_counts[slot % entries] as usize;
-                if written { trace.pair_slots[slot] } else { poisoned }
+                let written = slot / capacity < counts[slot % capacity] as usize;
+                if written { slots[slot] } else { STALE }
             })
             .collect();
-        assert_eq!(expected.len(), PARTNERS_KEPT as usize * entries);
-        check("pair slots", &found.get("pair_slots"), &expected);
+        found.check("pair_slots", &expected);
     }
 
-    let all = trace.pairs.len();
-    for (first, capacity) in [
-        (0, all),
-        (all / 3, all / 3),
-        (0, all.min(7)),
-        (all.saturating_sub(1), 5),
-    ] {
+    let scan = ScanParams {
+        count: counts.len() as u32,
+        total_word: 10,
+        capacity: u32::MAX,
+        status_bit: 0,
+    };
+    scan_reduce::scan(&scan, &mut counts, &mut counters);
+    let all = counters[10] as usize;
+    let whole = Params {
+        pair_capacity: all as u32,
+        ..params
+    };
+    let pairs = pair_emit::pair_emit(&whole, &input, bench.overrides, &slots, &counts);
+    for window in windows(all) {
+        let (shift, first, capacity) = window;
         let params = Params {
-            first_pair: first as u32,
+            first_pair: shift + first as u32,
             pair_capacity: capacity as u32,
-            ..trace.params
+            ..params
         };
         let found = bench.run(
             emit_pass,
-            groups(entries),
+            groups(trace.params.entry_capacity as usize),
             block(&params),
-            &with(
-                inputs(),
-                [
-                    ("pair_slots", bytes(&trace.pair_slots)),
-                    ("pair_offsets", bytes(&trace.pair_offsets)),
-                    ("pairs", poison::<Pair>(capacity)),
-                ],
-            ),
+            &inputs(vec![
+                ("pair_slots", bytes(&slots)),
+                ("pair_offsets", shifted(&counts, shift)),
+                ("pairs", poison::<Pair>(capacity)),
+            ]),
         );
-        let shown = &trace.pairs[first.min(all)..(first + capacity).min(all)];
-        check("pair_emit", &found.get::<Pair>("pairs")[..shown.len()], shown);
-        let rest = &found.0["pairs"][size_of_val(shown)..];
-        assert!(
-            rest.iter().all(|&byte| byte == POISON),
-            "pair_emit wrote past the last pair"
-        );
+        found.check("pairs", &pairs[shown(all, window)]);
     }
 }
 
@@ -500,153 +669,193 @@ fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {
 }
 
 /// The order of a ray's hits may differ between devices, the hits may not.
-fn check_all_hits(bench: &Bench, trace: &Trace, rays: &[Ray], uniform_scheme: bool) {
-    let (count_pass, emit_pass) = if uniform_scheme {
-        (&shaders::RAY_COUNT_UNIFORM, &shaders::RAY_EMIT_UNIFORM)
+fn check_rays(bench: &Bench, trace: &Trace, rays: &[Ray], uniform_scheme: bool) {
+    let (count_pass, emit_pass, closest_pass) = if uniform_scheme {
+        (
+            &shaders::RAY_COUNT_UNIFORM,
+            &shaders::RAY_EMIT_UNIFORM,
+            &shaders::RAY_CLOSEST_UNIFORM,
+        )
     } else {
-        (&shaders::RAY_COUNT_HIERARCHICAL, &shaders::RAY_EMIT_HIERARCHICAL)
+        (
+            &shaders::RAY_COUNT_HIERARCHICAL,
+            &shaders::RAY_EMIT_HIERARCHICAL,
+            &shaders::RAY_CLOSEST_HIERARCHICAL,
+        )
     };
-    let inputs = || with(walk_inputs(trace), [("rays", bytes(rays))]);
+    let inputs = |more: Vec<(&'static str, Vec<u8>)>| [walk_inputs(trace), vec![("rays", bytes(rays))], more].concat();
+    let params = walk_params(trace);
+    let input = RayInput {
+        table: table(trace),
+        rays,
+        keys: &trace.keys,
+        values: &trace.values,
+    };
+    let mut counters = used_counters();
+    let counts = ray_count::ray_count(&params, &input, bench.overrides, &mut counters);
     let found = bench.run(
         count_pass,
         groups(rays.len() + 1),
-        block(&trace.params),
-        &with(
-            inputs(),
-            [("ray_offsets", poison::<u32>(rays.len() + 1)), ("counters", zeros(24))],
-        ),
+        block(&params),
+        &inputs(vec![
+            ("ray_offsets", poison::<u32>(rays.len() + 1)),
+            ("counters", bytes(&used_counters())),
+        ]),
     );
-    check("ray_count", &found.get("ray_offsets"), &trace.ray_counts);
-    assert_eq!(found.get::<u32>("counters")[6], trace.counters[6], "invalid rays");
+    found.check("ray_offsets", &counts);
+    found.check_ray_counters(&used_counters(), &counters);
 
-    let emit = |first: usize, capacity: usize| {
+    let emit = |window| {
+        let (shift, first, capacity) = window;
         let params = Params {
-            first_hit: first as u32,
+            first_hit: shift + first as u32,
             hit_capacity: capacity as u32,
-            ..trace.params
+            ..params
         };
-        let more = [
-            ("ray_offsets", bytes(&trace.ray_offsets)),
+        let more = vec![
+            ("ray_offsets", shifted(&trace.ray_offsets, shift)),
             ("ray_hits", poison::<RayHit>(capacity)),
         ];
-        let found = bench.run(emit_pass, groups(rays.len()), block(&params), &with(inputs(), more));
-        found.get::<RayHit>("ray_hits")
+        bench.run(emit_pass, groups(rays.len()), block(&params), &inputs(more))
     };
     let all = trace.ray_hits.len();
-    let hits = emit(0, all);
-    for ends in trace.ray_offsets.windows(2) {
+    let hits: Vec<RayHit> = emit((0, 0, all)).take("ray_hits", all);
+    for (ray, ends) in trace.ray_offsets.windows(2).enumerate() {
         let of_ray = ends[0] as usize..ends[1] as usize;
         assert_eq!(
             by_object(&hits[of_ray.clone()]),
             by_object(&trace.ray_hits[of_ray]),
-            "ray_emit"
+            "ray_emit of {}, ray {ray} {:?} on {}",
+            bench.scene,
+            rays[ray],
+            bench.adapter.name
         );
     }
-    let (first, capacity) = (all / 3, all / 2);
-    check("window of hits", &emit(first, capacity), &hits[first..first + capacity]);
-}
+    for window in windows(all) {
+        emit(window).check("ray_hits", &hits[shown(all, window)]);
+    }
 
-fn check_closest(bench: &Bench, trace: &Trace, rays: &[Ray], uniform_scheme: bool) {
-    let pass = if uniform_scheme {
-        &shaders::RAY_CLOSEST_UNIFORM
-    } else {
-        &shaders::RAY_CLOSEST_HIERARCHICAL
-    };
-    let more = [
-        ("rays", bytes(rays)),
-        ("ray_hits", poison::<RayHit>(rays.len())),
-        ("counters", zeros(24)),
-    ];
+    let mut counters = used_counters();
+    let closest = ray_closest::ray_closest(&params, &input, bench.overrides, &mut counters);
     let found = bench.run(
-        pass,
+        closest_pass,
         groups(rays.len()),
-        block(&trace.params),
-        &with(walk_inputs(trace), more),
+        block(&params),
+        &inputs(vec![
+            ("ray_hits", poison::<RayHit>(rays.len())),
+            ("counters", bytes(&used_counters())),
+        ]),
     );
-    check("ray_closest", &found.get("ray_hits"), &trace.ray_hits);
+    found.check("ray_hits", &closest);
+    found.check_ray_counters(&used_counters(), &counters);
 }
 
-fn check_scene(bench: &Bench, scheme: Scheme, objects: &[Aabb], rays: &[Ray]) {
+/// The table, then the walks with each of `overrides`. `entries` is a fixed capacity; `None` is what is needed.
+fn check_scene(bench: &mut Bench, scheme: Scheme, entries: Option<u32>, scene: &Scene, overrides: &[Overrides]) -> u32 {
     let descriptor = BroadPhaseDescriptor {
         scheme,
         ray_mode: RayMode::All,
-        filters: bench.filters,
         count_candidates: true,
+        growth: Growth::Fixed,
+        capacities: Capacities {
+            entries,
+            ..Default::default()
+        },
         ..Default::default()
     };
+    bench.scene = format!("{}, {scheme:?}, room for {entries:?} entries", scene.name);
     let uniform_scheme = scheme != Scheme::Hierarchical;
-    let all = trace(&descriptor, objects, rays).unwrap();
-    check_table(bench, &all, objects, uniform_scheme);
-    check_pairs(bench, &all, objects, uniform_scheme);
-    if !rays.is_empty() {
-        check_all_hits(bench, &all, rays, uniform_scheme);
-        let closest = BroadPhaseDescriptor {
-            ray_mode: RayMode::Closest,
-            ..descriptor
-        };
-        check_closest(bench, &trace(&closest, objects, rays).unwrap(), rays, uniform_scheme);
+    let trace = trace(&descriptor, &scene.objects, &scene.rays).unwrap();
+    check_table(bench, &trace, &scene.objects, uniform_scheme);
+    for &overrides in overrides {
+        bench.overrides = overrides;
+        check_pairs(bench, &trace, &scene.objects, uniform_scheme);
     }
+    if !scene.rays.is_empty() {
+        bench.overrides.count_candidates = true;
+        check_rays(bench, &trace, &scene.rays, uniform_scheme);
+    }
+    trace.grid.entry_count
 }
 
-fn check_scan(bench: &Bench, data: &[u32]) {
-    let scan = ScanParams {
-        count: data.len() as u32,
-        total_word: 10,
-        capacity: 1000,
-        status_bit: 2,
-    };
-    let tiles = data.len().div_ceil(2048);
-    let mut expected = data.to_vec();
-    let mut counters = [0; 24];
-    scan_reduce::scan(&scan, &mut expected, &mut counters);
-    let sums = ("tile_sums", poison::<[u32; 2]>(tiles));
-    let groups = tiles.max(1) as u32;
-    let reduced = bench.run(
-        &shaders::SCAN_REDUCE,
-        groups,
-        block(&scan),
-        &[("data", bytes(data)), sums],
-    );
-    let sums = ("tile_sums", reduced.0["tile_sums"].clone());
-    let spine = bench.run(&shaders::SCAN_SPINE, 1, block(&scan), &[sums, ("counters", zeros(24))]);
-    check("scan totals", &spine.get("counters"), &counters);
-    let sums = ("tile_sums", spine.0["tile_sums"].clone());
-    let applied = bench.run(
-        &shaders::SCAN_APPLY,
-        groups,
-        block(&scan),
-        &[("data", bytes(data)), sums],
-    );
-    check("scan", &applied.get("data"), &expected);
+/// A scan of all but `spare` of the words.
+fn check_scan(bench: &mut Bench, data: &[u32], spare: usize) {
+    let count = data.len() - spare;
+    bench.scene = format!("{count} words");
+    let total = data[..count].iter().map(|&word| u64::from(word)).sum::<u64>();
+    let exact = u32::try_from(total).unwrap_or(u32::MAX);
+    for (total_word, capacity) in [(8, exact), (10, exact.saturating_sub(1)), (12, 1000)] {
+        let scan = ScanParams {
+            count: count as u32,
+            total_word,
+            capacity,
+            status_bit: 2,
+        };
+        let tiles = count.div_ceil(SCAN_TILE);
+        let mut sums = scan_reduce::scan_reduce(&scan, data);
+        let reduced = bench.run(
+            &shaders::SCAN_REDUCE,
+            tiles.max(1) as u32,
+            block(&scan),
+            &[("data", bytes(data)), ("tile_sums", poison::<[u32; 2]>(tiles))],
+        );
+        reduced.check("tile_sums", &sums);
+        let before = ("tile_sums", bytes(&sums));
+        let mut counters = used_counters();
+        scan_spine::scan_spine(&scan, &mut sums, &mut counters);
+        let spine = bench.run(
+            &shaders::SCAN_SPINE,
+            1,
+            block(&scan),
+            &[before, ("counters", bytes(&used_counters()))],
+        );
+        spine.check("tile_sums", &sums);
+        spine.check("counters", &counters);
+        let mut expected = data.to_vec();
+        scan_apply::scan_apply(&scan, &mut expected, &sums);
+        let applied = bench.run(
+            &shaders::SCAN_APPLY,
+            tiles.max(1) as u32,
+            block(&scan),
+            &[("data", bytes(data)), ("tile_sums", bytes(&sums))],
+        );
+        applied.check("data", &expected);
+    }
 }
 
 #[test]
 fn every_pass_equals_its_reference() {
+    let overrides = |filters, count_candidates| Overrides {
+        filters,
+        count_candidates,
+    };
     for adapter in adapters() {
         let mut bench = Bench::new(adapter);
-        let mut rng = Rng(42);
-        let mut scenes: Vec<(Vec<Aabb>, Vec<Ray>)> = [0, 1, 2, 255, 256, 257, 1919, 1920, 1921]
-            .into_iter()
-            .map(|count| (lattice(count, &mut rng), random_scene(&mut rng, 60, 70).rays))
-            .collect();
-        scenes.push((uniform(3841, &mut rng), random_scene(&mut rng, 60, 300).rays));
-        scenes.push((power_law(5000, &mut rng), random_scene(&mut rng, 60, 300).rays));
-        scenes.extend((0..12).map(|_| {
-            let scene = random_scene(&mut rng, 700, 150);
-            (scene.objects, scene.rays)
-        }));
-        for (index, (objects, rays)) in scenes.iter().enumerate() {
-            bench.filters = index % 3 != 0;
-            for scheme in [Scheme::Hierarchical, Scheme::Uniform { cell_size: 1.25 }] {
-                check_scene(&bench, scheme, objects, rays);
+        for (index, scene) in scenes(42).enumerate() {
+            bench.fold = [65_535, 1, 3][index % 3];
+            let mut walks = vec![overrides(true, true), overrides(false, true)];
+            if index % 4 == 0 {
+                walks.push(overrides(true, false));
             }
+            check_scene(&mut bench, Scheme::Hierarchical, None, &scene, &walks);
+            let uniform_scheme = Scheme::Uniform { cell_size: 1.25 };
+            let needed = check_scene(&mut bench, uniform_scheme, None, &scene, &walks);
+            // As a step has it, with room to spare, and one whose entries overflow.
+            let capacity = if index % 2 == 0 { needed + 300 } else { needed / 2 + 1 };
+            check_scene(&mut bench, uniform_scheme, Some(capacity), &scene, &walks[..1]);
         }
-        for count in [0, 1, 255, 256, 257, 2047, 2048, 2049, 2048 * 256 + 1] {
-            let small: Vec<u32> = (0..count).map(|_| rng.below(9) as u32).collect();
-            check_scan(&bench, &small);
+        let mut rng = Rng(43);
+        for (index, count) in [0, 1, 255, 256, 257, 2047, 2048, 2049, 2048 * 256 + 1]
+            .into_iter()
+            .enumerate()
+        {
+            bench.fold = [65_535, 2][index % 2];
+            let spare = [0, 5000][index % 2];
+            let small: Vec<u32> = (0..count + spare).map(|_| rng.below(9) as u32).collect();
+            check_scan(&mut bench, &small, spare);
             // Totals past 32 bits: offsets stop at the largest, the total goes on.
-            let large: Vec<u32> = (0..count).map(|_| rng.bits() as u32).collect();
-            check_scan(&bench, &large);
+            let large: Vec<u32> = (0..count + spare).map(|_| rng.bits() as u32).collect();
+            check_scan(&mut bench, &large, spare);
         }
         let covered = bench.run.borrow().clone();
         let table: BTreeSet<_> = passes().map(|pass| pass.name).collect();
@@ -657,27 +866,53 @@ fn every_pass_equals_its_reference() {
 #[test]
 fn sorting_is_stable_at_every_tile_boundary() {
     for adapter in adapters() {
-        let bench = Bench::new(adapter);
+        let mut bench = Bench::new(adapter);
         let mut rng = Rng(9);
         for count in [0usize, 1, 127, 128, 1919, 1920, 1921, 3841] {
+            // Mask 0 makes all keys equal, and those of 0x00ff_0000 all have the digit 255.
             for (shift, mask) in [(0, u32::MAX), (8, 0x300), (24, 0xff00_0000), (0, 0), (16, 0x00ff_0000)] {
-                let mut keys: Vec<u32> = (0..count).map(|_| rng.bits() as u32 & mask).collect();
+                let spare = [0, 700][usize::from(shift == 8)];
+                let mut keys: Vec<u32> = (0..count + spare).map(|_| rng.bits() as u32 & mask).collect();
                 if mask == 0x00ff_0000 {
                     keys.fill(mask);
                 }
-                let values: Vec<u32> = (0..count as u32).collect();
+                let values: Vec<u32> = (0..).take(keys.len()).collect();
                 let grid = Grid {
                     entry_count: count as u32,
                     ..Default::default()
                 };
                 let sort = SortParams {
                     shift,
-                    tiles: count.div_ceil(1920).max(1) as u32,
+                    tiles: keys.len().div_ceil(SORT_TILE).max(1) as u32,
                 };
+                bench.fold = [65_535, 2][usize::from(shift == 0)];
+                bench.scene = format!("{count} keys, shift {shift}, mask {mask:#x}");
                 check_sort(&bench, &sort, &grid, &keys, &values);
             }
         }
     }
+}
+
+/// The table of `keys`, as many of them as there are entries.
+fn check_starts(bench: &Bench, cells: u32, keys: &[u32]) {
+    let grid = Grid {
+        table_cells: cells,
+        entry_count: keys.len() as u32,
+        ..Default::default()
+    };
+    let params = Params::default();
+    let expected = cell_starts::cell_starts(&params, &grid, keys);
+    let found = bench.run(
+        &shaders::CELL_STARTS,
+        groups(keys.len() + 1),
+        block(&params),
+        &[
+            ("grid", bytes_of(&grid).to_vec()),
+            ("keys", bytes(keys)),
+            ("starts", poison::<u32>(cells as usize + 2)),
+        ],
+    );
+    found.check("starts", &expected);
 }
 
 #[test]
@@ -692,24 +927,17 @@ fn long_gaps_of_the_table_are_filled() {
             vec![cells + 1; 300],
             (0..600).map(|k| k * 150).collect(),
         ] {
-            let grid = Grid {
-                table_cells: cells,
-                entry_count: keys.len() as u32,
-                ..Default::default()
-            };
-            let params = Params::default();
-            let expected = cell_starts::cell_starts(&params, &grid, &keys);
-            let found = bench.run(
-                &shaders::CELL_STARTS,
-                groups(keys.len() + 1),
-                block(&params),
-                &[
-                    ("grid", bytes_of(&grid).to_vec()),
-                    ("keys", bytes(&keys)),
-                    ("starts", poison::<u32>(expected.len())),
-                ],
-            );
-            check("cell_starts", &found.get("starts"), &expected);
+            check_starts(&bench, cells, &keys);
         }
+    }
+}
+
+#[test]
+fn more_workgroups_than_one_dimension_has_are_all_run() {
+    for adapter in adapters() {
+        let bench = Bench::new(adapter);
+        let entries = 256 * 65_535 + 300;
+        let keys: Vec<u32> = (0..entries).map(|entry| entry >> 7).collect();
+        check_starts(&bench, (entries >> 7) + 40, &keys);
     }
 }

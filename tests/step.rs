@@ -7,8 +7,8 @@ use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, GpuBroadPhase, Growth, Headless,
-    HeadlessDescriptor, Pair, Ray, RayHit, RayMode, ReadBackError, STATUS_PAIRS, Scheme, Source, StepError, StepInput,
-    StepResult, wgpu,
+    HeadlessDescriptor, Pair, Ray, RayHit, RayMode, ReadBackError, STATUS_ENTRIES, STATUS_PAIRS, Scheme, Source,
+    StepError, StepInput, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -192,6 +192,139 @@ fn the_same_input_gives_the_same_bytes_whatever_ran_before() {
             whole(&adapter, &mut used, &others, &[]);
             let after = whole(&adapter, &mut used, &objects, &[]);
             assert!(before.pairs == after.pairs, "{scheme:?} on {}", adapter.name);
+
+            // Sparse enough to be hashed at first; the second scene needs many more entries than the first.
+            let mut sparse = power_law(1000, &mut rng);
+            sparse
+                .iter_mut()
+                .for_each(|object| object.max = object.min.map(|low| low + 1.0));
+            let mut fresh = broad_phase(&adapter, &descriptor);
+            let before = whole(&adapter, &mut fresh, &sparse, &[]);
+            whole(
+                &adapter,
+                &mut fresh,
+                &vec![Aabb::new([0.0; 3], [4.0; 3]); 4000][..2000],
+                &[],
+            );
+            let after = whole(&adapter, &mut fresh, &sparse, &[]);
+            assert!(before.pairs == after.pairs, "{scheme:?} on {}", adapter.name);
+        }
+    }
+}
+
+#[test]
+fn windows_show_the_rest_of_an_answer() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let mut rng = Rng(19);
+            let objects = lattice(600, &mut rng);
+            let rays = [
+                Ray::new([-9.0, 0.25, 0.25], [1.0, 0.0, 0.0], f32::INFINITY),
+                Ray::new([-9.0; 3], [1.0; 3], f32::INFINITY),
+                Ray::new([f32::NAN; 3], [1.0; 3], 1.0),
+            ];
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ray_mode: RayMode::All,
+                ..Default::default()
+            };
+            let all = whole(&adapter, &mut broad_phase(&adapter, &descriptor), &objects, &rays);
+            assert!(all.pairs.len() > 50 && all.ray_hits.len() > 5);
+            let small = BroadPhaseDescriptor {
+                growth: Growth::Fixed,
+                capacities: Capacities {
+                    pairs: Some(40),
+                    hits: Some(3),
+                    entries: Some(40_000),
+                },
+                ..descriptor
+            };
+            let mut windowed = broad_phase(&adapter, &small);
+            submit(&adapter, &mut windowed, [host(&objects, &rays)]);
+            let (mut pairs, mut hits) = (Vec::new(), Vec::new());
+            while pairs.len() < all.pairs.len() || hits.len() < all.ray_hits.len() {
+                let mut encoder = adapter.device.create_command_encoder(&Default::default());
+                let (first_pair, first_hit) = (pairs.len() as u32, hits.len() as u32);
+                windowed
+                    .window(&adapter.device, &adapter.queue, &mut encoder, first_pair, first_hit)
+                    .unwrap();
+                adapter.queue.submit([encoder.finish()]);
+                let part = block_on(windowed.read_back(&adapter.device, &adapter.queue)).unwrap();
+                assert!(part.pairs.len() <= 40 && part.ray_hits.len() <= 3);
+                assert_eq!(part.counters.rays_invalid, 1);
+                pairs.extend(part.pairs);
+                hits.extend(part.ray_hits);
+            }
+            assert_eq!(sorted(pairs), sorted(all.pairs));
+            assert_eq!(by_object(&hits), by_object(&all.ray_hits));
+        }
+    }
+}
+
+#[test]
+fn missing_room_for_entries_is_told_and_made() {
+    for adapter in adapters() {
+        let objects = uniform(500, &mut Rng(23));
+        let ray = [Ray::new([0.0; 3], [1.0; 3], f32::INFINITY)];
+        let expected = brute_force::pairs(&objects);
+        let descriptor = BroadPhaseDescriptor {
+            scheme: Scheme::Uniform { cell_size: 0.75 },
+            growth: Growth::Fixed,
+            capacities: Capacities {
+                entries: Some(100),
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let mut fixed = broad_phase(&adapter, &descriptor);
+        submit(&adapter, &mut fixed, [host(&objects, &ray)]);
+        let result = block_on(fixed.read_back(&adapter.device, &adapter.queue)).unwrap();
+        assert!(result.counters.status & STATUS_ENTRIES != 0);
+        assert!(result.counters.entries_needed > 100);
+        assert!(result.pairs.iter().all(|pair| expected.binary_search(pair).is_ok()));
+
+        let growing = HeadlessDescriptor {
+            backends: Some(adapter.backends),
+            broad_phase: BroadPhaseDescriptor {
+                growth: Growth::Grow,
+                ..descriptor
+            },
+            ..Default::default()
+        };
+        let mut headless = block_on(Headless::with_descriptor(&growing)).unwrap();
+        let result = block_on(headless.step(&objects, &ray)).unwrap();
+        assert_eq!(sorted(result.pairs), expected);
+        assert_eq!(result.ray_hits, brute_force::rays_closest(&objects, &ray));
+    }
+}
+
+/// A caller's pool may be larger than a binding, or hold nothing yet.
+#[test]
+fn only_the_used_part_of_a_callers_buffer_is_bound() {
+    for adapter in adapters() {
+        let make = |size| {
+            adapter.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("pool of the caller"),
+                size,
+                usage: wgpu::BufferUsages::STORAGE,
+                mapped_at_creation: false,
+            })
+        };
+        let limits = adapter.device.limits();
+        let mut pools = vec![(make(4), 0), (make(32 * 10 + 4), 10)];
+        if limits.max_buffer_size > limits.max_storage_buffer_binding_size {
+            pools.push((make(limits.max_storage_buffer_binding_size + 32), 1000));
+        }
+        let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        for (pool, count) in &pools {
+            let input = StepInput {
+                objects: Source::device(pool, *count),
+                ..Default::default()
+            };
+            submit(&adapter, &mut broad_phase, [input]);
+            let result = block_on(broad_phase.read_back(&adapter.device, &adapter.queue)).unwrap();
+            // Zeros are points at the origin without layers: none pairs.
+            assert_eq!((result.counters.objects, result.pairs.len()), (*count, 0));
         }
     }
 }

@@ -2,8 +2,6 @@
 
 const WORKGROUP: u32 = 256u;
 const SCHEME_UNIFORM: u32 = 1u;
-const FLAG_FILTERS: u32 = 1u;
-const FLAG_CANDIDATES: u32 = 2u;
 
 struct Params {
     object_count: u32,

@@ -19,8 +19,8 @@ pub(crate) struct Recorder<'r> {
     /// The block that the name `params` stands for.
     pub params: Block,
     /// Where the objects and the rays of the step lie: the broad phase's own buffers or the caller's.
-    pub objects: &'r wgpu::Buffer,
-    pub rays: Option<&'r wgpu::Buffer>,
+    pub objects: wgpu::BufferBinding<'r>,
+    pub rays: Option<wgpu::BufferBinding<'r>>,
     pub timing: Option<&'r mut Timing>,
     pub label: &'r str,
 }
@@ -33,8 +33,8 @@ pub(crate) struct Stage<'s> {
     buffers: &'s Buffers,
     uniforms: &'s Uniforms,
     params: Block,
-    objects: &'s wgpu::Buffer,
-    rays: Option<&'s wgpu::Buffer>,
+    objects: wgpu::BufferBinding<'s>,
+    rays: Option<wgpu::BufferBinding<'s>>,
 }
 
 /// What a name of the pass table stands for in one dispatch.
@@ -63,8 +63,8 @@ impl Recorder<'_> {
             buffers: self.buffers,
             uniforms: self.uniforms,
             params: self.params,
-            objects: self.objects,
-            rays: self.rays,
+            objects: self.objects.clone(),
+            rays: self.rays.clone(),
         });
     }
 }
@@ -79,16 +79,16 @@ impl Stage<'_> {
     /// buffers themselves.
     pub fn run_groups(&mut self, pass: &Pass, groups: u32, names: &[(&str, Bound<'_>)]) {
         let (buffers, uniforms, params) = (self.buffers, self.uniforms, self.params);
-        let (objects, rays) = (self.objects, self.rays);
+        let (objects, rays) = (&self.objects, &self.rays);
         self.pipelines
             .dispatch(self.device, &mut self.compute, pass, groups, |name| {
                 match names.iter().find(|(pass_name, _)| *pass_name == name) {
                     Some((_, Bound::Block(block))) => uniforms.binding(*block),
                     Some((_, Bound::Buffer(buffer))) => buffers.get(buffer).as_entire_buffer_binding(),
                     None if name == "params" => uniforms.binding(params),
-                    None if name == "objects" => objects.as_entire_buffer_binding(),
+                    None if name == "objects" => objects.clone(),
                     None => match rays {
-                        Some(rays) if name == "rays" => rays.as_entire_buffer_binding(),
+                        Some(rays) if name == "rays" => rays.clone(),
                         _ => buffers.get(name).as_entire_buffer_binding(),
                     },
                 }

@@ -36,11 +36,11 @@ pub struct Overrides {
 pub const PARTNERS_KEPT: u32 = crate::plan::PARTNERS_KEPT;
 
 /// Words of a scan tile: `TILE` in `shaders/common/scan.wgsl`.
-pub const SCAN_TILE: usize = 2048;
+pub const SCAN_TILE: usize = crate::plan::SCAN_TILE as usize;
 /// Keys of a sort tile: `SORT_TILE` in `shaders/common/sort.wgsl`.
-pub const SORT_TILE: usize = 1920;
+pub const SORT_TILE: usize = crate::plan::SORT_TILE as usize;
 /// Values of a digit: `DIGITS` in `shaders/common/sort.wgsl`.
-pub const DIGITS: usize = 256;
+pub const DIGITS: usize = 1 << crate::plan::DIGIT_BITS;
 
 impl SortParams {
     pub(crate) fn digit_of(&self, key: u32) -> usize {

@@ -77,6 +77,7 @@ pub fn layout(params: &Params, level_statistics: &[u32], grid: &mut Grid, counte
         grid.x_detail = 0;
     } else {
         grid.entry_count = params.object_count;
+        counters[word::ENTRIES_NEEDED] = params.object_count;
     }
     counters[word::LEVELS] = occupied;
     counters[word::TABLE_CELLS] = table_base;

@@ -50,13 +50,9 @@ use crate::counters::{Counters, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, word}
 use crate::descriptor::{BroadPhaseDescriptor, Growth, RayMode, Scheme, validate};
 use crate::error::DescriptorError;
 use crate::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_HIERARCHICAL, SCHEME_UNIFORM};
+use crate::plan::{LARGEST_COUNT, SAMPLES};
 use crate::result::StepResult;
 use crate::types::{Aabb, Pair, Ray, RayHit};
-
-/// Objects that the density estimate looks at, at most.
-const SAMPLES: u32 = 16384;
-/// A table may not have more cells, so that the two keys past them are representable.
-const LARGEST_TABLE: u32 = 0x7fff_fffe;
 
 /// One digit of the sort: what its three stages leave.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -195,17 +191,15 @@ fn params(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], rays: &[Ray])
     if let Scheme::Uniform { cell_size } = descriptor.scheme {
         params.scheme = SCHEME_UNIFORM;
         params.cell_inverse = 1.0 / cell_size;
-        params.entry_capacity = match fixed(descriptor, descriptor.capacities.entries) {
-            Some(capacity) => capacity,
-            None => {
-                let counts = entry_count::entry_count(&params, objects, &Grid::default());
-                let needed = counts.into_iter().map(u64::from).sum();
-                count_of("entries", needed, LARGEST_TABLE / 2)?
-            }
-        };
+        let counts = entry_count::entry_count(&params, objects, &Grid::default());
+        let needed: u64 = counts.into_iter().map(u64::from).sum();
+        // No more than is needed: a fixed capacity may be larger than the memory.
+        let held =
+            fixed(descriptor, descriptor.capacities.entries).map_or(needed, |capacity| needed.min(capacity.into()));
+        params.entry_capacity = count_of("entries", held, ID_MASK)?;
     }
-    let cells = grid::table_capacity(params.scheme, object_count, params.entry_capacity);
-    params.table_capacity = cells.min(u64::from(LARGEST_TABLE)) as u32;
+    let cells = grid::table_capacity(params.scheme, object_count, descriptor.capacities.entries);
+    params.table_capacity = cells.min(LARGEST_COUNT - 2) as u32;
     Ok(params)
 }
 

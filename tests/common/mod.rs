@@ -160,10 +160,11 @@ pub struct Scene {
     pub rays: Vec<Ray>,
 }
 
-/// More than half of the scenes are lattices; some boxes and rays of every scene are invalid, infinite, filtered or huge.
-pub fn random_scene(rng: &mut Rng, max_objects: usize, max_rays: usize) -> Scene {
-    let kind = rng.below(10);
-    let count = [0, 1, 2, 255, 256, 257, max_objects, rng.below(max_objects)][rng.below(8)].min(max_objects);
+/// Kinds of [`scene`]; the last one is the lattice.
+pub const KINDS: usize = 6;
+
+/// `kind` below [`KINDS`]. Some boxes and rays of every scene are invalid, infinite, filtered or huge.
+pub fn scene(kind: usize, count: usize, rays: usize, rng: &mut Rng) -> Scene {
     let (name, mut objects) = match kind {
         0 => ("uniform", uniform(count, rng)),
         1 => ("power law", power_law(count, rng)),
@@ -178,6 +179,16 @@ pub fn random_scene(rng: &mut Rng, max_objects: usize, max_rays: usize) -> Scene
                 })
                 .collect(),
         ),
+        4 => (
+            "islands in a wide void",
+            (0..count)
+                .map(|_| {
+                    let [x, y, z] = rng.point(6.0);
+                    let island = [-150.0, 0.0, 130.0][rng.below(3)];
+                    around([x + island, y - island, z + island], [0.5 + rng.unit(); 3])
+                })
+                .collect(),
+        ),
         _ => ("lattice", lattice(count, rng)),
     };
     for object in &mut objects {
@@ -189,17 +200,39 @@ pub fn random_scene(rng: &mut Rng, max_objects: usize, max_rays: usize) -> Scene
             4..8 => object.owner = Aabb::STATIC | rng.below(3) as u32,
             8..12 => *object = object.with_layers(rng.below(16) as u16, rng.below(16) as u16),
             12 if rng.below(5) == 0 => *object = around([0.0; 3], [500.0; 3]),
+            13 if rng.below(5) == 0 => object.min[rng.below(3)] = f32::NEG_INFINITY,
+            14 => object.owner = 1 + rng.below(2) as u32,
             _ => {}
         }
     }
-    let rays = (0..rng.below(max_rays + 1))
-        .map(|_| random_ray(&objects, rng))
-        .collect();
+    let rays = (0..rays).map(|_| random_ray(&objects, rng)).collect();
     Scene {
         name: format!("{name}, {} objects", objects.len()),
         objects,
         rays,
     }
+}
+
+/// Every kind around the sizes of workgroups and tiles: the lattice at all of them, the rest at three.
+pub fn scenes(seed: u64) -> impl Iterator<Item = Scene> {
+    const SIZES: [usize; 13] = [0, 1, 2, 255, 256, 257, 511, 512, 513, 1919, 1920, 1921, 5000];
+    let mut rng = Rng(seed);
+    let others = (0..KINDS - 1).flat_map(|kind| [257, 1921, 5000].map(|count| (kind, count)));
+    let all: Vec<_> = SIZES
+        .map(|count| (KINDS - 1, count))
+        .into_iter()
+        .chain(others)
+        .collect();
+    all.into_iter()
+        .map(move |(kind, count)| scene(kind, count, [70, 256, 300][count % 3], &mut rng))
+}
+
+/// More than half of the scenes are lattices.
+pub fn random_scene(rng: &mut Rng, max_objects: usize, max_rays: usize) -> Scene {
+    let kind = rng.below(11);
+    let count = [0, 1, 2, 255, 256, 257, max_objects, rng.below(max_objects)][rng.below(8)].min(max_objects);
+    let rays = rng.below(max_rays + 1);
+    scene(kind, count, rays, rng)
 }
 
 /// From a corner or a point near a box towards another, along an axis, at rest, or invalid.
@@ -219,15 +252,22 @@ fn random_ray(objects: &[Aabb], rng: &mut Rng) -> Ray {
     let (from, to) = (corner(), corner());
     let mut direction = [0, 1, 2].map(|axis| to[axis] - from[axis]);
     let mut origin = from;
-    match rng.below(12) {
+    match rng.below(14) {
         0 => direction = [0.0, -0.0, 1e-40],
         1 => direction[rng.below(3)] = 0.0,
         2 => direction = [[1.0, 0.0, 0.0], [0.0, -1.0, 0.0], [0.0, 0.0, 2.0]][rng.below(3)],
         3 => direction[rng.below(3)] = f32::NAN,
         4..7 => origin = [0, 1, 2].map(|axis| from[axis] - 2.0 * direction[axis]),
         7 => direction = direction.map(|component| component * 1e-3),
+        8 => origin[rng.below(3)] = [f32::NAN, f32::NEG_INFINITY][rng.below(2)],
+        9 => direction[rng.below(3)] = [2f32.powi(126), 2f32.powi(126).next_up(), f32::INFINITY][rng.below(3)],
         _ => {}
     }
-    let t_max = [f32::INFINITY, 1.0, 2.0, 100.0, 0.0, -1.0][rng.below(6)];
+    let most = [f32::INFINITY, 1.0, 2.0, 100.0, 0.0, -0.0, -1.0, 1e-40, f32::NAN];
+    let t_max = most[if rng.below(3) == 0 {
+        rng.below(most.len())
+    } else {
+        rng.below(4)
+    }];
     Ray::new(origin, direction, t_max)
 }
