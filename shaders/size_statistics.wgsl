@@ -24,7 +24,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         if (classify(low, high) == CLASS_FINITE) {
             atomicAdd(&local_classes[size_class(low.xyz, high.xyz)], 1u);
             let magnitude = max(low.xyz & vec3<u32>(0x7fffffffu), high.xyz & vec3<u32>(0x7fffffffu));
-            atomicMax(&local_extent, max(magnitude.x, max(magnitude.y, magnitude.z)));
+            let extent = max(magnitude.x, max(magnitude.y, magnitude.z));
+            // Looks first: atomics on one word wait for one another.
+            if (atomicLoad(&local_extent) < extent) {
+                atomicMax(&local_extent, extent);
+            }
         }
     }
     workgroupBarrier();

@@ -13,10 +13,12 @@ use pollster::block_on;
 
 #[allow(
     dead_code,
-    reason = "the generator of the command line has more kinds of scenes than are measured"
+    unused_imports,
+    reason = "the generator of the command line has more than is measured"
 )]
 #[path = "../src/generate/boxes.rs"]
 mod boxes;
+#[allow(dead_code, reason = "the generator of the command line has more than is measured")]
 #[path = "../src/generate/random.rs"]
 mod random;
 
