@@ -32,7 +32,10 @@ enum Status {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return tell_usage(&error),
+    };
     let reporter = Reporter { quiet: cli.quiet };
     match run(&cli.command, reporter) {
         Ok(Status::Done) => ExitCode::SUCCESS,
@@ -44,6 +47,26 @@ fn main() -> ExitCode {
             ExitCode::from(if is_ours(&error) { 1 } else { 2 })
         }
     }
+}
+
+/// Help goes out as it is; what is wrong with a command takes one line, as all other errors do.
+fn tell_usage(error: &clap::Error) -> ExitCode {
+    use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
+    let whole = matches!(
+        error.kind(),
+        DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand
+    );
+    if whole {
+        // Whoever reads our output has seen enough of it.
+        let _ = error.print();
+        return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+    }
+    let text = error.to_string();
+    // What is missing stands in lines of its own, up to the first empty one.
+    let lines = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim);
+    let line = lines.collect::<Vec<_>>().join(" ");
+    eprintln!("broadphase: {} (--help tells more)", line.trim_start_matches("error: "));
+    ExitCode::from(2)
 }
 
 fn run(command: &Command, reporter: Reporter) -> Result<Status> {

@@ -26,6 +26,12 @@ fn usage() {
         let ran = folder.run(&arguments);
         assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
         assert!(ran.stderr.contains(needle), "{arguments:?}: {}", ran.stderr);
+        // Without any argument the whole help is shown.
+        assert!(
+            arguments.is_empty() || ran.stderr.lines().count() == 1,
+            "{arguments:?}: {}",
+            ran.stderr
+        );
     }
 }
 
