@@ -138,7 +138,7 @@ impl Headless {
             }
         }
         let result = self.write(counters).await?;
-        if self.broad_phase.grows() && result.counters.status & STATUS_CUT != 0 {
+        if result.counters.status & STATUS_CUT != 0 {
             return Ok(crate::reference::step(self.broad_phase.descriptor(), objects, rays).map_err(StepError::from)?);
         }
         Ok(result)
