@@ -13,10 +13,13 @@ const NEIGHBOURS: u32 = 4u;
 var<workgroup> fractions: array<atomic<u32>, 4>;
 var<workgroup> smallest: atomic<u32>;
 
-// Volume of the cell over that of a cube of the object's class, in 64ths: WASTE[4 * cell fraction + class fraction].
-const WASTE = array<u32, 16>(64u, 262u, 152u, 96u, 125u, 64u, 296u, 187u, 216u, 111u, 64u, 322u, 343u, 176u, 102u, 64u);
-// Cubes of 1, 1.25, 1.5, 1.75 in 64ths.
-const VOLUME = array<u32, 4>(64u, 125u, 216u, 343u);
+// Volume of the cell over that of a cube of the object's class, in 64ths: WASTE_3D[4 * cell fraction + class fraction].
+const WASTE_3D = array<u32, 16>(64u, 262u, 152u, 96u, 125u, 64u, 296u, 187u, 216u, 111u, 64u, 322u, 343u, 176u, 102u, 64u);
+// The same of areas.
+const WASTE_2D = array<u32, 16>(64u, 164u, 114u, 84u, 100u, 64u, 178u, 131u, 144u, 92u, 64u, 188u, 196u, 125u, 87u, 64u);
+// Cubes and squares of 1, 1.25, 1.5, 1.75 in 64ths.
+const VOLUME_3D = array<u32, 4>(64u, 125u, 216u, 343u);
+const VOLUME_2D = array<u32, 4>(64u, 100u, 144u, 196u);
 // Correctly rounded inverses of 1, 1.25, 1.5, 1.75.
 const INVERSE_BITS = array<u32, 4>(0x3f800000u, 0x3f4ccccdu, 0x3f2aaaabu, 0x3f124925u);
 
@@ -80,17 +83,22 @@ fn main(@builtin(local_invocation_index) local: u32) {
     }
     exponent = clamp(exponent, MIN_EXPONENT, MAX_EXPONENT);
     grid.base_inverse = bitcast<f32>(inverse_bits_of(fraction) - bitcast<u32>(exponent << 23u));
-    grid.x_detail = X_DETAIL;
 }
 
 // Constant arrays are indexed through a variable: some back ends cannot index a constant dynamically.
 fn waste_of(fraction: u32, class_fraction: u32) -> u32 {
-    var table = WASTE;
+    var table = WASTE_3D;
+    if (params.dimensions == 2u) {
+        table = WASTE_2D;
+    }
     return table[4u * fraction + class_fraction];
 }
 
 fn volume_of(fraction: u32) -> u32 {
-    var table = VOLUME;
+    var table = VOLUME_3D;
+    if (params.dimensions == 2u) {
+        table = VOLUME_2D;
+    }
     return table[fraction];
 }
 

@@ -30,7 +30,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         if (entry > 0u) {
             begin = keys[entry - 1u] + 1u;
         }
-        var end = grid.table_cells + 2u;
+        var end = absent_key(grid.table_cells) + 1u;
         if (entry < grid.entry_count) {
             end = keys[entry] + 1u;
         }

@@ -29,12 +29,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
             let side = longest_side_bits(low.xyz, high.xyz);
             let top = top_exponent(statistics[1024]);
             let position = flush_bits(low.xyz);
+            let world = world_of(object);
             for (var octave = 0u; octave < OCTAVES; octave += 1u) {
                 let exponent = octave_exponent(top, octave);
                 // Objects up to twice the cell: with a cell side of 1.75 units they still lie in the base level.
                 if (side <= u32(exponent + 128) << 23u) {
                     let cell = bitcast<vec3<u32>>(cell_of(position, vec3<f32>(bitcast<f32>(u32(127 - exponent) << 23u))));
-                    var hash = cell.x * 0x8da6b343u + cell.y * 0xd8163841u + cell.z * 0xcb1ab31fu;
+                    var hash = cell.x * 0x8da6b343u + cell.y * 0xd8163841u + cell.z * 0xcb1ab31fu + world * HASH_WORLD;
                     hash = (hash ^ (hash >> 15u)) * 0x2c1b3c6du;
                     hash = hash ^ (hash >> 13u);
                     let before = atomicAdd(&slots[octave * SLOTS + (hash & (SLOTS - 1u))], 1u);

@@ -32,6 +32,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         return;
     }
     let first = offsets[object];
+    let world = world_of(object);
     if (kind == CLASS_FINITE) {
         let placement = place(low.xyz, high.xyz);
         if (placement.level != NO_LEVEL) {
@@ -42,11 +43,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
                 let offset = vec3<i32>(vec3<u32>(k % cover.x, (k / cover.x) % cover.y, k / (cover.x * cover.y)));
                 // A saturated offset lies past every capacity, so the sum may wrap only if it is checked first.
                 if (first < params.entry_capacity) {
-                    write_entry(first + k, key_of(level, placement.lower + offset), object | select(0u, HOME_FLAG, k == 0u));
+                    write_entry(first + k, key_of(level, placement.lower + offset, world), object | select(0u, HOME_FLAG, k == 0u));
                 }
             }
             return;
         }
     }
-    write_entry(first, grid.table_cells, object | HOME_FLAG);
+    write_entry(first, large_key(grid.table_cells, world), object | HOME_FLAG);
 }

@@ -1,5 +1,5 @@
 // Boxes as ordered integers in the order in which the walks read them: sorted by cell where an object has one entry,
-// else by object. A record is `min.xyz, object | max.xyz, 0`.
+// else by object. A record is `min.xyz, object | max.xyz, world`.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> values: array<u32>;
@@ -18,5 +18,5 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let low = objects[2u * object].xyz;
     let high = objects[2u * object + 1u].xyz;
     records[2u * index] = vec4<u32>(bitcast<vec3<u32>>(ordered(low)), object);
-    records[2u * index + 1u] = vec4<u32>(bitcast<vec3<u32>>(ordered(high)), 0u);
+    records[2u * index + 1u] = vec4<u32>(bitcast<vec3<u32>>(ordered(high)), world_of(object));
 }

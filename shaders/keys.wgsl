@@ -1,4 +1,4 @@
-// Hierarchical: one entry an object, keyed by the cell of its lower corner. Past the cells come the key of the large
+// Hierarchical and adaptive: one entry an object, keyed by the cell of its lower corner. Past the cells come the key of the large
 // list and that of objects that take no part, so that sorting splits them off.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
@@ -15,13 +15,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let low = objects[2u * object];
     let high = objects[2u * object + 1u];
     let kind = classify(low, high);
-    var key = grid.table_cells;
+    let world = world_of(object);
+    var key = large_key(grid.table_cells, world);
     if (kind == CLASS_INVALID || kind == CLASS_EXCLUDED) {
-        key = grid.table_cells + 1u;
+        key = absent_key(grid.table_cells);
     } else if (kind == CLASS_FINITE) {
         let placement = place(low.xyz, high.xyz);
         if (placement.level != NO_LEVEL) {
-            key = key_of(grid.levels[placement.level], placement.lower);
+            key = key_of(grid.levels[placement.level], placement.lower, world);
         }
     }
     keys[object] = key;

@@ -40,35 +40,34 @@ fn main() {
         level.upper_x = bitcast<i32>(level_statistics[word + 4u] - BIAS);
         level.upper_y = bitcast<i32>(level_statistics[word + 5u] - BIAS);
         level.upper_z = bitcast<i32>(level_statistics[word + 6u] - BIAS);
+        level.inverse = level_inverse(base_inverse(), index);
         var allowed = params.table_capacity;
-        var detail = 0u;
-        if (uniform_scheme) {
-            level.inverse = params.cell_inverse;
-        } else {
-            level.inverse = level_inverse(grid.base_inverse, index);
+        if (!uniform_scheme) {
             allowed = TABLE_CELLS_PER_OBJECT * count + TABLE_CELLS_PER_LEVEL;
-            detail = X_DETAIL;
         }
         let cells_y = u32(level.upper_y - level.lower_y) + 1u;
         let cells_z = u32(level.upper_z - level.lower_z) + 1u;
         level.table_size = 0u;
-        for (var shift = 0u; shift <= detail; shift += 1u) {
+        for (var shift = 0u; shift <= x_detail(); shift += 1u) {
             let cells_x = u32((level.upper_x >> shift) - (level.lower_x >> shift)) + 1u;
             let cells = saturating_product(saturating_product(cells_x, cells_y), cells_z);
-            if (cells <= allowed && level.table_size == 0u) {
-                level.table_size = cells;
+            let all_worlds = saturating_product(cells, params.world_count);
+            if (all_worlds <= allowed && level.table_size == 0u) {
+                level.table_size = all_worlds;
                 level.x_shift = shift;
                 level.table_mask = DENSE;
                 level.stride_y = cells_x;
                 level.stride_z = cells_x * cells_y;
+                level.stride_world = cells;
             }
         }
         if (level.table_size == 0u) {
             level.table_size = 1u << (31u - countLeadingZeros(allowed));
-            level.x_shift = detail;
+            level.x_shift = x_detail();
             level.table_mask = level.table_size - 1u;
             level.stride_y = HASH_Y;
             level.stride_z = HASH_Z;
+            level.stride_world = HASH_WORLD;
         }
         level.table_base = table_base;
         table_base += level.table_size;
@@ -78,9 +77,9 @@ fn main() {
     }
     grid.first_level = next;
     grid.table_cells = table_base;
-    if (uniform_scheme) {
-        grid.x_detail = 0u;
-    } else {
+    grid.base_inverse = base_inverse();
+    grid.x_detail = x_detail();
+    if (!uniform_scheme) {
         grid.entry_count = params.object_count;
         counters[COUNTER_ENTRIES_NEEDED] = params.object_count;
     }

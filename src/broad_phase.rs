@@ -8,11 +8,12 @@ use crate::error::{CreateError, StepError};
 use crate::gpu::buffers::Buffers;
 use crate::gpu::group::Group;
 use crate::gpu::pass::Pipelines;
-use crate::gpu::recorder::{Bound, Recorder};
+use crate::gpu::recorder::{Bound, Input, Recorder};
 use crate::gpu::timing::Timing;
 use crate::gpu::upload::{self, Block, Blocks, Uniforms};
 use crate::plan::{self, DIGIT_BITS, Plan, Rows};
 use crate::reference::blocks::{ScanParams, SortParams};
+use crate::scene::Scene;
 use crate::shaders;
 use crate::types::{Aabb, Ray};
 
@@ -67,8 +68,20 @@ impl<T> Default for Source<'_, T> {
 pub struct StepInput<'a> {
     /// The boxes.
     pub objects: Source<'a, Aabb>,
+    /// The world of each object; none with one world. An object whose world does not exist is invalid.
+    pub worlds: Source<'a, u32>,
     /// The rays; none by default.
     pub rays: Source<'a, Ray>,
+}
+
+impl<'a> From<&Scene<'a>> for StepInput<'a> {
+    fn from(scene: &Scene<'a>) -> Self {
+        Self {
+            objects: Source::Host(scene.objects),
+            worlds: Source::Host(scene.worlds),
+            rays: Source::Host(scene.rays),
+        }
+    }
 }
 
 /// The outputs of a step: buffers with the usages `STORAGE` and `COPY_SRC` that the caller's next pass can bind. The
@@ -77,6 +90,8 @@ pub struct StepInput<'a> {
 pub struct StepOutput<'s> {
     /// Pairs, two `u32` each, `a < b`; the first `min(needed, capacity)` are valid.
     pub pairs: Option<&'s wgpu::Buffer>,
+    /// Several worlds: pairs of each, `u32`, modulo 2^32.
+    pub world_pairs: Option<&'s wgpu::Buffer>,
     /// The counter words: see [`Counters`](crate::Counters).
     pub counters: &'s wgpu::Buffer,
     /// [`RayMode::All`]: offsets of each ray's hits, one more than rays, `u32`.
@@ -101,8 +116,7 @@ pub struct StepOutput<'s> {
 /// What was recorded last.
 pub(crate) struct Recorded {
     pub plan: Plan,
-    objects: wgpu::Buffer,
-    rays: Option<wgpu::Buffer>,
+    inputs: Vec<Input>,
     sorted: Sorted,
 }
 
@@ -232,7 +246,8 @@ impl GpuBroadPhase {
         wgpu::Features::TIMESTAMP_QUERY
     }
 
-    /// Makes the pipelines. Buffers come with the first step.
+    /// Makes the pipelines that every step with this descriptor needs; those of optional inputs are made when they are first
+    /// used. Buffers come with the first step.
     ///
     /// # Errors
     /// [`CreateError::Descriptor`] for a descriptor that cannot work, [`CreateError::Limit`] for a device whose limits
@@ -251,17 +266,17 @@ impl GpuBroadPhase {
             return Err(error);
         }
         let label = descriptor.label.unwrap_or("gpu_broad_phase");
-        let other_scheme = match descriptor.scheme {
-            Scheme::Hierarchical => "_uniform",
-            Scheme::Uniform { .. } => "_hierarchical",
-        };
         let constants = [
             ("FILTERS", descriptor.filters),
             ("COUNT_CANDIDATES", descriptor.count_candidates),
         ];
-        let passes = shaders::passes().filter(|pass| !pass.name.ends_with(other_scheme));
+        let pipelines = Pipelines::new(label, &constants);
+        pipelines.make(
+            device,
+            shaders::passes().filter(|pass| is_sure_to_run(descriptor, pass.name)),
+        );
         Ok(Self {
-            pipelines: Pipelines::new(device, label, passes, &constants),
+            pipelines,
             buffers: Buffers::new(label),
             timing: descriptor.timestamps.then(|| Timing::new(device, label)).flatten(),
             wanted: Rows::default(),
@@ -307,7 +322,9 @@ impl GpuBroadPhase {
         input: StepInput<'_>,
     ) -> Result<Plan, StepError> {
         check_source("objects", &input.objects)?;
+        check_source("worlds", &input.worlds)?;
         check_source("rays", &input.rays)?;
+        plan::check_worlds(&self.descriptor, input.worlds.count(), input.objects.count())?;
         let plan = Plan::new(
             &self.descriptor,
             input.objects.count(),
@@ -315,17 +332,21 @@ impl GpuBroadPhase {
             self.wanted,
             plan::binding_limit(&device.limits()),
         )?;
-        let brought: Vec<_> = [
-            ("objects", input.objects.is_brought()),
-            ("rays", input.rays.is_brought()),
-        ]
-        .into_iter()
-        .filter_map(|(name, brought)| brought.then_some(name))
-        .collect();
+        let objects = if plan.prepares { "given_objects" } else { "objects" };
+        let mut brought = Vec::new();
+        let mut note = |name, is_brought| brought.extend(Some(name).filter(|_| is_brought));
+        note(objects, input.objects.is_brought());
+        note("worlds", input.worlds.is_brought());
+        note("rays", input.rays.is_brought());
         self.buffers.fit(device, &plan, &brought);
 
-        let objects = self.place(device, encoder, "objects", input.objects);
-        let rays = (plan.params.ray_count > 0).then(|| self.place(device, encoder, "rays", input.rays));
+        let mut inputs = vec![self.place(device, encoder, objects, input.objects)];
+        if plan.has_worlds() {
+            inputs.push(self.place(device, encoder, "worlds", input.worlds));
+        }
+        if plan.params.ray_count > 0 {
+            inputs.push(self.place(device, encoder, "rays", input.rays));
+        }
         let (blocks, uniforms) = StepBlocks::write(device, queue, &self.label, &plan);
         if let Some(timing) = &mut self.timing {
             timing.begin_step();
@@ -337,26 +358,29 @@ impl GpuBroadPhase {
             buffers: &self.buffers,
             uniforms: &uniforms,
             params: blocks.params,
-            objects: input_binding(&objects, plan.params.object_count, size_of::<Aabb>()),
-            rays: rays
-                .as_ref()
-                .map(|rays| input_binding(rays, plan.params.ray_count, size_of::<Ray>())),
+            inputs: &inputs,
             timing: self.timing.as_mut(),
             label: &self.label,
         };
         let sorted = record_table(&mut recorder, &plan, &blocks);
         if plan.pairs {
             recorder.stage("pair_count", |stage| {
-                let pass = by_scheme(&plan, &shaders::PAIR_COUNT_HIERARCHICAL, &shaders::PAIR_COUNT_UNIFORM);
+                let pass = by_scheme(&plan, &shaders::PAIR_COUNT_ONE_CELL, &shaders::PAIR_COUNT_COVERED);
                 stage.run(pass, plan.params.entry_capacity + 1, &sorted.names());
             });
+            if plan.has_worlds() {
+                recorder.clear("world_pairs");
+                recorder.stage("world_pairs", |stage| {
+                    stage.run(&shaders::WORLD_PAIRS, plan.params.entry_capacity, &sorted.names());
+                });
+            }
             recorder.stage("pair_scan", |stage| {
                 stage.scan("pair_offsets", plan.params.entry_capacity + 1, blocks.scan_pairs);
             });
         }
-        if rays.is_some() && plan.ray_mode == RayMode::All {
+        if plan.params.ray_count > 0 && plan.ray_mode == RayMode::All {
             recorder.stage("ray_count", |stage| {
-                let pass = by_scheme(&plan, &shaders::RAY_COUNT_HIERARCHICAL, &shaders::RAY_COUNT_UNIFORM);
+                let pass = by_scheme(&plan, &shaders::RAY_COUNT_ONE_CELL, &shaders::RAY_COUNT_COVERED);
                 stage.run(pass, plan.params.ray_count + 1, &sorted.names());
             });
             recorder.stage("ray_scan", |stage| {
@@ -367,12 +391,7 @@ impl GpuBroadPhase {
             timing.resolve(encoder);
         }
 
-        self.recorded = Some(Recorded {
-            plan,
-            objects,
-            rays,
-            sorted,
-        });
+        self.recorded = Some(Recorded { plan, inputs, sorted });
         Ok(plan)
     }
 
@@ -388,7 +407,6 @@ impl GpuBroadPhase {
         let Some(recorded) = &self.recorded else {
             return;
         };
-        let params = &recorded.plan.params;
         let (blocks, uniforms) = StepBlocks::write(device, queue, &self.label, &recorded.plan);
         let mut recorder = Recorder {
             device,
@@ -397,11 +415,7 @@ impl GpuBroadPhase {
             buffers: &self.buffers,
             uniforms: &uniforms,
             params: blocks.params,
-            objects: input_binding(&recorded.objects, params.object_count, size_of::<Aabb>()),
-            rays: recorded
-                .rays
-                .as_ref()
-                .map(|rays| input_binding(rays, params.ray_count, size_of::<Ray>())),
+            inputs: &recorded.inputs,
             timing: self.timing.as_mut().filter(|_| first),
             label: &self.label,
         };
@@ -470,15 +484,15 @@ impl GpuBroadPhase {
         self.descriptor.growth == Growth::Grow
     }
 
-    /// The buffer that a source lies in; host data is copied to the broad phase's own.
+    /// Where a source lies: a buffer of the caller's, or the broad phase's own, which host data is copied to.
     fn place<T: bytemuck::Pod>(
         &self,
         device: &wgpu::Device,
         encoder: &mut wgpu::CommandEncoder,
-        name: &str,
+        name: &'static str,
         source: Source<'_, T>,
-    ) -> wgpu::Buffer {
-        match source {
+    ) -> Input {
+        let buffer = match source {
             Source::Device { buffer, count: 1.., .. } => buffer.clone(),
             Source::Device { .. } => self.buffers.get(name).clone(),
             Source::Host(elements) => {
@@ -491,6 +505,11 @@ impl GpuBroadPhase {
                 }
                 own.clone()
             }
+        };
+        Input {
+            name,
+            buffer,
+            bytes: source.count() * size_of::<T>() as u64,
         }
     }
 
@@ -498,6 +517,7 @@ impl GpuBroadPhase {
         let has_rays = plan.params.ray_count > 0;
         StepOutput {
             pairs: plan.pairs.then(|| self.buffers.get("pairs")),
+            world_pairs: (plan.pairs && plan.has_worlds()).then(|| self.buffers.get("world_pairs")),
             counters: self.buffers.get("counters"),
             ray_offsets: (has_rays && plan.ray_mode == RayMode::All).then(|| self.buffers.get("ray_offsets")),
             ray_hits: has_rays.then(|| self.buffers.get("ray_hits")),
@@ -530,7 +550,10 @@ fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -
     ] {
         recorder.clear(accumulated);
     }
-    if !plan.is_uniform() {
+    if plan.prepares {
+        recorder.stage("prepare", |stage| stage.run(&shaders::PREPARE, objects, &[]));
+    }
+    if plan.is_hierarchical() {
         recorder.stage("statistics", |stage| {
             stage.run(&shaders::SIZE_STATISTICS, objects, &[]);
             stage.run(&shaders::DENSITY, plan.params.sample_count, &[]);
@@ -581,7 +604,7 @@ fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -
 fn record_emit(recorder: &mut Recorder<'_>, plan: &Plan, sorted: Sorted, first: bool) {
     if plan.pairs {
         recorder.stage("pair_emit", |stage| {
-            let pass = by_scheme(plan, &shaders::PAIR_EMIT_HIERARCHICAL, &shaders::PAIR_EMIT_UNIFORM);
+            let pass = by_scheme(plan, &shaders::PAIR_EMIT_ONE_CELL, &shaders::PAIR_EMIT_COVERED);
             stage.run(pass, plan.params.entry_capacity, &sorted.names());
         });
     }
@@ -590,30 +613,37 @@ fn record_emit(recorder: &mut Recorder<'_>, plan: &Plan, sorted: Sorted, first: 
         _ if rays == 0 => {}
         RayMode::Closest if !first => {}
         RayMode::Closest => recorder.stage("ray_closest", |stage| {
-            let pass = by_scheme(plan, &shaders::RAY_CLOSEST_HIERARCHICAL, &shaders::RAY_CLOSEST_UNIFORM);
+            let pass = by_scheme(plan, &shaders::RAY_CLOSEST_ONE_CELL, &shaders::RAY_CLOSEST_COVERED);
             stage.run(pass, rays, &sorted.names());
         }),
         RayMode::All => recorder.stage("ray_emit", |stage| {
-            let pass = by_scheme(plan, &shaders::RAY_EMIT_HIERARCHICAL, &shaders::RAY_EMIT_UNIFORM);
+            let pass = by_scheme(plan, &shaders::RAY_EMIT_ONE_CELL, &shaders::RAY_EMIT_COVERED);
             stage.run(pass, rays, &sorted.names());
         }),
     }
 }
 
-fn by_scheme(
-    plan: &Plan,
-    hierarchical: &'static shaders::Pass,
-    uniform: &'static shaders::Pass,
-) -> &'static shaders::Pass {
-    if plan.is_uniform() { uniform } else { hierarchical }
+fn by_scheme(plan: &Plan, one_cell: &'static shaders::Pass, covered: &'static shaders::Pass) -> &'static shaders::Pass {
+    if plan.is_uniform() { covered } else { one_cell }
 }
 
-/// Only what is used: a caller's buffer may be larger than one binding.
-fn input_binding(buffer: &wgpu::Buffer, count: u32, element_bytes: usize) -> wgpu::BufferBinding<'_> {
-    wgpu::BufferBinding {
-        buffer,
-        offset: 0,
-        size: wgpu::BufferSize::new(u64::from(count) * element_bytes as u64),
+/// Whether every step with this descriptor runs the pass.
+fn is_sure_to_run(descriptor: &BroadPhaseDescriptor<'_>, pass: &str) -> bool {
+    let other_scheme = match descriptor.scheme {
+        Scheme::Hierarchical | Scheme::Adaptive { .. } => "_covered",
+        Scheme::Uniform { .. } => "_one_cell",
+    };
+    if pass.ends_with(other_scheme) {
+        return false;
+    }
+    match pass {
+        "size_statistics" | "density" | "base_cell" => descriptor.scheme == Scheme::Hierarchical,
+        "entry_count" | "entry_emit" => matches!(descriptor.scheme, Scheme::Uniform { .. }),
+        "keys" => !matches!(descriptor.scheme, Scheme::Uniform { .. }),
+        "prepare" => plan::prepares(descriptor),
+        "world_pairs" => descriptor.pairs && descriptor.worlds > 1,
+        _ if pass.starts_with("pair_") => descriptor.pairs,
+        _ => !pass.starts_with("ray_"),
     }
 }
 

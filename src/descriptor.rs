@@ -16,6 +16,35 @@ pub enum Scheme {
         /// Edge of a cell in the units of the boxes; finite and above zero.
         cell_size: f32,
     },
+    /// Half-shifted power-of-two layers (after AHGrid, a Nim library): layer `s` has cells of edge `s` whose borders lie at
+    /// odd multiples of `s / 2`, so that borders of different layers never coincide. An object lies in one cell of the
+    /// finest layer of which a single cell holds its whole box. Few entries and simple lookups; more box tests than
+    /// [`Scheme::Hierarchical`].
+    Adaptive {
+        /// Edge of a cell of the finest layer, rounded up to a power of two; finite and above zero. There are
+        /// [`MAX_LEVELS`](crate::grid::MAX_LEVELS) layers above it, of which only occupied ones cost anything.
+        min_scale: f32,
+    },
+}
+
+/// How many axes count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Dimensions {
+    /// x and y. The third component of every box, ray and query is ignored, whatever it holds.
+    Two,
+    /// x, y and z.
+    #[default]
+    Three,
+}
+
+impl Dimensions {
+    /// 2 or 3.
+    pub const fn count(self) -> u32 {
+        match self {
+            Self::Two => 2,
+            Self::Three => 3,
+        }
+    }
 }
 
 /// Which hits of a ray are wanted.
@@ -57,8 +86,16 @@ pub struct Capacities {
 pub struct BroadPhaseDescriptor<'a> {
     /// Put before the labels of all buffers, pipelines and passes in place of `gpu_broad_phase`.
     pub label: Option<&'a str>,
+    /// How many axes count.
+    pub dimensions: Dimensions,
     /// How objects are put into cells.
     pub scheme: Scheme,
+    /// Every box is grown by this on every side, rounded outward, before anything else is done with it; finite and not
+    /// negative. Two boxes then pair where their distance on every axis is at most twice the margin.
+    pub margin: f32,
+    /// How many worlds there are: independent scenes in one step, whose objects never meet. With more than one, every
+    /// step names the world of each object.
+    pub worlds: u32,
     /// Whether pairs are wanted.
     pub pairs: bool,
     /// Which hits are wanted where a step has rays.
@@ -81,7 +118,10 @@ impl Default for BroadPhaseDescriptor<'_> {
     fn default() -> Self {
         Self {
             label: None,
+            dimensions: Dimensions::default(),
             scheme: Scheme::default(),
+            margin: 0.0,
+            worlds: 1,
             pairs: true,
             ray_mode: RayMode::default(),
             capacities: Capacities::default(),
@@ -95,12 +135,22 @@ impl Default for BroadPhaseDescriptor<'_> {
 
 /// What can be said of a descriptor without knowing the input.
 pub(crate) fn validate(descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), DescriptorError> {
-    if let Scheme::Uniform { cell_size } = descriptor.scheme {
-        // Inverses must be normal floats.
-        let range = f32::from_bits((127 - 100) << 23)..=f32::from_bits((127 + 100) << 23);
-        if !range.contains(&cell_size) {
+    // Inverses must be normal floats, on all levels.
+    let lengths = |largest: u32| f32::from_bits((127 - 100) << 23)..=f32::from_bits((127 + largest) << 23);
+    match descriptor.scheme {
+        Scheme::Uniform { cell_size } if !lengths(100).contains(&cell_size) => {
             return Err(DescriptorError::CellSize(cell_size));
         }
+        Scheme::Adaptive { min_scale } if !lengths(90).contains(&min_scale) => {
+            return Err(DescriptorError::MinScale(min_scale));
+        }
+        _ => {}
+    }
+    if !(descriptor.margin >= 0.0 && descriptor.margin.is_finite()) {
+        return Err(DescriptorError::Margin(descriptor.margin));
+    }
+    if descriptor.worlds == 0 {
+        return Err(DescriptorError::NoWorlds);
     }
     let Capacities { pairs, hits, entries } = descriptor.capacities;
     for (what, rows) in [("pairs", pairs), ("hits", hits), ("entries", entries)] {

@@ -7,6 +7,23 @@ pub enum DescriptorError {
     /// The cell size of [`Scheme::Uniform`](crate::Scheme::Uniform) is not a usable length.
     #[error("cell size {0} is not between 2^-100 and 2^100")]
     CellSize(f32),
+    /// The smallest scale of [`Scheme::Adaptive`](crate::Scheme::Adaptive) is not a usable length.
+    #[error("smallest scale {0} is not between 2^-100 and 2^90")]
+    MinScale(f32),
+    /// The margin is negative, infinite or not a number.
+    #[error("the margin {0} is not a finite length")]
+    Margin(f32),
+    /// A descriptor of no worlds.
+    #[error("the number of worlds is 0")]
+    NoWorlds,
+    /// With several worlds every object needs one.
+    #[error("{worlds} worlds are given for {objects} objects")]
+    WorldsMissing {
+        /// World ids of the step.
+        worlds: u64,
+        /// Objects of the step.
+        objects: u64,
+    },
     /// A fixed capacity of zero.
     #[error("the capacity for {what} is 0")]
     ZeroCapacity {

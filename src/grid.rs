@@ -3,6 +3,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::descriptor::Scheme;
 use crate::types::Aabb;
 
 /// Levels of the hierarchical scheme: octaves above the finest cell. Larger boxes go to the large list.
@@ -18,6 +19,8 @@ pub(crate) const DENSE: u32 = u32::MAX;
 /// different slots, modulo 1024 all cells that one box of [`MAX_COVER`] cells covers; so they do in every larger table.
 pub(crate) const HASH_Y: u32 = 0xd0ed_a82f;
 pub(crate) const HASH_Z: u32 = 0xae97_ba95;
+/// Slots from a world to the next in hashed tables.
+pub(crate) const HASH_WORLD: u32 = 0x9e37_79b1;
 pub(crate) const TABLE_CELLS_PER_OBJECT: u32 = 4;
 pub(crate) const TABLE_CELLS_PER_LEVEL: u32 = 128;
 /// The smallest hashed table of the uniform scheme: see [`HASH_Y`].
@@ -28,6 +31,7 @@ pub(crate) const HOME_FLAG: u32 = 0x8000_0000;
 
 pub(crate) const SCHEME_HIERARCHICAL: u32 = 0;
 pub(crate) const SCHEME_UNIFORM: u32 = 1;
+pub(crate) const SCHEME_ADAPTIVE: u32 = 2;
 
 /// The uniform block of a step: `Params` in `shaders/common/prelude.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, encase::ShaderType)]
@@ -48,9 +52,9 @@ pub struct Params {
     pub first_pair: u32,
     /// Place of the first hit that is written.
     pub first_hit: u32,
-    /// 0 hierarchical, 1 uniform.
+    /// 0 hierarchical, 1 uniform, 2 adaptive.
     pub scheme: u32,
-    /// Rounded inverse of the cell size of the uniform scheme.
+    /// Uniform scheme: rounded inverse of the cell size. Adaptive scheme: inverse of half the smallest scale.
     pub cell_inverse: f32,
     /// Objects that the density estimate looks at.
     pub sample_count: u32,
@@ -58,13 +62,21 @@ pub struct Params {
     pub sample_stride: u32,
     /// Turns of a loop that shows whether the driver cut loops short.
     pub canary_turns: u32,
+    /// 2 or 3.
+    pub dimensions: u32,
+    /// Worlds, at least one.
+    pub world_count: u32,
+    /// Slots of the large list less one: worlds share them.
+    pub large_mask: u32,
+    /// Boxes are grown by this on every side.
+    pub margin: f32,
 }
 
 /// One level of the grid: `Level` in the shaders. 64 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct Level {
-    /// One over the side of a cell along y and z.
+    /// One over the side of a cell along y and z; adaptive scheme: over half of it.
     pub inverse: f32,
     /// Objects of the level.
     pub count: u32,
@@ -94,21 +106,21 @@ pub struct Level {
     pub upper_y: i32,
     /// Highest occupied cell of z.
     pub upper_z: i32,
-    /// Unused.
-    pub padding: u32,
+    /// Slots from a world to the next.
+    pub stride_world: u32,
 }
 
 /// The grid of a step: `Grid` in the shaders. 2,080 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct Grid {
-    /// One over the finest cell's side (hierarchical scheme).
+    /// As [`Level::inverse`], of the finest level.
     pub base_inverse: f32,
     /// Cells of x are finer than those of y and z by this power of two.
     pub x_detail: u32,
     /// Finest occupied level, or 32.
     pub first_level: u32,
-    /// Cells of the table. This key is the large list's, the next one that of objects that take no part.
+    /// Cells of the table. From this key on come those of the large list, then that of objects that take no part.
     pub table_cells: u32,
     /// Sorted entries.
     pub entry_count: u32,
@@ -140,8 +152,8 @@ pub struct Record {
     pub object: u32,
     /// Upper corner.
     pub high: [i32; 3],
-    /// Unused.
-    pub padding: u32,
+    /// The object's world.
+    pub world: u32,
 }
 
 /// What an object's bits say about it.
@@ -212,25 +224,80 @@ pub(crate) fn axis_inverse(inverse: f32, x_detail: u32) -> [f32; 3] {
     [inverse * (1u32 << x_detail) as f32, inverse, inverse]
 }
 
-pub(crate) fn cell_of(position: [f32; 3], inverse: [f32; 3]) -> [i32; 3] {
+impl Params {
+    pub(crate) fn x_detail(&self) -> u32 {
+        if self.scheme == SCHEME_HIERARCHICAL {
+            X_DETAIL
+        } else {
+            0
+        }
+    }
+
+    /// Cells, of y and z, that an object reaches into past the one that it is entered in.
+    pub(crate) fn cell_reach(&self) -> i32 {
+        i32::from(self.scheme == SCHEME_HIERARCHICAL)
+    }
+
+    /// Of the finest level: found by the passes before, or given.
+    pub(crate) fn base_inverse(&self, grid: &Grid) -> f32 {
+        if self.scheme == SCHEME_HIERARCHICAL {
+            grid.base_inverse
+        } else {
+            self.cell_inverse
+        }
+    }
+
+    pub(crate) fn large_key(&self, grid: &Grid, world: u32) -> u32 {
+        grid.table_cells + (world & self.large_mask)
+    }
+
+    pub(crate) fn absent_key(&self, grid: &Grid) -> u32 {
+        grid.table_cells + self.large_mask + 1
+    }
+
+    /// The world of an object. An object without one is not looked at: [`prepare`](crate::reference::prepare) made it
+    /// invalid.
+    pub(crate) fn world_of(&self, worlds: &[u32], object: usize) -> u32 {
+        if self.world_count <= 1 { 0 } else { worlds[object] }
+    }
+}
+
+/// Monotone in the position, which is all that correctness asks of it. Adaptive layers are shifted by half a cell: their
+/// inverse is that of half a cell, and the halves `2c - 1` and `2c` are cell `c`.
+pub(crate) fn cell_of(scheme: u32, position: [f32; 3], inverse: [f32; 3]) -> [i32; 3] {
     std::array::from_fn(|axis| {
-        flush(position[axis] * inverse[axis])
+        let cell = flush(position[axis] * inverse[axis])
             .clamp(-(CELL_LIMIT as f32), CELL_LIMIT as f32)
-            .floor() as i32
+            .floor() as i32;
+        if scheme == SCHEME_ADAPTIVE {
+            (cell + 1) >> 1
+        } else {
+            cell
+        }
     })
 }
 
-fn within_cell_limit(lower: [i32; 3], upper: [i32; 3]) -> bool {
-    lower.iter().all(|&cell| cell > -CELL_LIMIT) && upper.iter().all(|&cell| cell < CELL_LIMIT)
+fn within_cell_limit(scheme: u32, lower: [i32; 3], upper: [i32; 3]) -> bool {
+    let limit = if scheme == SCHEME_ADAPTIVE {
+        CELL_LIMIT / 2
+    } else {
+        CELL_LIMIT
+    };
+    lower.iter().all(|&cell| cell > -limit) && upper.iter().all(|&cell| cell < limit)
 }
 
-pub(crate) fn place_hierarchical(low: [f32; 3], high: [f32; 3], base_inverse: f32) -> Placement {
-    let span = [1 << X_DETAIL, 1, 1];
+/// One entry an object: the first level at which the box spans at most two cells of y and z and a whole cell of fine ones
+/// of x (hierarchical), or of which one cell holds the box (adaptive).
+pub(crate) fn place_one_cell(params: &Params, low: [f32; 3], high: [f32; 3], base_inverse: f32) -> Placement {
+    let reach = params.cell_reach();
+    let detail = params.x_detail();
+    let span = [reach << detail, reach, reach];
     for level in 0..MAX_LEVELS {
-        let inverse = axis_inverse(level_inverse(base_inverse, level), X_DETAIL);
-        let lower = cell_of(low.map(flush), inverse);
-        let upper = cell_of(high.map(flush), inverse);
-        if within_cell_limit(lower, upper) && (0..3).all(|axis| upper[axis] - lower[axis] <= span[axis]) {
+        let inverse = axis_inverse(level_inverse(base_inverse, level), detail);
+        let lower = cell_of(params.scheme, low.map(flush), inverse);
+        let upper = cell_of(params.scheme, high.map(flush), inverse);
+        let fits = |axis: usize| upper[axis] - lower[axis] <= span[axis];
+        if within_cell_limit(params.scheme, lower, upper) && (0..3).all(fits) {
             return Placement { level, lower, upper };
         }
     }
@@ -238,9 +305,9 @@ pub(crate) fn place_hierarchical(low: [f32; 3], high: [f32; 3], base_inverse: f3
 }
 
 pub(crate) fn place_uniform(low: [f32; 3], high: [f32; 3], cell_inverse: f32) -> Placement {
-    let lower = cell_of(low.map(flush), [cell_inverse; 3]);
-    let upper = cell_of(high.map(flush), [cell_inverse; 3]);
-    if within_cell_limit(lower, upper) {
+    let lower = cell_of(SCHEME_UNIFORM, low.map(flush), [cell_inverse; 3]);
+    let upper = cell_of(SCHEME_UNIFORM, high.map(flush), [cell_inverse; 3]);
+    if within_cell_limit(SCHEME_UNIFORM, lower, upper) {
         let cells = (0..3)
             .map(|axis| (upper[axis] - lower[axis]) as u64 + 1)
             .try_fold(1u64, u64::checked_mul);
@@ -255,21 +322,22 @@ pub(crate) fn place(params: &Params, grid: &Grid, object: &Aabb) -> Placement {
     if params.scheme == SCHEME_UNIFORM {
         place_uniform(object.min, object.max, params.cell_inverse)
     } else {
-        place_hierarchical(object.min, object.max, grid.base_inverse)
+        place_one_cell(params, object.min, object.max, params.base_inverse(grid))
     }
 }
 
 /// Slot of a cell within its level's part of the table; `x` is already shifted.
-pub(crate) fn slot_of(level: &Level, x: i32, y: i32, z: i32) -> u32 {
+pub(crate) fn slot_of(level: &Level, x: i32, y: i32, z: i32, world: u32) -> u32 {
     let distance = |cell: i32, lower: i32| cell.wrapping_sub(lower) as u32;
     distance(x, level.lower_x >> level.x_shift)
         .wrapping_add(distance(y, level.lower_y).wrapping_mul(level.stride_y))
         .wrapping_add(distance(z, level.lower_z).wrapping_mul(level.stride_z))
+        .wrapping_add(world.wrapping_mul(level.stride_world))
         & level.table_mask
 }
 
-pub(crate) fn key_of(level: &Level, cell: [i32; 3]) -> u32 {
-    level.table_base + slot_of(level, cell[0] >> level.x_shift, cell[1], cell[2])
+pub(crate) fn key_of(level: &Level, cell: [i32; 3], world: u32) -> u32 {
+    level.table_base + slot_of(level, cell[0] >> level.x_shift, cell[1], cell[2], world)
 }
 
 /// Entries of the uniform scheme that room is made for at first.
@@ -288,9 +356,39 @@ pub(crate) fn table_capacity(scheme: u32, objects: u32, wanted_entries: Option<u
     }
 }
 
-/// Bits of the largest key: the table's cells and the two keys past them.
-pub(crate) fn key_bits(table_capacity: u32) -> u32 {
-    32 - (table_capacity + 1).leading_zeros()
+/// The large list has a slot a world, up to this many.
+const LARGE_SLOTS: u32 = 1 << 16;
+
+/// Slots of the large list less one.
+pub(crate) fn large_mask(worlds: u32) -> u32 {
+    worlds.min(LARGE_SLOTS).next_power_of_two() - 1
+}
+
+/// The inverse that the uniform block has of the scheme.
+pub(crate) fn cell_inverse(scheme: Scheme) -> f32 {
+    match scheme {
+        Scheme::Hierarchical => 0.0,
+        Scheme::Uniform { cell_size } => 1.0 / cell_size,
+        Scheme::Adaptive { min_scale } => {
+            // Up to the next power of two; twice its inverse is exact.
+            let exponent = (min_scale.to_bits() + 0x007f_ffff) >> 23;
+            f32::from_bits((255 - exponent) << 23)
+        }
+    }
+}
+
+/// The number that the uniform block has of the scheme.
+pub(crate) const fn scheme_number(scheme: Scheme) -> u32 {
+    match scheme {
+        Scheme::Hierarchical => SCHEME_HIERARCHICAL,
+        Scheme::Uniform { .. } => SCHEME_UNIFORM,
+        Scheme::Adaptive { .. } => SCHEME_ADAPTIVE,
+    }
+}
+
+/// Bits of the largest key: the table's cells, the large list's slots and the key past them.
+pub(crate) fn key_bits(table_capacity: u32, large_mask: u32) -> u32 {
+    32 - (table_capacity + large_mask + 1).leading_zeros()
 }
 
 #[cfg(test)]

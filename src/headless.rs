@@ -1,11 +1,12 @@
 //! A broad phase with a device of its own.
 
-use crate::broad_phase::{GpuBroadPhase, Source, StepInput};
+use crate::broad_phase::{GpuBroadPhase, StepInput};
 use crate::counters::{Counters, STATUS_CUT};
 use crate::descriptor::BroadPhaseDescriptor;
 use crate::error::{HeadlessError, StepError};
 use crate::gpu::group::Group;
 use crate::result::StepResult;
+use crate::scene::Scene;
 use crate::types::{Aabb, Ray};
 
 /// Which adapter to use and what to make on it.
@@ -123,10 +124,20 @@ impl Headless {
     /// [`HeadlessError`] where the input is too large for the device, the answer too large for 32-bit offsets, or the
     /// device is lost.
     pub async fn step(&mut self, objects: &[Aabb], rays: &[Ray]) -> Result<StepResult, HeadlessError> {
-        let input = StepInput {
-            objects: Source::Host(objects),
-            rays: Source::Host(rays),
+        let scene = Scene {
+            objects,
+            rays,
+            ..Scene::default()
         };
+        self.step_scene(&scene).await
+    }
+
+    /// As [`step`](Self::step), for all that a scene can hold.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step), and where worlds are missing.
+    pub async fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, HeadlessError> {
+        let input = StepInput::from(scene);
         // Counting first costs a submission and saves writing into outputs that are too small.
         let mut counters = self.count(input).await?;
         while self.broad_phase.grows() && counters.entries_needed > u64::from(counters.entries_capacity) {
@@ -139,7 +150,7 @@ impl Headless {
         }
         let result = self.write(counters).await?;
         if result.counters.status & STATUS_CUT != 0 {
-            return Ok(crate::reference::step(self.broad_phase.descriptor(), objects, rays).map_err(StepError::from)?);
+            return Ok(crate::reference::step_scene(self.broad_phase.descriptor(), scene).map_err(StepError::from)?);
         }
         Ok(result)
     }

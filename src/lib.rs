@@ -39,16 +39,18 @@ mod plan;
 mod readback;
 pub mod reference;
 mod result;
+mod scene;
 pub mod shaders;
 mod types;
 
 pub use broad_phase::{GpuBroadPhase, Source, StepInput, StepOutput};
 pub use counters::{Counters, STATUS_CUT, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS};
-pub use descriptor::{BroadPhaseDescriptor, Capacities, Growth, RayMode, Scheme};
+pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, RayMode, Scheme};
 pub use error::{CreateError, DescriptorError, HeadlessError, ReadBackError, StepError};
 pub use grid::MAX_COVER;
 pub use headless::{Headless, HeadlessDescriptor, adapters};
 pub use result::{StageTime, StepResult};
+pub use scene::Scene;
 pub use types::{Aabb, NONE, Pair, Ray, RayHit};
 pub use wgpu;
 

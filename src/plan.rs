@@ -1,6 +1,6 @@
 //! Sizes of a step on a device: what the uniform block says and how large each buffer is. Pure arithmetic.
 
-use crate::descriptor::{BroadPhaseDescriptor, Growth, RayMode, Scheme};
+use crate::descriptor::{BroadPhaseDescriptor, Dimensions, Growth, RayMode, Scheme};
 use crate::error::DescriptorError;
 use crate::grid::{self, Params};
 use crate::types::{Aabb, Pair, Ray, RayHit};
@@ -31,6 +31,8 @@ pub(crate) struct Rows {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Plan {
     pub params: Params,
+    /// Whether objects are changed before anything else.
+    pub prepares: bool,
     pub pairs: bool,
     pub ray_mode: RayMode,
 }
@@ -48,22 +50,24 @@ impl Plan {
         let ray_count = count("rays", rays)?;
         let capacities = descriptor.capacities;
         let words = binding_limit / 4;
-        let (scheme, cell_inverse, entry_capacity) = match descriptor.scheme {
-            Scheme::Hierarchical => (grid::SCHEME_HIERARCHICAL, 0.0, object_count),
-            Scheme::Uniform { cell_size } => {
+        let scheme = grid::scheme_number(descriptor.scheme);
+        let entry_capacity = match descriptor.scheme {
+            Scheme::Hierarchical | Scheme::Adaptive { .. } => object_count,
+            Scheme::Uniform { .. } => {
                 let first = grid::first_entries(object_count, capacities.entries);
-                let entries = match (capacities.entries, descriptor.growth) {
+                match (capacities.entries, descriptor.growth) {
                     (Some(fixed), Growth::Fixed) => count("cell entries", fixed.into())?,
                     // One word more than entries has to fit: the offsets of their pairs.
                     _ => first.max(wanted.entries.into()).min(words - 1).min(LARGEST_COUNT - 1) as u32,
-                };
-                (grid::SCHEME_UNIFORM, 1.0 / cell_size, entries)
+                }
             }
         };
-        // Two words more than cells have to fit: the starts of the large list and of what takes no part.
+        let large_mask = grid::large_mask(descriptor.worlds);
+        // More words than cells have to fit: the starts of the large list's slots and of what takes no part.
+        let past_cells = u64::from(large_mask) + 2;
         let table = grid::table_capacity(scheme, object_count, capacities.entries)
-            .min(words - 2)
-            .min(LARGEST_COUNT - 2);
+            .min(words - past_cells)
+            .min(LARGEST_COUNT - past_cells);
         let sample_stride = (object_count / SAMPLES).max(1);
         let mut plan = Self {
             params: Params {
@@ -76,11 +80,16 @@ impl Plan {
                 first_pair: 0,
                 first_hit: 0,
                 scheme,
-                cell_inverse,
+                cell_inverse: grid::cell_inverse(descriptor.scheme),
                 sample_count: (object_count / sample_stride).min(SAMPLES),
                 sample_stride,
                 canary_turns: CANARY_TURNS,
+                dimensions: descriptor.dimensions.count(),
+                world_count: descriptor.worlds,
+                large_mask,
+                margin: descriptor.margin,
             },
+            prepares: prepares(descriptor),
             pairs: descriptor.pairs,
             ray_mode: descriptor.ray_mode,
         };
@@ -133,9 +142,17 @@ impl Plan {
         self.params.scheme == grid::SCHEME_UNIFORM
     }
 
+    pub fn is_hierarchical(&self) -> bool {
+        self.params.scheme == grid::SCHEME_HIERARCHICAL
+    }
+
+    pub fn has_worlds(&self) -> bool {
+        self.params.world_count > 1
+    }
+
     /// Digit passes of the sort: only as many as the largest key needs.
     pub fn digits(&self) -> u32 {
-        grid::key_bits(self.params.table_capacity).div_ceil(DIGIT_BITS)
+        grid::key_bits(self.params.table_capacity, self.params.large_mask).div_ceil(DIGIT_BITS)
     }
 
     pub fn sort_tiles(&self) -> u32 {
@@ -172,11 +189,19 @@ impl Plan {
             ("values_1", 4 * entries),
             ("digit_counts", 4 * u64::from(self.digit_counts())),
             ("tile_sums", 8 * u64::from(largest_scan.div_ceil(SCAN_TILE))),
-            ("starts", 4 * (u64::from(params.table_capacity) + 2)),
+            (
+                "starts",
+                4 * (u64::from(params.table_capacity) + u64::from(params.large_mask) + 2),
+            ),
+            ("worlds", if self.has_worlds() { 4 * objects } else { 0 }),
         ];
+        if self.prepares {
+            buffers.push(("given_objects", size_of::<Aabb>() as u64 * objects));
+        }
         if self.is_uniform() {
             buffers.push(("entry_offsets", 4 * objects));
-        } else {
+        }
+        if self.is_hierarchical() {
             buffers.extend([
                 ("size_statistics", 4 * 1025),
                 ("density_slots", 4 * DENSITY_SLOTS),
@@ -188,6 +213,9 @@ impl Plan {
                 ("pair_offsets", 4 * (entries + 1)),
                 ("pairs", size_of::<Pair>() as u64 * u64::from(params.pair_capacity)),
             ]);
+            if self.has_worlds() {
+                buffers.push(("world_pairs", 4 * u64::from(params.world_count)));
+            }
             if !self.is_uniform() {
                 buffers.push(("pair_slots", 4 * u64::from(PARTNERS_KEPT) * entries));
             }
@@ -217,6 +245,23 @@ fn count(what: &'static str, count: u64) -> Result<u32, DescriptorError> {
             limit: LARGEST_COUNT - 1,
         })
     }
+}
+
+/// Whether objects need [`prepare`](crate::reference::prepare).
+pub(crate) fn prepares(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
+    descriptor.dimensions == Dimensions::Two || descriptor.margin > 0.0 || descriptor.worlds > 1
+}
+
+/// With several worlds every object needs one.
+pub(crate) fn check_worlds(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    worlds: u64,
+    objects: u64,
+) -> Result<(), DescriptorError> {
+    if descriptor.worlds > 1 && worlds != objects {
+        return Err(DescriptorError::WorldsMissing { worlds, objects });
+    }
+    Ok(())
 }
 
 /// Bytes that one buffer may have and bind.

@@ -52,6 +52,10 @@ impl GpuBroadPhase {
             let pairs = held(counters.pairs_needed, plan.params.first_pair, plan.params.pair_capacity);
             result.pairs = self.read_rows::<Pair>(device, queue, "pairs", pairs).await?;
         }
+        if plan.pairs && plan.has_worlds() {
+            let worlds = u64::from(plan.params.world_count);
+            result.world_pairs = self.read_rows::<u32>(device, queue, "world_pairs", worlds).await?;
+        }
         if plan.params.ray_count > 0 {
             let rays = u64::from(plan.params.ray_count);
             let hits = match plan.ray_mode {

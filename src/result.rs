@@ -13,6 +13,8 @@ pub struct StepResult {
     pub ray_hits: Vec<RayHit>,
     /// [`RayMode::All`](crate::RayMode::All): one offset more than rays (CSR); else empty.
     pub ray_offsets: Vec<u32>,
+    /// Pairs of each world, modulo 2^32; empty with one world.
+    pub world_pairs: Vec<u32>,
     /// What the step counted.
     pub counters: Counters,
     /// GPU time of each stage, where the device and the descriptor have timestamps.

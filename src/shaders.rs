@@ -17,7 +17,7 @@ pub enum Binding {
 /// One compute pass: a WGSL module with the entry point `main`.
 #[derive(Debug)]
 pub struct Pass {
-    /// Name of the pass; without the suffix of its scheme that of its last WGSL file and of its twin in
+    /// Name of the pass; without the suffix of its kind of scheme that of its last WGSL file and of its twin in
     /// [`reference`](crate::reference).
     pub name: &'static str,
     /// The WGSL that runs.
@@ -59,6 +59,11 @@ pub fn passes() -> impl Iterator<Item = &'static Pass> {
 }
 
 passes! {
+    /// Objects as the other passes read them.
+    PREPARE = "prepare"
+    ["common/prelude.wgsl", "common/box.wgsl", "common/worlds.wgsl", "prepare.wgsl"]
+    { 0: Uniform "params", 1: Read "given_objects", 2: Write "objects", 9: Read "worlds" }
+
     /// Histogram of sizes.
     SIZE_STATISTICS = "size_statistics"
     ["common/prelude.wgsl", "common/box.wgsl", "common/size.wgsl", "size_statistics.wgsl"]
@@ -66,38 +71,38 @@ passes! {
 
     /// How crowded the cells of each octave would be.
     DENSITY = "density"
-    ["common/prelude.wgsl", "common/box.wgsl", "common/size.wgsl", "common/grid.wgsl", "common/octave.wgsl", "density.wgsl"]
-    { 0: Uniform "params", 1: Read "objects", 2: Read "size_statistics", 3: Write "density_slots", 4: Write "density" }
+    ["common/prelude.wgsl", "common/box.wgsl", "common/size.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/octave.wgsl", "common/worlds.wgsl", "density.wgsl"]
+    { 0: Uniform "params", 1: Read "objects", 2: Read "size_statistics", 3: Write "density_slots", 4: Write "density", 9: Read "worlds" }
 
     /// The choice of the finest cell.
     BASE_CELL = "base_cell"
-    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/octave.wgsl", "base_cell.wgsl"]
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/octave.wgsl", "base_cell.wgsl"]
     { 0: Uniform "params", 1: Read "size_statistics", 2: Read "density", 3: Write "grid" }
 
     /// Objects and bounds of every level.
     LEVEL_STATISTICS = "level_statistics"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/place.wgsl", "level_statistics.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/place.wgsl", "level_statistics.wgsl"]
     { 0: Uniform "params", 1: Read "objects", 2: Read "grid", 3: Write "level_statistics", 4: Write "counters" }
 
     /// The levels' parts of the cell table.
     LAYOUT = "layout"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "layout.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/place.wgsl", "layout.wgsl"]
     { 0: Uniform "params", 1: Read "level_statistics", 2: Write "grid", 3: Write "counters" }
 
-    /// Keys of the hierarchical scheme.
+    /// Keys of the schemes of one entry an object.
     KEYS = "keys"
-    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/place.wgsl", "keys.wgsl"]
-    { 0: Uniform "params", 1: Read "objects", 2: Read "grid", 3: Write "keys", 4: Write "values" }
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/place.wgsl", "common/worlds.wgsl", "keys.wgsl"]
+    { 0: Uniform "params", 1: Read "objects", 2: Read "grid", 3: Write "keys", 4: Write "values", 9: Read "worlds" }
 
     /// Cells covered by each object of the uniform scheme.
     ENTRY_COUNT = "entry_count"
-    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/place.wgsl", "entry_count.wgsl"]
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/place.wgsl", "entry_count.wgsl"]
     { 0: Uniform "params", 1: Read "objects", 2: Read "grid", 3: Write "entry_offsets" }
 
     /// Entries of the uniform scheme.
     ENTRY_EMIT = "entry_emit"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/wide.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/place.wgsl", "entry_emit.wgsl"]
-    { 0: Uniform "params", 1: Read "objects", 2: Write "grid", 3: Read "entry_offsets", 4: Read "counters", 5: Write "keys", 6: Write "values" }
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/wide.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/place.wgsl", "common/worlds.wgsl", "entry_emit.wgsl"]
+    { 0: Uniform "params", 1: Read "objects", 2: Write "grid", 3: Read "entry_offsets", 4: Read "counters", 5: Write "keys", 6: Write "values", 9: Read "worlds" }
 
     /// Sums of the tiles of an exclusive scan.
     SCAN_REDUCE = "scan_reduce"
@@ -116,73 +121,78 @@ passes! {
 
     /// Digit counts of a radix sort pass.
     SORT_HISTOGRAM = "sort_histogram"
-    ["common/grid.wgsl", "common/box.wgsl", "common/sort.wgsl", "sort_histogram.wgsl"]
+    ["common/grid.wgsl", "common/sort.wgsl", "sort_histogram.wgsl"]
     { 0: Uniform "sort", 1: Read "grid", 2: Read "keys", 3: Write "digit_counts" }
 
     /// The move of a radix sort pass.
     SORT_SCATTER = "sort_scatter"
-    ["common/grid.wgsl", "common/box.wgsl", "common/sort.wgsl", "sort_scatter.wgsl"]
+    ["common/grid.wgsl", "common/sort.wgsl", "sort_scatter.wgsl"]
     { 0: Uniform "sort", 1: Read "grid", 2: Read "keys", 3: Read "values", 4: Read "digit_counts", 5: Write "sorted_keys", 6: Write "sorted_values" }
 
     /// The cell table.
     CELL_STARTS = "cell_starts"
-    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "cell_starts.wgsl"]
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "cell_starts.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "keys", 3: Write "starts" }
 
     /// Boxes in the order of the walks.
     GATHER = "gather"
-    ["common/prelude.wgsl", "common/box.wgsl", "gather.wgsl"]
-    { 0: Uniform "params", 1: Read "objects", 2: Read "values", 3: Write "records" }
+    ["common/prelude.wgsl", "common/box.wgsl", "common/worlds.wgsl", "gather.wgsl"]
+    { 0: Uniform "params", 1: Read "objects", 2: Read "values", 3: Write "records", 9: Read "worlds" }
 
-    /// Pairs an entry, hierarchical scheme.
-    PAIR_COUNT_HIERARCHICAL = "pair_count_hierarchical"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/canary.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_hierarchical.wgsl", "common/pair_slots_write.wgsl", "pair_count.wgsl"]
+    /// Pairs an entry, schemes of one entry an object.
+    PAIR_COUNT_ONE_CELL = "pair_count_one_cell"
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/canary.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_slots_write.wgsl", "pair_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Write "pair_slots", 7: Write "pair_offsets", 8: Write "counters" }
 
-    /// Pairs an entry, uniform scheme.
-    PAIR_COUNT_UNIFORM = "pair_count_uniform"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/canary.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_uniform.wgsl", "common/pair_slots_none.wgsl", "pair_count.wgsl"]
+    /// Pairs an entry, scheme of covered cells.
+    PAIR_COUNT_COVERED = "pair_count_covered"
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/canary.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_covered.wgsl", "common/pair_slots_none.wgsl", "pair_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Read "keys", 6: Read "values", 7: Write "pair_offsets", 8: Write "counters" }
 
-    /// The pairs, hierarchical scheme.
-    PAIR_EMIT_HIERARCHICAL = "pair_emit_hierarchical"
-    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_hierarchical.wgsl", "common/pair_slots_read.wgsl", "pair_emit.wgsl"]
+    /// Pairs a world.
+    WORLD_PAIRS = "world_pairs"
+    ["common/prelude.wgsl", "common/box.wgsl", "world_pairs.wgsl"]
+    { 0: Uniform "params", 1: Read "records", 2: Read "values", 3: Read "pair_offsets", 4: Write "world_pairs" }
+
+    /// The pairs, schemes of one entry an object.
+    PAIR_EMIT_ONE_CELL = "pair_emit_one_cell"
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_slots_read.wgsl", "pair_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Read "pair_slots", 7: Read "pair_offsets", 8: Write "pairs" }
 
-    /// The pairs, uniform scheme.
-    PAIR_EMIT_UNIFORM = "pair_emit_uniform"
-    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_uniform.wgsl", "common/pair_slots_none.wgsl", "pair_emit.wgsl"]
+    /// The pairs, scheme of covered cells.
+    PAIR_EMIT_COVERED = "pair_emit_covered"
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_covered.wgsl", "common/pair_slots_none.wgsl", "pair_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Read "keys", 6: Read "values", 7: Read "pair_offsets", 8: Write "pairs" }
 
-    /// Hits a ray, hierarchical scheme.
-    RAY_COUNT_HIERARCHICAL = "ray_count_hierarchical"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/canary.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_hierarchical.wgsl", "common/ray_walk.wgsl", "ray_count.wgsl"]
+    /// Hits a ray, schemes of one entry an object.
+    RAY_COUNT_ONE_CELL = "ray_count_one_cell"
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/canary.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "ray_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 7: Write "ray_offsets", 8: Write "counters" }
 
-    /// Hits a ray, uniform scheme.
-    RAY_COUNT_UNIFORM = "ray_count_uniform"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/canary.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_uniform.wgsl", "common/ray_walk.wgsl", "ray_count.wgsl"]
-    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "keys", 6: Read "values", 7: Write "ray_offsets", 8: Write "counters" }
+    /// Hits a ray, scheme of covered cells.
+    RAY_COUNT_COVERED = "ray_count_covered"
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/canary.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "ray_count.wgsl"]
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 6: Read "values", 7: Write "ray_offsets", 8: Write "counters" }
 
-    /// The hits, hierarchical scheme.
-    RAY_EMIT_HIERARCHICAL = "ray_emit_hierarchical"
-    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_hierarchical.wgsl", "common/ray_walk.wgsl", "ray_emit.wgsl"]
+    /// The hits, schemes of one entry an object.
+    RAY_EMIT_ONE_CELL = "ray_emit_one_cell"
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "ray_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 7: Read "ray_offsets", 8: Write "ray_hits" }
 
-    /// The hits, uniform scheme.
-    RAY_EMIT_UNIFORM = "ray_emit_uniform"
-    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_uniform.wgsl", "common/ray_walk.wgsl", "ray_emit.wgsl"]
-    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "keys", 6: Read "values", 7: Read "ray_offsets", 8: Write "ray_hits" }
+    /// The hits, scheme of covered cells.
+    RAY_EMIT_COVERED = "ray_emit_covered"
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "ray_emit.wgsl"]
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 6: Read "values", 7: Read "ray_offsets", 8: Write "ray_hits" }
 
-    /// The closest hits, hierarchical scheme.
-    RAY_CLOSEST_HIERARCHICAL = "ray_closest_hierarchical"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/canary.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_hierarchical.wgsl", "common/ray_walk.wgsl", "ray_closest.wgsl"]
+    /// The closest hits, schemes of one entry an object.
+    RAY_CLOSEST_ONE_CELL = "ray_closest_one_cell"
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/canary.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "ray_closest.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 7: Write "ray_hits", 8: Write "counters" }
 
-    /// The closest hits, uniform scheme.
-    RAY_CLOSEST_UNIFORM = "ray_closest_uniform"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/canary.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_uniform.wgsl", "common/ray_walk.wgsl", "ray_closest.wgsl"]
-    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "keys", 6: Read "values", 7: Write "ray_hits", 8: Write "counters" }
+    /// The closest hits, scheme of covered cells.
+    RAY_CLOSEST_COVERED = "ray_closest_covered"
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/canary.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "ray_closest.wgsl"]
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 6: Read "values", 7: Write "ray_hits", 8: Write "counters" }
 }
 
 #[cfg(test)]

@@ -306,7 +306,7 @@ fn with_stale(entries: &[u32], count: u32) -> Vec<u8> {
 }
 
 /// The choice of the finest cell, from every object and from a sample.
-fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb]) {
+fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u32]) {
     let statistics = || ("size_statistics", bytes(&trace.size_statistics));
     let found = bench.run(
         &shaders::SIZE_STATISTICS,
@@ -321,7 +321,7 @@ fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb]) {
         ..trace.params
     };
     for params in [trace.params, sampled] {
-        let density = density::density(&params, objects, &trace.size_statistics);
+        let density = density::density(&params, objects, &trace.size_statistics, worlds);
         let found = bench.run(
             &shaders::DENSITY,
             groups(params.sample_count as usize),
@@ -331,6 +331,7 @@ fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb]) {
                 statistics(),
                 ("density_slots", zeros(24 * 32_768)),
                 ("density", zeros(48)),
+                ("worlds", bytes(worlds)),
             ],
         );
         found.check("density", &density);
@@ -358,13 +359,16 @@ fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb]) {
 }
 
 /// The passes that lead to the sorted entries and the cell table.
-fn check_table(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bool) {
+fn check_table(bench: &Bench, trace: &Trace, scheme: Scheme, worlds: &[u32]) {
+    let uniform_scheme = matches!(scheme, Scheme::Uniform { .. });
+    let objects = &trace.objects[..];
+    let world_bytes = || ("worlds", bytes(worlds));
     let params = || block(&trace.params);
     let count = objects.len();
     let object_bytes = || ("objects", bytes(objects));
     let grid = |grid: &Grid| ("grid", bytes_of(grid).to_vec());
-    if !uniform_scheme {
-        check_statistics(bench, trace, objects);
+    if scheme == Scheme::Hierarchical {
+        check_statistics(bench, trace, objects, worlds);
     }
 
     let mut counters = used_counters();
@@ -387,7 +391,6 @@ fn check_table(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
     // Levels without objects keep what they held.
     let before = Grid {
         base_inverse: trace.grid_after_base.base_inverse,
-        x_detail: trace.grid_after_base.x_detail,
         ..stale_grid()
     };
     let (mut after, mut counters) = (before, used_counters());
@@ -433,6 +436,7 @@ fn check_table(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
                     ("counters", bytes(counters)),
                     keys,
                     values,
+                    world_bytes(),
                 ],
             )
         };
@@ -457,7 +461,13 @@ fn check_table(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
             &shaders::KEYS,
             groups(count),
             params(),
-            &[object_bytes(), grid(&trace.grid_after_layout), keys, values],
+            &[
+                object_bytes(),
+                grid(&trace.grid_after_layout),
+                keys,
+                values,
+                world_bytes(),
+            ],
         )
     };
     found.check("keys", &trace.unsorted_keys[..entries as usize]);
@@ -477,7 +487,10 @@ fn check_table(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
         &[
             grid(&trace.grid),
             ("keys", with_stale(&trace.keys, entries)),
-            ("starts", poison::<u32>(trace.params.table_capacity as usize + 2)),
+            (
+                "starts",
+                poison::<u32>((trace.params.table_capacity + trace.params.large_mask) as usize + 2),
+            ),
         ],
     );
     found.check("starts", &trace.starts);
@@ -489,6 +502,7 @@ fn check_table(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
             object_bytes(),
             ("values", with_stale(&trace.values, entries)),
             ("records", poison::<Record>(count)),
+            world_bytes(),
         ],
     );
     found.check("records", &trace.records);
@@ -589,9 +603,9 @@ fn shown(all: usize, (shift, first, capacity): (u32, usize, usize)) -> std::ops:
 
 fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bool) {
     let (count_pass, emit_pass) = if uniform_scheme {
-        (&shaders::PAIR_COUNT_UNIFORM, &shaders::PAIR_EMIT_UNIFORM)
+        (&shaders::PAIR_COUNT_COVERED, &shaders::PAIR_EMIT_COVERED)
     } else {
-        (&shaders::PAIR_COUNT_HIERARCHICAL, &shaders::PAIR_EMIT_HIERARCHICAL)
+        (&shaders::PAIR_COUNT_ONE_CELL, &shaders::PAIR_EMIT_ONE_CELL)
     };
     let capacity = trace.params.entry_capacity as usize;
     let inputs =
@@ -672,15 +686,15 @@ fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {
 fn check_rays(bench: &Bench, trace: &Trace, rays: &[Ray], uniform_scheme: bool) {
     let (count_pass, emit_pass, closest_pass) = if uniform_scheme {
         (
-            &shaders::RAY_COUNT_UNIFORM,
-            &shaders::RAY_EMIT_UNIFORM,
-            &shaders::RAY_CLOSEST_UNIFORM,
+            &shaders::RAY_COUNT_COVERED,
+            &shaders::RAY_EMIT_COVERED,
+            &shaders::RAY_CLOSEST_COVERED,
         )
     } else {
         (
-            &shaders::RAY_COUNT_HIERARCHICAL,
-            &shaders::RAY_EMIT_HIERARCHICAL,
-            &shaders::RAY_CLOSEST_HIERARCHICAL,
+            &shaders::RAY_COUNT_ONE_CELL,
+            &shaders::RAY_EMIT_ONE_CELL,
+            &shaders::RAY_CLOSEST_ONE_CELL,
         )
     };
     let inputs = |more: Vec<(&'static str, Vec<u8>)>| [walk_inputs(trace), vec![("rays", bytes(rays))], more].concat();
@@ -688,7 +702,6 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: &[Ray], uniform_scheme: bool) 
     let input = RayInput {
         table: table(trace),
         rays,
-        keys: &trace.keys,
         values: &trace.values,
     };
     let mut counters = used_counters();
@@ -764,12 +777,18 @@ fn check_scene(bench: &mut Bench, scheme: Scheme, entries: Option<u32>, scene: &
         ..Default::default()
     };
     bench.scene = format!("{}, {scheme:?}, room for {entries:?} entries", scene.name);
-    let uniform_scheme = scheme != Scheme::Hierarchical;
-    let trace = trace(&descriptor, &scene.objects, &scene.rays).unwrap();
-    check_table(bench, &trace, &scene.objects, uniform_scheme);
+    let uniform_scheme = matches!(scheme, Scheme::Uniform { .. });
+    let worlds = scene.worlds(descriptor.worlds);
+    let input = gpu_broad_phase::Scene {
+        objects: &scene.objects,
+        worlds: &worlds,
+        rays: &scene.rays,
+    };
+    let trace = trace(&descriptor, &input).unwrap();
+    check_table(bench, &trace, scheme, &worlds);
     for &overrides in overrides {
         bench.overrides = overrides;
-        check_pairs(bench, &trace, &scene.objects, uniform_scheme);
+        check_pairs(bench, &trace, &trace.objects, uniform_scheme);
     }
     if !scene.rays.is_empty() {
         bench.overrides.count_candidates = true;

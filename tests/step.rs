@@ -12,7 +12,11 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-const SCHEMES: [Scheme; 2] = [Scheme::Hierarchical, Scheme::Uniform { cell_size: 1.5 }];
+const SCHEMES: [Scheme; 3] = [
+    Scheme::Hierarchical,
+    Scheme::Uniform { cell_size: 1.5 },
+    Scheme::Adaptive { min_scale: 0.5 },
+];
 
 fn sorted(mut pairs: Vec<Pair>) -> Vec<Pair> {
     pairs.sort_unstable();
@@ -53,6 +57,7 @@ fn host<'a>(objects: &'a [Aabb], rays: &'a [Ray]) -> StepInput<'a> {
     StepInput {
         objects: Source::Host(objects),
         rays: Source::Host(rays),
+        ..Default::default()
     }
 }
 
@@ -364,6 +369,7 @@ fn buffers_of_the_caller_serve_as_input() {
             let input = StepInput {
                 objects: Source::device(&objects, count(boxes.len())),
                 rays: Source::device(&rays, count(lines.len())),
+                ..Default::default()
             };
             submit(&adapter, &mut broad_phase, [input]);
             let result = block_on(broad_phase.read_back(&adapter.device, &adapter.queue)).unwrap();

@@ -1,7 +1,9 @@
 // What every pass shares: the uniform block of a step and the flat index of an invocation.
 
 const WORKGROUP: u32 = 256u;
+const SCHEME_HIERARCHICAL: u32 = 0u;
 const SCHEME_UNIFORM: u32 = 1u;
+const SCHEME_ADAPTIVE: u32 = 2u;
 
 struct Params {
     object_count: u32,
@@ -17,6 +19,13 @@ struct Params {
     sample_count: u32,
     sample_stride: u32,
     canary_turns: u32,
+    // 2 or 3.
+    dimensions: u32,
+    world_count: u32,
+    // Slots of the large list less one: worlds share them.
+    large_mask: u32,
+    // Boxes are grown by this on every side.
+    margin: f32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -17,6 +17,7 @@ struct Ray {
     inverse: vec3<f32>,
     origin_ordered: vec3<i32>,
     moves: vec3<bool>,
+    world: u32,
 }
 
 // Correctly rounded 1 / x of a normal float up to 2^126, by long division of mantissas: 2^47 / m in three steps.

@@ -29,23 +29,25 @@ fn test_entry(ray: Ray, entry: u32, level: Level, visit: Visit, y: i32, z: i32) 
     let record = entry_record(entry);
     let low_word = records[2u * record];
     let low = bitcast<vec3<i32>>(low_word.xyz);
-    let high = bitcast<vec3<i32>>(records[2u * record + 1u].xyz);
+    let high_word = records[2u * record + 1u];
+    let high = bitcast<vec3<i32>>(high_word.xyz);
     count_candidate();
     let t = enter_box(ray, low, high);
-    if (t >= 0.0 && is_first_visit(level, entry, low, high, visit, y, z)) {
+    if (t >= 0.0 && high_word.w == ray.world && is_first_visit(level, entry, low, high, ray.world, visit, y, z)) {
         accept_hit(low_word.w, t);
     }
 }
 
 // Every object of a range of entries, without cells.
-fn test_range(ray: Ray, begin: u32, end: u32) {
-    for (var entry = begin; entry < end; entry += 1u) {
+fn test_range(ray: Ray, entries: vec2<u32>) {
+    for (var entry = entries.x; entry < entries.y; entry += 1u) {
         if (is_home_entry(entry)) {
             let record = entry_record(entry);
             let low_word = records[2u * record];
+            let high_word = records[2u * record + 1u];
             count_candidate();
-            let t = enter_box(ray, bitcast<vec3<i32>>(low_word.xyz), bitcast<vec3<i32>>(records[2u * record + 1u].xyz));
-            if (t >= 0.0) {
+            let t = enter_box(ray, bitcast<vec3<i32>>(low_word.xyz), bitcast<vec3<i32>>(high_word.xyz));
+            if (t >= 0.0 && high_word.w == ray.world) {
                 accept_hit(low_word.w, t);
             }
         }
@@ -53,9 +55,14 @@ fn test_range(ray: Ray, begin: u32, end: u32) {
 }
 
 fn walk_level(ray: Ray, level: Level) {
+    let entries = level_entries(level, ray.world);
     let detail = grid.x_detail;
-    let origin = ray.origin * level.inverse;
-    let direction = flush(ray.direction * level.inverse);
+    let reach = cell_reach();
+    // Layers of the adaptive scheme are measured in half cells and shifted by one.
+    let unit = select(1.0, 0.5, params.scheme == SCHEME_ADAPTIVE) * level.inverse;
+    let shift = select(0.0, 0.5, params.scheme == SCHEME_ADAPTIVE);
+    let origin = ray.origin * unit + shift;
+    let direction = flush(ray.direction * unit);
     let speed = abs(direction);
     let moves = speed > vec3<f32>(0.0);
     let cell_lower = vec3<i32>(level.lower_x >> detail, level.lower_y, level.lower_z);
@@ -63,13 +70,13 @@ fn walk_level(ray: Ray, level: Level) {
 
     // So far out or so fast, in cells, that products could overflow, or so slow that a motion is lost.
     if (any(abs(origin) > vec3<f32>(FARTHEST)) || any(speed > vec3<f32>(FARTHEST)) || any(ray.moves & (speed == vec3<f32>(0.0)))) {
-        test_range(ray, starts[level.table_base], starts[level.table_base + level.table_size]);
+        test_range(ray, entries);
         return;
     }
 
     // The part of the ray within the bounds of what is occupied.
     let bound_low = vec3<f32>(cell_lower);
-    let bound_high = vec3<f32>(cell_upper + vec3<i32>(1 + REACH));
+    let bound_high = vec3<f32>(cell_upper + vec3<i32>(1 + reach));
     let bound_slack = (abs(origin) + max(abs(bound_low), abs(bound_high))) * RELATIVE_SLACK + CELL_SLACK;
     let inverse = 1.0 / select(vec3<f32>(1.0), direction, moves);
     let at_low = (bound_low - bound_slack - origin) * inverse;
@@ -98,7 +105,7 @@ fn walk_level(ray: Ray, level: Level) {
     let slack = (abs(origin) + speed * t_end) * RELATIVE_SLACK + CELL_SLACK;
     let first = origin + direction * t_begin;
     let last = origin + direction * t_end;
-    let step_lower = max(cell_below(min(first, last) - slack) - vec3<i32>(REACH), cell_lower);
+    let step_lower = max(cell_below(min(first, last) - slack) - vec3<i32>(reach), cell_lower);
     let step_upper = min(cell_below(max(first, last) + slack), cell_upper);
     let major_lower = select(select(step_lower.z, step_lower.y, along.y), step_lower.x, along.x);
     let major_upper = select(select(step_upper.z, step_upper.y, along.y), step_upper.x, along.x);
@@ -110,13 +117,13 @@ fn walk_level(ray: Ray, level: Level) {
 
     // Written so that a NaN, too, takes the direct way.
     let walkable = all(slack <= vec3<f32>(1.0)) && (fastest == 0.0 || fastest >= SLOWEST);
-    if (!walkable || steps > MAX_RAY_STEPS || i32(min(level.count, 0x7fffffffu)) <= TESTS_PER_STEP * steps) {
-        test_range(ray, starts[level.table_base], starts[level.table_base + level.table_size]);
+    if (!walkable || steps > MAX_RAY_STEPS || i32(min(entries.y - entries.x, 0x7fffffffu)) <= TESTS_PER_STEP * steps) {
+        test_range(ray, entries);
         return;
     }
 
     let detail_factor = vec3<f32>(f32(1u << detail), 1.0, 1.0);
-    let reach = vec3<i32>(REACH << detail, REACH, REACH);
+    let reach_cells = vec3<i32>(reach << detail, reach, reach);
     var visit: Visit;
     // Meets no box, whatever its cells.
     visit.lower = vec3<i32>(0x7fffffff);
@@ -124,7 +131,7 @@ fn walk_level(ray: Ray, level: Level) {
     for (var step = 0; step < steps; step += 1) {
         let slab = select(major_upper - step, major_lower + step, forward);
         let side_low = f32(slab) - major_slack - major_origin;
-        let side_high = f32(slab + 1 + REACH) + major_slack - major_origin;
+        let side_high = f32(slab + 1 + reach) + major_slack - major_origin;
         let enter = max(select(side_high, side_low, forward) * major_inverse, t_begin);
         let leave = min(select(side_low, side_high, forward) * major_inverse, t_end);
         // A ray that rests is in all its few slabs at once.
@@ -138,7 +145,7 @@ fn walk_level(ray: Ray, level: Level) {
         }
         let p_0 = origin + direction * t_0;
         let p_1 = origin + direction * t_1;
-        let crossed_lower = cell_below((min(p_0, p_1) - slack) * detail_factor) - reach;
+        let crossed_lower = cell_below((min(p_0, p_1) - slack) * detail_factor) - reach_cells;
         let crossed_upper = cell_below((max(p_0, p_1) + slack) * detail_factor);
         let slab_lower = vec3<i32>(slab << detail, slab, slab);
         let slab_upper = vec3<i32>((slab << detail) + (1 << detail) - 1, slab, slab);
@@ -148,7 +155,7 @@ fn walk_level(ray: Ray, level: Level) {
         visit.upper = select(crossed_upper, slab_upper, along);
         for (var z = max(visit.lower.z, level.lower_z); z <= min(visit.upper.z, level.upper_z); z += 1) {
             for (var y = max(visit.lower.y, level.lower_y); y <= min(visit.upper.y, level.upper_y); y += 1) {
-                let row = row_of(level, visit.lower.x, visit.upper.x, y, z);
+                let row = row_of(level, visit.lower.x, visit.upper.x, y, z, ray.world);
                 for (var k = 0u; k < row.count; k += 1u) {
                     test_entry(ray, row_entry(row, k), level, visit, y, z);
                 }
@@ -161,7 +168,7 @@ fn walk_ray(ray: Ray) {
     if (!ray.valid || ray.t_max < 0.0) {
         return;
     }
-    test_range(ray, starts[grid.table_cells], starts[grid.table_cells + 1u]);
+    test_range(ray, large_list(ray.world));
     var index = grid.first_level;
     for (var visited = 0u; visited < MAX_LEVELS && index != NO_LEVEL; visited += 1u) {
         let level = grid.levels[index];

@@ -19,15 +19,16 @@ fn row_entry(row: Row, k: u32) -> u32 {
     return select(row.wrapped_begin + (k - row.unwrapped), row.begin + k, k < row.unwrapped);
 }
 
-// The entries of the cells x_from..=x_to (detailed x), y, z, which must lie within the level's bounds for y and z.
-fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32) -> Row {
+// The entries of the cells x_from..=x_to (detailed x), y, z, which must lie within the level's bounds for y and z. Other
+// cells and worlds may share hashed slots.
+fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> Row {
     let from_cell = max(x_from, level.lower_x) >> level.x_shift;
     let to_cell = min(x_to, level.upper_x) >> level.x_shift;
     if (max(x_from, level.lower_x) > min(x_to, level.upper_x)) {
         return Row(0u, 0u, 0u, 0u);
     }
     let length = u32(to_cell - from_cell);
-    let slot = slot_of(level, from_cell, y, z);
+    let slot = slot_of(level, from_cell, y, z, world);
     let base = level.table_base;
     let begin = starts[base + slot];
     if (length <= level.table_mask - slot) {
@@ -37,4 +38,19 @@ fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32) -> Row {
     let rest = length - (level.table_mask - slot);
     let unwrapped = starts[base + level.table_size] - begin;
     return Row(begin, unwrapped, starts[base], unwrapped + starts[base + rest] - starts[base]);
+}
+
+// Entries begin.., ..end of a world's share of the large list, which it may have in common with others.
+fn large_list(world: u32) -> vec2<u32> {
+    let key = large_key(grid.table_cells, world);
+    return vec2<u32>(starts[key], starts[key + 1u]);
+}
+
+// All entries of a world on a level, with those of others where slots are hashed.
+fn level_entries(level: Level, world: u32) -> vec2<u32> {
+    if (level.table_mask == DENSE) {
+        let base = level.table_base + world * level.stride_world;
+        return vec2<u32>(starts[base], starts[base + level.stride_world]);
+    }
+    return vec2<u32>(starts[level.table_base], starts[level.table_base + level.table_size]);
 }

@@ -1,8 +1,9 @@
 //! Pipelines and dispatches: the only place that creates either.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
-use crate::shaders::{Binding, Pass};
+use crate::shaders::{self, Binding, Pass};
 
 /// Workgroups of one dimension, at most: WebGPU's default limit.
 const MAX_GROUPS: u32 = 65_535;
@@ -13,28 +14,32 @@ struct Pipeline {
     pipeline: wgpu::ComputePipeline,
 }
 
-/// The pipelines of one broad phase.
+/// The pipelines of one broad phase, each made when it is first asked for.
 pub(crate) struct Pipelines {
     label: String,
-    by_pass: HashMap<&'static str, Pipeline>,
+    constants: Vec<(&'static str, bool)>,
+    by_pass: HashMap<&'static str, OnceLock<Pipeline>>,
 }
 
 impl Pipelines {
     /// `constants` are set where a pass declares an `override` of that name.
-    pub fn new<'p>(
-        device: &wgpu::Device,
-        label: &str,
-        passes: impl IntoIterator<Item = &'p Pass>,
-        constants: &[(&str, bool)],
-    ) -> Self {
-        let by_pass = passes
-            .into_iter()
-            .map(|pass| (pass.name, create(device, label, pass, constants)))
-            .collect();
+    pub fn new(label: &str, constants: &[(&'static str, bool)]) -> Self {
         Self {
             label: label.to_owned(),
-            by_pass,
+            constants: constants.to_vec(),
+            by_pass: shaders::passes().map(|pass| (pass.name, OnceLock::new())).collect(),
         }
+    }
+
+    /// Makes pipelines ahead of their use.
+    pub fn make<'p>(&self, device: &wgpu::Device, passes: impl IntoIterator<Item = &'p Pass>) {
+        for pass in passes {
+            self.get(device, pass);
+        }
+    }
+
+    fn get(&self, device: &wgpu::Device, pass: &Pass) -> &Pipeline {
+        self.by_pass[pass.name].get_or_init(|| create(device, &self.label, pass, &self.constants))
     }
 
     /// Dispatches a pass; `buffer` finds each binding of the pass table by name.
@@ -49,7 +54,7 @@ impl Pipelines {
         if groups == 0 {
             return;
         }
-        let Pipeline { layout, pipeline } = &self.by_pass[pass.name];
+        let Pipeline { layout, pipeline } = self.get(device, pass);
         let entries: Vec<_> = pass
             .bindings
             .iter()

@@ -18,11 +18,18 @@ pub(crate) struct Recorder<'r> {
     pub uniforms: &'r Uniforms,
     /// The block that the name `params` stands for.
     pub params: Block,
-    /// Where the objects and the rays of the step lie: the broad phase's own buffers or the caller's.
-    pub objects: wgpu::BufferBinding<'r>,
-    pub rays: Option<wgpu::BufferBinding<'r>>,
+    pub inputs: &'r [Input],
     pub timing: Option<&'r mut Timing>,
     pub label: &'r str,
+}
+
+/// Where an input of the step lies: in a buffer of the broad phase's own or of the caller's.
+pub(crate) struct Input {
+    /// As the pass table names it.
+    pub name: &'static str,
+    pub buffer: wgpu::Buffer,
+    /// Bytes of it that are used: a caller's buffer may be larger than one binding.
+    pub bytes: u64,
 }
 
 /// A stage under way.
@@ -33,8 +40,7 @@ pub(crate) struct Stage<'s> {
     buffers: &'s Buffers,
     uniforms: &'s Uniforms,
     params: Block,
-    objects: wgpu::BufferBinding<'s>,
-    rays: Option<wgpu::BufferBinding<'s>>,
+    inputs: &'s [Input],
 }
 
 /// What a name of the pass table stands for in one dispatch.
@@ -63,8 +69,7 @@ impl Recorder<'_> {
             buffers: self.buffers,
             uniforms: self.uniforms,
             params: self.params,
-            objects: self.objects.clone(),
-            rays: self.rays.clone(),
+            inputs: self.inputs,
         });
     }
 }
@@ -78,18 +83,26 @@ impl Stage<'_> {
     /// Dispatches a number of workgroups. `names` says what the pass's names stand for where they are not names of
     /// buffers themselves.
     pub fn run_groups(&mut self, pass: &Pass, groups: u32, names: &[(&str, Bound<'_>)]) {
-        let (buffers, uniforms, params) = (self.buffers, self.uniforms, self.params);
-        let (objects, rays) = (&self.objects, &self.rays);
+        let Self {
+            buffers,
+            uniforms,
+            params,
+            inputs,
+            ..
+        } = *self;
         self.pipelines
             .dispatch(self.device, &mut self.compute, pass, groups, |name| {
                 match names.iter().find(|(pass_name, _)| *pass_name == name) {
                     Some((_, Bound::Block(block))) => uniforms.binding(*block),
                     Some((_, Bound::Buffer(buffer))) => buffers.get(buffer).as_entire_buffer_binding(),
                     None if name == "params" => uniforms.binding(params),
-                    None if name == "objects" => objects.clone(),
-                    None => match rays {
-                        Some(rays) if name == "rays" => rays.clone(),
-                        _ => buffers.get(name).as_entire_buffer_binding(),
+                    None => match inputs.iter().find(|input| input.name == name) {
+                        Some(input) => wgpu::BufferBinding {
+                            buffer: &input.buffer,
+                            offset: 0,
+                            size: wgpu::BufferSize::new(input.bytes),
+                        },
+                        None => buffers.get(name).as_entire_buffer_binding(),
                     },
                 }
             });

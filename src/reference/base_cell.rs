@@ -1,26 +1,39 @@
 //! Twin of `shaders/base_cell.wgsl`.
 
 use super::size::{MAX_EXPONENT, MIN_EXPONENT, OCTAVES, SLOTS, octave_exponent, top_exponent};
-use crate::grid::{Grid, Params, X_DETAIL};
+use crate::grid::{Grid, Params};
 
 const NEIGHBOURS: u32 = 4;
-/// Volume of the cell over that of a cube of the object's class, in 64ths: `WASTE[cell fraction][class fraction]`.
-const WASTE: [[u32; 4]; 4] = [
+/// Volume of the cell over that of a cube of the object's class, in 64ths: `WASTE_3D[cell fraction][class fraction]`.
+const WASTE_3D: [[u32; 4]; 4] = [
     [64, 262, 152, 96],
     [125, 64, 296, 187],
     [216, 111, 64, 322],
     [343, 176, 102, 64],
 ];
-/// Cubes of 1, 1.25, 1.5, 1.75 in 64ths.
-const VOLUME: [u32; 4] = [64, 125, 216, 343];
+/// The same of areas.
+const WASTE_2D: [[u32; 4]; 4] = [
+    [64, 164, 114, 84],
+    [100, 64, 178, 131],
+    [144, 92, 64, 188],
+    [196, 125, 87, 64],
+];
+/// Cubes and squares of 1, 1.25, 1.5, 1.75 in 64ths.
+const VOLUME_3D: [u32; 4] = [64, 125, 216, 343];
+const VOLUME_2D: [u32; 4] = [64, 100, 144, 196];
 /// Correctly rounded inverses of 1, 1.25, 1.5, 1.75.
 const INVERSE_BITS: [u32; 4] = [0x3f80_0000, 0x3f4c_cccd, 0x3f2a_aaab, 0x3f12_4925];
 
-/// Chooses the finest cell and writes it to the grid (`base_inverse`, `x_detail`).
+/// Chooses the finest cell and writes it to the grid (`base_inverse`).
 ///
 /// Its fraction is the one in which the sizes present waste the least volume, its octave the largest in which the
 /// objects small enough for it have few neighbours in their cell, but not below the smallest object.
 pub fn base_cell(params: &Params, size_statistics: &[u32], density: &[u32], grid: &mut Grid) {
+    let (waste_of, volume_of) = if params.dimensions == 2 {
+        (&WASTE_2D, &VOLUME_2D)
+    } else {
+        (&WASTE_3D, &VOLUME_3D)
+    };
     let mut counts = [0u32; 4];
     let mut smallest = 1024u32;
     for (class, &objects) in size_statistics[..1024].iter().enumerate() {
@@ -32,7 +45,7 @@ pub fn base_cell(params: &Params, size_statistics: &[u32], density: &[u32], grid
     }
     let mut fraction = 0;
     let mut least = u32::MAX;
-    for (candidate, row) in WASTE.iter().enumerate() {
+    for (candidate, row) in waste_of.iter().enumerate() {
         let waste = counts.iter().zip(row).fold(0u32, |sum, (&count, &factor)| {
             sum.wrapping_add(count.wrapping_mul(factor))
         });
@@ -49,7 +62,7 @@ pub fn base_cell(params: &Params, size_statistics: &[u32], density: &[u32], grid
         let shared = density[2 * octave as usize + 1];
         let samples = 2u32
             .wrapping_mul(params.sample_stride.max(1))
-            .wrapping_mul(VOLUME[fraction]);
+            .wrapping_mul(volume_of[fraction]);
         let allowed = (NEIGHBOURS * 64).wrapping_mul(entered) / samples.max(1);
         let chance = entered.wrapping_mul(entered) / (2 * SLOTS);
         if shared > allowed.wrapping_add(chance).wrapping_add(entered / 64) {
@@ -64,5 +77,4 @@ pub fn base_cell(params: &Params, size_statistics: &[u32], density: &[u32], grid
     }
     let exponent = exponent.clamp(MIN_EXPONENT, MAX_EXPONENT);
     grid.base_inverse = f32::from_bits(INVERSE_BITS[fraction].wrapping_sub((exponent << 23) as u32));
-    grid.x_detail = X_DETAIL;
 }

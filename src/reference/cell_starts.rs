@@ -5,10 +5,10 @@ use crate::grid::{Grid, Params};
 /// The cell table: word `k` is the first sorted entry whose key is `k` or more, for every cell, the large list and the
 /// entries that take no part.
 ///
-/// Returns `table_cells + 2` words: the shader writes no word past these. The last word is the end of the large list.
-pub fn cell_starts(_params: &Params, grid: &Grid, keys: &[u32]) -> Vec<u32> {
+/// Returns one word more than the key of what takes no part: the shader writes no word past these. The last word is the end of the large list.
+pub fn cell_starts(params: &Params, grid: &Grid, keys: &[u32]) -> Vec<u32> {
     let keys = &keys[..keys.len().min(grid.entry_count as usize)];
-    let words = grid.table_cells as usize + 2;
+    let words = params.absent_key(grid) as usize + 1;
     let mut starts = Vec::with_capacity(words);
     for (entry, &key) in keys.iter().enumerate() {
         let end = (key as usize + 1).min(words);

@@ -16,6 +16,7 @@ pub fn entry_emit(
     grid: &mut Grid,
     offsets: &[u32],
     counters: &[u32],
+    worlds: &[u32],
 ) -> (Vec<u32>, Vec<u32>) {
     grid.entry_count = saturate64(wide(counters, word::ENTRIES_NEEDED)).min(params.entry_capacity);
     let capacity = params.entry_capacity as usize;
@@ -29,6 +30,7 @@ pub fn entry_emit(
     };
     let objects = objects.iter().take(params.object_count as usize).zip(offsets);
     for (index, (object, &first)) in objects.enumerate() {
+        let world = params.world_of(worlds, index);
         let (index, first) = (index as u32, first as usize);
         let class = classify(object);
         if class == Class::Invalid || class == Class::Excluded {
@@ -42,12 +44,12 @@ pub fn entry_emit(
                     let offset = [k % x, (k / x) % y, k / (x * y)];
                     let cell = std::array::from_fn(|axis| placement.lower[axis] + offset[axis] as i32);
                     let home = if k == 0 { HOME_FLAG } else { 0 };
-                    write(first + k as usize, key_of(&grid.levels[0], cell), index | home);
+                    write(first + k as usize, key_of(&grid.levels[0], cell, world), index | home);
                 }
                 continue;
             }
         }
-        write(first, grid.table_cells, index | HOME_FLAG);
+        write(first, params.large_key(grid, world), index | HOME_FLAG);
     }
     (keys, values)
 }

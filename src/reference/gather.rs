@@ -5,7 +5,7 @@ use crate::types::Aabb;
 
 /// Boxes as ordered integers in the order in which the walks read them: sorted by cell where an object has one entry,
 /// else by object. Returns a record an object.
-pub fn gather(params: &Params, objects: &[Aabb], values: &[u32]) -> Vec<Record> {
+pub fn gather(params: &Params, objects: &[Aabb], values: &[u32], worlds: &[u32]) -> Vec<Record> {
     (0..params.object_count)
         .map(|index| {
             let object = if params.scheme == SCHEME_UNIFORM {
@@ -18,7 +18,7 @@ pub fn gather(params: &Params, objects: &[Aabb], values: &[u32]) -> Vec<Record> 
                 low: bounds.min.map(ordered),
                 object,
                 high: bounds.max.map(ordered),
-                padding: 0,
+                world: params.world_of(worlds, object as usize),
             }
         })
         .collect()

@@ -3,8 +3,8 @@
 use super::level_statistics::BIAS;
 use crate::counters::word;
 use crate::grid::{
-    DENSE, Grid, HASH_Y, HASH_Z, Level, MAX_LEVELS, NO_LEVEL, Params, SCHEME_UNIFORM, TABLE_CELLS_PER_LEVEL,
-    TABLE_CELLS_PER_OBJECT, X_DETAIL, level_inverse,
+    DENSE, Grid, HASH_WORLD, HASH_Y, HASH_Z, Level, MAX_LEVELS, NO_LEVEL, Params, SCHEME_UNIFORM,
+    TABLE_CELLS_PER_LEVEL, TABLE_CELLS_PER_OBJECT, level_inverse,
 };
 
 /// Gives every occupied level its part of the cell table: its cells one by one where they are few enough (finer along x
@@ -36,34 +36,36 @@ pub fn layout(params: &Params, level_statistics: &[u32], grid: &mut Grid, counte
             upper_z: upper(2),
             ..Level::default()
         };
-        let (allowed, detail) = if uniform {
-            level.inverse = params.cell_inverse;
-            (params.table_capacity, 0)
+        level.inverse = level_inverse(params.base_inverse(grid), index);
+        let allowed = if uniform {
+            params.table_capacity
         } else {
-            level.inverse = level_inverse(grid.base_inverse, index);
-            let cells = TABLE_CELLS_PER_OBJECT.wrapping_mul(count);
-            (cells.wrapping_add(TABLE_CELLS_PER_LEVEL), X_DETAIL)
+            TABLE_CELLS_PER_OBJECT
+                .wrapping_mul(count)
+                .wrapping_add(TABLE_CELLS_PER_LEVEL)
         };
         let cells = |lower: i32, upper: i32| (upper.wrapping_sub(lower) as u32).wrapping_add(1);
         let cells_y = cells(level.lower_y, level.upper_y);
         let cells_z = cells(level.lower_z, level.upper_z);
-        let dense = (0..=detail).find_map(|shift| {
+        let dense = (0..=params.x_detail()).find_map(|shift| {
             let cells_x = cells(level.lower_x >> shift, level.upper_x >> shift);
             let size = cells_x.saturating_mul(cells_y).saturating_mul(cells_z);
-            (size <= allowed).then_some((shift, cells_x, size))
+            (size.saturating_mul(params.world_count) <= allowed).then_some((shift, cells_x, size))
         });
         if let Some((shift, cells_x, size)) = dense {
-            level.table_size = size;
+            level.table_size = size * params.world_count;
             level.x_shift = shift;
             level.table_mask = DENSE;
             level.stride_y = cells_x;
             level.stride_z = cells_x.wrapping_mul(cells_y);
+            level.stride_world = size;
         } else {
             level.table_size = 1 << (31 - allowed.max(1).leading_zeros());
-            level.x_shift = detail;
+            level.x_shift = params.x_detail();
             level.table_mask = level.table_size - 1;
             level.stride_y = HASH_Y;
             level.stride_z = HASH_Z;
+            level.stride_world = HASH_WORLD;
         }
         level.table_base = table_base;
         table_base = table_base.wrapping_add(level.table_size);
@@ -73,9 +75,9 @@ pub fn layout(params: &Params, level_statistics: &[u32], grid: &mut Grid, counte
     }
     grid.first_level = next;
     grid.table_cells = table_base;
-    if uniform {
-        grid.x_detail = 0;
-    } else {
+    grid.base_inverse = params.base_inverse(grid);
+    grid.x_detail = params.x_detail();
+    if !uniform {
         grid.entry_count = params.object_count;
         counters[word::ENTRIES_NEEDED] = params.object_count;
     }

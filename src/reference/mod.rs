@@ -24,6 +24,7 @@ pub mod level_statistics;
 pub mod pair_count;
 pub mod pair_emit;
 pub mod pair_walk;
+pub mod prepare;
 pub mod ray;
 pub mod ray_closest;
 pub mod ray_count;
@@ -39,6 +40,7 @@ pub mod sort_histogram;
 pub mod sort_scatter;
 #[cfg(test)]
 mod tests;
+pub mod world_pairs;
 
 use blocks::{Overrides, SORT_TILE, ScanParams, SortParams, wide};
 use pair_walk::PairInput;
@@ -47,11 +49,12 @@ use rows::Table;
 use scan_reduce::scan;
 
 use crate::counters::{Counters, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, word};
-use crate::descriptor::{BroadPhaseDescriptor, Growth, RayMode, Scheme, validate};
+use crate::descriptor::{BroadPhaseDescriptor, Growth, RayMode, validate};
 use crate::error::DescriptorError;
 use crate::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_HIERARCHICAL, SCHEME_UNIFORM};
-use crate::plan::{LARGEST_COUNT, SAMPLES};
+use crate::plan::{self, LARGEST_COUNT, SAMPLES};
 use crate::result::StepResult;
+use crate::scene::Scene;
 use crate::types::{Aabb, Pair, Ray, RayHit};
 
 /// One digit of the sort: what its three stages leave.
@@ -74,6 +77,8 @@ pub struct SortDigit {
 pub struct Trace {
     /// The uniform block of the step, with the capacities of pairs and hits that the output has.
     pub params: Params,
+    /// Output of [`prepare`], or the objects as they were given where nothing has to be done to them.
+    pub objects: Vec<Aabb>,
     /// Output of [`size_statistics`] (hierarchical).
     pub size_statistics: Vec<u32>,
     /// Output of [`density`] (hierarchical).
@@ -112,6 +117,8 @@ pub struct Trace {
     pub records: Vec<Record>,
     /// Output of [`pair_count`].
     pub pair_counts: Vec<u32>,
+    /// Output of [`world_pairs`] (several worlds).
+    pub world_pairs: Vec<u32>,
     /// The same after the scan.
     pub pair_offsets: Vec<u32>,
     /// The partners that [`pair_count`] kept.
@@ -141,12 +148,29 @@ pub fn step(
     objects: &[Aabb],
     rays: &[Ray],
 ) -> Result<StepResult, DescriptorError> {
-    let trace = run(descriptor, objects, rays, false)?;
+    step_scene(
+        descriptor,
+        &Scene {
+            objects,
+            rays,
+            ..Scene::default()
+        },
+    )
+}
+
+/// As [`step`], for all that a scene can hold.
+///
+/// # Errors
+///
+/// As [`step`], and where worlds are missing.
+pub fn step_scene(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<StepResult, DescriptorError> {
+    let trace = run(descriptor, scene, false)?;
     Ok(StepResult {
         counters: Counters::from_words(&trace.counters, &trace.params),
         pairs: trace.pairs,
         ray_hits: trace.ray_hits,
         ray_offsets: trace.ray_offsets,
+        world_pairs: trace.world_pairs,
         ..StepResult::default()
     })
 }
@@ -155,9 +179,9 @@ pub fn step(
 ///
 /// # Errors
 ///
-/// As [`step`].
-pub fn trace(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], rays: &[Ray]) -> Result<Trace, DescriptorError> {
-    run(descriptor, objects, rays, true)
+/// As [`step_scene`].
+pub fn trace(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Trace, DescriptorError> {
+    run(descriptor, scene, true)
 }
 
 /// The capacity that a fixed descriptor names; none means that whatever is needed fits.
@@ -175,32 +199,41 @@ fn count_of(what: &'static str, count: u64, limit: u32) -> Result<u32, Descripto
 }
 
 /// The uniform block of a step, with the capacities of what comes before the outputs.
-fn params(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], rays: &[Ray]) -> Result<Params, DescriptorError> {
-    let object_count = count_of("objects", objects.len() as u64, ID_MASK)?;
-    let ray_count = count_of("rays", rays.len() as u64, u32::MAX - 1)?;
+fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Params, DescriptorError> {
+    let object_count = count_of("objects", scene.objects.len() as u64, ID_MASK)?;
+    let ray_count = count_of("rays", scene.rays.len() as u64, u32::MAX - 1)?;
+    plan::check_worlds(descriptor, scene.worlds.len() as u64, scene.objects.len() as u64)?;
     let sample_stride = (object_count / SAMPLES).max(1);
-    let mut params = Params {
+    let scheme = grid::scheme_number(descriptor.scheme);
+    Ok(Params {
         object_count,
         ray_count,
         entry_capacity: object_count,
-        scheme: SCHEME_HIERARCHICAL,
+        table_capacity: grid::table_capacity(scheme, object_count, descriptor.capacities.entries).min(LARGEST_COUNT - 2)
+            as u32,
+        scheme,
+        cell_inverse: grid::cell_inverse(descriptor.scheme),
+        dimensions: descriptor.dimensions.count(),
+        world_count: descriptor.worlds,
+        large_mask: grid::large_mask(descriptor.worlds),
+        margin: descriptor.margin,
         sample_stride,
         sample_count: (object_count / sample_stride).min(SAMPLES),
         ..Params::default()
-    };
-    if let Scheme::Uniform { cell_size } = descriptor.scheme {
-        params.scheme = SCHEME_UNIFORM;
-        params.cell_inverse = 1.0 / cell_size;
-        let counts = entry_count::entry_count(&params, objects, &Grid::default());
-        let needed: u64 = counts.into_iter().map(u64::from).sum();
-        // No more than is needed: a fixed capacity may be larger than the memory.
-        let held =
-            fixed(descriptor, descriptor.capacities.entries).map_or(needed, |capacity| needed.min(capacity.into()));
-        params.entry_capacity = count_of("entries", held, ID_MASK)?;
-    }
-    let cells = grid::table_capacity(params.scheme, object_count, descriptor.capacities.entries);
-    params.table_capacity = cells.min(LARGEST_COUNT - 2) as u32;
-    Ok(params)
+    })
+}
+
+/// Entries of the uniform scheme that are held: no more than are needed, since a fixed capacity may be larger than the
+/// memory.
+fn entry_capacity(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    params: &Params,
+    objects: &[Aabb],
+) -> Result<u32, DescriptorError> {
+    let counts = entry_count::entry_count(params, objects, &Grid::default());
+    let needed: u64 = counts.into_iter().map(u64::from).sum();
+    let held = fixed(descriptor, descriptor.capacities.entries).map_or(needed, |capacity| needed.min(capacity.into()));
+    count_of("entries", held, ID_MASK)
 }
 
 /// Scans the counts of an output and returns how many of its rows are written.
@@ -227,20 +260,25 @@ fn scan_output(
     }
 }
 
-fn run(
-    descriptor: &BroadPhaseDescriptor<'_>,
-    objects: &[Aabb],
-    rays: &[Ray],
-    keep: bool,
-) -> Result<Trace, DescriptorError> {
+fn run(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, keep: bool) -> Result<Trace, DescriptorError> {
     validate(descriptor)?;
-    let params = params(descriptor, objects, rays)?;
+    let mut params = params(descriptor, scene)?;
+    let objects = if plan::prepares(descriptor) {
+        prepare::prepare(&params, scene.objects, scene.worlds)
+    } else {
+        scene.objects.to_vec()
+    };
+    if params.scheme == SCHEME_UNIFORM {
+        params.entry_capacity = entry_capacity(descriptor, &params, &objects)?;
+    }
+    let rays = scene.rays;
     let mut trace = Trace {
         params,
+        objects,
         counters: vec![0; word::COUNT],
         ..Trace::default()
     };
-    build(&mut trace, objects, keep)?;
+    build(&mut trace, scene.worlds, keep)?;
 
     let overrides = Overrides {
         filters: descriptor.filters,
@@ -254,7 +292,7 @@ fn run(
     if descriptor.pairs {
         let input = PairInput {
             table,
-            objects,
+            objects: &trace.objects,
             keys: &trace.keys,
             values: &trace.values,
         };
@@ -262,6 +300,9 @@ fn run(
             pair_count::pair_count(&params, &input, overrides, &mut trace.counters);
         if keep {
             trace.pair_counts.clone_from(&counts);
+        }
+        if params.world_count > 1 {
+            trace.world_pairs = world_pairs::world_pairs(&params, &trace.records, &trace.values, &counts);
         }
         let capacity = fixed(descriptor, descriptor.capacities.pairs);
         let counters = &mut trace.counters;
@@ -283,7 +324,6 @@ fn run(
         let input = RayInput {
             table,
             rays,
-            keys: &trace.keys,
             values: &trace.values,
         };
         if descriptor.ray_mode == RayMode::Closest {
@@ -307,14 +347,15 @@ fn run(
 }
 
 /// The passes up to the cell table and the records.
-fn build(trace: &mut Trace, objects: &[Aabb], keep: bool) -> Result<(), DescriptorError> {
+fn build(trace: &mut Trace, worlds: &[u32], keep: bool) -> Result<(), DescriptorError> {
     let params = &trace.params;
+    let objects = &trace.objects;
     let counters = &mut trace.counters;
     let mut grid = Grid::default();
     let uniform = params.scheme == SCHEME_UNIFORM;
-    if !uniform {
+    if params.scheme == SCHEME_HIERARCHICAL {
         trace.size_statistics = size_statistics::size_statistics(params, objects);
-        trace.density = density::density(params, objects, &trace.size_statistics);
+        trace.density = density::density(params, objects, &trace.size_statistics, worlds);
         base_cell::base_cell(params, &trace.size_statistics, &trace.density, &mut grid);
         trace.grid_after_base = grid;
     }
@@ -340,9 +381,9 @@ fn build(trace: &mut Trace, objects: &[Aabb], keep: bool) -> Result<(), Descript
         )?;
         trace.counters_after_entries.clone_from(counters);
         trace.entry_offsets = counts;
-        entry_emit::entry_emit(params, objects, &mut grid, &trace.entry_offsets, counters)
+        entry_emit::entry_emit(params, objects, &mut grid, &trace.entry_offsets, counters, worlds)
     } else {
-        keys::keys(params, objects, &grid)
+        keys::keys(params, objects, &grid, worlds)
     };
     trace.grid = grid;
     if keep {
@@ -351,7 +392,7 @@ fn build(trace: &mut Trace, objects: &[Aabb], keep: bool) -> Result<(), Descript
     }
 
     let tiles = params.entry_capacity.div_ceil(SORT_TILE as u32);
-    for shift in (0..grid::key_bits(params.table_capacity)).step_by(8) {
+    for shift in (0..grid::key_bits(params.table_capacity, params.large_mask)).step_by(8) {
         let sort = SortParams { shift, tiles };
         let digit_counts = sort_histogram::sort_histogram(&sort, &grid, &keys);
         let mut digit_offsets = digit_counts.clone();
@@ -374,7 +415,7 @@ fn build(trace: &mut Trace, objects: &[Aabb], keep: bool) -> Result<(), Descript
         }
     }
     trace.starts = cell_starts::cell_starts(params, &grid, &keys);
-    trace.records = gather::gather(params, objects, &values);
+    trace.records = gather::gather(params, objects, &values, worlds);
     trace.keys = keys;
     trace.values = values;
     Ok(())

@@ -1,11 +1,10 @@
-//! The walks of the pair passes: twins of `shaders/common/pair_walk_hierarchical.wgsl`,
-//! `shaders/common/pair_walk_uniform.wgsl`, `shaders/common/pair_filter.wgsl` and `shaders/common/overlap.wgsl`.
+//! The walks of the pair passes: twins of `shaders/common/pair_walk_one_cell.wgsl`,
+//! `shaders/common/pair_walk_covered.wgsl`, `shaders/common/pair_filter.wgsl` and `shaders/common/overlap.wgsl`.
 
 use super::blocks::Overrides;
 use super::rows::Table;
 use crate::grid::{
-    HOME_FLAG, ID_MASK, Params, Record, SCHEME_UNIFORM, X_DETAIL, axis_inverse, cell_of, flush, key_of,
-    place_hierarchical, unordered,
+    HOME_FLAG, ID_MASK, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, place_one_cell, unordered,
 };
 use crate::types::Aabb;
 
@@ -22,9 +21,9 @@ pub struct PairInput<'a> {
     pub values: &'a [u32],
 }
 
-/// The last word on a pair: closed boxes, compared as ordered integers.
+/// The last word on a pair: closed boxes of one world, compared as ordered integers.
 fn overlaps(a: &Record, b: &Record) -> bool {
-    (0..3).all(|axis| a.low[axis] <= b.high[axis] && b.low[axis] <= a.high[axis])
+    a.world == b.world && (0..3).all(|axis| a.low[axis] <= b.high[axis] && b.low[axis] <= a.high[axis])
 }
 
 /// Whether layers, owners and static flags let two objects pair.
@@ -45,7 +44,7 @@ pub fn walk_pairs(
     index: u32,
     mut accept: impl FnMut(u32, u32),
 ) -> u32 {
-    if index >= input.table.large().end {
+    if index >= input.table.absent_begin(params) {
         return 0;
     }
     let mut admit = |a: u32, b: u32| {
@@ -54,17 +53,18 @@ pub fn walk_pairs(
         }
     };
     let candidates = if params.scheme == SCHEME_UNIFORM {
-        walk_uniform(params, input, index, &mut admit)
+        walk_covered(params, input, index, &mut admit)
     } else {
-        walk_hierarchical(input.table, index, &mut admit)
+        walk_one_cell(params, input.table, index, &mut admit)
     };
     if overrides.count_candidates { candidates } else { 0 }
 }
 
 /// Every candidate of one object, each unordered pair from one side only: the large list; at the object's own level the
 /// entries behind it in its row and the rows of the half shell that it reaches into; at every coarser level all cells
-/// from one before its lower corner to its upper corner. After Schornbaum's hierarchical hash grids.
-fn walk_hierarchical(table: Table<'_>, index: u32, admit: &mut impl FnMut(u32, u32)) -> u32 {
+/// from its upper corner back to its lower one and as far before as objects there reach. After Schornbaum's hierarchical
+/// hash grids; the adaptive scheme is the case of no reach.
+fn walk_one_cell(params: &Params, table: Table<'_>, index: u32, admit: &mut impl FnMut(u32, u32)) -> u32 {
     let own = &table.records[index as usize];
     let mut candidates = 0u32;
     let mut test = |entries: std::ops::Range<u32>| {
@@ -77,32 +77,38 @@ fn walk_hierarchical(table: Table<'_>, index: u32, admit: &mut impl FnMut(u32, u
             }
         }
     };
-    let large = table.large();
+    let large = table.large(params, own.world);
     test(large.start.max(index + 1)..large.end);
-    if index >= large.start {
+    if index >= table.large_begin() {
         return candidates;
     }
     let box_min = own.low.map(|bound| flush(unordered(bound)));
     let box_max = own.high.map(|bound| flush(unordered(bound)));
-    let own_level = place_hierarchical(box_min, box_max, table.grid.base_inverse).level;
+    let own_level = place_one_cell(params, box_min, box_max, table.grid.base_inverse).level;
+    let detail = params.x_detail();
+    let reach = params.cell_reach();
     let mut next = own_level;
     while let Some(level) = table.grid.levels.get(next as usize) {
-        let inverse = axis_inverse(level.inverse, X_DETAIL);
-        let lower = cell_of(box_min, inverse);
-        let upper = cell_of(box_max, inverse);
+        let inverse = axis_inverse(level.inverse, detail);
+        let lower = cell_of(params.scheme, box_min, inverse);
+        let upper = cell_of(params.scheme, box_max, inverse);
         let at_own_level = next == own_level;
-        let y_first = (lower[1] - 1).max(level.lower_y);
+        let y_first = (lower[1] - reach).max(level.lower_y);
         let z_first = if at_own_level {
             lower[2]
         } else {
-            (lower[2] - 1).max(level.lower_z)
+            (lower[2] - reach).max(level.lower_z)
         };
         for z in z_first..=upper[2].min(level.upper_z) {
             let own_slab = at_own_level && z == lower[2];
             for y in if own_slab { lower[1] } else { y_first }..=upper[1].min(level.upper_y) {
                 let own_row = own_slab && y == lower[1];
-                let x_from = if own_row { lower[0] } else { lower[0] - (1 << X_DETAIL) };
-                let [row, wrapped] = table.row(level, x_from, upper[0], y, z);
+                let x_from = if own_row {
+                    lower[0]
+                } else {
+                    lower[0] - (reach << detail)
+                };
+                let [row, wrapped] = table.row(level, x_from, upper[0], y, z, own.world);
                 let begin = if own_row { index + 1 } else { row.start };
                 test(begin..row.end);
                 test(wrapped);
@@ -116,16 +122,17 @@ fn walk_hierarchical(table: Table<'_>, index: u32, admit: &mut impl FnMut(u32, u
 /// Every candidate of one entry: the entries behind it in its bucket, where a pair counts only in the bucket of its home
 /// cell (the larger of the two lower corners, an axis each), which both boxes cover; and, from the object's own home
 /// entry alone, the large list.
-fn walk_uniform(params: &Params, input: &PairInput<'_>, index: u32, admit: &mut impl FnMut(u32, u32)) -> u32 {
+fn walk_covered(params: &Params, input: &PairInput<'_>, index: u32, admit: &mut impl FnMut(u32, u32)) -> u32 {
     let table = input.table;
-    let large = table.large();
     let value = input.values[index as usize];
     let own = &table.records[(value & ID_MASK) as usize];
-    let in_bucket = index < large.start;
+    let large = table.large(params, own.world);
+    let in_bucket = index < table.large_begin();
     let key = input.keys[index as usize];
     let level = &table.grid.levels[0];
     let lower_of = |record: &Record| {
         cell_of(
+            SCHEME_UNIFORM,
             record.low.map(|bound| flush(unordered(bound))),
             [params.cell_inverse; 3],
         )
@@ -140,7 +147,7 @@ fn walk_uniform(params: &Params, input: &PairInput<'_>, index: u32, admit: &mut 
                 if overlaps(own, other) {
                     let other_lower = lower_of(other);
                     let home = std::array::from_fn(|axis| lower[axis].max(other_lower[axis]));
-                    if !in_bucket || key_of(level, home) == key {
+                    if !in_bucket || key_of(level, home, own.world) == key {
                         admit(own.object, other.object);
                     }
                 }

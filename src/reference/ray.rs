@@ -28,6 +28,8 @@ pub struct LoadedRay {
     pub origin_ordered: [i32; 3],
     /// Which axes the ray moves along.
     pub moves: [bool; 3],
+    /// The world that it is cast in.
+    pub world: u32,
 }
 
 /// Correctly rounded `1 / x` of the bits of a normal float up to 2^126, by long division of mantissas: 2^47 / m in three
@@ -70,6 +72,7 @@ pub fn load_ray(ray: &Ray) -> LoadedRay {
             flush(f32::from_bits((limit & 0x7fff_ffff).min(0x7f7f_ffff)))
         },
         moves,
+        world: 0,
         origin: ray.origin.map(flush),
         direction: ray.direction.map(flush),
         origin_ordered: ray.origin.map(ordered),

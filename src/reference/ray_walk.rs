@@ -1,5 +1,5 @@
-//! The walk of the ray passes: the twin of `shaders/common/ray_walk.wgsl`, `shaders/common/ray_entry_hierarchical.wgsl`
-//! and `shaders/common/ray_entry_uniform.wgsl`.
+//! The walk of the ray passes: the twin of `shaders/common/ray_walk.wgsl`, `shaders/common/ray_entry_one_cell.wgsl`
+//! and `shaders/common/ray_entry_covered.wgsl`.
 //!
 //! A digital differential analyser in the manner of Amanatides and Woo ("A Fast Voxel Traversal Algorithm for Ray
 //! Tracing", 1987) that steps along the axis of fastest motion. Each step visits one slab of cells: on the other two axes
@@ -11,7 +11,8 @@ use super::blocks::Overrides;
 use super::ray::{LARGEST_FLOAT, LoadedRay, enter_box};
 use super::rows::Table;
 use crate::grid::{
-    HOME_FLAG, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
+    HOME_FLAG, ID_MASK, Level, Params, Record, SCHEME_ADAPTIVE, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of,
+    unordered,
 };
 use crate::types::Ray;
 
@@ -31,8 +32,6 @@ pub struct RayInput<'a> {
     pub table: Table<'a>,
     /// The rays.
     pub rays: &'a [Ray],
-    /// Sorted keys; read by the uniform scheme alone.
-    pub keys: &'a [u32],
     /// Sorted values; read by the uniform scheme alone.
     pub values: &'a [u32],
 }
@@ -54,6 +53,7 @@ struct Visit {
 }
 
 struct Walk<'a, V> {
+    params: &'a Params,
     input: &'a RayInput<'a>,
     uniform: bool,
     ray: &'a LoadedRay,
@@ -74,13 +74,14 @@ pub fn walk_ray(
         return 0;
     }
     let mut walk = Walk {
+        params,
         input,
         uniform: params.scheme == SCHEME_UNIFORM,
         ray,
         visitor,
         candidates: 0,
     };
-    walk.test_range(input.table.large());
+    walk.test_range(input.table.large(params, ray.world));
     for level in input.table.grid.occupied_levels() {
         walk.walk_level(level);
     }
@@ -96,11 +97,6 @@ fn per_axis<T>(value: impl FnMut(usize) -> T) -> [T; 3] {
 }
 
 impl<V: HitVisitor> Walk<'_, V> {
-    /// How many cells past that of its entry an object may reach.
-    fn reach(&self) -> i32 {
-        if self.uniform { 0 } else { 1 }
-    }
-
     fn record(&self, entry: u32) -> &Record {
         let record = if self.uniform {
             self.input.values[entry as usize] & ID_MASK
@@ -114,14 +110,14 @@ impl<V: HitVisitor> Walk<'_, V> {
         !self.uniform || self.input.values[entry as usize] & HOME_FLAG != 0
     }
 
-    /// Hierarchical: whether the entry lies in the visited row itself rather than in one that shares its slots.
+    /// One entry an object: whether the entry lies in the visited row itself rather than in one that shares its slots.
     ///
     /// Uniform: the slabs in which the walk meets an object follow one another without a gap, so it is met first in this
     /// one unless the slab before met it; within the slab the lowest covered cell counts.
     fn is_first_visit(&self, level: &Level, entry: u32, visit: &Visit, y: i32, z: i32) -> bool {
         let record = self.record(entry);
         let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);
-        let cell = |corner: [i32; 3]| cell_of(corner.map(|bound| flush(unordered(bound))), inverse);
+        let cell = |corner: [i32; 3]| cell_of(self.params.scheme, corner.map(|bound| flush(unordered(bound))), inverse);
         let lower = cell(record.low);
         if !self.uniform {
             return lower[1] == y && lower[2] == z && (visit.lower[0]..=visit.upper[0]).contains(&lower[0]);
@@ -132,17 +128,20 @@ impl<V: HitVisitor> Walk<'_, V> {
         }
         let first = per_axis(|axis| lower[axis].max(visit.lower[axis]));
         // An entry in the bucket of a cell that the object does not cover is there by a chance of the hash.
-        (0..3).all(|axis| first[axis] <= upper[axis].min(visit.upper[axis]))
-            && first[1] == y
-            && first[2] == z
-            && self.input.keys[entry as usize] == key_of(level, first)
+        (0..3).all(|axis| first[axis] <= upper[axis].min(visit.upper[axis])) && first[1] == y && first[2] == z && {
+            let key = key_of(level, first, self.ray.world) as usize;
+            let starts = self.input.table.starts;
+            (starts[key]..starts[key + 1]).contains(&entry)
+        }
     }
 
     fn test_entry(&mut self, entry: u32, level: &Level, visit: &Visit, y: i32, z: i32) {
         let record = *self.record(entry);
         self.candidates = self.candidates.wrapping_add(1);
         match enter_box(self.ray, &record.low, &record.high) {
-            Some(t) if self.is_first_visit(level, entry, visit, y, z) => self.visitor.accept_hit(record.object, t),
+            Some(t) if record.world == self.ray.world && self.is_first_visit(level, entry, visit, y, z) => {
+                self.visitor.accept_hit(record.object, t)
+            }
             _ => {}
         }
     }
@@ -153,7 +152,9 @@ impl<V: HitVisitor> Walk<'_, V> {
             if self.is_home_entry(entry) {
                 let record = *self.record(entry);
                 self.candidates = self.candidates.wrapping_add(1);
-                if let Some(t) = enter_box(self.ray, &record.low, &record.high) {
+                if let Some(t) = enter_box(self.ray, &record.low, &record.high)
+                    && record.world == self.ray.world
+                {
                     self.visitor.accept_hit(record.object, t);
                 }
             }
@@ -164,9 +165,16 @@ impl<V: HitVisitor> Walk<'_, V> {
         let ray = self.ray;
         let table = self.input.table;
         let detail = table.grid.x_detail;
-        let reach = self.reach();
-        let origin = ray.origin.map(|component| component * level.inverse);
-        let direction = ray.direction.map(|component| flush(component * level.inverse));
+        let entries = table.level(level, ray.world);
+        let reach = self.params.cell_reach();
+        // Layers of the adaptive scheme are measured in half cells and shifted by one.
+        let (unit, shift) = if self.params.scheme == SCHEME_ADAPTIVE {
+            (0.5 * level.inverse, 0.5)
+        } else {
+            (level.inverse, 0.0)
+        };
+        let origin = ray.origin.map(|component| component * unit + shift);
+        let direction = ray.direction.map(|component| flush(component * unit));
         let speed = direction.map(f32::abs);
         let cell_lower = [level.lower_x >> detail, level.lower_y, level.lower_z];
         let cell_upper = [level.upper_x >> detail, level.upper_y, level.upper_z];
@@ -176,7 +184,7 @@ impl<V: HitVisitor> Walk<'_, V> {
             origin[axis].abs() > FARTHEST || speed[axis] > FARTHEST || (ray.moves[axis] && speed[axis] == 0.0)
         };
         if (0..3).any(direct) {
-            self.test_range(table.level(level));
+            self.test_range(entries);
             return;
         }
 
@@ -221,9 +229,9 @@ impl<V: HitVisitor> Walk<'_, V> {
 
         // Written so that a NaN, too, takes the direct way.
         let walkable = slack.iter().all(|&slack| slack <= 1.0) && (fastest == 0.0 || fastest >= SLOWEST);
-        let count = level.count.min(0x7fff_ffff) as i32;
+        let count = entries.len().min(0x7fff_ffff) as i32;
         if !walkable || steps > MAX_RAY_STEPS || count <= steps.wrapping_mul(TESTS_PER_STEP) {
-            self.test_range(table.level(level));
+            self.test_range(entries);
             return;
         }
 
@@ -279,7 +287,7 @@ impl<V: HitVisitor> Walk<'_, V> {
             }
             for z in visit.lower[2].max(level.lower_z)..=visit.upper[2].min(level.upper_z) {
                 for y in visit.lower[1].max(level.lower_y)..=visit.upper[1].min(level.upper_y) {
-                    for entries in table.row(level, visit.lower[0], visit.upper[0], y, z) {
+                    for entries in table.row(level, visit.lower[0], visit.upper[0], y, z, ray.world) {
                         for entry in entries {
                             self.test_entry(entry, level, &visit, y, z);
                         }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::grid::{Grid, Level, Record, slot_of};
+use crate::grid::{DENSE, Grid, Level, Params, Record, slot_of};
 
 /// What the walks read, in binding order.
 #[derive(Clone, Copy, Debug)]
@@ -16,13 +16,28 @@ pub struct Table<'a> {
 }
 
 impl Table<'_> {
-    /// The large list.
-    pub(crate) fn large(&self) -> Range<u32> {
-        self.range(self.grid.table_cells, self.grid.table_cells + 1)
+    /// A world's share of the large list, which it may have in common with others.
+    pub(crate) fn large(&self, params: &Params, world: u32) -> Range<u32> {
+        let key = params.large_key(self.grid, world);
+        self.range(key, key + 1)
     }
 
-    /// All entries of a level.
-    pub(crate) fn level(&self, level: &Level) -> Range<u32> {
+    /// The first entry of the large list.
+    pub(crate) fn large_begin(&self) -> u32 {
+        self.starts[self.grid.table_cells as usize]
+    }
+
+    /// The first entry of what takes no part.
+    pub(crate) fn absent_begin(&self, params: &Params) -> u32 {
+        self.starts[params.absent_key(self.grid) as usize]
+    }
+
+    /// All entries of a world on a level, with those of others where slots are hashed.
+    pub(crate) fn level(&self, level: &Level, world: u32) -> Range<u32> {
+        if level.table_mask == DENSE {
+            let base = level.table_base + world * level.stride_world;
+            return self.range(base, base + level.stride_world);
+        }
         self.range(level.table_base, level.table_base + level.table_size)
     }
 
@@ -31,8 +46,9 @@ impl Table<'_> {
     }
 
     /// The entries of the cells `x_from..=x_to` (detailed x), `y`, `z`, which lie within the level's bounds for y and z.
-    /// Two ranges, since a row of hashed slots may wrap past the end of its level's part.
-    pub(crate) fn row(&self, level: &Level, x_from: i32, x_to: i32, y: i32, z: i32) -> [Range<u32>; 2] {
+    /// Two ranges, since a row of hashed slots may wrap past the end of its level's part. Other cells and worlds may share
+    /// hashed slots.
+    pub(crate) fn row(&self, level: &Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> [Range<u32>; 2] {
         let first = x_from.max(level.lower_x);
         let last = x_to.min(level.upper_x);
         if first > last {
@@ -40,7 +56,7 @@ impl Table<'_> {
         }
         let from_cell = first >> level.x_shift;
         let length = (last >> level.x_shift).wrapping_sub(from_cell) as u32;
-        let slot = slot_of(level, from_cell, y, z);
+        let slot = slot_of(level, from_cell, y, z, world);
         let base = level.table_base;
         let until_end = level.table_mask.wrapping_sub(slot);
         if length <= until_end {

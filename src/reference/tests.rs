@@ -4,6 +4,7 @@
 use super::brute_force;
 use super::ray::{enter_box, load_ray, reciprocal};
 use super::*;
+use crate::descriptor::Scheme;
 
 struct SplitMix(u64);
 
@@ -261,7 +262,17 @@ fn schemes(random: &mut SplitMix, objects: &[Aabb]) -> Vec<Scheme> {
     let scheme = Scheme::Uniform {
         cell_size: (edge * factor).clamp(1e-30, 1e30),
     };
-    vec![Scheme::Hierarchical, scheme]
+    let adaptive = Scheme::Adaptive {
+        min_scale: (edge * random.pick(&[0.1, 1.0, 1e-4, 8.0])).clamp(1e-30, 1e26),
+    };
+    vec![Scheme::Hierarchical, scheme, adaptive]
+}
+
+fn only(objects: &[Aabb]) -> Scene<'_> {
+    Scene {
+        objects,
+        ..Scene::default()
+    }
 }
 
 fn sorted_hits(hits: &[RayHit]) -> Vec<(u32, u32)> {
@@ -374,7 +385,11 @@ fn filters_can_be_left_out() {
         .iter()
         .map(|object| Aabb::new(object.min, object.max).with_owner(object.owner & Aabb::EXCLUDED))
         .collect();
-    for scheme in [Scheme::Hierarchical, Scheme::Uniform { cell_size: 1.0 }] {
+    for scheme in [
+        Scheme::Hierarchical,
+        Scheme::Uniform { cell_size: 1.0 },
+        Scheme::Adaptive { min_scale: 1.0 },
+    ] {
         let descriptor = BroadPhaseDescriptor {
             scheme,
             filters: false,
@@ -391,7 +406,11 @@ fn fixed_capacities_give_a_prefix_and_exact_counts() {
     let mut random = SplitMix(6);
     let objects = scene(&mut random, 1, 500);
     let rays = rays(&mut random, &objects, 50);
-    for scheme in [Scheme::Hierarchical, Scheme::Uniform { cell_size: 1.0 }] {
+    for scheme in [
+        Scheme::Hierarchical,
+        Scheme::Uniform { cell_size: 1.0 },
+        Scheme::Adaptive { min_scale: 1.0 },
+    ] {
         let whole = BroadPhaseDescriptor {
             scheme,
             ray_mode: RayMode::All,
@@ -691,12 +710,16 @@ fn rays_slower_than_a_float_can_say_in_cells_still_move() {
 fn windows_of_pairs_join_to_the_whole() {
     let mut random = SplitMix(12);
     let objects = scene(&mut random, 1, 300);
-    for scheme in [Scheme::Hierarchical, Scheme::Uniform { cell_size: 1.0 }] {
+    for scheme in [
+        Scheme::Hierarchical,
+        Scheme::Uniform { cell_size: 1.0 },
+        Scheme::Adaptive { min_scale: 1.0 },
+    ] {
         let descriptor = BroadPhaseDescriptor {
             scheme,
             ..BroadPhaseDescriptor::default()
         };
-        let trace = trace(&descriptor, &objects, &[]).unwrap();
+        let trace = trace(&descriptor, &only(&objects)).unwrap();
         let input = PairInput {
             table: Table {
                 grid: &trace.grid,
@@ -741,7 +764,7 @@ fn traces_hold_what_the_passes_promise() {
                 scheme,
                 ..BroadPhaseDescriptor::default()
             };
-            let trace = trace(&descriptor, &objects, &[]).unwrap();
+            let trace = trace(&descriptor, &only(&objects)).unwrap();
             assert!(trace.grid.table_cells <= trace.params.table_capacity);
             let entries = trace.grid.entry_count as usize;
             let sorted: Vec<_> = trace.keys[..entries].iter().zip(&trace.values[..entries]).collect();

@@ -119,7 +119,7 @@ fn structs_lie_in_memory_as_the_shaders_read_them() {
     assert_eq!(
         members,
         offsets!(Level: inverse, count, table_base, table_size, table_mask, stride_y, stride_z, x_shift, lower_x, lower_y,
-            lower_z, next, upper_x, upper_y, upper_z, padding)
+            lower_z, next, upper_x, upper_y, upper_z, stride_world)
     );
     let (size, mut members) = wgsl_struct("Grid");
     assert_eq!(size as usize, size_of::<Grid>());
@@ -146,7 +146,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
     check::<Params>(
         "Params",
         offsets!(Params: object_count, ray_count, entry_capacity, table_capacity, pair_capacity, hit_capacity, first_pair,
-            first_hit, scheme, cell_inverse, sample_count, sample_stride, canary_turns),
+            first_hit, scheme, cell_inverse, sample_count, sample_stride, canary_turns, dimensions, world_count, large_mask, margin),
     );
     check::<ScanParams>(
         "ScanParams",
@@ -170,7 +170,10 @@ fn constants_agree_with_the_host() {
         ("TABLE_CELLS_PER_LEVEL", grid::TABLE_CELLS_PER_LEVEL),
         ("ID_MASK", grid::ID_MASK),
         ("HOME_FLAG", grid::HOME_FLAG),
+        ("HASH_WORLD", grid::HASH_WORLD),
+        ("SCHEME_HIERARCHICAL", grid::SCHEME_HIERARCHICAL),
         ("SCHEME_UNIFORM", grid::SCHEME_UNIFORM),
+        ("SCHEME_ADAPTIVE", grid::SCHEME_ADAPTIVE),
         ("OWNER_EXCLUDED", crate::Aabb::EXCLUDED),
         ("OWNER_STATIC", crate::Aabb::STATIC),
         ("OWNER_MASK", crate::Aabb::OWNER_MASK),
@@ -201,7 +204,7 @@ fn constants_agree_with_the_host() {
             };
             let name = constant.name.clone().unwrap_or_default();
             if name == "KEPT" {
-                let kept = if pass.name.ends_with("_uniform") {
+                let kept = if pass.name.ends_with("_covered") {
                     0
                 } else {
                     plan::PARTNERS_KEPT

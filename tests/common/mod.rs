@@ -160,6 +160,23 @@ pub struct Scene {
     pub rays: Vec<Ray>,
 }
 
+impl Scene {
+    /// A world for each object, some of which do not exist; none with one world.
+    pub fn worlds(&self, count: u32) -> Vec<u32> {
+        if count <= 1 {
+            return Vec::new();
+        }
+        let mut rng = Rng(self.objects.len() as u64);
+        (0..self.objects.len())
+            .map(|_| match rng.below(40) {
+                0 => count,
+                1 => u32::MAX,
+                _ => rng.below(count as usize) as u32,
+            })
+            .collect()
+    }
+}
+
 /// Kinds of [`scene`]; the last one is the lattice.
 pub const KINDS: usize = 6;
 

@@ -1,9 +1,6 @@
 // An object has an entry in every cell it covers and is reported from the first one that the walk meets.
 
-@group(0) @binding(5) var<storage, read> keys: array<u32>;
 @group(0) @binding(6) var<storage, read> values: array<u32>;
-
-const REACH: i32 = 0;
 
 fn entry_record(entry: u32) -> u32 {
     return values[entry] & ID_MASK;
@@ -16,7 +13,7 @@ fn is_home_entry(entry: u32) -> bool {
 // The first cell must be one that the box and the visit share: elsewhere its key may belong to another entry of the
 // same box. The slabs in which the walk meets an object follow one another without a gap, so it is met first in this one unless
 // the slab before met it; within the slab the lowest covered cell counts.
-fn is_first_visit(level: Level, entry: u32, low: vec3<i32>, high: vec3<i32>, visit: Visit, y: i32, z: i32) -> bool {
+fn is_first_visit(level: Level, entry: u32, low: vec3<i32>, high: vec3<i32>, world: u32, visit: Visit, y: i32, z: i32) -> bool {
     let inverse = axis_inverse(level.inverse, grid.x_detail);
     let lower = cell_of(flush_bits(unordered(low)), inverse);
     let upper = cell_of(flush_bits(unordered(high)), inverse);
@@ -24,5 +21,9 @@ fn is_first_visit(level: Level, entry: u32, low: vec3<i32>, high: vec3<i32>, vis
         return false;
     }
     let first = max(lower, visit.lower);
-    return all(first <= min(upper, visit.upper)) && first.y == y && first.z == z && keys[entry] == key_of(level, first);
+    if (any(first > min(upper, visit.upper)) || first.y != y || first.z != z) {
+        return false;
+    }
+    let key = key_of(level, first, world);
+    return starts[key] <= entry && entry < starts[key + 1u];
 }

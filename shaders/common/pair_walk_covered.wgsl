@@ -9,18 +9,17 @@ fn entry_object(index: u32) -> u32 {
     return values[index] & ID_MASK;
 }
 
-fn test_large(low: vec3<i32>, high: vec3<i32>, candidate: u32) {
+fn test_large(low: vec3<i32>, high: vec3<i32>, world: u32, candidate: u32) {
     let other = values[candidate] & ID_MASK;
-    if (overlaps(low, high, bitcast<vec3<i32>>(records[2u * other].xyz), bitcast<vec3<i32>>(records[2u * other + 1u].xyz))) {
+    let other_high = records[2u * other + 1u];
+    if (other_high.w == world && overlaps(low, high, bitcast<vec3<i32>>(records[2u * other].xyz), bitcast<vec3<i32>>(other_high.xyz))) {
         accept_pair(other);
     }
     count_candidate();
 }
 
 fn walk_pairs(index: u32) {
-    let large_begin = starts[grid.table_cells];
-    let large_end = starts[grid.table_cells + 1u];
-    if (index >= large_end) {
+    if (index >= starts[absent_key(grid.table_cells)]) {
         return;
     }
     let value = values[index];
@@ -30,13 +29,15 @@ fn walk_pairs(index: u32) {
     begin_object(own_low.w);
     let low = bitcast<vec3<i32>>(own_low.xyz);
     let high = bitcast<vec3<i32>>(own_high.xyz);
+    let world = own_high.w;
+    let large = large_list(world);
     let level = grid.levels[0];
     let inverse = vec3<f32>(params.cell_inverse);
     let lower = cell_of(flush_bits(unordered(low)), inverse);
 
-    if (index >= large_begin) {
-        for (var candidate = index + 1u; candidate < large_end; candidate += 1u) {
-            test_large(low, high, candidate);
+    if (index >= starts[grid.table_cells]) {
+        for (var candidate = index + 1u; candidate < large.y; candidate += 1u) {
+            test_large(low, high, world, candidate);
         }
         return;
     }
@@ -44,18 +45,18 @@ fn walk_pairs(index: u32) {
     for (var candidate = index + 1u; candidate < bucket_end; candidate += 1u) {
         let other = values[candidate] & ID_MASK;
         let other_low = bitcast<vec3<i32>>(records[2u * other].xyz);
-        let other_high = bitcast<vec3<i32>>(records[2u * other + 1u].xyz);
-        if (overlaps(low, high, other_low, other_high)) {
+        let other_high = records[2u * other + 1u];
+        if (other_high.w == world && overlaps(low, high, other_low, bitcast<vec3<i32>>(other_high.xyz))) {
             let home = max(lower, cell_of(flush_bits(unordered(other_low)), inverse));
-            if (key_of(level, home) == key) {
+            if (key_of(level, home, world) == key) {
                 accept_pair(other);
             }
         }
         count_candidate();
     }
     if ((value & HOME_FLAG) != 0u) {
-        for (var candidate = large_begin; candidate < large_end; candidate += 1u) {
-            test_large(low, high, candidate);
+        for (var candidate = large.x; candidate < large.y; candidate += 1u) {
+            test_large(low, high, world, candidate);
         }
     }
 }

@@ -1,7 +1,4 @@
-// An object has one entry, in the cell of its lower corner, and reaches into the next cell of y and z and a whole cell
-// further along x.
-
-const REACH: i32 = 1;
+// An object has one entry, in the cell of its lower corner.
 
 fn entry_record(entry: u32) -> u32 {
     return entry;
@@ -12,7 +9,7 @@ fn is_home_entry(entry: u32) -> bool {
 }
 
 // Whether the entry lies in the visited row itself rather than in one that shares its slots.
-fn is_first_visit(level: Level, entry: u32, low: vec3<i32>, high: vec3<i32>, visit: Visit, y: i32, z: i32) -> bool {
+fn is_first_visit(level: Level, entry: u32, low: vec3<i32>, high: vec3<i32>, world: u32, visit: Visit, y: i32, z: i32) -> bool {
     let cell = cell_of(flush_bits(unordered(low)), axis_inverse(level.inverse, grid.x_detail));
     return cell.y == y && cell.z == z && cell.x >= visit.lower.x && cell.x <= visit.upper.x;
 }

@@ -1,24 +1,22 @@
 // Every candidate of one object, each unordered pair from one side only: the large list; at the object's own level the
 // entries behind it in its row and the rows of the half shell that it reaches into; at every coarser level all cells
-// from one before its lower corner to its upper corner.
+// from its upper corner back to its lower one and as far before as objects there reach.
 
 fn entry_object(index: u32) -> u32 {
     return records[2u * index].w;
 }
 
-fn test_pair(low: vec3<i32>, high: vec3<i32>, candidate: u32) {
+fn test_pair(low: vec3<i32>, high: vec3<i32>, world: u32, candidate: u32) {
     let other_low = records[2u * candidate];
     let other_high = records[2u * candidate + 1u];
-    if (overlaps(low, high, bitcast<vec3<i32>>(other_low.xyz), bitcast<vec3<i32>>(other_high.xyz))) {
+    if (other_high.w == world && overlaps(low, high, bitcast<vec3<i32>>(other_low.xyz), bitcast<vec3<i32>>(other_high.xyz))) {
         accept_pair(other_low.w);
     }
     count_candidate();
 }
 
 fn walk_pairs(index: u32) {
-    let large_begin = starts[grid.table_cells];
-    let large_end = starts[grid.table_cells + 1u];
-    if (index >= large_end) {
+    if (index >= starts[absent_key(grid.table_cells)]) {
         return;
     }
     let own_low = records[2u * index];
@@ -26,36 +24,40 @@ fn walk_pairs(index: u32) {
     begin_object(own_low.w);
     let low = bitcast<vec3<i32>>(own_low.xyz);
     let high = bitcast<vec3<i32>>(own_high.xyz);
-    for (var candidate = max(large_begin, index + 1u); candidate < large_end; candidate += 1u) {
-        test_pair(low, high, candidate);
+    let world = own_high.w;
+    let large = large_list(world);
+    for (var candidate = max(large.x, index + 1u); candidate < large.y; candidate += 1u) {
+        test_pair(low, high, world, candidate);
     }
-    if (index >= large_begin) {
+    if (index >= starts[grid.table_cells]) {
         return;
     }
 
     let box_min = flush_bits(unordered(low));
     let box_max = flush_bits(unordered(high));
-    let own_level = place_hierarchical(unordered(low), unordered(high), grid.base_inverse).level;
+    let own_level = place_one_cell(unordered(low), unordered(high), grid.base_inverse).level;
+    let detail = x_detail();
+    let reach = cell_reach();
     var next_level = own_level;
     for (var visited = 0u; visited < MAX_LEVELS && next_level != NO_LEVEL; visited += 1u) {
         let level = grid.levels[next_level];
         let at_own_level = next_level == own_level;
         next_level = level.next;
-        let inverse = axis_inverse(level.inverse, X_DETAIL);
+        let inverse = axis_inverse(level.inverse, detail);
         let lower = cell_of(box_min, inverse);
         let upper = cell_of(box_max, inverse);
         let y_end = min(upper.y, level.upper_y);
         let z_end = min(upper.z, level.upper_z);
-        let y_begin = max(lower.y - 1, level.lower_y);
+        let y_begin = max(lower.y - reach, level.lower_y);
         var y = select(y_begin, lower.y, at_own_level);
-        var z = select(max(lower.z - 1, level.lower_z), lower.z, at_own_level);
+        var z = select(max(lower.z - reach, level.lower_z), lower.z, at_own_level);
         for (; z <= z_end; z += 1) {
             for (; y <= y_end; y += 1) {
                 let own_row = at_own_level && z == lower.z && y == lower.y;
-                let x_from = select(lower.x - i32(1u << X_DETAIL), lower.x, own_row);
-                let row = row_of(level, x_from, upper.x, y, z);
+                let x_from = select(lower.x - (reach << detail), lower.x, own_row);
+                let row = row_of(level, x_from, upper.x, y, z, world);
                 for (var k = select(0u, index + 1u - row.begin, own_row); k < row.count; k += 1u) {
-                    test_pair(low, high, row_entry(row, k));
+                    test_pair(low, high, world, row_entry(row, k));
                 }
             }
             y = y_begin;

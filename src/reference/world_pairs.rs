@@ -1,0 +1,22 @@
+//! Twin of `shaders/world_pairs.wgsl`.
+
+use crate::grid::{ID_MASK, Params, Record, SCHEME_UNIFORM};
+
+/// How many pairs each world has, from the counts an entry before they are scanned; modulo 2^32. Returns a word a world.
+pub fn world_pairs(params: &Params, records: &[Record], values: &[u32], counts: &[u32]) -> Vec<u32> {
+    let mut world_pairs = vec![0u32; params.world_count as usize];
+    for (entry, &count) in counts.iter().take(params.entry_capacity as usize).enumerate() {
+        if count == 0 {
+            continue;
+        }
+        // Records lie by entry where an object has one, else by object.
+        let record = if params.scheme == SCHEME_UNIFORM {
+            (values[entry] & ID_MASK) as usize
+        } else {
+            entry
+        };
+        let pairs = &mut world_pairs[records[record].world as usize];
+        *pairs = pairs.wrapping_add(count);
+    }
+    world_pairs
+}
