@@ -19,11 +19,13 @@ use gpu_broad_phase::reference::ray_walk::RayInput;
 use gpu_broad_phase::reference::rows::Table;
 use gpu_broad_phase::reference::{
     Trace, base_cell, cell_starts, density, layout, level_statistics, pair_emit, ray_closest, ray_count, scan_apply,
-    scan_reduce, scan_spine, sort_histogram, sort_scatter, trace,
+    scan_reduce, scan_spine, sort_histogram, sort_scatter, trace, world_pairs,
 };
 use gpu_broad_phase::shaders::{self, Binding, Pass, passes};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Capacities, Growth, Pair, Ray, RayHit, RayMode, Scheme, wgpu};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Pair, Ray, RayHit, RayMode, Scheme, wgpu,
+};
 
 /// Fills what a pass has to write, the space behind every buffer and what a step before may have left.
 const POISON: u8 = 0xcd;
@@ -642,6 +644,20 @@ fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
         found.check("pair_slots", &expected);
     }
 
+    let found = bench.run(
+        &shaders::WORLD_PAIRS,
+        groups(capacity),
+        block(&params),
+        &inputs(vec![
+            ("pair_offsets", bytes(&counts)),
+            ("world_pairs", zeros(params.world_count as usize)),
+        ]),
+    );
+    found.check(
+        "world_pairs",
+        &world_pairs::world_pairs(&params, &trace.records, &trace.values, &counts),
+    );
+
     let scan = ScanParams {
         count: counts.len() as u32,
         total_word: 10,
@@ -763,9 +779,9 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: &[Ray], uniform_scheme: bool) 
     found.check_ray_counters(&used_counters(), &counters);
 }
 
-/// The table, then the walks with each of `overrides`. `entries` is a fixed capacity; `None` is what is needed.
-fn check_scene(bench: &mut Bench, scheme: Scheme, entries: Option<u32>, scene: &Scene, overrides: &[Overrides]) -> u32 {
-    let descriptor = BroadPhaseDescriptor {
+/// A whole answer, or what room for so many entries gives.
+fn descriptor(scheme: Scheme, entries: Option<u32>) -> BroadPhaseDescriptor<'static> {
+    BroadPhaseDescriptor {
         scheme,
         ray_mode: RayMode::All,
         count_candidates: true,
@@ -775,8 +791,18 @@ fn check_scene(bench: &mut Bench, scheme: Scheme, entries: Option<u32>, scene: &
             ..Default::default()
         },
         ..Default::default()
-    };
-    bench.scene = format!("{}, {scheme:?}, room for {entries:?} entries", scene.name);
+    }
+}
+
+/// The table, then the walks with each of `overrides`. Returns the entries.
+fn check_scene(
+    bench: &mut Bench,
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &Scene,
+    overrides: &[Overrides],
+) -> u32 {
+    bench.scene = format!("{}, {descriptor:?}", scene.name);
+    let scheme = descriptor.scheme;
     let uniform_scheme = matches!(scheme, Scheme::Uniform { .. });
     let worlds = scene.worlds(descriptor.worlds);
     let input = gpu_broad_phase::Scene {
@@ -784,7 +810,21 @@ fn check_scene(bench: &mut Bench, scheme: Scheme, entries: Option<u32>, scene: &
         worlds: &worlds,
         rays: &scene.rays,
     };
-    let trace = trace(&descriptor, &input).unwrap();
+    let trace = trace(descriptor, &input).unwrap();
+    if trace.params.dimensions == 2 || trace.params.margin > 0.0 || trace.params.world_count > 1 {
+        let found = bench.run(
+            &shaders::PREPARE,
+            groups(scene.objects.len()),
+            block(&trace.params),
+            &[
+                ("given_objects", bytes(&scene.objects)),
+                ("objects", poison::<Aabb>(scene.objects.len())),
+                ("worlds", bytes(&worlds)),
+            ],
+        );
+        // As words: a NaN is not equal to itself.
+        found.check::<u32>("objects", bytemuck::cast_slice(&trace.objects));
+    }
     check_table(bench, &trace, scheme, &worlds);
     for &overrides in overrides {
         bench.overrides = overrides;
@@ -856,12 +896,33 @@ fn every_pass_equals_its_reference() {
             if index % 4 == 0 {
                 walks.push(overrides(true, false));
             }
-            check_scene(&mut bench, Scheme::Hierarchical, None, &scene, &walks);
+            let hierarchical = descriptor(Scheme::Hierarchical, None);
+            check_scene(&mut bench, &hierarchical, &scene, &walks);
             let uniform_scheme = Scheme::Uniform { cell_size: 1.25 };
-            let needed = check_scene(&mut bench, uniform_scheme, None, &scene, &walks);
+            let covered = descriptor(uniform_scheme, None);
+            let needed = check_scene(&mut bench, &covered, &scene, &walks);
+            let adaptive = descriptor(Scheme::Adaptive { min_scale: 0.3 }, None);
+            check_scene(&mut bench, &adaptive, &scene, &walks[..1]);
+            let all = [hierarchical, covered, adaptive];
+            let flat = BroadPhaseDescriptor {
+                dimensions: Dimensions::Two,
+                margin: [0.0, 0.125][index % 2],
+                ..all[index % 3]
+            };
+            check_scene(&mut bench, &flat, &scene, &walks[..1]);
+            let worlds = BroadPhaseDescriptor {
+                worlds: [3, 64, 1000][index % 3],
+                ..all[(index / 3) % 3]
+            };
+            check_scene(&mut bench, &worlds, &scene, &walks[..1]);
             // As a step has it, with room to spare, and one whose entries overflow.
             let capacity = if index % 2 == 0 { needed + 300 } else { needed / 2 + 1 };
-            check_scene(&mut bench, uniform_scheme, Some(capacity), &scene, &walks[..1]);
+            check_scene(
+                &mut bench,
+                &descriptor(uniform_scheme, Some(capacity)),
+                &scene,
+                &walks[..1],
+            );
         }
         let mut rng = Rng(43);
         for (index, count) in [0, 1, 255, 256, 257, 2047, 2048, 2049, 2048 * 256 + 1]
