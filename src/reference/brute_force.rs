@@ -2,7 +2,9 @@
 //! predicate of rays, [`enter_box`].
 
 use super::ray::{LoadedRay, enter_box, load_ray};
+use crate::descriptor::BroadPhaseDescriptor;
 use crate::grid::ordered;
+use crate::scene::Scene;
 use crate::types::{Aabb, Pair, Ray, RayHit};
 
 /// Takes part at all: not excluded, without a NaN, no bound above its opposite.
@@ -33,6 +35,31 @@ pub fn pairs(objects: &[Aabb]) -> Vec<Pair> {
                 pairs.push(Pair { a, b });
             }
         }
+    }
+    pairs
+}
+
+/// All pairs of a scene, ascending: [`pairs`] after dimensions, margin and worlds are seen to.
+pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Pair> {
+    let axes = descriptor.dimensions.count() as usize;
+    let as_compared = |object: &Aabb| {
+        let mut object = *object;
+        object.min[axes..].fill(0.0);
+        object.max[axes..].fill(0.0);
+        let finite = object.min.iter().chain(&object.max).all(|bound| bound.is_finite());
+        if descriptor.margin > 0.0 && finite && (0..axes).all(|axis| object.min[axis] <= object.max[axis]) {
+            for axis in 0..axes {
+                object.min[axis] = (object.min[axis] - descriptor.margin).next_down();
+                object.max[axis] = (object.max[axis] + descriptor.margin).next_up();
+            }
+        }
+        object
+    };
+    let objects: Vec<_> = scene.objects.iter().map(as_compared).collect();
+    let mut pairs = pairs(&objects);
+    if descriptor.worlds > 1 {
+        let world = |object: u32| scene.worlds[object as usize];
+        pairs.retain(|pair| world(pair.a) == world(pair.b) && world(pair.a) < descriptor.worlds);
     }
     pairs
 }

@@ -4,7 +4,7 @@
 use super::brute_force;
 use super::ray::{enter_box, load_ray, reciprocal};
 use super::*;
-use crate::descriptor::Scheme;
+use crate::descriptor::{Dimensions, Scheme};
 
 struct SplitMix(u64);
 
@@ -806,4 +806,137 @@ fn totals_past_32_bits_are_counted() {
         (data[0], data[1], data[1431], data[1432], data[4999]),
         (0, 3_000_000, 4_293_000_000, u32::MAX, u32::MAX)
     );
+}
+
+/// Margin, dimensions and worlds, alone and together.
+fn variants(scheme: Scheme) -> [BroadPhaseDescriptor<'static>; 5] {
+    let base = BroadPhaseDescriptor {
+        scheme,
+        ..Default::default()
+    };
+    let flat = BroadPhaseDescriptor {
+        dimensions: Dimensions::Two,
+        ..base
+    };
+    let grown = BroadPhaseDescriptor { margin: 0.3, ..base };
+    let worlds = BroadPhaseDescriptor { worlds: 5, ..base };
+    let all = BroadPhaseDescriptor {
+        margin: 1.5,
+        worlds: 300,
+        ..flat
+    };
+    [
+        flat,
+        grown,
+        worlds,
+        all,
+        BroadPhaseDescriptor {
+            worlds: 1 << 20,
+            ..base
+        },
+    ]
+}
+
+#[test]
+fn dimensions_margin_and_worlds_agree_with_brute_force() {
+    let mut random = SplitMix(2028);
+    for kind in 0..KINDS {
+        for count in [1, 60, 300] {
+            let mut objects = scene(&mut random, kind, count);
+            spoil(&mut random, &mut objects);
+            for scheme in schemes(&mut random, &objects) {
+                for descriptor in variants(scheme) {
+                    let worlds: Vec<_> = objects
+                        .iter()
+                        // A few worlds hold all, whatever their number; some do not exist.
+                        .map(|_| {
+                            [0, 1, 3, 4, 299, descriptor.worlds - 1, descriptor.worlds, u32::MAX]
+                                [random.below(8) as usize]
+                        })
+                        .collect();
+                    let scene = Scene {
+                        worlds: if descriptor.worlds > 1 { &worlds } else { &[] },
+                        ..only(&objects)
+                    };
+                    let result = step_scene(&descriptor, &scene).unwrap();
+                    let mut pairs = result.pairs;
+                    pairs.sort_unstable();
+                    let expected = brute_force::scene_pairs(&descriptor, &scene);
+                    assert!(
+                        pairs == expected,
+                        "kind {kind} count {count} {descriptor:?}: {} pairs, {} expected",
+                        pairs.len(),
+                        expected.len()
+                    );
+                    if descriptor.worlds > 1 {
+                        let mut of_world = vec![0; descriptor.worlds as usize];
+                        expected
+                            .iter()
+                            .for_each(|pair| of_world[worlds[pair.a as usize] as usize] += 1);
+                        assert!(
+                            result.world_pairs == of_world,
+                            "kind {kind} count {count} {descriptor:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_margin_is_rounded_outward_by_no_more_than_two_floats() {
+    let mut random = SplitMix(77);
+    for _ in 0..2000 {
+        let low = random.vector(|random| random.range(-1e3, 1e3));
+        let edges = random.vector(|random| random.range(0.0, 10.0));
+        let object = Aabb::new(low, [0, 1, 2].map(|axis| low[axis] + edges[axis]));
+        let params = Params {
+            object_count: 1,
+            world_count: 1,
+            dimensions: 3,
+            margin: random.range(1e-6, 5.0),
+            ..Params::default()
+        };
+        let grown = prepare::prepare(&params, &[object], &[])[0];
+        for axis in 0..3 {
+            let exact_low = f64::from(object.min[axis]) - f64::from(params.margin);
+            let exact_high = f64::from(object.max[axis]) + f64::from(params.margin);
+            assert!(f64::from(grown.min[axis]) <= exact_low && f64::from(grown.max[axis]) >= exact_high);
+            assert!(f64::from(grown.min[axis].next_up().next_up()) >= exact_low);
+            assert!(f64::from(grown.max[axis].next_down().next_down()) <= exact_high);
+        }
+    }
+}
+
+#[test]
+fn work_does_not_grow_with_empty_worlds() {
+    let mut random = SplitMix(3);
+    let objects = benchmark(&mut random, 4000);
+    let worlds: Vec<_> = (0..4000u32).map(|object| object % 64).collect();
+    for scheme in [
+        Scheme::Hierarchical,
+        Scheme::Uniform { cell_size: 1.5 },
+        Scheme::Adaptive { min_scale: 1.0 },
+    ] {
+        let [few, many] = [64, 1_000_000].map(|count| {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                worlds: count,
+                count_candidates: true,
+                ..Default::default()
+            };
+            let scene = Scene {
+                worlds: &worlds,
+                ..only(&objects)
+            };
+            step_scene(&descriptor, &scene).unwrap().counters
+        });
+        assert_eq!(few.pairs_needed, many.pairs_needed);
+        assert!(
+            many.pair_candidates <= 2 * few.pair_candidates + 4000,
+            "{scheme:?}: {few:?} {many:?}"
+        );
+        assert!(many.table_cells <= 4 * 4 * 4000 + 1024, "{scheme:?}: {many:?}");
+    }
 }
