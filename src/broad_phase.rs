@@ -259,7 +259,8 @@ impl GpuBroadPhase {
             ("FILTERS", descriptor.filters),
             ("COUNT_CANDIDATES", descriptor.count_candidates),
         ];
-        let passes = shaders::passes().filter(|pass| !pass.name.ends_with(other_scheme));
+        let passes =
+            shaders::passes().filter(|pass| !pass.name.ends_with(other_scheme) && pass.name != shaders::SCATTER.name);
         Ok(Self {
             pipelines: Pipelines::new(device, label, passes, &constants),
             buffers: Buffers::new(label),
