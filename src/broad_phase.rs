@@ -641,6 +641,7 @@ fn is_sure_to_run(descriptor: &BroadPhaseDescriptor<'_>, pass: &str) -> bool {
         "entry_count" | "entry_emit" => matches!(descriptor.scheme, Scheme::Uniform { .. }),
         "keys" => !matches!(descriptor.scheme, Scheme::Uniform { .. }),
         "prepare" => plan::prepares(descriptor),
+        "scatter" => false,
         "world_pairs" => descriptor.pairs && descriptor.worlds > 1,
         _ if pass.starts_with("pair_") => descriptor.pairs,
         _ => !pass.starts_with("ray_"),

@@ -3,6 +3,7 @@
 //! - [`Headless`] owns a device and returns vectors: the quickest way to an answer.
 //! - [`GpuBroadPhase`] records into the encoder of a renderer or a simulation; [`StepOutput`] names the buffers that the
 //!   next pass can bind. [`GpuBroadPhase::read_back`] reads them, after the submission.
+//! - [`ObjectSet`] keeps objects that live across steps under handles and uploads only what changed.
 //! - [`reference::step`] gives the same answer on the CPU.
 //!
 //! # Buffers
@@ -35,6 +36,7 @@ mod error;
 mod gpu;
 pub mod grid;
 mod headless;
+mod object_set;
 mod plan;
 mod readback;
 pub mod reference;
@@ -49,6 +51,7 @@ pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, RayMo
 pub use error::{CreateError, DescriptorError, HeadlessError, ReadBackError, StepError};
 pub use grid::MAX_COVER;
 pub use headless::{Headless, HeadlessDescriptor, adapters};
+pub use object_set::{Handle, ObjectSet, StaleHandle};
 pub use result::{StageTime, StepResult};
 pub use scene::Scene;
 pub use types::{Aabb, NONE, Pair, Ray, RayHit};

@@ -235,7 +235,7 @@ impl Plan {
     }
 }
 
-fn count(what: &'static str, count: u64) -> Result<u32, DescriptorError> {
+pub(crate) fn count(what: &'static str, count: u64) -> Result<u32, DescriptorError> {
     if count < LARGEST_COUNT {
         Ok(count as u32)
     } else {

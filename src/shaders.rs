@@ -59,6 +59,11 @@ pub fn passes() -> impl Iterator<Item = &'static Pass> {
 }
 
 passes! {
+    /// Changed boxes to the slots of an [`ObjectSet`](crate::ObjectSet).
+    SCATTER = "scatter"
+    ["scatter.wgsl"]
+    { 0: Uniform "scatter", 1: Read "changed_slots", 2: Read "changed_boxes", 3: Write "objects" }
+
     /// Objects as the other passes read them.
     PREPARE = "prepare"
     ["common/prelude.wgsl", "common/box.wgsl", "common/worlds.wgsl", "prepare.wgsl"]

@@ -12,14 +12,16 @@ use bytemuck::{Pod, bytes_of, cast_slice, pod_collect_to_vec, pod_read_unaligned
 use common::{Rng, Scene, TestAdapter, adapters, scenes};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use gpu_broad_phase::grid::{Grid, Params, Record};
-use gpu_broad_phase::reference::blocks::{Overrides, PARTNERS_KEPT, SCAN_TILE, SORT_TILE, ScanParams, SortParams};
+use gpu_broad_phase::reference::blocks::{
+    Overrides, PARTNERS_KEPT, SCAN_TILE, SORT_TILE, ScanParams, ScatterParams, SortParams,
+};
 use gpu_broad_phase::reference::pair_count::{self, PairCounts};
 use gpu_broad_phase::reference::pair_walk::PairInput;
 use gpu_broad_phase::reference::ray_walk::RayInput;
 use gpu_broad_phase::reference::rows::Table;
 use gpu_broad_phase::reference::{
     Trace, base_cell, cell_starts, density, layout, level_statistics, pair_emit, ray_closest, ray_count, scan_apply,
-    scan_reduce, scan_spine, sort_histogram, sort_scatter, trace, world_pairs,
+    scan_reduce, scan_spine, scatter, sort_histogram, sort_scatter, trace, world_pairs,
 };
 use gpu_broad_phase::shaders::{self, Binding, Pass, passes};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -882,6 +884,40 @@ fn check_scan(bench: &mut Bench, data: &[u32], spare: usize) {
     }
 }
 
+/// Boxes of any bits.
+fn noise(count: usize, rng: &mut Rng) -> Vec<Aabb> {
+    let words: Vec<_> = (0..8 * count).map(|_| rng.bits() as u32).collect();
+    pod_collect_to_vec(&words)
+}
+
+/// Of `slots` listed slots every third lies past the end; `spare` more are listed past the count.
+fn check_scatter(bench: &mut Bench, slots: usize, spare: usize, rng: &mut Rng) {
+    bench.scene = format!("{slots} slots, {spare} past the count");
+    let mut listed: Vec<_> = (0..slots as u32).collect();
+    (1..slots).for_each(|last| listed.swap(last, rng.below(last + 1)));
+    let params = ScatterParams {
+        change_count: (slots - spare) as u32,
+        object_count: (slots - slots / 3) as u32,
+    };
+    if let Some(slot) = listed.iter_mut().find(|slot| **slot >= params.object_count) {
+        *slot = u32::MAX;
+    }
+    let (before, changed) = (noise(slots, rng), noise(slots, rng));
+    let mut expected = before.clone();
+    scatter::scatter(&params, &listed, &changed, &mut expected);
+    let found = bench.run(
+        &shaders::SCATTER,
+        groups(slots),
+        block(&params),
+        &[
+            ("changed_slots", bytes(&listed)),
+            ("changed_boxes", bytes(&changed)),
+            ("objects", bytes(&before)),
+        ],
+    );
+    found.check("objects", &expected);
+}
+
 #[test]
 fn every_pass_equals_its_reference() {
     let overrides = |filters, count_candidates| Overrides {
@@ -936,6 +972,10 @@ fn every_pass_equals_its_reference() {
             // Totals past 32 bits: offsets stop at the largest, the total goes on.
             let large: Vec<u32> = (0..count + spare).map(|_| rng.bits() as u32).collect();
             check_scan(&mut bench, &large, spare);
+        }
+        for (index, slots) in [0, 1, 255, 256, 257, 513, 5000].into_iter().enumerate() {
+            bench.fold = [65_535, 1, 3][index % 3];
+            check_scatter(&mut bench, slots, [0, slots / 4][index % 2], &mut rng);
         }
         let covered = bench.run.borrow().clone();
         let table: BTreeSet<_> = passes().map(|pass| pass.name).collect();

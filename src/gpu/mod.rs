@@ -2,6 +2,7 @@
 
 pub(crate) mod buffers;
 pub(crate) mod group;
+pub(crate) mod mirror;
 pub(crate) mod pass;
 pub(crate) mod recorder;
 pub(crate) mod timing;

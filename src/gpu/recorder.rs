@@ -8,7 +8,7 @@ use crate::plan::SCAN_TILE;
 use crate::shaders::{self, Pass};
 
 /// Invocations of a workgroup in all passes that have one an element.
-const WORKGROUP: u32 = 256;
+pub(crate) const WORKGROUP: u32 = 256;
 
 pub(crate) struct Recorder<'r> {
     pub device: &'r wgpu::Device,

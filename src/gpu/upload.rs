@@ -5,10 +5,15 @@ use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 
 /// A buffer to copy from that holds `bytes` from its creation on.
 pub(crate) fn staged(device: &wgpu::Device, label: &str, bytes: &[u8]) -> wgpu::Buffer {
+    filled(device, label, wgpu::BufferUsages::COPY_SRC, bytes)
+}
+
+/// A buffer that holds `bytes` from its creation on.
+pub(crate) fn filled(device: &wgpu::Device, label: &str, usage: wgpu::BufferUsages, bytes: &[u8]) -> wgpu::Buffer {
     let buffer = device.create_buffer(&wgpu::BufferDescriptor {
         label: Some(label),
         size: (bytes.len() as u64).next_multiple_of(16).max(16),
-        usage: wgpu::BufferUsages::COPY_SRC,
+        usage,
         mapped_at_creation: true,
     });
     // A mapping fails only where the device is lost; the buffer then stays empty and nothing reads it.

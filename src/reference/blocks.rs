@@ -22,6 +22,15 @@ pub struct SortParams {
     pub tiles: u32,
 }
 
+/// The uniform block of the pass that moves changed boxes: `ScatterParams` in `shaders/scatter.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
+pub struct ScatterParams {
+    /// Boxes that changed.
+    pub change_count: u32,
+    /// Slots that there are.
+    pub object_count: u32,
+}
+
 /// What the shaders get as pipeline overrides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overrides {

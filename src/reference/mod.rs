@@ -34,6 +34,7 @@ pub mod rows;
 pub mod scan_apply;
 pub mod scan_reduce;
 pub mod scan_spine;
+pub mod scatter;
 mod size;
 pub mod size_statistics;
 pub mod sort_histogram;

@@ -11,7 +11,7 @@ use super::*;
 use crate::counters::word;
 use crate::grid::{self, Grid, Level, Params};
 use crate::plan;
-use crate::reference::blocks::{ScanParams, SortParams};
+use crate::reference::blocks::{ScanParams, ScatterParams, SortParams};
 
 fn parse(pass: &Pass) -> (Module, ModuleInfo) {
     let module = naga::front::wgsl::parse_str(pass.source())
@@ -153,6 +153,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         offsets!(ScanParams: count, total_word, capacity, status_bit),
     );
     check::<SortParams>("SortParams", offsets!(SortParams: shift, tiles));
+    check::<ScatterParams>("ScatterParams", offsets!(ScatterParams: change_count, object_count));
 }
 
 #[test]

@@ -1,0 +1,28 @@
+// Moves boxes that changed to their slots. A slot is listed at most once, so that the order of the writes is no matter.
+
+const WORKGROUP: u32 = 256u;
+
+struct ScatterParams {
+    change_count: u32,
+    object_count: u32,
+}
+
+@group(0) @binding(0) var<uniform> scatter: ScatterParams;
+@group(0) @binding(1) var<storage, read> changed_slots: array<u32>;
+@group(0) @binding(2) var<storage, read> changed_boxes: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read_write> objects: array<vec4<u32>>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    // More workgroups than one dimension may have fold into the second.
+    let change = (group.y * groups.x + group.x) * WORKGROUP + local;
+    if (change >= scatter.change_count) {
+        return;
+    }
+    let slot = changed_slots[change];
+    if (slot >= scatter.object_count) {
+        return;
+    }
+    objects[2u * slot] = changed_boxes[2u * change];
+    objects[2u * slot + 1u] = changed_boxes[2u * change + 1u];
+}

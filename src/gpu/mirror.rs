@@ -1,0 +1,172 @@
+//! A buffer on the device that follows boxes on the host. All writes go through the encoder, so that each step recorded
+//! into one encoder sees the boxes as they were when it was recorded.
+
+use encase::UniformBuffer;
+
+use super::pass::Pipelines;
+use super::recorder::WORKGROUP;
+use super::upload::{filled, staged};
+use crate::error::DescriptorError;
+use crate::plan;
+use crate::reference::blocks::ScatterParams;
+use crate::shaders;
+use crate::types::Aabb;
+
+const LABEL: &str = "gpu_broad_phase";
+const BOX_BYTES: u64 = size_of::<Aabb>() as u64;
+
+#[derive(Default)]
+pub(crate) struct Mirror {
+    resident: Option<Resident>,
+    /// Bytes that the last update uploaded.
+    pub uploaded: u64,
+}
+
+/// What lies on a device. The buffer holds the boxes of the last update, once everything recorded so far has run.
+struct Resident {
+    device: wgpu::Device,
+    adapter: wgpu::AdapterInfo,
+    pipelines: Pipelines,
+    buffer: wgpu::Buffer,
+}
+
+impl Mirror {
+    /// Records what makes the buffer hold `boxes`. `changed` lists, once each, the slots that differ from the boxes of the
+    /// last update or had no box then; all slots of an update stay slots in later ones.
+    pub fn update(
+        &mut self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        boxes: &[Aabb],
+        changed: &[u32],
+    ) -> Result<&wgpu::Buffer, DescriptorError> {
+        self.uploaded = 0;
+        let limit = plan::binding_limit(&device.limits());
+        check_count(boxes.len(), limit)?;
+        self.resident.take_if(|resident| !resident.is_on(device));
+        let is_new = self.resident.is_none();
+        let resident = self
+            .resident
+            .get_or_insert_with(|| Resident::new(device, boxes.len() as u64));
+        let outgrown = resident.fit(boxes.len() as u64, limit);
+        // Collecting boxes from all over takes about twice the time of copying as many in a row.
+        self.uploaded = if is_new || changed.len() > boxes.len() / 2 {
+            resident.upload_all(encoder, boxes)
+        } else {
+            if let Some(old) = outgrown {
+                encoder.copy_buffer_to_buffer(&old, 0, &resident.buffer, 0, old.size());
+            }
+            resident.upload_changes(encoder, boxes, changed)
+        };
+        Ok(&resident.buffer)
+    }
+
+    /// Gives up what lies on the device: the next update starts over.
+    pub fn invalidate(&mut self) {
+        self.resident = None;
+    }
+}
+
+impl Resident {
+    fn new(device: &wgpu::Device, capacity: u64) -> Self {
+        Self {
+            pipelines: Pipelines::new(LABEL, &[]),
+            buffer: create(device, capacity),
+            adapter: device.adapter_info(),
+            device: device.clone(),
+        }
+    }
+
+    /// Devices compare by a number within their instance alone: those of two instances may be equal.
+    fn is_on(&self, device: &wgpu::Device) -> bool {
+        self.device == *device && self.adapter == device.adapter_info()
+    }
+
+    /// Makes room for `count` boxes; returns the buffer that proved too small.
+    fn fit(&mut self, count: u64, limit: u64) -> Option<wgpu::Buffer> {
+        let held = self.buffer.size() / BOX_BYTES;
+        if count <= held {
+            return None;
+        }
+        let larger = create(&self.device, count.max(2 * held).min(limit / BOX_BYTES));
+        Some(std::mem::replace(&mut self.buffer, larger))
+    }
+
+    /// Returns the bytes uploaded.
+    fn upload_all(&self, encoder: &mut wgpu::CommandEncoder, boxes: &[Aabb]) -> u64 {
+        let bytes: &[u8] = bytemuck::cast_slice(boxes);
+        if bytes.is_empty() {
+            return 0;
+        }
+        let upload = staged(&self.device, &label("objects_upload"), bytes);
+        encoder.copy_buffer_to_buffer(&upload, 0, &self.buffer, 0, bytes.len() as u64);
+        upload.size()
+    }
+
+    /// Returns the bytes uploaded.
+    fn upload_changes(&self, encoder: &mut wgpu::CommandEncoder, boxes: &[Aabb], changed: &[u32]) -> u64 {
+        if changed.is_empty() {
+            return 0;
+        }
+        let changed_boxes: Vec<_> = changed.iter().map(|&slot| boxes[slot as usize]).collect();
+        let storage = |name, bytes: &[u8]| filled(&self.device, &label(name), wgpu::BufferUsages::STORAGE, bytes);
+        let slots = storage("changed_slots", bytemuck::cast_slice(changed));
+        let values = storage("changed_boxes", bytemuck::cast_slice(&changed_boxes));
+        let params = self.params(&ScatterParams {
+            change_count: changed.len() as u32,
+            object_count: boxes.len() as u32,
+        });
+        let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some(&label("scatter")),
+            timestamp_writes: None,
+        });
+        let groups = (changed.len() as u32).div_ceil(WORKGROUP);
+        let buffer = |name| match name {
+            "scatter" => &params,
+            "changed_slots" => &slots,
+            "changed_boxes" => &values,
+            _ => &self.buffer,
+        };
+        self.pipelines
+            .dispatch(&self.device, &mut compute, &shaders::SCATTER, groups, |name| {
+                buffer(name).as_entire_buffer_binding()
+            });
+        [&params, &slots, &values].map(wgpu::Buffer::size).iter().sum()
+    }
+
+    fn params(&self, params: &ScatterParams) -> wgpu::Buffer {
+        let mut block = UniformBuffer::new([0; 16]);
+        // The block has room for it: that cannot fail.
+        let written = block.write(params);
+        debug_assert!(written.is_ok());
+        filled(
+            &self.device,
+            &label("scatter_params"),
+            wgpu::BufferUsages::UNIFORM,
+            &block.into_inner(),
+        )
+    }
+}
+
+fn label(name: &str) -> String {
+    format!("{LABEL}/{name}")
+}
+
+fn create(device: &wgpu::Device, capacity: u64) -> wgpu::Buffer {
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some(&label("object_set")),
+        // A buffer may not be empty.
+        size: BOX_BYTES * capacity.max(1),
+        usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    })
+}
+
+fn check_count(boxes: usize, limit: u64) -> Result<(), DescriptorError> {
+    let what = "objects";
+    let needed = BOX_BYTES * u64::from(plan::count(what, boxes as u64)?);
+    if needed > limit {
+        return Err(DescriptorError::BufferTooLarge { what, needed, limit });
+    }
+    Ok(())
+}

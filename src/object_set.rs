@@ -1,0 +1,406 @@
+//! Objects that live across steps: boxes under handles, and a buffer on the device that follows them.
+
+use crate::broad_phase::Source;
+use crate::error::DescriptorError;
+use crate::gpu::mirror::Mirror;
+use crate::plan::LARGEST_COUNT;
+use crate::types::Aabb;
+
+/// What a slot without an object holds: a point at the origin that takes no part.
+const FREE: Aabb = Aabb::point([0.0; 3]).with_owner(Aabb::EXCLUDED);
+
+/// Names an object of one [`ObjectSet`], for good: once the object is removed, the handle is stale and names nothing again.
+///
+/// Of use with the set that made it alone. Handles order by index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Handle {
+    index: u32,
+    /// Odd, as that of a slot with an object.
+    generation: u32,
+}
+
+impl Handle {
+    /// The index of the object in [`ObjectSet::slots`] and in results: [`Pair::a`](crate::Pair::a),
+    /// [`Pair::b`](crate::Pair::b) and [`RayHit::object`](crate::RayHit::object).
+    pub const fn index(self) -> u32 {
+        self.index
+    }
+}
+
+/// A handle whose object was removed, or that is of another set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} names no object of the set")]
+pub struct StaleHandle(
+    /// The handle.
+    pub Handle,
+);
+
+/// One place of the set.
+#[derive(Clone, Copy, Debug, Default)]
+struct Slot {
+    /// Counts the insertions and removals: odd while the slot has an object.
+    generation: u32,
+    /// Listed in [`ObjectSet::changed`].
+    changed: bool,
+}
+
+impl Slot {
+    const fn is_live(self) -> bool {
+        self.generation % 2 == 1
+    }
+}
+
+/// Boxes that live across steps, each under a [`Handle`], and a buffer on the device that follows them.
+///
+/// An object keeps its index, and so its name in results, for as long as it lives; the next insertion takes the index
+/// of a removed one. Every change takes constant time. [`record`](Self::record) uploads what changed since its last call
+/// and gives the source of a step:
+///
+/// ```no_run
+/// # use gpu_broad_phase::{Aabb, GpuBroadPhase, ObjectSet, StepInput, wgpu};
+/// # fn frame(
+/// #     device: &wgpu::Device, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase,
+/// # ) -> Result<(), Box<dyn std::error::Error>> {
+/// let mut objects = ObjectSet::new();
+/// let ball = objects.insert(Aabb::new([0.0; 3], [1.0; 3]));
+/// objects.move_to(ball, [0.5; 3], [1.5; 3])?;
+/// let input = StepInput {
+///     objects: objects.record(device, encoder)?,
+///     ..Default::default()
+/// };
+/// broad_phase.step(device, queue, encoder, input)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Default)]
+pub struct ObjectSet {
+    boxes: Vec<Aabb>,
+    /// As many as boxes.
+    slots: Vec<Slot>,
+    /// Slots without an object that may get one.
+    free: Vec<u32>,
+    /// Slots whose box is not yet recorded for upload, once each.
+    changed: Vec<u32>,
+    live: usize,
+    mirror: Mirror,
+}
+
+impl ObjectSet {
+    /// A set without objects. The buffer on the device comes with the first [`record`](Self::record).
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A set without objects that has room on the host for `objects` of them.
+    pub fn with_capacity(objects: usize) -> Self {
+        Self {
+            boxes: Vec::with_capacity(objects),
+            slots: Vec::with_capacity(objects),
+            ..Self::default()
+        }
+    }
+
+    /// Adds an object.
+    ///
+    /// # Panics
+    /// With the 2^31st slot: 64 GiB of boxes.
+    pub fn insert(&mut self, object: Aabb) -> Handle {
+        let index = self.free.pop().unwrap_or_else(|| self.add_slot());
+        let slot = &mut self.slots[index as usize];
+        slot.generation += 1;
+        let generation = slot.generation;
+        self.live += 1;
+        self.write(index, object);
+        Handle { index, generation }
+    }
+
+    /// Takes an object out and returns its box.
+    ///
+    /// # Errors
+    /// [`StaleHandle`] where the object is no longer in the set.
+    pub fn remove(&mut self, handle: Handle) -> Result<Aabb, StaleHandle> {
+        let object = *self.get(handle)?;
+        self.release(handle.index);
+        Ok(object)
+    }
+
+    /// Removes all objects: their handles are stale from now on. Slots stay, and so does room for as many objects.
+    pub fn clear(&mut self) {
+        // The lowest index is free last and thus taken first.
+        for index in (0..self.slots.len() as u32).rev() {
+            if self.slots[index as usize].is_live() {
+                self.release(index);
+            }
+        }
+    }
+
+    /// The box of an object.
+    ///
+    /// # Errors
+    /// [`StaleHandle`] where the object is no longer in the set.
+    pub fn get(&self, handle: Handle) -> Result<&Aabb, StaleHandle> {
+        // Generations of slots without an object are even, those of handles odd.
+        match self.slots.get(handle.index as usize) {
+            Some(slot) if slot.generation == handle.generation => Ok(&self.boxes[handle.index as usize]),
+            _ => Err(StaleHandle(handle)),
+        }
+    }
+
+    /// Gives an object another box, layers and owner word included. The same bits once more are no change.
+    ///
+    /// # Errors
+    /// [`StaleHandle`] where the object is no longer in the set.
+    pub fn set(&mut self, handle: Handle, object: Aabb) -> Result<(), StaleHandle> {
+        self.change(handle, |_| object)
+    }
+
+    /// Gives an object other bounds.
+    ///
+    /// # Errors
+    /// [`StaleHandle`] where the object is no longer in the set.
+    pub fn move_to(&mut self, handle: Handle, min: [f32; 3], max: [f32; 3]) -> Result<(), StaleHandle> {
+        self.change(handle, |object| Aabb { min, max, ..object })
+    }
+
+    /// Lets an object take no part in steps, until it is [included](Self::include) again: sets [`Aabb::EXCLUDED`].
+    ///
+    /// # Errors
+    /// [`StaleHandle`] where the object is no longer in the set.
+    pub fn exclude(&mut self, handle: Handle) -> Result<(), StaleHandle> {
+        self.change(handle, |object| object.with_owner(object.owner | Aabb::EXCLUDED))
+    }
+
+    /// Lets an object take part in steps again: clears [`Aabb::EXCLUDED`].
+    ///
+    /// # Errors
+    /// [`StaleHandle`] where the object is no longer in the set.
+    pub fn include(&mut self, handle: Handle) -> Result<(), StaleHandle> {
+        self.change(handle, |object| object.with_owner(object.owner & !Aabb::EXCLUDED))
+    }
+
+    /// Whether an object takes no part in steps.
+    ///
+    /// # Errors
+    /// [`StaleHandle`] where the object is no longer in the set.
+    pub fn is_excluded(&self, handle: Handle) -> Result<bool, StaleHandle> {
+        Ok(self.get(handle)?.owner & Aabb::EXCLUDED != 0)
+    }
+
+    /// Makes an object a member of the layers in `membership` that meets the layers in `mask`: see [`Aabb::layers`].
+    ///
+    /// # Errors
+    /// [`StaleHandle`] where the object is no longer in the set.
+    pub fn set_layers(&mut self, handle: Handle, membership: u16, mask: u16) -> Result<(), StaleHandle> {
+        self.change(handle, |object| object.with_layers(membership, mask))
+    }
+
+    /// Whether the object is still in the set.
+    pub fn contains(&self, handle: Handle) -> bool {
+        self.get(handle).is_ok()
+    }
+
+    /// The object that has the index now; `None` for a free slot, for an index past the slots and for
+    /// [`NONE`](crate::NONE). Results speak of the objects at the time of their step: one that was removed since may have
+    /// passed its index on.
+    pub fn handle_of(&self, index: u32) -> Option<Handle> {
+        let slot = self.slots.get(index as usize).filter(|slot| slot.is_live())?;
+        Some(Handle {
+            index,
+            generation: slot.generation,
+        })
+    }
+
+    /// Objects in the set, excluded ones among them.
+    pub fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Whether the set has no objects.
+    pub fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// The objects, ascending by index.
+    pub fn iter(&self) -> impl Iterator<Item = (Handle, &Aabb)> {
+        (0..)
+            .zip(&self.boxes)
+            .filter_map(|(index, object)| Some((self.handle_of(index)?, object)))
+    }
+
+    /// The boxes by index, as steps see them: for [`Source::Host`] and [`reference::step`](crate::reference::step). Free
+    /// slots hold points at the origin with [`Aabb::EXCLUDED`], which steps count as
+    /// [`Counters::excluded`](crate::Counters::excluded). Slots are as many as objects have ever been in the set at once
+    /// (and one more for each 2^31 objects that an index had); they never become fewer.
+    pub fn slots(&self) -> &[Aabb] {
+        &self.boxes
+    }
+
+    /// Records the upload of what changed since the last call, and gives the objects as the source of a step that is
+    /// recorded into `encoder` afterwards. Never submits, waits or reads back. Calls and steps may take turns in one
+    /// encoder: each step sees the objects as they were at the call before it.
+    ///
+    /// The source is a buffer of the set's own with the usages `STORAGE`, `COPY_SRC` and `COPY_DST`, that holds
+    /// [`slots`](Self::slots). Its room doubles as needed; what it held is then copied on the device. A change takes 36
+    /// bytes, its slot and its box, and a compute pass puts it in place. Where more than half of the slots changed all boxes
+    /// are uploaded as a whole, and so they are in the first call and in the first with another device. After no change
+    /// nothing is recorded.
+    ///
+    /// The encoders of all calls have to be submitted, in the order of the calls; see [`invalidate`](Self::invalidate)
+    /// for one that is not, and for a new `wgpu::Instance`. The device needs [`GpuBroadPhase::required_limits`](crate::GpuBroadPhase::required_limits).
+    ///
+    /// # Errors
+    /// [`DescriptorError::TooMany`] or [`DescriptorError::BufferTooLarge`] where the slots do not fit the device. Nothing
+    /// is recorded then, and no change is lost.
+    pub fn record(
+        &mut self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<Source<'_, Aabb>, DescriptorError> {
+        let buffer = self.mirror.update(device, encoder, &self.boxes, &self.changed)?;
+        for index in self.changed.drain(..) {
+            self.slots[index as usize].changed = false;
+        }
+        Ok(Source::device(buffer, self.boxes.len() as u32))
+    }
+
+    /// Gives up what lies on the device, so that the next [`record`](Self::record) starts over and uploads everything. Call
+    /// it where an encoder that one was recorded into is dropped instead of submitted, as the buffer never sees those
+    /// changes; and before a device of another `wgpu::Instance` for the same adapter, which wgpu does not tell from the
+    /// one before.
+    pub fn invalidate(&mut self) {
+        self.mirror.invalidate();
+    }
+
+    /// Bytes that the last [`record`](Self::record) uploads, once submitted; copies on the device do not count.
+    pub const fn uploaded_bytes(&self) -> u64 {
+        self.mirror.uploaded
+    }
+
+    fn change(&mut self, handle: Handle, change: impl FnOnce(Aabb) -> Aabb) -> Result<(), StaleHandle> {
+        let object = change(*self.get(handle)?);
+        self.write(handle.index, object);
+        Ok(())
+    }
+
+    /// A slot at the end. It is listed as changed whatever comes into it: the device has no box there yet.
+    fn add_slot(&mut self) -> u32 {
+        let index = self.slots.len() as u32;
+        assert!(u64::from(index) + 1 < LARGEST_COUNT, "more slots than a step can have");
+        self.boxes.push(FREE);
+        self.slots.push(Slot::default());
+        self.list(index);
+        index
+    }
+
+    /// Takes the object out of a slot that has one. The slot is not used again once its generation has wrapped, since an
+    /// old handle would come alive.
+    fn release(&mut self, index: u32) {
+        self.write(index, FREE);
+        self.live -= 1;
+        let slot = &mut self.slots[index as usize];
+        slot.generation = slot.generation.wrapping_add(1);
+        if slot.generation != 0 {
+            self.free.push(index);
+        }
+    }
+
+    fn write(&mut self, index: u32, object: Aabb) {
+        let held = &mut self.boxes[index as usize];
+        if bytemuck::bytes_of(held) != bytemuck::bytes_of(&object) {
+            *held = object;
+            self.list(index);
+        }
+    }
+
+    fn list(&mut self, index: u32) {
+        let slot = &mut self.slots[index as usize];
+        if !slot.changed {
+            slot.changed = true;
+            self.changed.push(index);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UNIT: Aabb = Aabb::new([0.0; 3], [1.0; 3]);
+
+    /// As if everything was uploaded.
+    fn forget_changes(set: &mut ObjectSet) {
+        set.changed.clear();
+        set.slots.iter_mut().for_each(|slot| slot.changed = false);
+    }
+
+    #[test]
+    fn a_slot_is_listed_once_however_often_it_changes() {
+        let mut set = ObjectSet::new();
+        let [a, b] = [set.insert(UNIT), set.insert(UNIT)];
+        set.move_to(a, [1.0; 3], [2.0; 3]).unwrap();
+        assert_eq!(set.changed, [0, 1]);
+        forget_changes(&mut set);
+        for step in 1..9 {
+            set.move_to(b, [step as f32; 3], [9.0; 3]).unwrap();
+            set.exclude(b).unwrap();
+        }
+        set.remove(b).unwrap();
+        assert_eq!(set.insert(UNIT).index(), b.index());
+        assert_eq!(set.changed, [1]);
+    }
+
+    #[test]
+    fn only_other_bits_are_a_change() {
+        let mut set = ObjectSet::new();
+        let nan = Aabb::new([f32::NAN; 3], [0.0; 3]).with_layers(3, 5);
+        let handle = set.insert(nan);
+        forget_changes(&mut set);
+        set.set(handle, nan).unwrap();
+        set.move_to(handle, nan.min, nan.max).unwrap();
+        set.include(handle).unwrap();
+        set.set_layers(handle, 3, 5).unwrap();
+        assert!(set.changed.is_empty());
+        set.move_to(handle, nan.min, [-0.0; 3]).unwrap();
+        assert_eq!(set.changed, [0]);
+    }
+
+    /// The device has zeros there, which are no excluded box.
+    #[test]
+    fn a_new_slot_is_listed_even_if_its_box_is_that_of_a_free_one() {
+        let mut set = ObjectSet::new();
+        set.insert(FREE);
+        assert_eq!(set.changed, [0]);
+    }
+
+    #[test]
+    fn a_slot_whose_generation_would_wrap_is_never_used_again() {
+        let mut set = ObjectSet::new();
+        let first = set.insert(UNIT);
+        set.slots[0].generation = u32::MAX - 2;
+        set.remove(set.handle_of(0).unwrap()).unwrap();
+        let last = set.insert(UNIT);
+        assert_eq!((last.index, last.generation), (0, u32::MAX));
+        set.remove(last).unwrap();
+        assert_eq!(set.insert(UNIT).index(), 1);
+        assert_eq!(set.handle_of(0), None);
+        for handle in [first, last] {
+            assert_eq!(set.get(handle), Err(StaleHandle(handle)));
+        }
+        assert_eq!(set.slots()[0], FREE);
+        set.clear();
+        assert_eq!((set.insert(UNIT).index(), set.len()), (1, 1));
+    }
+
+    #[test]
+    fn clearing_makes_handles_stale_and_low_indices_come_first_again() {
+        let mut set = ObjectSet::with_capacity(3);
+        let old = [UNIT; 3].map(|object| set.insert(object));
+        set.clear();
+        assert!(set.is_empty() && set.iter().next().is_none());
+        assert_eq!(set.slots(), [FREE; 3]);
+        let new = [UNIT; 3].map(|object| set.insert(object));
+        assert_eq!(new.map(Handle::index), [0, 1, 2]);
+        assert!(old.iter().all(|&handle| !set.contains(handle)));
+        assert!(new.iter().all(|&handle| set.contains(handle)));
+    }
+}
