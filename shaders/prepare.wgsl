@@ -4,13 +4,6 @@
 @group(0) @binding(1) var<storage, read> given_objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> objects: array<vec4<u32>>;
 
-// `value` moved outward by the margin and by one float more, which outweighs the rounding. `direction` is 1 or -1.
-fn grown(value: vec3<u32>, direction: i32) -> vec3<u32> {
-    let infinity = vec3<i32>(0x7f800000);
-    let moved = ordered(bitcast<vec3<u32>>(flush(flush_bits(value) + f32(direction) * params.margin)));
-    return unordered(clamp(moved + vec3<i32>(direction), -infinity, infinity));
-}
-
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let object = flat_workgroup(group, groups) * WORKGROUP + local;
@@ -23,9 +16,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let in_play = vec4<u32>(all_ones, all_ones, select(all_ones, 0u, params.dimensions == 2u), all_ones);
     low &= in_play;
     high &= in_play;
+    let margin = vec3<f32>(params.margin);
     if (params.margin > 0.0 && classify(low, high) == CLASS_FINITE) {
-        low = vec4<u32>(grown(low.xyz, -1), low.w) & in_play;
-        high = vec4<u32>(grown(high.xyz, 1), high.w) & in_play;
+        low = vec4<u32>(unordered(grown(low.xyz, margin, -1)), low.w) & in_play;
+        high = vec4<u32>(unordered(grown(high.xyz, margin, 1)), high.w) & in_play;
     }
     if (world_of(object) >= params.world_count) {
         low.x = 0x7fc00000u;

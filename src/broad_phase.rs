@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::counters::{STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, word};
+use crate::counters::{STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, word};
 use crate::descriptor::{self, BroadPhaseDescriptor, Growth, RayMode, Scheme};
 use crate::error::{CreateError, StepError};
 use crate::gpu::buffers::Buffers;
@@ -13,9 +13,9 @@ use crate::gpu::timing::Timing;
 use crate::gpu::upload::{self, Block, Blocks, Uniforms};
 use crate::plan::{self, DIGIT_BITS, Plan, Rows};
 use crate::reference::blocks::{ScanParams, SortParams};
-use crate::scene::Scene;
+use crate::scene::{RAY_STRIDE, SWEPT_STRIDE, Scene, SceneRays};
 use crate::shaders;
-use crate::types::{Aabb, Ray};
+use crate::types::{Aabb, Ray, SweptRay};
 
 /// Where the elements of a step lie.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +63,67 @@ impl<T> Default for Source<'_, T> {
     }
 }
 
+/// Where the rays of a step lie, and of which form they are.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Rays<'a> {
+    /// Lines, cast in world 0: 32 bytes each.
+    Plain(Source<'a, Ray>),
+    /// Boxes swept along lines, with starts and worlds: 64 bytes each.
+    Swept(Source<'a, SweptRay>),
+}
+
+impl Rays<'_> {
+    fn count(&self) -> u64 {
+        match self {
+            Self::Plain(source) => source.count(),
+            Self::Swept(source) => source.count(),
+        }
+    }
+
+    fn is_brought(&self) -> bool {
+        match self {
+            Self::Plain(source) => source.is_brought(),
+            Self::Swept(source) => source.is_brought(),
+        }
+    }
+
+    /// Vectors of four words that a ray takes.
+    const fn stride(&self) -> u32 {
+        match self {
+            Self::Plain(_) => RAY_STRIDE,
+            Self::Swept(_) => SWEPT_STRIDE,
+        }
+    }
+}
+
+impl Default for Rays<'_> {
+    fn default() -> Self {
+        Self::Plain(Source::default())
+    }
+}
+
+impl<'a> From<Source<'a, Ray>> for Rays<'a> {
+    fn from(source: Source<'a, Ray>) -> Self {
+        Self::Plain(source)
+    }
+}
+
+impl<'a> From<Source<'a, SweptRay>> for Rays<'a> {
+    fn from(source: Source<'a, SweptRay>) -> Self {
+        Self::Swept(source)
+    }
+}
+
+impl<'a> From<SceneRays<'a>> for Rays<'a> {
+    fn from(rays: SceneRays<'a>) -> Self {
+        match rays {
+            SceneRays::Plain(rays) => Self::Plain(Source::Host(rays)),
+            SceneRays::Swept(rays) => Self::Swept(Source::Host(rays)),
+        }
+    }
+}
+
 /// The input of a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StepInput<'a> {
@@ -71,7 +132,7 @@ pub struct StepInput<'a> {
     /// The world of each object; none with one world. An object whose world does not exist is invalid.
     pub worlds: Source<'a, u32>,
     /// The rays; none by default.
-    pub rays: Source<'a, Ray>,
+    pub rays: Rays<'a>,
 }
 
 impl<'a> From<&Scene<'a>> for StepInput<'a> {
@@ -79,7 +140,7 @@ impl<'a> From<&Scene<'a>> for StepInput<'a> {
         Self {
             objects: Source::Host(scene.objects),
             worlds: Source::Host(scene.worlds),
-            rays: Source::Host(scene.rays),
+            rays: scene.rays.into(),
         }
     }
 }
@@ -96,8 +157,15 @@ pub struct StepOutput<'s> {
     pub counters: &'s wgpu::Buffer,
     /// [`RayMode::All`]: offsets of each ray's hits, one more than rays, `u32`.
     pub ray_offsets: Option<&'s wgpu::Buffer>,
-    /// Hits, `object` as `u32` and `t` as `f32` each.
+    /// [`RayMode::Closest`] and [`RayMode::All`]: hits, `object` as `u32` and `t` as `f32` each.
     pub ray_hits: Option<&'s wgpu::Buffer>,
+    /// [`RayMode::Any`]: 1 for each ray that meets anything, else 0, `u32`.
+    pub ray_any: Option<&'s wgpu::Buffer>,
+    /// [`ray_cells`](BroadPhaseDescriptor::ray_cells): offsets of each ray's cells, one more than rays, `u32`.
+    pub ray_cell_offsets: Option<&'s wgpu::Buffer>,
+    /// [`ray_cells`](BroadPhaseDescriptor::ray_cells): the cells, see [`RayCell`](crate::RayCell); the first
+    /// `min(needed, capacity)` are valid.
+    pub ray_cells: Option<&'s wgpu::Buffer>,
     /// The cell table: the first entry of each cell, `u32`.
     pub cell_starts: &'s wgpu::Buffer,
     /// The sorted entries: the object of each, bit 31 set where the cell is that of the object's lower corner.
@@ -111,6 +179,19 @@ pub struct StepOutput<'s> {
     pub pair_capacity: u32,
     /// Hits that fit.
     pub hit_capacity: u32,
+    /// Cells of rays that fit.
+    pub ray_cell_capacity: u32,
+}
+
+/// From which place on each output of the last step is shown: see [`GpuBroadPhase::window`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Place of the first pair.
+    pub pairs: u32,
+    /// Place of the first hit ([`RayMode::All`]).
+    pub hits: u32,
+    /// Place of the first cell of a ray ([`ray_cells`](BroadPhaseDescriptor::ray_cells)).
+    pub ray_cells: u32,
 }
 
 /// What was recorded last.
@@ -167,6 +248,7 @@ struct StepBlocks {
     scan_entries: Block,
     scan_pairs: Block,
     scan_hits: Block,
+    scan_ray_cells: Block,
     sort: Vec<Block>,
 }
 
@@ -201,6 +283,12 @@ impl StepBlocks {
             params.hit_capacity,
             STATUS_HITS,
         );
+        let scan_ray_cells = scan(
+            params.ray_count + 1,
+            word::RAY_CELLS_NEEDED,
+            params.ray_cell_capacity,
+            STATUS_RAY_CELLS,
+        );
         let sort = (0..plan.digits())
             .map(|digit| {
                 blocks.push(&SortParams {
@@ -216,6 +304,7 @@ impl StepBlocks {
             scan_entries,
             scan_pairs,
             scan_hits,
+            scan_ray_cells,
             sort,
         };
         (step_blocks, blocks.finish(device, queue, label))
@@ -323,12 +412,16 @@ impl GpuBroadPhase {
     ) -> Result<Plan, StepError> {
         check_source("objects", &input.objects)?;
         check_source("worlds", &input.worlds)?;
-        check_source("rays", &input.rays)?;
+        match &input.rays {
+            Rays::Plain(source) => check_source("rays", source)?,
+            Rays::Swept(source) => check_source("rays", source)?,
+        }
         plan::check_worlds(&self.descriptor, input.worlds.count(), input.objects.count())?;
         let plan = Plan::new(
             &self.descriptor,
             input.objects.count(),
             input.rays.count(),
+            input.rays.stride(),
             self.wanted,
             plan::binding_limit(&device.limits()),
         )?;
@@ -345,7 +438,10 @@ impl GpuBroadPhase {
             inputs.push(self.place(device, encoder, "worlds", input.worlds));
         }
         if plan.params.ray_count > 0 {
-            inputs.push(self.place(device, encoder, "rays", input.rays));
+            inputs.push(match input.rays {
+                Rays::Plain(source) => self.place(device, encoder, "rays", source),
+                Rays::Swept(source) => self.place(device, encoder, "rays", source),
+            });
         }
         let (blocks, uniforms) = StepBlocks::write(device, queue, &self.label, &plan);
         if let Some(timing) = &mut self.timing {
@@ -387,6 +483,12 @@ impl GpuBroadPhase {
                 stage.scan("ray_offsets", plan.params.ray_count + 1, blocks.scan_hits);
             });
         }
+        if plan.ray_cells {
+            recorder.stage("ray_cells_count", |stage| {
+                stage.run(&shaders::RAY_CELLS_COUNT, plan.params.ray_count + 1, &[]);
+                stage.scan("ray_cell_offsets", plan.params.ray_count + 1, blocks.scan_ray_cells);
+            });
+        }
         if let Some(timing) = &self.timing {
             timing.resolve(encoder);
         }
@@ -396,7 +498,7 @@ impl GpuBroadPhase {
     }
 
     /// Records the writing of pairs and hits as the last plan says; `first` after the counts were taken, when stages are
-    /// timed and closest hits, which have no windows, are found.
+    /// timed and what has no windows, one answer a ray, is found.
     fn record_outputs(
         &mut self,
         device: &wgpu::Device,
@@ -425,10 +527,10 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Records a further look at the last step's answer: the pairs from place `first_pair` on and the hits from place
-    /// `first_hit` on, as many as fit, into the same buffers. This is how an answer larger than one binding is taken in
+    /// Records a further look at the last step's answer: the pairs, hits and cells of rays from the places of `first` on,
+    /// as many as fit, into the same buffers. This is how an answer larger than one binding is taken in
     /// chunks. The table of the last step is used as it is, and a caller's buffers of that step have to hold what they held
-    /// then. Closest hits stay as they are. The status word goes on to speak of the step's own buffers.
+    /// then. [`RayMode::Closest`] and [`RayMode::Any`] stay as they are. The status word goes on to speak of the step's own buffers.
     ///
     /// # Errors
     /// [`StepError::NoStep`] before the first step; otherwise as [`step`](Self::step).
@@ -437,35 +539,34 @@ impl GpuBroadPhase {
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
-        first_pair: u32,
-        first_hit: u32,
+        first: Window,
     ) -> Result<StepOutput<'s>, StepError> {
         let group = Group::begin(device, encoder, &self.label);
-        let recorded = self.record_window(device, queue, encoder, first_pair, first_hit, false);
+        let recorded = self.record_window(device, queue, encoder, first, false);
         group.end(encoder);
         let plan = recorded?;
         Ok(self.output(&plan))
     }
 
-    /// As [`window`](Self::window); `first` after [`record_counts`](Self::record_counts).
+    /// As [`window`](Self::window); `after_counts` right after [`record_counts`](Self::record_counts).
     pub(crate) fn record_window(
         &mut self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
-        first_pair: u32,
-        first_hit: u32,
-        first: bool,
+        first: Window,
+        after_counts: bool,
     ) -> Result<Plan, StepError> {
         let recorded = self.recorded.as_mut().ok_or(StepError::NoStep)?;
         // The table keeps the sizes that it was built with.
         let mut plan = recorded.plan;
         plan.fit_outputs(&self.descriptor, self.wanted, plan::binding_limit(&device.limits()));
-        plan.params.first_pair = first_pair;
-        plan.params.first_hit = first_hit;
+        plan.params.first_pair = first.pairs;
+        plan.params.first_hit = first.hits;
+        plan.params.first_ray_cell = first.ray_cells;
         recorded.plan = plan;
         self.buffers.fit(device, &plan, &["objects", "rays"]);
-        self.record_outputs(device, queue, encoder, first);
+        self.record_outputs(device, queue, encoder, after_counts);
         Ok(plan)
     }
 
@@ -520,7 +621,10 @@ impl GpuBroadPhase {
             world_pairs: (plan.pairs && plan.has_worlds()).then(|| self.buffers.get("world_pairs")),
             counters: self.buffers.get("counters"),
             ray_offsets: (has_rays && plan.ray_mode == RayMode::All).then(|| self.buffers.get("ray_offsets")),
-            ray_hits: has_rays.then(|| self.buffers.get("ray_hits")),
+            ray_hits: (has_rays && plan.ray_mode != RayMode::Any).then(|| self.buffers.get("ray_hits")),
+            ray_any: (has_rays && plan.ray_mode == RayMode::Any).then(|| self.buffers.get("ray_any")),
+            ray_cell_offsets: plan.ray_cells.then(|| self.buffers.get("ray_cell_offsets")),
+            ray_cells: plan.ray_cells.then(|| self.buffers.get("ray_cells")),
             cell_starts: self.buffers.get("starts"),
             entries: self.buffers.get(
                 self.recorded
@@ -532,6 +636,7 @@ impl GpuBroadPhase {
             grid: self.buffers.get("grid"),
             pair_capacity: plan.params.pair_capacity,
             hit_capacity: plan.params.hit_capacity,
+            ray_cell_capacity: plan.params.ray_cell_capacity,
         }
     }
 }
@@ -611,15 +716,24 @@ fn record_emit(recorder: &mut Recorder<'_>, plan: &Plan, sorted: Sorted, first: 
     let rays = plan.params.ray_count;
     match plan.ray_mode {
         _ if rays == 0 => {}
-        RayMode::Closest if !first => {}
+        RayMode::Closest | RayMode::Any if !first => {}
         RayMode::Closest => recorder.stage("ray_closest", |stage| {
             let pass = by_scheme(plan, &shaders::RAY_CLOSEST_ONE_CELL, &shaders::RAY_CLOSEST_COVERED);
+            stage.run(pass, rays, &sorted.names());
+        }),
+        RayMode::Any => recorder.stage("ray_any", |stage| {
+            let pass = by_scheme(plan, &shaders::RAY_ANY_ONE_CELL, &shaders::RAY_ANY_COVERED);
             stage.run(pass, rays, &sorted.names());
         }),
         RayMode::All => recorder.stage("ray_emit", |stage| {
             let pass = by_scheme(plan, &shaders::RAY_EMIT_ONE_CELL, &shaders::RAY_EMIT_COVERED);
             stage.run(pass, rays, &sorted.names());
         }),
+    }
+    if plan.ray_cells {
+        recorder.stage("ray_cells_emit", |stage| {
+            stage.run(&shaders::RAY_CELLS_EMIT, rays, &[]);
+        });
     }
 }
 

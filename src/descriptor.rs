@@ -56,6 +56,8 @@ pub enum RayMode {
     Closest,
     /// Every object that the ray meets, each once, as a range of hits per ray.
     All,
+    /// Whether the ray meets anything, one `u32` a ray: the search ends at the first hit that is found.
+    Any,
 }
 
 /// What happens to output buffers that proved too small.
@@ -79,6 +81,8 @@ pub struct Capacities {
     pub hits: Option<u32>,
     /// Cell entries of [`Scheme::Uniform`], about 24 bytes each. Other schemes need one an object and ignore this.
     pub entries: Option<u32>,
+    /// Cells of rays ([`BroadPhaseDescriptor::ray_cells`]), 16 bytes each.
+    pub ray_cells: Option<u32>,
 }
 
 /// Everything that a broad phase is made from.
@@ -100,6 +104,11 @@ pub struct BroadPhaseDescriptor<'a> {
     pub pairs: bool,
     /// Which hits are wanted where a step has rays.
     pub ray_mode: RayMode,
+    /// Whether the cells that each ray's walk visits are written too: for debug views and for looking at the walk, not for
+    /// speed. Level by level, finest first, and along the ray within a level; within one slab of cells in no particular
+    /// direction. Only cells within the bounds of what the level holds are visited, at most 4,096 slabs of them, and none
+    /// where the ray is so far out, in cells, that rounding could move it by a cell: hits are then found without cells.
+    pub ray_cells: bool,
     /// Sizes of the outputs.
     pub capacities: Capacities,
     /// What happens to outputs that are too small.
@@ -124,6 +133,7 @@ impl Default for BroadPhaseDescriptor<'_> {
             worlds: 1,
             pairs: true,
             ray_mode: RayMode::default(),
+            ray_cells: false,
             capacities: Capacities::default(),
             growth: Growth::default(),
             filters: true,
@@ -152,8 +162,18 @@ pub(crate) fn validate(descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), Desc
     if descriptor.worlds == 0 {
         return Err(DescriptorError::NoWorlds);
     }
-    let Capacities { pairs, hits, entries } = descriptor.capacities;
-    for (what, rows) in [("pairs", pairs), ("hits", hits), ("entries", entries)] {
+    let Capacities {
+        pairs,
+        hits,
+        entries,
+        ray_cells,
+    } = descriptor.capacities;
+    for (what, rows) in [
+        ("pairs", pairs),
+        ("hits", hits),
+        ("entries", entries),
+        ("ray cells", ray_cells),
+    ] {
         if rows == Some(0) {
             return Err(DescriptorError::ZeroCapacity { what });
         }

@@ -70,6 +70,12 @@ pub struct Params {
     pub large_mask: u32,
     /// Boxes are grown by this on every side.
     pub margin: f32,
+    /// Vectors of four words that a ray takes: 2 ([`Ray`](crate::Ray)) or 4 ([`SweptRay`](crate::SweptRay)).
+    pub ray_stride: u32,
+    /// Cells of rays that the output holds.
+    pub ray_cell_capacity: u32,
+    /// Place of the first cell of a ray that is written.
+    pub first_ray_cell: u32,
 }
 
 /// One level of the grid: `Level` in the shaders. 64 bytes.
@@ -131,13 +137,14 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The occupied levels, finest first.
-    pub(crate) fn occupied_levels(&self) -> impl Iterator<Item = &Level> {
-        let mut index = self.first_level;
+    /// The occupied levels with their indices, finest first.
+    pub(crate) fn occupied_levels(&self) -> impl Iterator<Item = (u32, &Level)> {
+        let mut next = self.first_level;
         std::iter::from_fn(move || {
+            let index = next;
             let level = self.levels.get(index as usize)?;
-            index = level.next;
-            Some(level)
+            next = level.next;
+            Some((index, level))
         })
     }
 }
@@ -200,6 +207,14 @@ pub(crate) fn unordered(value: i32) -> f32 {
 /// Denormals become zero, as on hardware that flushes them.
 pub(crate) fn flush(value: f32) -> f32 {
     if value.to_bits() & 0x7f80_0000 == 0 { 0.0 } else { value }
+}
+
+/// `value` moved outward by a length and by one float more, which outweighs the rounding, as an ordered integer.
+/// `direction` is 1 or −1.
+pub(crate) fn grown(value: f32, length: f32, direction: i32) -> i32 {
+    let infinity = ordered(f32::INFINITY);
+    let moved = ordered(flush(flush(value) + direction as f32 * length));
+    (moved + direction).clamp(-infinity, infinity)
 }
 
 pub(crate) fn classify(object: &Aabb) -> Class {

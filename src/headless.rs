@@ -1,6 +1,6 @@
 //! A broad phase with a device of its own.
 
-use crate::broad_phase::{GpuBroadPhase, StepInput};
+use crate::broad_phase::{GpuBroadPhase, StepInput, Window};
 use crate::counters::{Counters, STATUS_CUT};
 use crate::descriptor::BroadPhaseDescriptor;
 use crate::error::{HeadlessError, StepError};
@@ -126,7 +126,7 @@ impl Headless {
     pub async fn step(&mut self, objects: &[Aabb], rays: &[Ray]) -> Result<StepResult, HeadlessError> {
         let scene = Scene {
             objects,
-            rays,
+            rays: rays.into(),
             ..Scene::default()
         };
         self.step_scene(&scene).await
@@ -165,41 +165,49 @@ impl Headless {
     /// Writes and reads the outputs that were counted: at once, or in chunks where one binding is too small.
     async fn write(&mut self, counters: Counters) -> Result<StepResult, HeadlessError> {
         if self.broad_phase.grows() {
-            for (what, needed) in [("pairs", counters.pairs_needed), ("hits", counters.hits_needed)] {
+            for (what, needed) in [
+                ("pairs", counters.pairs_needed),
+                ("hits", counters.hits_needed),
+                ("ray cells", counters.ray_cells_needed),
+            ] {
                 if needed >= u64::from(u32::MAX) {
                     return Err(too_many(what, needed, u32::MAX - 1));
                 }
             }
         }
-        let mut whole = self.write_window(0, 0, true).await?;
+        let mut whole = self.write_window(Window::default(), true).await?;
         if !self.broad_phase.grows() {
             return Ok(whole);
         }
         let all_hits = !whole.ray_offsets.is_empty();
         loop {
-            let (pairs, hits) = (whole.pairs.len() as u64, whole.ray_hits.len() as u64);
-            if pairs >= counters.pairs_needed && (!all_hits || hits >= counters.hits_needed) {
+            let [pairs, hits, ray_cells] = [whole.pairs.len(), whole.ray_hits.len(), whole.ray_cells.len()];
+            let has_hits = !all_hits || hits as u64 >= counters.hits_needed;
+            let has_cells = ray_cells as u64 >= counters.ray_cells_needed;
+            if pairs as u64 >= counters.pairs_needed && has_hits && has_cells {
                 // The other bits speak of the buffers as they were when the counts were taken.
                 whole.counters.status &= STATUS_CUT;
                 return Ok(whole);
             }
-            let chunk = self.write_window(pairs as u32, hits as u32, false).await?;
+            let first = Window {
+                pairs: pairs as u32,
+                hits: hits as u32,
+                ray_cells: ray_cells as u32,
+            };
+            let chunk = self.write_window(first, false).await?;
+            whole.counters.status |= chunk.counters.status;
             whole.pairs.extend(chunk.pairs);
             if all_hits {
                 whole.ray_hits.extend(chunk.ray_hits);
             }
+            whole.ray_cells.extend(chunk.ray_cells);
         }
     }
 
-    async fn write_window(
-        &mut self,
-        first_pair: u32,
-        first_hit: u32,
-        timed: bool,
-    ) -> Result<StepResult, HeadlessError> {
+    async fn write_window(&mut self, first: Window, after_counts: bool) -> Result<StepResult, HeadlessError> {
         self.submit(|broad_phase, device, queue, encoder| {
             broad_phase
-                .record_window(device, queue, encoder, first_pair, first_hit, timed)
+                .record_window(device, queue, encoder, first, after_counts)
                 .map(drop)
         })?;
         Ok(self.broad_phase.read_back(&self.device, &self.queue).await?)

@@ -11,11 +11,14 @@
 //! | what | element | layout |
 //! |---|---|---|
 //! | objects | [`Aabb`], 32 bytes | `min.xyz, layers, max.xyz, owner` |
-//! | rays | [`Ray`], 32 bytes | `origin.xyz, t_max, direction.xyz, unused` |
+//! | rays | [`Ray`], 32 bytes | `origin.xyz, t_max, direction.xyz, layers` |
+//! | or | [`SweptRay`], 64 bytes | the same, then `half_extents.xyz, t_min, world`, three unused words |
 //! | pairs | [`Pair`], 8 bytes | `a, b` with `a < b` |
 //! | hits | [`RayHit`], 8 bytes | `object, t` |
 //! | ray offsets | `u32` | rays + 1, hits of ray `r` at `offsets[r]..offsets[r + 1]` |
-//! | counters | 24 `u32` | see [`Counters`] |
+//! | rays that meet anything | `u32` | 0 or 1 a ray |
+//! | ray cells | [`RayCell`], 16 bytes | `level, x, y, z`, with offsets as for hits |
+//! | counters | 32 `u32` | see [`Counters`] |
 //!
 //! # Overflow
 //!
@@ -45,16 +48,16 @@ mod scene;
 pub mod shaders;
 mod types;
 
-pub use broad_phase::{GpuBroadPhase, Source, StepInput, StepOutput};
-pub use counters::{Counters, STATUS_CUT, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS};
+pub use broad_phase::{GpuBroadPhase, Rays, Source, StepInput, StepOutput, Window};
+pub use counters::{Counters, STATUS_CUT, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS};
 pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, RayMode, Scheme};
 pub use error::{CreateError, DescriptorError, HeadlessError, ReadBackError, StepError};
 pub use grid::MAX_COVER;
 pub use headless::{Headless, HeadlessDescriptor, adapters};
 pub use object_set::{Handle, ObjectSet, StaleHandle};
 pub use result::{StageTime, StepResult};
-pub use scene::Scene;
-pub use types::{Aabb, NONE, Pair, Ray, RayHit};
+pub use scene::{Scene, SceneRays};
+pub use types::{Aabb, NONE, Pair, Ray, RayCell, RayHit, SweptRay};
 pub use wgpu;
 
 /// Runs the README's example as a test.

@@ -3,7 +3,7 @@
 use crate::descriptor::{BroadPhaseDescriptor, Dimensions, Growth, RayMode, Scheme};
 use crate::error::DescriptorError;
 use crate::grid::{self, Params};
-use crate::types::{Aabb, Pair, Ray, RayHit};
+use crate::types::{Aabb, Pair, RayCell, RayHit};
 
 /// Objects that the density estimate looks at, at most.
 pub(crate) const SAMPLES: u32 = 16_384;
@@ -25,6 +25,7 @@ pub(crate) struct Rows {
     pub entries: u32,
     pub pairs: u32,
     pub hits: u32,
+    pub ray_cells: u32,
 }
 
 /// Everything that the host knows of a step before it runs.
@@ -35,14 +36,16 @@ pub(crate) struct Plan {
     pub prepares: bool,
     pub pairs: bool,
     pub ray_mode: RayMode,
+    pub ray_cells: bool,
 }
 
 impl Plan {
-    /// `wanted` holds what earlier steps were seen to need; `binding_limit` is in bytes.
+    /// `ray_stride` is in vectors of four words. `wanted` holds what earlier steps were seen to need; `binding_limit` is in bytes.
     pub fn new(
         descriptor: &BroadPhaseDescriptor<'_>,
         objects: u64,
         rays: u64,
+        ray_stride: u32,
         wanted: Rows,
         binding_limit: u64,
     ) -> Result<Self, DescriptorError> {
@@ -88,10 +91,14 @@ impl Plan {
                 world_count: descriptor.worlds,
                 large_mask,
                 margin: descriptor.margin,
+                ray_stride,
+                ray_cell_capacity: 0,
+                first_ray_cell: 0,
             },
             prepares: prepares(descriptor),
             pairs: descriptor.pairs,
             ray_mode: descriptor.ray_mode,
+            ray_cells: descriptor.ray_cells && ray_count > 0,
         };
         plan.fit_outputs(descriptor, wanted, binding_limit);
         for (what, bytes) in plan.buffers() {
@@ -106,7 +113,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Chooses how many pairs and hits the outputs hold.
+    /// Chooses how many pairs, hits and cells of rays the outputs hold.
     pub fn fit_outputs(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Rows, binding_limit: u64) {
         let rows = |fixed: Option<u32>, wanted: u32, default: u64, row_bytes: usize| {
             let default = u32::try_from(default).unwrap_or(u32::MAX);
@@ -129,6 +136,7 @@ impl Plan {
         );
         params.hit_capacity = match self.ray_mode {
             RayMode::Closest => params.ray_count,
+            RayMode::Any => 0,
             RayMode::All => rows(
                 descriptor.capacities.hits,
                 wanted.hits,
@@ -136,6 +144,14 @@ impl Plan {
                 size_of::<RayHit>(),
             ),
         };
+        if self.ray_cells {
+            params.ray_cell_capacity = rows(
+                descriptor.capacities.ray_cells,
+                wanted.ray_cells,
+                64 * u64::from(params.ray_count) + 1024,
+                size_of::<RayCell>(),
+            );
+        }
     }
 
     pub fn is_uniform(&self) -> bool {
@@ -221,13 +237,17 @@ impl Plan {
             }
         }
         if params.ray_count > 0 {
-            buffers.extend([
-                ("rays", size_of::<Ray>() as u64 * rays),
-                ("ray_hits", size_of::<RayHit>() as u64 * u64::from(params.hit_capacity)),
-            ]);
-            if self.ray_mode == RayMode::All {
-                buffers.push(("ray_offsets", 4 * (rays + 1)));
+            buffers.push(("rays", 16 * u64::from(params.ray_stride) * rays));
+            let hits = ("ray_hits", size_of::<RayHit>() as u64 * u64::from(params.hit_capacity));
+            match self.ray_mode {
+                RayMode::Closest => buffers.push(hits),
+                RayMode::Any => buffers.push(("ray_any", 4 * rays)),
+                RayMode::All => buffers.extend([hits, ("ray_offsets", 4 * (rays + 1))]),
             }
+        }
+        if self.ray_cells {
+            let cells = size_of::<RayCell>() as u64 * u64::from(params.ray_cell_capacity);
+            buffers.extend([("ray_cell_offsets", 4 * (rays + 1)), ("ray_cells", cells)]);
         }
         // A binding may not be empty.
         buffers.iter_mut().for_each(|(_, bytes)| *bytes = (*bytes).max(16));

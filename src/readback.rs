@@ -6,7 +6,7 @@ use crate::descriptor::RayMode;
 use crate::error::ReadBackError;
 use crate::plan::Rows;
 use crate::result::{StageTime, StepResult};
-use crate::types::{Pair, RayHit};
+use crate::types::{Pair, RayCell, RayHit};
 
 impl GpuBroadPhase {
     /// Reads the counters of the last step, once it was submitted. With [`Growth::Grow`](crate::Growth::Grow) this is
@@ -30,13 +30,18 @@ impl GpuBroadPhase {
                 entries: with_head_room(counters.entries_needed, counters.entries_capacity, self.wanted.entries),
                 pairs: with_head_room(counters.pairs_needed, counters.pairs_capacity, self.wanted.pairs),
                 hits: with_head_room(counters.hits_needed, counters.hits_capacity, self.wanted.hits),
+                ray_cells: with_head_room(
+                    counters.ray_cells_needed,
+                    counters.ray_cells_capacity,
+                    self.wanted.ray_cells,
+                ),
             };
         }
         Ok(counters)
     }
 
     /// Reads the whole result of the last step, or of the last [`window`](Self::window), once it was submitted: the
-    /// counters and those pairs and hits that the buffers hold.
+    /// counters and those pairs, hits and cells of rays that the buffers hold.
     ///
     /// # Errors
     /// As [`read_counters`](Self::read_counters).
@@ -58,13 +63,28 @@ impl GpuBroadPhase {
         }
         if plan.params.ray_count > 0 {
             let rays = u64::from(plan.params.ray_count);
-            let hits = match plan.ray_mode {
-                RayMode::Closest => rays,
-                RayMode::All => held(counters.hits_needed, plan.params.first_hit, plan.params.hit_capacity),
-            };
-            result.ray_hits = self.read_rows::<RayHit>(device, queue, "ray_hits", hits).await?;
-            if plan.ray_mode == RayMode::All {
-                result.ray_offsets = self.read_rows::<u32>(device, queue, "ray_offsets", rays + 1).await?;
+            match plan.ray_mode {
+                RayMode::Closest => {
+                    result.ray_hits = self.read_rows::<RayHit>(device, queue, "ray_hits", rays).await?;
+                }
+                RayMode::Any => result.ray_any = self.read_rows::<u32>(device, queue, "ray_any", rays).await?,
+                RayMode::All => {
+                    let hits = held(counters.hits_needed, plan.params.first_hit, plan.params.hit_capacity);
+                    result.ray_hits = self.read_rows::<RayHit>(device, queue, "ray_hits", hits).await?;
+                    result.ray_offsets = self.read_rows::<u32>(device, queue, "ray_offsets", rays + 1).await?;
+                }
+            }
+            if plan.ray_cells {
+                let params = &plan.params;
+                let cells = held(
+                    counters.ray_cells_needed,
+                    params.first_ray_cell,
+                    params.ray_cell_capacity,
+                );
+                result.ray_cells = self.read_rows::<RayCell>(device, queue, "ray_cells", cells).await?;
+                result.ray_cell_offsets = self
+                    .read_rows::<u32>(device, queue, "ray_cell_offsets", rays + 1)
+                    .await?;
             }
         }
         result.timings = self.read_timings(device, queue).await?;

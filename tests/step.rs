@@ -7,8 +7,8 @@ use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, GpuBroadPhase, Growth, Headless,
-    HeadlessDescriptor, Pair, Ray, RayHit, RayMode, ReadBackError, STATUS_ENTRIES, STATUS_PAIRS, Scheme, Source,
-    StepError, StepInput, StepResult, wgpu,
+    HeadlessDescriptor, Pair, Ray, RayHit, RayMode, Rays, ReadBackError, STATUS_ENTRIES, STATUS_PAIRS, Scheme, Source,
+    StepError, StepInput, StepResult, Window, wgpu,
 };
 use pollster::block_on;
 
@@ -56,7 +56,7 @@ fn submit<'i>(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, inputs: im
 fn host<'a>(objects: &'a [Aabb], rays: &'a [Ray]) -> StepInput<'a> {
     StepInput {
         objects: Source::Host(objects),
-        rays: Source::Host(rays),
+        rays: Source::Host(rays).into(),
         ..Default::default()
     }
 }
@@ -241,6 +241,7 @@ fn windows_show_the_rest_of_an_answer() {
                     pairs: Some(40),
                     hits: Some(3),
                     entries: Some(40_000),
+                    ..Default::default()
                 },
                 ..descriptor
             };
@@ -249,9 +250,13 @@ fn windows_show_the_rest_of_an_answer() {
             let (mut pairs, mut hits) = (Vec::new(), Vec::new());
             while pairs.len() < all.pairs.len() || hits.len() < all.ray_hits.len() {
                 let mut encoder = adapter.device.create_command_encoder(&Default::default());
-                let (first_pair, first_hit) = (pairs.len() as u32, hits.len() as u32);
+                let first = Window {
+                    pairs: pairs.len() as u32,
+                    hits: hits.len() as u32,
+                    ..Default::default()
+                };
                 windowed
-                    .window(&adapter.device, &adapter.queue, &mut encoder, first_pair, first_hit)
+                    .window(&adapter.device, &adapter.queue, &mut encoder, first)
                     .unwrap();
                 adapter.queue.submit([encoder.finish()]);
                 let part = block_on(windowed.read_back(&adapter.device, &adapter.queue)).unwrap();
@@ -368,7 +373,7 @@ fn buffers_of_the_caller_serve_as_input() {
             let count = |count: usize| u32::try_from(count).unwrap();
             let input = StepInput {
                 objects: Source::device(&objects, count(boxes.len())),
-                rays: Source::device(&rays, count(lines.len())),
+                rays: Rays::Plain(Source::device(&rays, count(lines.len()))),
                 ..Default::default()
             };
             submit(&adapter, &mut broad_phase, [input]);
@@ -412,6 +417,7 @@ fn fixed_capacities_give_a_valid_prefix_and_the_exact_need() {
                     pairs: Some(10),
                     hits: Some(2),
                     entries: Some(40_000),
+                    ..Default::default()
                 },
                 ..Default::default()
             };
@@ -527,7 +533,9 @@ fn descriptors_that_cannot_work_are_refused() {
         let read = block_on(unused.read_back(&adapter.device, &adapter.queue));
         assert_eq!(read, Err(ReadBackError::NoStep));
         let mut encoder = adapter.device.create_command_encoder(&Default::default());
-        let window = unused.window(&adapter.device, &adapter.queue, &mut encoder, 0, 0).err();
+        let window = unused
+            .window(&adapter.device, &adapter.queue, &mut encoder, Window::default())
+            .err();
         assert_eq!(window, Some(StepError::NoStep));
     }
 }

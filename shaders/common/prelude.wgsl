@@ -26,6 +26,10 @@ struct Params {
     large_mask: u32,
     // Boxes are grown by this on every side.
     margin: f32,
+    // Vectors of four words that a ray takes: 2, or 4 where rays sweep a box.
+    ray_stride: u32,
+    ray_cell_capacity: u32,
+    first_ray_cell: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -1,11 +1,11 @@
 //! The answer by the definition: every object against every other. Shares nothing with the grid but the one exact
-//! predicate of rays, [`enter_box`].
+//! predicate of rays, [`enter_box`], and how they are read, [`load_ray`].
 
-use super::ray::{LoadedRay, enter_box, load_ray};
+use super::ray::{enter_box, load_ray};
 use crate::descriptor::BroadPhaseDescriptor;
-use crate::grid::ordered;
+use crate::grid::{Params, ordered};
 use crate::scene::Scene;
-use crate::types::{Aabb, Pair, Ray, RayHit};
+use crate::types::{Aabb, Pair, Ray, RayHit, SweptRay};
 
 /// Takes part at all: not excluded, without a NaN, no bound above its opposite.
 fn is_active(object: &Aabb) -> bool {
@@ -39,23 +39,26 @@ pub fn pairs(objects: &[Aabb]) -> Vec<Pair> {
     pairs
 }
 
+/// An object after dimensions and margin are seen to.
+fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
+    let axes = descriptor.dimensions.count() as usize;
+    let mut object = *object;
+    object.min[axes..].fill(0.0);
+    object.max[axes..].fill(0.0);
+    let finite = object.min.iter().chain(&object.max).all(|bound| bound.is_finite());
+    if descriptor.margin > 0.0 && finite && (0..axes).all(|axis| object.min[axis] <= object.max[axis]) {
+        for axis in 0..axes {
+            object.min[axis] = (object.min[axis] - descriptor.margin).next_down();
+            object.max[axis] = (object.max[axis] + descriptor.margin).next_up();
+        }
+    }
+    object
+}
+
 /// All pairs of a scene, ascending: [`pairs`] after dimensions, margin and worlds are seen to.
 pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Pair> {
-    let axes = descriptor.dimensions.count() as usize;
-    let as_compared = |object: &Aabb| {
-        let mut object = *object;
-        object.min[axes..].fill(0.0);
-        object.max[axes..].fill(0.0);
-        let finite = object.min.iter().chain(&object.max).all(|bound| bound.is_finite());
-        if descriptor.margin > 0.0 && finite && (0..axes).all(|axis| object.min[axis] <= object.max[axis]) {
-            for axis in 0..axes {
-                object.min[axis] = (object.min[axis] - descriptor.margin).next_down();
-                object.max[axis] = (object.max[axis] + descriptor.margin).next_up();
-            }
-        }
-        object
-    };
-    let objects: Vec<_> = scene.objects.iter().map(as_compared).collect();
+    let compared = |object| as_compared(descriptor, object);
+    let objects: Vec<_> = scene.objects.iter().map(compared).collect();
     let mut pairs = pairs(&objects);
     if descriptor.worlds > 1 {
         let world = |object: u32| scene.worlds[object as usize];
@@ -64,27 +67,58 @@ pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> 
     pairs
 }
 
-fn hits<'a>(objects: &'a [Aabb], ray: &'a LoadedRay) -> impl Iterator<Item = RayHit> + 'a {
-    let candidates = if ray.valid && ray.t_max >= 0.0 { objects } else { &[] };
-    (0..)
-        .zip(candidates)
-        .filter(|(_, object)| is_active(object))
-        .filter_map(|(index, object)| {
-            let t = enter_box(ray, &object.min.map(ordered), &object.max.map(ordered))?;
-            Some(RayHit { object: index, t })
-        })
-}
-
-/// The closest hit of each ray: the smallest `t`, ties to the smallest object, [`RayHit::MISS`] for none.
-pub fn rays_closest(objects: &[Aabb], rays: &[Ray]) -> Vec<RayHit> {
-    let closest = |ray: &Ray| {
-        // Hits come by ascending object, so that the first of equals stays.
-        hits(objects, &load_ray(ray)).fold(RayHit::MISS, |best, hit| if hit.t < best.t { hit } else { best })
+/// All hits of each ray of a scene, ascending by object, after dimensions, margin and worlds are seen to; layers
+/// count where the descriptor's filters are on.
+pub fn scene_rays(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Vec<RayHit>> {
+    let params = Params {
+        dimensions: descriptor.dimensions.count(),
+        world_count: descriptor.worlds,
+        ..Params::default()
     };
-    rays.iter().map(closest).collect()
+    let hits = |ray: SweptRay| {
+        let ray = load_ray(&params, &ray);
+        let asks = ray.valid && ray.t_max >= 0.0;
+        let candidates = if asks { scene.objects } else { &[] };
+        let hit = |(index, given): (u32, &Aabb)| {
+            let object = as_compared(descriptor, given);
+            let in_world = descriptor.worlds == 1 || scene.worlds[index as usize] == ray.world;
+            let meets_layers = ray.layers as u16 & (object.layers >> 16) as u16 != 0
+                && object.layers as u16 & (ray.layers >> 16) as u16 != 0;
+            if !is_active(&object) || !in_world || (descriptor.filters && !meets_layers) {
+                return None;
+            }
+            let t = enter_box(&ray, &object.min.map(ordered), &object.max.map(ordered))?;
+            Some(RayHit { object: index, t })
+        };
+        (0..).zip(candidates).filter_map(hit).collect()
+    };
+    scene.rays.iter().map(hits).collect()
 }
 
-/// All hits of each ray, ascending by object.
+/// The closest of the hits of a ray: the smallest `t`, ties to the smallest object, [`RayHit::MISS`] for none.
+pub fn closest(hits: &[RayHit]) -> RayHit {
+    // Hits come by ascending object, so that the first of equals stays.
+    let nearer = |best: RayHit, &hit: &RayHit| if hit.t < best.t { hit } else { best };
+    hits.iter().fold(RayHit::MISS, nearer)
+}
+
+/// All hits of each ray, ascending by object, with a default descriptor.
 pub fn rays_all(objects: &[Aabb], rays: &[Ray]) -> Vec<Vec<RayHit>> {
-    rays.iter().map(|ray| hits(objects, &load_ray(ray)).collect()).collect()
+    let scene = Scene {
+        objects,
+        rays: rays.into(),
+        ..Scene::default()
+    };
+    scene_rays(&BroadPhaseDescriptor::default(), &scene)
+}
+
+/// The closest hit of each ray, with a default descriptor.
+pub fn rays_closest(objects: &[Aabb], rays: &[Ray]) -> Vec<RayHit> {
+    rays_all(objects, rays).iter().map(|hits| closest(hits)).collect()
+}
+
+/// 1 for each ray that meets anything, else 0, with a default descriptor.
+pub fn rays_any(objects: &[Aabb], rays: &[Ray]) -> Vec<u32> {
+    let any = |hits: &Vec<RayHit>| u32::from(!hits.is_empty());
+    rays_all(objects, rays).iter().map(any).collect()
 }

@@ -26,10 +26,15 @@ pub mod pair_emit;
 pub mod pair_walk;
 pub mod prepare;
 pub mod ray;
+pub mod ray_any;
+mod ray_cells;
+pub mod ray_cells_count;
+pub mod ray_cells_emit;
 pub mod ray_closest;
 pub mod ray_count;
 pub mod ray_emit;
-pub mod ray_walk;
+pub mod ray_hits;
+mod ray_walk;
 pub mod rows;
 pub mod scan_apply;
 pub mod scan_reduce;
@@ -45,18 +50,18 @@ pub mod world_pairs;
 
 use blocks::{Overrides, SORT_TILE, ScanParams, SortParams, wide};
 use pair_walk::PairInput;
-use ray_walk::RayInput;
+use ray_hits::RayInput;
 use rows::Table;
 use scan_reduce::scan;
 
-use crate::counters::{Counters, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, word};
+use crate::counters::{Counters, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, word};
 use crate::descriptor::{BroadPhaseDescriptor, Growth, RayMode, validate};
 use crate::error::DescriptorError;
 use crate::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_HIERARCHICAL, SCHEME_UNIFORM};
 use crate::plan::{self, LARGEST_COUNT, SAMPLES};
 use crate::result::StepResult;
 use crate::scene::Scene;
-use crate::types::{Aabb, Pair, Ray, RayHit};
+use crate::types::{Aabb, Pair, Ray, RayCell, RayHit};
 
 /// One digit of the sort: what its three stages leave.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -132,6 +137,14 @@ pub struct Trace {
     pub ray_offsets: Vec<u32>,
     /// Output of [`ray_closest`] or of [`ray_emit`], without what it left unwritten.
     pub ray_hits: Vec<RayHit>,
+    /// Output of [`ray_any`] ([`RayMode::Any`]).
+    pub ray_any: Vec<u32>,
+    /// Output of [`ray_cells_count`].
+    pub ray_cell_counts: Vec<u32>,
+    /// The same after the scan.
+    pub ray_cell_offsets: Vec<u32>,
+    /// Output of [`ray_cells_emit`], without what it left unwritten.
+    pub ray_cells: Vec<RayCell>,
     /// The words of the counter buffer after the last pass.
     pub counters: Vec<u32>,
 }
@@ -153,7 +166,7 @@ pub fn step(
         descriptor,
         &Scene {
             objects,
-            rays,
+            rays: rays.into(),
             ..Scene::default()
         },
     )
@@ -171,6 +184,9 @@ pub fn step_scene(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> R
         pairs: trace.pairs,
         ray_hits: trace.ray_hits,
         ray_offsets: trace.ray_offsets,
+        ray_any: trace.ray_any,
+        ray_cells: trace.ray_cells,
+        ray_cell_offsets: trace.ray_cell_offsets,
         world_pairs: trace.world_pairs,
         ..StepResult::default()
     })
@@ -218,6 +234,7 @@ fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Pa
         world_count: descriptor.worlds,
         large_mask: grid::large_mask(descriptor.worlds),
         margin: descriptor.margin,
+        ray_stride: scene.rays.stride(),
         sample_stride,
         sample_count: (object_count / sample_stride).min(SAMPLES),
         ..Params::default()
@@ -325,24 +342,48 @@ fn run(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, keep: bool) -> 
         let input = RayInput {
             table,
             rays,
+            objects: &trace.objects,
             values: &trace.values,
         };
-        if descriptor.ray_mode == RayMode::Closest {
-            trace.params.hit_capacity = params.ray_count;
-            trace.ray_hits = ray_closest::ray_closest(&params, &input, overrides, &mut trace.counters);
-        } else {
-            let mut counts = ray_count::ray_count(&params, &input, overrides, &mut trace.counters);
-            if keep {
-                trace.ray_counts.clone_from(&counts);
+        match descriptor.ray_mode {
+            RayMode::Closest => {
+                trace.params.hit_capacity = params.ray_count;
+                trace.ray_hits = ray_closest::ray_closest(&params, &input, overrides, &mut trace.counters);
             }
-            let capacity = fixed(descriptor, descriptor.capacities.hits);
-            let counters = &mut trace.counters;
-            let written = scan_output(&mut counts, counters, word::HITS_NEEDED, capacity, STATUS_HITS, "hits")?;
-            trace.params.hit_capacity = written;
-            trace.ray_hits = ray_emit::ray_emit(&trace.params, &input, overrides, &counts);
-            trace.params.hit_capacity = capacity.unwrap_or(written);
-            trace.ray_offsets = counts;
+            RayMode::Any => trace.ray_any = ray_any::ray_any(&params, &input, overrides, &mut trace.counters),
+            RayMode::All => {
+                let mut counts = ray_count::ray_count(&params, &input, overrides, &mut trace.counters);
+                if keep {
+                    trace.ray_counts.clone_from(&counts);
+                }
+                let capacity = fixed(descriptor, descriptor.capacities.hits);
+                let counters = &mut trace.counters;
+                let written = scan_output(&mut counts, counters, word::HITS_NEEDED, capacity, STATUS_HITS, "hits")?;
+                trace.params.hit_capacity = written;
+                trace.ray_hits = ray_emit::ray_emit(&trace.params, &input, overrides, &counts);
+                trace.params.hit_capacity = capacity.unwrap_or(written);
+                trace.ray_offsets = counts;
+            }
         }
+    }
+    if descriptor.ray_cells && !rays.is_empty() {
+        let mut counts = ray_cells_count::ray_cells_count(&params, &trace.grid, rays);
+        if keep {
+            trace.ray_cell_counts.clone_from(&counts);
+        }
+        let capacity = fixed(descriptor, descriptor.capacities.ray_cells);
+        let written = scan_output(
+            &mut counts,
+            &mut trace.counters,
+            word::RAY_CELLS_NEEDED,
+            capacity,
+            STATUS_RAY_CELLS,
+            "ray cells",
+        )?;
+        trace.params.ray_cell_capacity = written;
+        trace.ray_cells = ray_cells_emit::ray_cells_emit(&trace.params, &trace.grid, rays, &counts);
+        trace.params.ray_cell_capacity = capacity.unwrap_or(written);
+        trace.ray_cell_offsets = counts;
     }
     Ok(trace)
 }

@@ -146,7 +146,8 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
     check::<Params>(
         "Params",
         offsets!(Params: object_count, ray_count, entry_capacity, table_capacity, pair_capacity, hit_capacity, first_pair,
-            first_hit, scheme, cell_inverse, sample_count, sample_stride, canary_turns, dimensions, world_count, large_mask, margin),
+            first_hit, scheme, cell_inverse, sample_count, sample_stride, canary_turns, dimensions, world_count, large_mask, margin,
+            ray_stride, ray_cell_capacity, first_ray_cell),
     );
     check::<ScanParams>(
         "ScanParams",
@@ -193,6 +194,7 @@ fn constants_agree_with_the_host() {
         ("COUNTER_PAIR_CANDIDATES", word::PAIR_CANDIDATES as u32),
         ("COUNTER_RAY_CANDIDATES", word::RAY_CANDIDATES as u32),
         ("NONE", crate::NONE),
+        ("SWEPT_STRIDE", crate::scene::SWEPT_STRIDE),
     ];
     let mut seen: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     for pass in passes() {

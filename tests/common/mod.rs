@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use gpu_broad_phase::{Aabb, GpuBroadPhase, Ray, adapters as list_adapters, wgpu};
+use gpu_broad_phase::{Aabb, GpuBroadPhase, Ray, SweptRay, adapters as list_adapters, wgpu};
 use pollster::block_on;
 
 /// A device with nothing beyond the required limits.
@@ -287,4 +287,28 @@ fn random_ray(objects: &[Aabb], rng: &mut Rng) -> Ray {
         rng.below(4)
     }];
     Ray::new(origin, direction, t_max)
+}
+
+/// The rays with layers, boxes that are swept, starts and worlds, some of which make them invalid.
+pub fn sweep(rays: &[Ray], worlds: u32, rng: &mut Rng) -> Vec<SweptRay> {
+    rays.iter()
+        .map(|&ray| {
+            let largest = [0.0, 0.05, 0.5, 0.5, 2.0, 8.0][rng.below(6)];
+            let half_extents = [0; 3].map(|_| [largest, 0.0, largest * 0.5][rng.below(3)]);
+            let t_min = [0.0, 0.0, -0.0, 0.25, 1.0, -2.0, 1e-40][rng.below(7)];
+            let mut swept = SweptRay::new(ray)
+                .with_half_extents(half_extents)
+                .with_t_min(t_min)
+                .with_world(rng.below(worlds as usize) as u32);
+            match rng.below(40) {
+                0 => swept.half_extents[rng.below(3)] = [-0.0, -1e-45, f32::NAN, f32::INFINITY][rng.below(4)],
+                1 => swept.half_extents[rng.below(3)] = [1e-45, 1e30, f32::MAX, 1e6][rng.below(4)],
+                2 => swept.t_min = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX][rng.below(4)],
+                3 => swept.world = [worlds, u32::MAX][rng.below(2)],
+                4..10 => swept.ray = ray.with_layers(rng.below(16) as u16, rng.below(16) as u16),
+                _ => {}
+            }
+            swept
+        })
+        .collect()
 }
