@@ -19,6 +19,9 @@ pub(crate) mod word {
     /// The radix sort's scans leave their totals here; nobody reads them.
     pub const SORT_TOTAL: usize = 18;
     pub const RAY_CELLS_NEEDED: usize = 20;
+    pub const RESULTS_NEEDED: usize = 22;
+    pub const QUERIES_INVALID: usize = 24;
+    pub const QUERY_CANDIDATES: usize = 26;
     pub const COUNT: usize = 32;
 }
 
@@ -32,6 +35,8 @@ pub const STATUS_HITS: u32 = 4;
 /// an invocation, which an object with that many candidates exceeds. [`Headless`](crate::Headless) then answers from the
 /// CPU reference.
 pub const STATUS_CUT: u32 = 8;
+/// Status bit: more results of queries were found than fit.
+pub const STATUS_RESULTS: u32 = 16;
 /// Status bit: more cells of rays were visited than fit.
 pub const STATUS_RAY_CELLS: u32 = 32;
 
@@ -39,7 +44,8 @@ pub const STATUS_RAY_CELLS: u32 = 32;
 ///
 /// On the GPU ([`StepOutput::counters`](crate::StepOutput::counters)) these are 32 words: 0 invalid, 1 excluded,
 /// 2 large, 3 levels, 4 table cells, 5 status, 6 invalid rays, 8–9 entries needed, 10–11 pairs needed, 12–13 hits
-/// needed, 14–15 pair candidates, 16–17 ray candidates, 20–21 ray cells needed; 64-bit counts are two words, low first.
+/// needed, 14–15 pair candidates, 16–17 ray candidates, 20–21 ray cells needed, 22–23 query results needed,
+/// 24 invalid queries, 26–27 query candidates; 64-bit counts are two words, low first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Objects given.
@@ -71,13 +77,22 @@ pub struct Counters {
     pub ray_cells_needed: u64,
     /// Cells of rays that fit.
     pub ray_cells_capacity: u32,
+    /// Results of queries needed ([`QueryMode::All`](crate::QueryMode::All)), exact past the capacity while all entries
+    /// fit.
+    pub results_needed: u64,
+    /// Results of queries that fit.
+    pub results_capacity: u32,
+    /// Queries left out because of a NaN, `min > max`, a negative radius or a world that does not exist.
+    pub queries_invalid: u32,
+    /// Box tests of the query walk, where they are counted.
+    pub query_candidates: u64,
     /// Rays left out because of a NaN, an infinity, an overlong direction or a world that does not exist.
     pub rays_invalid: u32,
     /// Box tests of the pair walk, where they are counted.
     pub pair_candidates: u64,
     /// Box tests of the ray walk, where they are counted.
     pub ray_candidates: u64,
-    /// [`STATUS_ENTRIES`], [`STATUS_PAIRS`], [`STATUS_HITS`], [`STATUS_CUT`], [`STATUS_RAY_CELLS`].
+    /// [`STATUS_ENTRIES`], [`STATUS_PAIRS`], [`STATUS_HITS`], [`STATUS_CUT`], [`STATUS_RESULTS`], [`STATUS_RAY_CELLS`].
     pub status: u32,
 }
 
@@ -104,6 +119,10 @@ impl Counters {
             hits_capacity: params.hit_capacity,
             ray_cells_needed: wide(word::RAY_CELLS_NEEDED),
             ray_cells_capacity: params.ray_cell_capacity,
+            results_needed: wide(word::RESULTS_NEEDED),
+            results_capacity: params.result_capacity,
+            queries_invalid: words[word::QUERIES_INVALID],
+            query_candidates: wide(word::QUERY_CANDIDATES),
             rays_invalid: words[word::RAYS_INVALID],
             pair_candidates: wide(word::PAIR_CANDIDATES),
             ray_candidates: wide(word::RAY_CANDIDATES),

@@ -83,6 +83,8 @@ pub struct Capacities {
     pub entries: Option<u32>,
     /// Cells of rays ([`BroadPhaseDescriptor::ray_cells`]), 16 bytes each.
     pub ray_cells: Option<u32>,
+    /// Results of queries ([`QueryMode::All`](crate::QueryMode::All)), 4 bytes each.
+    pub results: Option<u32>,
 }
 
 /// Everything that a broad phase is made from.
@@ -97,6 +99,9 @@ pub struct BroadPhaseDescriptor<'a> {
     /// Every box is grown by this on every side, rounded outward, before anything else is done with it; finite and not
     /// negative. Two boxes then pair where their distance on every axis is at most twice the margin.
     pub margin: f32,
+    /// Periods of the axes, 0 where an axis has none: the space repeats itself, and positions are moved by whole periods to
+    /// `0 <= x < period`. Only [`Neighbors`](crate::Neighbors) look across the border. Finite and not negative.
+    pub periods: [f32; 3],
     /// How many worlds there are: independent scenes in one step, whose objects never meet. With more than one, every
     /// step names the world of each object.
     pub worlds: u32,
@@ -130,6 +135,7 @@ impl Default for BroadPhaseDescriptor<'_> {
             dimensions: Dimensions::default(),
             scheme: Scheme::default(),
             margin: 0.0,
+            periods: [0.0; 3],
             worlds: 1,
             pairs: true,
             ray_mode: RayMode::default(),
@@ -159,6 +165,11 @@ pub(crate) fn validate(descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), Desc
     if !(descriptor.margin >= 0.0 && descriptor.margin.is_finite()) {
         return Err(DescriptorError::Margin(descriptor.margin));
     }
+    for period in descriptor.periods {
+        if !(period == 0.0 || lengths(90).contains(&period)) {
+            return Err(DescriptorError::Period(period));
+        }
+    }
     if descriptor.worlds == 0 {
         return Err(DescriptorError::NoWorlds);
     }
@@ -167,12 +178,14 @@ pub(crate) fn validate(descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), Desc
         hits,
         entries,
         ray_cells,
+        results,
     } = descriptor.capacities;
     for (what, rows) in [
         ("pairs", pairs),
         ("hits", hits),
         ("entries", entries),
         ("ray cells", ray_cells),
+        ("results", results),
     ] {
         if rows == Some(0) {
             return Err(DescriptorError::ZeroCapacity { what });

@@ -76,6 +76,28 @@ pub struct Params {
     pub ray_cell_capacity: u32,
     /// Place of the first cell of a ray that is written.
     pub first_ray_cell: u32,
+    /// Period of x, 0 where it has none.
+    pub period_x: f32,
+    /// Period of y.
+    pub period_y: f32,
+    /// Period of z.
+    pub period_z: f32,
+    /// Queries of the step; where the objects ask for their neighbours, the objects.
+    pub query_count: u32,
+    /// 1 where queries take three vectors of four words ([`Query`](crate::Query)), 0 where two ([`Aabb`]).
+    pub wide_queries: u32,
+    /// 1 where the objects ask for their neighbours.
+    pub neighbors: u32,
+    /// 1 where just neighbours after the object are wanted.
+    pub once: u32,
+    /// How far neighbours may be.
+    pub radius: f32,
+    /// Nearest objects wanted a query; 0 where all results are.
+    pub nearest: u32,
+    /// Results of queries that the output holds.
+    pub result_capacity: u32,
+    /// Place of the first result that is written.
+    pub first_result: u32,
 }
 
 /// One level of the grid: `Level` in the shaders. 64 bytes.

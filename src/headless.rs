@@ -1,12 +1,14 @@
 //! A broad phase with a device of its own.
 
-use crate::broad_phase::{GpuBroadPhase, StepInput, Window};
+use crate::broad_phase::{GpuBroadPhase, Window};
 use crate::counters::{Counters, STATUS_CUT};
 use crate::descriptor::BroadPhaseDescriptor;
 use crate::error::{HeadlessError, StepError};
 use crate::gpu::group::Group;
+use crate::input::{QueryInput, StepInput};
+use crate::queries::QueryMode;
 use crate::result::StepResult;
-use crate::scene::Scene;
+use crate::scene::{Scene, SceneQueries, SceneRays};
 use crate::types::{Aabb, Ray};
 
 /// Which adapter to use and what to make on it.
@@ -155,6 +157,32 @@ impl Headless {
         Ok(result)
     }
 
+    /// Asks the table of the last step for new hits and results, without building it again. The answer is as whole as that
+    /// of [`step`](Self::step) and has no pairs. Where the driver cuts a walk short, the counters say so
+    /// ([`STATUS_CUT`]); nobody answers in its place.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step), and [`StepError::NoStep`] before the first one.
+    pub async fn query(
+        &mut self,
+        rays: SceneRays<'_>,
+        queries: SceneQueries<'_>,
+        query_mode: QueryMode,
+    ) -> Result<StepResult, HeadlessError> {
+        let input = QueryInput {
+            rays: rays.into(),
+            queries: queries.into(),
+            query_mode,
+        };
+        self.submit(|broad_phase, device, queue, encoder| {
+            broad_phase
+                .record_query_counts(device, queue, encoder, &input)
+                .map(drop)
+        })?;
+        let counters = self.broad_phase.read_counters(&self.device, &self.queue).await?;
+        self.write(counters).await
+    }
+
     async fn count(&mut self, input: StepInput<'_>) -> Result<Counters, HeadlessError> {
         self.submit(|broad_phase, device, queue, encoder| {
             broad_phase.record_counts(device, queue, encoder, input).map(drop)
@@ -169,6 +197,7 @@ impl Headless {
                 ("pairs", counters.pairs_needed),
                 ("hits", counters.hits_needed),
                 ("ray cells", counters.ray_cells_needed),
+                ("results of queries", counters.results_needed),
             ] {
                 if needed >= u64::from(u32::MAX) {
                     return Err(too_many(what, needed, u32::MAX - 1));
@@ -180,11 +209,15 @@ impl Headless {
             return Ok(whole);
         }
         let all_hits = !whole.ray_offsets.is_empty();
+        let emits_pairs = self.broad_phase.emits_pairs();
         loop {
             let [pairs, hits, ray_cells] = [whole.pairs.len(), whole.ray_hits.len(), whole.ray_cells.len()];
+            let results = whole.query_objects.len();
+            let has_pairs = !emits_pairs || pairs as u64 >= counters.pairs_needed;
             let has_hits = !all_hits || hits as u64 >= counters.hits_needed;
             let has_cells = ray_cells as u64 >= counters.ray_cells_needed;
-            if pairs as u64 >= counters.pairs_needed && has_hits && has_cells {
+            let has_results = results as u64 >= counters.results_needed;
+            if has_pairs && has_hits && has_cells && has_results {
                 // The other bits speak of the buffers as they were when the counts were taken.
                 whole.counters.status &= STATUS_CUT;
                 return Ok(whole);
@@ -193,6 +226,7 @@ impl Headless {
                 pairs: pairs as u32,
                 hits: hits as u32,
                 ray_cells: ray_cells as u32,
+                results: results as u32,
             };
             let chunk = self.write_window(first, false).await?;
             whole.counters.status |= chunk.counters.status;
@@ -201,6 +235,7 @@ impl Headless {
                 whole.ray_hits.extend(chunk.ray_hits);
             }
             whole.ray_cells.extend(chunk.ray_cells);
+            whole.query_objects.extend(chunk.query_objects);
         }
     }
 

@@ -1,6 +1,7 @@
 //! What a step found, on the host.
 
 use crate::counters::Counters;
+use crate::queries::Neighbor;
 use crate::types::{Pair, RayCell, RayHit};
 
 /// A whole answer on the host.
@@ -21,6 +22,13 @@ pub struct StepResult {
     pub ray_cells: Vec<RayCell>,
     /// One offset more than rays (CSR) for [`ray_cells`](Self::ray_cells).
     pub ray_cell_offsets: Vec<u32>,
+    /// [`QueryMode::All`](crate::QueryMode::All): the objects of all queries, those of query `q` at
+    /// `query_offsets[q]..query_offsets[q + 1]`, in a deterministic order that is not sorted.
+    pub query_objects: Vec<u32>,
+    /// [`QueryMode::All`](crate::QueryMode::All): one offset more than queries (CSR); else empty.
+    pub query_offsets: Vec<u32>,
+    /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): as many a query as are wanted, nearest first.
+    pub query_nearest: Vec<Neighbor>,
     /// Pairs of each world, modulo 2^32; empty with one world.
     pub world_pairs: Vec<u32>,
     /// What the step counted.

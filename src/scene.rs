@@ -1,5 +1,6 @@
 //! What a step is asked, on the host.
 
+use crate::queries::{Neighbors, Query, QueryMode};
 use crate::types::{Aabb, Ray, SweptRay};
 
 /// Rays on the host, in either form.
@@ -34,14 +35,6 @@ impl SceneRays<'_> {
         };
         plain.iter().copied().map(SweptRay::new).chain(swept.iter().copied())
     }
-
-    /// Vectors of four words that one takes in a buffer.
-    pub(crate) const fn stride(&self) -> u32 {
-        match self {
-            Self::Plain(_) => RAY_STRIDE,
-            Self::Swept(_) => SWEPT_STRIDE,
-        }
-    }
 }
 
 /// Vectors of four words that a [`Ray`] takes.
@@ -67,6 +60,50 @@ impl<'a> From<&'a [SweptRay]> for SceneRays<'a> {
     }
 }
 
+/// Queries on the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum SceneQueries<'a> {
+    /// None.
+    #[default]
+    None,
+    /// What meets each box, in world 0.
+    Boxes(&'a [Aabb]),
+    /// What lies within a radius of each box, point or sphere.
+    Rounded(&'a [Query]),
+    /// The objects' own neighbours.
+    Neighbors(Neighbors),
+}
+
+impl<'a> From<&'a [Aabb]> for SceneQueries<'a> {
+    fn from(boxes: &'a [Aabb]) -> Self {
+        Self::Boxes(boxes)
+    }
+}
+
+impl<'a> From<&'a [Query]> for SceneQueries<'a> {
+    fn from(queries: &'a [Query]) -> Self {
+        Self::Rounded(queries)
+    }
+}
+
+impl From<Neighbors> for SceneQueries<'_> {
+    fn from(neighbors: Neighbors) -> Self {
+        Self::Neighbors(neighbors)
+    }
+}
+
+impl SceneQueries<'_> {
+    /// The queries of the caller's, all in the wide form; none where the objects themselves ask.
+    pub(crate) fn to_vec(self) -> Vec<Query> {
+        match self {
+            Self::None | Self::Neighbors(_) => Vec::new(),
+            Self::Boxes(boxes) => boxes.iter().copied().map(Query::from).collect(),
+            Self::Rounded(queries) => queries.to_vec(),
+        }
+    }
+}
+
 /// The whole input of a step on the host: what [`Headless::step_scene`](crate::Headless::step_scene) and
 /// [`reference::step_scene`](crate::reference::step_scene) answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -77,4 +114,8 @@ pub struct Scene<'a> {
     pub worlds: &'a [u32],
     /// The rays.
     pub rays: SceneRays<'a>,
+    /// The queries.
+    pub queries: SceneQueries<'a>,
+    /// Which results of the queries are wanted.
+    pub query_mode: QueryMode,
 }

@@ -4,7 +4,8 @@
 use super::ray::{enter_box, load_ray};
 use crate::descriptor::BroadPhaseDescriptor;
 use crate::grid::{Params, ordered};
-use crate::scene::Scene;
+use crate::queries::{Neighbors, Query};
+use crate::scene::{Scene, SceneQueries};
 use crate::types::{Aabb, Pair, Ray, RayHit, SweptRay};
 
 /// Takes part at all: not excluded, without a NaN, no bound above its opposite.
@@ -121,4 +122,96 @@ pub fn rays_closest(objects: &[Aabb], rays: &[Ray]) -> Vec<RayHit> {
 pub fn rays_any(objects: &[Aabb], rays: &[Ray]) -> Vec<u32> {
     let any = |hits: &Vec<RayHit>| u32::from(!hits.is_empty());
     rays_all(objects, rays).iter().map(any).collect()
+}
+
+/// What a query finds. Distances are exact to a part in 2^50 here, where the passes round to 24 bits: who lies within four
+/// units in the last place of the radius, or of the smallest normal float, may be found or not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// Objects that have to be found, ascending, with their distances.
+    pub surely: Vec<(u32, f64)>,
+    /// Objects that may be found, ascending, with their distances.
+    pub perhaps: Vec<(u32, f64)>,
+}
+
+impl Found {
+    fn add(&mut self, object: u32, distance: f64, radius: f32) {
+        let radius = f64::from(radius);
+        // Denormals count as 0.
+        let tolerance = 4.0 * (radius * f64::from(f32::EPSILON) + f64::from(f32::MIN_POSITIVE));
+        if distance <= radius - tolerance || distance == 0.0 || radius.is_infinite() {
+            self.surely.push((object, distance));
+        } else if distance <= radius + tolerance {
+            self.perhaps.push((object, distance));
+        }
+    }
+}
+
+/// What each query of a scene finds, by the definition.
+pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Found> {
+    let axes = descriptor.dimensions.count() as usize;
+    let objects: Vec<_> = (0..)
+        .zip(scene.objects)
+        .map(|(index, object)| {
+            let world = scene.worlds.get(index as usize).copied().unwrap_or(0);
+            (index, as_compared(descriptor, object), world)
+        })
+        .filter(|(_, object, world)| is_active(object) && *world < descriptor.worlds)
+        .collect();
+    let is_admitted = |object: &Aabb, by: &Aabb| !descriptor.filters || is_admitted(object, by);
+    let norm = |gap: &dyn Fn(usize) -> f64| (0..axes).map(|axis| gap(axis).powi(2)).sum::<f64>().sqrt();
+    let Some(Neighbors { radius, once }) = (match scene.queries {
+        SceneQueries::Neighbors(neighbors) => Some(neighbors),
+        _ => None,
+    }) else {
+        let answer = |query: &Query| {
+            let bounds = as_compared(
+                &BroadPhaseDescriptor {
+                    margin: 0.0,
+                    ..*descriptor
+                },
+                &query.bounds,
+            );
+            let mut found = Found::default();
+            // A NaN makes the comparison false.
+            if !is_active(&bounds) || !(query.radius >= 0.0) || query.world >= descriptor.worlds {
+                return found;
+            }
+            for (index, object, world) in &objects {
+                if *world == query.world && is_admitted(object, &bounds) {
+                    let gap = |axis: usize| {
+                        let after = f64::from(object.min[axis]) - f64::from(bounds.max[axis]);
+                        let before = f64::from(bounds.min[axis]) - f64::from(object.max[axis]);
+                        after.max(before).max(0.0)
+                    };
+                    found.add(*index, norm(&gap), query.radius);
+                }
+            }
+            found
+        };
+        return scene.queries.to_vec().iter().map(answer).collect();
+    };
+    let position = |object: &Aabb, axis: usize| match descriptor.periods[axis] {
+        0.0 => f64::from(object.min[axis]),
+        period => f64::from(object.min[axis]).rem_euclid(period.into()),
+    };
+    let mut answers = vec![Found::default(); scene.objects.len()];
+    let is_finite = |object: &Aabb| object.min.iter().chain(&object.max).all(|bound| bound.is_finite());
+    let finite: Vec<_> = objects.iter().filter(|(_, object, _)| is_finite(object)).collect();
+    for &(asker, asking, own_world) in &finite {
+        for &(index, object, world) in &finite {
+            let is_wanted = if once { index > asker } else { index != asker };
+            if is_wanted && world == own_world && is_admitted(object, asking) {
+                let gap = |axis: usize| {
+                    let apart = (position(object, axis) - position(asking, axis)).abs();
+                    match descriptor.periods[axis] {
+                        0.0 => apart,
+                        period => apart.min(f64::from(period) - apart),
+                    }
+                };
+                answers[*asker as usize].add(*index, norm(&gap), radius);
+            }
+        }
+    }
+    answers
 }

@@ -25,6 +25,11 @@ pub mod pair_count;
 pub mod pair_emit;
 pub mod pair_walk;
 pub mod prepare;
+pub mod query;
+pub mod query_count;
+pub mod query_emit;
+pub mod query_nearest;
+pub mod query_walk;
 pub mod ray;
 pub mod ray_any;
 mod ray_cells;
@@ -50,15 +55,18 @@ pub mod world_pairs;
 
 use blocks::{Overrides, SORT_TILE, ScanParams, SortParams, wide};
 use pair_walk::PairInput;
+use query_walk::QueryInput;
 use ray_hits::RayInput;
 use rows::Table;
 use scan_reduce::scan;
 
-use crate::counters::{Counters, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, word};
+use crate::counters::{Counters, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, word};
 use crate::descriptor::{BroadPhaseDescriptor, Growth, RayMode, validate};
 use crate::error::DescriptorError;
 use crate::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_HIERARCHICAL, SCHEME_UNIFORM};
+use crate::input::StepInput;
 use crate::plan::{self, LARGEST_COUNT, SAMPLES};
+use crate::queries::Neighbor;
 use crate::result::StepResult;
 use crate::scene::Scene;
 use crate::types::{Aabb, Pair, Ray, RayCell, RayHit};
@@ -145,6 +153,14 @@ pub struct Trace {
     pub ray_cell_offsets: Vec<u32>,
     /// Output of [`ray_cells_emit`], without what it left unwritten.
     pub ray_cells: Vec<RayCell>,
+    /// Output of [`query_count`] ([`QueryMode::All`](crate::QueryMode::All)).
+    pub query_counts: Vec<u32>,
+    /// The same after the scan.
+    pub query_offsets: Vec<u32>,
+    /// Output of [`query_emit`], without what it left unwritten.
+    pub query_objects: Vec<u32>,
+    /// Output of [`query_nearest`] ([`QueryMode::Nearest`](crate::QueryMode::Nearest)).
+    pub query_nearest: Vec<Neighbor>,
     /// The words of the counter buffer after the last pass.
     pub counters: Vec<u32>,
 }
@@ -188,6 +204,9 @@ pub fn step_scene(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> R
         ray_cells: trace.ray_cells,
         ray_cell_offsets: trace.ray_cell_offsets,
         world_pairs: trace.world_pairs,
+        query_objects: trace.query_objects,
+        query_offsets: trace.query_offsets,
+        query_nearest: trace.query_nearest,
         ..StepResult::default()
     })
 }
@@ -218,13 +237,11 @@ fn count_of(what: &'static str, count: u64, limit: u32) -> Result<u32, Descripto
 /// The uniform block of a step, with the capacities of what comes before the outputs.
 fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Params, DescriptorError> {
     let object_count = count_of("objects", scene.objects.len() as u64, ID_MASK)?;
-    let ray_count = count_of("rays", scene.rays.len() as u64, u32::MAX - 1)?;
     plan::check_worlds(descriptor, scene.worlds.len() as u64, scene.objects.len() as u64)?;
     let sample_stride = (object_count / SAMPLES).max(1);
     let scheme = grid::scheme_number(descriptor.scheme);
-    Ok(Params {
+    let mut params = Params {
         object_count,
-        ray_count,
         entry_capacity: object_count,
         table_capacity: grid::table_capacity(scheme, object_count, descriptor.capacities.entries).min(LARGEST_COUNT - 2)
             as u32,
@@ -234,11 +251,16 @@ fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Pa
         world_count: descriptor.worlds,
         large_mask: grid::large_mask(descriptor.worlds),
         margin: descriptor.margin,
-        ray_stride: scene.rays.stride(),
+        period_x: descriptor.periods[0],
+        period_y: descriptor.periods[1],
+        period_z: descriptor.periods[2],
         sample_stride,
         sample_count: (object_count / sample_stride).min(SAMPLES),
         ..Params::default()
-    })
+    };
+    let asked = StepInput::from(scene).asked().plan(object_count.into());
+    asked.write(&mut params)?;
+    Ok(params)
 }
 
 /// Entries of the uniform scheme that are held: no more than are needed, since a fixed capacity may be larger than the
@@ -384,6 +406,35 @@ fn run(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, keep: bool) -> 
         trace.ray_cells = ray_cells_emit::ray_cells_emit(&trace.params, &trace.grid, rays, &counts);
         trace.params.ray_cell_capacity = capacity.unwrap_or(written);
         trace.ray_cell_offsets = counts;
+    }
+    if params.query_count > 0 {
+        let input = QueryInput {
+            table,
+            queries: &scene.queries.to_vec(),
+            objects: &trace.objects,
+            values: &trace.values,
+        };
+        if params.nearest > 0 {
+            trace.query_nearest = query_nearest::query_nearest(&params, &input, overrides, &mut trace.counters);
+        } else {
+            let mut counts = query_count::query_count(&params, &input, overrides, &mut trace.counters);
+            if keep {
+                trace.query_counts.clone_from(&counts);
+            }
+            let capacity = fixed(descriptor, descriptor.capacities.results);
+            let written = scan_output(
+                &mut counts,
+                &mut trace.counters,
+                word::RESULTS_NEEDED,
+                capacity,
+                STATUS_RESULTS,
+                "results of queries",
+            )?;
+            trace.params.result_capacity = written;
+            trace.query_objects = query_emit::query_emit(&trace.params, &input, overrides, &counts);
+            trace.params.result_capacity = capacity.unwrap_or(written);
+            trace.query_offsets = counts;
+        }
     }
     Ok(trace)
 }

@@ -1,10 +1,18 @@
 //! Twin of `shaders/prepare.wgsl`.
 
-use crate::grid::{Class, Params, classify, grown, unordered};
+use super::query::periods;
+use crate::grid::{Class, Params, classify, flush, grown, unordered};
 use crate::types::Aabb;
 
-/// Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, objects of a
-/// world that does not exist made invalid.
+/// The image of a position in `0 <= p < period`.
+fn wrapped(value: f32, period: f32) -> f32 {
+    let position = flush(value);
+    let image = position - (position / period).floor() * period;
+    if image <= 0.0 || image >= period { 0.0 } else { image }
+}
+
+/// Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, positions
+/// moved into their periods, objects of a world that does not exist made invalid.
 pub fn prepare(params: &Params, given_objects: &[Aabb], worlds: &[u32]) -> Vec<Aabb> {
     let objects = given_objects.iter().take(params.object_count as usize);
     let prepared = |(index, &given): (usize, &Aabb)| {
@@ -19,6 +27,15 @@ pub fn prepare(params: &Params, given_objects: &[Aabb], worlds: &[u32]) -> Vec<A
             object.min = object.min.map(|low| unordered(grown(low, params.margin, -1)));
             object.max = object.max.map(|high| unordered(grown(high, params.margin, 1)));
             flatten(&mut object);
+        }
+        let is_finite = classify(&object) == Class::Finite;
+        for (axis, period) in periods(params).into_iter().enumerate() {
+            if period > 0.0 && is_finite {
+                let edge = flush(object.max[axis]) - flush(object.min[axis]);
+                object.min[axis] = wrapped(object.min[axis], period);
+                // A point stays a point.
+                object.max[axis] = object.min[axis] + edge;
+            }
         }
         if params.world_of(worlds, index) >= params.world_count {
             object.min[0] = f32::from_bits(0x7fc0_0000);

@@ -1,6 +1,8 @@
 //! All schemes against brute force on seeded scenes. Half of them lie on lattices with steps of one ulp, where boxes
 //! share faces: continuous random boxes never touch and hide the hard cases.
 
+mod queries;
+
 use super::brute_force;
 use super::ray::{enter_box, load_ray, reciprocal};
 use super::*;
@@ -464,6 +466,7 @@ fn swept_rays_agree_with_brute_force() {
                         objects: &objects,
                         worlds: &in_worlds,
                         rays: form,
+                        ..Scene::default()
                     };
                     let what = format!("seed {seed} kind {kind} {dimensions:?} {worlds} worlds {scheme:?}");
                     let found = check_rays(&descriptor, &scene, &what).ray_hits;
