@@ -929,11 +929,9 @@ fn check_scene(
     if !scene.rays.is_empty() {
         bench.overrides.count_candidates = true;
         let wide = sweep(&scene.rays, descriptor.worlds, &mut Rng(scene.rays.len() as u64));
-        for rays in [SceneRays::Plain(&scene.rays), SceneRays::Swept(&wide)] {
-            for filters in [true, false] {
-                bench.overrides.filters = filters;
-                check_rays(bench, &trace, rays, uniform_scheme);
-            }
+        for (rays, filters) in [(SceneRays::Plain(&scene.rays), false), (SceneRays::Swept(&wide), true)] {
+            bench.overrides.filters = filters;
+            check_rays(bench, &trace, rays, uniform_scheme);
             check_ray_cells(bench, &trace, rays);
         }
     }
