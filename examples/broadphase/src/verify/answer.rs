@@ -2,8 +2,9 @@
 
 use std::fmt::Debug;
 
-use gpu_broad_phase::{Aabb, NONE, Pair, Ray, RayHit, StepResult, reference};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, Pair, RayHit, Scene, StepResult, reference};
 
+use crate::engine::is_finite;
 use crate::pairs::sort;
 
 /// Sets as ascending rows; parameters as their bits.
@@ -45,14 +46,31 @@ impl Answer {
     }
 }
 
-pub fn brute_force(boxes: &[Aabb], rays: &[Ray]) -> Answer {
-    let all = reference::brute_force::rays_all(boxes, rays);
-    let closest = reference::brute_force::rays_closest(boxes, rays);
+pub fn brute_force(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Answer {
+    let boxes = grown(descriptor, scene.objects);
+    let all = reference::brute_force::rays_all(&boxes, scene.rays);
+    let closest = reference::brute_force::rays_closest(&boxes, scene.rays);
     Answer {
-        pairs: reference::brute_force::pairs(boxes),
+        pairs: reference::brute_force::scene_pairs(descriptor, scene),
         closest: closest.iter().map(bits).collect(),
         all: rows(all.iter().map(Vec::as_slice)),
     }
+}
+
+/// Boxes as rays meet them: finite ones larger by the margin, rounded outward.
+fn grown(descriptor: &BroadPhaseDescriptor<'_>, boxes: &[Aabb]) -> Vec<Aabb> {
+    let axes = descriptor.dimensions.count() as usize;
+    let mut boxes = boxes.to_vec();
+    for boxed in boxes
+        .iter_mut()
+        .filter(|boxed| descriptor.margin > 0.0 && is_finite(boxed))
+    {
+        for axis in 0..axes {
+            boxed.min[axis] = (boxed.min[axis] - descriptor.margin).next_down();
+            boxed.max[axis] = (boxed.max[axis] + descriptor.margin).next_up();
+        }
+    }
+    boxes
 }
 
 fn bits(hit: &RayHit) -> (u32, u32) {
@@ -90,15 +108,22 @@ fn first_difference<T: PartialEq + Debug>(what: &str, found: &[T], expected: &[T
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpu_broad_phase::Ray;
 
     #[test]
     fn a_lost_pair_a_moved_hit_and_an_extra_hit_are_told() {
         let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 3];
         let rays = [Ray::new([-1.0, 0.5, 0.5], [1.0, 0.0, 0.0], 9.0)];
-        let expected = brute_force(&boxes, &rays);
+        let scene = Scene {
+            objects: &boxes,
+            rays: &rays,
+            ..Scene::default()
+        };
+        let brute_force = || brute_force(&BroadPhaseDescriptor::default(), &scene);
+        let expected = brute_force();
         assert_eq!(expected.hits(), 4);
-        assert_eq!(brute_force(&boxes, &rays).difference(&expected), None);
-        let mut wrong = brute_force(&boxes, &rays);
+        assert_eq!(brute_force().difference(&expected), None);
+        let mut wrong = brute_force();
         wrong.pairs.remove(1);
         wrong.closest[0].1 += 1;
         wrong.all.push((0, 9, 0));
