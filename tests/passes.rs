@@ -17,17 +17,19 @@ use gpu_broad_phase::reference::blocks::{
 };
 use gpu_broad_phase::reference::pair_count::{self, PairCounts};
 use gpu_broad_phase::reference::pair_walk::PairInput;
+use gpu_broad_phase::reference::query_walk::QueryInput;
 use gpu_broad_phase::reference::ray_hits::RayInput;
 use gpu_broad_phase::reference::rows::Table;
 use gpu_broad_phase::reference::{
-    Trace, base_cell, cell_starts, density, layout, level_statistics, pair_emit, ray_any, ray_cells_count,
-    ray_cells_emit, ray_closest, ray_count, ray_emit, scan_apply, scan_reduce, scan_spine, scatter, sort_histogram,
-    sort_scatter, trace, world_pairs,
+    Trace, base_cell, cell_starts, density, layout, level_statistics, pair_emit, query_count, query_emit,
+    query_nearest, ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, scan_apply, scan_reduce,
+    scan_spine, scatter, sort_histogram, sort_scatter, trace, world_pairs,
 };
 use gpu_broad_phase::shaders::{self, Binding, Pass, passes};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Pair, RayCell, RayHit, RayMode, SceneRays, Scheme, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbor, Pair, Query, RayCell, RayHit, RayMode,
+    SceneRays, Scheme, wgpu,
 };
 
 /// Fills what a pass has to write, the space behind every buffer and what a step before may have left.
@@ -890,6 +892,108 @@ fn descriptor(scheme: Scheme, entries: Option<u32>) -> BroadPhaseDescriptor<'sta
     }
 }
 
+/// Queries of both forms and neighbours, all of their results and the nearest.
+fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme: bool) {
+    let [count_pass, emit_pass, nearest_pass] = if uniform_scheme {
+        [
+            &shaders::QUERY_COUNT_COVERED,
+            &shaders::QUERY_EMIT_COVERED,
+            &shaders::QUERY_NEAREST_COVERED,
+        ]
+    } else {
+        [
+            &shaders::QUERY_COUNT_ONE_CELL,
+            &shaders::QUERY_EMIT_ONE_CELL,
+            &shaders::QUERY_NEAREST_ONE_CELL,
+        ]
+    };
+    let boxes: Vec<_> = queries.iter().map(|query| Query::from(query.bounds)).collect();
+    let bounds: Vec<_> = queries.iter().map(|query| query.bounds).collect();
+    let base = Params {
+        // No distance on a lattice: devices may differ there.
+        radius: 1.2345,
+        nearest: 3,
+        ..walk_params(trace)
+    };
+    let asked = queries.len() as u32;
+    let forms = [
+        (&queries[..0], Vec::new(), [1, 1, 0], trace.params.object_count),
+        (&queries[..0], Vec::new(), [1, 0, 0], trace.params.object_count),
+        (queries, bytes(queries), [0, 0, 1], asked),
+        (&boxes, bytes(&bounds), [0, 0, 0], asked),
+    ];
+    for (queries, contents, [neighbors, once, wide_queries], query_count) in forms {
+        let params = Params {
+            neighbors,
+            once,
+            wide_queries,
+            query_count,
+            ..base
+        };
+        let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
+            let given = vec![("queries", contents.clone()), ("objects", bytes(&trace.objects))];
+            [walk_inputs(trace), given, more].concat()
+        };
+        let input = QueryInput {
+            table: table(trace),
+            queries,
+            objects: &trace.objects,
+            values: &trace.values,
+        };
+        let count = query_count as usize;
+        let mut counters = used_counters();
+        let mut offsets = query_count::query_count(&params, &input, bench.overrides, &mut counters);
+        let more = vec![
+            ("query_offsets", poison::<u32>(count + 1)),
+            ("counters", bytes(&used_counters())),
+        ];
+        let found = bench.run(count_pass, groups(count + 1), block(&params), &inputs(more));
+        found.check("query_offsets", &offsets);
+        found.check("counters", &counters);
+
+        let all = scan_of(&mut offsets) as usize;
+        let whole = Params {
+            result_capacity: all as u32,
+            ..params
+        };
+        let results = query_emit::query_emit(&whole, &input, bench.overrides, &offsets);
+        for window in windows(all) {
+            let (shift, first, capacity) = window;
+            let params = Params {
+                first_result: shift + first as u32,
+                result_capacity: capacity as u32,
+                ..params
+            };
+            let more = vec![
+                ("query_offsets", shifted(&offsets, shift)),
+                ("query_objects", poison::<u32>(capacity)),
+            ];
+            let found = bench.run(emit_pass, groups(count), block(&params), &inputs(more));
+            found.check("query_objects", &results[shown(all, window)]);
+        }
+
+        let mut counters = used_counters();
+        let nearest = query_nearest::query_nearest(&params, &input, bench.overrides, &mut counters);
+        let more = vec![
+            ("query_nearest", poison::<Neighbor>(nearest.len())),
+            ("counters", bytes(&used_counters())),
+        ];
+        let found = bench.run(nearest_pass, groups(count), block(&params), &inputs(more));
+        // The order is exact, distances are rounded.
+        let given: Vec<Neighbor> = found.take("query_nearest", nearest.len());
+        for (given, expected) in given.iter().zip(&nearest) {
+            let [given_squared, squared] = [given.squared_distance, expected.squared_distance];
+            let close = given_squared == squared || (given_squared - squared).abs() <= 1e-6 * squared;
+            assert!(
+                given.object == expected.object && close,
+                "{}: {given:?}, {expected:?}",
+                found.what
+            );
+        }
+        found.check("counters", &counters);
+    }
+}
+
 /// The table, then the walks with each of `overrides`. Returns the entries.
 fn check_scene(
     bench: &mut Bench,
@@ -905,9 +1009,11 @@ fn check_scene(
         objects: &scene.objects,
         worlds: &worlds,
         rays: SceneRays::Plain(&scene.rays),
+        ..Default::default()
     };
     let trace = trace(descriptor, &input).unwrap();
-    if trace.params.dimensions == 2 || trace.params.margin > 0.0 || trace.params.world_count > 1 {
+    let is_periodic = descriptor.periods != [0.0; 3];
+    if trace.params.dimensions == 2 || trace.params.margin > 0.0 || trace.params.world_count > 1 || is_periodic {
         let found = bench.run(
             &shaders::PREPARE,
             groups(scene.objects.len()),
@@ -935,6 +1041,8 @@ fn check_scene(
             check_ray_cells(bench, &trace, rays);
         }
     }
+    bench.overrides = overrides[0];
+    check_queries(bench, &trace, &scene.queries(descriptor.worlds), uniform_scheme);
     trace.grid.entry_count
 }
 
@@ -1045,6 +1153,11 @@ fn every_pass_equals_its_reference() {
                 ..all[index % 3]
             };
             check_scene(&mut bench, &flat, &scene, &walks[..1]);
+            let periodic = BroadPhaseDescriptor {
+                periods: [8.0, 0.0, 2.5],
+                ..all[(index + 1) % 3]
+            };
+            check_scene(&mut bench, &periodic, &scene, &walks[..1]);
             let worlds = BroadPhaseDescriptor {
                 worlds: [3, 64, 1000][index % 3],
                 ..all[(index / 3) % 3]

@@ -24,3 +24,18 @@ fn is_met_here(level: Level, entry: u32, low: vec3<i32>, query: Query, lower: ve
 fn reach_of_objects(query: Query) -> vec3<i32> {
     return vec3<i32>(0);
 }
+
+fn level_objects(level: Level, world: u32) -> u32 {
+    return params.object_count;
+}
+
+// Every object but those of the large list, without cells. Entries may be many times more.
+fn test_level(query: Query, level: Level) {
+    for (var object = 0u; object < params.object_count; object += 1u) {
+        let low = objects[2u * object];
+        let high = objects[2u * object + 1u];
+        if (classify(low, high) == CLASS_FINITE && place_uniform(low.xyz, high.xyz, level.inverse).level != NO_LEVEL) {
+            test_record(query, object);
+        }
+    }
+}

@@ -19,3 +19,13 @@ fn reach_of_objects(query: Query) -> vec3<i32> {
     let reach = select(cell_reach(), 0, query.asker != NO_OBJECT);
     return vec3<i32>(reach << grid.x_detail, reach, reach);
 }
+
+fn level_objects(level: Level, world: u32) -> u32 {
+    let entries = level_entries(level, world);
+    return entries.y - entries.x;
+}
+
+// Every object of the level, without cells.
+fn test_level(query: Query, level: Level) {
+    test_range(query, level_entries(level, query.world));
+}

@@ -1,13 +1,15 @@
 // Every candidate of a query: the large list and, on every level, the cells that its search bounds cover and as far
 // before as objects there reach. What it finds goes to `accept_result`.
 
-fn test_entry(query: Query, entry: u32) -> f32 {
-    let record = entry_record(entry);
-    return distance_to(query, records[2u * record], records[2u * record + 1u]);
+fn test_record(query: Query, record: u32) {
+    let squared = distance_to(query, records[2u * record], records[2u * record + 1u]);
+    if (squared >= 0.0) {
+        found(query, record, squared);
+    }
 }
 
-fn found(query: Query, entry: u32, squared: f32) {
-    let object = records[2u * entry_record(entry)].w;
+fn found(query: Query, record: u32, squared: f32) {
+    let object = records[2u * record].w;
     if (admitted(query, object)) {
         accept_result(object, squared);
     }
@@ -23,10 +25,7 @@ fn admitted(query: Query, object: u32) -> bool {
 fn test_range(query: Query, entries: vec2<u32>) {
     for (var entry = entries.x; entry < entries.y; entry += 1u) {
         if (is_home_entry(entry)) {
-            let squared = test_entry(query, entry);
-            if (squared >= 0.0) {
-                found(query, entry, squared);
-            }
+            test_record(query, entry_record(entry));
         }
     }
 }
@@ -41,10 +40,12 @@ fn walk_level(query: Query, level: Level) {
     if (any(lower > upper)) {
         return;
     }
-    let entries = level_entries(level, query.world);
     let rows = (f32(upper.y) - f32(lower.y) + 1.0) * (f32(upper.z) - f32(lower.z) + 1.0);
-    if (rows >= f32(entries.y - entries.x)) {
-        test_range(query, entries);
+    let row_cells = f32(upper.x >> level.x_shift) - f32(lower.x >> level.x_shift) + 1.0;
+    // Hashed slots would be looked at again and again.
+    let is_crowded = level.table_mask != DENSE && rows * row_cells >= f32(level.table_size);
+    if (is_crowded || rows >= f32(level_objects(level, query.world))) {
+        test_level(query, level);
         return;
     }
     for (var z = lower.z; z <= upper.z; z += 1) {
@@ -52,11 +53,12 @@ fn walk_level(query: Query, level: Level) {
             let row = row_of(level, lower.x, upper.x, y, z, query.world);
             for (var k = 0u; k < row.count; k += 1u) {
                 let entry = row_entry(row, k);
-                let squared = test_entry(query, entry);
+                let record = entry_record(entry);
+                let squared = distance_to(query, records[2u * record], records[2u * record + 1u]);
                 if (squared >= 0.0) {
-                    let low = bitcast<vec3<i32>>(records[2u * entry_record(entry)].xyz);
+                    let low = bitcast<vec3<i32>>(records[2u * record].xyz);
                     if (is_met_here(level, entry, low, query, lower, upper, y, z)) {
-                        found(query, entry, squared);
+                        found(query, record, squared);
                     }
                 }
             }

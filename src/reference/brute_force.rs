@@ -173,8 +173,8 @@ pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -
                 &query.bounds,
             );
             let mut found = Found::default();
-            // A NaN makes the comparison false.
-            if !is_active(&bounds) || !(query.radius >= 0.0) || query.world >= descriptor.worlds {
+            let has_radius = query.radius >= 0.0;
+            if !is_active(&bounds) || !has_radius || query.world >= descriptor.worlds {
                 return found;
             }
             for (index, object, world) in &objects {

@@ -8,7 +8,8 @@ use super::pair_walk::passes_filters;
 use super::query::{LoadedQuery, asking, distance_to, load_query, periods};
 use super::rows::Table;
 use crate::grid::{
-    HOME_FLAG, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
+    Class, DENSE, HOME_FLAG, ID_MASK, Level, NO_LEVEL, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, classify,
+    flush, key_of, place_uniform, unordered,
 };
 use crate::queries::Query;
 use crate::types::Aabb;
@@ -101,13 +102,18 @@ impl<F: FnMut(u32, f32)> Walk<'_, F> {
         }
     }
 
-    fn test_entry(&mut self, entry: u32) -> Option<f32> {
+    fn distance_to(&mut self, record: &Record) -> Option<f32> {
         self.candidates = self.candidates.wrapping_add(1);
-        distance_to(self.params, &self.query, self.record(entry))
+        distance_to(self.params, &self.query, record)
     }
 
-    fn found(&mut self, entry: u32, squared: f32) {
-        let object = self.record(entry).object;
+    fn test_record(&mut self, record: &Record) {
+        if let Some(squared) = self.distance_to(record) {
+            self.found(record.object, squared);
+        }
+    }
+
+    fn found(&mut self, object: u32, squared: f32) {
         let filters = Aabb {
             layers: self.query.layers,
             owner: self.query.owner,
@@ -121,8 +127,24 @@ impl<F: FnMut(u32, f32)> Walk<'_, F> {
     fn test_range(&mut self, entries: Range<u32>) {
         for entry in entries {
             let is_home = !self.is_covered() || self.input.values[entry as usize] & HOME_FLAG != 0;
-            if is_home && let Some(squared) = self.test_entry(entry) {
-                self.found(entry, squared);
+            if is_home {
+                let record = *self.record(entry);
+                self.test_record(&record);
+            }
+        }
+    }
+
+    /// Every object of the level but those of the large list, without cells. Entries may be many times more.
+    fn test_level(&mut self, level: &Level) {
+        if !self.is_covered() {
+            self.test_range(self.input.table.level(level, self.query.world));
+            return;
+        }
+        for (object, record) in self.input.objects.iter().zip(self.input.table.records) {
+            let is_entered = classify(object) == Class::Finite
+                && place_uniform(object.min, object.max, level.inverse).level != NO_LEVEL;
+            if is_entered {
+                self.test_record(record);
             }
         }
     }
@@ -149,20 +171,29 @@ impl<F: FnMut(u32, f32)> Walk<'_, F> {
         if (0..3).any(|axis| lower[axis] > upper[axis]) {
             return;
         }
-        let entries = table.level(level, self.query.world);
+        let objects = if self.is_covered() {
+            self.input.objects.len()
+        } else {
+            table.level(level, self.query.world).len()
+        };
         let rows = |axis: usize| upper[axis] as f32 - lower[axis] as f32 + 1.0;
-        if rows(1) * rows(2) >= entries.len() as f32 {
-            self.test_range(entries);
+        let rows = rows(1) * rows(2);
+        let row_cells = (upper[0] >> level.x_shift) as f32 - (lower[0] >> level.x_shift) as f32 + 1.0;
+        // Hashed slots would be looked at again and again.
+        let is_crowded = level.table_mask != DENSE && rows * row_cells >= level.table_size as f32;
+        if is_crowded || rows >= objects as f32 {
+            self.test_level(level);
             return;
         }
         for z in lower[2]..=upper[2] {
             for y in lower[1]..=upper[1] {
                 for entries in table.row(level, lower[0], upper[0], y, z, self.query.world) {
                     for entry in entries {
-                        if let Some(squared) = self.test_entry(entry)
+                        let record = *self.record(entry);
+                        if let Some(squared) = self.distance_to(&record)
                             && self.is_met_here(level, entry, lower, upper, y, z)
                         {
-                            self.found(entry, squared);
+                            self.found(record.object, squared);
                         }
                     }
                 }

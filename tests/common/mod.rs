@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use gpu_broad_phase::{Aabb, GpuBroadPhase, Ray, SweptRay, adapters as list_adapters, wgpu};
+use gpu_broad_phase::{Aabb, GpuBroadPhase, Query, Ray, SweptRay, adapters as list_adapters, wgpu};
 use pollster::block_on;
 
 /// A device with nothing beyond the required limits.
@@ -161,6 +161,36 @@ pub struct Scene {
 }
 
 impl Scene {
+    /// Boxes, points and spheres at the objects, some of them invalid.
+    pub fn queries(&self, worlds: u32) -> Vec<Query> {
+        let mut rng = Rng(self.objects.len() as u64 + 1);
+        let corner = |object: &Aabb, upper: bool| if upper { object.max } else { object.min };
+        (0..self.objects.len().min(300))
+            .map(|_| {
+                let object = self.objects[rng.below(self.objects.len())];
+                let mut query = match rng.below(4) {
+                    0 => Query::overlaps(object),
+                    1 => Query::point(corner(&object, rng.below(2) == 0)),
+                    // Hardly a distance on a lattice, where devices may differ.
+                    2 => Query::sphere(corner(&object, rng.below(2) == 0), 3.0 * rng.unit()),
+                    _ => Query::overlaps(Aabb::new(
+                        object.min.map(|low| low - 2.0),
+                        object.max.map(|high| high + 4.0),
+                    )),
+                };
+                match rng.below(25) {
+                    0 => query.radius = [-1.0, f32::NAN][rng.below(2)],
+                    1 => query.bounds.owner = [Aabb::EXCLUDED, Aabb::STATIC, 2][rng.below(3)],
+                    2 => query.bounds.layers = 0x0001_0003,
+                    // More objects have more entries than llvmpipe allows a loop turns.
+                    3 if self.objects.len() < 600 => query.bounds.max[rng.below(3)] = f32::INFINITY,
+                    _ => {}
+                }
+                query.in_world(rng.below(worlds as usize + 1) as u32)
+            })
+            .collect()
+    }
+
     /// A world for each object, some of which do not exist; none with one world.
     pub fn worlds(&self, count: u32) -> Vec<u32> {
         if count <= 1 {

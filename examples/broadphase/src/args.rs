@@ -33,6 +33,8 @@ pub enum Command {
     Verify(VerifyArgs),
     /// Make boxes, points, rays or a cloth mesh.
     Generate(GenerateArgs),
+    /// Tell how a scheme sees a scene: objects per cell and level, candidates per pair, bytes, time.
+    Stats(StatsArgs),
     /// Draw how many boxes lie over each cell of a plane.
     Heatmap(HeatmapArgs),
 }
@@ -103,8 +105,11 @@ pub struct VerifyArgs {
     #[command(flatten)]
     pub engine: EngineArgs,
     /// Cell size of the uniform scheme for a scene from a file; without it the median longest side.
-    #[arg(long, value_name = "X", value_parser = parse_cell_size, conflicts_with = "random")]
+    #[arg(long, value_name = "X", value_parser = parse_length, conflicts_with = "random")]
     pub cell_size: Option<f32>,
+    /// Finest cells of the adaptive scheme for a scene from a file; without it the smallest longest side.
+    #[arg(long, value_name = "X", value_parser = parse_length, conflicts_with = "random")]
+    pub min_scale: Option<f32>,
 }
 
 #[derive(Args)]
@@ -122,7 +127,7 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3), default_value_t = 3)]
     pub dimensions: u8,
     /// Side of the world for `points` and `rays`; without it that of `uniform` with as many boxes.
-    #[arg(long, value_name = "X", value_parser = parse_cell_size)]
+    #[arg(long, value_name = "X", value_parser = parse_length)]
     pub side: Option<f32>,
     /// Largest parameter of `rays`.
     #[arg(long, value_name = "T", default_value_t = f32::INFINITY)]
@@ -131,6 +136,16 @@ pub struct GenerateArgs {
     /// `NAME0.ply` and `NAME1.ply`.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
+}
+
+#[derive(Args)]
+pub struct StatsArgs {
+    #[command(flatten)]
+    pub scene: SceneArgs,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub scheme: SchemeArgs,
 }
 
 #[derive(Args)]
@@ -193,8 +208,11 @@ pub struct SchemeArgs {
     #[arg(long, value_enum, default_value_t = SchemeName::Hierarchical)]
     pub scheme: SchemeName,
     /// Cell size of the uniform scheme; without it the median longest side of the boxes.
-    #[arg(long, value_name = "X", value_parser = parse_cell_size)]
+    #[arg(long, value_name = "X", value_parser = parse_length)]
     pub cell_size: Option<f32>,
+    /// Finest cells of the adaptive scheme, rounded up to a power of two; without it the smallest longest side above zero.
+    #[arg(long, value_name = "X", value_parser = parse_length)]
+    pub min_scale: Option<f32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -211,6 +229,7 @@ pub enum Backend {
 pub enum SchemeName {
     Hierarchical,
     Uniform,
+    Adaptive,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -248,7 +267,7 @@ pub enum Make {
     Cloth,
 }
 
-fn parse_cell_size(text: &str) -> Result<f32, String> {
+fn parse_length(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
         _ => Err("a finite number above zero is needed".to_owned()),

@@ -3,11 +3,13 @@
 use anyhow::{Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Headless, HeadlessDescriptor, HeadlessError, Ray, Scheme, StepResult, reference,
+    Aabb, BroadPhaseDescriptor, Dimensions, Headless, HeadlessDescriptor, HeadlessError, Ray, Scheme, StepResult,
+    reference,
 };
 use pollster::block_on;
 
 use crate::args::{Backend, EngineArgs, SchemeArgs, SchemeName};
+use crate::input::Scene;
 use crate::report::Reporter;
 
 pub enum Engine {
@@ -53,6 +55,14 @@ impl Engine {
             Self::Cpu(descriptor) => Ok(reference::step(descriptor, objects, rays)?),
         }
     }
+
+    /// Bytes of the device's buffers.
+    pub fn memory(&self) -> Option<u64> {
+        match self {
+            Self::Gpu(headless) => Some(headless.broad_phase().memory()),
+            Self::Cpu(_) => None,
+        }
+    }
 }
 
 /// Whether nothing in particular is asked for, so that what is missing may be left out.
@@ -77,59 +87,102 @@ pub fn backends(backend: Backend) -> Option<Backends> {
     }
 }
 
-pub fn scheme(args: &SchemeArgs, objects: &[Aabb], reporter: Reporter) -> Result<Scheme> {
-    match (args.scheme, args.cell_size) {
-        (SchemeName::Hierarchical, None) => Ok(Scheme::Hierarchical),
-        (SchemeName::Hierarchical, Some(_)) => bail!("--cell-size needs --scheme uniform"),
-        (SchemeName::Uniform, Some(cell_size)) => Ok(Scheme::Uniform { cell_size }),
-        (SchemeName::Uniform, None) => {
-            let cell_size = default_cell_size(objects);
-            reporter.say(format!("cell size: {cell_size}"));
-            Ok(Scheme::Uniform { cell_size })
-        }
+pub fn dimensions(scene: &Scene) -> Dimensions {
+    match scene.dimensions {
+        2 => Dimensions::Two,
+        _ => Dimensions::Three,
     }
 }
 
-/// The median longest side; where that is zero (points), the side of a cube that holds one object on average.
-pub fn default_cell_size(objects: &[Aabb]) -> f32 {
-    let boxes: Vec<_> = objects.iter().filter(|boxed| is_finite(boxed)).collect();
-    if boxes.is_empty() {
-        return 1.0;
+pub fn scheme(args: &SchemeArgs, scene: &Scene, reporter: Reporter) -> Result<Scheme> {
+    if args.cell_size.is_some() && args.scheme != SchemeName::Uniform {
+        bail!("--cell-size needs --scheme uniform");
     }
-    let mut sides: Vec<f64> = boxes
-        .iter()
-        .map(|boxed| {
-            let sides = (0..3).map(|axis| f64::from(boxed.max[axis]) - f64::from(boxed.min[axis]));
-            sides.fold(0.0, f64::max)
-        })
-        .collect();
+    if args.min_scale.is_some() && args.scheme != SchemeName::Adaptive {
+        bail!("--min-scale needs --scheme adaptive");
+    }
+    Ok(match args.scheme {
+        SchemeName::Hierarchical => Scheme::Hierarchical,
+        SchemeName::Uniform => Scheme::Uniform {
+            cell_size: args.cell_size.unwrap_or_else(|| {
+                let cell_size = default_cell_size(scene);
+                reporter.say(format!("cell size: {cell_size}"));
+                cell_size
+            }),
+        },
+        SchemeName::Adaptive => Scheme::Adaptive {
+            min_scale: args.min_scale.unwrap_or_else(|| {
+                let min_scale = default_min_scale(scene);
+                reporter.say(format!("smallest scale: {min_scale}"));
+                min_scale
+            }),
+        },
+    })
+}
+
+/// The median longest side; where that is zero (points), the side of a cube that holds one object on average.
+pub fn default_cell_size(scene: &Scene) -> f32 {
+    let mut sides = longest_sides(scene);
     let middle = sides.len() / 2;
-    let median = *sides.select_nth_unstable_by(middle, f64::total_cmp).1;
-    let spacing = || {
-        let extents = (0..3).map(|axis| {
-            let low = boxes
-                .iter()
-                .map(|boxed| f64::from(boxed.min[axis]))
-                .fold(f64::INFINITY, f64::min);
-            let high = boxes
-                .iter()
-                .map(|boxed| f64::from(boxed.max[axis]))
-                .fold(f64::NEG_INFINITY, f64::max);
-            high - low
-        });
-        extents.fold(0.0, f64::max) / (boxes.len() as f64).cbrt()
+    let median = match sides.get(middle) {
+        Some(_) => *sides.select_nth_unstable_by(middle, f64::total_cmp).1,
+        None => 0.0,
     };
-    let size = if median > 0.0 { median } else { spacing() };
-    if size > 0.0 {
-        size.clamp(SMALLEST_CELL, LARGEST_CELL) as f32
+    usable_length(scene, median, LARGEST_CELL)
+}
+
+/// The smallest longest side above zero, but no finer than the largest box has layers for.
+pub fn default_min_scale(scene: &Scene) -> f32 {
+    let sides = longest_sides(scene);
+    let largest = sides.iter().copied().fold(0.0, f64::max);
+    let positive = sides.into_iter().filter(|&side| side > 0.0);
+    let smallest = positive.fold(largest, f64::min).max(largest / LAYERED);
+    usable_length(scene, smallest, LARGEST_SCALE)
+}
+
+/// 32 layers hold boxes 2^31 times as long as the finest cell, less a few layers for boxes across their borders.
+const LAYERED: f64 = (1_u32 << 27) as f64;
+
+/// What the library takes as a length, 2^-100 to 2^100 or 2^90, less some room for rounding.
+const SMALLEST_LENGTH: f64 = 1e-30;
+const LARGEST_CELL: f64 = 1e30;
+const LARGEST_SCALE: f64 = 1e27;
+
+/// Of every box that takes part and has finite bounds.
+fn longest_sides(scene: &Scene) -> Vec<f64> {
+    let boxes = scene.boxes.iter().filter(|boxed| is_finite(boxed));
+    let side = |boxed: &Aabb| {
+        let sides = (0..3).map(|axis| f64::from(boxed.max[axis]) - f64::from(boxed.min[axis]));
+        sides.fold(0.0, f64::max)
+    };
+    boxes.map(side).collect()
+}
+
+fn usable_length(scene: &Scene, length: f64, largest: f64) -> f32 {
+    let length = if length > 0.0 { length } else { spacing(scene) };
+    if length > 0.0 {
+        length.clamp(SMALLEST_LENGTH, largest) as f32
     } else {
         1.0
     }
 }
 
-/// What the library takes as a cell size, 2^-100 to 2^100, less some room for rounding.
-const SMALLEST_CELL: f64 = 1e-30;
-const LARGEST_CELL: f64 = 1e30;
+/// The side of a cube, or a square, that holds one object on average.
+fn spacing(scene: &Scene) -> f64 {
+    let boxes: Vec<_> = scene.boxes.iter().filter(|boxed| is_finite(boxed)).collect();
+    let extents = (0..3).map(|axis| {
+        let low = boxes.iter().map(|boxed| f64::from(boxed.min[axis]));
+        let high = boxes.iter().map(|boxed| f64::from(boxed.max[axis]));
+        high.fold(f64::NEG_INFINITY, f64::max) - low.fold(f64::INFINITY, f64::min)
+    });
+    let count = boxes.len() as f64;
+    let along = if scene.dimensions == 2 {
+        count.sqrt()
+    } else {
+        count.cbrt()
+    };
+    extents.fold(0.0, f64::max) / along
+}
 
 /// Whether a box takes part and has finite bounds.
 pub fn is_finite(boxed: &Aabb) -> bool {
@@ -140,19 +193,44 @@ pub fn is_finite(boxed: &Aabb) -> bool {
 mod tests {
     use super::*;
 
+    fn scene(boxes: &[Aabb]) -> Scene {
+        Scene {
+            boxes: boxes.to_vec(),
+            dimensions: 3,
+            elements: None,
+        }
+    }
+
+    fn cube(side: f32) -> Aabb {
+        Aabb::new([0.0; 3], [side; 3])
+    }
+
     #[test]
     fn the_cell_size_is_the_median_and_never_zero() {
-        let cube = |side: f32| Aabb::new([0.0; 3], [side; 3]);
+        let size = |boxes: &[Aabb]| default_cell_size(&scene(boxes));
+        assert_eq!(size(&[cube(1.0), cube(2.0), cube(9.0), cube(f32::NAN)]), 2.0);
+        assert_eq!(size(&[]), 1.0);
+        assert_eq!(size(&[cube(0.0)]), 1.0);
+        let points = scene(&[Aabb::point([0.0; 3]), Aabb::point([8.0; 3])]);
+        assert_eq!(default_cell_size(&points), 8.0 / 2_f32.cbrt());
+        let flat = Scene {
+            dimensions: 2,
+            ..points
+        };
+        assert_eq!(default_cell_size(&flat), 8.0 / 2_f32.sqrt());
+        assert!(size(&[Aabb::new([f32::MIN; 3], [f32::MAX; 3])]) <= 1e30);
+    }
+
+    #[test]
+    fn the_smallest_scale_leaves_layers_for_the_largest_box() {
+        let scale = |boxes: &[Aabb]| default_min_scale(&scene(boxes));
+        assert_eq!(scale(&[cube(4.0), cube(0.5), cube(0.0), cube(f32::NAN)]), 0.5);
+        assert_eq!(scale(&[]), 1.0);
         assert_eq!(
-            default_cell_size(&[cube(1.0), cube(2.0), cube(9.0), cube(f32::NAN)]),
-            2.0
-        );
-        assert_eq!(default_cell_size(&[]), 1.0);
-        assert_eq!(default_cell_size(&[cube(0.0)]), 1.0);
-        assert_eq!(
-            default_cell_size(&[Aabb::point([0.0; 3]), Aabb::point([8.0; 3])]),
+            scale(&[Aabb::point([0.0; 3]), Aabb::point([8.0; 3])]),
             8.0 / 2_f32.cbrt()
         );
-        assert!(default_cell_size(&[Aabb::new([f32::MIN; 3], [f32::MAX; 3])]) <= 1e30);
+        assert_eq!(scale(&[cube(1e-20), cube(2_f32.powi(27))]), 1.0);
+        assert!(scale(&[Aabb::new([f32::MIN; 3], [f32::MAX; 3])]) <= 2_f32.powi(90));
     }
 }

@@ -11,6 +11,7 @@ mod output;
 mod pairs;
 mod rays;
 mod report;
+mod stats;
 mod verify;
 
 use std::io;
@@ -76,6 +77,7 @@ fn run(command: &Command, reporter: Reporter) -> Result<Status> {
         Command::Rays(args) => rays::run(args, reporter),
         Command::Verify(args) => verify::run(args, reporter),
         Command::Generate(args) => generate::run(args, reporter),
+        Command::Stats(args) => stats::run(args, reporter),
         Command::Heatmap(args) => heatmap::run(args, reporter),
     }
 }

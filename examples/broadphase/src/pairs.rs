@@ -5,7 +5,7 @@ use gpu_broad_phase::{BroadPhaseDescriptor, Growth, Pair};
 
 use crate::Status;
 use crate::args::PairsArgs;
-use crate::engine::{Engine, scheme};
+use crate::engine::{Engine, dimensions, scheme};
 use crate::input;
 use crate::output::Target;
 use crate::report::Reporter;
@@ -20,7 +20,8 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         reporter,
     )?;
     let mut descriptor = BroadPhaseDescriptor {
-        scheme: scheme(&args.scheme, &scene.boxes, reporter)?,
+        dimensions: dimensions(&scene),
+        scheme: scheme(&args.scheme, &scene, reporter)?,
         timestamps: true,
         ..Default::default()
     };

@@ -5,7 +5,7 @@ use gpu_broad_phase::{BroadPhaseDescriptor, NONE, RayMode};
 
 use crate::Status;
 use crate::args::{Mode, RaysArgs};
-use crate::engine::{Engine, scheme};
+use crate::engine::{Engine, dimensions, scheme};
 use crate::input;
 use crate::output::Target;
 use crate::report::Reporter;
@@ -15,7 +15,8 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
     let scene = input::scene(&args.scene.scene, &args.scene.reading, None, false, reporter)?;
     let rays = input::rays(&args.rays, scene.dimensions, reporter)?;
     let descriptor = BroadPhaseDescriptor {
-        scheme: scheme(&args.scheme, &scene.boxes, reporter)?,
+        dimensions: dimensions(&scene),
+        scheme: scheme(&args.scheme, &scene, reporter)?,
         pairs: false,
         ray_mode: match args.mode {
             Mode::Closest => RayMode::Closest,

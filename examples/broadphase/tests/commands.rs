@@ -293,11 +293,103 @@ fn verify_compares_and_prints_a_table() {
         }
         assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
         assert!(
-            ran.stdout.contains("hierarchical") && ran.stdout.contains("uniform"),
+            ["hierarchical", "uniform", "adaptive"]
+                .iter()
+                .all(|scheme| ran.stdout.contains(scheme)),
             "{}",
             ran.stdout
         );
     }
+}
+
+#[test]
+fn every_scheme_gives_one_answer() {
+    let folder = Folder::new();
+    for (name, options) in [
+        ("boxes.npy", &["power-law", "--count", "900"][..]),
+        ("flat.npy", &["clustered", "--count", "900", "--dimensions", "2"]),
+    ] {
+        folder.cpu_generate(&[options, &["-o", name]].concat());
+        let expected = folder.cpu(&["pairs", name]);
+        assert!(pairs(&expected).len() > 100);
+        for scheme in [
+            &["uniform"][..],
+            &["uniform", "--cell-size", "7"],
+            &["adaptive"],
+            &["adaptive", "--min-scale", "0.01"],
+        ] {
+            let arguments = [&["pairs", name, "--scheme"], scheme].concat();
+            assert_eq!(folder.cpu(&arguments), expected, "{arguments:?}");
+            let ran = folder.run(&arguments);
+            assert_eq!((ran.status, ran.stdout), (0, expected.clone()), "{arguments:?}");
+        }
+    }
+    let chosen = folder.run(&["pairs", "boxes.npy", "--scheme", "adaptive", "--backend", "cpu"]);
+    assert!(chosen.stderr.contains("smallest scale: 1.0"), "{}", chosen.stderr);
+}
+
+/// Words of each line.
+fn table(text: &str) -> Vec<Vec<&str>> {
+    text.lines().map(|line| line.split_whitespace().collect()).collect()
+}
+
+#[test]
+fn stats_tell_cells_levels_and_candidates() {
+    let folder = Folder::new();
+    // Three boxes in one cell, one in another, one ten times as large, one infinite, one that is none.
+    folder.write(
+        "boxes.csv",
+        "0.1,0.1,0.1,0.2,0.2,0.2\n0.1,0.1,0.1,0.2,0.2,0.2\n0.3,0.3,0.3,0.4,0.4,0.4\n4.1,0.1,0.1,4.2,0.2,0.2\n\
+         1.1,1.1,1.1,2.9,2.9,2.9\n-inf,0,0,inf,1,1\nnan,0,0,1,1,1\n",
+    );
+    let text = folder.cpu(&["stats", "boxes.csv", "--scheme", "adaptive", "--min-scale", "1"]);
+    let rows = table(&text);
+    for row in [
+        &["scheme", "adaptive,", "1.0"][..],
+        &["dimensions", "3"],
+        &["objects", "7"],
+        &["invalid", "1"],
+        &["large", "list", "1"],
+        &["levels", "2"],
+        &["entries", "7"],
+        &["pairs", "5"],
+        &["entries", "per", "object", "1.000"],
+        // Level, cell, objects, entries, slots, occupied, mean, most, table.
+        &["0", "1.0", "4", "4", "5", "2", "2.000", "3", "dense"],
+        &["1", "2.0", "1", "1", "1", "1", "1.000", "1", "dense"],
+        &["1", "2", "2"],
+        &["2-3", "1", "3"],
+    ] {
+        assert!(rows.iter().any(|found| found == row), "{row:?} in {text}");
+    }
+    assert!(!text.contains("bytes on the device"), "{text}");
+
+    folder.write("flat.csv", "0,0,3,3\n1,1,2,2\n");
+    for scheme in ["hierarchical", "uniform", "adaptive"] {
+        let ran = folder.run(&["stats", "flat.csv", "--scheme", scheme]);
+        assert_eq!(ran.status, 0, "{scheme}: {}", ran.stderr);
+        let rows = table(&ran.stdout);
+        assert!(rows.contains(&vec!["dimensions", "2"]) && rows.contains(&vec!["pairs", "1"]));
+        let on_device = std::env::var_os("GPU_BROAD_PHASE_ADAPTERS").is_some();
+        assert!(
+            !on_device || ran.stdout.contains("bytes on the device"),
+            "{}",
+            ran.stdout
+        );
+    }
+    // Cells of 1: 16 and 4 entries, and each of the four cells of the small box holds both.
+    let text = folder.cpu(&["stats", "flat.csv", "--scheme", "uniform", "--cell-size", "1"]);
+    for row in [
+        &["entries", "20"][..],
+        &["candidates", "4"],
+        &["candidates", "per", "pair", "4.000"],
+        &["entries", "per", "object", "10.000"],
+    ] {
+        assert!(table(&text).iter().any(|found| found == row), "{row:?} in {text}");
+    }
+    folder.write("none.csv", "nan,0,0,0,0,0\n");
+    let text = folder.cpu(&["stats", "none.csv"]);
+    assert!(table(&text).contains(&vec!["candidates", "per", "pair", "-"]), "{text}");
 }
 
 #[test]

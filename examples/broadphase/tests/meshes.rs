@@ -81,7 +81,7 @@ fn real_scene(name: &str, totals: &str, [edge_edge, vertex_face]: [(usize, usize
     }
 }
 
-/// The CPU and every adapter that has to be there, with both schemes.
+/// The CPU and every adapter that has to be there, with every scheme.
 fn engines() -> Vec<[&'static str; 4]> {
     let adapters = std::env::var("GPU_BROAD_PHASE_ADAPTERS").unwrap_or_default();
     let backends = ["vulkan", "gl", "metal", "dx12"];
@@ -90,7 +90,9 @@ fn engines() -> Vec<[&'static str; 4]> {
         .filter(|&backend| adapters.split(',').any(|name| name.trim() == backend));
     std::iter::once("cpu")
         .chain(named)
-        .flat_map(|backend| ["hierarchical", "uniform"].map(|scheme| ["--backend", backend, "--scheme", scheme]))
+        .flat_map(|backend| {
+            ["hierarchical", "uniform", "adaptive"].map(|scheme| ["--backend", backend, "--scheme", scheme])
+        })
         .collect()
 }
 

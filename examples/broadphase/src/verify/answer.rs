@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use gpu_broad_phase::{Aabb, NONE, Pair, Ray, RayHit, StepResult, reference};
+use gpu_broad_phase::{BroadPhaseDescriptor, NONE, Pair, RayHit, Scene, StepResult, reference};
 
 use crate::pairs::sort;
 
@@ -45,11 +45,11 @@ impl Answer {
     }
 }
 
-pub fn brute_force(boxes: &[Aabb], rays: &[Ray]) -> Answer {
-    let all = reference::brute_force::rays_all(boxes, rays);
-    let closest = reference::brute_force::rays_closest(boxes, rays);
+pub fn brute_force(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Answer {
+    let all = reference::brute_force::scene_rays(descriptor, scene);
+    let closest: Vec<_> = all.iter().map(|hits| reference::brute_force::closest(hits)).collect();
     Answer {
-        pairs: reference::brute_force::pairs(boxes),
+        pairs: reference::brute_force::scene_pairs(descriptor, scene),
         closest: closest.iter().map(bits).collect(),
         all: rows(all.iter().map(Vec::as_slice)),
     }
@@ -90,15 +90,22 @@ fn first_difference<T: PartialEq + Debug>(what: &str, found: &[T], expected: &[T
 #[cfg(test)]
 mod tests {
     use super::*;
+    use gpu_broad_phase::{Aabb, Ray};
 
     #[test]
     fn a_lost_pair_a_moved_hit_and_an_extra_hit_are_told() {
         let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 3];
         let rays = [Ray::new([-1.0, 0.5, 0.5], [1.0, 0.0, 0.0], 9.0)];
-        let expected = brute_force(&boxes, &rays);
+        let scene = Scene {
+            objects: &boxes,
+            rays: rays.as_slice().into(),
+            ..Scene::default()
+        };
+        let brute_force = || brute_force(&BroadPhaseDescriptor::default(), &scene);
+        let expected = brute_force();
         assert_eq!(expected.hits(), 4);
-        assert_eq!(brute_force(&boxes, &rays).difference(&expected), None);
-        let mut wrong = brute_force(&boxes, &rays);
+        assert_eq!(brute_force().difference(&expected), None);
+        let mut wrong = brute_force();
         wrong.pairs.remove(1);
         wrong.closest[0].1 += 1;
         wrong.all.push((0, 9, 0));

@@ -3,18 +3,16 @@
 mod answer;
 mod scenes;
 
-use std::collections::HashMap;
-
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::Backends;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Headless, HeadlessDescriptor, Ray, RayMode, Scheme, adapters, reference,
+    BroadPhaseDescriptor, Headless, HeadlessDescriptor, RayMode, Scene, Scheme, adapters, reference,
 };
 use pollster::block_on;
 
 use crate::Status;
 use crate::args::{Backend, VerifyArgs};
-use crate::engine::{backends, default_cell_size, is_free_choice, title};
+use crate::engine::{backends, default_cell_size, default_min_scale, dimensions, is_free_choice, title};
 use crate::input;
 use crate::report::Reporter;
 use answer::{Answer, brute_force};
@@ -32,9 +30,21 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
                 Some(rays) => input::rays(rays, scene.dimensions, reporter)?,
                 None => Vec::new(),
             };
-            let cell_size = args.cell_size.unwrap_or_else(|| default_cell_size(&scene.boxes));
+            let case = Case {
+                scene: Scene {
+                    objects: &scene.boxes,
+                    rays: rays.as_slice().into(),
+                    ..Scene::default()
+                },
+                descriptor: BroadPhaseDescriptor {
+                    dimensions: dimensions(&scene),
+                    ..Default::default()
+                },
+                cell_size: args.cell_size.unwrap_or_else(|| default_cell_size(&scene)),
+                min_scale: args.min_scale.unwrap_or_else(|| default_min_scale(&scene)),
+            };
             let spinner = reporter.spinner("verifying");
-            let differences = compare(&mut adapters, &scene.boxes, &rays, cell_size)?;
+            let differences = compare(&mut adapters, &case)?;
             spinner.finish_and_clear();
             for difference in differences {
                 reporter.warn(difference);
@@ -45,9 +55,19 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
             let bar = reporter.bar(count, "verifying");
             for number in 0..count {
                 let seed = args.seed.wrapping_add(number);
-                let scene = scenes::random(seed);
-                let differences = compare(&mut adapters, &scene.boxes, &scene.rays, scene.cell_size)
-                    .with_context(|| format!("seed {seed}"))?;
+                let random = scenes::random(seed);
+                let case = Case {
+                    scene: Scene {
+                        objects: &random.boxes,
+                        worlds: &random.worlds,
+                        rays: random.rays.as_slice().into(),
+                        ..Scene::default()
+                    },
+                    descriptor: random.descriptor,
+                    cell_size: random.cell_size,
+                    min_scale: random.min_scale,
+                };
+                let differences = compare(&mut adapters, &case).with_context(|| format!("seed {seed}"))?;
                 for difference in differences {
                     bar.suspend(|| reporter.warn(format!("seed {seed}: {difference}")));
                     status = Status::NotWhole;
@@ -63,15 +83,40 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
     Ok(status)
 }
 
+/// A scene and how to look at it.
+struct Case<'a> {
+    scene: Scene<'a>,
+    /// All but the scheme.
+    descriptor: BroadPhaseDescriptor<'static>,
+    cell_size: f32,
+    min_scale: f32,
+}
+
+const SCHEMES: [&str; 3] = ["hierarchical", "uniform", "adaptive"];
+
+impl Case<'_> {
+    /// As [`SCHEMES`].
+    fn schemes(&self) -> [Scheme; 3] {
+        [
+            Scheme::Hierarchical,
+            Scheme::Uniform {
+                cell_size: self.cell_size,
+            },
+            Scheme::Adaptive {
+                min_scale: self.min_scale,
+            },
+        ]
+    }
+}
+
 /// One adapter, what has been made on it and what it has done.
 struct Verified {
     title: String,
     backends: Backends,
     /// Its place among the adapters of its backends.
     index: String,
-    /// By the bits of the cell size and whether all hits are asked for.
-    devices: HashMap<(u32, bool), Headless>,
-    tallies: [Tally; 2],
+    devices: Vec<(BroadPhaseDescriptor<'static>, Headless)>,
+    tallies: [Tally; SCHEMES.len()],
 }
 
 /// What was compared for one scheme.
@@ -97,7 +142,7 @@ fn open(args: &VerifyArgs, reporter: Reporter) -> Result<Vec<Verified>> {
                 title: title(&adapter.get_info()),
                 backends: backend,
                 index: index.to_string(),
-                devices: HashMap::new(),
+                devices: Vec::new(),
                 tallies: Default::default(),
             });
         }
@@ -131,37 +176,48 @@ fn open(args: &VerifyArgs, reporter: Reporter) -> Result<Vec<Verified>> {
 }
 
 /// Every adapter and scheme on one scene; the differences in words.
-fn compare(adapters: &mut [Verified], boxes: &[Aabb], rays: &[Ray], cell_size: f32) -> Result<Vec<String>> {
-    let brute_force = (boxes.len() <= BRUTE_FORCE_OBJECTS).then(|| brute_force(boxes, rays));
+fn compare(adapters: &mut [Verified], case: &Case<'_>) -> Result<Vec<String>> {
+    let scene = &case.scene;
+    let brute_force = (scene.objects.len() <= BRUTE_FORCE_OBJECTS).then(|| brute_force(&case.descriptor, scene));
     let mut differences = Vec::new();
-    for (number, scheme) in [Scheme::Hierarchical, Scheme::Uniform { cell_size }]
-        .into_iter()
-        .enumerate()
-    {
-        let of_reference = answer(scheme, |descriptor| Ok(reference::step(descriptor, boxes, rays)?))?;
+    for (number, scheme) in case.schemes().into_iter().enumerate() {
+        let base = BroadPhaseDescriptor {
+            scheme,
+            ..case.descriptor
+        };
+        let name = || {
+            let BroadPhaseDescriptor {
+                dimensions,
+                margin,
+                worlds,
+                ..
+            } = base;
+            format!("{scheme:?}, {}D, margin {margin}, worlds {worlds}", dimensions.count())
+        };
+        let of_reference = answer(base, |descriptor| Ok(reference::step_scene(descriptor, scene)?))?;
         if let Some(expected) = &brute_force
             && let Some(difference) = of_reference.difference(expected)
         {
-            differences.push(format!("CPU reference, {scheme:?}: {difference}, against brute force"));
+            differences.push(format!("CPU reference, {}: {difference}, against brute force", name()));
             for adapter in &mut *adapters {
                 adapter.tallies[number].differences += 1;
             }
         }
         let expected = brute_force.as_ref().unwrap_or(&of_reference);
         for adapter in &mut *adapters {
-            let of_gpu = answer(scheme, |descriptor| {
+            let of_gpu = answer(base, |descriptor| {
                 let device = adapter.device(descriptor)?;
-                Ok(block_on(device.step(boxes, rays))?)
+                Ok(block_on(device.step_scene(scene))?)
             })
-            .with_context(|| format!("{}, {scheme:?}", adapter.title))?;
+            .with_context(|| format!("{}, {}", adapter.title, name()))?;
             let tally = &mut adapter.tallies[number];
             tally.scenes += 1;
-            tally.objects += boxes.len() as u64;
-            tally.rays += rays.len() as u64;
+            tally.objects += scene.objects.len() as u64;
+            tally.rays += scene.rays.len() as u64;
             tally.pairs += expected.pairs.len() as u64;
             tally.hits += expected.hits();
             if let Some(difference) = of_gpu.difference(expected) {
-                differences.push(format!("{}, {scheme:?}: {difference}", adapter.title));
+                differences.push(format!("{}, {}: {difference}", adapter.title, name()));
                 tally.differences += 1;
             }
         }
@@ -171,13 +227,9 @@ fn compare(adapters: &mut [Verified], boxes: &[Aabb], rays: &[Ray], cell_size: f
 
 /// Pairs with the closest hits, then all hits: two steps of whoever answers.
 fn answer(
-    scheme: Scheme,
+    descriptor: BroadPhaseDescriptor<'static>,
     mut step: impl FnMut(&BroadPhaseDescriptor<'static>) -> Result<gpu_broad_phase::StepResult>,
 ) -> Result<Answer> {
-    let descriptor = BroadPhaseDescriptor {
-        scheme,
-        ..Default::default()
-    };
     let closest = step(&descriptor)?;
     let all = step(&BroadPhaseDescriptor {
         pairs: false,
@@ -190,20 +242,20 @@ fn answer(
 impl Verified {
     /// The device for a descriptor, kept for the next scene: making one takes longer than a small scene.
     fn device(&mut self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<&mut Headless> {
-        let cell_size = match descriptor.scheme {
-            Scheme::Uniform { cell_size } => cell_size,
-            _ => 0.0,
+        let made = self.devices.iter().position(|(of, _)| of == descriptor);
+        let index = match made {
+            Some(index) => index,
+            None => {
+                let device = block_on(Headless::with_descriptor(&HeadlessDescriptor {
+                    backends: Some(self.backends),
+                    adapter: Some(&self.index),
+                    broad_phase: *descriptor,
+                }))?;
+                self.devices.push((*descriptor, device));
+                self.devices.len() - 1
+            }
         };
-        let key = (cell_size.to_bits(), descriptor.ray_mode == RayMode::All);
-        if !self.devices.contains_key(&key) {
-            let device = block_on(Headless::with_descriptor(&HeadlessDescriptor {
-                backends: Some(self.backends),
-                adapter: Some(&self.index),
-                broad_phase: *descriptor,
-            }))?;
-            self.devices.insert(key, device);
-        }
-        self.devices.get_mut(&key).context("a device that was just made")
+        Ok(&mut self.devices[index].1)
     }
 }
 
@@ -218,7 +270,7 @@ fn table(adapters: &[Verified]) {
         "adapter", "scheme", "scenes", "objects", "rays", "pairs", "hits", "differences"
     );
     for adapter in adapters {
-        for (tally, scheme) in adapter.tallies.iter().zip(["hierarchical", "uniform"]) {
+        for (tally, scheme) in adapter.tallies.iter().zip(SCHEMES) {
             println!(
                 "{:<width$}  {scheme:<12}  {:>7}  {:>10}  {:>10}  {:>11}  {:>11}  {:>11}",
                 adapter.title, tally.scenes, tally.objects, tally.rays, tally.pairs, tally.hits, tally.differences

@@ -1,6 +1,6 @@
 //! Random scenes that aim at what is hard: touching in the last bit, mixed sizes, far away, infinite, not a number.
 
-use gpu_broad_phase::{Aabb, Ray};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Ray};
 
 use crate::generate::{Random, nudge};
 
@@ -9,8 +9,13 @@ const LARGEST: u32 = 5_000;
 
 pub struct Scene {
     pub boxes: Vec<Aabb>,
+    /// The world of each box, some of which do not exist; empty with one world.
+    pub worlds: Vec<u32>,
     pub rays: Vec<Ray>,
+    /// Dimensions, margin and number of worlds.
+    pub descriptor: BroadPhaseDescriptor<'static>,
     pub cell_size: f32,
+    pub min_scale: f32,
 }
 
 /// Equal seeds give equal scenes.
@@ -18,9 +23,11 @@ pub fn random(seed: u64) -> Scene {
     let random = &mut Random::new(seed);
     let boxes = count(random);
     let rays = count(random);
+    let descriptor = variant(random);
     // A few sizes only: each costs a device.
-    let cell_size = [1.0, 0.3, 12.5][random.below(3) as usize];
-    let (mut boxes, rays) = match random.below(12) {
+    let is_plain = descriptor == BroadPhaseDescriptor::default();
+    let cell_size = [1.0, 0.3, 12.5][if is_plain { random.below(3) as usize } else { 0 }];
+    let (mut boxes, mut rays) = match random.below(12) {
         0..=6 => lattice(boxes, rays, random),
         7 => scattered(boxes, rays, random, Sizes::PowerLaw),
         8 => scattered(boxes, rays, random, Sizes::Even),
@@ -34,7 +41,51 @@ pub fn random(seed: u64) -> Scene {
     if random.once_in(3) {
         add_filters(&mut boxes, random);
     }
-    Scene { boxes, rays, cell_size }
+    if descriptor.dimensions == Dimensions::Two {
+        flatten(&mut boxes, &mut rays);
+    }
+    let mut worlds = Vec::new();
+    if descriptor.worlds > 1 {
+        // One more than there are.
+        worlds.extend(boxes.iter().map(|_| random.below(descriptor.worlds + 1)));
+        // Rays do not name the world that they are cast in.
+        rays.clear();
+    }
+    Scene {
+        boxes,
+        worlds,
+        rays,
+        descriptor,
+        cell_size,
+        min_scale: 0.5,
+    }
+}
+
+/// Three dimensions without margin and worlds half of the time.
+fn variant(random: &mut Random) -> BroadPhaseDescriptor<'static> {
+    let (dimensions, margin, worlds) = match random.below(8) {
+        0 | 1 => (Dimensions::Two, 0.0, 1),
+        2 => (Dimensions::Three, 0.25, 1),
+        3 => (Dimensions::Three, 0.0, 5),
+        4 => (Dimensions::Two, 0.25, 300),
+        _ => (Dimensions::Three, 0.0, 1),
+    };
+    BroadPhaseDescriptor {
+        dimensions,
+        margin,
+        worlds,
+        ..Default::default()
+    }
+}
+
+/// As scenes of two dimensions are read from files.
+fn flatten(boxes: &mut [Aabb], rays: &mut [Ray]) {
+    for boxed in boxes {
+        (boxed.min[2], boxed.max[2]) = (0.0, 0.0);
+    }
+    for ray in rays {
+        (ray.origin[2], ray.direction[2]) = (0.0, 0.0);
+    }
 }
 
 /// 0 to [`LARGEST`]; every octave is as likely as the next.
@@ -228,6 +279,22 @@ mod tests {
         assert!(counts.contains(&0) && counts.contains(&1));
         assert!(counts.iter().filter(|&&count| count < 300).count() > 1_000);
         assert!(counts.iter().any(|&count| count > 4_000));
+    }
+
+    #[test]
+    fn every_variant_comes_up() {
+        let scenes: Vec<_> = (0..200).map(random).collect();
+        let any = |wanted: fn(&Scene) -> bool| scenes.iter().any(wanted);
+        assert!(any(
+            |scene| scene.descriptor.dimensions == Dimensions::Two && !scene.rays.is_empty()
+        ));
+        assert!(any(|scene| scene.descriptor.margin > 0.0 && !scene.rays.is_empty()));
+        assert!(any(|scene| scene.worlds.contains(&4) && scene.worlds.contains(&5)));
+        let plain = BroadPhaseDescriptor::default();
+        assert!(scenes.iter().filter(|scene| scene.descriptor == plain).count() > 50);
+        let flat = |scene: &&Scene| scene.descriptor.dimensions == Dimensions::Two;
+        let mut flat_boxes = scenes.iter().filter(flat).flat_map(|scene| &scene.boxes);
+        assert!(flat_boxes.all(|boxed| boxed.min[2] == 0.0 && boxed.max[2] == 0.0));
     }
 
     #[test]
