@@ -905,6 +905,7 @@ fn check_scene(
         objects: &scene.objects,
         worlds: &worlds,
         rays: SceneRays::Plain(&scene.rays),
+        ..Default::default()
     };
     let trace = trace(descriptor, &input).unwrap();
     if trace.params.dimensions == 2 || trace.params.margin > 0.0 || trace.params.world_count > 1 {

@@ -153,6 +153,7 @@ fn rays_of_every_form_and_mode_agree_with_the_reference_and_brute_force() {
                         objects: &scene.objects,
                         worlds: &in_worlds,
                         rays,
+                        ..Default::default()
                     };
                     let mut input = StepInput::from(&given);
                     if matches!(rays, SceneRays::Swept(_)) {
