@@ -8,7 +8,7 @@ use crate::types::Aabb;
 
 /// Levels of the hierarchical scheme: octaves above the finest cell. Larger boxes go to the large list.
 pub const MAX_LEVELS: u32 = 32;
-/// Objects of [`Scheme::Uniform`](crate::Scheme::Uniform) that cover more cells than this go to the large list.
+/// Objects of [`Scheme::Uniform`] that cover more cells than this go to the large list.
 pub const MAX_COVER: u32 = 64;
 
 pub(crate) const NO_LEVEL: u32 = MAX_LEVELS;

@@ -3,9 +3,9 @@
 //! A file of this module is the twin of the WGSL file of the same name under `shaders/`. Its function takes the pass's
 //! bindings in order (the uniform block first), returns or fills what the pass writes, and leaves the same bytes in it as
 //! the shader does: tests run each pass on the output of the reference passes before it and compare buffers. Some things
-//! may differ and are not compared byte for byte: box tests of rays, the order of a ray's hits under [`Scheme::Uniform`] and
-//! the cells of rays, since the cells that a ray's walk visits are chosen in floating point with a margin, and words that a
-//! pass leaves unwritten.
+//! may differ and are not compared byte for byte: box tests of rays, the order of a ray's hits under
+//! [`Scheme::Uniform`](crate::Scheme::Uniform) and the cells of rays, since the cells that a ray's walk visits are chosen in
+//! floating point with a margin, and words that a pass leaves unwritten.
 //!
 //! [`step`] runs all of them: it is what a GPU step answers, without a GPU, and serves where no adapter exists.
 //! [`trace`] keeps every buffer in between. [`brute_force`] is the answer by definition, which tests hold both to.
