@@ -63,8 +63,7 @@ pub struct PairsArgs {
     /// Drop incident pairs: elements that share a vertex of the mesh.
     #[arg(long)]
     pub free: bool,
-    /// Write at most N pairs; where there are more: status 1, and the needed count on standard error. The pairs that
-    /// --free drops count.
+    /// Write only the first N pairs; where there are more: status 1, and the needed count on standard error.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_pairs: Option<u32>,
     /// Result file, .csv or .npy (u4, rows × 2); `-` is CSV on standard output.

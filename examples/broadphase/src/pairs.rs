@@ -1,7 +1,7 @@
 //! The command `pairs`.
 
 use anyhow::Result;
-use gpu_broad_phase::{BroadPhaseDescriptor, Growth, Pair};
+use gpu_broad_phase::{BroadPhaseDescriptor, Pair};
 
 use crate::Status;
 use crate::args::PairsArgs;
@@ -19,29 +19,18 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         args.free,
         reporter,
     )?;
-    let mut descriptor = BroadPhaseDescriptor {
+    let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&scene),
         scheme: scheme(&args.scheme, &scene, reporter)?,
         timestamps: true,
         ..Default::default()
     };
-    if args.max_pairs.is_some() {
-        descriptor.growth = Growth::Fixed;
-        descriptor.capacities.pairs = args.max_pairs;
-    }
     let mut engine = Engine::open(&args.engine, descriptor, reporter)?;
-    let mut result = reporter.timed("step", || engine.step(&scene.boxes, &[]))?;
-    // Fixed is asked for pairs alone: cell entries get the room they need.
-    if result.counters.entries_needed > result.counters.entries_capacity.into() {
-        descriptor.capacities.entries = u32::try_from(result.counters.entries_needed).ok();
-        engine = Engine::open(&args.engine, descriptor, reporter)?;
-        result = reporter.timed("step", || engine.step(&scene.boxes, &[]))?;
-    }
+    let result = reporter.timed("step", || engine.step(&scene.boxes, &[]))?;
     reporter.step(&result, 0);
+    let mut status = Status::of(&result.counters, reporter);
 
-    let needed = result.counters.pairs_needed;
     let mut pairs = result.pairs;
-    let is_whole = pairs.len() as u64 == needed;
     if args.free
         && let Some(elements) = &scene.elements
     {
@@ -51,19 +40,18 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
     let spinner = reporter.spinner("sorting");
     sort(&mut pairs);
     spinner.finish_and_clear();
+    // Cut on the host, so that the rows that are left are the first ones whatever the scheme and the device.
+    let (needed, most) = (pairs.len(), args.max_pairs.map_or(usize::MAX, |most| most as usize));
+    pairs.truncate(most);
+    if needed > most {
+        reporter.warn(format!("not whole: {needed} pairs are needed, {most} fit"));
+        status = Status::NotWhole;
+    }
     let rows = pairs.len();
     let id = |index: u32| scene.elements.as_ref().map_or(index, |elements| elements.id(index));
     let values = pairs.into_iter().flat_map(|pair| [id(pair.a), id(pair.b)]);
     target.write(rows, 2, values, reporter)?;
-
-    if !is_whole {
-        reporter.warn(format!(
-            "not whole: {needed} pairs are needed, {} fit",
-            args.max_pairs.unwrap_or_default()
-        ));
-        return Ok(Status::NotWhole);
-    }
-    Ok(Status::Done)
+    Ok(status)
 }
 
 /// Ascending by (a, b): as one number a pair, which sorts several times faster than field by field.

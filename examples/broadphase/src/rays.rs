@@ -28,6 +28,7 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
     let mut engine = Engine::open(&args.engine, descriptor, reporter)?;
     let result = reporter.timed("step", || engine.step(&scene.boxes, &rays))?;
     reporter.step(&result, rays.len());
+    let status = Status::of(&result.counters, reporter);
 
     let id = |index: u32| scene.elements.as_ref().map_or(index, |elements| elements.id(index));
     match args.mode {
@@ -55,5 +56,5 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
             target.write(rows.len(), 2, rows.into_iter().flatten(), reporter)?;
         }
     }
-    Ok(Status::Done)
+    Ok(status)
 }

@@ -104,6 +104,8 @@ fn one_mesh_in_every_format() {
         let answer = |options: &[&str]| folder.cpu(&[&["pairs", mesh], options].concat());
         assert_eq!(answer(&[]), "18,19\n19,20\n", "{mesh}");
         assert_eq!(answer(&["--free"]), "", "{mesh}");
+        // What --free drops takes no room.
+        assert_eq!(answer(&["--free", "--max-pairs", "1"]), "", "{mesh}");
         assert_eq!(
             answer(&["--between", "vertices,faces"]),
             "0,18\n1,18\n2,18\n2,19\n3,18\n4,19\n5,19\n5,20\n6,20\n7,20\n",
@@ -188,50 +190,38 @@ fn results_as_arrays() {
 }
 
 #[test]
-fn a_fixed_capacity_is_filled_and_the_need_is_told() {
+fn the_first_pairs_are_written_and_the_need_is_told() {
     let folder = Folder::new();
     folder.cpu_generate(&["uniform", "--count", "2000", "-o", "boxes.npy"]);
     let whole = pairs(&folder.cpu(&["pairs", "boxes.npy"]));
     let needed = whole.len().to_string();
-    let check = |ran: Ran| {
-        assert_eq!(ran.status, 1, "{}", ran.stderr);
-        assert!(
-            ran.stderr.contains(&format!("{needed} pairs are needed, 100 fit")),
-            "{}",
-            ran.stderr
-        );
-        let some = pairs(&ran.stdout);
-        assert_eq!(some.len(), 100);
-        assert!(some.is_sorted() && some.iter().all(|pair| whole.binary_search(pair).is_ok()));
-    };
-    for scheme in ["hierarchical", "uniform"] {
-        let arguments = [
-            "pairs",
-            "boxes.npy",
-            "--max-pairs",
-            "100",
-            "--quiet",
-            "--scheme",
-            scheme,
-            "--backend",
-        ];
-        check(folder.run(&[&arguments[..], &["cpu"]].concat()));
-        check(folder.run(&[&arguments[..], &["auto"]].concat()));
-        let enough = ["pairs", "boxes.npy", "--max-pairs", &needed, "--scheme", scheme];
-        assert_eq!(pairs(&folder.cpu(&enough)), whole);
-        // Cells far smaller than the boxes need more entries than a first guess has.
-        let small = [
-            "pairs",
-            "boxes.npy",
-            "--max-pairs",
-            &needed,
-            "--scheme",
-            "uniform",
-            "--cell-size",
-            "0.4",
-        ];
-        assert_eq!(pairs(&folder.cpu(&small)), whole);
+    for scheme in ["hierarchical", "uniform", "adaptive"] {
+        for backend in ["cpu", "auto"] {
+            let answer = |most: &str| {
+                let arguments = ["pairs", "boxes.npy", "--scheme", scheme, "--backend", backend];
+                folder.run(&[&arguments[..], &["--quiet", "--max-pairs", most]].concat())
+            };
+            let few = answer("100");
+            assert_eq!(few.status, 1, "{}", few.stderr);
+            let expected = format!("{needed} pairs are needed, 100 fit");
+            assert!(few.stderr.contains(&expected), "{}", few.stderr);
+            assert_eq!(pairs(&few.stdout), whole[..100], "{scheme} {backend}");
+            // The last two are more than one binding of a device holds.
+            for most in [needed.as_str(), "20000000", "4294967295"] {
+                let enough = answer(most);
+                assert_eq!(
+                    (enough.status, enough.stderr.as_str()),
+                    (0, ""),
+                    "{scheme} {backend} {most}"
+                );
+                assert_eq!(pairs(&enough.stdout), whole, "{scheme} {backend} {most}");
+            }
+        }
     }
+    // Cells far smaller than the boxes need more entries than a first guess has.
+    let small = ["--scheme", "uniform", "--cell-size", "0.4", "--max-pairs", "100"];
+    let few = folder.run(&[&["pairs", "boxes.npy"], &small[..]].concat());
+    assert_eq!((few.status, pairs(&few.stdout)), (1, whole[..100].to_vec()));
 }
 
 #[test]
