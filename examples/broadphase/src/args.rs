@@ -29,6 +29,10 @@ pub enum Command {
     Pairs(PairsArgs),
     /// Write ray hits.
     Rays(RaysArgs),
+    /// Write which objects overlap each query box: rows `query,object`, ascending.
+    Query(QueryArgs),
+    /// Write the pairs of points within a radius: rows `a,b` with a < b, ascending.
+    Neighbors(NeighborsArgs),
     /// Compare the GPU with the CPU reference and brute force.
     Verify(VerifyArgs),
     /// Make boxes, points, rays or a cloth mesh.
@@ -84,7 +88,44 @@ pub struct RaysArgs {
     pub engine: EngineArgs,
     #[command(flatten)]
     pub scheme: SchemeArgs,
-    /// Result file, .csv or .npy (closest: f8, rows × 3; all: u4, rows × 2); `-` is CSV on standard output.
+    /// Result file, .csv or .npy (closest: f8, rows × 3; any and all: u4, rows × 2); `-` is CSV on standard output.
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+}
+
+#[derive(Args)]
+pub struct QueryArgs {
+    #[command(flatten)]
+    pub scene: SceneArgs,
+    /// Query boxes, .csv or .npy: mins then maxes (6 columns, in 2D 4).
+    pub boxes: PathBuf,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub scheme: SchemeArgs,
+    /// Result file, .csv or .npy (u4, rows × 2); `-` is CSV on standard output.
+    #[arg(short, long, value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+}
+
+#[derive(Args)]
+pub struct NeighborsArgs {
+    /// Points, .csv or .npy: 3 columns, in 2D 2.
+    pub points: PathBuf,
+    /// The largest distance.
+    #[arg(long, value_name = "R", value_parser = parse_distance)]
+    pub radius: f32,
+    /// Period of each axis, 0 where an axis has none: distances are those to the nearest image.
+    #[arg(long, value_name = "X,Y[,Z]", value_parser = parse_distance, value_delimiter = ',')]
+    pub period: Vec<f32>,
+    /// What the points have to be; the number of columns decides.
+    #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3))]
+    pub dimensions: Option<u8>,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub scheme: SchemeArgs,
+    /// Result file, .csv or .npy (u4, rows × 2); `-` is CSV on standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 }
@@ -235,6 +276,8 @@ pub enum SchemeName {
 pub enum Mode {
     /// Rows `ray,object,t`, one a ray; -1 and inf where none.
     Closest,
+    /// Rows `ray,hit`, hit 0 or 1.
+    Any,
     /// Rows `ray,object`, ascending.
     All,
 }
@@ -270,6 +313,13 @@ fn parse_length(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
         _ => Err("a finite number above zero is needed".to_owned()),
+    }
+}
+
+fn parse_distance(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        _ => Err("a finite number, zero or above, is needed".to_owned()),
     }
 }
 

@@ -56,6 +56,14 @@ impl Engine {
         }
     }
 
+    /// As [`step`](Self::step), for all that a scene can hold.
+    pub fn step_scene(&mut self, scene: &gpu_broad_phase::Scene<'_>) -> Result<StepResult> {
+        match self {
+            Self::Gpu(headless) => Ok(block_on(headless.step_scene(scene))?),
+            Self::Cpu(descriptor) => Ok(reference::step_scene(descriptor, scene)?),
+        }
+    }
+
     /// Bytes of the device's buffers.
     pub fn memory(&self) -> Option<u64> {
         match self {

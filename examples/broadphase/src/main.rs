@@ -7,8 +7,10 @@ mod heatmap;
 mod info;
 mod input;
 mod mesh;
+mod neighbors;
 mod output;
 mod pairs;
+mod query;
 mod rays;
 mod report;
 mod stats;
@@ -86,6 +88,8 @@ fn run(command: &Command, reporter: Reporter) -> Result<Status> {
         Command::Info(args) => info::run(args, reporter),
         Command::Pairs(args) => pairs::run(args, reporter),
         Command::Rays(args) => rays::run(args, reporter),
+        Command::Query(args) => query::run(args, reporter),
+        Command::Neighbors(args) => neighbors::run(args, reporter),
         Command::Verify(args) => verify::run(args, reporter),
         Command::Generate(args) => generate::run(args, reporter),
         Command::Stats(args) => stats::run(args, reporter),

@@ -20,6 +20,7 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
         pairs: false,
         ray_mode: match args.mode {
             Mode::Closest => RayMode::Closest,
+            Mode::Any => RayMode::Any,
             Mode::All => RayMode::All,
         },
         timestamps: true,
@@ -42,6 +43,10 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
                 [f64::from(ray), object, f64::from(hit.t)]
             });
             target.write(rays.len(), 3, values, reporter)?;
+        }
+        Mode::Any => {
+            let values = result.ray_any.iter().zip(0_u32..).flat_map(|(&hit, ray)| [ray, hit]);
+            target.write(rays.len(), 2, values, reporter)?;
         }
         Mode::All => {
             let spinner = reporter.spinner("sorting");

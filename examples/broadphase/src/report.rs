@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use gpu_broad_phase::StepResult;
+use gpu_broad_phase::{NONE, StepResult};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Says things unless told to be quiet. Warnings are always said.
@@ -67,6 +67,20 @@ impl Reporter {
             );
         }
         self.say(line);
+        self.stages(result);
+    }
+
+    /// The same of a step that was asked so many queries.
+    pub fn queries(self, result: &StepResult, queries: usize) {
+        let counters = &result.counters;
+        self.say(format!(
+            "{} objects, {} invalid left out, {} large; {queries} queries, {} invalid, {} results",
+            counters.objects, counters.invalid, counters.large, counters.queries_invalid, counters.results_needed
+        ));
+        self.stages(result);
+    }
+
+    fn stages(self, result: &StepResult) {
         for stage in &result.timings {
             self.say(format!("  {:<24} {:>10.3} ms", stage.stage, stage.nanoseconds / 1e6));
         }
@@ -77,9 +91,7 @@ const BAR: &str = "{msg:<16} {bar:40.cyan/blue} {percent:>3}% {eta}";
 
 /// Hits that are hits: a ray that meets nothing has an entry too where one entry a ray is asked for.
 fn hits(result: &StepResult) -> usize {
-    result
-        .ray_hits
-        .iter()
-        .filter(|hit| hit.object != gpu_broad_phase::NONE)
-        .count()
+    let met = result.ray_any.iter().filter(|&&hit| hit != 0).count();
+    let hits = result.ray_hits.iter().filter(|hit| hit.object != NONE).count();
+    met + hits
 }

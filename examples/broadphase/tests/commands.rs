@@ -20,8 +20,8 @@ const FACES: [&[u32]; 3] = [&[0, 1, 2, 3], &[2, 4, 5], &[5, 6, 7]];
 #[test]
 fn one_scene_in_every_format() {
     let folder = Folder::new();
-    folder.cpu_generate(&["clustered", "--count", "300", "--seed", "4", "-o", "boxes.npy"]);
-    folder.cpu_generate(&["clustered", "--count", "300", "--seed", "4", "-o", "boxes.csv"]);
+    folder.generate(&["clustered", "--count", "300", "--seed", "4", "-o", "boxes.npy"]);
+    folder.generate(&["clustered", "--count", "300", "--seed", "4", "-o", "boxes.csv"]);
     let expected = folder.cpu(&["pairs", "boxes.npy"]);
     assert!(pairs(&expected).len() > 100);
     assert!(pairs(&expected).is_sorted());
@@ -192,7 +192,7 @@ fn results_as_arrays() {
 #[test]
 fn the_first_pairs_are_written_and_the_need_is_told() {
     let folder = Folder::new();
-    folder.cpu_generate(&["uniform", "--count", "2000", "-o", "boxes.npy"]);
+    folder.generate(&["uniform", "--count", "2000", "-o", "boxes.npy"]);
     let whole = pairs(&folder.cpu(&["pairs", "boxes.npy"]));
     let needed = whole.len().to_string();
     for scheme in ["hierarchical", "uniform", "adaptive"] {
@@ -228,7 +228,7 @@ fn the_first_pairs_are_written_and_the_need_is_told() {
 #[cfg(target_os = "linux")]
 fn without_an_adapter_the_cpu_answers() {
     let folder = Folder::new();
-    folder.cpu_generate(&["power-law", "--count", "500", "-o", "boxes.csv"]);
+    folder.generate(&["power-law", "--count", "500", "-o", "boxes.csv"]);
     let expected = folder.cpu(&["pairs", "boxes.csv"]);
     let ran = folder.run_without_adapter(&["pairs", "boxes.csv", "--quiet"]);
     assert_eq!((ran.status, ran.stdout), (0, expected));
@@ -270,8 +270,8 @@ fn what_is_asked_for_by_name_has_to_exist() {
 #[test]
 fn verify_compares_and_prints_a_table() {
     let folder = Folder::new();
-    folder.cpu_generate(&["lattice", "--count", "400", "-o", "boxes.npy"]);
-    folder.cpu_generate(&["rays", "--count", "100", "-o", "rays.npy"]);
+    folder.generate(&["lattice", "--count", "400", "-o", "boxes.npy"]);
+    folder.generate(&["rays", "--count", "100", "-o", "rays.npy"]);
     for arguments in [
         vec!["verify", "boxes.npy", "rays.npy"],
         vec!["verify", "--random", "30", "--seed", "11"],
@@ -299,7 +299,7 @@ fn every_scheme_gives_one_answer() {
         ("boxes.npy", &["power-law", "--count", "900"][..]),
         ("flat.npy", &["clustered", "--count", "900", "--dimensions", "2"]),
     ] {
-        folder.cpu_generate(&[options, &["-o", name]].concat());
+        folder.generate(&[options, &["-o", name]].concat());
         let expected = folder.cpu(&["pairs", name]);
         assert!(pairs(&expected).len() > 100);
         for scheme in [
@@ -403,7 +403,7 @@ fn shaders_are_dumped() {
 #[test]
 fn a_heatmap_is_a_picture() {
     let folder = Folder::new();
-    folder.cpu_generate(&["planar", "--count", "500", "-o", "boxes.csv"]);
+    folder.generate(&["planar", "--count", "500", "-o", "boxes.csv"]);
     let ran = folder.run(&["heatmap", "boxes.csv", "-o", "map.png"]);
     assert_eq!(ran.status, 0, "{}", ran.stderr);
     assert!(folder.read("map.png").starts_with(b"\x89PNG"));
@@ -433,11 +433,4 @@ fn a_reader_that_leaves_is_no_error() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
-}
-
-impl Folder {
-    fn cpu_generate(&self, arguments: &[&str]) {
-        let ran = self.run(&[&["generate"], arguments].concat());
-        assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
-    }
 }

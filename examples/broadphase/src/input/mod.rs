@@ -110,6 +110,49 @@ pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Ray>>
     read().with_context(|| path.display().to_string())
 }
 
+/// Reads query boxes for a scene of so many dimensions.
+pub fn boxes(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Aabb>> {
+    let read = || {
+        let scene = boxes_of_table(table(path, reporter)?)?;
+        if scene.dimensions != dimensions {
+            bail!("the boxes are {}D and the scene is {dimensions}D", scene.dimensions);
+        }
+        Ok(scene.boxes)
+    };
+    read().with_context(|| path.display().to_string())
+}
+
+/// Reads points as boxes of zero size.
+pub fn points(path: &Path, dimensions: Option<u8>, reporter: Reporter) -> Result<Scene> {
+    let read = || {
+        let table = table(path, reporter)?;
+        if table.filters.is_some() {
+            bail!("points have no layers and no owner");
+        }
+        let axes = match table.columns {
+            3 => 3,
+            2 => 2,
+            columns => bail!("{columns} columns; points need 3, in 2D 2"),
+        };
+        if let Some(asked) = dimensions
+            && usize::from(asked) != axes
+        {
+            bail!("the points are {axes}D, --dimensions {asked} was asked for");
+        }
+        let point = |row: &[f64]| {
+            Aabb::point(std::array::from_fn(
+                |axis| if axis < axes { row[axis] as f32 } else { 0.0 },
+            ))
+        };
+        Ok(Scene {
+            boxes: table.rows().map(point).collect(),
+            dimensions: axes as u8,
+            elements: None,
+        })
+    };
+    read().with_context(|| path.display().to_string())
+}
+
 fn boxes_of_table(table: Table) -> Result<Scene> {
     let dimensions: u8 = match table.columns {
         6 => 3,

@@ -65,6 +65,12 @@ impl Folder {
         ran.stdout
     }
 
+    /// Makes a file that has to come out well.
+    pub fn generate(&self, arguments: &[&str]) {
+        let ran = self.run(&[&["generate"], arguments].concat());
+        assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
+    }
+
     /// Bad input: status 2 and one line with all of `needles`.
     pub fn refuses(&self, arguments: &[&str], needles: &[&str]) {
         let ran = self.run(&[arguments, &["--backend", "cpu", "--quiet"]].concat());
