@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::mesh::Kind;
@@ -129,7 +130,7 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "X", value_parser = parse_length)]
     pub side: Option<f32>,
     /// Largest parameter of `rays`.
-    #[arg(long, value_name = "T", default_value_t = f32::INFINITY)]
+    #[arg(long, value_name = "T", value_parser = parse_t_max, default_value_t = f32::INFINITY)]
     pub t_max: f32,
     /// .csv or .npy; `-` is CSV on standard output. For `cloth` a name as in `NAME.ply`: the two frames go to
     /// `NAME0.ply` and `NAME1.ply`.
@@ -197,7 +198,7 @@ pub struct EngineArgs {
     #[arg(long, value_enum, default_value_t = Backend::Auto)]
     pub backend: Backend,
     /// Part of the adapter's name, or its index as `info` lists it for the same --backend.
-    #[arg(long, value_name = "NAME|INDEX")]
+    #[arg(long, value_name = "NAME|INDEX", value_parser = NonEmptyStringValueParser::new())]
     pub adapter: Option<String>,
 }
 
@@ -222,6 +223,13 @@ pub enum Backend {
     Metal,
     Dx12,
     Cpu,
+}
+
+impl Backend {
+    /// As it is asked for.
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -270,6 +278,13 @@ fn parse_length(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
         _ => Err("a finite number above zero is needed".to_owned()),
+    }
+}
+
+fn parse_t_max(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(value) if value >= 0.0 => Ok(value),
+        _ => Err("a number of 0 or more is needed, or inf".to_owned()),
     }
 }
 
