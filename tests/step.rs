@@ -506,3 +506,66 @@ fn a_cut_walk_is_made_up_for_with_fixed_capacities_too() {
         assert!(result.counters.is_whole(), "{}", adapter.name);
     }
 }
+
+#[test]
+fn empty_and_single_scenes_are_ordinary() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ray_mode: RayMode::All,
+                ..Default::default()
+            };
+            let mut broad_phase = broad_phase(&adapter, &descriptor);
+            let ray = Ray::new([0.5; 3], [1.0, 0.0, 0.0], 1.0);
+            let one = Aabb::new([0.0; 3], [1.0; 3]);
+            let none = whole(&adapter, &mut broad_phase, &[], &[]);
+            assert_eq!((none.pairs.len(), none.ray_hits.len()), (0, 0));
+            let only_a_ray = whole(&adapter, &mut broad_phase, &[], &[ray]);
+            assert_eq!(only_a_ray.ray_offsets, [0, 0]);
+            let both = whole(&adapter, &mut broad_phase, &[one], &[ray]);
+            assert_eq!(both.ray_hits, [RayHit { object: 0, t: 0.0 }]);
+            assert!(both.pairs.is_empty());
+        }
+    }
+}
+
+#[test]
+fn descriptors_that_cannot_work_are_refused() {
+    for adapter in adapters() {
+        for cell_size in [0.0, -1.0, f32::NAN, f32::INFINITY, 1e-40, 1e38] {
+            let descriptor = BroadPhaseDescriptor {
+                scheme: Scheme::Uniform { cell_size },
+                ..Default::default()
+            };
+            let error = GpuBroadPhase::new(&adapter.device, &descriptor)
+                .err()
+                .expect("an error");
+            assert!(
+                matches!(error, CreateError::Descriptor(DescriptorError::CellSize(_))),
+                "{cell_size}"
+            );
+        }
+        let descriptor = BroadPhaseDescriptor {
+            capacities: Capacities {
+                pairs: Some(0),
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let error = GpuBroadPhase::new(&adapter.device, &descriptor)
+            .err()
+            .expect("an error");
+        assert_eq!(
+            error,
+            CreateError::Descriptor(DescriptorError::ZeroCapacity { what: "pairs" })
+        );
+
+        let mut unused = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let read = block_on(unused.read_back(&adapter.device, &adapter.queue));
+        assert_eq!(read, Err(ReadBackError::NoStep));
+        let mut encoder = adapter.device.create_command_encoder(&Default::default());
+        let window = unused.window(&adapter.device, &adapter.queue, &mut encoder, 0, 0).err();
+        assert_eq!(window, Some(StepError::NoStep));
+    }
+}
