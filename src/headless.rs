@@ -71,7 +71,7 @@ impl Headless {
             .ok_or_else(|| HeadlessError::NoAdapter {
                 wanted: match (descriptor.adapter, descriptor.backends) {
                     (Some(name), _) => format!(" that is called or numbered {name}"),
-                    (None, Some(backends)) => format!(" for {backends:?}"),
+                    (None, Some(backends)) => format!(" for {}", names(backends)),
                     (None, None) => String::new(),
                 },
             })?;
@@ -263,6 +263,12 @@ impl Headless {
     }
 }
 
+/// As in `vulkan, gl`.
+fn names(backends: wgpu::Backends) -> String {
+    let names = backends.iter_names().map(|(name, _)| name.to_lowercase());
+    names.collect::<Vec<_>>().join(", ")
+}
+
 fn too_many(what: &'static str, needed: u64, limit: u32) -> HeadlessError {
     HeadlessError::TooManyResults {
         what,
@@ -280,4 +286,15 @@ fn rank(info: &wgpu::AdapterInfo) -> (u8, bool) {
         wgpu::DeviceType::Cpu => 3,
     };
     (kind, info.backend == wgpu::Backend::Gl)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backends_are_named_as_they_are_spoken_of() {
+        assert_eq!(names(wgpu::Backends::VULKAN), "vulkan");
+        assert_eq!(names(wgpu::Backends::VULKAN | wgpu::Backends::GL), "vulkan, gl");
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::mesh::Kind;
@@ -170,7 +171,7 @@ pub struct GenerateArgs {
     #[arg(long, value_name = "X", value_parser = parse_length)]
     pub side: Option<f32>,
     /// Largest parameter of `rays`.
-    #[arg(long, value_name = "T", default_value_t = f32::INFINITY)]
+    #[arg(long, value_name = "T", value_parser = parse_t_max, default_value_t = f32::INFINITY)]
     pub t_max: f32,
     /// .csv or .npy; `-` is CSV on standard output. For `cloth` a name as in `NAME.ply`: the two frames go to
     /// `NAME0.ply` and `NAME1.ply`.
@@ -238,7 +239,7 @@ pub struct EngineArgs {
     #[arg(long, value_enum, default_value_t = Backend::Auto)]
     pub backend: Backend,
     /// Part of the adapter's name, or its index as `info` lists it for the same --backend.
-    #[arg(long, value_name = "NAME|INDEX")]
+    #[arg(long, value_name = "NAME|INDEX", value_parser = NonEmptyStringValueParser::new())]
     pub adapter: Option<String>,
 }
 
@@ -263,6 +264,13 @@ pub enum Backend {
     Metal,
     Dx12,
     Cpu,
+}
+
+impl Backend {
+    /// As it is asked for.
+    pub fn name(self) -> String {
+        format!("{self:?}").to_lowercase()
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -320,6 +328,13 @@ fn parse_distance(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
         _ => Err("a finite number, zero or above, is needed".to_owned()),
+    }
+}
+
+fn parse_t_max(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(value) if value >= 0.0 => Ok(value),
+        _ => Err("a number of 0 or more is needed, or inf".to_owned()),
     }
 }
 

@@ -3,8 +3,8 @@
 use anyhow::{Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, Headless, HeadlessDescriptor, HeadlessError, Ray, Scheme, StepResult,
-    reference,
+    Aabb, BroadPhaseDescriptor, DescriptorError, Dimensions, Headless, HeadlessDescriptor, HeadlessError, Ray, Scheme,
+    StepError, StepResult, reference,
 };
 use pollster::block_on;
 
@@ -12,7 +12,14 @@ use crate::args::{Backend, EngineArgs, SchemeArgs, SchemeName};
 use crate::input::Scene;
 use crate::report::Reporter;
 
-pub enum Engine {
+pub struct Engine {
+    backing: Backing,
+    /// Whether the CPU may take over from a GPU.
+    is_free_choice: bool,
+    reporter: Reporter,
+}
+
+enum Backing {
     Gpu(Box<Headless>),
     Cpu(BroadPhaseDescriptor<'static>),
 }
@@ -20,6 +27,56 @@ pub enum Engine {
 impl Engine {
     /// `auto` falls back to the CPU; what is asked for by name has to exist.
     pub fn open(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>, reporter: Reporter) -> Result<Self> {
+        Ok(Self {
+            backing: Backing::open(args, descriptor, reporter)?,
+            is_free_choice: is_free_choice(args),
+            reporter,
+        })
+    }
+
+    pub fn step(&mut self, objects: &[Aabb], rays: &[Ray]) -> Result<StepResult> {
+        self.step_scene(&gpu_broad_phase::Scene {
+            objects,
+            rays: rays.into(),
+            ..Default::default()
+        })
+    }
+
+    /// As [`step`](Self::step), for all that a scene can hold.
+    pub fn step_scene(&mut self, scene: &gpu_broad_phase::Scene<'_>) -> Result<StepResult> {
+        let descriptor = match &mut self.backing {
+            Backing::Cpu(descriptor) => *descriptor,
+            Backing::Gpu(headless) => match block_on(headless.step_scene(scene)) {
+                Err(error) if self.is_free_choice && is_too_large(&error) => {
+                    self.reporter.warn(format!("{error}, the CPU reference answers"));
+                    *headless.broad_phase().descriptor()
+                }
+                result => return Ok(result?),
+            },
+        };
+        self.backing = Backing::Cpu(descriptor);
+        Ok(reference::step_scene(&descriptor, scene)?)
+    }
+
+    /// Bytes of the device's buffers.
+    pub fn memory(&self) -> Option<u64> {
+        match &self.backing {
+            Backing::Gpu(headless) => Some(headless.broad_phase().memory()),
+            Backing::Cpu(_) => None,
+        }
+    }
+}
+
+/// Whether the input is more than one binding of the device holds.
+fn is_too_large(error: &HeadlessError) -> bool {
+    matches!(
+        error,
+        HeadlessError::Step(StepError::Descriptor(DescriptorError::BufferTooLarge { .. }))
+    )
+}
+
+impl Backing {
+    fn open(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>, reporter: Reporter) -> Result<Self> {
         let Some(backends) = backends(args.backend) else {
             if args.adapter.is_some() {
                 bail!("--adapter names a GPU, --backend cpu asks for none");
@@ -46,29 +103,6 @@ impl Engine {
                 Ok(Self::Cpu(descriptor))
             }
             Err(error) => Err(error.into()),
-        }
-    }
-
-    pub fn step(&mut self, objects: &[Aabb], rays: &[Ray]) -> Result<StepResult> {
-        match self {
-            Self::Gpu(headless) => Ok(block_on(headless.step(objects, rays))?),
-            Self::Cpu(descriptor) => Ok(reference::step(descriptor, objects, rays)?),
-        }
-    }
-
-    /// As [`step`](Self::step), for all that a scene can hold.
-    pub fn step_scene(&mut self, scene: &gpu_broad_phase::Scene<'_>) -> Result<StepResult> {
-        match self {
-            Self::Gpu(headless) => Ok(block_on(headless.step_scene(scene))?),
-            Self::Cpu(descriptor) => Ok(reference::step_scene(descriptor, scene)?),
-        }
-    }
-
-    /// Bytes of the device's buffers.
-    pub fn memory(&self) -> Option<u64> {
-        match self {
-            Self::Gpu(headless) => Some(headless.broad_phase().memory()),
-            Self::Cpu(_) => None,
         }
     }
 }
@@ -211,6 +245,19 @@ mod tests {
 
     fn cube(side: f32) -> Aabb {
         Aabb::new([0.0; 3], [side; 3])
+    }
+
+    /// More boxes than one binding of 128 MiB holds; none takes part, so that the CPU is done soon.
+    #[test]
+    fn the_cpu_answers_what_a_free_choice_of_gpu_cannot_hold() {
+        let boxes = vec![Aabb::new([f32::NAN; 3], [0.0; 3]); (128 << 20) / size_of::<Aabb>() + 1];
+        let args = EngineArgs {
+            backend: Backend::Auto,
+            adapter: None,
+        };
+        let mut engine = Engine::open(&args, BroadPhaseDescriptor::default(), Reporter { quiet: true }).unwrap();
+        let counters = engine.step(&boxes, &[]).unwrap().counters;
+        assert_eq!((counters.invalid as usize, counters.pairs_needed), (boxes.len(), 0));
     }
 
     #[test]

@@ -4,13 +4,14 @@ use std::fs;
 use std::io::{self, Write};
 
 use anyhow::{Context, Result, bail};
-use gpu_broad_phase::wgpu::Features;
+use gpu_broad_phase::wgpu::{Adapter, Features};
 use gpu_broad_phase::{GpuBroadPhase, adapters, shaders};
 use pollster::block_on;
 
 use crate::Status;
 use crate::args::{Backend, InfoArgs};
 use crate::engine::{backends, title};
+use crate::output::{print, save};
 use crate::report::Reporter;
 
 pub fn run(args: &InfoArgs, reporter: Reporter) -> Result<Status> {
@@ -19,7 +20,7 @@ pub fn run(args: &InfoArgs, reporter: Reporter) -> Result<Status> {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         for pass in shaders::passes() {
             let path = folder.join(format!("{}.wgsl", pass.name));
-            fs::write(&path, pass.source()).with_context(|| path.display().to_string())?;
+            save(&path, |file| file.write_all(pass.source().as_bytes()))?;
             count += 1;
         }
         reporter.say(format!("{count} shaders in {}", folder.display()));
@@ -29,9 +30,13 @@ pub fn run(args: &InfoArgs, reporter: Reporter) -> Result<Status> {
     };
     let adapters = block_on(adapters(backends));
     if adapters.is_empty() && args.backend != Backend::Auto {
-        bail!("no adapter found for the backend {:?}", args.backend);
+        bail!("no adapter found for {}", args.backend.name());
     }
-    let mut out = io::stdout().lock();
+    print(|out| list(out, &adapters))?;
+    Ok(Status::Done)
+}
+
+fn list(out: &mut impl Write, adapters: &[Adapter]) -> io::Result<()> {
     if adapters.is_empty() {
         writeln!(out, "no adapter found: the CPU reference answers")?;
     }
@@ -61,7 +66,7 @@ pub fn run(args: &InfoArgs, reporter: Reporter) -> Result<Status> {
         };
         writeln!(out, "   requirements {verdict}")?;
     }
-    Ok(Status::Done)
+    Ok(())
 }
 
 /// The optional features of the library, each with whether it is there.

@@ -16,14 +16,15 @@ mod report;
 mod stats;
 mod verify;
 
-use std::io;
+use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Error, Result};
 use clap::Parser;
-use gpu_broad_phase::{Counters, CreateError, HeadlessError};
+use gpu_broad_phase::{Counters, CreateError, DescriptorError, HeadlessError, StepError};
 
 use args::{Cli, Command};
+use output::Unwritten;
 use report::Reporter;
 
 /// How a command that could run ended.
@@ -54,8 +55,6 @@ fn main() -> ExitCode {
     match run(&cli.command, reporter) {
         Ok(Status::Done) => ExitCode::SUCCESS,
         Ok(Status::NotWhole) => ExitCode::from(1),
-        // Whoever reads our output has seen enough of it.
-        Err(error) if is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
             reporter.warn(format!("{error:#}").replace(['\n', '\r'], " "));
             ExitCode::from(if is_ours(&error) { 1 } else { 2 })
@@ -70,16 +69,25 @@ fn tell_usage(error: &clap::Error) -> ExitCode {
         error.kind(),
         DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand
     );
+    let reporter = Reporter { quiet: false };
+    if whole && error.use_stderr() {
+        reporter.say(error.to_string());
+        return ExitCode::from(2);
+    }
     if whole {
-        // Whoever reads our output has seen enough of it.
-        let _ = error.print();
-        return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
+        return match output::print(|out| write!(out, "{error}")) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                reporter.warn(format!("{error:#}"));
+                ExitCode::from(1)
+            }
+        };
     }
     let text = error.to_string();
     // What is missing stands in lines of its own, up to the first empty one.
     let lines = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim);
     let line = lines.collect::<Vec<_>>().join(" ");
-    eprintln!("broadphase: {} (--help tells more)", line.trim_start_matches("error: "));
+    reporter.warn(format!("{} (--help tells more)", line.trim_start_matches("error: ")));
     ExitCode::from(2)
 }
 
@@ -97,27 +105,62 @@ fn run(command: &Command, reporter: Reporter) -> Result<Status> {
     }
 }
 
-fn is_broken_pipe(error: &Error) -> bool {
-    error
-        .chain()
-        .filter_map(|cause| cause.downcast_ref::<io::Error>())
-        .any(|error| error.kind() == io::ErrorKind::BrokenPipe)
-}
-
 /// Usage and input were good, and still there is no whole answer.
 fn is_ours(error: &Error) -> bool {
-    match error.downcast_ref::<HeadlessError>() {
-        Some(HeadlessError::NoAdapter { .. } | HeadlessError::NoDevice(_)) => false,
-        Some(HeadlessError::Create(CreateError::Descriptor(_))) => false,
-        Some(_) => true,
-        None => false,
+    if error.is::<Unwritten>() {
+        return true;
     }
+    let of_descriptor = match error.downcast_ref::<HeadlessError>() {
+        Some(HeadlessError::NoAdapter { .. } | HeadlessError::NoDevice(_)) => return false,
+        Some(
+            HeadlessError::Create(CreateError::Descriptor(error)) | HeadlessError::Step(StepError::Descriptor(error)),
+        ) => Some(error),
+        Some(_) => return true,
+        None => error.downcast_ref(),
+    };
+    of_descriptor.is_some_and(|error| {
+        !matches!(
+            error,
+            DescriptorError::CellSize(_)
+                | DescriptorError::MinScale(_)
+                | DescriptorError::Margin(_)
+                | DescriptorError::NoWorlds
+                | DescriptorError::WorldsMissing { .. }
+                | DescriptorError::ZeroCapacity { .. }
+        )
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use gpu_broad_phase::STATUS_CUT;
+
+    #[test]
+    fn bad_sizes_are_the_callers_and_limits_are_ours_on_every_backend() {
+        let on_every_backend = |error: DescriptorError| {
+            [
+                Error::from(error.clone()),
+                Error::from(HeadlessError::Create(CreateError::Descriptor(error.clone()))),
+                Error::from(HeadlessError::Step(StepError::Descriptor(error))).context("some adapter"),
+            ]
+        };
+        for bad in [
+            DescriptorError::CellSize(0.0),
+            DescriptorError::MinScale(1e30),
+            DescriptorError::ZeroCapacity { what: "pairs" },
+        ] {
+            assert!(on_every_backend(bad).iter().all(|error| !is_ours(error)));
+        }
+        let too_many = DescriptorError::TooMany {
+            what: "pairs",
+            count: 1 << 33,
+            limit: 1 << 32,
+        };
+        assert!(on_every_backend(too_many).iter().all(is_ours));
+        assert!(is_ours(&Error::msg("full").context(Unwritten("a.csv".to_owned()))));
+        assert!(!is_ours(&Error::msg("a.csv: line 1")));
+    }
 
     #[test]
     fn a_walk_that_was_cut_is_not_whole() {

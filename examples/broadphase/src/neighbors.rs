@@ -36,7 +36,7 @@ pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
 
     let rows = query::rows(&result.query_offsets, &result.query_objects, |point| point);
     target.write(rows.len(), 2, rows.into_iter().flatten(), reporter)?;
-    Ok(Status::Done)
+    Ok(Status::of(&result.counters, reporter))
 }
 
 fn periods(given: &[f32], dimensions: u8) -> Result<[f32; 3]> {

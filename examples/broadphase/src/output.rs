@@ -1,14 +1,40 @@
 //! Results as CSV or NPY.
 
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use npyz::WriterBuilder;
 
 use crate::report::Reporter;
+
+/// Put over an error: the input was good and the result could not be written.
+#[derive(Debug)]
+pub struct Unwritten(pub String);
+
+impl Display for Unwritten {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        self.0.fmt(formatter)
+    }
+}
+
+/// Writes to standard output. A reader that leaves early has seen enough.
+pub fn print(write: impl FnOnce(&mut StdoutLock<'static>) -> io::Result<()>) -> Result<()> {
+    let mut out = io::stdout().lock();
+    match write(&mut out).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.context(Unwritten("standard output".to_owned())),
+    }
+}
+
+/// Makes a file and fills it.
+pub fn save(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<()> {
+    let name = path.display().to_string();
+    let mut file = BufWriter::with_capacity(1 << 16, File::create(path).with_context(|| name.clone())?);
+    write(&mut file).and_then(|()| file.flush()).context(Unwritten(name))
+}
 
 /// Where rows go.
 pub enum Target {
@@ -69,24 +95,17 @@ impl Target {
             }
         };
         let result = match self {
-            Self::Stdout => csv(io::stdout().lock(), rows, columns, &mut values, advance),
-            Self::Csv(path) => create(path).and_then(|file| csv(file, rows, columns, &mut values, advance)),
-            Self::Npy(path) => create(path).and_then(|file| npy(file, rows, columns, &mut values, advance)),
+            Self::Stdout => print(|out| csv(out, rows, columns, &mut values, advance)),
+            Self::Csv(path) => save(path, |file| csv(file, rows, columns, &mut values, advance)),
+            Self::Npy(path) => save(path, |file| npy(file, rows, columns, &mut values, advance)),
         };
         bar.finish_and_clear();
-        match self {
-            Self::Stdout => result.context("standard output"),
-            Self::Csv(path) | Self::Npy(path) => result.with_context(|| path.display().to_string()),
-        }
+        result
     }
 }
 
 /// Rows between two looks at the progress bar.
 const BAR_ROWS: usize = 1 << 16;
-
-pub fn create(path: &Path) -> io::Result<File> {
-    File::create(path)
-}
 
 fn csv<T: Cell>(
     file: impl Write,
@@ -114,11 +133,10 @@ fn npy<T: Cell>(
     values: &mut impl Iterator<Item = T>,
     advance: impl Fn(usize),
 ) -> io::Result<()> {
-    let mut file = BufWriter::with_capacity(1 << 16, file);
     let mut writer = npyz::WriteOptions::new()
         .default_dtype()
         .shape(&[rows as u64, columns as u64])
-        .writer(&mut file)
+        .writer(file)
         .begin_nd()?;
     for row in 0..rows {
         for value in values.by_ref().take(columns) {
@@ -126,6 +144,5 @@ fn npy<T: Cell>(
         }
         advance(row);
     }
-    writer.finish()?;
-    file.flush()
+    writer.finish()
 }

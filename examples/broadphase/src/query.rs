@@ -33,7 +33,7 @@ pub fn run(args: &QueryArgs, reporter: Reporter) -> Result<Status> {
     let id = |index: u32| scene.elements.as_ref().map_or(index, |elements| elements.id(index));
     let rows = rows(&result.query_offsets, &result.query_objects, id);
     target.write(rows.len(), 2, rows.into_iter().flatten(), reporter)?;
-    Ok(Status::Done)
+    Ok(Status::of(&result.counters, reporter))
 }
 
 /// Rows `query,object`, ascending.

@@ -1,5 +1,6 @@
 //! What is said to a person, all of it on standard error.
 
+use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use gpu_broad_phase::{NONE, StepResult};
@@ -14,12 +15,12 @@ pub struct Reporter {
 impl Reporter {
     pub fn say(self, message: impl AsRef<str>) {
         if !self.quiet {
-            eprintln!("{}", message.as_ref());
+            tell(message.as_ref());
         }
     }
 
     pub fn warn(self, message: impl AsRef<str>) {
-        eprintln!("broadphase: {}", message.as_ref());
+        tell(&format!("broadphase: {}", message.as_ref()));
     }
 
     /// A bar, drawn on a terminal only; whoever made it clears it.
@@ -85,6 +86,11 @@ impl Reporter {
             self.say(format!("  {:<24} {:>10.3} ms", stage.stage, stage.nanoseconds / 1e6));
         }
     }
+}
+
+/// Nobody may be there to be told.
+fn tell(line: &str) {
+    let _ = writeln!(io::stderr(), "{line}");
 }
 
 const BAR: &str = "{msg:<16} {bar:40.cyan/blue} {percent:>3}% {eta}";

@@ -12,6 +12,7 @@ use crate::Status;
 use crate::args::StatsArgs;
 use crate::engine::{Engine, dimensions, scheme};
 use crate::input;
+use crate::output::print;
 use crate::report::Reporter;
 
 pub fn run(args: &StatsArgs, reporter: Reporter) -> Result<Status> {
@@ -45,18 +46,19 @@ pub fn run(args: &StatsArgs, reporter: Reporter) -> Result<Status> {
     engine.step(&scene.boxes, &[])?;
     let milliseconds = start.elapsed().as_secs_f64() * 1e3;
 
-    let mut out = io::stdout().lock();
-    write_totals(&mut out, &descriptor, &counters)?;
-    writeln!(out, "{:<24}  {milliseconds:>14.3}", "second step, ms")?;
-    if let Some(bytes) = engine.memory() {
-        writeln!(out, "{:<24}  {bytes:>14}", "bytes on the device")?;
-    }
-    write_levels(&mut out, descriptor.scheme, &trace)?;
-    write_histogram(&mut out, &trace)?;
-    Ok(Status::Done)
+    print(|out| {
+        write_totals(out, &descriptor, &counters)?;
+        writeln!(out, "{:<24}  {milliseconds:>14.3}", "second step, ms")?;
+        if let Some(bytes) = engine.memory() {
+            writeln!(out, "{:<24}  {bytes:>14}", "bytes on the device")?;
+        }
+        write_levels(out, descriptor.scheme, &trace)?;
+        write_histogram(out, &trace)
+    })?;
+    Ok(Status::of(&counters, reporter))
 }
 
-fn write_totals(out: &mut impl Write, descriptor: &BroadPhaseDescriptor<'_>, counters: &Counters) -> Result<()> {
+fn write_totals(out: &mut impl Write, descriptor: &BroadPhaseDescriptor<'_>, counters: &Counters) -> io::Result<()> {
     let active = u64::from(counters.objects - counters.invalid - counters.excluded);
     let name = match descriptor.scheme {
         Scheme::Hierarchical => "hierarchical".to_owned(),
@@ -115,7 +117,7 @@ fn occupied(trace: &Trace) -> impl Iterator<Item = (u32, &Level)> {
         .filter(|(_, level)| level.count > 0)
 }
 
-fn write_levels(out: &mut impl Write, scheme: Scheme, trace: &Trace) -> Result<()> {
+fn write_levels(out: &mut impl Write, scheme: Scheme, trace: &Trace) -> io::Result<()> {
     writeln!(
         out,
         "\n{:>5}  {:>12}  {:>10}  {:>10}  {:>10}  {:>10}  {:>8}  {:>8}  {:>6}",
@@ -149,7 +151,7 @@ fn write_levels(out: &mut impl Write, scheme: Scheme, trace: &Trace) -> Result<(
 }
 
 /// How many slots hold how many entries, by octaves.
-fn write_histogram(out: &mut impl Write, trace: &Trace) -> Result<()> {
+fn write_histogram(out: &mut impl Write, trace: &Trace) -> io::Result<()> {
     let mut octaves: Vec<[u64; 2]> = Vec::new();
     for count in occupied(trace)
         .flat_map(|(_, level)| slots(trace, level))

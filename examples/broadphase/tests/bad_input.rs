@@ -21,6 +21,7 @@ fn usage() {
             "above zero",
         ),
         (vec!["stats"], "<SCENE>"),
+        (vec!["pairs", "boxes.csv", "--adapter", ""], "--adapter"),
         (vec!["pairs", "boxes.csv", "--dimensions", "4"], "4"),
         (vec!["pairs", "boxes.csv", "--max-pairs", "0"], "0"),
         (vec!["pairs", "boxes.csv", "--between", "edges"], "two kinds"),
@@ -107,6 +108,18 @@ fn tables_as_text() {
     folder.refuses(&["pairs", "folder.csv"], &["folder.csv", "not a file"]);
 }
 
+/// A pipe is refused, and not waited for.
+#[test]
+#[cfg(unix)]
+fn pipes() {
+    let folder = Folder::new();
+    for name in ["pipe.csv", "pipe.npy", "pipe.ply", "pipe.obj"] {
+        let made = std::process::Command::new("mkfifo").arg(folder.path(name)).status();
+        assert!(made.unwrap().success());
+        folder.refuses(&["pairs", name], &[name, "not a file"]);
+    }
+}
+
 #[test]
 fn numpy_arrays() {
     let folder = Folder::new();
@@ -153,13 +166,29 @@ fn numpy_arrays() {
         ),
         ("header.npy", long_header, "a header of 4294967295 bytes"),
         ("deep.npy", npy(&deep, &data), "a broken header"),
+        (
+            "text.npy",
+            npy(&format!("shape {}", "gar{bage\n".repeat(15).repeat(30)), &data),
+            "a broken header",
+        ),
+        (
+            "echo.npy",
+            npy(&format!("{{'shape': ({}", "x".repeat(3900)), &data),
+            "a broken header",
+        ),
+        (
+            "zeros.npy",
+            npy(&header("<f4", &format!("({}9999, 6)", "0".repeat(3000))), &data),
+            "0000… is past the file's size",
+        ),
         ("garbage.npy", npy("shape gar{bage", &data), "a broken header"),
         ("magic.npy", b"NUMPY, but not quite".to_vec(), "not an NPY file"),
         ("stub.npy", b"\x93NUM".to_vec(), "too short"),
         ("empty.npy", vec![], "the file is empty"),
     ] {
         folder.write(name, bytes);
-        folder.refuses(&["pairs", name], &[name, needle]);
+        let said = folder.refuses(&["pairs", name], &[name, needle]);
+        assert!(said.len() < 200, "{said}");
     }
 }
 
@@ -200,7 +229,23 @@ fn ply_meshes() {
         ("no_faces.ply", no_faces, "no faces"),
         ("range.ply", faces("1", "3 0 1 3\n"), "face 0: vertex 3, there are 3"),
         ("negative.ply", faces("1", "3 0 1 -1\n"), "face 0"),
-        ("two.ply", faces("1", "2 0 1\n"), "face 0: 2 vertices"),
+        ("two.ply", faces("1", "2 0 1\n"), "two.ply: face 0: 2 vertices"),
+        (
+            "rest.ply",
+            faces("1", "3 0 1 2 0\n"),
+            "face 0: more numbers than properties",
+        ),
+        ("count.ply", faces("1", "-3 0 1 2\n"), "face 0: \"-3\" is not a number"),
+        (
+            "long.ply",
+            faces("1", &format!("3 0 1 {}\n", "x".repeat(5000))),
+            "face 0: \"xxx",
+        ),
+        (
+            "vertex.ply",
+            faces("1", "3 0 1 2\n").replace("1 0 0", "1 1,5 0"),
+            "vertex 1: \"1,5\"",
+        ),
         ("fewer.ply", faces("2", "3 0 1 2\n"), "face 1: truncated"),
         ("list.ply", faces("1", "200 0 1 2\n"), "face 0"),
         (
@@ -227,7 +272,8 @@ fn ply_meshes() {
         ("empty.ply", String::new(), "the file is empty"),
     ] {
         folder.write(name, text);
-        folder.refuses(&["pairs", name], &[name, needle]);
+        let said = folder.refuses(&["pairs", name], &[name, needle]);
+        assert!(said.len() < 200, "{said}");
     }
 }
 
@@ -243,7 +289,13 @@ fn obj_meshes() {
         ("zero.obj", "v 0 0 0\nf 0 1 1\n", ["line 2", "vertex 0"]),
         ("short.obj", "v 0 0\n", ["line 1", "3 numbers"]),
         ("word.obj", "v 0 0 zero\n", ["line 1", "\"zero\" is not a number"]),
-        ("two.obj", "v 0 0 0\nv 1 0 0\nf 1 2\n", ["line 3", "2 vertices"]),
+        (
+            "two.obj",
+            "v 0 0 0\nv 1 0 0\nf 1 2\n",
+            ["line 3: 2 vertices", "3 are the least"],
+        ),
+        ("joined.obj", "v 0 \\\n 0 0\nv 1 \\\n0 zero\n", ["line 3", "\"zero\""]),
+        ("goes_on.obj", "v 0 0 0\nf 1 1 1 \\\n", ["line 2", "truncated"]),
         ("no_faces.obj", "v 0 0 0\n", ["no_faces.obj", "no faces"]),
         ("nothing.obj", "# nothing\n", ["nothing.obj", "no vertices"]),
     ] {
@@ -289,6 +341,12 @@ fn generating() {
     for (arguments, needle) in [
         (vec!["cloth", "--count", "50"], "NAME.ply"),
         (vec!["cloth", "--count", "50", "-o", "a.csv"], "NAME.ply"),
+        (
+            vec!["cloth", "--count", "4294967295", "-o", "a.ply"],
+            "at most 1000000 vertices",
+        ),
+        (vec!["rays", "--count", "5", "--t-max", "nan"], "0 or more"),
+        (vec!["rays", "--count", "5", "--t-max=-1"], "0 or more"),
         (vec!["uniform", "--count", "5", "--side", "3"], "--side"),
         (vec!["points", "--count", "5", "--t-max", "3"], "--t-max"),
         (vec!["lattice", "--count", "5", "-o", "a.ply"], "a.ply"),

@@ -2,7 +2,7 @@
 
 mod support;
 
-use support::{Folder, Ran, npy, npy_header, pairs};
+use support::{Folder, npy, npy_header, pairs};
 
 /// A square and a triangle that touch in one vertex, and a triangle far away.
 const POSITIONS: [[f64; 3]; 8] = [
@@ -124,6 +124,36 @@ fn one_mesh_in_every_format() {
         let all = pairs(&answer(&["--elements", "vertices,edges,faces"]));
         assert!(edges.iter().all(|pair| all.contains(pair)), "{mesh}");
     }
+}
+
+/// Numbers as C programs write them, and lines that go on.
+#[test]
+fn meshes_as_other_programs_write_them() {
+    let folder = Folder::new();
+    let vertices = "0. 0 -0\t.5\r\n\n1. +0. 0 .5\n0 1E0 0. 5.e-1\n1 1 0 nan\n2 1 0 inf\n1 2 0 -nan\n";
+    folder.write(
+        "mesh.ply",
+        format!(
+            "ply\nformat ascii 1.0\nelement vertex 6\nproperty float x\nproperty double y\nproperty float z\n\
+             property float quality\nelement face 4\nproperty list uchar uint vertex_indices\n\
+             property list uchar float weights\nend_header\n{vertices}\
+             3 0 1 2 0\n3 1 2 3 2 .5 nan\n3 3 4 5 0\n3 0 1 4 1 -inf"
+        ),
+    );
+    assert_eq!(
+        folder.cpu(&["pairs", "mesh.ply"]),
+        "16,17\n16,18\n16,19\n17,18\n17,19\n18,19\n"
+    );
+    let text = String::from_utf8(folder.read("mesh.ply")).unwrap();
+    folder.write("nan.ply", text.replace("1 1 0 nan", "1 1 -NaN 0"));
+    let ran = folder.run(&["pairs", "nan.ply", "--backend", "cpu"]);
+    assert_eq!((ran.status, ran.stdout.as_str()), (0, "16,19\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("4 objects, 2 invalid"), "{}", ran.stderr);
+    folder.write(
+        "mesh.obj",
+        "# a path\\\nv 0 \\\n0 0\nv 1 0 0\r\nv 0 1 0\nv 1 1 0\nf 1\\\r\n 2 \\\n3\nf 2 3 4\n",
+    );
+    assert_eq!(folder.cpu(&["pairs", "mesh.obj"]), "9,10\n");
 }
 
 #[test]
@@ -248,6 +278,9 @@ fn without_an_adapter_the_cpu_answers() {
         let ran = folder.run_without_adapter(&arguments);
         assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
         assert!(ran.stderr.contains("no adapter found"), "{arguments:?}: {}", ran.stderr);
+        let named = arguments.iter().find(|name| ["vulkan", "gl"].contains(name));
+        let expected = named.map_or(String::new(), |name| format!("no adapter found for {name}\n"));
+        assert!(ran.stderr.ends_with(&expected), "{arguments:?}: {}", ran.stderr);
     }
     assert_eq!(folder.run_without_adapter(&["info"]).status, 0);
 }

@@ -7,11 +7,11 @@ mod random;
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail, ensure};
 
 use crate::Status;
 use crate::args::{GenerateArgs, Make};
-use crate::output::Target;
+use crate::output::{Target, save};
 use crate::report::Reporter;
 
 pub use boxes::nudge;
@@ -31,6 +31,7 @@ pub fn run(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
 
     let target = Target::new(&args.output)?;
     let axes = usize::from(args.dimensions);
+    check_room(args.count, 2 * axes + 1)?;
     let random = &mut Random::new(args.seed);
     let side = || {
         args.side
@@ -50,9 +51,23 @@ pub fn run(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
     Ok(Status::Done)
 }
 
+/// A count that memory cannot hold ends here and not in the middle.
+fn check_room(count: u32, columns: usize) -> Result<()> {
+    let values = (count as usize).checked_mul(columns);
+    let fits = |values| Vec::<f32>::new().try_reserve_exact(values).is_ok();
+    ensure!(values.is_some_and(fits), "--count {count} is more than memory holds");
+    Ok(())
+}
+
+/// With all elements more boxes than a binding of 128 MiB holds, and minutes of work.
+const LARGEST_CLOTH: u32 = 1_000_000;
+
 fn cloth(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
     if args.dimensions != 3 {
         bail!("cloth is 3D");
+    }
+    if args.count > LARGEST_CLOTH {
+        bail!("--count {}: cloth has at most {LARGEST_CLOTH} vertices", args.count);
     }
     if args.output.extension().is_none_or(|extension| extension != "ply") {
         bail!("cloth needs -o NAME.ply; the frames go to NAME0.ply and NAME1.ply");
@@ -60,7 +75,7 @@ fn cloth(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
     let (frames, faces) = cloth::simulate(args.count, args.seed, reporter);
     for (number, positions) in frames.iter().enumerate() {
         let path = frame_path(&args.output, number);
-        ply::write(&path, positions, &faces).with_context(|| path.display().to_string())?;
+        save(&path, |file| ply::write(file, positions, &faces))?;
         reporter.say(format!(
             "{}: {} vertices, {} faces",
             path.display(),
@@ -76,4 +91,16 @@ fn frame_path(path: &Path, number: usize) -> std::path::PathBuf {
     let mut name = path.file_stem().unwrap_or_default().to_owned();
     name.push(format!("{number}.ply"));
     path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_memory_cannot_hold_is_told_before_it_is_made() {
+        assert!(check_room(1_000, 7).is_ok());
+        assert!(check_room(u32::MAX, 1 << 30).is_err());
+        assert!(check_room(u32::MAX, usize::MAX).is_err());
+    }
 }

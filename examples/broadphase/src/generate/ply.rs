@@ -1,12 +1,8 @@
 //! Meshes as binary PLY.
 
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::io::{self, Write};
 
-use crate::output::create;
-
-pub fn write(path: &Path, positions: &[[f32; 3]], faces: &[[u32; 3]]) -> io::Result<()> {
-    let mut file = BufWriter::new(create(path)?);
+pub fn write(file: &mut impl Write, positions: &[[f32; 3]], faces: &[[u32; 3]]) -> io::Result<()> {
     write!(
         file,
         "ply\nformat binary_little_endian 1.0\nelement vertex {}\nproperty float x\nproperty float y\nproperty float z\n\
@@ -23,5 +19,5 @@ pub fn write(path: &Path, positions: &[[f32; 3]], faces: &[[u32; 3]]) -> io::Res
             file.write_all(&vertex.to_le_bytes())?;
         }
     }
-    file.flush()
+    Ok(())
 }

@@ -3,16 +3,16 @@
 mod canvas;
 mod colour;
 
-use std::path::Path;
+use std::io::{self, Write};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use gpu_broad_phase::Aabb;
 
 use crate::Status;
 use crate::args::{Axis, HeatmapArgs};
 use crate::engine::is_finite;
 use crate::input;
-use crate::output::create;
+use crate::output::save;
 use crate::report::Reporter;
 use canvas::{Align, Canvas, Rectangle};
 
@@ -48,7 +48,8 @@ pub fn run(args: &HeatmapArgs, reporter: Reporter) -> Result<Status> {
         short(grid.cell),
         grid.most()
     ));
-    write(&args.output, &picture(&grid, boxes.len())).with_context(|| args.output.display().to_string())?;
+    let canvas = picture(&grid, boxes.len());
+    save(&args.output, |file| write(file, &canvas))?;
     Ok(Status::Done)
 }
 
@@ -285,15 +286,13 @@ fn grouped(value: u64) -> String {
     text
 }
 
-fn write(path: &Path, canvas: &Canvas) -> Result<()> {
-    let file = std::io::BufWriter::new(create(path)?);
+fn write(file: &mut impl Write, canvas: &Canvas) -> io::Result<()> {
     let mut encoder = png::Encoder::new(file, canvas.width as u32, canvas.height() as u32);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
     let mut writer = encoder.write_header()?;
     writer.write_image_data(canvas.bytes())?;
-    writer.finish()?;
-    Ok(())
+    Ok(writer.finish()?)
 }
 
 #[cfg(test)]

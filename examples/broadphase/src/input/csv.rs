@@ -5,7 +5,7 @@ use std::path::Path;
 use ::csv::{ByteRecord, ErrorKind, ReaderBuilder, Trim};
 use anyhow::{Result, anyhow, bail};
 
-use super::{Input, Table};
+use super::{Input, Table, shortened};
 use crate::report::Reporter;
 
 /// Names of the two columns that a table of boxes with a header may have on top.
@@ -81,7 +81,7 @@ fn ends_with_filters(record: &ByteRecord) -> bool {
 }
 
 fn not(line: u64, column: usize, field: &[u8], what: &str) -> anyhow::Error {
-    let shown: String = String::from_utf8_lossy(field).chars().take(40).collect();
+    let shown = shortened(&String::from_utf8_lossy(field));
     anyhow!("line {line}: column {}: {shown:?} is not {what}", column + 1)
 }
 

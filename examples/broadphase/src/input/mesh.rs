@@ -69,7 +69,7 @@ fn check_frames(mesh: &Mesh, next: &Mesh) -> Result<()> {
 /// Adds a face whose vertices may come later in the file.
 pub fn push_face(faces: &mut Lists, vertices: &[u32]) -> Result<()> {
     if vertices.len() < 3 {
-        bail!("face {}: {} vertices, 3 are the least", faces.len(), vertices.len());
+        bail!("{} vertices, 3 are the least", vertices.len());
     }
     faces.push(vertices);
     Ok(())

@@ -6,7 +6,7 @@ mod npy;
 mod obj;
 mod ply;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
 
@@ -198,6 +198,17 @@ fn extension(path: &Path) -> String {
     extension.to_string_lossy().to_lowercase()
 }
 
+/// The start of a text of the file, in one line, for an error.
+fn shortened(text: &str) -> String {
+    const LONGEST: usize = 80;
+    let mut chars = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    let mut start: String = chars.by_ref().take(LONGEST).collect();
+    if chars.next().is_some() {
+        start.push('…');
+    }
+    start
+}
+
 /// An open file with a bar over its bytes.
 struct Input {
     reader: BufReader<ProgressBarIter<File>>,
@@ -208,14 +219,15 @@ struct Input {
 
 impl Input {
     fn open(path: &Path, reporter: Reporter) -> Result<Self> {
-        let file = File::open(path)?;
-        let metadata = file.metadata()?;
+        // To open a pipe is to wait for whoever writes to it.
+        let metadata = fs::metadata(path)?;
         if !metadata.is_file() {
             bail!("not a file");
         }
         if metadata.len() == 0 {
             bail!("the file is empty");
         }
+        let file = File::open(path)?;
         let bar = reporter.bar(metadata.len(), "reading");
         Ok(Self {
             reader: BufReader::with_capacity(1 << 16, bar.wrap_read(file)),

@@ -3,10 +3,10 @@
 use std::io::{Cursor, Read};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use npyz::{DType, Deserialize, NpyFile, NpyHeader, Order};
 
-use super::{Input, Table};
+use super::{Input, Table, shortened};
 use crate::report::Reporter;
 
 /// Headers of arrays of numbers take some 80 bytes and a version of nine digits a length.
@@ -29,7 +29,7 @@ pub fn read(path: &Path, reporter: Reporter) -> Result<Table> {
         DType::Plain(plain) => match &plain.to_string()[1..] {
             "f4" => 4,
             "f8" => 8,
-            _ => bail!("numbers of type {plain}; f4 or f8 is needed"),
+            other => bail!("numbers of type {}; f4 or f8 is needed", shortened(other)),
         },
         _ => bail!("records; plain numbers f4 or f8 are needed"),
     };
@@ -97,7 +97,9 @@ fn header(input: &mut Input) -> Result<(NpyHeader, u64)> {
     let mut bytes = start[..prefix].to_vec();
     (&mut input.reader).take(text_length).read_to_end(&mut bytes)?;
     look_at_shape(&String::from_utf8_lossy(&bytes[prefix..]), input.length)?;
-    let header = NpyHeader::from_reader(Cursor::new(bytes)).context("a broken header")?;
+    // The parser's errors echo the header.
+    let header = NpyHeader::from_reader(Cursor::new(bytes))
+        .map_err(|error| anyhow!("a broken header: {}", shortened(&error.to_string())))?;
     Ok((header, input.length - header_length))
 }
 
@@ -122,7 +124,7 @@ fn look_at_shape(text: &str, file_length: u64) -> Result<()> {
             .with_context(|| {
                 format!(
                     "truncated: the shape {} is past the file's size",
-                    shape.trim_matches([' ', ':', '\'', '"', '('])
+                    shortened(shape.trim_matches([' ', ':', '\'', '"', '(']))
                 )
             })?;
     }

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use super::Input;
 use super::mesh::push_face;
+use super::{Input, shortened};
 use crate::mesh::Mesh;
 use crate::report::Reporter;
 
@@ -18,14 +18,23 @@ pub fn read(path: &Path, reporter: Reporter) -> Result<Mesh> {
     let mut face_lines = Vec::new();
     let mut text = Vec::new();
     let mut line = 0_u32;
+    // Where the statement starts that `text` holds so far.
+    let mut first_line = 1;
     while input.reader.read_until(b'\n', &mut text)? > 0 {
         line += 1;
+        if drop_continuation(&mut text) {
+            continue;
+        }
         let faces = mesh.faces.len();
-        statement(&String::from_utf8_lossy(&text), &mut mesh).with_context(|| format!("line {line}"))?;
+        statement(&String::from_utf8_lossy(&text), &mut mesh).with_context(|| format!("line {first_line}"))?;
         if mesh.faces.len() > faces {
-            face_lines.push(line);
+            face_lines.push(first_line);
         }
         text.clear();
+        first_line = line + 1;
+    }
+    if !text.is_empty() {
+        bail!("line {first_line}: truncated: the last line goes on");
     }
     let count = mesh.positions.len();
     for (vertices, line) in mesh.faces.iter().zip(face_lines) {
@@ -36,6 +45,17 @@ pub fn read(path: &Path, reporter: Reporter) -> Result<Mesh> {
     Ok(mesh)
 }
 
+/// A backslash at the end of a line joins the next one to it, outside of comments; it becomes a space.
+fn drop_continuation(text: &mut Vec<u8>) -> bool {
+    let end = text.trim_ascii_end().len();
+    let continues = text[..end].ends_with(b"\\") && !text.contains(&b'#');
+    if continues {
+        text.truncate(end);
+        text[end - 1] = b' ';
+    }
+    continues
+}
+
 fn statement(text: &str, mesh: &mut Mesh) -> Result<()> {
     let text = text.split('#').next().unwrap_or_default();
     let mut words = text.split_whitespace();
@@ -44,7 +64,10 @@ fn statement(text: &str, mesh: &mut Mesh) -> Result<()> {
             let mut position = [0.0; 3];
             for value in &mut position {
                 let word = words.next().context("a vertex needs 3 numbers")?;
-                *value = word.parse().ok().with_context(|| format!("{word:?} is not a number"))?;
+                *value = word
+                    .parse()
+                    .ok()
+                    .with_context(|| format!("{:?} is not a number", shortened(word)))?;
             }
             mesh.positions.push(position);
         }
@@ -65,7 +88,7 @@ fn vertex(word: &str, vertices: usize) -> Result<u32> {
     let number: i64 = number
         .parse()
         .ok()
-        .with_context(|| format!("{word:?} names no vertex"))?;
+        .with_context(|| format!("{:?} names no vertex", shortened(word)))?;
     let index = match number {
         1.. => number - 1,
         _ => vertices as i64 + number,

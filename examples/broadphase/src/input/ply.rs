@@ -2,6 +2,7 @@
 
 use std::io::{BufRead, Seek};
 use std::path::Path;
+use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, bail};
 use ply_rs_bw::parser::{ParseError, Parser, Reader};
@@ -9,8 +10,8 @@ use ply_rs_bw::ply::{
     BeginList, ElementDef, Encoding, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType,
 };
 
-use super::Input;
 use super::mesh::{check_faces, push_face};
+use super::{Input, shortened};
 use crate::mesh::Mesh;
 use crate::report::Reporter;
 
@@ -82,24 +83,64 @@ fn each<E: PropertyAccess>(
     mut take: impl FnMut(E) -> Result<()>,
 ) -> Result<()> {
     let parser = Parser::<E>::new();
-    let mut line = String::new();
+    let mut line = Vec::new();
     for row in 0..element.count {
         let read = match encoding {
-            Encoding::Ascii => {
-                line.clear();
-                if reader.read_line(&mut line)? == 0 {
-                    bail!("{} {row}: truncated", element.name);
-                }
-                parser.read_ascii_element(&line, element)
-            }
-            Encoding::BinaryBigEndian => parser.read_big_endian_element(reader, element),
-            Encoding::BinaryLittleEndian => parser.read_little_endian_element(reader, element),
+            Encoding::Ascii => next_line(reader, &mut line).and_then(|()| from_words(&line, element)),
+            Encoding::BinaryBigEndian => parser.read_big_endian_element(reader, element).map_err(one_line),
+            Encoding::BinaryLittleEndian => parser.read_little_endian_element(reader, element).map_err(one_line),
         };
-        read.map_err(one_line)
-            .and_then(&mut take)
+        read.and_then(&mut take)
             .with_context(|| format!("{} {row}", element.name))?;
     }
     Ok(())
+}
+
+/// The next line that is not blank.
+fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> Result<()> {
+    loop {
+        line.clear();
+        if reader.read_until(b'\n', line)? == 0 {
+            bail!("truncated");
+        }
+        if !line.trim_ascii().is_empty() {
+            return Ok(());
+        }
+    }
+}
+
+/// An element as text. The PLY reader's own grammar has no `nan`, `inf`, `1.` or `.5`, which C programs write.
+fn from_words<E: PropertyAccess>(line: &[u8], element: &ElementDef) -> Result<E> {
+    let text = String::from_utf8_lossy(line);
+    let mut words = text.split_ascii_whitespace();
+    let mut read = E::new();
+    for (name, property) in &element.properties {
+        let words = &mut words;
+        let value = match &property.data_type {
+            // Rounded once, as in a binary file.
+            PropertyType::Scalar(ScalarType::Float) => Property::Float(number(words)?),
+            PropertyType::Scalar(_) => Property::Double(number(words)?),
+            PropertyType::List(_, ScalarType::Float | ScalarType::Double) => Property::ListDouble(list(words)?),
+            PropertyType::List(_, ScalarType::UInt) => Property::ListUInt(list(words)?),
+            PropertyType::List(..) => Property::ListInt(list(words)?),
+        };
+        read.set_property(name, value);
+    }
+    if words.next().is_some() {
+        bail!("more numbers than properties");
+    }
+    Ok(read)
+}
+
+fn list<'a, T: FromStr>(words: &mut impl Iterator<Item = &'a str>) -> Result<Vec<T>> {
+    let count: u64 = number(words)?;
+    (0..count).map(|_| number(words)).collect()
+}
+
+fn number<'a, T: FromStr>(words: &mut impl Iterator<Item = &'a str>) -> Result<T> {
+    let word = words.next().context("truncated")?;
+    word.parse()
+        .map_err(|_| anyhow!("{:?} is not a number of the property's type", shortened(word)))
 }
 
 /// The fewest bytes that an element can take in the file.
@@ -131,8 +172,7 @@ fn one_line(error: ParseError) -> anyhow::Error {
         return anyhow!("truncated");
     }
     let text = error.to_string();
-    let first = text.lines().next().unwrap_or_default();
-    anyhow!("{}", first.chars().take(120).collect::<String>())
+    anyhow!("{}", shortened(text.lines().next().unwrap_or_default()))
 }
 
 struct Vertex([f64; 3]);

@@ -3,6 +3,8 @@
 mod answer;
 mod scenes;
 
+use std::io::{self, Write};
+
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::Backends;
 use gpu_broad_phase::{
@@ -14,6 +16,7 @@ use crate::Status;
 use crate::args::{Backend, VerifyArgs};
 use crate::engine::{backends, default_cell_size, default_min_scale, dimensions, is_free_choice, title};
 use crate::input;
+use crate::output::print;
 use crate::report::Reporter;
 use answer::{Answer, brute_force};
 
@@ -79,7 +82,7 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
         // clap holds this: without a scene --random is required.
         (None, None) => bail!("a scene or --random is needed"),
     }
-    table(&adapters);
+    print(|out| table(out, &adapters))?;
     Ok(status)
 }
 
@@ -171,7 +174,7 @@ fn open(args: &VerifyArgs, reporter: Reporter) -> Result<Vec<Verified>> {
         (false, _) => Ok(found),
         (true, Some(adapter)) => bail!("no adapter found that is called or numbered {adapter}"),
         (true, None) if args.engine.backend == Backend::Auto => bail!("no adapter found"),
-        (true, None) => bail!("no adapter found for the backend {:?}", args.engine.backend),
+        (true, None) => bail!("no adapter found for {}", args.engine.backend.name()),
     }
 }
 
@@ -259,22 +262,25 @@ impl Verified {
     }
 }
 
-fn table(adapters: &[Verified]) {
+fn table(out: &mut impl Write, adapters: &[Verified]) -> io::Result<()> {
     let width = adapters
         .iter()
         .map(|adapter| adapter.title.len())
         .max()
         .unwrap_or_default();
-    println!(
+    writeln!(
+        out,
         "{:<width$}  {:<12}  {:>7}  {:>10}  {:>10}  {:>11}  {:>11}  {:>11}",
         "adapter", "scheme", "scenes", "objects", "rays", "pairs", "hits", "differences"
-    );
+    )?;
     for adapter in adapters {
         for (tally, scheme) in adapter.tallies.iter().zip(SCHEMES) {
-            println!(
+            writeln!(
+                out,
                 "{:<width$}  {scheme:<12}  {:>7}  {:>10}  {:>10}  {:>11}  {:>11}  {:>11}",
                 adapter.title, tally.scenes, tally.objects, tally.rays, tally.pairs, tally.hits, tally.differences
-            );
+            )?;
         }
     }
+    Ok(())
 }

@@ -1,8 +1,7 @@
 //! Running the command line on files made for a test.
 #![allow(dead_code, reason = "every test file is a crate of its own and uses its part")]
 
-use std::ffi::OsStr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
@@ -44,14 +43,20 @@ impl Folder {
         std::fs::read(self.path(name)).unwrap()
     }
 
-    /// Runs with this folder as the current one.
+    /// The command line with this folder as the current one.
+    pub fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_broadphase"));
+        command.current_dir(self.0.path()).args(arguments);
+        command
+    }
+
     pub fn run(&self, arguments: &[&str]) -> Ran {
-        command(self.0.path(), arguments).output().unwrap().into()
+        self.command(arguments).output().unwrap().into()
     }
 
     /// The same on a machine without an adapter.
     pub fn run_without_adapter(&self, arguments: &[&str]) -> Ran {
-        let mut command = command(self.0.path(), arguments);
+        let mut command = self.command(arguments);
         for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "__EGL_VENDOR_LIBRARY_FILENAMES"] {
             command.env(variable, "/nonexistent");
         }
@@ -71,8 +76,8 @@ impl Folder {
         assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
     }
 
-    /// Bad input: status 2 and one line with all of `needles`.
-    pub fn refuses(&self, arguments: &[&str], needles: &[&str]) {
+    /// Bad input: status 2 and one line with all of `needles`, which is returned.
+    pub fn refuses(&self, arguments: &[&str], needles: &[&str]) -> String {
         let ran = self.run(&[arguments, &["--backend", "cpu", "--quiet"]].concat());
         assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
         assert_eq!(ran.stderr.lines().count(), 1, "{arguments:?}: {}", ran.stderr);
@@ -84,13 +89,8 @@ impl Folder {
                 ran.stderr
             );
         }
+        ran.stderr
     }
-}
-
-fn command(folder: &Path, arguments: &[impl AsRef<OsStr>]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_broadphase"));
-    command.current_dir(folder).args(arguments);
-    command
 }
 
 /// An NPY file of version 1 with just this header text.
