@@ -1,4 +1,5 @@
-//! Finds, on the GPU, which axis-aligned bounding boxes overlap and which of them each ray meets.
+//! Finds, on the GPU, which axis-aligned bounding boxes overlap, which of them each ray meets and what lies at or near a
+//! place.
 //!
 //! - [`Headless`] owns a device and returns vectors: the quickest way to an answer.
 //! - [`GpuBroadPhase`] records into the encoder of a renderer or a simulation; [`StepOutput`] names the buffers that the
@@ -18,6 +19,11 @@
 //! | ray offsets | `u32` | rays + 1, hits of ray `r` at `offsets[r]..offsets[r + 1]` |
 //! | rays that meet anything | `u32` | 0 or 1 a ray |
 //! | ray cells | [`RayCell`], 16 bytes | `level, x, y, z`, with offsets as for hits |
+//! | queries | [`Aabb`], 32 bytes | what meets each box |
+//! | or | [`Query`], 48 bytes | a box as [`Aabb`], then `radius, world`, two unused words |
+//! | query results | `u32` | objects, with offsets as for hits |
+//! | nearest objects | [`Neighbor`], 8 bytes | `object, squared_distance`, as many a query as are wanted |
+//! | worlds | `u32` | the world of each object |
 //! | counters | 32 `u32` | see [`Counters`] |
 //!
 //! # Overflow
@@ -25,9 +31,14 @@
 //! An output that proves too small keeps a valid prefix, its counter goes on to the exact need and the status word says so.
 //! With [`Growth::Grow`] a read-back lets the next step make room; [`Headless`] repeats until the answer is whole.
 //!
+//! # Choosing a scheme
+//!
+//! All schemes give the same answer. [`Scheme::suggest`] looks at the boxes and picks one; `ARCHITECTURE.md` has the figures it
+//! rests on. When in doubt, [`Scheme::Hierarchical`] has nothing to tune and no bad case among them.
+//!
 //! # Order
 //!
-//! Pairs and hits come in an order that depends on the input and the device alone, not on what ran before. It is not sorted.
+//! Pairs, hits and results come in an order that depends on the input and the device alone, not on what ran before. It is not sorted.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
