@@ -141,8 +141,6 @@ struct StepBlocks {
     scan_hits: Block,
     scan_ray_cells: Block,
     scan_results: Block,
-    /// A scan of nothing, which takes back what the status says of the answers to rays and queries.
-    forget_answers: Block,
     sort: Vec<Block>,
 }
 
@@ -189,12 +187,6 @@ impl StepBlocks {
             params.result_capacity,
             STATUS_RESULTS,
         );
-        let forget_answers = scan(
-            0,
-            word::SORT_TOTAL,
-            u32::MAX,
-            STATUS_HITS | STATUS_RAY_CELLS | STATUS_RESULTS,
-        );
         let sort = (0..plan.digits())
             .map(|digit| {
                 blocks.push(&SortParams {
@@ -212,7 +204,6 @@ impl StepBlocks {
             scan_hits,
             scan_ray_cells,
             scan_results,
-            forget_answers,
             sort,
         };
         (step_blocks, blocks.finish(device, queue, label))
@@ -353,6 +344,8 @@ impl GpuBroadPhase {
                 if plan.pairs {
                     record_pair_counts(recorder, &plan, blocks, sorted);
                 }
+                // What is asked of this table later starts from here.
+                recorder.copy("counters", "step_counters");
                 record_asked_counts(recorder, &plan, blocks, sorted);
                 sorted
             },
@@ -396,21 +389,7 @@ impl GpuBroadPhase {
             &inputs,
             Timed::Anew,
             |recorder, blocks| {
-                for words in [
-                    word::RAYS_INVALID..word::RAYS_INVALID + 1,
-                    word::HITS_NEEDED..word::HITS_NEEDED + 2,
-                    word::RAY_CANDIDATES..word::RAY_CANDIDATES + 2,
-                    word::RAY_CELLS_NEEDED..word::QUERY_CANDIDATES + 2,
-                ] {
-                    recorder.clear_words("counters", words);
-                }
-                recorder.stage("forget_answers", |stage| {
-                    let names = [
-                        ("data", Bound::Buffer("tile_sums")),
-                        ("scan", Bound::Block(blocks.forget_answers)),
-                    ];
-                    stage.run_groups(&shaders::SCAN_SPINE, 1, &names);
-                });
+                recorder.copy("step_counters", "counters");
                 record_asked_counts(recorder, &plan, blocks, sorted);
             },
         );
@@ -545,7 +524,11 @@ impl GpuBroadPhase {
         let recorded = self.recorded.as_mut().ok_or(StepError::NoStep)?;
         // The table keeps the sizes that it was built with.
         let mut plan = recorded.plan;
-        plan.fit_outputs(&self.descriptor, self.wanted, plan::binding_limit(&device.limits()));
+        let limit = plan::binding_limit(&device.limits());
+        if recorded.emits_pairs {
+            plan.fit_pairs(&self.descriptor, self.wanted, limit);
+        }
+        plan.fit_answers(&self.descriptor, self.wanted, limit);
         plan.params.first_pair = first.pairs;
         plan.params.first_hit = first.hits;
         plan.params.first_ray_cell = first.ray_cells;

@@ -108,11 +108,12 @@ impl Plan {
             ray_mode: descriptor.ray_mode,
             ray_cells: false,
         };
+        plan.fit_pairs(descriptor, wanted, binding_limit);
         plan.ask(descriptor, asked, wanted, binding_limit)?;
         Ok(plan)
     }
 
-    /// The same table, asked something else.
+    /// The same table and the same pairs, asked something else.
     pub fn ask(
         &mut self,
         descriptor: &BroadPhaseDescriptor<'_>,
@@ -122,7 +123,7 @@ impl Plan {
     ) -> Result<(), DescriptorError> {
         asked.write(&mut self.params)?;
         self.ray_cells = descriptor.ray_cells && asked.rays > 0;
-        self.fit_outputs(descriptor, wanted, binding_limit);
+        self.fit_answers(descriptor, wanted, binding_limit);
         match self.buffers().into_iter().find(|&(_, bytes)| bytes > binding_limit) {
             Some((what, needed)) => Err(DescriptorError::BufferTooLarge {
                 what,
@@ -133,27 +134,21 @@ impl Plan {
         }
     }
 
-    /// Chooses how many rows the outputs hold.
-    pub fn fit_outputs(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Rows, binding_limit: u64) {
-        let rows = |fixed: Option<u32>, wanted: u32, default: u64, row_bytes: usize| {
-            let default = u32::try_from(default).unwrap_or(u32::MAX);
-            let rows = match (fixed, descriptor.growth) {
-                (Some(fixed), Growth::Fixed) => return fixed,
-                (Some(first), Growth::Grow) => first.max(wanted),
-                (None, _) => default.max(wanted),
-            };
-            // The largest u32 is no place.
-            rows.min(u32::try_from(binding_limit / row_bytes as u64).unwrap_or(u32::MAX))
-                .min(u32::MAX - 1)
-        };
-        let params = &mut self.params;
-        let few_each = |count: u32| 4 * u64::from(count) + 1024;
-        params.pair_capacity = rows(
+    /// Chooses how many pairs the output holds.
+    pub fn fit_pairs(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Rows, binding_limit: u64) {
+        let rows = output_rows(descriptor.growth, binding_limit);
+        self.params.pair_capacity = rows(
             descriptor.capacities.pairs,
             wanted.pairs,
-            few_each(params.object_count),
+            few_each(self.params.object_count),
             size_of::<Pair>(),
         );
+    }
+
+    /// Chooses how many rows the answers to rays and queries hold.
+    pub fn fit_answers(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Rows, binding_limit: u64) {
+        let rows = output_rows(descriptor.growth, binding_limit);
+        let params = &mut self.params;
         params.hit_capacity = match self.ray_mode {
             RayMode::Closest => params.ray_count,
             RayMode::Any => 0,
@@ -238,6 +233,7 @@ impl Plan {
             ("level_statistics", 4 * 256),
             ("grid", size_of::<grid::Grid>() as u64),
             ("counters", 4 * crate::counters::word::COUNT as u64),
+            ("step_counters", 4 * crate::counters::word::COUNT as u64),
             ("keys_0", 4 * entries),
             ("keys_1", 4 * entries),
             ("values_0", 4 * entries),
@@ -334,6 +330,26 @@ impl Asked {
         (params.first_hit, params.first_ray_cell, params.first_result) = (0, 0, 0);
         (params.hit_capacity, params.ray_cell_capacity, params.result_capacity) = (0, 0, 0);
         Ok(())
+    }
+}
+
+const fn few_each(count: u32) -> u64 {
+    4 * count as u64 + 1024
+}
+
+/// How many rows an output holds, from its fixed or first capacity, what earlier steps were seen to need, a default and the
+/// bytes of a row.
+fn output_rows(growth: Growth, binding_limit: u64) -> impl Fn(Option<u32>, u32, u64, usize) -> u32 {
+    move |fixed, wanted, default, row_bytes| {
+        let default = u32::try_from(default).unwrap_or(u32::MAX);
+        let rows = match (fixed, growth) {
+            (Some(fixed), Growth::Fixed) => return fixed,
+            (Some(first), Growth::Grow) => first.max(wanted),
+            (None, _) => default.max(wanted),
+        };
+        // The largest u32 is no place.
+        rows.min(u32::try_from(binding_limit / row_bytes as u64).unwrap_or(u32::MAX))
+            .min(u32::MAX - 1)
     }
 }
 

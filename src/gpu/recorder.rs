@@ -58,10 +58,10 @@ impl Recorder<'_> {
         }
     }
 
-    pub fn clear_words(&mut self, name: &str, words: std::ops::Range<usize>) {
-        let buffer = self.buffers.get(name);
-        self.encoder
-            .clear_buffer(buffer, 4 * words.start as u64, Some(4 * words.len() as u64));
+    /// Copies one of the own buffers to another of its size.
+    pub fn copy(&mut self, from: &str, to: &str) {
+        let (from, to) = (self.buffers.get(from), self.buffers.get(to));
+        self.encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
     }
 
     pub fn stage(&mut self, name: &'static str, body: impl FnOnce(&mut Stage<'_>)) {
