@@ -1,14 +1,15 @@
-// Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, objects of a
-// world that does not exist made invalid.
+// Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, positions
+// moved into their periods, objects of a world that does not exist made invalid.
 
 @group(0) @binding(1) var<storage, read> given_objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> objects: array<vec4<u32>>;
 
-// `value` moved outward by the margin and by one float more, which outweighs the rounding. `direction` is 1 or -1.
-fn grown(value: vec3<u32>, direction: i32) -> vec3<u32> {
-    let infinity = vec3<i32>(0x7f800000);
-    let moved = ordered(bitcast<vec3<u32>>(flush(flush_bits(value) + f32(direction) * params.margin)));
-    return unordered(clamp(moved + vec3<i32>(direction), -infinity, infinity));
+// The image of a position in 0 <= p < period.
+fn wrapped(value: vec3<u32>, period: vec3<f32>) -> vec3<f32> {
+    let position = flush_bits(value);
+    let length = select(vec3<f32>(1.0), period, period > vec3<f32>(0.0));
+    let image = position - floor(position / length) * length;
+    return select(image, vec3<f32>(0.0), (image <= vec3<f32>(0.0)) | (image >= length));
 }
 
 @compute @workgroup_size(256)
@@ -23,9 +24,19 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let in_play = vec4<u32>(all_ones, all_ones, select(all_ones, 0u, params.dimensions == 2u), all_ones);
     low &= in_play;
     high &= in_play;
+    let margin = vec3<f32>(params.margin);
     if (params.margin > 0.0 && classify(low, high) == CLASS_FINITE) {
-        low = vec4<u32>(grown(low.xyz, -1), low.w) & in_play;
-        high = vec4<u32>(grown(high.xyz, 1), high.w) & in_play;
+        low = vec4<u32>(unordered(grown(low.xyz, margin, -1)), low.w) & in_play;
+        high = vec4<u32>(unordered(grown(high.xyz, margin, 1)), high.w) & in_play;
+    }
+    let period = vec3<f32>(params.period_x, params.period_y, params.period_z);
+    if (any(period > vec3<f32>(0.0)) && classify(low, high) == CLASS_FINITE) {
+        let wrapped_low = wrapped(low.xyz, period);
+        // A point stays a point.
+        let edges = flush_bits(high.xyz) - flush_bits(low.xyz);
+        let wrapped_high = select(bitcast<vec3<f32>>(high.xyz), wrapped_low + edges, period > vec3<f32>(0.0));
+        low = vec4<u32>(bitcast<vec3<u32>>(select(bitcast<vec3<f32>>(low.xyz), wrapped_low, period > vec3<f32>(0.0))), low.w);
+        high = vec4<u32>(bitcast<vec3<u32>>(wrapped_high), high.w);
     }
     if (world_of(object) >= params.world_count) {
         low.x = 0x7fc00000u;

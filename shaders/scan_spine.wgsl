@@ -22,8 +22,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
     if (local == 0u) {
         counters[scan.total_word] = carry.x;
         counters[scan.total_word + 1u] = carry.y;
-        if (saturate64(carry) > scan.capacity) {
-            counters[COUNTER_STATUS] |= scan.status_bit;
-        }
+        let overflow = select(0u, scan.status_bit, saturate64(carry) > scan.capacity);
+        counters[COUNTER_STATUS] = (counters[COUNTER_STATUS] & ~scan.status_bit) | overflow;
     }
 }

@@ -1,8 +1,6 @@
 //! The step: the order of the stages, and what goes in and comes out.
 
-use std::marker::PhantomData;
-
-use crate::counters::{STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, word};
+use crate::counters::{STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, word};
 use crate::descriptor::{self, BroadPhaseDescriptor, Growth, RayMode, Scheme};
 use crate::error::{CreateError, StepError};
 use crate::gpu::buffers::Buffers;
@@ -11,78 +9,10 @@ use crate::gpu::pass::Pipelines;
 use crate::gpu::recorder::{Bound, Input, Recorder};
 use crate::gpu::timing::Timing;
 use crate::gpu::upload::{self, Block, Blocks, Uniforms};
+use crate::input::{self, Queries, QueryInput, Rays, Source, StepInput};
 use crate::plan::{self, DIGIT_BITS, Plan, Rows};
 use crate::reference::blocks::{ScanParams, SortParams};
-use crate::scene::Scene;
 use crate::shaders;
-use crate::types::{Aabb, Ray};
-
-/// Where the elements of a step lie.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum Source<'a, T> {
-    /// On the host; copied to the device as part of the step.
-    Host(&'a [T]),
-    /// In a buffer of the caller's, with the usage `STORAGE`, from its start on.
-    Device {
-        /// The buffer.
-        buffer: &'a wgpu::Buffer,
-        /// Elements in it.
-        count: u32,
-        /// What an element is.
-        element: PhantomData<T>,
-    },
-}
-
-impl<'a, T> Source<'a, T> {
-    /// The first `count` elements of a buffer.
-    pub const fn device(buffer: &'a wgpu::Buffer, count: u32) -> Self {
-        Self::Device {
-            buffer,
-            count,
-            element: PhantomData,
-        }
-    }
-
-    /// Whether the elements lie in a buffer of the caller's that is to be bound.
-    fn is_brought(&self) -> bool {
-        matches!(self, Self::Device { count: 1.., .. })
-    }
-
-    fn count(&self) -> u64 {
-        match self {
-            Self::Host(elements) => elements.len() as u64,
-            Self::Device { count, .. } => u64::from(*count),
-        }
-    }
-}
-
-impl<T> Default for Source<'_, T> {
-    fn default() -> Self {
-        Self::Host(&[])
-    }
-}
-
-/// The input of a step.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct StepInput<'a> {
-    /// The boxes.
-    pub objects: Source<'a, Aabb>,
-    /// The world of each object; none with one world. An object whose world does not exist is invalid.
-    pub worlds: Source<'a, u32>,
-    /// The rays; none by default.
-    pub rays: Source<'a, Ray>,
-}
-
-impl<'a> From<&Scene<'a>> for StepInput<'a> {
-    fn from(scene: &Scene<'a>) -> Self {
-        Self {
-            objects: Source::Host(scene.objects),
-            worlds: Source::Host(scene.worlds),
-            rays: Source::Host(scene.rays),
-        }
-    }
-}
 
 /// The outputs of a step: buffers with the usages `STORAGE` and `COPY_SRC` that the caller's next pass can bind. The
 /// next step may write into them or replace them.
@@ -96,8 +26,22 @@ pub struct StepOutput<'s> {
     pub counters: &'s wgpu::Buffer,
     /// [`RayMode::All`]: offsets of each ray's hits, one more than rays, `u32`.
     pub ray_offsets: Option<&'s wgpu::Buffer>,
-    /// Hits, `object` as `u32` and `t` as `f32` each.
+    /// [`RayMode::Closest`] and [`RayMode::All`]: hits, `object` as `u32` and `t` as `f32` each.
     pub ray_hits: Option<&'s wgpu::Buffer>,
+    /// [`RayMode::Any`]: 1 for each ray that meets anything, else 0, `u32`.
+    pub ray_any: Option<&'s wgpu::Buffer>,
+    /// [`ray_cells`](BroadPhaseDescriptor::ray_cells): offsets of each ray's cells, one more than rays, `u32`.
+    pub ray_cell_offsets: Option<&'s wgpu::Buffer>,
+    /// [`ray_cells`](BroadPhaseDescriptor::ray_cells): the cells, see [`RayCell`](crate::RayCell); the first
+    /// `min(needed, capacity)` are valid.
+    pub ray_cells: Option<&'s wgpu::Buffer>,
+    /// [`QueryMode::All`](crate::QueryMode::All): offsets of each query's results, one more than queries, `u32`.
+    pub query_offsets: Option<&'s wgpu::Buffer>,
+    /// [`QueryMode::All`](crate::QueryMode::All): the objects that queries found, `u32`; the first
+    /// `min(needed, capacity)` are valid.
+    pub query_objects: Option<&'s wgpu::Buffer>,
+    /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): see [`Neighbor`](crate::Neighbor), as many a query as are wanted.
+    pub query_nearest: Option<&'s wgpu::Buffer>,
     /// The cell table: the first entry of each cell, `u32`.
     pub cell_starts: &'s wgpu::Buffer,
     /// The sorted entries: the object of each, bit 31 set where the cell is that of the object's lower corner.
@@ -111,6 +55,32 @@ pub struct StepOutput<'s> {
     pub pair_capacity: u32,
     /// Hits that fit.
     pub hit_capacity: u32,
+    /// Cells of rays that fit.
+    pub ray_cell_capacity: u32,
+    /// Results of queries that fit.
+    pub result_capacity: u32,
+}
+
+/// From which place on each output of the last step is shown: see [`GpuBroadPhase::window`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Place of the first pair.
+    pub pairs: u32,
+    /// Place of the first hit ([`RayMode::All`]).
+    pub hits: u32,
+    /// Place of the first cell of a ray ([`ray_cells`](BroadPhaseDescriptor::ray_cells)).
+    pub ray_cells: u32,
+    /// Place of the first result of a query ([`QueryMode::All`](crate::QueryMode::All)).
+    pub results: u32,
+}
+
+/// Whether a recording's stages are timed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Timed {
+    Anew,
+    /// Behind those of the recording before.
+    On,
+    Not,
 }
 
 /// What was recorded last.
@@ -118,6 +88,8 @@ pub(crate) struct Recorded {
     pub plan: Plan,
     inputs: Vec<Input>,
     sorted: Sorted,
+    /// Whether pairs are written with the rest; else they stand from an earlier step.
+    pub emits_pairs: bool,
 }
 
 /// Which of the two key and value buffers hold the sorted entries.
@@ -167,6 +139,10 @@ struct StepBlocks {
     scan_entries: Block,
     scan_pairs: Block,
     scan_hits: Block,
+    scan_ray_cells: Block,
+    scan_results: Block,
+    /// A scan of nothing, which takes back what the status says of the answers to rays and queries.
+    forget_answers: Block,
     sort: Vec<Block>,
 }
 
@@ -201,6 +177,24 @@ impl StepBlocks {
             params.hit_capacity,
             STATUS_HITS,
         );
+        let scan_ray_cells = scan(
+            params.ray_count + 1,
+            word::RAY_CELLS_NEEDED,
+            params.ray_cell_capacity,
+            STATUS_RAY_CELLS,
+        );
+        let scan_results = scan(
+            params.query_count + 1,
+            word::RESULTS_NEEDED,
+            params.result_capacity,
+            STATUS_RESULTS,
+        );
+        let forget_answers = scan(
+            0,
+            word::SORT_TOTAL,
+            u32::MAX,
+            STATUS_HITS | STATUS_RAY_CELLS | STATUS_RESULTS,
+        );
         let sort = (0..plan.digits())
             .map(|digit| {
                 blocks.push(&SortParams {
@@ -216,6 +210,9 @@ impl StepBlocks {
             scan_entries,
             scan_pairs,
             scan_hits,
+            scan_ray_cells,
+            scan_results,
+            forget_answers,
             sort,
         };
         (step_blocks, blocks.finish(device, queue, label))
@@ -321,34 +318,129 @@ impl GpuBroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         input: StepInput<'_>,
     ) -> Result<Plan, StepError> {
-        check_source("objects", &input.objects)?;
-        check_source("worlds", &input.worlds)?;
-        check_source("rays", &input.rays)?;
+        input::check("objects", &input.objects)?;
+        input::check("worlds", &input.worlds)?;
+        let asked = input.asked();
+        check_asked(&asked)?;
         plan::check_worlds(&self.descriptor, input.worlds.count(), input.objects.count())?;
         let plan = Plan::new(
             &self.descriptor,
             input.objects.count(),
-            input.rays.count(),
+            &asked.plan(input.objects.count()),
             self.wanted,
             plan::binding_limit(&device.limits()),
         )?;
         let objects = if plan.prepares { "given_objects" } else { "objects" };
-        let mut brought = Vec::new();
-        let mut note = |name, is_brought| brought.extend(Some(name).filter(|_| is_brought));
-        note(objects, input.objects.is_brought());
-        note("worlds", input.worlds.is_brought());
-        note("rays", input.rays.is_brought());
+        let mut brought = brought_names(&asked);
+        brought.extend(input.objects.is_brought().then_some(objects));
+        brought.extend(input.worlds.is_brought().then_some("worlds"));
         self.buffers.fit(device, &plan, &brought);
 
         let mut inputs = vec![self.place(device, encoder, objects, input.objects)];
         if plan.has_worlds() {
             inputs.push(self.place(device, encoder, "worlds", input.worlds));
         }
-        if plan.params.ray_count > 0 {
-            inputs.push(self.place(device, encoder, "rays", input.rays));
-        }
-        let (blocks, uniforms) = StepBlocks::write(device, queue, &self.label, &plan);
-        if let Some(timing) = &mut self.timing {
+        self.place_asked(device, encoder, &asked, &plan, &mut inputs);
+        let sorted = self.record(
+            device,
+            queue,
+            encoder,
+            &plan,
+            &inputs,
+            Timed::Anew,
+            |recorder, blocks| {
+                let sorted = record_table(recorder, &plan, blocks);
+                if plan.pairs {
+                    record_pair_counts(recorder, &plan, blocks, sorted);
+                }
+                record_asked_counts(recorder, &plan, blocks, sorted);
+                sorted
+            },
+        );
+        self.recorded = Some(Recorded {
+            plan,
+            inputs,
+            sorted,
+            emits_pairs: plan.pairs,
+        });
+        Ok(plan)
+    }
+
+    /// Records new rays and queries up to their counts, against the table of the last step.
+    pub(crate) fn record_query_counts(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        input: &QueryInput<'_>,
+    ) -> Result<Plan, StepError> {
+        check_asked(input)?;
+        let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
+        let mut plan = recorded.plan;
+        let objects = plan.params.object_count;
+        let limit = plan::binding_limit(&device.limits());
+        plan.ask(&self.descriptor, &input.plan(objects.into()), self.wanted, limit)?;
+        let mut brought = brought_names(input);
+        brought.extend(["objects", "given_objects", "worlds"]);
+        self.buffers.fit(device, &plan, &brought);
+
+        let sorted = recorded.sorted;
+        let of_table = |input: &&Input| ["objects", "given_objects", "worlds"].contains(&input.name);
+        let mut inputs: Vec<_> = recorded.inputs.iter().filter(of_table).cloned().collect();
+        self.place_asked(device, encoder, input, &plan, &mut inputs);
+        self.record(
+            device,
+            queue,
+            encoder,
+            &plan,
+            &inputs,
+            Timed::Anew,
+            |recorder, blocks| {
+                for words in [
+                    word::RAYS_INVALID..word::RAYS_INVALID + 1,
+                    word::HITS_NEEDED..word::HITS_NEEDED + 2,
+                    word::RAY_CANDIDATES..word::RAY_CANDIDATES + 2,
+                    word::RAY_CELLS_NEEDED..word::QUERY_CANDIDATES + 2,
+                ] {
+                    recorder.clear_words("counters", words);
+                }
+                recorder.stage("forget_answers", |stage| {
+                    let names = [
+                        ("data", Bound::Buffer("tile_sums")),
+                        ("scan", Bound::Block(blocks.forget_answers)),
+                    ];
+                    stage.run_groups(&shaders::SCAN_SPINE, 1, &names);
+                });
+                record_asked_counts(recorder, &plan, blocks, sorted);
+            },
+        );
+        self.recorded = Some(Recorded {
+            plan,
+            inputs,
+            sorted,
+            emits_pairs: false,
+        });
+        Ok(plan)
+    }
+
+    /// Records stages over a plan's buffers; `timed` where a new list of stage times begins or goes on.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the one place that brings a step's parts together"
+    )]
+    fn record<T>(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        plan: &Plan,
+        inputs: &[Input],
+        timed: Timed,
+        body: impl FnOnce(&mut Recorder<'_>, &StepBlocks) -> T,
+    ) -> T {
+        let (blocks, uniforms) = StepBlocks::write(device, queue, &self.label, plan);
+        let mut timing = self.timing.as_mut().filter(|_| timed != Timed::Not);
+        if let Some(timing) = timing.as_deref_mut().filter(|_| timed == Timed::Anew) {
             timing.begin_step();
         }
         let mut recorder = Recorder {
@@ -358,45 +450,19 @@ impl GpuBroadPhase {
             buffers: &self.buffers,
             uniforms: &uniforms,
             params: blocks.params,
-            inputs: &inputs,
-            timing: self.timing.as_mut(),
+            inputs,
+            timing,
             label: &self.label,
         };
-        let sorted = record_table(&mut recorder, &plan, &blocks);
-        if plan.pairs {
-            recorder.stage("pair_count", |stage| {
-                let pass = by_scheme(&plan, &shaders::PAIR_COUNT_ONE_CELL, &shaders::PAIR_COUNT_COVERED);
-                stage.run(pass, plan.params.entry_capacity + 1, &sorted.names());
-            });
-            if plan.has_worlds() {
-                recorder.clear("world_pairs");
-                recorder.stage("world_pairs", |stage| {
-                    stage.run(&shaders::WORLD_PAIRS, plan.params.entry_capacity, &sorted.names());
-                });
-            }
-            recorder.stage("pair_scan", |stage| {
-                stage.scan("pair_offsets", plan.params.entry_capacity + 1, blocks.scan_pairs);
-            });
-        }
-        if plan.params.ray_count > 0 && plan.ray_mode == RayMode::All {
-            recorder.stage("ray_count", |stage| {
-                let pass = by_scheme(&plan, &shaders::RAY_COUNT_ONE_CELL, &shaders::RAY_COUNT_COVERED);
-                stage.run(pass, plan.params.ray_count + 1, &sorted.names());
-            });
-            recorder.stage("ray_scan", |stage| {
-                stage.scan("ray_offsets", plan.params.ray_count + 1, blocks.scan_hits);
-            });
-        }
-        if let Some(timing) = &self.timing {
+        let result = body(&mut recorder, &blocks);
+        if let Some(timing) = self.timing.as_ref().filter(|_| timed != Timed::Not) {
             timing.resolve(encoder);
         }
-
-        self.recorded = Some(Recorded { plan, inputs, sorted });
-        Ok(plan)
+        result
     }
 
-    /// Records the writing of pairs and hits as the last plan says; `first` after the counts were taken, when stages are
-    /// timed and closest hits, which have no windows, are found.
+    /// Records the writing of outputs as the last plan says; `first` after the counts were taken, when stages are
+    /// timed and what has no windows, one answer a ray, is found.
     fn record_outputs(
         &mut self,
         device: &wgpu::Device,
@@ -404,31 +470,52 @@ impl GpuBroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         first: bool,
     ) {
-        let Some(recorded) = &self.recorded else {
+        let Some(recorded) = self.recorded.take() else {
             return;
         };
-        let (blocks, uniforms) = StepBlocks::write(device, queue, &self.label, &recorded.plan);
-        let mut recorder = Recorder {
-            device,
-            encoder,
-            pipelines: &self.pipelines,
-            buffers: &self.buffers,
-            uniforms: &uniforms,
-            params: blocks.params,
-            inputs: &recorded.inputs,
-            timing: self.timing.as_mut().filter(|_| first),
-            label: &self.label,
-        };
-        record_emit(&mut recorder, &recorded.plan, recorded.sorted, first);
-        if let Some(timing) = self.timing.as_ref().filter(|_| first) {
-            timing.resolve(encoder);
-        }
+        let timed = if first { Timed::On } else { Timed::Not };
+        let Recorded {
+            plan,
+            inputs,
+            sorted,
+            emits_pairs,
+        } = &recorded;
+        self.record(device, queue, encoder, plan, inputs, timed, |recorder, _| {
+            if *emits_pairs {
+                record_pair_emit(recorder, plan, *sorted);
+            }
+            record_asked_emit(recorder, plan, *sorted, first);
+        });
+        self.recorded = Some(recorded);
     }
 
-    /// Records a further look at the last step's answer: the pairs from place `first_pair` on and the hits from place
-    /// `first_hit` on, as many as fit, into the same buffers. This is how an answer larger than one binding is taken in
+    /// Records new rays and queries against the table of the last step, which is not built again: the objects are those of
+    /// that step, and a caller's buffers of them have to hold what they held then. The counters of rays and queries, their
+    /// status bits and the stage times become those of this call; pairs and their counts stay.
+    ///
+    /// # Errors
+    /// [`StepError::NoStep`] before the first step; otherwise as [`step`](Self::step).
+    pub fn query<'s>(
+        &'s mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        input: QueryInput<'_>,
+    ) -> Result<StepOutput<'s>, StepError> {
+        let group = Group::begin(device, encoder, &self.label);
+        let counted = self.record_query_counts(device, queue, encoder, &input);
+        if counted.is_ok() {
+            self.record_outputs(device, queue, encoder, true);
+        }
+        group.end(encoder);
+        let plan = counted?;
+        Ok(self.output(&plan))
+    }
+
+    /// Records a further look at the last step's answer: the pairs, hits, cells of rays and results of queries from the
+    /// places of `first` on, as many as fit, into the same buffers. This is how an answer larger than one binding is taken in
     /// chunks. The table of the last step is used as it is, and a caller's buffers of that step have to hold what they held
-    /// then. Closest hits stay as they are. The status word goes on to speak of the step's own buffers.
+    /// then. [`RayMode::Closest`], [`RayMode::Any`] and nearest objects stay as they are. The status word goes on to speak of the step's own buffers.
     ///
     /// # Errors
     /// [`StepError::NoStep`] before the first step; otherwise as [`step`](Self::step).
@@ -437,35 +524,37 @@ impl GpuBroadPhase {
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
-        first_pair: u32,
-        first_hit: u32,
+        first: Window,
     ) -> Result<StepOutput<'s>, StepError> {
         let group = Group::begin(device, encoder, &self.label);
-        let recorded = self.record_window(device, queue, encoder, first_pair, first_hit, false);
+        let recorded = self.record_window(device, queue, encoder, first, false);
         group.end(encoder);
         let plan = recorded?;
         Ok(self.output(&plan))
     }
 
-    /// As [`window`](Self::window); `first` after [`record_counts`](Self::record_counts).
+    /// As [`window`](Self::window); `after_counts` right after [`record_counts`](Self::record_counts).
     pub(crate) fn record_window(
         &mut self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
-        first_pair: u32,
-        first_hit: u32,
-        first: bool,
+        first: Window,
+        after_counts: bool,
     ) -> Result<Plan, StepError> {
         let recorded = self.recorded.as_mut().ok_or(StepError::NoStep)?;
         // The table keeps the sizes that it was built with.
         let mut plan = recorded.plan;
         plan.fit_outputs(&self.descriptor, self.wanted, plan::binding_limit(&device.limits()));
-        plan.params.first_pair = first_pair;
-        plan.params.first_hit = first_hit;
+        plan.params.first_pair = first.pairs;
+        plan.params.first_hit = first.hits;
+        plan.params.first_ray_cell = first.ray_cells;
+        plan.params.first_result = first.results;
         recorded.plan = plan;
-        self.buffers.fit(device, &plan, &["objects", "rays"]);
-        self.record_outputs(device, queue, encoder, first);
+        // Inputs lie where they were put.
+        let inputs = ["objects", "given_objects", "worlds", "rays", "queries"];
+        self.buffers.fit(device, &plan, &inputs);
+        self.record_outputs(device, queue, encoder, after_counts);
         Ok(plan)
     }
 
@@ -477,6 +566,11 @@ impl GpuBroadPhase {
     /// What the broad phase was made from.
     pub const fn descriptor(&self) -> &BroadPhaseDescriptor<'static> {
         &self.descriptor
+    }
+
+    /// Whether the last recording wrote pairs.
+    pub(crate) fn emits_pairs(&self) -> bool {
+        self.recorded.as_ref().is_some_and(|recorded| recorded.emits_pairs)
     }
 
     /// Whether a read-back may make room for what the last step needed.
@@ -513,6 +607,35 @@ impl GpuBroadPhase {
         }
     }
 
+    /// The inputs that rays and queries lie in.
+    fn place_asked(
+        &self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        asked: &QueryInput<'_>,
+        plan: &Plan,
+        inputs: &mut Vec<Input>,
+    ) {
+        if plan.params.ray_count > 0 {
+            inputs.push(match asked.rays {
+                Rays::Plain(source) => self.place(device, encoder, "rays", source),
+                Rays::Swept(source) => self.place(device, encoder, "rays", source),
+            });
+        }
+        match asked.queries {
+            _ if plan.params.query_count == 0 => {}
+            Queries::None => {}
+            Queries::Boxes(source) => inputs.push(self.place(device, encoder, "queries", source)),
+            Queries::Rounded(source) => inputs.push(self.place(device, encoder, "queries", source)),
+            // The objects ask; what is bound in place of queries is not looked at.
+            Queries::Neighbors(_) => inputs.push(Input {
+                name: "queries",
+                buffer: self.buffers.get("grid").clone(),
+                bytes: 0,
+            }),
+        }
+    }
+
     fn output(&self, plan: &Plan) -> StepOutput<'_> {
         let has_rays = plan.params.ray_count > 0;
         StepOutput {
@@ -520,7 +643,13 @@ impl GpuBroadPhase {
             world_pairs: (plan.pairs && plan.has_worlds()).then(|| self.buffers.get("world_pairs")),
             counters: self.buffers.get("counters"),
             ray_offsets: (has_rays && plan.ray_mode == RayMode::All).then(|| self.buffers.get("ray_offsets")),
-            ray_hits: has_rays.then(|| self.buffers.get("ray_hits")),
+            ray_hits: (has_rays && plan.ray_mode != RayMode::Any).then(|| self.buffers.get("ray_hits")),
+            ray_any: (has_rays && plan.ray_mode == RayMode::Any).then(|| self.buffers.get("ray_any")),
+            ray_cell_offsets: plan.ray_cells.then(|| self.buffers.get("ray_cell_offsets")),
+            ray_cells: plan.ray_cells.then(|| self.buffers.get("ray_cells")),
+            query_offsets: plan.asks_all().then(|| self.buffers.get("query_offsets")),
+            query_objects: plan.asks_all().then(|| self.buffers.get("query_objects")),
+            query_nearest: plan.asks_nearest().then(|| self.buffers.get("query_nearest")),
             cell_starts: self.buffers.get("starts"),
             entries: self.buffers.get(
                 self.recorded
@@ -532,6 +661,8 @@ impl GpuBroadPhase {
             grid: self.buffers.get("grid"),
             pair_capacity: plan.params.pair_capacity,
             hit_capacity: plan.params.hit_capacity,
+            ray_cell_capacity: plan.params.ray_cell_capacity,
+            result_capacity: plan.params.result_capacity,
         }
     }
 }
@@ -600,20 +731,72 @@ fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -
     sorted
 }
 
-/// From the table and the offsets to pairs and hits.
-fn record_emit(recorder: &mut Recorder<'_>, plan: &Plan, sorted: Sorted, first: bool) {
-    if plan.pairs {
-        recorder.stage("pair_emit", |stage| {
-            let pass = by_scheme(plan, &shaders::PAIR_EMIT_ONE_CELL, &shaders::PAIR_EMIT_COVERED);
-            stage.run(pass, plan.params.entry_capacity, &sorted.names());
+/// From the table to the offsets of pairs.
+fn record_pair_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Sorted) {
+    let entries = plan.params.entry_capacity;
+    recorder.stage("pair_count", |stage| {
+        let pass = by_scheme(plan, &shaders::PAIR_COUNT_ONE_CELL, &shaders::PAIR_COUNT_COVERED);
+        stage.run(pass, entries + 1, &sorted.names());
+    });
+    if plan.has_worlds() {
+        recorder.clear("world_pairs");
+        recorder.stage("world_pairs", |stage| {
+            stage.run(&shaders::WORLD_PAIRS, entries, &sorted.names());
         });
     }
+    recorder.stage("pair_scan", |stage| {
+        stage.scan("pair_offsets", entries + 1, blocks.scan_pairs);
+    });
+}
+
+/// From the table to the offsets of hits, cells of rays and results.
+fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Sorted) {
+    let (rays, queries) = (plan.params.ray_count, plan.params.query_count);
+    if rays > 0 && plan.ray_mode == RayMode::All {
+        recorder.stage("ray_count", |stage| {
+            let pass = by_scheme(plan, &shaders::RAY_COUNT_ONE_CELL, &shaders::RAY_COUNT_COVERED);
+            stage.run(pass, rays + 1, &sorted.names());
+        });
+        recorder.stage("ray_scan", |stage| {
+            stage.scan("ray_offsets", rays + 1, blocks.scan_hits)
+        });
+    }
+    if plan.ray_cells {
+        recorder.stage("ray_cells_count", |stage| {
+            stage.run(&shaders::RAY_CELLS_COUNT, rays + 1, &[]);
+            stage.scan("ray_cell_offsets", rays + 1, blocks.scan_ray_cells);
+        });
+    }
+    if plan.asks_all() {
+        recorder.stage("query_count", |stage| {
+            let pass = by_scheme(plan, &shaders::QUERY_COUNT_ONE_CELL, &shaders::QUERY_COUNT_COVERED);
+            stage.run(pass, queries + 1, &sorted.names());
+        });
+        recorder.stage("query_scan", |stage| {
+            stage.scan("query_offsets", queries + 1, blocks.scan_results);
+        });
+    }
+}
+
+fn record_pair_emit(recorder: &mut Recorder<'_>, plan: &Plan, sorted: Sorted) {
+    recorder.stage("pair_emit", |stage| {
+        let pass = by_scheme(plan, &shaders::PAIR_EMIT_ONE_CELL, &shaders::PAIR_EMIT_COVERED);
+        stage.run(pass, plan.params.entry_capacity, &sorted.names());
+    });
+}
+
+/// From the table and the offsets to hits, cells of rays and results; `first` where what has no windows is found as well.
+fn record_asked_emit(recorder: &mut Recorder<'_>, plan: &Plan, sorted: Sorted, first: bool) {
     let rays = plan.params.ray_count;
     match plan.ray_mode {
         _ if rays == 0 => {}
-        RayMode::Closest if !first => {}
+        RayMode::Closest | RayMode::Any if !first => {}
         RayMode::Closest => recorder.stage("ray_closest", |stage| {
             let pass = by_scheme(plan, &shaders::RAY_CLOSEST_ONE_CELL, &shaders::RAY_CLOSEST_COVERED);
+            stage.run(pass, rays, &sorted.names());
+        }),
+        RayMode::Any => recorder.stage("ray_any", |stage| {
+            let pass = by_scheme(plan, &shaders::RAY_ANY_ONE_CELL, &shaders::RAY_ANY_COVERED);
             stage.run(pass, rays, &sorted.names());
         }),
         RayMode::All => recorder.stage("ray_emit", |stage| {
@@ -621,6 +804,44 @@ fn record_emit(recorder: &mut Recorder<'_>, plan: &Plan, sorted: Sorted, first: 
             stage.run(pass, rays, &sorted.names());
         }),
     }
+    if plan.ray_cells {
+        recorder.stage("ray_cells_emit", |stage| {
+            stage.run(&shaders::RAY_CELLS_EMIT, rays, &[]);
+        });
+    }
+    let queries = plan.params.query_count;
+    if plan.asks_all() {
+        recorder.stage("query_emit", |stage| {
+            let pass = by_scheme(plan, &shaders::QUERY_EMIT_ONE_CELL, &shaders::QUERY_EMIT_COVERED);
+            stage.run(pass, queries, &sorted.names());
+        });
+    }
+    if plan.asks_nearest() && first {
+        recorder.stage("query_nearest", |stage| {
+            let pass = by_scheme(plan, &shaders::QUERY_NEAREST_ONE_CELL, &shaders::QUERY_NEAREST_COVERED);
+            stage.run(pass, queries, &sorted.names());
+        });
+    }
+}
+
+fn check_asked(asked: &QueryInput<'_>) -> Result<(), StepError> {
+    match &asked.rays {
+        Rays::Plain(source) => input::check("rays", source)?,
+        Rays::Swept(source) => input::check("rays", source)?,
+    }
+    match &asked.queries {
+        Queries::None | Queries::Neighbors(_) => Ok(()),
+        Queries::Boxes(source) => input::check("queries", source),
+        Queries::Rounded(source) => input::check("queries", source),
+    }
+}
+
+/// The inputs that come in buffers of the caller's.
+fn brought_names(asked: &QueryInput<'_>) -> Vec<&'static str> {
+    let rays = asked.rays.is_brought().then_some("rays");
+    rays.into_iter()
+        .chain(asked.queries.is_brought().then_some("queries"))
+        .collect()
 }
 
 fn by_scheme(plan: &Plan, one_cell: &'static shaders::Pass, covered: &'static shaders::Pass) -> &'static shaders::Pass {
@@ -644,23 +865,6 @@ fn is_sure_to_run(descriptor: &BroadPhaseDescriptor<'_>, pass: &str) -> bool {
         "scatter" => false,
         "world_pairs" => descriptor.pairs && descriptor.worlds > 1,
         _ if pass.starts_with("pair_") => descriptor.pairs,
-        _ => !pass.starts_with("ray_"),
+        _ => !pass.starts_with("ray_") && !pass.starts_with("query_"),
     }
-}
-
-fn check_source<T>(what: &'static str, source: &Source<'_, T>) -> Result<(), StepError> {
-    if let Source::Device { buffer, count, .. } = source {
-        if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
-            return Err(StepError::Usage { what });
-        }
-        let needed = u64::from(*count) * size_of::<T>() as u64;
-        if buffer.size() < needed {
-            return Err(StepError::BufferTooSmall {
-                what,
-                needed,
-                available: buffer.size(),
-            });
-        }
-    }
-    Ok(())
 }

@@ -18,7 +18,11 @@ pub(crate) mod word {
     pub const RAY_CANDIDATES: usize = 16;
     /// The radix sort's scans leave their totals here; nobody reads them.
     pub const SORT_TOTAL: usize = 18;
-    pub const COUNT: usize = 24;
+    pub const RAY_CELLS_NEEDED: usize = 20;
+    pub const RESULTS_NEEDED: usize = 22;
+    pub const QUERIES_INVALID: usize = 24;
+    pub const QUERY_CANDIDATES: usize = 26;
+    pub const COUNT: usize = 32;
 }
 
 /// Status bit: more cell entries were needed than fit, pairs and hits may be missing.
@@ -31,12 +35,17 @@ pub const STATUS_HITS: u32 = 4;
 /// an invocation, which an object with that many candidates exceeds. [`Headless`](crate::Headless) then answers from the
 /// CPU reference.
 pub const STATUS_CUT: u32 = 8;
+/// Status bit: more results of queries were found than fit.
+pub const STATUS_RESULTS: u32 = 16;
+/// Status bit: more cells of rays were visited than fit.
+pub const STATUS_RAY_CELLS: u32 = 32;
 
 /// What a step counted.
 ///
-/// On the GPU ([`StepOutput::counters`](crate::StepOutput::counters)) these are 24 words: 0 invalid, 1 excluded,
+/// On the GPU ([`StepOutput::counters`](crate::StepOutput::counters)) these are 32 words: 0 invalid, 1 excluded,
 /// 2 large, 3 levels, 4 table cells, 5 status, 6 invalid rays, 8–9 entries needed, 10–11 pairs needed, 12–13 hits
-/// needed, 14–15 pair candidates, 16–17 ray candidates; 64-bit counts are two words, low first.
+/// needed, 14–15 pair candidates, 16–17 ray candidates, 20–21 ray cells needed, 22–23 query results needed,
+/// 24 invalid queries, 26–27 query candidates; 64-bit counts are two words, low first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Objects given.
@@ -63,13 +72,27 @@ pub struct Counters {
     pub hits_needed: u64,
     /// Hits that fit.
     pub hits_capacity: u32,
-    /// Rays left out because of a NaN, an infinity or an overlong direction.
+    /// Cells of rays needed ([`ray_cells`](crate::BroadPhaseDescriptor::ray_cells)), exact past the capacity; a single ray
+    /// counts for at most 2^32 - 1.
+    pub ray_cells_needed: u64,
+    /// Cells of rays that fit.
+    pub ray_cells_capacity: u32,
+    /// Results of queries needed ([`QueryMode::All`](crate::QueryMode::All)), exact past the capacity while all entries
+    /// fit.
+    pub results_needed: u64,
+    /// Results of queries that fit.
+    pub results_capacity: u32,
+    /// Queries left out because of a NaN, `min > max`, a negative radius or a world that does not exist.
+    pub queries_invalid: u32,
+    /// Box tests of the query walk, where they are counted.
+    pub query_candidates: u64,
+    /// Rays left out because of a NaN, an infinity, an overlong direction or a world that does not exist.
     pub rays_invalid: u32,
     /// Box tests of the pair walk, where they are counted.
     pub pair_candidates: u64,
     /// Box tests of the ray walk, where they are counted.
     pub ray_candidates: u64,
-    /// [`STATUS_ENTRIES`], [`STATUS_PAIRS`], [`STATUS_HITS`], [`STATUS_CUT`].
+    /// [`STATUS_ENTRIES`], [`STATUS_PAIRS`], [`STATUS_HITS`], [`STATUS_CUT`], [`STATUS_RESULTS`], [`STATUS_RAY_CELLS`].
     pub status: u32,
 }
 
@@ -94,6 +117,12 @@ impl Counters {
             pairs_capacity: params.pair_capacity,
             hits_needed: wide(word::HITS_NEEDED),
             hits_capacity: params.hit_capacity,
+            ray_cells_needed: wide(word::RAY_CELLS_NEEDED),
+            ray_cells_capacity: params.ray_cell_capacity,
+            results_needed: wide(word::RESULTS_NEEDED),
+            results_capacity: params.result_capacity,
+            queries_invalid: words[word::QUERIES_INVALID],
+            query_candidates: wide(word::QUERY_CANDIDATES),
             rays_invalid: words[word::RAYS_INVALID],
             pair_candidates: wide(word::PAIR_CANDIDATES),
             ray_candidates: wide(word::RAY_CANDIDATES),

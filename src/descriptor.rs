@@ -56,6 +56,8 @@ pub enum RayMode {
     Closest,
     /// Every object that the ray meets, each once, as a range of hits per ray.
     All,
+    /// Whether the ray meets anything, one `u32` a ray: the search ends at the first hit that is found.
+    Any,
 }
 
 /// What happens to output buffers that proved too small.
@@ -79,6 +81,10 @@ pub struct Capacities {
     pub hits: Option<u32>,
     /// Cell entries of [`Scheme::Uniform`], about 24 bytes each. Other schemes need one an object and ignore this.
     pub entries: Option<u32>,
+    /// Cells of rays ([`BroadPhaseDescriptor::ray_cells`]), 16 bytes each.
+    pub ray_cells: Option<u32>,
+    /// Results of queries ([`QueryMode::All`](crate::QueryMode::All)), 4 bytes each.
+    pub results: Option<u32>,
 }
 
 /// Everything that a broad phase is made from.
@@ -93,6 +99,9 @@ pub struct BroadPhaseDescriptor<'a> {
     /// Every box is grown by this on every side, rounded outward, before anything else is done with it; finite and not
     /// negative. Two boxes then pair where their distance on every axis is at most twice the margin.
     pub margin: f32,
+    /// Periods of the axes, 0 where an axis has none: the space repeats itself, and positions are moved by whole periods to
+    /// `0 <= x < period`. Only [`Neighbors`](crate::Neighbors) look across the border. Finite and not negative.
+    pub periods: [f32; 3],
     /// How many worlds there are: independent scenes in one step, whose objects never meet. With more than one, every
     /// step names the world of each object.
     pub worlds: u32,
@@ -100,6 +109,11 @@ pub struct BroadPhaseDescriptor<'a> {
     pub pairs: bool,
     /// Which hits are wanted where a step has rays.
     pub ray_mode: RayMode,
+    /// Whether the cells that each ray's walk visits are written too: for debug views and for looking at the walk, not for
+    /// speed. Level by level, finest first, and along the ray within a level; within one slab of cells in no particular
+    /// direction. Only cells within the bounds of what the level holds are visited, at most 4,096 slabs of them, and none
+    /// where the ray is so far out, in cells, that rounding could move it by a cell: hits are then found without cells.
+    pub ray_cells: bool,
     /// Sizes of the outputs.
     pub capacities: Capacities,
     /// What happens to outputs that are too small.
@@ -121,9 +135,11 @@ impl Default for BroadPhaseDescriptor<'_> {
             dimensions: Dimensions::default(),
             scheme: Scheme::default(),
             margin: 0.0,
+            periods: [0.0; 3],
             worlds: 1,
             pairs: true,
             ray_mode: RayMode::default(),
+            ray_cells: false,
             capacities: Capacities::default(),
             growth: Growth::default(),
             filters: true,
@@ -149,11 +165,28 @@ pub(crate) fn validate(descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), Desc
     if !(descriptor.margin >= 0.0 && descriptor.margin.is_finite()) {
         return Err(DescriptorError::Margin(descriptor.margin));
     }
+    for period in descriptor.periods {
+        if !(period == 0.0 || lengths(90).contains(&period)) {
+            return Err(DescriptorError::Period(period));
+        }
+    }
     if descriptor.worlds == 0 {
         return Err(DescriptorError::NoWorlds);
     }
-    let Capacities { pairs, hits, entries } = descriptor.capacities;
-    for (what, rows) in [("pairs", pairs), ("hits", hits), ("entries", entries)] {
+    let Capacities {
+        pairs,
+        hits,
+        entries,
+        ray_cells,
+        results,
+    } = descriptor.capacities;
+    for (what, rows) in [
+        ("pairs", pairs),
+        ("hits", hits),
+        ("entries", entries),
+        ("ray cells", ray_cells),
+        ("results", results),
+    ] {
         if rows == Some(0) {
             return Err(DescriptorError::ZeroCapacity { what });
         }

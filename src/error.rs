@@ -13,6 +13,12 @@ pub enum DescriptorError {
     /// The margin is negative, infinite or not a number.
     #[error("the margin {0} is not a finite length")]
     Margin(f32),
+    /// A period is negative, infinite, not a number or out of range.
+    #[error("the period {0} is neither 0 nor between 2^-100 and 2^90")]
+    Period(f32),
+    /// The radius of [`Neighbors`](crate::Neighbors) is negative, infinite or not a number.
+    #[error("the radius {0} is not a finite length")]
+    Radius(f32),
     /// A descriptor of no worlds.
     #[error("the number of worlds is 0")]
     NoWorlds,

@@ -8,7 +8,7 @@ use crate::types::Aabb;
 
 /// Levels of the hierarchical scheme: octaves above the finest cell. Larger boxes go to the large list.
 pub const MAX_LEVELS: u32 = 32;
-/// Objects of [`Scheme::Uniform`](crate::Scheme::Uniform) that cover more cells than this go to the large list.
+/// Objects of [`Scheme::Uniform`] that cover more cells than this go to the large list.
 pub const MAX_COVER: u32 = 64;
 
 pub(crate) const NO_LEVEL: u32 = MAX_LEVELS;
@@ -70,6 +70,34 @@ pub struct Params {
     pub large_mask: u32,
     /// Boxes are grown by this on every side.
     pub margin: f32,
+    /// Vectors of four words that a ray takes: 2 ([`Ray`](crate::Ray)) or 4 ([`SweptRay`](crate::SweptRay)).
+    pub ray_stride: u32,
+    /// Cells of rays that the output holds.
+    pub ray_cell_capacity: u32,
+    /// Place of the first cell of a ray that is written.
+    pub first_ray_cell: u32,
+    /// Period of x, 0 where it has none.
+    pub period_x: f32,
+    /// Period of y.
+    pub period_y: f32,
+    /// Period of z.
+    pub period_z: f32,
+    /// Queries of the step; where the objects ask for their neighbours, the objects.
+    pub query_count: u32,
+    /// 1 where queries take three vectors of four words ([`Query`](crate::Query)), 0 where two ([`Aabb`]).
+    pub wide_queries: u32,
+    /// 1 where the objects ask for their neighbours.
+    pub neighbors: u32,
+    /// 1 where just neighbours after the object are wanted.
+    pub once: u32,
+    /// How far neighbours may be.
+    pub radius: f32,
+    /// Nearest objects wanted a query; 0 where all results are.
+    pub nearest: u32,
+    /// Results of queries that the output holds.
+    pub result_capacity: u32,
+    /// Place of the first result that is written.
+    pub first_result: u32,
 }
 
 /// One level of the grid: `Level` in the shaders. 64 bytes.
@@ -131,13 +159,14 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// The occupied levels, finest first.
-    pub(crate) fn occupied_levels(&self) -> impl Iterator<Item = &Level> {
-        let mut index = self.first_level;
+    /// The occupied levels with their indices, finest first.
+    pub(crate) fn occupied_levels(&self) -> impl Iterator<Item = (u32, &Level)> {
+        let mut next = self.first_level;
         std::iter::from_fn(move || {
+            let index = next;
             let level = self.levels.get(index as usize)?;
-            index = level.next;
-            Some(level)
+            next = level.next;
+            Some((index, level))
         })
     }
 }
@@ -200,6 +229,14 @@ pub(crate) fn unordered(value: i32) -> f32 {
 /// Denormals become zero, as on hardware that flushes them.
 pub(crate) fn flush(value: f32) -> f32 {
     if value.to_bits() & 0x7f80_0000 == 0 { 0.0 } else { value }
+}
+
+/// `value` moved outward by a length and by one float more, which outweighs the rounding, as an ordered integer.
+/// `direction` is 1 or −1.
+pub(crate) fn grown(value: f32, length: f32, direction: i32) -> i32 {
+    let infinity = ordered(f32::INFINITY);
+    let moved = ordered(flush(flush(value) + direction as f32 * length));
+    (moved + direction).clamp(-infinity, infinity)
 }
 
 pub(crate) fn classify(object: &Aabb) -> Class {

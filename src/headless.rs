@@ -1,12 +1,14 @@
 //! A broad phase with a device of its own.
 
-use crate::broad_phase::{GpuBroadPhase, StepInput};
+use crate::broad_phase::{GpuBroadPhase, Window};
 use crate::counters::{Counters, STATUS_CUT};
 use crate::descriptor::BroadPhaseDescriptor;
 use crate::error::{HeadlessError, StepError};
 use crate::gpu::group::Group;
+use crate::input::{QueryInput, StepInput};
+use crate::queries::QueryMode;
 use crate::result::StepResult;
-use crate::scene::Scene;
+use crate::scene::{Scene, SceneQueries, SceneRays};
 use crate::types::{Aabb, Ray};
 
 /// Which adapter to use and what to make on it.
@@ -126,7 +128,7 @@ impl Headless {
     pub async fn step(&mut self, objects: &[Aabb], rays: &[Ray]) -> Result<StepResult, HeadlessError> {
         let scene = Scene {
             objects,
-            rays,
+            rays: rays.into(),
             ..Scene::default()
         };
         self.step_scene(&scene).await
@@ -155,6 +157,32 @@ impl Headless {
         Ok(result)
     }
 
+    /// Asks the table of the last step for new hits and results, without building it again. The answer is as whole as that
+    /// of [`step`](Self::step) and has no pairs. Where the driver cuts a walk short, the counters say so
+    /// ([`STATUS_CUT`]); nobody answers in its place.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step), and [`StepError::NoStep`] before the first one.
+    pub async fn query(
+        &mut self,
+        rays: SceneRays<'_>,
+        queries: SceneQueries<'_>,
+        query_mode: QueryMode,
+    ) -> Result<StepResult, HeadlessError> {
+        let input = QueryInput {
+            rays: rays.into(),
+            queries: queries.into(),
+            query_mode,
+        };
+        self.submit(|broad_phase, device, queue, encoder| {
+            broad_phase
+                .record_query_counts(device, queue, encoder, &input)
+                .map(drop)
+        })?;
+        let counters = self.broad_phase.read_counters(&self.device, &self.queue).await?;
+        self.write(counters).await
+    }
+
     async fn count(&mut self, input: StepInput<'_>) -> Result<Counters, HeadlessError> {
         self.submit(|broad_phase, device, queue, encoder| {
             broad_phase.record_counts(device, queue, encoder, input).map(drop)
@@ -165,41 +193,56 @@ impl Headless {
     /// Writes and reads the outputs that were counted: at once, or in chunks where one binding is too small.
     async fn write(&mut self, counters: Counters) -> Result<StepResult, HeadlessError> {
         if self.broad_phase.grows() {
-            for (what, needed) in [("pairs", counters.pairs_needed), ("hits", counters.hits_needed)] {
+            for (what, needed) in [
+                ("pairs", counters.pairs_needed),
+                ("hits", counters.hits_needed),
+                ("ray cells", counters.ray_cells_needed),
+                ("results of queries", counters.results_needed),
+            ] {
                 if needed >= u64::from(u32::MAX) {
                     return Err(too_many(what, needed, u32::MAX - 1));
                 }
             }
         }
-        let mut whole = self.write_window(0, 0, true).await?;
+        let mut whole = self.write_window(Window::default(), true).await?;
         if !self.broad_phase.grows() {
             return Ok(whole);
         }
         let all_hits = !whole.ray_offsets.is_empty();
+        let emits_pairs = self.broad_phase.emits_pairs();
         loop {
-            let (pairs, hits) = (whole.pairs.len() as u64, whole.ray_hits.len() as u64);
-            if pairs >= counters.pairs_needed && (!all_hits || hits >= counters.hits_needed) {
+            let [pairs, hits, ray_cells] = [whole.pairs.len(), whole.ray_hits.len(), whole.ray_cells.len()];
+            let results = whole.query_objects.len();
+            let has_pairs = !emits_pairs || pairs as u64 >= counters.pairs_needed;
+            let has_hits = !all_hits || hits as u64 >= counters.hits_needed;
+            let has_cells = ray_cells as u64 >= counters.ray_cells_needed;
+            let has_results = results as u64 >= counters.results_needed;
+            if has_pairs && has_hits && has_cells && has_results {
                 // The other bits speak of the buffers as they were when the counts were taken.
                 whole.counters.status &= STATUS_CUT;
                 return Ok(whole);
             }
-            let chunk = self.write_window(pairs as u32, hits as u32, false).await?;
+            let first = Window {
+                pairs: pairs as u32,
+                hits: hits as u32,
+                ray_cells: ray_cells as u32,
+                results: results as u32,
+            };
+            let chunk = self.write_window(first, false).await?;
+            whole.counters.status |= chunk.counters.status;
             whole.pairs.extend(chunk.pairs);
             if all_hits {
                 whole.ray_hits.extend(chunk.ray_hits);
             }
+            whole.ray_cells.extend(chunk.ray_cells);
+            whole.query_objects.extend(chunk.query_objects);
         }
     }
 
-    async fn write_window(
-        &mut self,
-        first_pair: u32,
-        first_hit: u32,
-        timed: bool,
-    ) -> Result<StepResult, HeadlessError> {
+    async fn write_window(&mut self, first: Window, after_counts: bool) -> Result<StepResult, HeadlessError> {
         self.submit(|broad_phase, device, queue, encoder| {
             broad_phase
-                .record_window(device, queue, encoder, first_pair, first_hit, timed)
+                .record_window(device, queue, encoder, first, after_counts)
                 .map(drop)
         })?;
         Ok(self.broad_phase.read_back(&self.device, &self.queue).await?)

@@ -11,11 +11,14 @@
 //! | what | element | layout |
 //! |---|---|---|
 //! | objects | [`Aabb`], 32 bytes | `min.xyz, layers, max.xyz, owner` |
-//! | rays | [`Ray`], 32 bytes | `origin.xyz, t_max, direction.xyz, unused` |
+//! | rays | [`Ray`], 32 bytes | `origin.xyz, t_max, direction.xyz, layers` |
+//! | or | [`SweptRay`], 64 bytes | the same, then `half_extents.xyz, t_min, world`, three unused words |
 //! | pairs | [`Pair`], 8 bytes | `a, b` with `a < b` |
 //! | hits | [`RayHit`], 8 bytes | `object, t` |
 //! | ray offsets | `u32` | rays + 1, hits of ray `r` at `offsets[r]..offsets[r + 1]` |
-//! | counters | 24 `u32` | see [`Counters`] |
+//! | rays that meet anything | `u32` | 0 or 1 a ray |
+//! | ray cells | [`RayCell`], 16 bytes | `level, x, y, z`, with offsets as for hits |
+//! | counters | 32 `u32` | see [`Counters`] |
 //!
 //! # Overflow
 //!
@@ -36,8 +39,10 @@ mod error;
 mod gpu;
 pub mod grid;
 mod headless;
+mod input;
 mod object_set;
 mod plan;
+mod queries;
 mod readback;
 pub mod reference;
 mod result;
@@ -45,16 +50,18 @@ mod scene;
 pub mod shaders;
 mod types;
 
-pub use broad_phase::{GpuBroadPhase, Source, StepInput, StepOutput};
-pub use counters::{Counters, STATUS_CUT, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS};
+pub use broad_phase::{GpuBroadPhase, StepOutput, Window};
+pub use counters::{Counters, STATUS_CUT, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS};
 pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, RayMode, Scheme};
 pub use error::{CreateError, DescriptorError, HeadlessError, ReadBackError, StepError};
 pub use grid::MAX_COVER;
 pub use headless::{Headless, HeadlessDescriptor, adapters};
+pub use input::{Queries, QueryInput, Rays, Source, StepInput};
 pub use object_set::{Handle, ObjectSet, StaleHandle};
+pub use queries::{Neighbor, Neighbors, Query, QueryMode};
 pub use result::{StageTime, StepResult};
-pub use scene::Scene;
-pub use types::{Aabb, NONE, Pair, Ray, RayHit};
+pub use scene::{Scene, SceneQueries, SceneRays};
+pub use types::{Aabb, NONE, Pair, Ray, RayCell, RayHit, SweptRay};
 pub use wgpu;
 
 /// Runs the README's example as a test.

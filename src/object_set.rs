@@ -1,8 +1,8 @@
 //! Objects that live across steps: boxes under handles, and a buffer on the device that follows them.
 
-use crate::broad_phase::Source;
 use crate::error::DescriptorError;
 use crate::gpu::mirror::Mirror;
+use crate::input::Source;
 use crate::plan::LARGEST_COUNT;
 use crate::types::Aabb;
 

@@ -3,7 +3,8 @@
 use crate::descriptor::{BroadPhaseDescriptor, Dimensions, Growth, RayMode, Scheme};
 use crate::error::DescriptorError;
 use crate::grid::{self, Params};
-use crate::types::{Aabb, Pair, Ray, RayHit};
+use crate::queries::{Neighbor, Neighbors, Query, QueryMode};
+use crate::types::{Aabb, Pair, RayCell, RayHit};
 
 /// Objects that the density estimate looks at, at most.
 pub(crate) const SAMPLES: u32 = 16_384;
@@ -25,6 +26,20 @@ pub(crate) struct Rows {
     pub entries: u32,
     pub pairs: u32,
     pub hits: u32,
+    pub ray_cells: u32,
+    pub results: u32,
+}
+
+/// What is asked of the objects beside pairs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Asked {
+    pub rays: u64,
+    /// In vectors of four words.
+    pub ray_stride: u32,
+    pub queries: u64,
+    pub wide_queries: bool,
+    pub neighbors: Option<Neighbors>,
+    pub query_mode: QueryMode,
 }
 
 /// Everything that the host knows of a step before it runs.
@@ -35,6 +50,7 @@ pub(crate) struct Plan {
     pub prepares: bool,
     pub pairs: bool,
     pub ray_mode: RayMode,
+    pub ray_cells: bool,
 }
 
 impl Plan {
@@ -42,12 +58,11 @@ impl Plan {
     pub fn new(
         descriptor: &BroadPhaseDescriptor<'_>,
         objects: u64,
-        rays: u64,
+        asked: &Asked,
         wanted: Rows,
         binding_limit: u64,
     ) -> Result<Self, DescriptorError> {
         let object_count = count("objects", objects)?;
-        let ray_count = count("rays", rays)?;
         let capacities = descriptor.capacities;
         let words = binding_limit / 4;
         let scheme = grid::scheme_number(descriptor.scheme);
@@ -72,13 +87,8 @@ impl Plan {
         let mut plan = Self {
             params: Params {
                 object_count,
-                ray_count,
                 entry_capacity,
                 table_capacity: table as u32,
-                pair_capacity: 0,
-                hit_capacity: 0,
-                first_pair: 0,
-                first_hit: 0,
                 scheme,
                 cell_inverse: grid::cell_inverse(descriptor.scheme),
                 sample_count: (object_count / sample_stride).min(SAMPLES),
@@ -88,25 +98,42 @@ impl Plan {
                 world_count: descriptor.worlds,
                 large_mask,
                 margin: descriptor.margin,
+                period_x: descriptor.periods[0],
+                period_y: descriptor.periods[1],
+                period_z: descriptor.periods[2],
+                ..Params::default()
             },
             prepares: prepares(descriptor),
             pairs: descriptor.pairs,
             ray_mode: descriptor.ray_mode,
+            ray_cells: false,
         };
-        plan.fit_outputs(descriptor, wanted, binding_limit);
-        for (what, bytes) in plan.buffers() {
-            if bytes > binding_limit {
-                return Err(DescriptorError::BufferTooLarge {
-                    what,
-                    needed: bytes,
-                    limit: binding_limit,
-                });
-            }
-        }
+        plan.ask(descriptor, asked, wanted, binding_limit)?;
         Ok(plan)
     }
 
-    /// Chooses how many pairs and hits the outputs hold.
+    /// The same table, asked something else.
+    pub fn ask(
+        &mut self,
+        descriptor: &BroadPhaseDescriptor<'_>,
+        asked: &Asked,
+        wanted: Rows,
+        binding_limit: u64,
+    ) -> Result<(), DescriptorError> {
+        asked.write(&mut self.params)?;
+        self.ray_cells = descriptor.ray_cells && asked.rays > 0;
+        self.fit_outputs(descriptor, wanted, binding_limit);
+        match self.buffers().into_iter().find(|&(_, bytes)| bytes > binding_limit) {
+            Some((what, needed)) => Err(DescriptorError::BufferTooLarge {
+                what,
+                needed,
+                limit: binding_limit,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    /// Chooses how many rows the outputs hold.
     pub fn fit_outputs(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Rows, binding_limit: u64) {
         let rows = |fixed: Option<u32>, wanted: u32, default: u64, row_bytes: usize| {
             let default = u32::try_from(default).unwrap_or(u32::MAX);
@@ -129,6 +156,7 @@ impl Plan {
         );
         params.hit_capacity = match self.ray_mode {
             RayMode::Closest => params.ray_count,
+            RayMode::Any => 0,
             RayMode::All => rows(
                 descriptor.capacities.hits,
                 wanted.hits,
@@ -136,6 +164,24 @@ impl Plan {
                 size_of::<RayHit>(),
             ),
         };
+        params.result_capacity = if params.nearest > 0 {
+            0
+        } else {
+            rows(
+                descriptor.capacities.results,
+                wanted.results,
+                few_each(params.query_count),
+                size_of::<u32>(),
+            )
+        };
+        if self.ray_cells {
+            params.ray_cell_capacity = rows(
+                descriptor.capacities.ray_cells,
+                wanted.ray_cells,
+                64 * u64::from(params.ray_count) + 1024,
+                size_of::<RayCell>(),
+            );
+        }
     }
 
     pub fn is_uniform(&self) -> bool {
@@ -144,6 +190,14 @@ impl Plan {
 
     pub fn is_hierarchical(&self) -> bool {
         self.params.scheme == grid::SCHEME_HIERARCHICAL
+    }
+
+    pub fn asks_all(&self) -> bool {
+        self.params.query_count > 0 && self.params.nearest == 0
+    }
+
+    pub fn asks_nearest(&self) -> bool {
+        self.params.query_count > 0 && self.params.nearest > 0
     }
 
     pub fn has_worlds(&self) -> bool {
@@ -174,6 +228,7 @@ impl Plan {
             params.object_count,
             params.entry_capacity + 1,
             params.ray_count + 1,
+            params.query_count + 1,
         ]
         .into_iter()
         .fold(1, u32::max);
@@ -221,17 +276,64 @@ impl Plan {
             }
         }
         if params.ray_count > 0 {
-            buffers.extend([
-                ("rays", size_of::<Ray>() as u64 * rays),
-                ("ray_hits", size_of::<RayHit>() as u64 * u64::from(params.hit_capacity)),
-            ]);
-            if self.ray_mode == RayMode::All {
-                buffers.push(("ray_offsets", 4 * (rays + 1)));
+            buffers.push(("rays", 16 * u64::from(params.ray_stride) * rays));
+            let hits = ("ray_hits", size_of::<RayHit>() as u64 * u64::from(params.hit_capacity));
+            match self.ray_mode {
+                RayMode::Closest => buffers.push(hits),
+                RayMode::Any => buffers.push(("ray_any", 4 * rays)),
+                RayMode::All => buffers.extend([hits, ("ray_offsets", 4 * (rays + 1))]),
             }
+        }
+        if self.ray_cells {
+            let cells = size_of::<RayCell>() as u64 * u64::from(params.ray_cell_capacity);
+            buffers.extend([("ray_cell_offsets", 4 * (rays + 1)), ("ray_cells", cells)]);
+        }
+        let queries = u64::from(params.query_count);
+        if queries > 0 && params.neighbors == 0 {
+            let bytes = if params.wide_queries != 0 {
+                size_of::<Query>()
+            } else {
+                size_of::<Aabb>()
+            };
+            buffers.push(("queries", bytes as u64 * queries));
+        }
+        if self.asks_all() {
+            let results = 4 * u64::from(params.result_capacity);
+            buffers.extend([("query_offsets", 4 * (queries + 1)), ("query_objects", results)]);
+        }
+        if self.asks_nearest() {
+            let neighbors = (size_of::<Neighbor>() as u64 * queries).saturating_mul(params.nearest.into());
+            buffers.push(("query_nearest", neighbors));
         }
         // A binding may not be empty.
         buffers.iter_mut().for_each(|(_, bytes)| *bytes = (*bytes).max(16));
         buffers
+    }
+}
+
+impl Asked {
+    /// Writes to the uniform block what it says of rays and queries; their capacities come later.
+    pub fn write(&self, params: &mut Params) -> Result<(), DescriptorError> {
+        params.ray_count = count("rays", self.rays)?;
+        params.ray_stride = self.ray_stride;
+        params.query_count = count("queries", self.queries)?;
+        params.wide_queries = self.wide_queries.into();
+        params.neighbors = self.neighbors.is_some().into();
+        let neighbors = self.neighbors.unwrap_or_default();
+        if !(neighbors.radius >= 0.0 && neighbors.radius.is_finite()) {
+            return Err(DescriptorError::Radius(neighbors.radius));
+        }
+        // -0 and denormals are 0.
+        params.radius = grid::flush(neighbors.radius);
+        params.once = neighbors.once.into();
+        params.nearest = match self.query_mode {
+            QueryMode::All => 0,
+            QueryMode::Nearest(0) => return Err(DescriptorError::ZeroCapacity { what: "nearest" }),
+            QueryMode::Nearest(nearest) => nearest,
+        };
+        (params.first_hit, params.first_ray_cell, params.first_result) = (0, 0, 0);
+        (params.hit_capacity, params.ray_cell_capacity, params.result_capacity) = (0, 0, 0);
+        Ok(())
     }
 }
 
@@ -249,7 +351,10 @@ pub(crate) fn count(what: &'static str, count: u64) -> Result<u32, DescriptorErr
 
 /// Whether objects need [`prepare`](crate::reference::prepare).
 pub(crate) fn prepares(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
-    descriptor.dimensions == Dimensions::Two || descriptor.margin > 0.0 || descriptor.worlds > 1
+    descriptor.dimensions == Dimensions::Two
+        || descriptor.margin > 0.0
+        || descriptor.worlds > 1
+        || descriptor.periods != [0.0; 3]
 }
 
 /// With several worlds every object needs one.

@@ -6,7 +6,7 @@ use crate::descriptor::RayMode;
 use crate::error::ReadBackError;
 use crate::plan::Rows;
 use crate::result::{StageTime, StepResult};
-use crate::types::{Pair, RayHit};
+use crate::types::{Pair, RayCell, RayHit};
 
 impl GpuBroadPhase {
     /// Reads the counters of the last step, once it was submitted. With [`Growth::Grow`](crate::Growth::Grow) this is
@@ -30,42 +30,76 @@ impl GpuBroadPhase {
                 entries: with_head_room(counters.entries_needed, counters.entries_capacity, self.wanted.entries),
                 pairs: with_head_room(counters.pairs_needed, counters.pairs_capacity, self.wanted.pairs),
                 hits: with_head_room(counters.hits_needed, counters.hits_capacity, self.wanted.hits),
+                results: with_head_room(counters.results_needed, counters.results_capacity, self.wanted.results),
+                ray_cells: with_head_room(
+                    counters.ray_cells_needed,
+                    counters.ray_cells_capacity,
+                    self.wanted.ray_cells,
+                ),
             };
         }
         Ok(counters)
     }
 
-    /// Reads the whole result of the last step, or of the last [`window`](Self::window), once it was submitted: the
-    /// counters and those pairs and hits that the buffers hold.
+    /// Reads the whole result of the last step, [`window`](Self::window) or [`query`](Self::query), once it was submitted:
+    /// the counters and those pairs, hits, cells of rays and results of queries that it wrote and the buffers hold. A query
+    /// writes no pairs.
     ///
     /// # Errors
     /// As [`read_counters`](Self::read_counters).
     pub async fn read_back(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<StepResult, ReadBackError> {
         let counters = self.read_counters(device, queue).await?;
-        let plan = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.plan;
+        let recorded = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?;
+        let (plan, emits_pairs) = (recorded.plan, recorded.emits_pairs);
         let mut result = StepResult {
             counters,
             ..StepResult::default()
         };
         let held = |needed: u64, first: u32, capacity: u32| needed.saturating_sub(first.into()).min(capacity.into());
-        if plan.pairs {
+        if emits_pairs {
             let pairs = held(counters.pairs_needed, plan.params.first_pair, plan.params.pair_capacity);
             result.pairs = self.read_rows::<Pair>(device, queue, "pairs", pairs).await?;
         }
-        if plan.pairs && plan.has_worlds() {
+        if emits_pairs && plan.has_worlds() {
             let worlds = u64::from(plan.params.world_count);
             result.world_pairs = self.read_rows::<u32>(device, queue, "world_pairs", worlds).await?;
         }
         if plan.params.ray_count > 0 {
             let rays = u64::from(plan.params.ray_count);
-            let hits = match plan.ray_mode {
-                RayMode::Closest => rays,
-                RayMode::All => held(counters.hits_needed, plan.params.first_hit, plan.params.hit_capacity),
-            };
-            result.ray_hits = self.read_rows::<RayHit>(device, queue, "ray_hits", hits).await?;
-            if plan.ray_mode == RayMode::All {
-                result.ray_offsets = self.read_rows::<u32>(device, queue, "ray_offsets", rays + 1).await?;
+            match plan.ray_mode {
+                RayMode::Closest => {
+                    result.ray_hits = self.read_rows::<RayHit>(device, queue, "ray_hits", rays).await?;
+                }
+                RayMode::Any => result.ray_any = self.read_rows::<u32>(device, queue, "ray_any", rays).await?,
+                RayMode::All => {
+                    let hits = held(counters.hits_needed, plan.params.first_hit, plan.params.hit_capacity);
+                    result.ray_hits = self.read_rows::<RayHit>(device, queue, "ray_hits", hits).await?;
+                    result.ray_offsets = self.read_rows::<u32>(device, queue, "ray_offsets", rays + 1).await?;
+                }
             }
+            if plan.ray_cells {
+                let params = &plan.params;
+                let cells = held(
+                    counters.ray_cells_needed,
+                    params.first_ray_cell,
+                    params.ray_cell_capacity,
+                );
+                result.ray_cells = self.read_rows::<RayCell>(device, queue, "ray_cells", cells).await?;
+                result.ray_cell_offsets = self
+                    .read_rows::<u32>(device, queue, "ray_cell_offsets", rays + 1)
+                    .await?;
+            }
+        }
+        let queries = u64::from(plan.params.query_count);
+        if plan.asks_all() {
+            let first = plan.params.first_result;
+            let results = held(counters.results_needed, first, plan.params.result_capacity);
+            result.query_objects = self.read_rows(device, queue, "query_objects", results).await?;
+            result.query_offsets = self.read_rows(device, queue, "query_offsets", queries + 1).await?;
+        }
+        if plan.asks_nearest() {
+            let neighbors = queries * u64::from(plan.params.nearest);
+            result.query_nearest = self.read_rows(device, queue, "query_nearest", neighbors).await?;
         }
         result.timings = self.read_timings(device, queue).await?;
         Ok(result)

@@ -1,6 +1,108 @@
 //! What a step is asked, on the host.
 
-use crate::types::{Aabb, Ray};
+use crate::queries::{Neighbors, Query, QueryMode};
+use crate::types::{Aabb, Ray, SweptRay};
+
+/// Rays on the host, in either form.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum SceneRays<'a> {
+    /// Lines, cast in world 0.
+    Plain(&'a [Ray]),
+    /// Boxes swept along lines, with starts and worlds.
+    Swept(&'a [SweptRay]),
+}
+
+impl SceneRays<'_> {
+    /// How many there are.
+    pub const fn len(&self) -> usize {
+        match self {
+            Self::Plain(rays) => rays.len(),
+            Self::Swept(rays) => rays.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All of them in the wide form.
+    pub fn iter(&self) -> impl Iterator<Item = SweptRay> {
+        let (plain, swept) = match *self {
+            Self::Plain(rays) => (rays, &[][..]),
+            Self::Swept(rays) => (&[][..], rays),
+        };
+        plain.iter().copied().map(SweptRay::new).chain(swept.iter().copied())
+    }
+}
+
+/// Vectors of four words that a [`Ray`] takes.
+pub(crate) const RAY_STRIDE: u32 = 2;
+/// Vectors of four words that a [`SweptRay`] takes: `SWEPT_STRIDE` in `shaders/common/ray.wgsl`.
+pub(crate) const SWEPT_STRIDE: u32 = 4;
+
+impl Default for SceneRays<'_> {
+    fn default() -> Self {
+        Self::Plain(&[])
+    }
+}
+
+impl<'a> From<&'a [Ray]> for SceneRays<'a> {
+    fn from(rays: &'a [Ray]) -> Self {
+        Self::Plain(rays)
+    }
+}
+
+impl<'a> From<&'a [SweptRay]> for SceneRays<'a> {
+    fn from(rays: &'a [SweptRay]) -> Self {
+        Self::Swept(rays)
+    }
+}
+
+/// Queries on the host.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub enum SceneQueries<'a> {
+    /// None.
+    #[default]
+    None,
+    /// What meets each box, in world 0.
+    Boxes(&'a [Aabb]),
+    /// What lies within a radius of each box, point or sphere.
+    Rounded(&'a [Query]),
+    /// The objects' own neighbours.
+    Neighbors(Neighbors),
+}
+
+impl<'a> From<&'a [Aabb]> for SceneQueries<'a> {
+    fn from(boxes: &'a [Aabb]) -> Self {
+        Self::Boxes(boxes)
+    }
+}
+
+impl<'a> From<&'a [Query]> for SceneQueries<'a> {
+    fn from(queries: &'a [Query]) -> Self {
+        Self::Rounded(queries)
+    }
+}
+
+impl From<Neighbors> for SceneQueries<'_> {
+    fn from(neighbors: Neighbors) -> Self {
+        Self::Neighbors(neighbors)
+    }
+}
+
+impl SceneQueries<'_> {
+    /// The queries of the caller's, all in the wide form; none where the objects themselves ask.
+    pub(crate) fn to_vec(self) -> Vec<Query> {
+        match self {
+            Self::None | Self::Neighbors(_) => Vec::new(),
+            Self::Boxes(boxes) => boxes.iter().copied().map(Query::from).collect(),
+            Self::Rounded(queries) => queries.to_vec(),
+        }
+    }
+}
 
 /// The whole input of a step on the host: what [`Headless::step_scene`](crate::Headless::step_scene) and
 /// [`reference::step_scene`](crate::reference::step_scene) answer.
@@ -11,5 +113,9 @@ pub struct Scene<'a> {
     /// The world of each object; empty with one world. An object whose world does not exist is invalid.
     pub worlds: &'a [u32],
     /// The rays.
-    pub rays: &'a [Ray],
+    pub rays: SceneRays<'a>,
+    /// The queries.
+    pub queries: SceneQueries<'a>,
+    /// Which results of the queries are wanted.
+    pub query_mode: QueryMode,
 }

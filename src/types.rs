@@ -69,12 +69,13 @@ impl Aabb {
 
 /// A ray: the points `origin + t * direction` for `0 <= t <= t_max`. 32 bytes, two 16-byte loads.
 ///
-/// Buffer layout: `origin.x, origin.y, origin.z, t_max, direction.x, direction.y, direction.z` as `f32`, one unused word.
+/// Buffer layout: `origin.x, origin.y, origin.z, t_max, direction.x, direction.y, direction.z` as `f32`, `layers` as `u32`.
 ///
 /// `t` is in units of `direction`, which need not have length one. Direction components that are zero or denormal count
 /// as zero; a zero direction asks for the objects at the origin. `t_max` may be infinite; where it is negative nothing
 /// is hit. A ray with a NaN, an infinite origin or direction, or a direction component beyond 2^126 is *invalid*: it
-/// hits nothing and is counted in [`Counters::rays_invalid`](crate::Counters::rays_invalid).
+/// hits nothing and is counted in [`Counters::rays_invalid`](crate::Counters::rays_invalid). In two dimensions z is taken as
+/// 0, whatever it holds. A ray of this form is cast in world 0; [`SweptRay`] has more to say.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct Ray {
@@ -84,19 +85,93 @@ pub struct Ray {
     pub t_max: f32,
     /// Where the ray goes.
     pub direction: [f32; 3],
-    /// Unused; any value.
-    pub reserved: u32,
+    /// As [`Aabb::layers`]: the ray hits objects of which each one's membership meets the other's mask, where
+    /// [`filters`](crate::BroadPhaseDescriptor::filters) are on. Owners and [`Aabb::STATIC`] do not matter to rays.
+    pub layers: u32,
 }
 
 impl Ray {
-    /// The ray from `origin` along `direction` up to the parameter `t_max`.
+    /// On all layers, the ray from `origin` along `direction` up to the parameter `t_max`.
     pub const fn new(origin: [f32; 3], direction: [f32; 3], t_max: f32) -> Self {
         Self {
             origin,
             t_max,
             direction,
-            reserved: 0,
+            layers: Aabb::ALL_LAYERS,
         }
+    }
+
+    /// The same ray as a member of the layers in `membership`, hitting the layers in `mask`.
+    #[must_use]
+    pub const fn with_layers(mut self, membership: u16, mask: u16) -> Self {
+        self.layers = membership as u32 | (mask as u32) << 16;
+        self
+    }
+}
+
+/// A ray with a width, a start and a world: the box of some half extents whose centre moves along a ray. 64 bytes, four
+/// 16-byte loads.
+///
+/// Buffer layout: the 32 bytes of [`Ray`], `half_extents.x, half_extents.y, half_extents.z, t_min` as `f32`, `world` as
+/// `u32`, three unused words.
+///
+/// It hits an object where the ray meets the object's box grown by the half extents, each bound rounded outward by one
+/// float more. An axis of half extent zero (or denormal) is left as it is, so that a swept ray without extents hits what
+/// the plain one does. A ray with a half extent that is negative, infinite or not a number, with a `t_min` that is not a
+/// number, or with a world that does not exist is invalid like a [`Ray`] with a NaN.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct SweptRay {
+    /// The way of the centre.
+    pub ray: Ray,
+    /// Half the edges of the box that is swept along. A sphere of radius `r` lies within `[r; 3]`: its hits are among those.
+    pub half_extents: [f32; 3],
+    /// The smallest parameter that still counts, in the units of [`Ray::t_max`]; a negative one counts as 0. Nothing is
+    /// hit where it is infinite or above `t_max`.
+    pub t_min: f32,
+    /// The world that the ray is cast in.
+    pub world: u32,
+    /// Unused; any value.
+    pub reserved: [u32; 3],
+}
+
+impl SweptRay {
+    /// The ray itself: without a width, from its origin on, in world 0.
+    pub const fn new(ray: Ray) -> Self {
+        Self {
+            ray,
+            half_extents: [0.0; 3],
+            t_min: 0.0,
+            world: 0,
+            reserved: [0; 3],
+        }
+    }
+
+    /// The same with a box of these half extents.
+    #[must_use]
+    pub const fn with_half_extents(mut self, half_extents: [f32; 3]) -> Self {
+        self.half_extents = half_extents;
+        self
+    }
+
+    /// The same with another start.
+    #[must_use]
+    pub const fn with_t_min(mut self, t_min: f32) -> Self {
+        self.t_min = t_min;
+        self
+    }
+
+    /// The same in another world.
+    #[must_use]
+    pub const fn with_world(mut self, world: u32) -> Self {
+        self.world = world;
+        self
+    }
+}
+
+impl From<Ray> for SweptRay {
+    fn from(ray: Ray) -> Self {
+        Self::new(ray)
     }
 }
 
@@ -116,7 +191,8 @@ pub struct Pair {
 pub struct RayHit {
     /// The object, or [`NONE`] where a [`RayMode::Closest`](crate::RayMode::Closest) ray hits nothing.
     pub object: u32,
-    /// Where the ray enters the box: the parameter along the ray, 0 where the origin is inside, infinite for [`NONE`].
+    /// Where the ray enters the box: the parameter along the ray, its start (0 or `t_min`) where that is inside, infinite
+    /// for [`NONE`].
     pub t: f32,
 }
 
@@ -128,5 +204,25 @@ impl RayHit {
     };
 }
 
-const _: () = assert!(size_of::<Aabb>() == 32 && size_of::<Ray>() == 32);
+/// A cell that a ray's walk visits. 16 bytes: `level` as `u32`, `x, y, z` as `i32`.
+///
+/// On [`Scheme::Uniform`](crate::Scheme::Uniform) cell `c` lies between `c` and `c + 1` times the cell size. On
+/// [`Scheme::Hierarchical`](crate::Scheme::Hierarchical) it is likewise a multiple of the side of the level's cells (the
+/// inverse of [`Level::inverse`](crate::grid::Level::inverse)). On [`Scheme::Adaptive`](crate::Scheme::Adaptive) it lies
+/// between `c - 1/2` and `c + 1/2` times the layer's scale.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
+pub struct RayCell {
+    /// The level: the finest is 0.
+    pub level: u32,
+    /// Whole cells along x, of the same side as those of y and z.
+    pub x: i32,
+    /// Cells along y.
+    pub y: i32,
+    /// Cells along z.
+    pub z: i32,
+}
+
+const _: () = assert!(size_of::<Aabb>() == 32 && size_of::<Ray>() == 32 && size_of::<SweptRay>() == 64);
+const _: () = assert!(size_of::<RayCell>() == 16);
 const _: () = assert!(size_of::<Pair>() == 8 && size_of::<RayHit>() == 8);

@@ -63,6 +63,7 @@ fn broad_phase(adapter: &TestAdapter, scheme: Scheme) -> GpuBroadPhase {
             pairs: Some(1 << 16),
             hits: Some(1 << 12),
             entries: Some(1 << 16),
+            ..Default::default()
         },
         ..Default::default()
     };
@@ -79,7 +80,7 @@ fn record(
 ) -> wgpu::Buffer {
     let input = StepInput {
         objects: set.record(&adapter.device, encoder).unwrap(),
-        rays: Source::Host(rays),
+        rays: Source::Host(rays).into(),
         ..Default::default()
     };
     let output = broad_phase

@@ -9,7 +9,7 @@ use std::fmt::Debug;
 use std::sync::{Mutex, PoisonError};
 
 use bytemuck::{Pod, bytes_of, cast_slice, pod_collect_to_vec, pod_read_unaligned};
-use common::{Rng, Scene, TestAdapter, adapters, scenes};
+use common::{Rng, Scene, TestAdapter, adapters, scenes, sweep};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use gpu_broad_phase::grid::{Grid, Params, Record};
 use gpu_broad_phase::reference::blocks::{
@@ -17,16 +17,19 @@ use gpu_broad_phase::reference::blocks::{
 };
 use gpu_broad_phase::reference::pair_count::{self, PairCounts};
 use gpu_broad_phase::reference::pair_walk::PairInput;
-use gpu_broad_phase::reference::ray_walk::RayInput;
+use gpu_broad_phase::reference::query_walk::QueryInput;
+use gpu_broad_phase::reference::ray_hits::RayInput;
 use gpu_broad_phase::reference::rows::Table;
 use gpu_broad_phase::reference::{
-    Trace, base_cell, cell_starts, density, layout, level_statistics, pair_emit, ray_closest, ray_count, scan_apply,
-    scan_reduce, scan_spine, scatter, sort_histogram, sort_scatter, trace, world_pairs,
+    Trace, base_cell, cell_starts, density, layout, level_statistics, pair_emit, query_count, query_emit,
+    query_nearest, ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, scan_apply, scan_reduce,
+    scan_spine, scatter, sort_histogram, sort_scatter, trace, world_pairs,
 };
 use gpu_broad_phase::shaders::{self, Binding, Pass, passes};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Pair, Ray, RayHit, RayMode, Scheme, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbor, Pair, Query, RayCell, RayHit, RayMode,
+    SceneRays, Scheme, wgpu,
 };
 
 /// Fills what a pass has to write, the space behind every buffer and what a step before may have left.
@@ -290,7 +293,7 @@ fn groups(elements: usize) -> u32 {
 /// Counters as other passes may have left them: what is added shows, also the carry into a high word, and what is not
 /// touched has to stay.
 fn used_counters() -> Vec<u32> {
-    let mut counters: Vec<u32> = (1000..1024).collect();
+    let mut counters: Vec<u32> = (1000..1032).collect();
     counters[STATUS] = 0x50;
     counters[PAIR_CANDIDATES] = u32::MAX - 2;
     counters[RAY_CANDIDATES] = u32::MAX - 2;
@@ -534,7 +537,7 @@ fn check_sort(bench: &Bench, sort: &SortParams, grid: &Grid, keys: &[u32], value
         capacity: u32::MAX,
         status_bit: 0,
     };
-    scan_reduce::scan(&scan, &mut offsets, &mut [0; 24]);
+    scan_reduce::scan(&scan, &mut offsets, &mut [0; 32]);
     let (sorted_keys, sorted_values) = sort_scatter::sort_scatter(sort, grid, keys, values, &offsets);
     let found = bench.run(
         &shaders::SORT_SCATTER,
@@ -700,42 +703,62 @@ fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {
     hits
 }
 
+fn ray_bytes(rays: SceneRays<'_>) -> (&'static str, Vec<u8>) {
+    let contents = match rays {
+        SceneRays::Plain(rays) => bytes(rays),
+        SceneRays::Swept(rays) => bytes(rays),
+        _ => panic!("a form of rays without a test"),
+    };
+    ("rays", contents)
+}
+
+/// As a step with these rays has them.
+fn ray_params(trace: &Trace, rays: SceneRays<'_>) -> Params {
+    Params {
+        ray_stride: if matches!(rays, SceneRays::Swept(_)) { 4 } else { 2 },
+        ..walk_params(trace)
+    }
+}
+
 /// The order of a ray's hits may differ between devices, the hits may not.
-fn check_rays(bench: &Bench, trace: &Trace, rays: &[Ray], uniform_scheme: bool) {
-    let (count_pass, emit_pass, closest_pass) = if uniform_scheme {
-        (
+fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme: bool) {
+    let [count_pass, emit_pass, closest_pass, any_pass] = if uniform_scheme {
+        [
             &shaders::RAY_COUNT_COVERED,
             &shaders::RAY_EMIT_COVERED,
             &shaders::RAY_CLOSEST_COVERED,
-        )
+            &shaders::RAY_ANY_COVERED,
+        ]
     } else {
-        (
+        [
             &shaders::RAY_COUNT_ONE_CELL,
             &shaders::RAY_EMIT_ONE_CELL,
             &shaders::RAY_CLOSEST_ONE_CELL,
-        )
+            &shaders::RAY_ANY_ONE_CELL,
+        ]
     };
-    let inputs = |more: Vec<(&'static str, Vec<u8>)>| [walk_inputs(trace), vec![("rays", bytes(rays))], more].concat();
-    let params = walk_params(trace);
+    let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
+        let given = vec![ray_bytes(rays), ("objects", bytes(&trace.objects))];
+        [walk_inputs(trace), given, more].concat()
+    };
+    let params = ray_params(trace, rays);
     let input = RayInput {
         table: table(trace),
         rays,
+        objects: &trace.objects,
         values: &trace.values,
     };
+    let run = |pass, output: &'static str, count: usize| {
+        let more = vec![(output, poison::<u32>(count)), ("counters", bytes(&used_counters()))];
+        bench.run(pass, groups(rays.len() + 1), block(&params), &inputs(more))
+    };
     let mut counters = used_counters();
-    let counts = ray_count::ray_count(&params, &input, bench.overrides, &mut counters);
-    let found = bench.run(
-        count_pass,
-        groups(rays.len() + 1),
-        block(&params),
-        &inputs(vec![
-            ("ray_offsets", poison::<u32>(rays.len() + 1)),
-            ("counters", bytes(&used_counters())),
-        ]),
-    );
-    found.check("ray_offsets", &counts);
+    let mut offsets = ray_count::ray_count(&params, &input, bench.overrides, &mut counters);
+    let found = run(count_pass, "ray_offsets", rays.len() + 1);
+    found.check("ray_offsets", &offsets);
     found.check_ray_counters(&used_counters(), &counters);
 
+    let all = scan_of(&mut offsets) as usize;
     let emit = |window| {
         let (shift, first, capacity) = window;
         let params = Params {
@@ -744,21 +767,24 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: &[Ray], uniform_scheme: bool) 
             ..params
         };
         let more = vec![
-            ("ray_offsets", shifted(&trace.ray_offsets, shift)),
+            ("ray_offsets", shifted(&offsets, shift)),
             ("ray_hits", poison::<RayHit>(capacity)),
         ];
         bench.run(emit_pass, groups(rays.len()), block(&params), &inputs(more))
     };
-    let all = trace.ray_hits.len();
+    let whole = Params {
+        hit_capacity: all as u32,
+        ..params
+    };
+    let expected = ray_emit::ray_emit(&whole, &input, bench.overrides, &offsets);
     let hits: Vec<RayHit> = emit((0, 0, all)).take("ray_hits", all);
-    for (ray, ends) in trace.ray_offsets.windows(2).enumerate() {
+    for ((index, ray), ends) in rays.iter().enumerate().zip(offsets.windows(2)) {
         let of_ray = ends[0] as usize..ends[1] as usize;
         assert_eq!(
             by_object(&hits[of_ray.clone()]),
-            by_object(&trace.ray_hits[of_ray]),
-            "ray_emit of {}, ray {ray} {:?} on {}",
+            by_object(&expected[of_ray]),
+            "ray_emit of {}, ray {index} {ray:?} on {}",
             bench.scene,
-            rays[ray],
             bench.adapter.name
         );
     }
@@ -768,17 +794,87 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: &[Ray], uniform_scheme: bool) 
 
     let mut counters = used_counters();
     let closest = ray_closest::ray_closest(&params, &input, bench.overrides, &mut counters);
-    let found = bench.run(
-        closest_pass,
-        groups(rays.len()),
-        block(&params),
-        &inputs(vec![
-            ("ray_hits", poison::<RayHit>(rays.len())),
-            ("counters", bytes(&used_counters())),
-        ]),
-    );
+    let found = run(closest_pass, "ray_hits", 2 * rays.len());
     found.check("ray_hits", &closest);
     found.check_ray_counters(&used_counters(), &counters);
+
+    let mut counters = used_counters();
+    let any = ray_any::ray_any(&params, &input, bench.overrides, &mut counters);
+    let found = run(any_pass, "ray_any", rays.len());
+    found.check("ray_any", &any);
+    found.check_ray_counters(&used_counters(), &counters);
+}
+
+/// Turns counts into offsets and returns the total.
+fn scan_of(counts: &mut [u32]) -> u64 {
+    let scan = ScanParams {
+        count: counts.len() as u32,
+        total_word: 0,
+        capacity: u32::MAX,
+        status_bit: 0,
+    };
+    let mut counters = [0; 32];
+    scan_reduce::scan(&scan, counts, &mut counters);
+    u64::from(counters[0]) | u64::from(counters[1]) << 32
+}
+
+/// The cells are chosen in floating point, so that a few at the rim of a walk may differ between devices.
+fn check_ray_cells(bench: &Bench, trace: &Trace, rays: SceneRays<'_>) {
+    let params = ray_params(trace, rays);
+    let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
+        let given = vec![ray_bytes(rays), ("grid", bytes_of(&trace.grid).to_vec())];
+        [given, vec![("counters", bytes(&used_counters()))], more].concat()
+    };
+    let found = bench.run(
+        &shaders::RAY_CELLS_COUNT,
+        groups(rays.len() + 1),
+        block(&params),
+        &inputs(vec![("ray_cell_offsets", poison::<u32>(rays.len() + 1))]),
+    );
+    found.check("counters", &used_counters());
+    let mut offsets: Vec<u32> = found.take("ray_cell_offsets", rays.len() + 1);
+    let expected = ray_cells_count::ray_cells_count(&params, &trace.grid, rays);
+    for (index, (&count, &near)) in offsets.iter().zip(&expected).enumerate() {
+        assert!(
+            u64::from(count.abs_diff(near)) <= 8 + u64::from(near) / 4,
+            "{}: {count} cells of ray {index}, {near} expected",
+            found.what
+        );
+    }
+
+    let all = scan_of(&mut offsets);
+    let emit = |first: u64, capacity: u64| {
+        let params = Params {
+            first_ray_cell: first as u32,
+            ray_cell_capacity: capacity as u32,
+            ..params
+        };
+        let more = vec![
+            ("ray_cell_offsets", bytes(&offsets)),
+            ("ray_cells", poison::<RayCell>(capacity as usize)),
+        ];
+        let found = bench.run(
+            &shaders::RAY_CELLS_EMIT,
+            groups(rays.len()),
+            block(&params),
+            &inputs(more),
+        );
+        found.check("counters", &used_counters());
+        let shown = all.saturating_sub(first).min(capacity);
+        let expected = ray_cells_emit::ray_cells_emit(&params, &trace.grid, rays, &offsets);
+        let cells: Vec<RayCell> = found.take("ray_cells", shown as usize);
+        (cells, expected)
+    };
+    let (cells, expected) = emit(0, 3000);
+    let same = cells.iter().filter(|cell| expected.contains(cell)).count();
+    assert!(same + 8 >= cells.len() - cells.len() / 8, "{}: ray_cells", found.what);
+    let (part, _) = emit(all.min(1000), 500);
+    assert_eq!(
+        part[..],
+        cells[cells.len().min(1000)..cells.len().min(1500)],
+        "{}",
+        found.what
+    );
 }
 
 /// A whole answer, or what room for so many entries gives.
@@ -796,6 +892,108 @@ fn descriptor(scheme: Scheme, entries: Option<u32>) -> BroadPhaseDescriptor<'sta
     }
 }
 
+/// Queries of both forms and neighbours, all of their results and the nearest.
+fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme: bool) {
+    let [count_pass, emit_pass, nearest_pass] = if uniform_scheme {
+        [
+            &shaders::QUERY_COUNT_COVERED,
+            &shaders::QUERY_EMIT_COVERED,
+            &shaders::QUERY_NEAREST_COVERED,
+        ]
+    } else {
+        [
+            &shaders::QUERY_COUNT_ONE_CELL,
+            &shaders::QUERY_EMIT_ONE_CELL,
+            &shaders::QUERY_NEAREST_ONE_CELL,
+        ]
+    };
+    let boxes: Vec<_> = queries.iter().map(|query| Query::from(query.bounds)).collect();
+    let bounds: Vec<_> = queries.iter().map(|query| query.bounds).collect();
+    let base = Params {
+        // No distance on a lattice: devices may differ there.
+        radius: 1.2345,
+        nearest: 3,
+        ..walk_params(trace)
+    };
+    let asked = queries.len() as u32;
+    let forms = [
+        (&queries[..0], Vec::new(), [1, 1, 0], trace.params.object_count),
+        (&queries[..0], Vec::new(), [1, 0, 0], trace.params.object_count),
+        (queries, bytes(queries), [0, 0, 1], asked),
+        (&boxes, bytes(&bounds), [0, 0, 0], asked),
+    ];
+    for (queries, contents, [neighbors, once, wide_queries], query_count) in forms {
+        let params = Params {
+            neighbors,
+            once,
+            wide_queries,
+            query_count,
+            ..base
+        };
+        let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
+            let given = vec![("queries", contents.clone()), ("objects", bytes(&trace.objects))];
+            [walk_inputs(trace), given, more].concat()
+        };
+        let input = QueryInput {
+            table: table(trace),
+            queries,
+            objects: &trace.objects,
+            values: &trace.values,
+        };
+        let count = query_count as usize;
+        let mut counters = used_counters();
+        let mut offsets = query_count::query_count(&params, &input, bench.overrides, &mut counters);
+        let more = vec![
+            ("query_offsets", poison::<u32>(count + 1)),
+            ("counters", bytes(&used_counters())),
+        ];
+        let found = bench.run(count_pass, groups(count + 1), block(&params), &inputs(more));
+        found.check("query_offsets", &offsets);
+        found.check("counters", &counters);
+
+        let all = scan_of(&mut offsets) as usize;
+        let whole = Params {
+            result_capacity: all as u32,
+            ..params
+        };
+        let results = query_emit::query_emit(&whole, &input, bench.overrides, &offsets);
+        for window in windows(all) {
+            let (shift, first, capacity) = window;
+            let params = Params {
+                first_result: shift + first as u32,
+                result_capacity: capacity as u32,
+                ..params
+            };
+            let more = vec![
+                ("query_offsets", shifted(&offsets, shift)),
+                ("query_objects", poison::<u32>(capacity)),
+            ];
+            let found = bench.run(emit_pass, groups(count), block(&params), &inputs(more));
+            found.check("query_objects", &results[shown(all, window)]);
+        }
+
+        let mut counters = used_counters();
+        let nearest = query_nearest::query_nearest(&params, &input, bench.overrides, &mut counters);
+        let more = vec![
+            ("query_nearest", poison::<Neighbor>(nearest.len())),
+            ("counters", bytes(&used_counters())),
+        ];
+        let found = bench.run(nearest_pass, groups(count), block(&params), &inputs(more));
+        // The order is exact, distances are rounded.
+        let given: Vec<Neighbor> = found.take("query_nearest", nearest.len());
+        for (given, expected) in given.iter().zip(&nearest) {
+            let [given_squared, squared] = [given.squared_distance, expected.squared_distance];
+            let close = given_squared == squared || (given_squared - squared).abs() <= 1e-6 * squared;
+            assert!(
+                given.object == expected.object && close,
+                "{}: {given:?}, {expected:?}",
+                found.what
+            );
+        }
+        found.check("counters", &counters);
+    }
+}
+
 /// The table, then the walks with each of `overrides`. Returns the entries.
 fn check_scene(
     bench: &mut Bench,
@@ -810,10 +1008,12 @@ fn check_scene(
     let input = gpu_broad_phase::Scene {
         objects: &scene.objects,
         worlds: &worlds,
-        rays: &scene.rays,
+        rays: SceneRays::Plain(&scene.rays),
+        ..Default::default()
     };
     let trace = trace(descriptor, &input).unwrap();
-    if trace.params.dimensions == 2 || trace.params.margin > 0.0 || trace.params.world_count > 1 {
+    let is_periodic = descriptor.periods != [0.0; 3];
+    if trace.params.dimensions == 2 || trace.params.margin > 0.0 || trace.params.world_count > 1 || is_periodic {
         let found = bench.run(
             &shaders::PREPARE,
             groups(scene.objects.len()),
@@ -834,7 +1034,17 @@ fn check_scene(
     }
     if !scene.rays.is_empty() {
         bench.overrides.count_candidates = true;
-        check_rays(bench, &trace, &scene.rays, uniform_scheme);
+        let wide = sweep(&scene.rays, descriptor.worlds, &mut Rng(scene.rays.len() as u64));
+        for (rays, filters) in [(SceneRays::Plain(&scene.rays), false), (SceneRays::Swept(&wide), true)] {
+            bench.overrides.filters = filters;
+            check_rays(bench, &trace, rays, uniform_scheme);
+            check_ray_cells(bench, &trace, rays);
+        }
+    }
+    // Neighbours of every object by every form and window: enough for sizes up to two tiles of the scan.
+    if scene.objects.len() < 600 || scene.objects.len() == 1921 {
+        bench.overrides = overrides[0];
+        check_queries(bench, &trace, &scene.queries(descriptor.worlds), uniform_scheme);
     }
     trace.grid.entry_count
 }
@@ -946,6 +1156,11 @@ fn every_pass_equals_its_reference() {
                 ..all[index % 3]
             };
             check_scene(&mut bench, &flat, &scene, &walks[..1]);
+            let periodic = BroadPhaseDescriptor {
+                periods: [8.0, 0.0, 2.5],
+                ..all[(index + 1) % 3]
+            };
+            check_scene(&mut bench, &periodic, &scene, &walks[..1]);
             let worlds = BroadPhaseDescriptor {
                 worlds: [3, 64, 1000][index % 3],
                 ..all[(index / 3) % 3]

@@ -49,10 +49,13 @@ fn flush_bits(bits: vec3<u32>) -> vec3<f32> {
     return bitcast<vec3<f32>>(select(bits, vec3<u32>(0u), (bits & vec3<u32>(0x7f800000u)) == vec3<u32>(0u)));
 }
 
+fn layers_meet(a: u32, b: u32) -> bool {
+    return ((a & 0xffffu) & (b >> 16u)) != 0u && ((b & 0xffffu) & (a >> 16u)) != 0u;
+}
+
 fn passes_filters(layers_a: u32, owner_a: u32, layers_b: u32, owner_b: u32) -> bool {
-    let layers_meet = ((layers_a & 0xffffu) & (layers_b >> 16u)) != 0u && ((layers_b & 0xffffu) & (layers_a >> 16u)) != 0u;
     let owner = owner_a & OWNER_MASK;
     let same_owner = owner != 0u && owner == (owner_b & OWNER_MASK);
     let both_static = (owner_a & owner_b & OWNER_STATIC) != 0u;
-    return layers_meet && !same_owner && !both_static;
+    return layers_meet(layers_a, layers_b) && !same_owner && !both_static;
 }

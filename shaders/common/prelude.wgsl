@@ -26,6 +26,26 @@ struct Params {
     large_mask: u32,
     // Boxes are grown by this on every side.
     margin: f32,
+    // Vectors of four words that a ray takes: 2, or 4 where rays sweep a box.
+    ray_stride: u32,
+    ray_cell_capacity: u32,
+    first_ray_cell: u32,
+    // Periods of the axes, 0 where an axis has none.
+    period_x: f32,
+    period_y: f32,
+    period_z: f32,
+    query_count: u32,
+    // Whether queries have three vectors each in place of a box's two.
+    wide_queries: u32,
+    // Whether the objects themselves ask, within `radius`; whether just for objects after them.
+    neighbors: u32,
+    once: u32,
+    radius: f32,
+    // Nearest objects wanted a query.
+    nearest: u32,
+    result_capacity: u32,
+    // Place of the first result that is written.
+    first_result: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -1,14 +1,10 @@
 // What a walk adds to the counters at its end.
 
-@group(0) @binding(8) var<storage, read_write> counters: array<atomic<u32>>;
-
 fn finish_counters(ray: Ray) {
     if (!ray.valid) {
         atomicAdd(&counters[COUNTER_RAYS_INVALID], 1u);
     }
-    if (!all_turns_taken()) {
-        atomicOr(&counters[COUNTER_STATUS], STATUS_CUT);
-    }
+    note_cut();
     if (COUNT_CANDIDATES) {
         let before = atomicAdd(&counters[COUNTER_RAY_CANDIDATES], candidates);
         if (before + candidates < before) {

@@ -28,8 +28,12 @@ fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> R
         return Row(0u, 0u, 0u, 0u);
     }
     let length = u32(to_cell - from_cell);
-    let slot = slot_of(level, from_cell, y, z, world);
     let base = level.table_base;
+    if (length > level.table_mask) {
+        let all = starts[base + level.table_size] - starts[base];
+        return Row(starts[base], all, 0u, all);
+    }
+    let slot = slot_of(level, from_cell, y, z, world);
     let begin = starts[base + slot];
     if (length <= level.table_mask - slot) {
         let count = starts[base + slot + length + 1u] - begin;

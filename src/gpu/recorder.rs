@@ -24,6 +24,7 @@ pub(crate) struct Recorder<'r> {
 }
 
 /// Where an input of the step lies: in a buffer of the broad phase's own or of the caller's.
+#[derive(Clone)]
 pub(crate) struct Input {
     /// As the pass table names it.
     pub name: &'static str,
@@ -55,6 +56,12 @@ impl Recorder<'_> {
         if let Some(buffer) = self.buffers.find(name) {
             self.encoder.clear_buffer(buffer, 0, None);
         }
+    }
+
+    pub fn clear_words(&mut self, name: &str, words: std::ops::Range<usize>) {
+        let buffer = self.buffers.get(name);
+        self.encoder
+            .clear_buffer(buffer, 4 * words.start as u64, Some(4 * words.len() as u64));
     }
 
     pub fn stage(&mut self, name: &'static str, body: impl FnOnce(&mut Stage<'_>)) {

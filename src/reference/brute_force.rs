@@ -1,11 +1,12 @@
 //! The answer by the definition: every object against every other. Shares nothing with the grid but the one exact
-//! predicate of rays, [`enter_box`].
+//! predicate of rays, [`enter_box`], and how they are read, [`load_ray`].
 
-use super::ray::{LoadedRay, enter_box, load_ray};
+use super::ray::{enter_box, load_ray};
 use crate::descriptor::BroadPhaseDescriptor;
-use crate::grid::ordered;
-use crate::scene::Scene;
-use crate::types::{Aabb, Pair, Ray, RayHit};
+use crate::grid::{Params, ordered};
+use crate::queries::{Neighbors, Query};
+use crate::scene::{Scene, SceneQueries};
+use crate::types::{Aabb, Pair, Ray, RayHit, SweptRay};
 
 /// Takes part at all: not excluded, without a NaN, no bound above its opposite.
 fn is_active(object: &Aabb) -> bool {
@@ -39,23 +40,26 @@ pub fn pairs(objects: &[Aabb]) -> Vec<Pair> {
     pairs
 }
 
+/// An object after dimensions and margin are seen to.
+fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
+    let axes = descriptor.dimensions.count() as usize;
+    let mut object = *object;
+    object.min[axes..].fill(0.0);
+    object.max[axes..].fill(0.0);
+    let finite = object.min.iter().chain(&object.max).all(|bound| bound.is_finite());
+    if descriptor.margin > 0.0 && finite && (0..axes).all(|axis| object.min[axis] <= object.max[axis]) {
+        for axis in 0..axes {
+            object.min[axis] = (object.min[axis] - descriptor.margin).next_down();
+            object.max[axis] = (object.max[axis] + descriptor.margin).next_up();
+        }
+    }
+    object
+}
+
 /// All pairs of a scene, ascending: [`pairs`] after dimensions, margin and worlds are seen to.
 pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Pair> {
-    let axes = descriptor.dimensions.count() as usize;
-    let as_compared = |object: &Aabb| {
-        let mut object = *object;
-        object.min[axes..].fill(0.0);
-        object.max[axes..].fill(0.0);
-        let finite = object.min.iter().chain(&object.max).all(|bound| bound.is_finite());
-        if descriptor.margin > 0.0 && finite && (0..axes).all(|axis| object.min[axis] <= object.max[axis]) {
-            for axis in 0..axes {
-                object.min[axis] = (object.min[axis] - descriptor.margin).next_down();
-                object.max[axis] = (object.max[axis] + descriptor.margin).next_up();
-            }
-        }
-        object
-    };
-    let objects: Vec<_> = scene.objects.iter().map(as_compared).collect();
+    let compared = |object| as_compared(descriptor, object);
+    let objects: Vec<_> = scene.objects.iter().map(compared).collect();
     let mut pairs = pairs(&objects);
     if descriptor.worlds > 1 {
         let world = |object: u32| scene.worlds[object as usize];
@@ -64,27 +68,150 @@ pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> 
     pairs
 }
 
-fn hits<'a>(objects: &'a [Aabb], ray: &'a LoadedRay) -> impl Iterator<Item = RayHit> + 'a {
-    let candidates = if ray.valid && ray.t_max >= 0.0 { objects } else { &[] };
-    (0..)
-        .zip(candidates)
-        .filter(|(_, object)| is_active(object))
-        .filter_map(|(index, object)| {
-            let t = enter_box(ray, &object.min.map(ordered), &object.max.map(ordered))?;
-            Some(RayHit { object: index, t })
-        })
-}
-
-/// The closest hit of each ray: the smallest `t`, ties to the smallest object, [`RayHit::MISS`] for none.
-pub fn rays_closest(objects: &[Aabb], rays: &[Ray]) -> Vec<RayHit> {
-    let closest = |ray: &Ray| {
-        // Hits come by ascending object, so that the first of equals stays.
-        hits(objects, &load_ray(ray)).fold(RayHit::MISS, |best, hit| if hit.t < best.t { hit } else { best })
+/// All hits of each ray of a scene, ascending by object, after dimensions, margin and worlds are seen to; layers
+/// count where the descriptor's filters are on.
+pub fn scene_rays(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Vec<RayHit>> {
+    let params = Params {
+        dimensions: descriptor.dimensions.count(),
+        world_count: descriptor.worlds,
+        ..Params::default()
     };
-    rays.iter().map(closest).collect()
+    let hits = |ray: SweptRay| {
+        let ray = load_ray(&params, &ray);
+        let asks = ray.valid && ray.t_max >= 0.0;
+        let candidates = if asks { scene.objects } else { &[] };
+        let hit = |(index, given): (u32, &Aabb)| {
+            let object = as_compared(descriptor, given);
+            let in_world = descriptor.worlds == 1 || scene.worlds[index as usize] == ray.world;
+            let meets_layers = ray.layers as u16 & (object.layers >> 16) as u16 != 0
+                && object.layers as u16 & (ray.layers >> 16) as u16 != 0;
+            if !is_active(&object) || !in_world || (descriptor.filters && !meets_layers) {
+                return None;
+            }
+            let t = enter_box(&ray, &object.min.map(ordered), &object.max.map(ordered))?;
+            Some(RayHit { object: index, t })
+        };
+        (0..).zip(candidates).filter_map(hit).collect()
+    };
+    scene.rays.iter().map(hits).collect()
 }
 
-/// All hits of each ray, ascending by object.
+/// The closest of the hits of a ray: the smallest `t`, ties to the smallest object, [`RayHit::MISS`] for none.
+pub fn closest(hits: &[RayHit]) -> RayHit {
+    // Hits come by ascending object, so that the first of equals stays.
+    let nearer = |best: RayHit, &hit: &RayHit| if hit.t < best.t { hit } else { best };
+    hits.iter().fold(RayHit::MISS, nearer)
+}
+
+/// All hits of each ray, ascending by object, with a default descriptor.
 pub fn rays_all(objects: &[Aabb], rays: &[Ray]) -> Vec<Vec<RayHit>> {
-    rays.iter().map(|ray| hits(objects, &load_ray(ray)).collect()).collect()
+    let scene = Scene {
+        objects,
+        rays: rays.into(),
+        ..Scene::default()
+    };
+    scene_rays(&BroadPhaseDescriptor::default(), &scene)
+}
+
+/// The closest hit of each ray, with a default descriptor.
+pub fn rays_closest(objects: &[Aabb], rays: &[Ray]) -> Vec<RayHit> {
+    rays_all(objects, rays).iter().map(|hits| closest(hits)).collect()
+}
+
+/// 1 for each ray that meets anything, else 0, with a default descriptor.
+pub fn rays_any(objects: &[Aabb], rays: &[Ray]) -> Vec<u32> {
+    let any = |hits: &Vec<RayHit>| u32::from(!hits.is_empty());
+    rays_all(objects, rays).iter().map(any).collect()
+}
+
+/// What a query finds. Distances are exact to a part in 2^50 here, where the passes round to 24 bits: who lies within four
+/// units in the last place of the radius, or of the smallest normal float, may be found or not.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Found {
+    /// Objects that have to be found, ascending, with their distances.
+    pub surely: Vec<(u32, f64)>,
+    /// Objects that may be found, ascending, with their distances.
+    pub perhaps: Vec<(u32, f64)>,
+}
+
+impl Found {
+    fn add(&mut self, object: u32, distance: f64, radius: f32) {
+        let radius = f64::from(radius);
+        // Denormals count as 0.
+        let tolerance = 4.0 * (radius * f64::from(f32::EPSILON) + f64::from(f32::MIN_POSITIVE));
+        if distance <= radius - tolerance || distance == 0.0 || radius.is_infinite() {
+            self.surely.push((object, distance));
+        } else if distance <= radius + tolerance {
+            self.perhaps.push((object, distance));
+        }
+    }
+}
+
+/// What each query of a scene finds, by the definition.
+pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Found> {
+    let axes = descriptor.dimensions.count() as usize;
+    let objects: Vec<_> = (0..)
+        .zip(scene.objects)
+        .map(|(index, object)| {
+            let world = scene.worlds.get(index as usize).copied().unwrap_or(0);
+            (index, as_compared(descriptor, object), world)
+        })
+        .filter(|(_, object, world)| is_active(object) && *world < descriptor.worlds)
+        .collect();
+    let is_admitted = |object: &Aabb, by: &Aabb| !descriptor.filters || is_admitted(object, by);
+    let norm = |gap: &dyn Fn(usize) -> f64| (0..axes).map(|axis| gap(axis).powi(2)).sum::<f64>().sqrt();
+    let Some(Neighbors { radius, once }) = (match scene.queries {
+        SceneQueries::Neighbors(neighbors) => Some(neighbors),
+        _ => None,
+    }) else {
+        let answer = |query: &Query| {
+            let bounds = as_compared(
+                &BroadPhaseDescriptor {
+                    margin: 0.0,
+                    ..*descriptor
+                },
+                &query.bounds,
+            );
+            let mut found = Found::default();
+            let has_radius = query.radius >= 0.0;
+            if !is_active(&bounds) || !has_radius || query.world >= descriptor.worlds {
+                return found;
+            }
+            for (index, object, world) in &objects {
+                if *world == query.world && is_admitted(object, &bounds) {
+                    let gap = |axis: usize| {
+                        let after = f64::from(object.min[axis]) - f64::from(bounds.max[axis]);
+                        let before = f64::from(bounds.min[axis]) - f64::from(object.max[axis]);
+                        after.max(before).max(0.0)
+                    };
+                    found.add(*index, norm(&gap), query.radius);
+                }
+            }
+            found
+        };
+        return scene.queries.to_vec().iter().map(answer).collect();
+    };
+    let position = |object: &Aabb, axis: usize| match descriptor.periods[axis] {
+        0.0 => f64::from(object.min[axis]),
+        period => f64::from(object.min[axis]).rem_euclid(period.into()),
+    };
+    let mut answers = vec![Found::default(); scene.objects.len()];
+    let is_finite = |object: &Aabb| object.min.iter().chain(&object.max).all(|bound| bound.is_finite());
+    let finite: Vec<_> = objects.iter().filter(|(_, object, _)| is_finite(object)).collect();
+    for &(asker, asking, own_world) in &finite {
+        for &(index, object, world) in &finite {
+            let is_wanted = if once { index > asker } else { index != asker };
+            if is_wanted && world == own_world && is_admitted(object, asking) {
+                let gap = |axis: usize| {
+                    let apart = (position(object, axis) - position(asking, axis)).abs();
+                    match descriptor.periods[axis] {
+                        0.0 => apart,
+                        period => apart.min(f64::from(period) - apart),
+                    }
+                };
+                answers[*asker as usize].add(*index, norm(&gap), radius);
+            }
+        }
+    }
+    answers
 }

@@ -2,10 +2,10 @@
 //!
 //! A file of this module is the twin of the WGSL file of the same name under `shaders/`. Its function takes the pass's
 //! bindings in order (the uniform block first), returns or fills what the pass writes, and leaves the same bytes in it as
-//! the shader does: tests run each pass on the output of the reference passes before it and compare buffers. Three things
-//! may differ and are not compared: box tests of rays and the order of a ray's hits under
-//! [`Scheme::Uniform`], since the cells that a ray's walk visits are chosen in floating point
-//! with a margin, and words that a pass leaves unwritten.
+//! the shader does: tests run each pass on the output of the reference passes before it and compare buffers. Some things
+//! may differ and are not compared byte for byte: box tests of rays, the order of a ray's hits under
+//! [`Scheme::Uniform`](crate::Scheme::Uniform) and the cells of rays, since the cells that a ray's walk visits are chosen in
+//! floating point with a margin, and words that a pass leaves unwritten.
 //!
 //! [`step`] runs all of them: it is what a GPU step answers, without a GPU, and serves where no adapter exists.
 //! [`trace`] keeps every buffer in between. [`brute_force`] is the answer by definition, which tests hold both to.
@@ -25,11 +25,21 @@ pub mod pair_count;
 pub mod pair_emit;
 pub mod pair_walk;
 pub mod prepare;
+pub mod query;
+pub mod query_count;
+pub mod query_emit;
+pub mod query_nearest;
+pub mod query_walk;
 pub mod ray;
+pub mod ray_any;
+mod ray_cells;
+pub mod ray_cells_count;
+pub mod ray_cells_emit;
 pub mod ray_closest;
 pub mod ray_count;
 pub mod ray_emit;
-pub mod ray_walk;
+pub mod ray_hits;
+mod ray_walk;
 pub mod rows;
 pub mod scan_apply;
 pub mod scan_reduce;
@@ -45,18 +55,21 @@ pub mod world_pairs;
 
 use blocks::{Overrides, SORT_TILE, ScanParams, SortParams, wide};
 use pair_walk::PairInput;
-use ray_walk::RayInput;
+use query_walk::QueryInput;
+use ray_hits::RayInput;
 use rows::Table;
 use scan_reduce::scan;
 
-use crate::counters::{Counters, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, word};
+use crate::counters::{Counters, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, word};
 use crate::descriptor::{BroadPhaseDescriptor, Growth, RayMode, validate};
 use crate::error::DescriptorError;
 use crate::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_HIERARCHICAL, SCHEME_UNIFORM};
+use crate::input::StepInput;
 use crate::plan::{self, LARGEST_COUNT, SAMPLES};
+use crate::queries::Neighbor;
 use crate::result::StepResult;
 use crate::scene::Scene;
-use crate::types::{Aabb, Pair, Ray, RayHit};
+use crate::types::{Aabb, Pair, Ray, RayCell, RayHit};
 
 /// One digit of the sort: what its three stages leave.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -132,6 +145,22 @@ pub struct Trace {
     pub ray_offsets: Vec<u32>,
     /// Output of [`ray_closest`] or of [`ray_emit`], without what it left unwritten.
     pub ray_hits: Vec<RayHit>,
+    /// Output of [`ray_any`] ([`RayMode::Any`]).
+    pub ray_any: Vec<u32>,
+    /// Output of [`ray_cells_count`].
+    pub ray_cell_counts: Vec<u32>,
+    /// The same after the scan.
+    pub ray_cell_offsets: Vec<u32>,
+    /// Output of [`ray_cells_emit`], without what it left unwritten.
+    pub ray_cells: Vec<RayCell>,
+    /// Output of [`query_count`] ([`QueryMode::All`](crate::QueryMode::All)).
+    pub query_counts: Vec<u32>,
+    /// The same after the scan.
+    pub query_offsets: Vec<u32>,
+    /// Output of [`query_emit`], without what it left unwritten.
+    pub query_objects: Vec<u32>,
+    /// Output of [`query_nearest`] ([`QueryMode::Nearest`](crate::QueryMode::Nearest)).
+    pub query_nearest: Vec<Neighbor>,
     /// The words of the counter buffer after the last pass.
     pub counters: Vec<u32>,
 }
@@ -153,7 +182,7 @@ pub fn step(
         descriptor,
         &Scene {
             objects,
-            rays,
+            rays: rays.into(),
             ..Scene::default()
         },
     )
@@ -171,7 +200,13 @@ pub fn step_scene(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> R
         pairs: trace.pairs,
         ray_hits: trace.ray_hits,
         ray_offsets: trace.ray_offsets,
+        ray_any: trace.ray_any,
+        ray_cells: trace.ray_cells,
+        ray_cell_offsets: trace.ray_cell_offsets,
         world_pairs: trace.world_pairs,
+        query_objects: trace.query_objects,
+        query_offsets: trace.query_offsets,
+        query_nearest: trace.query_nearest,
         ..StepResult::default()
     })
 }
@@ -202,13 +237,11 @@ fn count_of(what: &'static str, count: u64, limit: u32) -> Result<u32, Descripto
 /// The uniform block of a step, with the capacities of what comes before the outputs.
 fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Params, DescriptorError> {
     let object_count = count_of("objects", scene.objects.len() as u64, ID_MASK)?;
-    let ray_count = count_of("rays", scene.rays.len() as u64, u32::MAX - 1)?;
     plan::check_worlds(descriptor, scene.worlds.len() as u64, scene.objects.len() as u64)?;
     let sample_stride = (object_count / SAMPLES).max(1);
     let scheme = grid::scheme_number(descriptor.scheme);
-    Ok(Params {
+    let mut params = Params {
         object_count,
-        ray_count,
         entry_capacity: object_count,
         table_capacity: grid::table_capacity(scheme, object_count, descriptor.capacities.entries).min(LARGEST_COUNT - 2)
             as u32,
@@ -218,10 +251,16 @@ fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Pa
         world_count: descriptor.worlds,
         large_mask: grid::large_mask(descriptor.worlds),
         margin: descriptor.margin,
+        period_x: descriptor.periods[0],
+        period_y: descriptor.periods[1],
+        period_z: descriptor.periods[2],
         sample_stride,
         sample_count: (object_count / sample_stride).min(SAMPLES),
         ..Params::default()
-    })
+    };
+    let asked = StepInput::from(scene).asked().plan(object_count.into());
+    asked.write(&mut params)?;
+    Ok(params)
 }
 
 /// Entries of the uniform scheme that are held: no more than are needed, since a fixed capacity may be larger than the
@@ -325,23 +364,76 @@ fn run(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, keep: bool) -> 
         let input = RayInput {
             table,
             rays,
+            objects: &trace.objects,
             values: &trace.values,
         };
-        if descriptor.ray_mode == RayMode::Closest {
-            trace.params.hit_capacity = params.ray_count;
-            trace.ray_hits = ray_closest::ray_closest(&params, &input, overrides, &mut trace.counters);
-        } else {
-            let mut counts = ray_count::ray_count(&params, &input, overrides, &mut trace.counters);
-            if keep {
-                trace.ray_counts.clone_from(&counts);
+        match descriptor.ray_mode {
+            RayMode::Closest => {
+                trace.params.hit_capacity = params.ray_count;
+                trace.ray_hits = ray_closest::ray_closest(&params, &input, overrides, &mut trace.counters);
             }
-            let capacity = fixed(descriptor, descriptor.capacities.hits);
-            let counters = &mut trace.counters;
-            let written = scan_output(&mut counts, counters, word::HITS_NEEDED, capacity, STATUS_HITS, "hits")?;
-            trace.params.hit_capacity = written;
-            trace.ray_hits = ray_emit::ray_emit(&trace.params, &input, overrides, &counts);
-            trace.params.hit_capacity = capacity.unwrap_or(written);
-            trace.ray_offsets = counts;
+            RayMode::Any => trace.ray_any = ray_any::ray_any(&params, &input, overrides, &mut trace.counters),
+            RayMode::All => {
+                let mut counts = ray_count::ray_count(&params, &input, overrides, &mut trace.counters);
+                if keep {
+                    trace.ray_counts.clone_from(&counts);
+                }
+                let capacity = fixed(descriptor, descriptor.capacities.hits);
+                let counters = &mut trace.counters;
+                let written = scan_output(&mut counts, counters, word::HITS_NEEDED, capacity, STATUS_HITS, "hits")?;
+                trace.params.hit_capacity = written;
+                trace.ray_hits = ray_emit::ray_emit(&trace.params, &input, overrides, &counts);
+                trace.params.hit_capacity = capacity.unwrap_or(written);
+                trace.ray_offsets = counts;
+            }
+        }
+    }
+    if descriptor.ray_cells && !rays.is_empty() {
+        let mut counts = ray_cells_count::ray_cells_count(&params, &trace.grid, rays);
+        if keep {
+            trace.ray_cell_counts.clone_from(&counts);
+        }
+        let capacity = fixed(descriptor, descriptor.capacities.ray_cells);
+        let written = scan_output(
+            &mut counts,
+            &mut trace.counters,
+            word::RAY_CELLS_NEEDED,
+            capacity,
+            STATUS_RAY_CELLS,
+            "ray cells",
+        )?;
+        trace.params.ray_cell_capacity = written;
+        trace.ray_cells = ray_cells_emit::ray_cells_emit(&trace.params, &trace.grid, rays, &counts);
+        trace.params.ray_cell_capacity = capacity.unwrap_or(written);
+        trace.ray_cell_offsets = counts;
+    }
+    if params.query_count > 0 {
+        let input = QueryInput {
+            table,
+            queries: &scene.queries.to_vec(),
+            objects: &trace.objects,
+            values: &trace.values,
+        };
+        if params.nearest > 0 {
+            trace.query_nearest = query_nearest::query_nearest(&params, &input, overrides, &mut trace.counters);
+        } else {
+            let mut counts = query_count::query_count(&params, &input, overrides, &mut trace.counters);
+            if keep {
+                trace.query_counts.clone_from(&counts);
+            }
+            let capacity = fixed(descriptor, descriptor.capacities.results);
+            let written = scan_output(
+                &mut counts,
+                &mut trace.counters,
+                word::RESULTS_NEEDED,
+                capacity,
+                STATUS_RESULTS,
+                "results of queries",
+            )?;
+            trace.params.result_capacity = written;
+            trace.query_objects = query_emit::query_emit(&trace.params, &input, overrides, &counts);
+            trace.params.result_capacity = capacity.unwrap_or(written);
+            trace.query_offsets = counts;
         }
     }
     Ok(trace)

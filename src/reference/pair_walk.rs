@@ -27,7 +27,7 @@ fn overlaps(a: &Record, b: &Record) -> bool {
 }
 
 /// Whether layers, owners and static flags let two objects pair.
-fn passes_filters(a: &Aabb, b: &Aabb) -> bool {
+pub(crate) fn passes_filters(a: &Aabb, b: &Aabb) -> bool {
     let meets = |of: &Aabb, by: &Aabb| of.layers & 0xffff & (by.layers >> 16) != 0;
     let owner = a.owner & Aabb::OWNER_MASK;
     let same_owner = owner != 0 && owner == b.owner & Aabb::OWNER_MASK;

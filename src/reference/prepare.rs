@@ -1,17 +1,18 @@
 //! Twin of `shaders/prepare.wgsl`.
 
-use crate::grid::{Class, Params, classify, flush, ordered, unordered};
+use super::query::periods;
+use crate::grid::{Class, Params, classify, flush, grown, unordered};
 use crate::types::Aabb;
 
-/// `value` moved outward by the margin and by one float more, which outweighs the rounding.
-fn grown(value: f32, margin: f32, direction: i32) -> f32 {
-    let infinity = ordered(f32::INFINITY);
-    let moved = ordered(flush(flush(value) + direction as f32 * margin));
-    unordered((moved + direction).clamp(-infinity, infinity))
+/// The image of a position in `0 <= p < period`.
+fn wrapped(value: f32, period: f32) -> f32 {
+    let position = flush(value);
+    let image = position - (position / period).floor() * period;
+    if image <= 0.0 || image >= period { 0.0 } else { image }
 }
 
-/// Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, objects of a
-/// world that does not exist made invalid.
+/// Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, positions
+/// moved into their periods, objects of a world that does not exist made invalid.
 pub fn prepare(params: &Params, given_objects: &[Aabb], worlds: &[u32]) -> Vec<Aabb> {
     let objects = given_objects.iter().take(params.object_count as usize);
     let prepared = |(index, &given): (usize, &Aabb)| {
@@ -23,9 +24,18 @@ pub fn prepare(params: &Params, given_objects: &[Aabb], worlds: &[u32]) -> Vec<A
         };
         flatten(&mut object);
         if params.margin > 0.0 && classify(&object) == Class::Finite {
-            object.min = object.min.map(|low| grown(low, params.margin, -1));
-            object.max = object.max.map(|high| grown(high, params.margin, 1));
+            object.min = object.min.map(|low| unordered(grown(low, params.margin, -1)));
+            object.max = object.max.map(|high| unordered(grown(high, params.margin, 1)));
             flatten(&mut object);
+        }
+        let is_finite = classify(&object) == Class::Finite;
+        for (axis, period) in periods(params).into_iter().enumerate() {
+            if period > 0.0 && is_finite {
+                let edge = flush(object.max[axis]) - flush(object.min[axis]);
+                object.min[axis] = wrapped(object.min[axis], period);
+                // A point stays a point.
+                object.max[axis] = object.min[axis] + edge;
+            }
         }
         if params.world_of(worlds, index) >= params.world_count {
             object.min[0] = f32::from_bits(0x7fc0_0000);

@@ -3,8 +3,8 @@
 //! The slab test (Kay and Kajiya, "Ray Tracing Complex Scenes", 1986) in one formula that gives the same bits on every
 //! device.
 
-use crate::grid::{flush, ordered, unordered};
-use crate::types::Ray;
+use crate::grid::{Params, flush, grown, ordered, unordered};
+use crate::types::SweptRay;
 
 pub(crate) const LARGEST_FLOAT: f32 = f32::MAX;
 /// 1 + 2^-21 outweighs the rounding of a difference, an inverse and a product on both sides, so that no hit of exact
@@ -20,7 +20,7 @@ pub struct LoadedRay {
     pub t_max: f32,
     /// Where it goes, denormals flushed.
     pub direction: [f32; 3],
-    /// Neither a NaN nor an infinite origin nor a direction component beyond 2^126.
+    /// See [`Ray`](crate::Ray) and [`SweptRay`].
     pub valid: bool,
     /// Correctly rounded inverses of the direction; 1 where it is zero.
     pub inverse: [f32; 3],
@@ -30,6 +30,12 @@ pub struct LoadedRay {
     pub moves: [bool; 3],
     /// The world that it is cast in.
     pub world: u32,
+    /// The smallest parameter: finite, at least 0.
+    pub t_min: f32,
+    /// Of the box that is swept along, denormals flushed.
+    pub half_extents: [f32; 3],
+    /// Membership and mask.
+    pub layers: u32,
 }
 
 /// Correctly rounded `1 / x` of the bits of a normal float up to 2^126, by long division of mantissas: 2^47 / m in three
@@ -54,10 +60,26 @@ pub fn reciprocal(bits: u32) -> f32 {
     f32::from_bits(magnitude | (bits & 0x8000_0000))
 }
 
-/// The ray as the passes hold it.
-pub fn load_ray(ray: &Ray) -> LoadedRay {
+/// The ray as the passes hold it. Of the uniform block it needs `dimensions` and `world_count`.
+pub fn load_ray(params: &Params, given: &SweptRay) -> LoadedRay {
+    let SweptRay {
+        mut ray,
+        mut half_extents,
+        t_min,
+        world,
+        ..
+    } = *given;
+    if params.dimensions == 2 {
+        (ray.origin[2], ray.direction[2], half_extents[2]) = (0.0, 0.0, 0.0);
+    }
     let magnitude = |value: f32| value.to_bits() & 0x7fff_ffff;
     let limit = ray.t_max.to_bits();
+    let t_max = if limit > 0x8000_0000 {
+        -1.0
+    } else {
+        flush(f32::from_bits((limit & 0x7fff_ffff).min(0x7f7f_ffff)))
+    };
+    let start = if t_min > 0.0 { flush(t_min.min(f32::MAX)) } else { 0.0 };
     let moves = ray.direction.map(|component| magnitude(component) >= 0x0080_0000);
     LoadedRay {
         valid: ray.origin.iter().all(|&component| magnitude(component) < 0x7f80_0000)
@@ -65,14 +87,22 @@ pub fn load_ray(ray: &Ray) -> LoadedRay {
                 .direction
                 .iter()
                 .all(|&component| magnitude(component) <= 0x7e80_0000)
-            && magnitude(ray.t_max) <= 0x7f80_0000,
-        t_max: if limit > 0x8000_0000 {
+            && !ray.t_max.is_nan()
+            && !t_min.is_nan()
+            && half_extents.iter().all(|&extent| {
+                magnitude(extent) < 0x7f80_0000 && (extent.is_sign_positive() || magnitude(extent) == 0)
+            })
+            && world < params.world_count,
+        t_max: if t_min == f32::INFINITY || start > t_max {
             -1.0
         } else {
-            flush(f32::from_bits((limit & 0x7fff_ffff).min(0x7f7f_ffff)))
+            t_max
         },
         moves,
-        world: 0,
+        world,
+        t_min: start,
+        half_extents: half_extents.map(flush),
+        layers: ray.layers,
         origin: ray.origin.map(flush),
         direction: ray.direction.map(flush),
         origin_ordered: ray.origin.map(ordered),
@@ -86,21 +116,27 @@ pub fn load_ray(ray: &Ray) -> LoadedRay {
     }
 }
 
-/// Where the ray enters the box of ordered integers, if it does.
+/// Where the ray enters the box of ordered integers, no earlier than it starts, if it does.
 pub fn enter_box(ray: &LoadedRay, low: &[i32; 3], high: &[i32; 3]) -> Option<f32> {
-    let mut t = 0f32;
+    let mut t = ray.t_min;
     let mut limit = ray.t_max * FAR_WIDENING;
     for axis in 0..3 {
+        let (mut low, mut high) = (low[axis], high[axis]);
+        // A box that is swept meets another where its centre meets that one grown.
+        if ray.half_extents[axis] > 0.0 {
+            low = grown(unordered(low), ray.half_extents[axis], -1);
+            high = grown(unordered(high), ray.half_extents[axis], 1);
+        }
         // An axis without motion is met always or never.
         let (near, far) = if ray.moves[axis] {
             let at = |bound: i32| flush(flush(flush(unordered(bound)) - ray.origin[axis]) * ray.inverse[axis]);
             let (near, far) = if ray.inverse[axis] > 0.0 {
-                (at(low[axis]), at(high[axis]))
+                (at(low), at(high))
             } else {
-                (at(high[axis]), at(low[axis]))
+                (at(high), at(low))
             };
             (near, far * FAR_WIDENING)
-        } else if low[axis] <= ray.origin_ordered[axis] && ray.origin_ordered[axis] <= high[axis] {
+        } else if low <= ray.origin_ordered[axis] && ray.origin_ordered[axis] <= high {
             (0.0, LARGEST_FLOAT)
         } else {
             (0.0, -1.0)

@@ -3,7 +3,7 @@
 use super::blocks::Overrides;
 use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_count::finish_counters;
-use super::ray_walk::{HitVisitor, RayInput, walk_ray};
+use super::ray_hits::{HitVisitor, RayInput, walk_ray};
 use crate::grid::Params;
 use crate::types::{NONE, RayHit};
 
@@ -29,7 +29,7 @@ impl HitVisitor for Closest {
 pub fn ray_closest(params: &Params, input: &RayInput<'_>, overrides: Overrides, counters: &mut [u32]) -> Vec<RayHit> {
     let rays = input.rays.iter().take(params.ray_count as usize);
     let closest = |ray| {
-        let ray = load_ray(ray);
+        let ray = load_ray(params, &ray);
         let mut closest = Closest {
             object: NONE,
             t: LARGEST_FLOAT,

@@ -2,7 +2,7 @@
 
 use super::blocks::{Overrides, add64};
 use super::ray::{LARGEST_FLOAT, LoadedRay, load_ray};
-use super::ray_walk::{HitVisitor, RayInput, walk_ray};
+use super::ray_hits::{HitVisitor, RayInput, walk_ray};
 use crate::counters::word;
 use crate::grid::Params;
 
@@ -31,7 +31,7 @@ pub(crate) fn finish_counters(counters: &mut [u32], ray: &LoadedRay, candidates:
 pub fn ray_count(params: &Params, input: &RayInput<'_>, overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let rays = input.rays.iter().take(params.ray_count as usize);
     let count = |ray| {
-        let ray = load_ray(ray);
+        let ray = load_ray(params, &ray);
         let mut count = Count(0);
         let candidates = walk_ray(params, input, overrides, &ray, &mut count);
         finish_counters(counters, &ray, candidates);

@@ -2,7 +2,7 @@
 
 use super::blocks::Overrides;
 use super::ray::{LARGEST_FLOAT, load_ray};
-use super::ray_walk::{HitVisitor, RayInput, walk_ray};
+use super::ray_hits::{HitVisitor, RayInput, walk_ray};
 use crate::grid::Params;
 use crate::types::RayHit;
 
@@ -44,7 +44,7 @@ pub fn ray_emit(params: &Params, input: &RayInput<'_>, overrides: Overrides, off
             first: params.first_hit,
             hits: &mut hits,
         };
-        walk_ray(params, input, overrides, &load_ray(ray), &mut emit);
+        walk_ray(params, input, overrides, &load_ray(params, &ray), &mut emit);
     }
     hits
 }

@@ -56,8 +56,11 @@ impl Table<'_> {
         }
         let from_cell = first >> level.x_shift;
         let length = (last >> level.x_shift).wrapping_sub(from_cell) as u32;
-        let slot = slot_of(level, from_cell, y, z, world);
         let base = level.table_base;
+        if length > level.table_mask {
+            return [self.range(base, base + level.table_size), 0..0];
+        }
+        let slot = slot_of(level, from_cell, y, z, world);
         let until_end = level.table_mask.wrapping_sub(slot);
         if length <= until_end {
             return [self.range(base + slot, base + slot + length + 1), 0..0];

@@ -5,7 +5,7 @@ use super::scan_reduce::{join, split};
 use crate::counters::word;
 
 /// Second of three scan passes: turns the tiles' sums into the tiles' offsets, writes the total to the counters and sets
-/// the status bit where the total is above the capacity.
+/// the status bit where the total is above the capacity, else clears it.
 pub fn scan_spine(scan: &ScanParams, tile_sums: &mut [[u32; 2]], counters: &mut [u32]) {
     let mut carry = 0u64;
     for sum in tile_sums {
@@ -15,6 +15,7 @@ pub fn scan_spine(scan: &ScanParams, tile_sums: &mut [[u32; 2]], counters: &mut 
     }
     let total = scan.total_word as usize;
     counters[total..total + 2].copy_from_slice(&split(carry));
+    counters[word::STATUS] &= !scan.status_bit;
     if saturate64(carry) > scan.capacity {
         counters[word::STATUS] |= scan.status_bit;
     }

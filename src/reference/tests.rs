@@ -1,10 +1,15 @@
-//! Both schemes against brute force on seeded scenes. Half of them lie on lattices with steps of one ulp, where boxes
+//! All schemes against brute force on seeded scenes. Half of them lie on lattices with steps of one ulp, where boxes
 //! share faces: continuous random boxes never touch and hide the hard cases.
+
+mod queries;
 
 use super::brute_force;
 use super::ray::{enter_box, load_ray, reciprocal};
 use super::*;
 use crate::descriptor::{Dimensions, Scheme};
+use crate::grid::SCHEME_ADAPTIVE;
+use crate::scene::SceneRays;
+use crate::types::SweptRay;
 
 struct SplitMix(u64);
 
@@ -276,21 +281,61 @@ fn only(objects: &[Aabb]) -> Scene<'_> {
 }
 
 fn sorted_hits(hits: &[RayHit]) -> Vec<(u32, u32)> {
-    let mut hits: Vec<_> = hits.iter().map(|hit| (hit.object, hit.t.to_bits())).collect();
+    let mut hits: Vec<_> = hits.iter().map(bits).collect();
     hits.sort_unstable();
     hits
 }
 
-fn check(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], rays: &[Ray], what: &str) -> Counters {
-    let closest = step(
-        &BroadPhaseDescriptor {
-            ray_mode: RayMode::Closest,
+fn bits(hit: &RayHit) -> (u32, u32) {
+    (hit.object, hit.t.to_bits())
+}
+
+/// Every ray mode against brute force. Returns the step of closest hits.
+fn check_rays(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, what: &str) -> StepResult {
+    let run = |ray_mode, pairs| {
+        let descriptor = BroadPhaseDescriptor {
+            ray_mode,
+            pairs,
             ..*descriptor
-        },
+        };
+        let result = step_scene(&descriptor, scene).unwrap();
+        assert_eq!(result.counters.status, 0, "{what}");
+        result
+    };
+    let closest = run(RayMode::Closest, descriptor.pairs);
+    let any = run(RayMode::Any, false);
+    let all = run(RayMode::All, false);
+    let expected = brute_force::scene_rays(descriptor, scene);
+    assert!(expected.is_empty() || closest.ray_hits.len() == expected.len() && any.ray_any.len() == expected.len());
+    for (index, (expected, ray)) in expected.iter().zip(scene.rays.iter()).enumerate() {
+        let range = all.ray_offsets[index] as usize..all.ray_offsets[index + 1] as usize;
+        assert_eq!(
+            sorted_hits(&all.ray_hits[range]),
+            sorted_hits(expected),
+            "{what}: hits of {index}: {ray:?}"
+        );
+        assert_eq!(
+            bits(&closest.ray_hits[index]),
+            bits(&brute_force::closest(expected)),
+            "{what}: closest of {index}: {ray:?}"
+        );
+        assert_eq!(
+            any.ray_any[index],
+            u32::from(!expected.is_empty()),
+            "{what}: any of {index}: {ray:?}"
+        );
+    }
+    assert_eq!(all.counters.hits_needed, all.ray_hits.len() as u64);
+    closest
+}
+
+fn check(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], rays: &[Ray], what: &str) -> Counters {
+    let scene = Scene {
         objects,
-        rays,
-    )
-    .unwrap();
+        rays: rays.into(),
+        ..Scene::default()
+    };
+    let closest = check_rays(descriptor, &scene, what);
     let mut pairs = closest.pairs;
     pairs.sort_unstable();
     assert!(pairs.windows(2).all(|pair| pair[0] != pair[1]), "a pair twice: {what}");
@@ -304,39 +349,6 @@ fn check(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], rays: &[Ray], 
             expected.len()
         );
     }
-    let expected = brute_force::rays_closest(objects, rays);
-    for (index, (found, expected)) in closest.ray_hits.iter().zip(&expected).enumerate() {
-        assert_eq!(
-            (found.object, found.t.to_bits()),
-            (expected.object, expected.t.to_bits()),
-            "{what}: closest of {index}: {:?}",
-            rays[index]
-        );
-    }
-    assert_eq!(closest.ray_hits.len(), rays.len());
-
-    let all = step(
-        &BroadPhaseDescriptor {
-            ray_mode: RayMode::All,
-            pairs: false,
-            ..*descriptor
-        },
-        objects,
-        rays,
-    )
-    .unwrap();
-    let expected = brute_force::rays_all(objects, rays);
-    for (index, expected) in expected.iter().enumerate() {
-        let range = all.ray_offsets[index] as usize..all.ray_offsets[index + 1] as usize;
-        assert_eq!(
-            sorted_hits(&all.ray_hits[range]),
-            sorted_hits(expected),
-            "{what}: hits of {index}: {:?}",
-            rays[index]
-        );
-    }
-    assert_eq!(all.counters.hits_needed, all.ray_hits.len() as u64);
-    assert_eq!(closest.counters.status | all.counters.status, 0, "{what}");
     closest.counters
 }
 
@@ -373,6 +385,118 @@ fn larger_scenes_agree_with_brute_force() {
         for (seed, count) in [(1u64, 1000), (2, 1921), (3, 3000), (4, 2049)] {
             check_scene(seed * 1000 + u64::from(kind), kind, count, 100, seed % 2 == 1);
         }
+    }
+}
+
+/// The rays with layers, boxes that are swept, starts and worlds, some of which make them invalid.
+fn swept(random: &mut SplitMix, rays: &[Ray], edge: f32, worlds: u32) -> Vec<SweptRay> {
+    let sweep = |&ray: &Ray| {
+        let mut swept = SweptRay::new(ray).with_world(random.below(worlds));
+        if random.one_in(4) {
+            swept.ray = ray.with_layers(1 << random.below(3), random.next() as u16);
+        }
+        let largest = edge * random.pick(&[0.0, 0.01, 0.5, 0.5, 1.0, 3.0, 40.0]);
+        swept.half_extents = random.vector(|random| match random.below(4) {
+            0 => 0.0,
+            1 => largest,
+            _ => nudge(random, largest * 0.5).max(0.0),
+        });
+        let axis = random.below(3) as usize;
+        match random.below(30) {
+            0 => swept.half_extents[axis] = -0.0,
+            1 => swept.half_extents[axis] = 1e-45,
+            2 => swept.half_extents[axis] = -1e-45,
+            3 => swept.half_extents[axis] = f32::NAN,
+            4 => swept.half_extents[axis] = f32::INFINITY,
+            5 => swept.half_extents[axis] = random.pick(&[f32::MAX, 1e30, f32::MIN_POSITIVE]),
+            6 => swept.world = random.pick(&[worlds, u32::MAX]),
+            _ => {}
+        }
+        swept.t_min = random.pick(&[0.0, 0.0, 0.0, -0.0, -3.0, 0.25, 0.5, 1.0, 4.0, 1e-40]);
+        match random.below(40) {
+            0 => swept.t_min = f32::NAN,
+            1 => swept.t_min = f32::INFINITY,
+            2 => swept.t_min = f32::NEG_INFINITY,
+            3 => swept.t_min = f32::MAX,
+            4 => swept.t_min = -f32::NAN,
+            _ => {}
+        }
+        swept
+    };
+    rays.iter().map(sweep).collect()
+}
+
+/// Both forms of rays, layers, worlds and both numbers of dimensions.
+#[test]
+fn swept_rays_agree_with_brute_force() {
+    let mut hits = 0;
+    for seed in 0..30u64 {
+        for kind in 0..KINDS {
+            let mut random = SplitMix(70_000 + seed * 100 + u64::from(kind));
+            let count = [1, 3, 30, 129, 257, 600][seed as usize % 6];
+            let worlds = [1, 1, 4, 300][(seed / 6) as usize % 4];
+            let mut objects = scene(&mut random, kind, count);
+            if seed % 2 == 1 {
+                spoil(&mut random, &mut objects);
+            }
+            let mut lines = rays(&mut random, &objects, 40);
+            let edge = objects.iter().map(|object| object.max[0] - object.min[0]);
+            let edge = edge.filter(|edge| edge.is_finite()).fold(0.0, f32::max);
+            let dimensions = random.pick(&[Dimensions::Two, Dimensions::Three]);
+            if dimensions == Dimensions::Two {
+                objects.iter_mut().for_each(|object| object.max[2] = f32::NAN);
+                for line in &mut lines {
+                    let z = [line.origin[2], 7.0, f32::NAN];
+                    (line.origin[2], line.direction[2]) = (random.pick(&z), random.pick(&z));
+                }
+            }
+            let wide = swept(&mut random, &lines, edge.min(1e37), worlds);
+            let in_worlds: Vec<u32> = objects.iter().map(|_| random.below(worlds)).collect();
+            for scheme in schemes(&mut random, &objects) {
+                for form in [SceneRays::Plain(&lines), SceneRays::Swept(&wide)] {
+                    let descriptor = BroadPhaseDescriptor {
+                        scheme,
+                        dimensions,
+                        worlds,
+                        pairs: false,
+                        filters: seed % 3 != 0,
+                        ..BroadPhaseDescriptor::default()
+                    };
+                    let scene = Scene {
+                        objects: &objects,
+                        worlds: &in_worlds,
+                        rays: form,
+                        ..Scene::default()
+                    };
+                    let what = format!("seed {seed} kind {kind} {dimensions:?} {worlds} worlds {scheme:?}");
+                    let found = check_rays(&descriptor, &scene, &what).ray_hits;
+                    hits += found.iter().filter(|hit| hit.object != crate::NONE).count();
+                }
+            }
+        }
+    }
+    assert!(hits > 10_000, "{hits}");
+}
+
+#[test]
+fn a_swept_ray_without_extents_is_the_plain_one() {
+    let mut random = SplitMix(14);
+    let mut objects = scene(&mut random, 1, 300);
+    spoil(&mut random, &mut objects);
+    let lines = rays(&mut random, &objects, 300);
+    let wide: Vec<SweptRay> = lines.iter().map(|&ray| ray.into()).collect();
+    for scheme in schemes(&mut random, &objects) {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ray_mode: RayMode::All,
+            count_candidates: true,
+            ..BroadPhaseDescriptor::default()
+        };
+        let [plain, swept] = [SceneRays::Plain(&lines), SceneRays::Swept(&wide)].map(|rays| {
+            let scene = Scene { rays, ..only(&objects) };
+            step_scene(&descriptor, &scene).unwrap()
+        });
+        assert_eq!(plain, swept);
     }
 }
 
@@ -503,24 +627,47 @@ fn reciprocals_are_correctly_rounded() {
     }
 }
 
-/// Small integers are exact in every step, so that the exact answer is known by cross-multiplication.
+/// Eighths are exact in every input, so that the exact answer is known by cross-multiplication. The last size is one at
+/// which growing a box rounds.
 #[test]
 fn every_exact_hit_is_found_and_t_is_close() {
     let mut random = SplitMix(9);
-    let mut hits = 0;
-    for case in 0..3_000_000u32 {
-        let size = if case % 2 == 0 { 4 } else { 1000 };
+    let params = Params {
+        world_count: 1,
+        ..Params::default()
+    };
+    let mut hits = [0; 4];
+    for case in 0..4_000_000u32 {
+        let size = [4, 1000, 4, 1 << 20][case as usize % 4];
+        let is_swept = case % 4 > 1;
+        let shift = if size > 1000 { 1i64 << 22 } else { 0 };
         let mut integer = |limit: i64| i64::from(random.below(2 * limit as u32 + 1)) - limit;
-        let origin: [i64; 3] = std::array::from_fn(|_| integer(size));
-        let direction: [i64; 3] = std::array::from_fn(|_| integer(size));
-        let low: [i64; 3] = std::array::from_fn(|_| integer(size));
-        let high = low.map(|low| low + integer(2).max(0));
-        // Fractions with positive denominators.
+        let origin: [i64; 3] = std::array::from_fn(|_| 8 * (shift + integer(size)));
+        let direction: [i64; 3] = std::array::from_fn(|_| integer(size.min(1000)));
+        // Of the larger sizes only boxes near the way of the ray meet it now and then.
+        let low: [i64; 3] = std::array::from_fn(|axis| match size {
+            4 => 8 * integer(size),
+            1000 => origin[axis] + 8 * (direction[axis] * 3 + integer(3)),
+            _ => origin[axis] + 8 * (direction[axis] * 100 + integer(20_000)),
+        });
+        let high = low.map(|low| low + 8 * integer(2).max(0));
+        let half = [0; 3].map(|_| {
+            if is_swept {
+                integer(size.min(8 * 7000) / 2).max(0)
+            } else {
+                0
+            }
+        });
+        // Fractions with positive denominators, in eighths.
         let mut near = (0i64, 1i64);
-        let mut far = (1i64 << 20, 1i64);
+        let mut far = (1i64 << 30, 1i64);
         let mut meets = true;
         for axis in 0..3 {
-            let (a, b, d) = (low[axis] - origin[axis], high[axis] - origin[axis], direction[axis]);
+            let (a, b, d) = (
+                low[axis] - half[axis] - origin[axis],
+                high[axis] + half[axis] - origin[axis],
+                direction[axis],
+            );
             if d == 0 {
                 meets &= a <= 0 && b >= 0;
                 continue;
@@ -534,23 +681,30 @@ fn every_exact_hit_is_found_and_t_is_close() {
             }
         }
         meets &= near.0 * far.1 <= far.0 * near.1;
-        let ray = Ray::new(origin.map(|v| v as f32), direction.map(|v| v as f32), f32::INFINITY);
+        let eighths = |vector: [i64; 3]| vector.map(|v| v as f32 / 8.0);
+        let ray = Ray::new(eighths(origin), direction.map(|v| v as f32), f32::INFINITY);
         let t = enter_box(
-            &load_ray(&ray),
-            &low.map(|v| grid::ordered(v as f32)),
-            &high.map(|v| grid::ordered(v as f32)),
+            &load_ray(&params, &SweptRay::new(ray).with_half_extents(eighths(half))),
+            &eighths(low).map(grid::ordered),
+            &eighths(high).map(grid::ordered),
         );
-        let exact = near.0 as f64 / near.1 as f64;
+        let exact = near.0 as f64 / near.1 as f64 / 8.0;
         if meets {
-            hits += 1;
+            hits[case as usize % 4] += 1;
             let t = f64::from(t.expect("a hit of exact arithmetic is lost"));
-            assert!((t - exact).abs() <= exact * 2e-7);
-        } else if t.is_some() {
-            let leave = far.0 as f64 / far.1 as f64;
+            // A grown box reaches up to three floats further.
+            let reach = if is_swept {
+                3.0 * f64::from(f32::EPSILON) * (2.0 * shift as f64 + 64.0)
+            } else {
+                0.0
+            };
+            assert!((t - exact).abs() <= exact * 2e-7 + reach, "{t} {exact}");
+        } else if t.is_some() && !is_swept {
+            let leave = far.0 as f64 / far.1 as f64 / 8.0;
             assert!(leave >= 0.0 && exact <= leave * (1.0 + 1e-6), "{exact} {leave}");
         }
     }
-    assert!(hits > 10_000, "{hits}");
+    assert!(hits.iter().all(|&hits| hits > 1000), "{hits:?}");
 }
 
 /// The scene of the benchmarks: centres in a cube of side (8 N / 6)^(1/3), edges of 0.5 to 1.5.
@@ -781,7 +935,7 @@ fn traces_hold_what_the_passes_promise() {
                 );
             }
             let counts = &trace.counters;
-            let in_levels: u32 = trace.grid.occupied_levels().map(|level| level.count).sum();
+            let in_levels: u32 = trace.grid.occupied_levels().map(|(_, level)| level.count).sum();
             let all = in_levels + counts[word::LARGE] + counts[word::INVALID] + counts[word::EXCLUDED];
             assert_eq!(all as usize, objects.len());
         }
@@ -806,6 +960,263 @@ fn totals_past_32_bits_are_counted() {
         (data[0], data[1], data[1431], data[1432], data[4999]),
         (0, 3_000_000, 4_293_000_000, u32::MAX, u32::MAX)
     );
+}
+
+/// The box tests of wide rays grow with what they sweep, and never far past testing everything.
+#[test]
+fn box_tests_of_wide_rays_stay_few() {
+    let mut random = SplitMix(15);
+    let count = 20_000;
+    let objects = benchmark(&mut random, count);
+    let side = (8.0 * count as f32 / 6.0).cbrt();
+    let lines: Vec<Ray> = (0..300)
+        .map(|_| {
+            let direction = random.vector(|random| random.range(-1.0, 1.0));
+            let length = direction.iter().map(|v| v * v).sum::<f32>().sqrt();
+            let origin = random.vector(|random| random.range(0.0, side));
+            Ray::new(origin, direction.map(|v| v / length), 16.0)
+        })
+        .collect();
+    let schemes = [
+        (Scheme::Hierarchical, [150.0, 300.0, 2500.0]),
+        (Scheme::Uniform { cell_size: 1.5 }, [200.0, 600.0, 8000.0]),
+        (Scheme::Adaptive { min_scale: 1.0 }, [1000.0, 1300.0, 5000.0]),
+    ];
+    for (scheme, most) in schemes {
+        for (radius, most) in [0.0, 0.5, 4.0]
+            .into_iter()
+            .zip(most)
+            .chain([(1e6, count as f64), (1e30, count as f64)])
+        {
+            let rays: Vec<SweptRay> = lines
+                .iter()
+                .map(|&ray| SweptRay::new(ray).with_half_extents([radius; 3]))
+                .collect();
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                pairs: false,
+                ray_mode: RayMode::All,
+                count_candidates: true,
+                ..BroadPhaseDescriptor::default()
+            };
+            let scene = Scene {
+                rays: SceneRays::Swept(&rays),
+                ..only(&objects)
+            };
+            let counters = step_scene(&descriptor, &scene).unwrap().counters;
+            let any = BroadPhaseDescriptor {
+                ray_mode: RayMode::Any,
+                ..descriptor
+            };
+            let any = step_scene(&any, &scene).unwrap().counters.ray_candidates;
+            let a_ray = counters.ray_candidates as f64 / rays.len() as f64;
+            println!(
+                "{scheme:?}, radius {radius}: {a_ray:.0} box tests, {:.1} hits a ray; {:.1} box tests for any hit",
+                counters.hits_needed as f64 / rays.len() as f64,
+                any as f64 / rays.len() as f64,
+            );
+            assert!(a_ray <= most, "{scheme:?}, radius {radius}: {a_ray}");
+            assert!(any < counters.ray_candidates / 2);
+        }
+    }
+}
+
+/// A wide ray's row of cells may be longer than a hashed table: no slot may be looked at twice then.
+#[test]
+fn rows_longer_than_their_table_give_each_hit_once() {
+    let mut random = SplitMix(18);
+    let objects: Vec<Aabb> = (0..400u16)
+        .map(|k| {
+            let min = [f32::from(k) * 25.0, random.range(0.0, 20.0), random.range(0.0, 20.0)];
+            Aabb::new(min, min.map(|low| low + 1.0))
+        })
+        .collect();
+    let rays: Vec<SweptRay> = (0..300)
+        .map(|_| {
+            let origin = [
+                random.range(0.0, 10_000.0),
+                random.below(40) as f32 * 0.5 + 0.01,
+                random.range(0.0, 20.0),
+            ];
+            let width = random.pick(&[60.0, 200.0, 400.0, 511.7, 600.0, 5000.0]) + random.range(0.0, 0.05);
+            SweptRay::new(Ray::new(origin, [0.99, 1.0, 0.0], random.pick(&[0.45, 3.0])))
+                .with_half_extents([width, 0.0, 0.0])
+        })
+        .collect();
+    for scheme in [Scheme::Uniform { cell_size: 0.5 }, Scheme::Adaptive { min_scale: 1.0 }] {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ..BroadPhaseDescriptor::default()
+        };
+        let scene = Scene {
+            rays: SceneRays::Swept(&rays),
+            ..only(&objects)
+        };
+        let grid = trace(&descriptor, &scene).unwrap().grid;
+        assert!(grid.occupied_levels().any(|(_, level)| level.table_mask != grid::DENSE));
+        check_rays(&descriptor, &scene, &format!("{scheme:?}"));
+    }
+}
+
+/// Whether the exact segment meets a closed box.
+fn segment_meets(ray: &SweptRay, dimensions: usize, low: [f64; 3], high: [f64; 3]) -> bool {
+    let (mut near, mut far) = (f64::from(ray.t_min.max(0.0)), f64::from(ray.ray.t_max));
+    for axis in 0..dimensions {
+        let half = f64::from(ray.half_extents[axis]);
+        let (origin, direction) = (f64::from(ray.ray.origin[axis]), f64::from(ray.ray.direction[axis]));
+        let (low, high) = (low[axis] - half - origin, high[axis] + half - origin);
+        if direction == 0.0 {
+            if low > 0.0 || high < 0.0 {
+                return false;
+            }
+        } else {
+            near = near.max((low / direction).min(high / direction));
+            far = far.min((low / direction).max(high / direction));
+        }
+    }
+    near <= far
+}
+
+/// A ray's cells are all that its segment meets, each once, in the order of the ray.
+#[test]
+fn cells_of_rays_follow_the_ray() {
+    let mut random = SplitMix(16);
+    let mut cells = 0;
+    for case in 0..60 {
+        let dimensions = [Dimensions::Two, Dimensions::Three][case % 2];
+        let kind = random.pick(&[0, 1, 4, 8, 9]);
+        let count = [5, 60, 300][case % 3];
+        let objects = scene(&mut random, kind, count);
+        let point = |random: &mut SplitMix| objects[random.below(objects.len() as u32) as usize].min;
+        let rays: Vec<SweptRay> = (0..30)
+            .map(|_| {
+                let (from, to) = (point(&mut random), point(&mut random));
+                let mut direction: [f32; 3] = std::array::from_fn(|axis| to[axis] - from[axis]);
+                if random.one_in(4) {
+                    direction[random.below(3) as usize] = 0.0;
+                }
+                let origin = std::array::from_fn(|axis| from[axis] - random.pick(&[0.0, 0.0, 1.0]) * direction[axis]);
+                let ray = Ray::new(origin, direction, random.pick(&[f32::INFINITY, 1.0, 0.5, 0.0]));
+                let extent = random.pick(&[0.0, 0.0, 0.3]) * random.unit();
+                SweptRay::new(ray)
+                    .with_half_extents([extent, extent, 0.0])
+                    .with_t_min(random.pick(&[0.0, 0.0, 0.25]))
+            })
+            .collect();
+        for scheme in [
+            Scheme::Hierarchical,
+            Scheme::Uniform { cell_size: 1.3 },
+            Scheme::Adaptive { min_scale: 0.7 },
+        ] {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                dimensions,
+                ray_cells: true,
+                ..BroadPhaseDescriptor::default()
+            };
+            let scene = Scene {
+                rays: SceneRays::Swept(&rays),
+                ..only(&objects)
+            };
+            let trace = trace(&descriptor, &scene).unwrap();
+            assert_eq!(
+                wide(&trace.counters, word::RAY_CELLS_NEEDED),
+                trace.ray_cells.len() as u64
+            );
+            cells += trace.ray_cells.len();
+            for (ray, ends) in rays.iter().zip(trace.ray_cell_offsets.windows(2)) {
+                let visited = &trace.ray_cells[ends[0] as usize..ends[1] as usize];
+                let what = format!("case {case}, {dimensions:?}, {scheme:?}, {ray:?}: {visited:?}");
+                check_order(&trace, ray, dimensions.count() as usize, visited, &what);
+            }
+        }
+    }
+    assert!(cells > 50_000, "{cells}");
+}
+
+fn check_order(trace: &Trace, ray: &SweptRay, dimensions: usize, visited: &[RayCell], what: &str) {
+    let mut seen: Vec<RayCell> = visited.to_vec();
+    seen.sort_unstable();
+    assert!(seen.windows(2).all(|pair| pair[0] != pair[1]), "a cell twice: {what}");
+    assert!(visited.is_sorted_by_key(|cell| cell.level), "{what}");
+    let mut direction = ray.ray.direction.map(grid::flush);
+    direction[dimensions..].fill(0.0);
+    let major = (1..3).fold(0, |best: usize, axis| {
+        if direction[axis].abs() > direction[best].abs() {
+            axis
+        } else {
+            best
+        }
+    });
+    let sign = if direction[major] < 0.0 { -1 } else { 1 };
+    for (index, level) in trace.grid.occupied_levels() {
+        let of_level = visited.iter().filter(|cell| cell.level == index);
+        let slabs: Vec<i32> = of_level.map(|cell| [cell.x, cell.y, cell.z][major]).collect();
+        let moves_on = slabs
+            .windows(2)
+            .all(|pair| (0..=1).contains(&(sign * (pair[1] - pair[0]))));
+        assert!(moves_on, "{what}");
+
+        let detail = trace.grid.x_detail;
+        let (shift, side) = match trace.params.scheme {
+            SCHEME_ADAPTIVE => (0.5, 2.0 / f64::from(level.inverse)),
+            _ => (0.0, 1.0 / f64::from(level.inverse)),
+        };
+        let bounds = |cell: i32| {
+            let low = (f64::from(cell) - shift) * side;
+            (low, low + side)
+        };
+        for z in level.lower_z..=level.upper_z {
+            for y in level.lower_y..=level.upper_y {
+                for x in level.lower_x >> detail..=level.upper_x >> detail {
+                    let sides = [x, y, z].map(bounds);
+                    if segment_meets(ray, dimensions, sides.map(|side| side.0), sides.map(|side| side.1)) {
+                        let cell = RayCell { level: index, x, y, z };
+                        assert!(seen.binary_search(&cell).is_ok(), "{cell:?} is missing, {what}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn windows_of_ray_cells_join_to_the_whole() {
+    let mut random = SplitMix(17);
+    let objects = scene(&mut random, 8, 300);
+    let lines = rays(&mut random, &objects, 50);
+    let descriptor = BroadPhaseDescriptor {
+        ray_cells: true,
+        ..BroadPhaseDescriptor::default()
+    };
+    let scene = Scene {
+        rays: SceneRays::Plain(&lines),
+        ..only(&objects)
+    };
+    let whole = trace(&descriptor, &scene).unwrap();
+    let mut joined = Vec::new();
+    for first in (0..whole.ray_cells.len()).step_by(97) {
+        let params = Params {
+            first_ray_cell: first as u32,
+            ray_cell_capacity: 97.min(whole.ray_cells.len() - first) as u32,
+            ..whole.params
+        };
+        let cells = ray_cells_emit::ray_cells_emit(&params, &whole.grid, scene.rays, &whole.ray_cell_offsets);
+        joined.extend(cells);
+    }
+    assert_eq!(joined, whole.ray_cells);
+    let cut = BroadPhaseDescriptor {
+        growth: Growth::Fixed,
+        capacities: crate::Capacities {
+            ray_cells: Some(100),
+            ..Default::default()
+        },
+        ..descriptor
+    };
+    let cut = step_scene(&cut, &scene).unwrap();
+    assert_eq!(cut.ray_cells, whole.ray_cells[..100]);
+    assert_eq!(cut.counters.status, STATUS_RAY_CELLS);
+    assert_eq!(cut.counters.ray_cells_needed, joined.len() as u64);
 }
 
 /// Margin, dimensions and worlds, alone and together.

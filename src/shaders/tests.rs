@@ -146,7 +146,9 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
     check::<Params>(
         "Params",
         offsets!(Params: object_count, ray_count, entry_capacity, table_capacity, pair_capacity, hit_capacity, first_pair,
-            first_hit, scheme, cell_inverse, sample_count, sample_stride, canary_turns, dimensions, world_count, large_mask, margin),
+            first_hit, scheme, cell_inverse, sample_count, sample_stride, canary_turns, dimensions, world_count, large_mask, margin,
+            ray_stride, ray_cell_capacity, first_ray_cell, period_x, period_y, period_z, query_count,
+            wide_queries, neighbors, once, radius, nearest, result_capacity, first_result),
     );
     check::<ScanParams>(
         "ScanParams",
@@ -193,6 +195,11 @@ fn constants_agree_with_the_host() {
         ("COUNTER_PAIR_CANDIDATES", word::PAIR_CANDIDATES as u32),
         ("COUNTER_RAY_CANDIDATES", word::RAY_CANDIDATES as u32),
         ("NONE", crate::NONE),
+        ("NO_OBJECT", crate::NONE),
+        ("QUERY_VECTORS", (size_of::<crate::Query>() / 16) as u32),
+        ("COUNTER_QUERIES_INVALID", word::QUERIES_INVALID as u32),
+        ("COUNTER_QUERY_CANDIDATES", word::QUERY_CANDIDATES as u32),
+        ("SWEPT_STRIDE", crate::scene::SWEPT_STRIDE),
     ];
     let mut seen: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     for pass in passes() {

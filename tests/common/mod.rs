@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use gpu_broad_phase::{Aabb, GpuBroadPhase, Ray, adapters as list_adapters, wgpu};
+use gpu_broad_phase::{Aabb, GpuBroadPhase, Query, Ray, SweptRay, adapters as list_adapters, wgpu};
 use pollster::block_on;
 
 /// A device with nothing beyond the required limits.
@@ -161,6 +161,36 @@ pub struct Scene {
 }
 
 impl Scene {
+    /// Boxes, points and spheres at the objects, some of them invalid.
+    pub fn queries(&self, worlds: u32) -> Vec<Query> {
+        let mut rng = Rng(self.objects.len() as u64 + 1);
+        let corner = |object: &Aabb, upper: bool| if upper { object.max } else { object.min };
+        (0..self.objects.len().min(300))
+            .map(|_| {
+                let object = self.objects[rng.below(self.objects.len())];
+                let mut query = match rng.below(4) {
+                    0 => Query::overlaps(object),
+                    1 => Query::point(corner(&object, rng.below(2) == 0)),
+                    // Hardly a distance on a lattice, where devices may differ.
+                    2 => Query::sphere(corner(&object, rng.below(2) == 0), 3.0 * rng.unit()),
+                    _ => Query::overlaps(Aabb::new(
+                        object.min.map(|low| low - 2.0),
+                        object.max.map(|high| high + 4.0),
+                    )),
+                };
+                match rng.below(25) {
+                    0 => query.radius = [-1.0, f32::NAN][rng.below(2)],
+                    1 => query.bounds.owner = [Aabb::EXCLUDED, Aabb::STATIC, 2][rng.below(3)],
+                    2 => query.bounds.layers = 0x0001_0003,
+                    // More objects have more entries than llvmpipe allows a loop turns.
+                    3 if self.objects.len() < 600 => query.bounds.max[rng.below(3)] = f32::INFINITY,
+                    _ => {}
+                }
+                query.in_world(rng.below(worlds as usize + 1) as u32)
+            })
+            .collect()
+    }
+
     /// A world for each object, some of which do not exist; none with one world.
     pub fn worlds(&self, count: u32) -> Vec<u32> {
         if count <= 1 {
@@ -287,4 +317,29 @@ fn random_ray(objects: &[Aabb], rng: &mut Rng) -> Ray {
         rng.below(4)
     }];
     Ray::new(origin, direction, t_max)
+}
+
+/// The rays with layers, boxes that are swept, starts and worlds, some of which make them invalid. Boxes stay so small that
+/// llvmpipe does not cut the walks of crowded scenes.
+pub fn sweep(rays: &[Ray], worlds: u32, rng: &mut Rng) -> Vec<SweptRay> {
+    rays.iter()
+        .map(|&ray| {
+            let largest = [0.0, 0.05, 0.5, 0.5, 2.0][rng.below(5)];
+            let half_extents = [0; 3].map(|_| [largest, 0.0, largest * 0.5][rng.below(3)]);
+            let t_min = [0.0, 0.0, -0.0, 0.25, 1.0, -2.0, 1e-40][rng.below(7)];
+            let mut swept = SweptRay::new(ray)
+                .with_half_extents(half_extents)
+                .with_t_min(t_min)
+                .with_world(rng.below(worlds as usize) as u32);
+            match rng.below(40) {
+                0 => swept.half_extents[rng.below(3)] = [-0.0, -1e-45, f32::NAN, f32::INFINITY][rng.below(4)],
+                1 => swept.half_extents[rng.below(3)] = [1e-45, 1e30, f32::MAX, 1e6][rng.below(4)],
+                2 => swept.t_min = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX][rng.below(4)],
+                3 => swept.world = [worlds, u32::MAX][rng.below(2)],
+                4..10 => swept.ray = ray.with_layers(rng.below(16) as u16, rng.below(16) as u16),
+                _ => {}
+            }
+            swept
+        })
+        .collect()
 }

@@ -2,9 +2,8 @@
 
 use std::fmt::Debug;
 
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, Pair, RayHit, Scene, StepResult, reference};
+use gpu_broad_phase::{BroadPhaseDescriptor, NONE, Pair, RayHit, Scene, StepResult, reference};
 
-use crate::engine::is_finite;
 use crate::pairs::sort;
 
 /// Sets as ascending rows; parameters as their bits.
@@ -47,30 +46,13 @@ impl Answer {
 }
 
 pub fn brute_force(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Answer {
-    let boxes = grown(descriptor, scene.objects);
-    let all = reference::brute_force::rays_all(&boxes, scene.rays);
-    let closest = reference::brute_force::rays_closest(&boxes, scene.rays);
+    let all = reference::brute_force::scene_rays(descriptor, scene);
+    let closest: Vec<_> = all.iter().map(|hits| reference::brute_force::closest(hits)).collect();
     Answer {
         pairs: reference::brute_force::scene_pairs(descriptor, scene),
         closest: closest.iter().map(bits).collect(),
         all: rows(all.iter().map(Vec::as_slice)),
     }
-}
-
-/// Boxes as rays meet them: finite ones larger by the margin, rounded outward.
-fn grown(descriptor: &BroadPhaseDescriptor<'_>, boxes: &[Aabb]) -> Vec<Aabb> {
-    let axes = descriptor.dimensions.count() as usize;
-    let mut boxes = boxes.to_vec();
-    for boxed in boxes
-        .iter_mut()
-        .filter(|boxed| descriptor.margin > 0.0 && is_finite(boxed))
-    {
-        for axis in 0..axes {
-            boxed.min[axis] = (boxed.min[axis] - descriptor.margin).next_down();
-            boxed.max[axis] = (boxed.max[axis] + descriptor.margin).next_up();
-        }
-    }
-    boxes
 }
 
 fn bits(hit: &RayHit) -> (u32, u32) {
@@ -108,7 +90,7 @@ fn first_difference<T: PartialEq + Debug>(what: &str, found: &[T], expected: &[T
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpu_broad_phase::Ray;
+    use gpu_broad_phase::{Aabb, Ray};
 
     #[test]
     fn a_lost_pair_a_moved_hit_and_an_extra_hit_are_told() {
@@ -116,7 +98,7 @@ mod tests {
         let rays = [Ray::new([-1.0, 0.5, 0.5], [1.0, 0.0, 0.0], 9.0)];
         let scene = Scene {
             objects: &boxes,
-            rays: &rays,
+            rays: rays.as_slice().into(),
             ..Scene::default()
         };
         let brute_force = || brute_force(&BroadPhaseDescriptor::default(), &scene);

@@ -36,7 +36,7 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
             let case = Case {
                 scene: Scene {
                     objects: &scene.boxes,
-                    rays: &rays,
+                    rays: rays.as_slice().into(),
                     ..Scene::default()
                 },
                 descriptor: BroadPhaseDescriptor {
@@ -63,7 +63,8 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
                     scene: Scene {
                         objects: &random.boxes,
                         worlds: &random.worlds,
-                        rays: &random.rays,
+                        rays: random.rays.as_slice().into(),
+                        ..Scene::default()
                     },
                     descriptor: random.descriptor,
                     cell_size: random.cell_size,

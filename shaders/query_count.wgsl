@@ -1,0 +1,22 @@
+// How many objects each query finds. One word more than queries, so that the scan ends with the total.
+
+@group(0) @binding(7) var<storage, read_write> counts: array<u32>;
+
+var<private> found_count: u32;
+
+fn accept_result(object: u32, squared: f32) {
+    found_count += 1u;
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let index = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (index < params.query_count) {
+        let query = begin_query(index);
+        walk_query(query);
+        finish_counters(query);
+        counts[answer_of(query, index)] = found_count;
+    } else if (index == params.query_count) {
+        counts[index] = 0u;
+    }
+}

@@ -1,0 +1,51 @@
+// The nearest objects of each query, by distance and then by index, in as many slots as are wanted of each: object and
+// squared distance. Slots are filled by insertion.
+
+@group(0) @binding(7) var<storage, read_write> nearest: array<vec2<u32>>;
+
+const INFINITY_BITS: u32 = 0x7f800000u;
+
+var<private> first_slot: u32;
+var<private> filled: u32;
+
+fn is_before(object: u32, squared: f32, other: vec2<u32>) -> bool {
+    let other_squared = bitcast<f32>(other.y);
+    return squared < other_squared || (squared == other_squared && object < other.x);
+}
+
+fn accept_result(object: u32, squared: f32) {
+    if (filled == params.nearest) {
+        if (!is_before(object, squared, nearest[first_slot + filled - 1u])) {
+            return;
+        }
+        filled -= 1u;
+    }
+    var slot = first_slot + filled;
+    for (; slot > first_slot && is_before(object, squared, nearest[slot - 1u]); slot -= 1u) {
+        nearest[slot] = nearest[slot - 1u];
+    }
+    nearest[slot] = vec2<u32>(object, bitcast<u32>(squared));
+    filled += 1u;
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let index = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (index >= params.query_count) {
+        return;
+    }
+    let query = begin_query(index);
+    first_slot = answer_of(query, index) * params.nearest;
+    walk_query(query);
+    finish_counters(query);
+    // Back from units of the scale, which is a power of two.
+    let unit = bitcast<f32>((254u << 23u) - bitcast<u32>(query.scale));
+    for (var k = 0u; k < params.nearest; k += 1u) {
+        let slot = first_slot + k;
+        if (k < filled) {
+            nearest[slot].y = bitcast<u32>(bitcast<f32>(nearest[slot].y) * unit * unit);
+        } else {
+            nearest[slot] = vec2<u32>(NO_OBJECT, INFINITY_BITS);
+        }
+    }
+}

@@ -1,0 +1,25 @@
+// Whether each ray meets anything: the walk ends at the first hit that it finds, whichever that is.
+
+@group(0) @binding(7) var<storage, read_write> met: array<u32>;
+
+var<private> found: bool;
+
+fn search_limit() -> f32 {
+    return select(LARGEST_FLOAT, -1.0, found);
+}
+
+fn accept_hit(object: u32, t: f32) {
+    found = true;
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let index = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (index >= params.ray_count) {
+        return;
+    }
+    let ray = load_ray(index);
+    walk_ray(ray);
+    finish_counters(ray);
+    met[index] = select(0u, 1u, found);
+}

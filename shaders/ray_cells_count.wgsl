@@ -1,0 +1,22 @@
+// How many cells the walk of each ray visits. One word more than rays, so that the scan ends with the total.
+
+@group(0) @binding(7) var<storage, read_write> counts: array<u32>;
+
+var<private> found: u32;
+
+fn take_cells(level: u32, lower: vec3<i32>, sizes: vec3<u32>, count: u32) {
+    found = add_saturated(found, count);
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let index = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (index > params.ray_count) {
+        return;
+    }
+    if (index < params.ray_count) {
+        walk_ray(load_ray(index));
+        note_cut();
+    }
+    counts[index] = found;
+}

@@ -1,0 +1,36 @@
+// The walk once more, writing the cells whose places fall into the window that the output buffer shows: level by level,
+// slab by slab along the ray, within a slab x fastest.
+
+@group(0) @binding(7) var<storage, read> offsets: array<u32>;
+@group(0) @binding(9) var<storage, read_write> cells: array<vec4<u32>>;
+
+var<private> place_of_next: u32;
+var<private> window_end: u32;
+
+fn take_cells(level: u32, lower: vec3<i32>, sizes: vec3<u32>, count: u32) {
+    let first = place_of_next;
+    // The largest u32 is no place: it stands for all that do not fit.
+    place_of_next = add_saturated(first, count);
+    for (var place = max(first, params.first_ray_cell); place < min(place_of_next, window_end); place += 1u) {
+        let along_x = place - first;
+        let along_y = along_x / sizes.x;
+        let within = vec3<u32>(along_x % sizes.x, along_y % sizes.y, along_y / sizes.y);
+        cells[place - params.first_ray_cell] = vec4<u32>(level, bitcast<vec3<u32>>(lower + vec3<i32>(within)));
+    }
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let index = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (index >= params.ray_count) {
+        return;
+    }
+    place_of_next = offsets[index];
+    let end = offsets[index + 1u];
+    window_end = add_saturated(params.first_ray_cell, params.ray_cell_capacity);
+    if (place_of_next == end || end <= params.first_ray_cell || place_of_next >= window_end) {
+        return;
+    }
+    walk_ray(load_ray(index));
+    note_cut();
+}

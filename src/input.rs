@@ -1,0 +1,244 @@
+//! What goes into a step: where it lies and of which form it is.
+
+use std::marker::PhantomData;
+
+use crate::error::StepError;
+use crate::plan::Asked;
+use crate::queries::{Neighbors, Query, QueryMode};
+use crate::scene::{RAY_STRIDE, SWEPT_STRIDE, Scene, SceneQueries, SceneRays};
+use crate::types::{Aabb, Ray, SweptRay};
+
+/// Where the elements of a step lie.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Source<'a, T> {
+    /// On the host; copied to the device as part of the step.
+    Host(&'a [T]),
+    /// In a buffer of the caller's, with the usage `STORAGE`, from its start on.
+    Device {
+        /// The buffer.
+        buffer: &'a wgpu::Buffer,
+        /// Elements in it.
+        count: u32,
+        /// What an element is.
+        element: PhantomData<T>,
+    },
+}
+
+impl<'a, T> Source<'a, T> {
+    /// The first `count` elements of a buffer.
+    pub const fn device(buffer: &'a wgpu::Buffer, count: u32) -> Self {
+        Self::Device {
+            buffer,
+            count,
+            element: PhantomData,
+        }
+    }
+
+    /// Whether the elements lie in a buffer of the caller's that is to be bound.
+    pub(crate) fn is_brought(&self) -> bool {
+        matches!(self, Self::Device { count: 1.., .. })
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        match self {
+            Self::Host(elements) => elements.len() as u64,
+            Self::Device { count, .. } => u64::from(*count),
+        }
+    }
+}
+
+impl<T> Default for Source<'_, T> {
+    fn default() -> Self {
+        Self::Host(&[])
+    }
+}
+
+/// Where the rays of a step lie, and of which form they are.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Rays<'a> {
+    /// Lines, cast in world 0: 32 bytes each.
+    Plain(Source<'a, Ray>),
+    /// Boxes swept along lines, with starts and worlds: 64 bytes each.
+    Swept(Source<'a, SweptRay>),
+}
+
+impl Rays<'_> {
+    pub(crate) fn count(&self) -> u64 {
+        match self {
+            Self::Plain(source) => source.count(),
+            Self::Swept(source) => source.count(),
+        }
+    }
+
+    pub(crate) fn is_brought(&self) -> bool {
+        match self {
+            Self::Plain(source) => source.is_brought(),
+            Self::Swept(source) => source.is_brought(),
+        }
+    }
+
+    /// Vectors of four words that a ray takes.
+    pub(crate) const fn stride(&self) -> u32 {
+        match self {
+            Self::Plain(_) => RAY_STRIDE,
+            Self::Swept(_) => SWEPT_STRIDE,
+        }
+    }
+}
+
+impl Default for Rays<'_> {
+    fn default() -> Self {
+        Self::Plain(Source::default())
+    }
+}
+
+impl<'a> From<Source<'a, Ray>> for Rays<'a> {
+    fn from(source: Source<'a, Ray>) -> Self {
+        Self::Plain(source)
+    }
+}
+
+impl<'a> From<Source<'a, SweptRay>> for Rays<'a> {
+    fn from(source: Source<'a, SweptRay>) -> Self {
+        Self::Swept(source)
+    }
+}
+
+impl<'a> From<SceneRays<'a>> for Rays<'a> {
+    fn from(rays: SceneRays<'a>) -> Self {
+        match rays {
+            SceneRays::Plain(rays) => Self::Plain(Source::Host(rays)),
+            SceneRays::Swept(rays) => Self::Swept(Source::Host(rays)),
+        }
+    }
+}
+
+/// What is asked of the objects beside pairs.
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub enum Queries<'a> {
+    /// Nothing.
+    #[default]
+    None,
+    /// What meets each box, in world 0: 32 bytes each. The join of two sets, with the filters of both.
+    Boxes(Source<'a, Aabb>),
+    /// What lies within a radius of each box, point or sphere: 48 bytes each.
+    Rounded(Source<'a, Query>),
+    /// The objects' own neighbours.
+    Neighbors(Neighbors),
+}
+
+impl Queries<'_> {
+    pub(crate) fn count(&self, objects: u64) -> u64 {
+        match self {
+            Self::None => 0,
+            Self::Boxes(source) => source.count(),
+            Self::Rounded(source) => source.count(),
+            Self::Neighbors(_) => objects,
+        }
+    }
+
+    pub(crate) fn is_brought(&self) -> bool {
+        match self {
+            Self::None | Self::Neighbors(_) => false,
+            Self::Boxes(source) => source.is_brought(),
+            Self::Rounded(source) => source.is_brought(),
+        }
+    }
+}
+
+impl<'a> From<SceneQueries<'a>> for Queries<'a> {
+    fn from(queries: SceneQueries<'a>) -> Self {
+        match queries {
+            SceneQueries::None => Self::None,
+            SceneQueries::Boxes(boxes) => Self::Boxes(Source::Host(boxes)),
+            SceneQueries::Rounded(queries) => Self::Rounded(Source::Host(queries)),
+            SceneQueries::Neighbors(neighbors) => Self::Neighbors(neighbors),
+        }
+    }
+}
+
+/// The input of a step.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StepInput<'a> {
+    /// The boxes.
+    pub objects: Source<'a, Aabb>,
+    /// The world of each object; none with one world. An object whose world does not exist is invalid.
+    pub worlds: Source<'a, u32>,
+    /// The rays; none by default.
+    pub rays: Rays<'a>,
+    /// The queries; none by default.
+    pub queries: Queries<'a>,
+    /// Which results of the queries are wanted.
+    pub query_mode: QueryMode,
+}
+
+/// What is asked of the table of the last step: the input of [`GpuBroadPhase::query`](crate::GpuBroadPhase::query).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct QueryInput<'a> {
+    /// The rays; none by default.
+    pub rays: Rays<'a>,
+    /// The queries; none by default.
+    pub queries: Queries<'a>,
+    /// Which results of the queries are wanted.
+    pub query_mode: QueryMode,
+}
+
+impl<'a> StepInput<'a> {
+    pub(crate) const fn asked(&self) -> QueryInput<'a> {
+        QueryInput {
+            rays: self.rays,
+            queries: self.queries,
+            query_mode: self.query_mode,
+        }
+    }
+}
+
+impl QueryInput<'_> {
+    /// What the sizes of a step with so many objects depend on.
+    pub(crate) fn plan(&self, objects: u64) -> Asked {
+        Asked {
+            rays: self.rays.count(),
+            ray_stride: self.rays.stride(),
+            queries: self.queries.count(objects),
+            wide_queries: matches!(self.queries, Queries::Rounded(_)),
+            neighbors: match self.queries {
+                Queries::Neighbors(neighbors) => Some(neighbors),
+                _ => None,
+            },
+            query_mode: self.query_mode,
+        }
+    }
+}
+
+impl<'a> From<&Scene<'a>> for StepInput<'a> {
+    fn from(scene: &Scene<'a>) -> Self {
+        Self {
+            objects: Source::Host(scene.objects),
+            worlds: Source::Host(scene.worlds),
+            rays: scene.rays.into(),
+            queries: scene.queries.into(),
+            query_mode: scene.query_mode,
+        }
+    }
+}
+
+/// Whether the passes can read a caller's buffer.
+pub(crate) fn check<T>(what: &'static str, source: &Source<'_, T>) -> Result<(), StepError> {
+    if let Source::Device { buffer, count, .. } = source {
+        if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
+            return Err(StepError::Usage { what });
+        }
+        let needed = u64::from(*count) * size_of::<T>() as u64;
+        if buffer.size() < needed {
+            return Err(StepError::BufferTooSmall {
+                what,
+                needed,
+                available: buffer.size(),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,114 @@
+//! Queries: what lies at, in or near something.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::types::{Aabb, NONE};
+
+/// Everything within `radius` of a box. 48 bytes, three 16-byte loads.
+///
+/// Buffer layout (little endian): the box as [`Aabb`], `radius` as `f32`, `world` as `u32`, two unused words.
+///
+/// With radius 0 these are the objects that meet the box, by the exact test of pairs: boxes and points. With a radius it
+/// is a rounded box, and a sphere where the box is a point: objects whose closed box comes within `radius` of the query's,
+/// by `f32` distances, so that devices may differ within 4 ulps of the radius.
+/// Gaps below 2^-60 count as 0 (where the radius is below 2^-40, gaps below 2^-60 of it).
+///
+/// The box's filter words count as an object's: layers, owner and static flag admit results as they admit pairs, and an
+/// [excluded](Aabb::EXCLUDED) query finds nothing. A query with a NaN, with `min > max`, with a negative radius or with a
+/// world that does not exist is *invalid*: it finds nothing and is counted in
+/// [`Counters::queries_invalid`](crate::Counters::queries_invalid).
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct Query {
+    /// The box. The descriptor's margin does not grow it.
+    pub bounds: Aabb,
+    /// How far from the box objects may be; may be infinite.
+    pub radius: f32,
+    /// Only objects of this world are found.
+    pub world: u32,
+    /// Unused; any value.
+    pub reserved: [u32; 2],
+}
+
+impl Query {
+    /// What meets the box.
+    pub const fn overlaps(bounds: Aabb) -> Self {
+        Self {
+            bounds,
+            radius: 0.0,
+            world: 0,
+            reserved: [0; 2],
+        }
+    }
+
+    /// What lies at a position.
+    pub const fn point(position: [f32; 3]) -> Self {
+        Self::overlaps(Aabb::point(position))
+    }
+
+    /// What comes within `radius` of `center`.
+    pub const fn sphere(center: [f32; 3], radius: f32) -> Self {
+        Self {
+            radius,
+            ..Self::point(center)
+        }
+    }
+
+    /// The same query in another world.
+    #[must_use]
+    pub const fn in_world(mut self, world: u32) -> Self {
+        self.world = world;
+        self
+    }
+}
+
+impl From<Aabb> for Query {
+    fn from(bounds: Aabb) -> Self {
+        Self::overlaps(bounds)
+    }
+}
+
+/// Fixed-radius neighbours: each object asks which others lie within a radius of it.
+///
+/// Objects are meant to be points, boxes of zero size; of others the lower corner counts, and
+/// infinite ones have no neighbours. On axes with a
+/// [period](crate::BroadPhaseDescriptor::periods) the distance is that to the nearest image, whatever the radius. Filters
+/// count as for pairs. Devices may differ within 4 ulps of the radius.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Neighbors {
+    /// The largest distance; finite and not negative.
+    pub radius: f32,
+    /// Only neighbours after the object itself: each pair once in place of twice.
+    pub once: bool,
+}
+
+/// Which results of a query are wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum QueryMode {
+    /// All, as a range of objects a query (CSR).
+    #[default]
+    All,
+    /// So many of the nearest, by distance and then by index.
+    Nearest(u32),
+}
+
+/// An object near a query. 8 bytes: `object` as `u32`, `squared_distance` as `f32`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct Neighbor {
+    /// The object, or [`NONE`] past the last one that is near enough.
+    pub object: u32,
+    /// Squared distance between the query and the object's closed box (of [`Neighbors`]: its lower corner); infinite for
+    /// [`NONE`].
+    pub squared_distance: f32,
+}
+
+impl Neighbor {
+    /// No object.
+    pub const NONE: Self = Self {
+        object: NONE,
+        squared_distance: f32::INFINITY,
+    };
+}
+
+const _: () = assert!(size_of::<Query>() == 48 && size_of::<Neighbor>() == 8);

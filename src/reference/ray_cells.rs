@@ -1,0 +1,51 @@
+//! The cells of a walk themselves: the twin of `shaders/common/ray_cells.wgsl`.
+
+use super::ray::{LARGEST_FLOAT, LoadedRay};
+use super::ray_walk::{SlabVisitor, Visit, per_axis, walk_levels};
+use crate::grid::{Grid, Level, Params};
+
+/// What a pass does with the cells of a slab: a box of them.
+pub(crate) trait CellVisitor {
+    /// The cells from `lower` on, so many an axis, `count` together or 2^32 - 1 if they are more.
+    fn take_cells(&mut self, level: u32, lower: [i32; 3], sizes: [u32; 3], count: u32);
+}
+
+struct Walk<'a, V> {
+    x_detail: u32,
+    visitor: &'a mut V,
+}
+
+/// Walks a ray and hands the cells within the bounds of what the levels hold to the visitor.
+pub(crate) fn walk_ray(params: &Params, grid: &Grid, ray: &LoadedRay, visitor: &mut impl CellVisitor) {
+    if ray.valid && ray.t_max >= 0.0 {
+        let x_detail = grid.x_detail;
+        walk_levels(params, grid, ray, &mut Walk { x_detail, visitor });
+    }
+}
+
+impl<V: CellVisitor> SlabVisitor for Walk<'_, V> {
+    fn search_limit(&self) -> f32 {
+        LARGEST_FLOAT
+    }
+
+    fn walk_pays(&self, _level: &Level, _steps: i32, _breadth: [f32; 3]) -> bool {
+        true
+    }
+
+    fn without_cells(&mut self, _level: &Level) {}
+
+    fn visit_slab(&mut self, level: &Level, visit: &Visit) {
+        let whole = [self.x_detail, 0, 0];
+        let bounds = [
+            [level.lower_x, level.lower_y, level.lower_z],
+            [level.upper_x, level.upper_y, level.upper_z],
+        ];
+        let lower = per_axis(|axis| visit.lower[axis].max(bounds[0][axis]) >> whole[axis]);
+        let upper = per_axis(|axis| visit.upper[axis].min(bounds[1][axis]) >> whole[axis]);
+        if (0..3).all(|axis| lower[axis] <= upper[axis]) {
+            let sizes = per_axis(|axis| upper[axis].wrapping_sub(lower[axis]) as u32 + 1);
+            let count = sizes.iter().fold(1, |count: u32, &size| count.saturating_mul(size));
+            self.visitor.take_cells(visit.level, lower, sizes, count);
+        }
+    }
+}

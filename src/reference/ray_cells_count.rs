@@ -1,0 +1,29 @@
+//! Twin of `shaders/ray_cells_count.wgsl`.
+
+use super::ray::load_ray;
+use super::ray_cells::{CellVisitor, walk_ray};
+use crate::grid::{Grid, Params};
+use crate::scene::SceneRays;
+
+struct Count(u32);
+
+impl CellVisitor for Count {
+    fn take_cells(&mut self, _level: u32, _lower: [i32; 3], _sizes: [u32; 3], count: u32) {
+        self.0 = self.0.saturating_add(count);
+    }
+}
+
+/// How many cells the walk of each ray visits, 2^32 - 1 if they are more. Returns one word more than there are rays, so
+/// that the scan ends with the total.
+pub fn ray_cells_count(params: &Params, grid: &Grid, rays: SceneRays<'_>) -> Vec<u32> {
+    let count = |ray| {
+        let mut count = Count(0);
+        walk_ray(params, grid, &load_ray(params, &ray), &mut count);
+        count.0
+    };
+    rays.iter()
+        .take(params.ray_count as usize)
+        .map(count)
+        .chain([0])
+        .collect()
+}

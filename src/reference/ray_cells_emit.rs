@@ -1,0 +1,51 @@
+//! Twin of `shaders/ray_cells_emit.wgsl`.
+
+use super::ray::load_ray;
+use super::ray_cells::{CellVisitor, walk_ray};
+use crate::grid::{Grid, Params};
+use crate::scene::SceneRays;
+use crate::types::RayCell;
+
+struct Emit<'a> {
+    place: u32,
+    first: u32,
+    cells: &'a mut [RayCell],
+}
+
+impl CellVisitor for Emit<'_> {
+    fn take_cells(&mut self, level: u32, lower: [i32; 3], sizes: [u32; 3], count: u32) {
+        let first = self.place;
+        // The largest u32 is no place: it stands for all that do not fit.
+        self.place = first.saturating_add(count);
+        let window_end = self.first.saturating_add(self.cells.len() as u32);
+        for place in first.max(self.first)..self.place.min(window_end) {
+            let along_x = place - first;
+            let along_y = along_x / sizes[0];
+            self.cells[(place - self.first) as usize] = RayCell {
+                level,
+                x: lower[0] + (along_x % sizes[0]) as i32,
+                y: lower[1] + (along_y % sizes[1]) as i32,
+                z: lower[2] + (along_y / sizes[1]) as i32,
+            };
+        }
+    }
+}
+
+/// The walk once more, writing the cells whose places fall into the window
+/// `first_ray_cell .. first_ray_cell + ray_cell_capacity`: level by level, slab by slab along the ray, within a slab x
+/// fastest.
+///
+/// `offsets` is the scanned output of [`ray_cells_count`](super::ray_cells_count::ray_cells_count). Returns
+/// `ray_cell_capacity` cells; those that the shader leaves unwritten are zero.
+pub fn ray_cells_emit(params: &Params, grid: &Grid, rays: SceneRays<'_>, offsets: &[u32]) -> Vec<RayCell> {
+    let mut cells = vec![RayCell::default(); params.ray_cell_capacity as usize];
+    for (ray, &place) in rays.iter().take(params.ray_count as usize).zip(offsets) {
+        let mut emit = Emit {
+            place,
+            first: params.first_ray_cell,
+            cells: &mut cells,
+        };
+        walk_ray(params, grid, &load_ray(params, &ray), &mut emit);
+    }
+    cells
+}

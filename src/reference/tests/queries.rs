@@ -1,0 +1,302 @@
+//! Queries and neighbours against brute force.
+
+use super::brute_force::Found;
+use super::*;
+use crate::queries::{Neighbor, Neighbors, Query, QueryMode};
+use crate::scene::SceneQueries;
+
+/// Whether the objects are those that have to be found and none beside those that may be.
+fn agrees(mut found: Vec<u32>, expected: &Found) -> bool {
+    found.sort_unstable();
+    let is_once = found.windows(2).all(|two| two[0] < two[1]);
+    let has = |list: &[(u32, f64)], object: &u32| list.binary_search_by_key(object, |&(other, _)| other).is_ok();
+    let all = expected
+        .surely
+        .iter()
+        .all(|(object, _)| found.binary_search(object).is_ok());
+    let only = found
+        .iter()
+        .all(|object| has(&expected.surely, object) || has(&expected.perhaps, object));
+    is_once && all && only
+}
+
+/// Whether these are as many of the nearest as are wanted, nearest first.
+fn are_nearest(found: &[Neighbor], expected: &Found) -> bool {
+    let close = |a: f64, b: f64| (a - b).abs() <= 1e-6 * a.abs().max(b.abs()) || a.max(b) < 1e-18;
+    let every: Vec<_> = expected.surely.iter().chain(&expected.perhaps).copied().collect();
+    let mut distances: Vec<_> = every.iter().map(|&(_, distance)| distance).collect();
+    distances.sort_by(f64::total_cmp);
+    // Past the range of squares only the order is left.
+    let is_lost = |squared: f32| !(2f32.powi(-100)..2f32.powi(126)).contains(&squared);
+    let given = found
+        .iter()
+        .take_while(|neighbor| neighbor.object != crate::NONE)
+        .count();
+    let enough = given >= expected.surely.len().min(found.len()) && given <= every.len();
+    let ascending = found[..given].windows(2).all(|two| {
+        let [first, second] = [two[0].squared_distance, two[1].squared_distance];
+        first < second || (first == second && (two[0].object < two[1].object || is_lost(first)))
+    });
+    let exact = |object: u32| {
+        every
+            .iter()
+            .find(|&&(other, _)| other == object)
+            .map(|&(_, distance)| distance)
+    };
+    let right = found[..given].iter().zip(&distances).all(|(neighbor, &nearest)| {
+        let is_lost = is_lost(neighbor.squared_distance);
+        let distance = f64::from(neighbor.squared_distance).sqrt();
+        exact(neighbor.object).is_some_and(|exact| is_lost || close(exact, distance))
+            && (is_lost || close(distance, nearest))
+    });
+    enough && ascending && right && found[given..].iter().all(|neighbor| *neighbor == Neighbor::NONE)
+}
+
+fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, what: &str) {
+    let expected = brute_force::scene_queries(descriptor, scene);
+    let result = step_scene(descriptor, scene).unwrap();
+    assert_eq!(
+        result.query_offsets.len(),
+        if expected.is_empty() { 0 } else { expected.len() + 1 }
+    );
+    for (query, ends) in result.query_offsets.windows(2).enumerate() {
+        let found = result.query_objects[ends[0] as usize..ends[1] as usize].to_vec();
+        assert!(
+            agrees(found.clone(), &expected[query]),
+            "{what}, query {query}: {found:?}, expected {:?}",
+            expected[query]
+        );
+    }
+    for wanted in [1, 5] {
+        let scene = Scene {
+            query_mode: QueryMode::Nearest(wanted),
+            ..*scene
+        };
+        let nearest = step_scene(descriptor, &scene).unwrap().query_nearest;
+        assert_eq!(nearest.len(), wanted as usize * expected.len());
+        for (query, found) in nearest.chunks(wanted as usize).enumerate() {
+            assert!(
+                are_nearest(found, &expected[query]),
+                "{what}, query {query}: {found:?}, expected {:?}",
+                expected[query]
+            );
+        }
+    }
+}
+
+/// Boxes, points and spheres at and around the objects, some of them invalid.
+fn queries(random: &mut SplitMix, objects: &[Aabb], worlds: u32) -> Vec<Query> {
+    (0..60)
+        .map(|_| {
+            let object = objects[random.below(objects.len() as u32) as usize];
+            let mut query = match random.below(5) {
+                0 => Query::overlaps(object),
+                1 => Query::point(if random.one_in(2) { object.min } else { object.max }),
+                2 => Query::sphere(object.max, random.range(0.0, 3.0)),
+                3 => Query {
+                    // Just touches where boxes lie on a lattice.
+                    radius: random.pick(&[0.5, 1.0, 1.5, 2.0]),
+                    ..Query::overlaps(object)
+                },
+                _ => Query::overlaps(Aabb::new(
+                    [0, 1, 2].map(|axis| object.min[axis] - 2.0),
+                    [0, 1, 2].map(|axis| object.max[axis] + 5.0),
+                )),
+            };
+            query.bounds.layers = random.pick(&[u32::MAX, u32::MAX, object.layers, 0x0003_0001]);
+            match random.below(30) {
+                0 => query.bounds.owner = Aabb::EXCLUDED,
+                1 => query.bounds.min[1] = f32::NAN,
+                2 => query.bounds.max[0] = f32::INFINITY,
+                3 => query.radius = -1.0,
+                4 => query.radius = f32::NAN,
+                5 => query.radius = random.pick(&[1e-30, 1e10, 3e38, f32::INFINITY]),
+                6 => query.bounds.owner = Aabb::STATIC | 1,
+                _ => {}
+            }
+            query.in_world(random.below(worlds + 1))
+        })
+        .collect()
+}
+
+#[test]
+fn queries_agree_with_brute_force() {
+    let mut random = SplitMix(31);
+    for kind in 0..KINDS {
+        for count in [1, 40, 400] {
+            let mut objects = scene(&mut random, kind, count);
+            spoil(&mut random, &mut objects);
+            for scheme in schemes(&mut random, &objects) {
+                for descriptor in variants(scheme) {
+                    let few = descriptor.worlds.min(4);
+                    let worlds: Vec<_> = objects.iter().map(|_| random.below(few + 1)).collect();
+                    let queries = queries(&mut random, &objects, few);
+                    let boxes: Vec<_> = queries.iter().map(|query| query.bounds).collect();
+                    let base = Scene {
+                        worlds: if descriptor.worlds > 1 { &worlds } else { &[] },
+                        ..only(&objects)
+                    };
+                    for queries in [SceneQueries::Rounded(&queries), SceneQueries::Boxes(&boxes)] {
+                        let scene = Scene { queries, ..base };
+                        check(
+                            &descriptor,
+                            &scene,
+                            &format!("kind {kind} count {count} {descriptor:?}"),
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn points(random: &mut SplitMix, count: u32, on_lattice: bool) -> Vec<Aabb> {
+    let mut coordinate = |random: &mut SplitMix| {
+        if on_lattice {
+            let value = random.below(8) as f32 * random.pick(&[0.25, 1.0]);
+            nudge(random, value)
+        } else {
+            random.range(-9.0, 17.0)
+        }
+    };
+    let mut point = |_| {
+        let mut point = Aabb::point(random.vector(&mut coordinate));
+        match random.below(40) {
+            0 => point.owner = Aabb::EXCLUDED,
+            1 => point.min[0] = f32::NAN,
+            2 => point.owner = 5,
+            3 => point.max[2] = f32::INFINITY,
+            _ => {}
+        }
+        point
+    };
+    (0..count).map(&mut point).collect()
+}
+
+#[test]
+fn neighbors_agree_with_brute_force() {
+    let mut random = SplitMix(32);
+    let asked = [
+        (0.5, false),
+        (1.0, true),
+        (0.0, false),
+        (2.3, true),
+        (7.0, false),
+        (1e20, true),
+    ];
+    let periods = [[0.0; 3], [8.0; 3], [8.0, 0.0, 16.0]];
+    for (count, on_lattice) in [(1, false), (2, true), (50, true), (120, false), (200, true)] {
+        let points = points(&mut random, count, on_lattice);
+        for scheme in [
+            Scheme::Hierarchical,
+            Scheme::Uniform { cell_size: 0.75 },
+            Scheme::Adaptive { min_scale: 0.5 },
+        ] {
+            for (case, (radius, once)) in asked.into_iter().enumerate() {
+                for dimensions in [Dimensions::Two, Dimensions::Three] {
+                    for periods in periods {
+                        let descriptor = BroadPhaseDescriptor {
+                            scheme,
+                            dimensions,
+                            periods,
+                            worlds: [1, 3][case % 2],
+                            ..Default::default()
+                        };
+                        let ids: Vec<_> = (0..count).map(|point| point % 4).collect();
+                        let scene = Scene {
+                            worlds: if descriptor.worlds > 1 { &ids } else { &[] },
+                            queries: Neighbors { radius, once }.into(),
+                            ..only(&points)
+                        };
+                        let what =
+                            format!("{count} points, on a lattice {on_lattice}, within {radius}, {descriptor:?}");
+                        check(&descriptor, &scene, &what);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// In both directions each neighbour knows the other; once, each pair comes from its smaller index.
+#[test]
+fn neighbors_once_are_half_of_neighbors_both_ways() {
+    let mut random = SplitMix(33);
+    let points: Vec<_> = (0..2000)
+        .map(|_| Aabb::point(random.vector(|random| random.range(0.0, 10.0))))
+        .collect();
+    for periods in [[0.0; 3], [10.0; 3]] {
+        let descriptor = BroadPhaseDescriptor {
+            periods,
+            pairs: false,
+            ..Default::default()
+        };
+        let pairs = |once| {
+            let scene = Scene {
+                queries: Neighbors { radius: 0.9, once }.into(),
+                ..only(&points)
+            };
+            let result = step_scene(&descriptor, &scene).unwrap();
+            let of = |query: usize| result.query_offsets[query] as usize..result.query_offsets[query + 1] as usize;
+            let mut pairs: Vec<_> = (0..points.len())
+                .flat_map(|query| {
+                    result.query_objects[of(query)]
+                        .iter()
+                        .map(move |&other| (query as u32, other))
+                })
+                .collect();
+            pairs.sort_unstable();
+            pairs
+        };
+        let both = pairs(false);
+        let once = pairs(true);
+        assert_eq!(both.len(), 2 * once.len());
+        assert!(once.iter().all(|&(a, b)| a < b && both.binary_search(&(b, a)).is_ok()));
+    }
+}
+
+#[test]
+fn query_tests_stay_few() {
+    let mut random = SplitMix(34);
+    let objects = benchmark(&mut random, 20_000);
+    let queries: Vec<_> = objects.iter().step_by(10).copied().map(Query::overlaps).collect();
+    for (scheme, limit) in [
+        (Scheme::Hierarchical, 45),
+        (Scheme::Uniform { cell_size: 1.5 }, 60),
+        (Scheme::Adaptive { min_scale: 1.0 }, 400),
+    ] {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            count_candidates: true,
+            pairs: false,
+            ..Default::default()
+        };
+        let scene = Scene {
+            queries: (&queries[..]).into(),
+            ..only(&objects)
+        };
+        let counters = step_scene(&descriptor, &scene).unwrap().counters;
+        let tests = counters.query_candidates / queries.len() as u64;
+        assert!((1..=limit).contains(&tests), "{scheme:?}: {tests} box tests a query");
+    }
+}
+
+#[test]
+fn periods_and_radii_that_cannot_work_are_refused() {
+    for period in [-1.0, f32::NAN, f32::INFINITY, 1e-40] {
+        let descriptor = BroadPhaseDescriptor {
+            periods: [0.0, period, 0.0],
+            ..Default::default()
+        };
+        let error = step(&descriptor, &[], &[]).unwrap_err();
+        assert!(matches!(error, DescriptorError::Period(_)), "{period}: {error}");
+    }
+    for radius in [-1.0, f32::NAN, f32::INFINITY] {
+        let scene = Scene {
+            queries: Neighbors { radius, once: false }.into(),
+            ..Scene::default()
+        };
+        let error = step_scene(&BroadPhaseDescriptor::default(), &scene).unwrap_err();
+        assert!(matches!(error, DescriptorError::Radius(_)), "{radius}: {error}");
+    }
+}
