@@ -48,8 +48,6 @@ pub fn random(seed: u64) -> Scene {
     if descriptor.worlds > 1 {
         // One more than there are.
         worlds.extend(boxes.iter().map(|_| random.below(descriptor.worlds + 1)));
-        // Rays do not name the world that they are cast in.
-        rays.clear();
     }
     Scene {
         boxes,
@@ -289,7 +287,9 @@ mod tests {
             |scene| scene.descriptor.dimensions == Dimensions::Two && !scene.rays.is_empty()
         ));
         assert!(any(|scene| scene.descriptor.margin > 0.0 && !scene.rays.is_empty()));
-        assert!(any(|scene| scene.worlds.contains(&4) && scene.worlds.contains(&5)));
+        assert!(any(|scene| scene.worlds.contains(&4)
+            && scene.worlds.contains(&5)
+            && !scene.rays.is_empty()));
         let plain = BroadPhaseDescriptor::default();
         assert!(scenes.iter().filter(|scene| scene.descriptor == plain).count() > 50);
         let flat = |scene: &&Scene| scene.descriptor.dimensions == Dimensions::Two;
