@@ -143,87 +143,25 @@ pub fn scheme(args: &SchemeArgs, scene: &Scene, reporter: Reporter) -> Result<Sc
     if args.min_scale.is_some() && args.scheme != SchemeName::Adaptive {
         bail!("--min-scale needs --scheme adaptive");
     }
-    Ok(match args.scheme {
-        SchemeName::Hierarchical => Scheme::Hierarchical,
-        SchemeName::Uniform => Scheme::Uniform {
-            cell_size: args.cell_size.unwrap_or_else(|| {
-                let cell_size = default_cell_size(scene);
+    Ok(match (args.scheme, args.cell_size, args.min_scale) {
+        (SchemeName::Hierarchical, ..) => Scheme::Hierarchical,
+        (SchemeName::Uniform, Some(cell_size), _) => Scheme::Uniform { cell_size },
+        (SchemeName::Adaptive, _, Some(min_scale)) => Scheme::Adaptive { min_scale },
+        (SchemeName::Uniform, None, _) => {
+            let scheme = Scheme::uniform_for(&scene.boxes, dimensions(scene));
+            if let Scheme::Uniform { cell_size } = scheme {
                 reporter.say(format!("cell size: {cell_size}"));
-                cell_size
-            }),
-        },
-        SchemeName::Adaptive => Scheme::Adaptive {
-            min_scale: args.min_scale.unwrap_or_else(|| {
-                let min_scale = default_min_scale(scene);
+            }
+            scheme
+        }
+        (SchemeName::Adaptive, _, None) => {
+            let scheme = Scheme::adaptive_for(&scene.boxes, dimensions(scene));
+            if let Scheme::Adaptive { min_scale } = scheme {
                 reporter.say(format!("smallest scale: {min_scale}"));
-                min_scale
-            }),
-        },
+            }
+            scheme
+        }
     })
-}
-
-/// The median longest side; where that is zero (points), the side of a cube that holds one object on average.
-pub fn default_cell_size(scene: &Scene) -> f32 {
-    let mut sides = longest_sides(scene);
-    let middle = sides.len() / 2;
-    let median = match sides.get(middle) {
-        Some(_) => *sides.select_nth_unstable_by(middle, f64::total_cmp).1,
-        None => 0.0,
-    };
-    usable_length(scene, median, LARGEST_CELL)
-}
-
-/// The smallest longest side above zero, but no finer than the largest box has layers for.
-pub fn default_min_scale(scene: &Scene) -> f32 {
-    let sides = longest_sides(scene);
-    let largest = sides.iter().copied().fold(0.0, f64::max);
-    let positive = sides.into_iter().filter(|&side| side > 0.0);
-    let smallest = positive.fold(largest, f64::min).max(largest / LAYERED);
-    usable_length(scene, smallest, LARGEST_SCALE)
-}
-
-/// 32 layers hold boxes 2^31 times as long as the finest cell, less a few layers for boxes across their borders.
-const LAYERED: f64 = (1_u32 << 27) as f64;
-
-/// What the library takes as a length, 2^-100 to 2^100 or 2^90, less some room for rounding.
-const SMALLEST_LENGTH: f64 = 1e-30;
-const LARGEST_CELL: f64 = 1e30;
-const LARGEST_SCALE: f64 = 1e27;
-
-/// Of every box that takes part and has finite bounds.
-fn longest_sides(scene: &Scene) -> Vec<f64> {
-    let boxes = scene.boxes.iter().filter(|boxed| is_finite(boxed));
-    let side = |boxed: &Aabb| {
-        let sides = (0..3).map(|axis| f64::from(boxed.max[axis]) - f64::from(boxed.min[axis]));
-        sides.fold(0.0, f64::max)
-    };
-    boxes.map(side).collect()
-}
-
-fn usable_length(scene: &Scene, length: f64, largest: f64) -> f32 {
-    let length = if length > 0.0 { length } else { spacing(scene) };
-    if length > 0.0 {
-        length.clamp(SMALLEST_LENGTH, largest) as f32
-    } else {
-        1.0
-    }
-}
-
-/// The side of a cube, or a square, that holds one object on average.
-fn spacing(scene: &Scene) -> f64 {
-    let boxes: Vec<_> = scene.boxes.iter().filter(|boxed| is_finite(boxed)).collect();
-    let extents = (0..3).map(|axis| {
-        let low = boxes.iter().map(|boxed| f64::from(boxed.min[axis]));
-        let high = boxes.iter().map(|boxed| f64::from(boxed.max[axis]));
-        high.fold(f64::NEG_INFINITY, f64::max) - low.fold(f64::INFINITY, f64::min)
-    });
-    let count = boxes.len() as f64;
-    let along = if scene.dimensions == 2 {
-        count.sqrt()
-    } else {
-        count.cbrt()
-    };
-    extents.fold(0.0, f64::max) / along
 }
 
 /// Whether a box takes part and has finite bounds.
@@ -234,18 +172,6 @@ pub fn is_finite(boxed: &Aabb) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn scene(boxes: &[Aabb]) -> Scene {
-        Scene {
-            boxes: boxes.to_vec(),
-            dimensions: 3,
-            elements: None,
-        }
-    }
-
-    fn cube(side: f32) -> Aabb {
-        Aabb::new([0.0; 3], [side; 3])
-    }
 
     /// More boxes than one binding of 128 MiB holds; none takes part, so that the CPU is done soon.
     #[test]
@@ -258,34 +184,5 @@ mod tests {
         let mut engine = Engine::open(&args, BroadPhaseDescriptor::default(), Reporter { quiet: true }).unwrap();
         let counters = engine.step(&boxes, &[]).unwrap().counters;
         assert_eq!((counters.invalid as usize, counters.pairs_needed), (boxes.len(), 0));
-    }
-
-    #[test]
-    fn the_cell_size_is_the_median_and_never_zero() {
-        let size = |boxes: &[Aabb]| default_cell_size(&scene(boxes));
-        assert_eq!(size(&[cube(1.0), cube(2.0), cube(9.0), cube(f32::NAN)]), 2.0);
-        assert_eq!(size(&[]), 1.0);
-        assert_eq!(size(&[cube(0.0)]), 1.0);
-        let points = scene(&[Aabb::point([0.0; 3]), Aabb::point([8.0; 3])]);
-        assert_eq!(default_cell_size(&points), 8.0 / 2_f32.cbrt());
-        let flat = Scene {
-            dimensions: 2,
-            ..points
-        };
-        assert_eq!(default_cell_size(&flat), 8.0 / 2_f32.sqrt());
-        assert!(size(&[Aabb::new([f32::MIN; 3], [f32::MAX; 3])]) <= 1e30);
-    }
-
-    #[test]
-    fn the_smallest_scale_leaves_layers_for_the_largest_box() {
-        let scale = |boxes: &[Aabb]| default_min_scale(&scene(boxes));
-        assert_eq!(scale(&[cube(4.0), cube(0.5), cube(0.0), cube(f32::NAN)]), 0.5);
-        assert_eq!(scale(&[]), 1.0);
-        assert_eq!(
-            scale(&[Aabb::point([0.0; 3]), Aabb::point([8.0; 3])]),
-            8.0 / 2_f32.cbrt()
-        );
-        assert_eq!(scale(&[cube(1e-20), cube(2_f32.powi(27))]), 1.0);
-        assert!(scale(&[Aabb::new([f32::MIN; 3], [f32::MAX; 3])]) <= 2_f32.powi(90));
     }
 }

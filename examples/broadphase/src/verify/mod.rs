@@ -14,7 +14,7 @@ use pollster::block_on;
 
 use crate::Status;
 use crate::args::{Backend, VerifyArgs};
-use crate::engine::{backends, default_cell_size, default_min_scale, dimensions, is_free_choice, title};
+use crate::engine::{backends, dimensions, is_free_choice, title};
 use crate::input;
 use crate::output::print;
 use crate::report::Reporter;
@@ -43,8 +43,17 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
                     dimensions: dimensions(&scene),
                     ..Default::default()
                 },
-                cell_size: args.cell_size.unwrap_or_else(|| default_cell_size(&scene)),
-                min_scale: args.min_scale.unwrap_or_else(|| default_min_scale(&scene)),
+                schemes: [
+                    Scheme::Hierarchical,
+                    args.cell_size.map_or_else(
+                        || Scheme::uniform_for(&scene.boxes, dimensions(&scene)),
+                        |cell_size| Scheme::Uniform { cell_size },
+                    ),
+                    args.min_scale.map_or_else(
+                        || Scheme::adaptive_for(&scene.boxes, dimensions(&scene)),
+                        |min_scale| Scheme::Adaptive { min_scale },
+                    ),
+                ],
             };
             let spinner = reporter.spinner("verifying");
             let differences = compare(&mut adapters, &case)?;
@@ -67,8 +76,15 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
                         ..Scene::default()
                     },
                     descriptor: random.descriptor,
-                    cell_size: random.cell_size,
-                    min_scale: random.min_scale,
+                    schemes: [
+                        Scheme::Hierarchical,
+                        Scheme::Uniform {
+                            cell_size: random.cell_size,
+                        },
+                        Scheme::Adaptive {
+                            min_scale: random.min_scale,
+                        },
+                    ],
                 };
                 let differences = compare(&mut adapters, &case).with_context(|| format!("seed {seed}"))?;
                 for difference in differences {
@@ -91,26 +107,11 @@ struct Case<'a> {
     scene: Scene<'a>,
     /// All but the scheme.
     descriptor: BroadPhaseDescriptor<'static>,
-    cell_size: f32,
-    min_scale: f32,
+    /// As [`SCHEMES`].
+    schemes: [Scheme; SCHEMES.len()],
 }
 
 const SCHEMES: [&str; 3] = ["hierarchical", "uniform", "adaptive"];
-
-impl Case<'_> {
-    /// As [`SCHEMES`].
-    fn schemes(&self) -> [Scheme; 3] {
-        [
-            Scheme::Hierarchical,
-            Scheme::Uniform {
-                cell_size: self.cell_size,
-            },
-            Scheme::Adaptive {
-                min_scale: self.min_scale,
-            },
-        ]
-    }
-}
 
 /// One adapter, what has been made on it and what it has done.
 struct Verified {
@@ -183,7 +184,7 @@ fn compare(adapters: &mut [Verified], case: &Case<'_>) -> Result<Vec<String>> {
     let scene = &case.scene;
     let brute_force = (scene.objects.len() <= BRUTE_FORCE_OBJECTS).then(|| brute_force(&case.descriptor, scene));
     let mut differences = Vec::new();
-    for (number, scheme) in case.schemes().into_iter().enumerate() {
+    for (number, scheme) in case.schemes.into_iter().enumerate() {
         let base = BroadPhaseDescriptor {
             scheme,
             ..case.descriptor
