@@ -10,69 +10,10 @@ use crate::gpu::recorder::{Bound, Input, Recorder};
 use crate::gpu::timing::Timing;
 use crate::gpu::upload::{self, Block, Blocks, Uniforms};
 use crate::input::{self, Queries, QueryInput, Rays, Source, StepInput};
+use crate::output::{StepOutput, Window};
 use crate::plan::{self, DIGIT_BITS, Plan, Rows};
 use crate::reference::blocks::{ScanParams, SortParams};
 use crate::shaders;
-
-/// The outputs of a step: buffers with the usages `STORAGE` and `COPY_SRC` that the caller's next pass can bind. The
-/// next step may write into them or replace them.
-#[derive(Clone, Copy, Debug)]
-pub struct StepOutput<'s> {
-    /// Pairs, two `u32` each, `a < b`; the first `min(needed, capacity)` are valid.
-    pub pairs: Option<&'s wgpu::Buffer>,
-    /// Several worlds: pairs of each, `u32`, modulo 2^32.
-    pub world_pairs: Option<&'s wgpu::Buffer>,
-    /// The counter words: see [`Counters`](crate::Counters).
-    pub counters: &'s wgpu::Buffer,
-    /// [`RayMode::All`]: offsets of each ray's hits, one more than rays, `u32`.
-    pub ray_offsets: Option<&'s wgpu::Buffer>,
-    /// [`RayMode::Closest`] and [`RayMode::All`]: hits, `object` as `u32` and `t` as `f32` each.
-    pub ray_hits: Option<&'s wgpu::Buffer>,
-    /// [`RayMode::Any`]: 1 for each ray that meets anything, else 0, `u32`.
-    pub ray_any: Option<&'s wgpu::Buffer>,
-    /// [`ray_cells`](BroadPhaseDescriptor::ray_cells): offsets of each ray's cells, one more than rays, `u32`.
-    pub ray_cell_offsets: Option<&'s wgpu::Buffer>,
-    /// [`ray_cells`](BroadPhaseDescriptor::ray_cells): the cells, see [`RayCell`](crate::RayCell); the first
-    /// `min(needed, capacity)` are valid.
-    pub ray_cells: Option<&'s wgpu::Buffer>,
-    /// [`QueryMode::All`](crate::QueryMode::All): offsets of each query's results, one more than queries, `u32`.
-    pub query_offsets: Option<&'s wgpu::Buffer>,
-    /// [`QueryMode::All`](crate::QueryMode::All): the objects that queries found, `u32`; the first
-    /// `min(needed, capacity)` are valid.
-    pub query_objects: Option<&'s wgpu::Buffer>,
-    /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): see [`Neighbor`](crate::Neighbor), as many a query as are wanted.
-    pub query_nearest: Option<&'s wgpu::Buffer>,
-    /// The cell table: the first entry of each cell, `u32`.
-    pub cell_starts: &'s wgpu::Buffer,
-    /// The sorted entries: the object of each, bit 31 set where the cell is that of the object's lower corner.
-    pub entries: &'s wgpu::Buffer,
-    /// The boxes as ordered integers, see [`grid::Record`](crate::grid::Record): with [`Scheme::Hierarchical`] in the order
-    /// of the entries, with [`Scheme::Uniform`] in that of the objects.
-    pub records: &'s wgpu::Buffer,
-    /// The levels: see [`grid::Grid`](crate::grid::Grid).
-    pub grid: &'s wgpu::Buffer,
-    /// Pairs that fit.
-    pub pair_capacity: u32,
-    /// Hits that fit.
-    pub hit_capacity: u32,
-    /// Cells of rays that fit.
-    pub ray_cell_capacity: u32,
-    /// Results of queries that fit.
-    pub result_capacity: u32,
-}
-
-/// From which place on each output of the last step is shown: see [`GpuBroadPhase::window`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Window {
-    /// Place of the first pair.
-    pub pairs: u32,
-    /// Place of the first hit ([`RayMode::All`]).
-    pub hits: u32,
-    /// Place of the first cell of a ray ([`ray_cells`](BroadPhaseDescriptor::ray_cells)).
-    pub ray_cells: u32,
-    /// Place of the first result of a query ([`QueryMode::All`](crate::QueryMode::All)).
-    pub results: u32,
-}
 
 /// Whether a recording's stages are timed.
 #[derive(Clone, Copy, PartialEq, Eq)]

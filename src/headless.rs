@@ -1,11 +1,12 @@
 //! A broad phase with a device of its own.
 
-use crate::broad_phase::{GpuBroadPhase, Window};
+use crate::broad_phase::GpuBroadPhase;
 use crate::counters::{Counters, STATUS_CUT};
 use crate::descriptor::BroadPhaseDescriptor;
 use crate::error::{HeadlessError, StepError};
 use crate::gpu::group::Group;
 use crate::input::{QueryInput, StepInput};
+use crate::output::Window;
 use crate::queries::QueryMode;
 use crate::result::StepResult;
 use crate::scene::{Scene, SceneQueries, SceneRays};

@@ -47,6 +47,11 @@ impl Aabb {
         }
     }
 
+    /// A box in two dimensions, on all layers and without an owner.
+    pub const fn new_2d(min: [f32; 2], max: [f32; 2]) -> Self {
+        Self::new([min[0], min[1], 0.0], [max[0], max[1], 0.0])
+    }
+
     /// A box of zero size.
     pub const fn point(position: [f32; 3]) -> Self {
         Self::new(position, position)
@@ -99,6 +104,11 @@ impl Ray {
             direction,
             layers: Aabb::ALL_LAYERS,
         }
+    }
+
+    /// The same in two dimensions.
+    pub const fn new_2d(origin: [f32; 2], direction: [f32; 2], t_max: f32) -> Self {
+        Self::new([origin[0], origin[1], 0.0], [direction[0], direction[1], 0.0], t_max)
     }
 
     /// The same ray as a member of the layers in `membership`, hitting the layers in `mask`.
