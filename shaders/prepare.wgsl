@@ -4,12 +4,26 @@
 @group(0) @binding(1) var<storage, read> given_objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> objects: array<vec4<u32>>;
 
-// The image of a position in 0 <= p < period.
-fn wrapped(value: vec3<u32>, period: vec3<f32>) -> vec3<f32> {
-    let position = flush_bits(value);
-    let length = select(vec3<f32>(1.0), period, period > vec3<f32>(0.0));
-    let image = position - floor(position / length) * length;
-    return select(image, vec3<f32>(0.0), (image <= vec3<f32>(0.0)) | (image >= length));
+// The image of a finite position in 0 <= p < period: a remainder by long division of mantissas, so that it is exact where
+// the position is not negative and rounded once where it is, on every device alike.
+fn wrapped(bits: u32, period: f32) -> f32 {
+    let magnitude = bits & 0x7fffffffu;
+    if (magnitude < 0x00800000u || period == 0.0) {
+        return 0.0;
+    }
+    let divisor = (bitcast<u32>(period) & 0x007fffffu) | 0x00800000u;
+    let exponent = bitcast<u32>(period) >> 23u;
+    var rest = bitcast<f32>(magnitude);
+    if ((magnitude >> 23u) >= exponent) {
+        var remainder = ((magnitude & 0x007fffffu) | 0x00800000u) % divisor;
+        for (var shift = (magnitude >> 23u) - exponent; shift > 0u; shift -= min(shift, 8u)) {
+            remainder = (remainder << min(shift, 8u)) % divisor;
+        }
+        // Periods are no shorter than 2^-100.
+        rest = f32(remainder) * bitcast<f32>((exponent - 23u) << 23u);
+    }
+    let image = select(rest, period - rest, bits != magnitude);
+    return select(image, 0.0, rest == 0.0 || image >= period);
 }
 
 @compute @workgroup_size(256)
@@ -31,7 +45,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
     let period = vec3<f32>(params.period_x, params.period_y, params.period_z);
     if (any(period > vec3<f32>(0.0)) && classify(low, high) == CLASS_FINITE) {
-        let wrapped_low = wrapped(low.xyz, period);
+        let wrapped_low = vec3<f32>(wrapped(low.x, period.x), wrapped(low.y, period.y), wrapped(low.z, period.z));
         // A point stays a point.
         let edges = flush_bits(high.xyz) - flush_bits(low.xyz);
         let wrapped_high = select(bitcast<vec3<f32>>(high.xyz), wrapped_low + edges, period > vec3<f32>(0.0));

@@ -100,7 +100,8 @@ pub struct BroadPhaseDescriptor<'a> {
     /// negative. Two boxes then pair where their distance on every axis is at most twice the margin.
     pub margin: f32,
     /// Periods of the axes, 0 where an axis has none: the space repeats itself, and positions are moved by whole periods to
-    /// `0 <= x < period`. Only [`Neighbors`](crate::Neighbors) look across the border. Finite and not negative.
+    /// `0 <= x < period`, exactly where they are not negative and with one rounding where they are. Only
+    /// [`Neighbors`](crate::Neighbors) look across the border. Finite and not negative.
     pub periods: [f32; 3],
     /// How many worlds there are: independent scenes in one step, whose objects never meet. With more than one, every
     /// step names the world of each object.

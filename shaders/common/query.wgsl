@@ -14,6 +14,8 @@ const MISS: f32 = -1.0;
 // Gaps beyond this are this, gaps below the other are 0: the sum of three squares is a normal float.
 const FARTHEST_GAP: f32 = 0x1p+63;
 const SMALLEST_GAP: f32 = 0x1p-60;
+// Its square is no less than that of three farthest gaps, and finite.
+const FARTHEST_LIMIT: f32 = 0x1.fp+63;
 
 struct Query {
     low: vec3<i32>,
@@ -136,9 +138,15 @@ fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> f32 {
         if (low_word.w == query.asker || (params.once != 0u && low_word.w < query.asker)) {
             return MISS;
         }
-        let apart = flush_bits(unordered(low)) - flush_bits(unordered(query.low));
-        let moved = apart - vec3<f32>(query.image) * periods();
-        return select(MISS, within(query, moved), all(nearest_image(apart) == query.image));
+        if (query.radius == 0.0) {
+            return select(MISS, 0.0, all(low == query.low) && all(query.image == vec3<i32>(0)));
+        }
+        let own = flush_bits(unordered(query.low));
+        let other = flush_bits(unordered(low));
+        // Taking the period off the larger of two coordinates is exact, so that what is between them is rounded once.
+        let ahead = select(other, other - periods(), query.image > vec3<i32>(0));
+        let behind = select(own, own - periods(), query.image < vec3<i32>(0));
+        return select(MISS, within(query, ahead - behind), all(nearest_image(other - own) == query.image));
     }
     if (query.radius == 0.0) {
         return select(MISS, 0.0, all(query.low <= high) && all(low <= query.high));
@@ -162,6 +170,6 @@ fn within(query: Query, gap: vec3<f32>) -> f32 {
     var scaled = min(abs(gap) * query.scale, vec3<f32>(FARTHEST_GAP));
     scaled = select(scaled, vec3<f32>(0.0), scaled < vec3<f32>(SMALLEST_GAP));
     let squared = scaled.x * scaled.x + scaled.y * scaled.y + scaled.z * scaled.z;
-    let limit = min(query.radius * query.scale, 2.0 * FARTHEST_GAP);
+    let limit = min(query.radius * query.scale, FARTHEST_LIMIT);
     return select(MISS, squared, squared <= limit * limit);
 }

@@ -193,7 +193,11 @@ pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -
     };
     let position = |object: &Aabb, axis: usize| match descriptor.periods[axis] {
         0.0 => f64::from(object.min[axis]),
-        period => f64::from(object.min[axis]).rem_euclid(period.into()),
+        // Where it is moved to is a float, too, and below the period.
+        period => match object.min[axis].rem_euclid(period) {
+            moved if moved < period => f64::from(moved),
+            _ => 0.0,
+        },
     };
     let mut answers = vec![Found::default(); scene.objects.len()];
     let is_finite = |object: &Aabb| object.min.iter().chain(&object.max).all(|bound| bound.is_finite());

@@ -4,11 +4,11 @@ use super::query::periods;
 use crate::grid::{Class, Params, classify, flush, grown, unordered};
 use crate::types::Aabb;
 
-/// The image of a position in `0 <= p < period`.
+/// The image of a position in `0 <= p < period`: exact where the position is not negative, rounded once where it is.
 fn wrapped(value: f32, period: f32) -> f32 {
-    let position = flush(value);
-    let image = position - (position / period).floor() * period;
-    if image <= 0.0 || image >= period { 0.0 } else { image }
+    let rest = flush(value).abs() % period;
+    let image = if value < 0.0 { period - rest } else { rest };
+    if rest == 0.0 || image >= period { 0.0 } else { image }
 }
 
 /// Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, positions

@@ -8,6 +8,8 @@ const LARGEST_FLOAT: f32 = f32::MAX;
 /// 2^63 and 2^-60. Gaps beyond the one are this, gaps below the other are 0: the sum of three squares is a normal float.
 const FARTHEST_GAP: f32 = f32::from_bits((127 + 63) << 23);
 const SMALLEST_GAP: f32 = f32::from_bits((127 - 60) << 23);
+/// 1.9375 times 2^63: its square is no less than that of three farthest gaps, and finite.
+const FARTHEST_LIMIT: f32 = 1.9375 * FARTHEST_GAP;
 /// 2^-40 and 2^60: radii whose squares need no scale.
 const ORDINARY_RADII: std::ops::RangeInclusive<f32> =
     f32::from_bits((127 - 40) << 23)..=f32::from_bits((127 + 60) << 23);
@@ -140,9 +142,20 @@ pub fn distance_to(params: &Params, query: &LoadedQuery, record: &Record) -> Opt
         if is_infinite || record.object == asker || (params.once != 0 && record.object < asker) {
             return None;
         }
-        let apart: [f32; 3] = std::array::from_fn(|axis| apart(record.low[axis], query.low[axis]));
+        if query.radius == 0.0 {
+            return (record.low == query.low && query.image == [0; 3]).then_some(0.0);
+        }
         let periods = periods(params);
-        let moved = std::array::from_fn(|axis| apart[axis] - query.image[axis] as f32 * periods[axis]);
+        // Taking the period off the larger of two coordinates is exact, so that what is between them is rounded once.
+        let moved = std::array::from_fn(|axis| {
+            let (own, other) = (flush(unordered(query.low[axis])), flush(unordered(record.low[axis])));
+            match query.image[axis] {
+                1 => (other - periods[axis]) - own,
+                -1 => other - (own - periods[axis]),
+                _ => other - own,
+            }
+        });
+        let apart: [f32; 3] = std::array::from_fn(|axis| apart(record.low[axis], query.low[axis]));
         return within(query, moved).filter(|_| nearest_image(periods, apart) == query.image);
     }
     if query.radius == 0.0 {
@@ -180,6 +193,6 @@ fn within(query: &LoadedQuery, gap: [f32; 3]) -> Option<f32> {
         if scaled < SMALLEST_GAP { 0.0 } else { scaled }
     });
     let squared = x * x + y * y + z * z;
-    let limit = (query.radius * query.scale).min(2.0 * FARTHEST_GAP);
+    let limit = (query.radius * query.scale).min(FARTHEST_LIMIT);
     (squared <= limit * limit).then_some(squared)
 }

@@ -300,3 +300,107 @@ fn periods_and_radii_that_cannot_work_are_refused() {
         assert!(matches!(error, DescriptorError::Radius(_)), "{radius}: {error}");
     }
 }
+
+/// Small radii against long periods, positions far outside: the border may not cost more than rounding of the radius does.
+#[test]
+fn neighbors_across_the_border_are_as_exact_as_elsewhere() {
+    let mut random = SplitMix(35);
+    for case in 0..60 {
+        let period = random.pick(&[100.0, 0.1, 3.3, 7e4]);
+        let radius = period * random.pick(&[1e-6, 1e-4, 0.03]);
+        let turns = random.pick(&[0, 1, 3, 1000]);
+        let mut points = Vec::new();
+        for _ in 0..200 {
+            let border = period * (random.below(2 * turns + 1) as f32 - turns as f32);
+            let at = random.vector(|random| border + radius * random.range(-2.0, 2.0));
+            points.push(Aabb::point(at));
+            points.push(Aabb::point(
+                at.map(|bound| if bound < 0.0 { bound + period } else { bound }),
+            ));
+        }
+        for scheme in [
+            Scheme::Hierarchical,
+            Scheme::Uniform {
+                cell_size: period / 9.0,
+            },
+            Scheme::Adaptive { min_scale: radius },
+        ] {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                periods: [period; 3],
+                pairs: false,
+                ..Default::default()
+            };
+            let neighbors = Neighbors { radius, once: false };
+            let scene = Scene {
+                queries: neighbors.into(),
+                ..only(&points)
+            };
+            check(
+                &descriptor,
+                &scene,
+                &format!("case {case}, {neighbors:?}, {descriptor:?}"),
+            );
+        }
+    }
+}
+
+/// A step below a period is a position of its own, and one at it is zero.
+#[test]
+fn positions_are_moved_by_whole_periods_exactly() {
+    let mut random = SplitMix(36);
+    let descriptor = |period| BroadPhaseDescriptor {
+        periods: [period, 0.0, 0.0],
+        ..Default::default()
+    };
+    for _ in 0..20_000 {
+        let period = random.range(0.5, 2.0) * random.pick(&[1.0, 1e-3, 64.0]);
+        let value = match random.below(5) {
+            0 => nudge(&mut random, period * 17.0),
+            1 => nudge(&mut random, period),
+            2 => random.range(-9.0, 9.0) * 1e9,
+            3 => f32::from_bits(random.next() as u32),
+            _ => random.range(-100.0, 100.0),
+        };
+        if !value.is_finite() {
+            continue;
+        }
+        let object = [Aabb::point([value, 0.0, 0.0])];
+        let moved = trace(&descriptor(period), &only(&object)).unwrap().objects[0];
+        let exact = grid::flush(value) % period;
+        let expected = if exact < 0.0 { period + exact } else { exact };
+        let expected = if expected >= period { 0.0 } else { expected };
+        assert_eq!(
+            (moved.min[0], moved.max[0]),
+            (expected, expected),
+            "{value} in {period}"
+        );
+    }
+}
+
+/// Radius 0 is for what lies at the same position, however close others are.
+#[test]
+fn nothing_apart_is_within_a_radius_of_zero() {
+    let tiny = 2f32.powi(-64);
+    let points = [0.0, tiny, 3.0 * tiny, tiny, -0.0].map(|x| Aabb::point([x, 0.0, 0.0]));
+    for scheme in [
+        Scheme::Hierarchical,
+        Scheme::Uniform { cell_size: 1.0 },
+        Scheme::Uniform { cell_size: tiny },
+        Scheme::Adaptive { min_scale: tiny },
+    ] {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ..Default::default()
+        };
+        let scene = Scene {
+            queries: Neighbors {
+                radius: 0.0,
+                once: false,
+            }
+            .into(),
+            ..only(&points)
+        };
+        check(&descriptor, &scene, &format!("{scheme:?}"));
+    }
+}
