@@ -50,7 +50,7 @@ fn walk_level(query: Query, level: Level) {
     }
     for (var z = lower.z; z <= upper.z; z += 1) {
         for (var y = lower.y; y <= upper.y; y += 1) {
-            let row = row_of(level, lower.x, upper.x, y, z, query.world);
+            let row = long_row_of(level, lower.x, upper.x, y, z, query.world);
             for (var k = 0u; k < row.count; k += 1u) {
                 let entry = row_entry(row, k);
                 let record = entry_record(entry);

@@ -69,7 +69,7 @@ fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>) -> bool {
 fn visit_slab(ray: Ray, level: Level, visit: Visit) {
     for (var z = max(visit.lower.z, level.lower_z); z <= min(visit.upper.z, level.upper_z); z += 1) {
         for (var y = max(visit.lower.y, level.lower_y); y <= min(visit.upper.y, level.upper_y); y += 1) {
-            let row = row_of(level, visit.lower.x, visit.upper.x, y, z, ray.world);
+            let row = long_row_of(level, visit.lower.x, visit.upper.x, y, z, ray.world);
             for (var k = 0u; k < row.count && !is_done(); k += 1u) {
                 test_entry(ray, row_entry(row, k), level, visit, y, z);
             }

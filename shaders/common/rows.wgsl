@@ -19,8 +19,8 @@ fn row_entry(row: Row, k: u32) -> u32 {
     return select(row.wrapped_begin + (k - row.unwrapped), row.begin + k, k < row.unwrapped);
 }
 
-// The entries of the cells x_from..=x_to (detailed x), y, z, which must lie within the level's bounds for y and z. Other
-// cells and worlds may share hashed slots.
+// The entries of the cells x_from..=x_to (detailed x), y, z, which must lie within the level's bounds for y and z and be
+// fewer than the slots of a hashed level. Other cells and worlds may share hashed slots.
 fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> Row {
     let from_cell = max(x_from, level.lower_x) >> level.x_shift;
     let to_cell = min(x_to, level.upper_x) >> level.x_shift;
@@ -29,10 +29,6 @@ fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> R
     }
     let length = u32(to_cell - from_cell);
     let base = level.table_base;
-    if (length > level.table_mask) {
-        let all = starts[base + level.table_size] - starts[base];
-        return Row(starts[base], all, 0u, all);
-    }
     let slot = slot_of(level, from_cell, y, z, world);
     let begin = starts[base + slot];
     if (length <= level.table_mask - slot) {
@@ -42,6 +38,17 @@ fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> R
     let rest = length - (level.table_mask - slot);
     let unwrapped = starts[base + level.table_size] - begin;
     return Row(begin, unwrapped, starts[base], unwrapped + starts[base + rest] - starts[base]);
+}
+
+// The same of any number of cells. Rows of a stencil never need it, and drivers that take both sides of a branch load for it.
+fn long_row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> Row {
+    let cells = (min(x_to, level.upper_x) >> level.x_shift) - (max(x_from, level.lower_x) >> level.x_shift);
+    if (cells > 0 && u32(cells) > level.table_mask) {
+        let begin = starts[level.table_base];
+        let all = starts[level.table_base + level.table_size] - begin;
+        return Row(begin, all, 0u, all);
+    }
+    return row_of(level, x_from, x_to, y, z, world);
 }
 
 // Entries begin.., ..end of a world's share of the large list, which it may have in common with others.

@@ -118,15 +118,11 @@ fn is_ours(error: &Error) -> bool {
         Some(_) => return true,
         None => error.downcast_ref(),
     };
+    // The rest of these is a number that was given.
     of_descriptor.is_some_and(|error| {
-        !matches!(
+        matches!(
             error,
-            DescriptorError::CellSize(_)
-                | DescriptorError::MinScale(_)
-                | DescriptorError::Margin(_)
-                | DescriptorError::NoWorlds
-                | DescriptorError::WorldsMissing { .. }
-                | DescriptorError::ZeroCapacity { .. }
+            DescriptorError::BufferTooLarge { .. } | DescriptorError::TooMany { .. }
         )
     })
 }
