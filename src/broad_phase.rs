@@ -9,6 +9,7 @@ use crate::gpu::pass::Pipelines;
 use crate::gpu::recorder::{Bound, Input, Recorder};
 use crate::gpu::timing::Timing;
 use crate::gpu::upload::{self, Block, Blocks, Uniforms};
+use crate::grid;
 use crate::input::{self, Queries, QueryInput, Rays, Source, StepInput};
 use crate::output::{StepOutput, Window};
 use crate::plan::{self, DIGIT_BITS, Plan, Rows};
@@ -196,8 +197,9 @@ impl GpuBroadPhase {
         }
         let label = descriptor.label.unwrap_or("gpu_broad_phase");
         let constants = [
-            ("FILTERS", descriptor.filters),
-            ("COUNT_CANDIDATES", descriptor.count_candidates),
+            ("SCHEME", f64::from(grid::scheme_number(descriptor.scheme))),
+            ("FILTERS", descriptor.filters.into()),
+            ("COUNT_CANDIDATES", descriptor.count_candidates.into()),
         ];
         let pipelines = Pipelines::new(label, &constants);
         pipelines.make(

@@ -42,8 +42,8 @@ const STATUS: usize = 5;
 const PAIR_CANDIDATES: usize = 14;
 const RAY_CANDIDATES: usize = 16;
 
-/// Name of the adapter, of the pass, `FILTERS`, `COUNT_CANDIDATES`.
-type PipelineKey = (String, &'static str, bool, bool);
+/// Name of the adapter, of the pass, and the constants that it declares.
+type PipelineKey = (String, &'static str, Vec<(&'static str, u32)>);
 type Pipeline = (wgpu::BindGroupLayout, wgpu::ComputePipeline);
 
 /// Runs passes on one adapter and remembers which.
@@ -51,6 +51,8 @@ struct Bench {
     adapter: TestAdapter,
     run: RefCell<BTreeSet<&'static str>>,
     overrides: Overrides,
+    /// As the uniform block numbers it.
+    scheme: u32,
     /// Workgroups of the first dimension, at most: more fold into the second.
     fold: u32,
     /// What is under test, for messages.
@@ -66,6 +68,7 @@ impl Bench {
                 filters: true,
                 count_candidates: true,
             },
+            scheme: 0,
             fold: 65_535,
             scene: String::new(),
         }
@@ -75,19 +78,14 @@ impl Bench {
     fn pipeline(&self, pass: &'static Pass) -> Pipeline {
         static PIPELINES: Mutex<BTreeMap<PipelineKey, Pipeline>> = Mutex::new(BTreeMap::new());
         let constants: Vec<_> = [
-            ("FILTERS", self.overrides.filters),
-            ("COUNT_CANDIDATES", self.overrides.count_candidates),
+            ("SCHEME", self.scheme),
+            ("FILTERS", self.overrides.filters.into()),
+            ("COUNT_CANDIDATES", self.overrides.count_candidates.into()),
         ]
         .into_iter()
         .filter(|(name, _)| pass.source().contains(&format!("override {name}:")))
         .collect();
-        let is_on = |of: &str| constants.contains(&(of, true));
-        let key = (
-            self.adapter.name.clone(),
-            pass.name,
-            is_on("FILTERS"),
-            is_on("COUNT_CANDIDATES"),
-        );
+        let key = (self.adapter.name.clone(), pass.name, constants.clone());
         let mut pipelines = PIPELINES.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || create(&self.adapter.device, pass, &constants);
         pipelines.entry(key).or_insert_with(make).clone()
@@ -171,7 +169,7 @@ impl Bench {
     }
 }
 
-fn create(device: &wgpu::Device, pass: &Pass, constants: &[(&str, bool)]) -> Pipeline {
+fn create(device: &wgpu::Device, pass: &Pass, constants: &[(&'static str, u32)]) -> Pipeline {
     let entries: Vec<_> = pass
         .bindings
         .iter()
@@ -206,7 +204,7 @@ fn create(device: &wgpu::Device, pass: &Pass, constants: &[(&str, bool)]) -> Pip
     });
     let constants: Vec<_> = constants
         .iter()
-        .map(|&(name, on)| (name, f64::from(u8::from(on))))
+        .map(|&(name, value)| (name, f64::from(value)))
         .collect();
     let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
         label,
@@ -1012,6 +1010,7 @@ fn check_scene(
         ..Default::default()
     };
     let trace = trace(descriptor, &input).unwrap();
+    bench.scheme = trace.params.scheme;
     let is_periodic = descriptor.periods != [0.0; 3];
     if trace.params.dimensions == 2 || trace.params.margin > 0.0 || trace.params.world_count > 1 || is_periodic {
         let found = bench.run(

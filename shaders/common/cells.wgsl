@@ -1,5 +1,8 @@
 // Placement, cells and keys.
 
+// The scheme of the step, as a constant: hot loops shed what other schemes need.
+override SCHEME: u32 = 0u;
+
 // Where an object lies: its level (NO_LEVEL = large) and the cells of its corners, x in fine cells.
 struct Placement {
     level: u32,
@@ -18,12 +21,12 @@ fn axis_inverse(inverse: f32, x_detail: u32) -> vec3<f32> {
 }
 
 fn x_detail() -> u32 {
-    return select(0u, X_DETAIL, params.scheme == SCHEME_HIERARCHICAL);
+    return select(0u, X_DETAIL, SCHEME == SCHEME_HIERARCHICAL);
 }
 
 // Cells, of y and z, that an object reaches into past the one that it is entered in.
 fn cell_reach() -> i32 {
-    return select(0, 1, params.scheme == SCHEME_HIERARCHICAL);
+    return select(0, 1, SCHEME == SCHEME_HIERARCHICAL);
 }
 
 // Monotone in the position, which is all that correctness asks of it. Adaptive layers are shifted by half a cell: their
@@ -31,11 +34,11 @@ fn cell_reach() -> i32 {
 fn cell_of(position: vec3<f32>, inverse: vec3<f32>) -> vec3<i32> {
     let limit = vec3<f32>(1073741824.0);
     let cell = vec3<i32>(floor(clamp(flush(position * inverse), -limit, limit)));
-    return select(cell, (cell + vec3<i32>(1)) >> vec3<u32>(1u), params.scheme == SCHEME_ADAPTIVE);
+    return select(cell, (cell + vec3<i32>(1)) >> vec3<u32>(1u), SCHEME == SCHEME_ADAPTIVE);
 }
 
 fn within_cell_limit(lower: vec3<i32>, upper: vec3<i32>) -> bool {
-    let limit = vec3<i32>(select(CELL_LIMIT, CELL_LIMIT / 2, params.scheme == SCHEME_ADAPTIVE));
+    let limit = vec3<i32>(select(CELL_LIMIT, CELL_LIMIT / 2, SCHEME == SCHEME_ADAPTIVE));
     return all(lower > -limit) && all(upper < limit);
 }
 

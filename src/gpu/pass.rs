@@ -17,13 +17,13 @@ struct Pipeline {
 /// The pipelines of one broad phase, each made when it is first asked for.
 pub(crate) struct Pipelines {
     label: String,
-    constants: Vec<(&'static str, bool)>,
+    constants: Vec<(&'static str, f64)>,
     by_pass: HashMap<&'static str, OnceLock<Pipeline>>,
 }
 
 impl Pipelines {
     /// `constants` are set where a pass declares an `override` of that name.
-    pub fn new(label: &str, constants: &[(&'static str, bool)]) -> Self {
+    pub fn new(label: &str, constants: &[(&'static str, f64)]) -> Self {
         Self {
             label: label.to_owned(),
             constants: constants.to_vec(),
@@ -74,7 +74,7 @@ impl Pipelines {
     }
 }
 
-fn create(device: &wgpu::Device, prefix: &str, pass: &Pass, constants: &[(&str, bool)]) -> Pipeline {
+fn create(device: &wgpu::Device, prefix: &str, pass: &Pass, constants: &[(&str, f64)]) -> Pipeline {
     let label = format!("{prefix}/{}", pass.name);
     let label = Some(label.as_str());
     let entries: Vec<_> = pass
@@ -111,7 +111,7 @@ fn create(device: &wgpu::Device, prefix: &str, pass: &Pass, constants: &[(&str, 
     let constants: Vec<_> = constants
         .iter()
         .filter(|(name, _)| pass.source().contains(&format!("override {name}:")))
-        .map(|&(name, on)| (name, f64::from(u8::from(on))))
+        .copied()
         .collect();
     let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
         label,
