@@ -2,7 +2,6 @@
 // with the total.
 
 @group(0) @binding(7) var<storage, read_write> counts: array<u32>;
-@group(0) @binding(8) var<storage, read_write> counters: array<atomic<u32>>;
 
 var<private> entry: u32;
 var<private> found: u32;
@@ -23,12 +22,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         return;
     }
     if (entry < params.entry_capacity) {
+        begin_round();
+        found = select(counts[entry], 0u, round.first == 0u);
         walk_pairs(entry);
+        note_rounds();
     }
     counts[entry] = found;
-    if (!all_turns_taken()) {
-        atomicOr(&counters[COUNTER_STATUS], STATUS_CUT);
-    }
     if (COUNT_CANDIDATES) {
         let before = atomicAdd(&counters[COUNTER_PAIR_CANDIDATES], candidates);
         if (before + candidates < before) {

@@ -1,7 +1,8 @@
 // Writes the pairs whose places fall into the window that the output buffer shows: from the partners that counting
-// kept, or by the walk once more where an entry has more of them.
+// kept, or by the walk once more where an entry has more of them. What earlier rounds wrote of an entry stands behind
+// the offsets.
 
-@group(0) @binding(7) var<storage, read> offsets: array<u32>;
+@group(0) @binding(7) var<storage, read_write> offsets: array<u32>;
 @group(0) @binding(8) var<storage, read_write> pairs: array<vec2<u32>>;
 
 // The largest u32 stands for every place that does not fit 32 bits.
@@ -37,12 +38,26 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         return;
     }
     if (end != NO_PLACE && end - place_of_next <= KEPT) {
+        if (round.first > 0u) {
+            return;
+        }
         let count = end - place_of_next;
         own_object = entry_object(entry);
         for (var k = 0u; k < min(count, KEPT); k += 1u) {
             write_pair(kept_partner(entry, k));
         }
-    } else {
-        walk_pairs(entry);
+        return;
+    }
+    let progress = params.entry_capacity + 1u + entry;
+    if (round.first > 0u) {
+        place_of_next = offsets[progress];
+    }
+    if (place_of_next >= window_end || (place_of_next == end && end != NO_PLACE)) {
+        return;
+    }
+    begin_round();
+    walk_pairs(entry);
+    if (round.is_last == 0u) {
+        offsets[progress] = place_of_next;
     }
 }

@@ -46,8 +46,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let period = vec3<f32>(params.period_x, params.period_y, params.period_z);
     if (any(period > vec3<f32>(0.0)) && classify(low, high) == CLASS_FINITE) {
         let wrapped_low = vec3<f32>(wrapped(low.x, period.x), wrapped(low.y, period.y), wrapped(low.z, period.z));
-        // A point stays a point.
-        let edges = flush_bits(high.xyz) - flush_bits(low.xyz);
+        // A point stays a point, and an edge past the largest float is no infinity.
+        let edge_low = flush_bits(low.xyz);
+        let edge_high = flush_bits(high.xyz);
+        let is_endless = 0.5 * edge_high - 0.5 * edge_low > vec3<f32>(0x1.fffffep+126);
+        let edges = select(edge_high - edge_low, vec3<f32>(0x1.fffffep+127), is_endless);
         let wrapped_high = select(bitcast<vec3<f32>>(high.xyz), wrapped_low + edges, period > vec3<f32>(0.0));
         low = vec4<u32>(bitcast<vec3<u32>>(select(bitcast<vec3<f32>>(low.xyz), wrapped_low, period > vec3<f32>(0.0))), low.w);
         high = vec4<u32>(bitcast<vec3<u32>>(wrapped_high), high.w);

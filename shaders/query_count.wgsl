@@ -13,9 +13,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let index = flat_workgroup(group, groups) * WORKGROUP + local;
     if (index < params.query_count) {
         let query = begin_query(index);
+        let answer = answer_of(query, index);
+        begin_round();
+        found_count = select(counts[answer], 0u, round.first == 0u);
         walk_query(query);
         finish_counters(query);
-        counts[answer_of(query, index)] = found_count;
+        counts[answer] = found_count;
     } else if (index == params.query_count) {
         counts[index] = 0u;
     }

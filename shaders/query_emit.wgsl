@@ -1,6 +1,7 @@
-// The walk once more, writing the objects whose places fall into the window that the output buffer shows.
+// The walk once more, writing the objects whose places fall into the window that the output buffer shows. What earlier
+// rounds wrote of a query stands behind the offsets.
 
-@group(0) @binding(7) var<storage, read> offsets: array<u32>;
+@group(0) @binding(7) var<storage, read_write> offsets: array<u32>;
 @group(0) @binding(8) var<storage, read_write> results: array<u32>;
 
 // The largest u32 stands for every place that does not fit 32 bits.
@@ -31,5 +32,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (place_of_next == end || end <= params.first_result || place_of_next >= window_end) {
         return;
     }
+    let progress = params.query_count + 1u + answer;
+    if (round.first > 0u) {
+        place_of_next = offsets[progress];
+    }
+    if (place_of_next >= window_end || (place_of_next == end && end != NO_PLACE)) {
+        return;
+    }
+    begin_round();
     walk_query(query);
+    if (round.is_last == 0u) {
+        offsets[progress] = place_of_next;
+    }
 }

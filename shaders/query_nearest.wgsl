@@ -1,5 +1,5 @@
 // The nearest objects of each query, by distance and then by index, in as many slots as are wanted of each: object and
-// squared distance. Slots are filled by insertion.
+// squared distance, in units of the query's scale until the walk is done. Slots are filled by insertion.
 
 @group(0) @binding(7) var<storage, read_write> nearest: array<vec2<u32>>;
 
@@ -36,16 +36,26 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
     let query = begin_query(index);
     first_slot = answer_of(query, index) * params.nearest;
+    if (round.first > 0u) {
+        while (filled < params.nearest && nearest[first_slot + filled].x != NO_OBJECT) {
+            filled += 1u;
+        }
+    }
+    begin_round();
     walk_query(query);
     finish_counters(query);
+    // Done by an earlier round.
+    if (round.first > 0u && tests_left == round.tests) {
+        return;
+    }
     // Back from units of the scale, which is a power of two.
     let unit = bitcast<f32>((254u << 23u) - bitcast<u32>(query.scale));
     for (var k = 0u; k < params.nearest; k += 1u) {
         let slot = first_slot + k;
-        if (k < filled) {
-            nearest[slot].y = bitcast<u32>(bitcast<f32>(nearest[slot].y) * unit * unit);
-        } else {
+        if (k >= filled) {
             nearest[slot] = vec2<u32>(NO_OBJECT, INFINITY_BITS);
+        } else if (tests_beyond == 0u) {
+            nearest[slot].y = bitcast<u32>(bitcast<f32>(nearest[slot].y) * unit * unit);
         }
     }
 }

@@ -8,6 +8,14 @@ fn search_limit() -> f32 {
     return select(LARGEST_FLOAT, -1.0, found);
 }
 
+fn geometry_limit() -> f32 {
+    return LARGEST_FLOAT;
+}
+
+fn enters_part(part: u32) -> bool {
+    return true;
+}
+
 fn accept_hit(object: u32, t: f32) {
     found = true;
 }
@@ -18,8 +26,15 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (index >= params.ray_count) {
         return;
     }
+    found = round.first > 0u && met[index] != 0u;
     let ray = load_ray(index);
-    walk_ray(ray);
+    begin_round();
+    if (!found) {
+        walk_ray(ray);
+    }
+    if (found) {
+        tests_beyond = 0u;
+    }
     finish_counters(ray);
     met[index] = select(0u, 1u, found);
 }

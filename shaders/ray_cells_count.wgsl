@@ -16,7 +16,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
     if (index < params.ray_count) {
         walk_ray(load_ray(index));
-        note_cut();
     }
     counts[index] = found;
 }

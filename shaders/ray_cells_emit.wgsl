@@ -11,7 +11,9 @@ fn take_cells(level: u32, lower: vec3<i32>, sizes: vec3<u32>, count: u32) {
     let first = place_of_next;
     // The largest u32 is no place: it stands for all that do not fit.
     place_of_next = add_saturated(first, count);
-    for (var place = max(first, params.first_ray_cell); place < min(place_of_next, window_end); place += 1u) {
+    let shown = max(first, params.first_ray_cell);
+    let share = share_of(max(min(place_of_next, window_end), shown) - shown);
+    for (var place = shown + share.x; place < shown + share.y; place += 1u) {
         let along_x = place - first;
         let along_y = along_x / sizes.x;
         let within = vec3<u32>(along_x % sizes.x, along_y % sizes.y, along_y / sizes.y);
@@ -31,6 +33,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (place_of_next == end || end <= params.first_ray_cell || place_of_next >= window_end) {
         return;
     }
+    begin_round();
     walk_ray(load_ray(index));
-    note_cut();
+    note_rounds();
 }

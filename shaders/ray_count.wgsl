@@ -8,6 +8,14 @@ fn search_limit() -> f32 {
     return LARGEST_FLOAT;
 }
 
+fn geometry_limit() -> f32 {
+    return LARGEST_FLOAT;
+}
+
+fn enters_part(part: u32) -> bool {
+    return true;
+}
+
 fn accept_hit(object: u32, t: f32) {
     found += 1u;
 }
@@ -20,6 +28,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
     if (index < params.ray_count) {
         let ray = load_ray(index);
+        begin_round();
+        found = select(counts[index], 0u, round.first == 0u);
         walk_ray(ray);
         finish_counters(ray);
     }

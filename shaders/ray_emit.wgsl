@@ -1,12 +1,21 @@
-// The walk once more, writing the hits whose places fall into the window that the output buffer shows.
+// The walk once more, writing the hits whose places fall into the window that the output buffer shows. What earlier
+// rounds wrote of a ray stands behind the offsets.
 
-@group(0) @binding(7) var<storage, read> offsets: array<u32>;
+@group(0) @binding(7) var<storage, read_write> offsets: array<u32>;
 @group(0) @binding(8) var<storage, read_write> hits: array<vec2<u32>>;
 
 var<private> place_of_next: u32;
 
 fn search_limit() -> f32 {
     return LARGEST_FLOAT;
+}
+
+fn geometry_limit() -> f32 {
+    return LARGEST_FLOAT;
+}
+
+fn enters_part(part: u32) -> bool {
+    return true;
 }
 
 fn accept_hit(object: u32, t: f32) {
@@ -30,5 +39,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (place_of_next == end || end <= params.first_hit || place_of_next >= window_end) {
         return;
     }
+    let progress = params.ray_count + 1u + index;
+    if (round.first > 0u) {
+        place_of_next = offsets[progress];
+    }
+    if (place_of_next >= window_end || (place_of_next == end && end != 0xffffffffu)) {
+        return;
+    }
+    begin_round();
     walk_ray(load_ray(index));
+    if (round.is_last == 0u) {
+        offsets[progress] = place_of_next;
+    }
 }

@@ -6,7 +6,8 @@ use crate::error::{CreateError, StepError};
 use crate::gpu::buffers::Buffers;
 use crate::gpu::group::Group;
 use crate::gpu::pass::Pipelines;
-use crate::gpu::recorder::{Bound, Input, Recorder};
+use crate::gpu::recorder::{Bound, Input, Recorder, SUBMISSION_ROUNDS};
+use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::timing::Timing;
 use crate::gpu::upload::{self, Block, Blocks, Uniforms};
 use crate::grid;
@@ -15,6 +16,9 @@ use crate::output::{StepOutput, Window};
 use crate::plan::{self, DIGIT_BITS, Plan, Rows};
 use crate::reference::blocks::{ScanParams, SortParams};
 use crate::shaders;
+
+/// Inputs that the table was built from.
+const OF_TABLE: [&str; 3] = ["objects", "given_objects", "worlds"];
 
 /// Whether a recording's stages are timed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,6 +64,12 @@ impl Sorted {
             ("values", Bound::Buffer(self.values)),
         ]
     }
+
+    /// The same in a round of a walk.
+    fn names_in(self, round: Block) -> [(&'static str, Bound<'static>); 3] {
+        let [keys, values] = self.names();
+        [keys, values, ("round", Bound::Block(round))]
+    }
 }
 
 /// A broad phase on a device of the caller's.
@@ -69,9 +79,15 @@ pub struct GpuBroadPhase {
     pipelines: Pipelines,
     pub(crate) buffers: Buffers,
     pub(crate) timing: Option<Timing>,
-    /// What read-backs have shown to be needed.
+    /// What read-backs have shown to be needed, with head room.
     pub(crate) wanted: Rows,
+    /// What the last step that was read back needed, where that is more than the descriptor's own sizes.
+    pub(crate) needed: Rows,
+    pub(crate) lost: bool,
+    pub(crate) caught: Caught,
     pub(crate) recorded: Option<Recorded>,
+    /// Whether a long recording may be submitted in parts, in encoders that take the place of the caller's.
+    pub(crate) splits_submissions: bool,
 }
 
 /// The uniform blocks of a step.
@@ -84,6 +100,9 @@ struct StepBlocks {
     scan_ray_cells: Block,
     scan_results: Block,
     sort: Vec<Block>,
+    pair_rounds: Vec<Block>,
+    ray_rounds: Vec<Block>,
+    query_rounds: Vec<Block>,
 }
 
 impl StepBlocks {
@@ -137,6 +156,11 @@ impl StepBlocks {
                 })
             })
             .collect();
+        let mut rounds = |walks, turns| plan.rounds_of(walks, turns).map(|round| blocks.push(&round)).collect();
+        let pair_rounds = rounds(params.entry_capacity, 1);
+        let ray_rounds = rounds(params.ray_count, 1);
+        // Nearest objects are kept in order.
+        let query_rounds = rounds(params.query_count, params.nearest + 1);
         let params = blocks.push(params);
         let step_blocks = Self {
             params,
@@ -147,6 +171,9 @@ impl StepBlocks {
             scan_ray_cells,
             scan_results,
             sort,
+            pair_rounds,
+            ray_rounds,
+            query_rounds,
         };
         (step_blocks, blocks.finish(device, queue, label))
     }
@@ -211,7 +238,11 @@ impl GpuBroadPhase {
             buffers: Buffers::new(label),
             timing: descriptor.timestamps.then(|| Timing::new(device, label)).flatten(),
             wanted: Rows::default(),
+            needed: Rows::default(),
+            lost: false,
+            caught: Caught::default(),
             recorded: None,
+            splits_submissions: false,
             label: label.to_owned(),
             descriptor: BroadPhaseDescriptor {
                 label: None,
@@ -233,13 +264,11 @@ impl GpuBroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         input: StepInput<'_>,
     ) -> Result<StepOutput<'s>, StepError> {
-        let group = Group::begin(device, encoder, &self.label);
-        let counted = self.record_counts(device, queue, encoder, input);
-        if counted.is_ok() {
-            self.record_outputs(device, queue, encoder, true);
-        }
-        group.end(encoder);
-        let plan = counted?;
+        let plan = self.guarded(device, encoder, |this, encoder| {
+            let plan = this.record_counts(device, queue, encoder, input)?;
+            this.record_outputs(device, queue, encoder, true);
+            Ok(plan)
+        })?;
         Ok(self.output(&plan))
     }
 
@@ -268,6 +297,9 @@ impl GpuBroadPhase {
         let mut brought = brought_names(&asked);
         brought.extend(input.objects.is_brought().then_some(objects));
         brought.extend(input.worlds.is_brought().then_some("worlds"));
+        if self.descriptor.max_bytes.is_some() {
+            self.buffers.release(&plan, &brought, &[]);
+        }
         self.buffers.fit(device, &plan, &brought);
 
         let mut inputs = vec![self.place(device, encoder, objects, input.objects)];
@@ -315,13 +347,17 @@ impl GpuBroadPhase {
         let mut plan = recorded.plan;
         let objects = plan.params.object_count;
         let limit = plan::binding_limit(&device.limits());
+        plan.fit_rounds(&self.descriptor, self.wanted);
         plan.ask(&self.descriptor, &input.plan(objects.into()), self.wanted, limit)?;
         let mut brought = brought_names(input);
-        brought.extend(["objects", "given_objects", "worlds"]);
+        brought.extend(OF_TABLE);
+        if self.descriptor.max_bytes.is_some() {
+            self.buffers.release(&plan, &brought, &OF_TABLE);
+        }
         self.buffers.fit(device, &plan, &brought);
 
         let sorted = recorded.sorted;
-        let of_table = |input: &&Input| ["objects", "given_objects", "worlds"].contains(&input.name);
+        let of_table = |input: &&Input| OF_TABLE.contains(&input.name);
         let mut inputs: Vec<_> = recorded.inputs.iter().filter(of_table).cloned().collect();
         self.place_asked(device, encoder, input, &plan, &mut inputs);
         self.record(
@@ -374,6 +410,7 @@ impl GpuBroadPhase {
             params: blocks.params,
             inputs,
             timing,
+            submits: self.splits_submissions.then_some(queue),
             label: &self.label,
         };
         let result = body(&mut recorder, &blocks);
@@ -402,11 +439,11 @@ impl GpuBroadPhase {
             sorted,
             emits_pairs,
         } = &recorded;
-        self.record(device, queue, encoder, plan, inputs, timed, |recorder, _| {
+        self.record(device, queue, encoder, plan, inputs, timed, |recorder, blocks| {
             if *emits_pairs {
-                record_pair_emit(recorder, plan, *sorted);
+                record_pair_emit(recorder, plan, blocks, *sorted);
             }
-            record_asked_emit(recorder, plan, *sorted, first);
+            record_asked_emit(recorder, plan, blocks, *sorted, first);
         });
         self.recorded = Some(recorded);
     }
@@ -424,13 +461,11 @@ impl GpuBroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         input: QueryInput<'_>,
     ) -> Result<StepOutput<'s>, StepError> {
-        let group = Group::begin(device, encoder, &self.label);
-        let counted = self.record_query_counts(device, queue, encoder, &input);
-        if counted.is_ok() {
-            self.record_outputs(device, queue, encoder, true);
-        }
-        group.end(encoder);
-        let plan = counted?;
+        let plan = self.guarded(device, encoder, |this, encoder| {
+            let plan = this.record_query_counts(device, queue, encoder, &input)?;
+            this.record_outputs(device, queue, encoder, true);
+            Ok(plan)
+        })?;
         Ok(self.output(&plan))
     }
 
@@ -448,11 +483,53 @@ impl GpuBroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         first: Window,
     ) -> Result<StepOutput<'s>, StepError> {
-        let group = Group::begin(device, encoder, &self.label);
-        let recorded = self.record_window(device, queue, encoder, first, false);
-        group.end(encoder);
-        let plan = recorded?;
+        let plan = self.guarded(device, encoder, |this, encoder| {
+            this.record_window(device, queue, encoder, first, false)
+        })?;
         Ok(self.output(&plan))
+    }
+
+    /// Records within a debug group, on a device that is not lost, and with an eye on what the device says of it.
+    pub(crate) fn guarded<T>(
+        &mut self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        record: impl FnOnce(&mut Self, &mut wgpu::CommandEncoder) -> Result<T, StepError>,
+    ) -> Result<T, StepError> {
+        if self.lost {
+            return Err(StepError::DeviceLost);
+        }
+        // Submissions in parts would leave a group open.
+        let is_split = self.splits_submissions && self.rounds() as usize > SUBMISSION_ROUNDS;
+        let group = (!is_split).then(|| Group::begin(device, encoder, &self.label));
+        let scopes = Scopes::begin(device);
+        let recorded = record(self, encoder);
+        self.caught = scopes.end();
+        if let Some(group) = group {
+            group.end(encoder);
+        }
+        let recorded = recorded?;
+        match self.caught.now() {
+            None => Ok(recorded),
+            Some(error) => {
+                self.recorded = None;
+                Err(StepError::Device(error))
+            }
+        }
+    }
+
+    /// Says that the device is lost, as its lost callback told the caller: every later call returns an error that says so.
+    /// A read-back that meets a lost device says it by itself. A new device needs a new broad phase.
+    pub fn mark_lost(&mut self) {
+        self.lost = true;
+    }
+
+    /// Gives all memory back, along with the last step and what is left to read of it. Outputs then start at the size that
+    /// the last step needed which was read back.
+    pub fn trim(&mut self) {
+        self.buffers.clear();
+        self.recorded = None;
+        self.wanted = self.needed;
     }
 
     /// As [`window`](Self::window); `after_counts` right after [`record_counts`](Self::record_counts).
@@ -472,13 +549,14 @@ impl GpuBroadPhase {
             plan.fit_pairs(&self.descriptor, self.wanted, limit);
         }
         plan.fit_answers(&self.descriptor, self.wanted, limit);
+        plan.fit_memory(&self.descriptor)?;
         plan.params.first_pair = first.pairs;
         plan.params.first_hit = first.hits;
         plan.params.first_ray_cell = first.ray_cells;
         plan.params.first_result = first.results;
         recorded.plan = plan;
         // Inputs lie where they were put.
-        let inputs = ["objects", "given_objects", "worlds", "rays", "queries"];
+        let inputs = [&OF_TABLE[..], &["rays", "queries"]].concat();
         self.buffers.fit(device, &plan, &inputs);
         self.record_outputs(device, queue, encoder, after_counts);
         Ok(plan)
@@ -497,6 +575,11 @@ impl GpuBroadPhase {
     /// Whether the last recording wrote pairs.
     pub(crate) fn emits_pairs(&self) -> bool {
         self.recorded.as_ref().is_some_and(|recorded| recorded.emits_pairs)
+    }
+
+    /// Rounds of the next recording.
+    pub(crate) fn rounds(&self) -> u32 {
+        plan::rounds(&self.descriptor, self.wanted)
     }
 
     /// Whether a read-back may make room for what the last step needed.
@@ -660,9 +743,9 @@ fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -
 /// From the table to the offsets of pairs.
 fn record_pair_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Sorted) {
     let entries = plan.params.entry_capacity;
-    recorder.stage("pair_count", |stage| {
-        let pass = by_scheme(plan, &shaders::PAIR_COUNT_ONE_CELL, &shaders::PAIR_COUNT_COVERED);
-        stage.run(pass, entries + 1, &sorted.names());
+    let pass = by_scheme(plan, &shaders::PAIR_COUNT_ONE_CELL, &shaders::PAIR_COUNT_COVERED);
+    recorder.rounds("pair_count", &blocks.pair_rounds, |stage, round| {
+        stage.run(pass, entries + 1, &sorted.names_in(round));
     });
     if plan.has_worlds() {
         recorder.clear("world_pairs");
@@ -679,9 +762,9 @@ fn record_pair_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlo
 fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Sorted) {
     let (rays, queries) = (plan.params.ray_count, plan.params.query_count);
     if rays > 0 && plan.ray_mode == RayMode::All {
-        recorder.stage("ray_count", |stage| {
-            let pass = by_scheme(plan, &shaders::RAY_COUNT_ONE_CELL, &shaders::RAY_COUNT_COVERED);
-            stage.run(pass, rays + 1, &sorted.names());
+        let pass = by_scheme(plan, &shaders::RAY_COUNT_ONE_CELL, &shaders::RAY_COUNT_COVERED);
+        recorder.rounds("ray_count", &blocks.ray_rounds, |stage, round| {
+            stage.run(pass, rays + 1, &sorted.names_in(round));
         });
         recorder.stage("ray_scan", |stage| {
             stage.scan("ray_offsets", rays + 1, blocks.scan_hits)
@@ -694,9 +777,9 @@ fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBl
         });
     }
     if plan.asks_all() {
-        recorder.stage("query_count", |stage| {
-            let pass = by_scheme(plan, &shaders::QUERY_COUNT_ONE_CELL, &shaders::QUERY_COUNT_COVERED);
-            stage.run(pass, queries + 1, &sorted.names());
+        let pass = by_scheme(plan, &shaders::QUERY_COUNT_ONE_CELL, &shaders::QUERY_COUNT_COVERED);
+        recorder.rounds("query_count", &blocks.query_rounds, |stage, round| {
+            stage.run(pass, queries + 1, &sorted.names_in(round));
         });
         recorder.stage("query_scan", |stage| {
             stage.scan("query_offsets", queries + 1, blocks.scan_results);
@@ -704,49 +787,50 @@ fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBl
     }
 }
 
-fn record_pair_emit(recorder: &mut Recorder<'_>, plan: &Plan, sorted: Sorted) {
-    recorder.stage("pair_emit", |stage| {
-        let pass = by_scheme(plan, &shaders::PAIR_EMIT_ONE_CELL, &shaders::PAIR_EMIT_COVERED);
-        stage.run(pass, plan.params.entry_capacity, &sorted.names());
+fn record_pair_emit(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Sorted) {
+    let pass = by_scheme(plan, &shaders::PAIR_EMIT_ONE_CELL, &shaders::PAIR_EMIT_COVERED);
+    recorder.rounds("pair_emit", &blocks.pair_rounds, |stage, round| {
+        stage.run(pass, plan.params.entry_capacity, &sorted.names_in(round));
     });
 }
 
 /// From the table and the offsets to hits, cells of rays and results; `first` where what has no windows is found as well.
-fn record_asked_emit(recorder: &mut Recorder<'_>, plan: &Plan, sorted: Sorted, first: bool) {
-    let rays = plan.params.ray_count;
+fn record_asked_emit(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Sorted, first: bool) {
+    let mut walk = |name, one_cell, covered, rounds: &[Block], walks| {
+        let pass = by_scheme(plan, one_cell, covered);
+        recorder.rounds(name, rounds, |stage, round| {
+            stage.run(pass, walks, &sorted.names_in(round))
+        });
+    };
+    let (rays, ray_rounds) = (plan.params.ray_count, &blocks.ray_rounds);
     match plan.ray_mode {
         _ if rays == 0 => {}
         RayMode::Closest | RayMode::Any if !first => {}
-        RayMode::Closest => recorder.stage("ray_closest", |stage| {
-            let pass = by_scheme(plan, &shaders::RAY_CLOSEST_ONE_CELL, &shaders::RAY_CLOSEST_COVERED);
-            stage.run(pass, rays, &sorted.names());
-        }),
-        RayMode::Any => recorder.stage("ray_any", |stage| {
-            let pass = by_scheme(plan, &shaders::RAY_ANY_ONE_CELL, &shaders::RAY_ANY_COVERED);
-            stage.run(pass, rays, &sorted.names());
-        }),
-        RayMode::All => recorder.stage("ray_emit", |stage| {
-            let pass = by_scheme(plan, &shaders::RAY_EMIT_ONE_CELL, &shaders::RAY_EMIT_COVERED);
-            stage.run(pass, rays, &sorted.names());
-        }),
+        RayMode::Closest => {
+            let (one_cell, covered) = (&shaders::RAY_CLOSEST_ONE_CELL, &shaders::RAY_CLOSEST_COVERED);
+            walk("ray_closest", one_cell, covered, ray_rounds, rays);
+        }
+        RayMode::Any => {
+            let (one_cell, covered) = (&shaders::RAY_ANY_ONE_CELL, &shaders::RAY_ANY_COVERED);
+            walk("ray_any", one_cell, covered, ray_rounds, rays);
+        }
+        RayMode::All => {
+            let (one_cell, covered) = (&shaders::RAY_EMIT_ONE_CELL, &shaders::RAY_EMIT_COVERED);
+            walk("ray_emit", one_cell, covered, ray_rounds, rays);
+        }
     }
     if plan.ray_cells {
-        recorder.stage("ray_cells_emit", |stage| {
-            stage.run(&shaders::RAY_CELLS_EMIT, rays, &[]);
-        });
+        let pass = &shaders::RAY_CELLS_EMIT;
+        walk("ray_cells_emit", pass, pass, ray_rounds, rays);
     }
-    let queries = plan.params.query_count;
+    let (queries, query_rounds) = (plan.params.query_count, &blocks.query_rounds);
     if plan.asks_all() {
-        recorder.stage("query_emit", |stage| {
-            let pass = by_scheme(plan, &shaders::QUERY_EMIT_ONE_CELL, &shaders::QUERY_EMIT_COVERED);
-            stage.run(pass, queries, &sorted.names());
-        });
+        let (one_cell, covered) = (&shaders::QUERY_EMIT_ONE_CELL, &shaders::QUERY_EMIT_COVERED);
+        walk("query_emit", one_cell, covered, query_rounds, queries);
     }
     if plan.asks_nearest() && first {
-        recorder.stage("query_nearest", |stage| {
-            let pass = by_scheme(plan, &shaders::QUERY_NEAREST_ONE_CELL, &shaders::QUERY_NEAREST_COVERED);
-            stage.run(pass, queries, &sorted.names());
-        });
+        let (one_cell, covered) = (&shaders::QUERY_NEAREST_ONE_CELL, &shaders::QUERY_NEAREST_COVERED);
+        walk("query_nearest", one_cell, covered, query_rounds, queries);
     }
 }
 

@@ -22,6 +22,7 @@ pub(crate) mod word {
     pub const RESULTS_NEEDED: usize = 22;
     pub const QUERIES_INVALID: usize = 24;
     pub const QUERY_CANDIDATES: usize = 26;
+    pub const ROUNDS_NEEDED: usize = 28;
     pub const COUNT: usize = 32;
 }
 
@@ -31,10 +32,9 @@ pub const STATUS_ENTRIES: u32 = 1;
 pub const STATUS_PAIRS: u32 = 2;
 /// Status bit: more hits were found than fit.
 pub const STATUS_HITS: u32 = 4;
-/// Status bit: the driver ended loops before they were done, pairs and hits may be missing. llvmpipe allows 65,535 turns
-/// an invocation, which an object with that many candidates exceeds. [`Headless`](crate::Headless) then answers from the
-/// CPU reference.
-pub const STATUS_CUT: u32 = 8;
+/// Status bit: the walks of a crowded scene need more rounds than were recorded, pairs, hits and results may be missing. A
+/// round makes so few box tests a walk that no dispatch takes long; [`Counters::rounds_needed`] says how many would do.
+pub const STATUS_ROUNDS: u32 = 8;
 /// Status bit: more results of queries were found than fit.
 pub const STATUS_RESULTS: u32 = 16;
 /// Status bit: more cells of rays were visited than fit.
@@ -45,7 +45,7 @@ pub const STATUS_RAY_CELLS: u32 = 32;
 /// On the GPU ([`StepOutput::counters`](crate::StepOutput::counters)) these are 32 words: 0 invalid, 1 excluded,
 /// 2 large, 3 levels, 4 table cells, 5 status, 6 invalid rays, 8–9 entries needed, 10–11 pairs needed, 12–13 hits
 /// needed, 14–15 pair candidates, 16–17 ray candidates, 20–21 ray cells needed, 22–23 query results needed,
-/// 24 invalid queries, 26–27 query candidates; 64-bit counts are two words, low first.
+/// 24 invalid queries, 26–27 query candidates, 28 rounds needed where that is more than one; 64-bit counts are two words, low first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Objects given.
@@ -64,11 +64,11 @@ pub struct Counters {
     pub entries_needed: u64,
     /// Cell entries that fit.
     pub entries_capacity: u32,
-    /// Pairs needed, exact past the capacity while all entries fit.
+    /// Pairs needed, exact past the capacity while all entries fit and all rounds were made.
     pub pairs_needed: u64,
     /// Pairs that fit.
     pub pairs_capacity: u32,
-    /// Hits needed ([`RayMode::All`](crate::RayMode::All)), exact past the capacity while all entries fit.
+    /// Hits needed ([`RayMode::All`](crate::RayMode::All)), exact past the capacity while all entries fit and all rounds were made.
     pub hits_needed: u64,
     /// Hits that fit.
     pub hits_capacity: u32,
@@ -92,7 +92,11 @@ pub struct Counters {
     pub pair_candidates: u64,
     /// Box tests of the ray walk, where they are counted.
     pub ray_candidates: u64,
-    /// [`STATUS_ENTRIES`], [`STATUS_PAIRS`], [`STATUS_HITS`], [`STATUS_CUT`], [`STATUS_RESULTS`], [`STATUS_RAY_CELLS`].
+    /// Rounds that the longest walk needs: see [`Capacities::rounds`](crate::Capacities::rounds).
+    pub rounds_needed: u32,
+    /// Rounds that were recorded.
+    pub rounds_capacity: u32,
+    /// [`STATUS_ENTRIES`], [`STATUS_PAIRS`], [`STATUS_HITS`], [`STATUS_ROUNDS`], [`STATUS_RESULTS`], [`STATUS_RAY_CELLS`].
     pub status: u32,
 }
 
@@ -102,7 +106,7 @@ impl Counters {
         self.status == 0
     }
 
-    pub(crate) fn from_words(words: &[u32], params: &Params) -> Self {
+    pub(crate) fn from_words(words: &[u32], params: &Params, rounds: u32) -> Self {
         let wide = |first: usize| u64::from(words[first]) | u64::from(words[first + 1]) << 32;
         Self {
             objects: params.object_count,
@@ -126,6 +130,8 @@ impl Counters {
             rays_invalid: words[word::RAYS_INVALID],
             pair_candidates: wide(word::PAIR_CANDIDATES),
             ray_candidates: wide(word::RAY_CANDIDATES),
+            rounds_needed: words[word::ROUNDS_NEEDED].max(1),
+            rounds_capacity: rounds,
             status: words[word::STATUS],
         }
     }

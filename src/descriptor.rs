@@ -1,6 +1,9 @@
 //! What the caller chooses.
 
+use std::time::Duration;
+
 use crate::error::DescriptorError;
+use crate::plan::MAX_ROUNDS;
 
 /// How objects are put into cells. Every scheme gives the same set of pairs and hits; schemes differ in speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -85,6 +88,12 @@ pub struct Capacities {
     pub ray_cells: Option<u32>,
     /// Results of queries ([`QueryMode::All`](crate::QueryMode::All)), 4 bytes each.
     pub results: Option<u32>,
+    /// Rounds: the dispatches that each walk, of an object, a ray or a query, is cut into, so that none takes long. A round
+    /// makes at most 16,384 box tests a walk, and fewer where a step has more than 262,144 walks, down to 1,024. `None` is
+    /// one round, which all but very crowded scenes stay below. A step whose walks need more says so
+    /// ([`STATUS_ROUNDS`](crate::STATUS_ROUNDS)); [`Headless`](crate::Headless) makes as many as are needed.
+    /// At most 4,096.
+    pub rounds: Option<u32>,
 }
 
 /// Everything that a broad phase is made from.
@@ -97,7 +106,8 @@ pub struct BroadPhaseDescriptor<'a> {
     /// How objects are put into cells.
     pub scheme: Scheme,
     /// Every box is grown by this on every side, rounded outward, before anything else is done with it; finite and not
-    /// negative. Two boxes then pair where their distance on every axis is at most twice the margin.
+    /// negative. Two boxes then pair where their distance on every axis is at most twice the margin. Denormal bounds count as 0
+    /// here.
     pub margin: f32,
     /// Periods of the axes, 0 where an axis has none: the space repeats itself, and positions are moved by whole periods to
     /// `0 <= x < period`, exactly where they are not negative and with one rounding where they are. Only
@@ -119,6 +129,14 @@ pub struct BroadPhaseDescriptor<'a> {
     pub capacities: Capacities,
     /// What happens to outputs that are too small.
     pub growth: Growth,
+    /// Bytes that the buffers of the broad phase may have together ([`GpuBroadPhase::memory`](crate::GpuBroadPhase::memory));
+    /// no limit of its own where `None`. Outputs grow no further than fits: a step that needs more writes a prefix and says
+    /// so, and [`Headless`](crate::Headless) takes the answer in parts. Host data on its way to the device and the
+    /// staging buffers of read-backs come on top while they are needed.
+    pub max_bytes: Option<u64>,
+    /// How long a read-back waits for the device, on native targets, before it gives up with
+    /// [`ReadBackError::Timeout`](crate::ReadBackError::Timeout).
+    pub timeout: Duration,
     /// Whether `layers` and `owner` of the objects are looked at. Without filters the pair loop is faster;
     /// [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED) works all the same.
     pub filters: bool,
@@ -143,6 +161,8 @@ impl Default for BroadPhaseDescriptor<'_> {
             ray_cells: false,
             capacities: Capacities::default(),
             growth: Growth::default(),
+            max_bytes: None,
+            timeout: Duration::from_secs(600),
             filters: true,
             count_candidates: false,
             timestamps: false,
@@ -180,6 +200,7 @@ pub(crate) fn validate(descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), Desc
         entries,
         ray_cells,
         results,
+        rounds,
     } = descriptor.capacities;
     for (what, rows) in [
         ("pairs", pairs),
@@ -187,10 +208,18 @@ pub(crate) fn validate(descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), Desc
         ("entries", entries),
         ("ray cells", ray_cells),
         ("results", results),
+        ("rounds", rounds),
     ] {
         if rows == Some(0) {
             return Err(DescriptorError::ZeroCapacity { what });
         }
+    }
+    if let Some(rounds) = rounds.filter(|&rounds| rounds > MAX_ROUNDS) {
+        return Err(DescriptorError::TooMany {
+            what: "rounds",
+            count: rounds.into(),
+            limit: MAX_ROUNDS.into(),
+        });
     }
     Ok(())
 }

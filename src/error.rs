@@ -46,6 +46,15 @@ pub enum DescriptorError {
         /// Bytes the device allows.
         limit: u64,
     },
+    /// The buffers of a step would take more than [`max_bytes`](crate::BroadPhaseDescriptor::max_bytes), even with the
+    /// smallest outputs.
+    #[error("{needed} bytes of buffers are needed, at most {limit} are allowed")]
+    MemoryLimit {
+        /// Bytes the step needs.
+        needed: u64,
+        /// Bytes the descriptor allows.
+        limit: u64,
+    },
     /// More objects or rays than an index can name.
     #[error("{count} {what}, at most {limit} are possible")]
     TooMany {
@@ -103,6 +112,13 @@ pub enum StepError {
     /// A further window was asked for before any step was recorded.
     #[error("no step has been recorded yet")]
     NoStep,
+    /// The device refused the recording: a buffer belongs to another device, or its memory is used up. The encoder may hold
+    /// parts of the step and has to be dropped. Browsers tell this later: see [`ReadBackError::Device`].
+    #[error("the device refused the recording: {0}")]
+    Device(String),
+    /// The device is lost, by what [`mark_lost`](crate::GpuBroadPhase::mark_lost) or a read-back said.
+    #[error("the device is lost")]
+    DeviceLost,
 }
 
 /// Why results could not be read back.
@@ -112,9 +128,18 @@ pub enum ReadBackError {
     /// No step was recorded.
     #[error("no step has been recorded yet")]
     NoStep,
-    /// A buffer could not be mapped: the device is lost.
+    /// A buffer could not be mapped.
     #[error("the results could not be mapped: {0}")]
     Map(String),
+    /// The device refused the last recording: see [`StepError::Device`].
+    #[error("the device refused the recording: {0}")]
+    Device(String),
+    /// The device is lost.
+    #[error("the device is lost")]
+    DeviceLost,
+    /// The device did not finish within [`timeout`](crate::BroadPhaseDescriptor::timeout).
+    #[error("the device did not finish within {0:?}")]
+    Timeout(std::time::Duration),
 }
 
 /// Why a [`Headless`](crate::Headless) step failed.

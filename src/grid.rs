@@ -60,8 +60,6 @@ pub struct Params {
     pub sample_count: u32,
     /// Distance between two of them.
     pub sample_stride: u32,
-    /// Turns of a loop that shows whether the driver cut loops short.
-    pub canary_turns: u32,
     /// 2 or 3.
     pub dimensions: u32,
     /// Worlds, at least one.

@@ -1,12 +1,15 @@
 //! A broad phase with a device of its own.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::broad_phase::GpuBroadPhase;
-use crate::counters::{Counters, STATUS_CUT};
+use crate::counters::{Counters, STATUS_ROUNDS};
 use crate::descriptor::BroadPhaseDescriptor;
-use crate::error::{HeadlessError, StepError};
-use crate::gpu::group::Group;
+use crate::error::{HeadlessError, ReadBackError, StepError};
 use crate::input::{QueryInput, StepInput};
 use crate::output::Window;
+use crate::plan::MAX_ROUNDS;
 use crate::queries::QueryMode;
 use crate::result::StepResult;
 use crate::scene::{Scene, SceneQueries, SceneRays};
@@ -29,6 +32,7 @@ pub struct Headless {
     device: wgpu::Device,
     queue: wgpu::Queue,
     broad_phase: GpuBroadPhase,
+    lost: Arc<AtomicBool>,
 }
 
 /// The adapters of the backends, in the order that an index in [`HeadlessDescriptor::adapter`] counts.
@@ -90,11 +94,17 @@ impl Headless {
             })
             .await
             .map_err(|error| HeadlessError::NoDevice(error.to_string()))?;
+        let mut broad_phase = GpuBroadPhase::new(&device, &descriptor.broad_phase)?;
+        broad_phase.splits_submissions = true;
+        let lost = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&lost);
+        device.set_device_lost_callback(move |_, _| flag.store(true, Ordering::Relaxed));
         Ok(Self {
             info: adapter.get_info(),
-            broad_phase: GpuBroadPhase::new(&device, &descriptor.broad_phase)?,
+            broad_phase,
             device,
             queue,
+            lost,
         })
     }
 
@@ -120,8 +130,8 @@ impl Headless {
 
     /// Finds the pairs and hits of boxes and rays. With [`Growth::Grow`](crate::Growth::Grow) the answer is whole: the
     /// step is repeated with larger buffers, and an answer past one binding's limit is read in chunks. With
-    /// [`Growth::Fixed`](crate::Growth::Fixed) it is a valid prefix, and the counters tell what was needed. Where the
-    /// driver cuts the walk of a crowded scene short ([`STATUS_CUT`]), the CPU reference answers.
+    /// [`Growth::Fixed`](crate::Growth::Fixed) it is a valid prefix, and the counters tell what was needed. Either way
+    /// the walks of a crowded scene are given as many rounds as they need.
     ///
     /// # Errors
     /// [`HeadlessError`] where the input is too large for the device, the answer too large for 32-bit offsets, or the
@@ -141,26 +151,25 @@ impl Headless {
     /// As [`step`](Self::step), and where worlds are missing.
     pub async fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, HeadlessError> {
         let input = StepInput::from(scene);
-        // Counting first costs a submission and saves writing into outputs that are too small.
-        let mut counters = self.count(input).await?;
-        while self.broad_phase.grows() && counters.entries_needed > u64::from(counters.entries_capacity) {
-            // Missing entries hide pairs and hits: only a whole new step shows them.
-            let before = counters.entries_capacity;
-            counters = self.count(input).await?;
-            if counters.entries_capacity <= before {
-                return Err(too_many("cell entries", counters.entries_needed, before));
+        loop {
+            // Counting first costs a submission and saves writing into outputs that are too small.
+            let mut counters = self.count(input).await?;
+            while self.broad_phase.grows() && counters.entries_needed > u64::from(counters.entries_capacity) {
+                // Missing entries hide pairs and hits: only a whole new step shows them.
+                let before = counters.entries_capacity;
+                counters = self.count(input).await?;
+                if counters.entries_capacity <= before {
+                    return Err(too_many("cell entries", counters.entries_needed, before));
+                }
+            }
+            if let Some(result) = self.finish(counters).await? {
+                return Ok(result);
             }
         }
-        let result = self.write(counters).await?;
-        if result.counters.status & STATUS_CUT != 0 {
-            return Ok(crate::reference::step_scene(self.broad_phase.descriptor(), scene).map_err(StepError::from)?);
-        }
-        Ok(result)
     }
 
     /// Asks the table of the last step for new hits and results, without building it again. The answer is as whole as that
-    /// of [`step`](Self::step) and has no pairs. Where the driver cuts a walk short, the counters say so
-    /// ([`STATUS_CUT`]); nobody answers in its place.
+    /// of [`step`](Self::step) and has no pairs.
     ///
     /// # Errors
     /// As [`step`](Self::step), and [`StepError::NoStep`] before the first one.
@@ -175,20 +184,49 @@ impl Headless {
             queries: queries.into(),
             query_mode,
         };
-        self.submit(|broad_phase, device, queue, encoder| {
-            broad_phase
-                .record_query_counts(device, queue, encoder, &input)
-                .map(drop)
-        })?;
-        let counters = self.broad_phase.read_counters(&self.device, &self.queue).await?;
-        self.write(counters).await
+        loop {
+            self.submit(|broad_phase, device, queue, encoder| {
+                broad_phase
+                    .record_query_counts(device, queue, encoder, &input)
+                    .map(drop)
+            })?;
+            let counters = self.broad_phase.read_counters(&self.device, &self.queue).await;
+            let counters = counters.map_err(|error| self.cause(error))?;
+            if let Some(result) = self.finish(counters).await? {
+                return Ok(result);
+            }
+        }
+    }
+
+    /// Writes and reads what was counted, or makes room for more rounds where walks need them.
+    async fn finish(&mut self, counted: Counters) -> Result<Option<StepResult>, HeadlessError> {
+        let unfinished = |counters: &Counters| counters.status & STATUS_ROUNDS != 0;
+        let mut counters = counted;
+        let mut result = None;
+        // Closest hits and nearest objects are found with the writing of the rest.
+        if !unfinished(&counters) {
+            let written = self.write(counters).await?;
+            counters = written.counters;
+            result = (!unfinished(&counters)).then_some(written);
+        }
+        if counters.rounds_needed > MAX_ROUNDS {
+            let needed = u64::from(counters.rounds_needed);
+            return Err(too_many("rounds of box tests", needed, MAX_ROUNDS));
+        }
+        // One crowded scene need not slow those that follow.
+        let rounds = counters
+            .rounds_needed
+            .max(u32::from(unfinished(&counters)) * (counters.rounds_capacity + 1));
+        self.broad_phase.wanted.rounds = rounds;
+        Ok(result)
     }
 
     async fn count(&mut self, input: StepInput<'_>) -> Result<Counters, HeadlessError> {
         self.submit(|broad_phase, device, queue, encoder| {
             broad_phase.record_counts(device, queue, encoder, input).map(drop)
         })?;
-        Ok(self.broad_phase.read_counters(&self.device, &self.queue).await?)
+        let counters = self.broad_phase.read_counters(&self.device, &self.queue).await;
+        counters.map_err(|error| self.cause(error))
     }
 
     /// Writes and reads the outputs that were counted: at once, or in chunks where one binding is too small.
@@ -220,7 +258,7 @@ impl Headless {
             let has_results = results as u64 >= counters.results_needed;
             if has_pairs && has_hits && has_cells && has_results {
                 // The other bits speak of the buffers as they were when the counts were taken.
-                whole.counters.status &= STATUS_CUT;
+                whole.counters.status &= STATUS_ROUNDS;
                 return Ok(whole);
             }
             let first = Window {
@@ -246,19 +284,52 @@ impl Headless {
                 .record_window(device, queue, encoder, first, after_counts)
                 .map(drop)
         })?;
-        Ok(self.broad_phase.read_back(&self.device, &self.queue).await?)
+        let result = self.broad_phase.read_back(&self.device, &self.queue).await;
+        result.map_err(|error| self.cause(error))
     }
 
-    fn submit<E>(
+    /// Looks whether the device was lost.
+    fn note_loss(&mut self) -> bool {
+        // Lets the device's callbacks run.
+        let _ = self.device.poll(wgpu::PollType::Poll);
+        let lost = self.lost.load(Ordering::Relaxed);
+        if lost {
+            self.broad_phase.mark_lost();
+        }
+        lost
+    }
+
+    /// What went wrong, or that the device was lost meanwhile, which goes wrong in many ways.
+    fn cause(&mut self, error: impl Into<HeadlessError>) -> HeadlessError {
+        if self.note_loss() {
+            return ReadBackError::DeviceLost.into();
+        }
+        error.into()
+    }
+
+    fn submit(
         &mut self,
-        record: impl FnOnce(&mut GpuBroadPhase, &wgpu::Device, &wgpu::Queue, &mut wgpu::CommandEncoder) -> Result<(), E>,
-    ) -> Result<(), E> {
+        record: impl FnOnce(
+            &mut GpuBroadPhase,
+            &wgpu::Device,
+            &wgpu::Queue,
+            &mut wgpu::CommandEncoder,
+        ) -> Result<(), StepError>,
+    ) -> Result<(), HeadlessError> {
         let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
             label: Some("gpu_broad_phase/headless"),
         });
-        let group = Group::begin(&self.device, &mut encoder, "gpu_broad_phase");
-        record(&mut self.broad_phase, &self.device, &self.queue, &mut encoder)?;
-        group.end(&mut encoder);
+        self.note_loss();
+        let Self {
+            device,
+            queue,
+            broad_phase,
+            ..
+        } = self;
+        let recorded = broad_phase.guarded(device, &mut encoder, |broad_phase, encoder| {
+            record(broad_phase, device, queue, encoder)
+        });
+        recorded.map_err(|error| self.cause(error))?;
         self.queue.submit([encoder.finish()]);
         Ok(())
     }

@@ -64,7 +64,9 @@ pub mod shaders;
 mod types;
 
 pub use broad_phase::GpuBroadPhase;
-pub use counters::{Counters, STATUS_CUT, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS};
+pub use counters::{
+    Counters, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, STATUS_ROUNDS,
+};
 pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, RayMode, Scheme};
 pub use error::{CreateError, DescriptorError, HeadlessError, ReadBackError, StepError};
 pub use grid::MAX_COVER;

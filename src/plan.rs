@@ -2,8 +2,10 @@
 
 use crate::descriptor::{BroadPhaseDescriptor, Dimensions, Growth, RayMode, Scheme};
 use crate::error::DescriptorError;
+use crate::gpu::buffers::rounded;
 use crate::grid::{self, Params};
 use crate::queries::{Neighbor, Neighbors, Query, QueryMode};
+use crate::reference::blocks::{MAX_TURNS, Round};
 use crate::types::{Aabb, Pair, RayCell, RayHit};
 
 /// Objects that the density estimate looks at, at most.
@@ -14,8 +16,15 @@ pub(crate) const LARGEST_COUNT: u64 = 1 << 31;
 pub(crate) const DENSITY_SLOTS: u64 = 24 * 32_768;
 /// Partners of an entry that counting keeps for writing (`KEPT` in `shaders/common/pair_slots_*.wgsl`).
 pub(crate) const PARTNERS_KEPT: u32 = 8;
-/// More than the turns that writing takes beyond counting, so that writing is never cut where counting was not.
-pub(crate) const CANARY_TURNS: u32 = 16;
+/// Box tests of one dispatch, about: a fraction of a second on weak hardware, whose drivers give up after some.
+const DISPATCH_TESTS: u64 = 1 << 32;
+/// Box tests of one walk in one dispatch: with the turns of [`MAX_TURNS`] below what llvmpipe allows an invocation.
+const MAX_ROUND_TESTS: u64 = 16_384;
+const MIN_ROUND_TESTS: u64 = 1024;
+/// Rounds of a step, at most.
+pub(crate) const MAX_ROUNDS: u32 = 4096;
+/// Nearest objects of a query, at most: keeping them in order takes as many turns a box test.
+pub(crate) const MAX_NEAREST: u32 = 1024;
 pub(crate) const SCAN_TILE: u32 = 2048;
 pub(crate) const SORT_TILE: u32 = 1920;
 pub(crate) const DIGIT_BITS: u32 = 8;
@@ -28,6 +37,28 @@ pub(crate) struct Rows {
     pub hits: u32,
     pub ray_cells: u32,
     pub results: u32,
+    /// Not rows: rounds of the walks.
+    pub rounds: u32,
+}
+
+impl Rows {
+    /// What outputs should hold next time: a quarter more than was needed of what did not fit.
+    pub fn grown(self, needed: Self, held: Self) -> Self {
+        let grown = |wanted: u32, needed: u32, held: u32| {
+            if needed <= held {
+                return wanted;
+            }
+            wanted.max(needed.saturating_add(needed / 4))
+        };
+        Self {
+            entries: grown(self.entries, needed.entries, held.entries),
+            pairs: grown(self.pairs, needed.pairs, held.pairs),
+            hits: grown(self.hits, needed.hits, held.hits),
+            ray_cells: grown(self.ray_cells, needed.ray_cells, held.ray_cells),
+            results: grown(self.results, needed.results, held.results),
+            rounds: grown(self.rounds, needed.rounds, held.rounds),
+        }
+    }
 }
 
 /// What is asked of the objects beside pairs.
@@ -51,6 +82,8 @@ pub(crate) struct Plan {
     pub pairs: bool,
     pub ray_mode: RayMode,
     pub ray_cells: bool,
+    /// Dispatches that each walk is cut into.
+    pub rounds: u32,
 }
 
 impl Plan {
@@ -93,7 +126,6 @@ impl Plan {
                 cell_inverse: grid::cell_inverse(descriptor.scheme),
                 sample_count: (object_count / sample_stride).min(SAMPLES),
                 sample_stride,
-                canary_turns: CANARY_TURNS,
                 dimensions: descriptor.dimensions.count(),
                 world_count: descriptor.worlds,
                 large_mask,
@@ -107,8 +139,10 @@ impl Plan {
             pairs: descriptor.pairs,
             ray_mode: descriptor.ray_mode,
             ray_cells: false,
+            rounds: 1,
         };
         plan.fit_pairs(descriptor, wanted, binding_limit);
+        plan.fit_rounds(descriptor, wanted);
         plan.ask(descriptor, asked, wanted, binding_limit)?;
         Ok(plan)
     }
@@ -124,6 +158,7 @@ impl Plan {
         asked.write(&mut self.params)?;
         self.ray_cells = descriptor.ray_cells && asked.rays > 0;
         self.fit_answers(descriptor, wanted, binding_limit);
+        self.fit_memory(descriptor)?;
         match self.buffers().into_iter().find(|&(_, bytes)| bytes > binding_limit) {
             Some((what, needed)) => Err(DescriptorError::BufferTooLarge {
                 what,
@@ -143,6 +178,31 @@ impl Plan {
             few_each(self.params.object_count),
             size_of::<Pair>(),
         );
+    }
+
+    /// Chooses how many rounds the walks have.
+    pub fn fit_rounds(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Rows) {
+        self.rounds = rounds(descriptor, wanted);
+    }
+
+    /// The rounds of so many walks, where a test takes up to so many turns of a loop.
+    pub fn rounds_of(&self, walks: u32, turns: u32) -> impl Iterator<Item = Round> {
+        let most = (MAX_TURNS as u64 / u64::from(turns)).min(MAX_ROUND_TESTS);
+        let tests = (DISPATCH_TESTS / u64::from(walks.max(1)))
+            .max(MIN_ROUND_TESTS)
+            .min(most) as u32;
+        let rounds = self.rounds;
+        (0..rounds).map(move |round| Round {
+            // A walk that long has no tests left.
+            first: round.saturating_mul(tests),
+            tests,
+            is_last: u32::from(round + 1 == rounds),
+        })
+    }
+
+    /// What the walks of an output with one row a walk leave for their next round, in rows of their own a walk.
+    fn left_behind(&self, walks: u64, rows: u64) -> u64 {
+        if self.rounds > 1 { walks * rows } else { 0 }
     }
 
     /// Chooses how many rows the answers to rays and queries hold.
@@ -177,6 +237,65 @@ impl Plan {
                 size_of::<RayCell>(),
             );
         }
+    }
+
+    /// Bytes of all buffers.
+    pub fn bytes(&self) -> u64 {
+        self.buffers().into_iter().map(|(_, bytes)| rounded(bytes)).sum()
+    }
+
+    /// Makes outputs smaller, all by the same share, where the buffers would take more bytes than they may.
+    pub fn fit_memory(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), DescriptorError> {
+        let Some(limit) = descriptor.max_bytes else {
+            return Ok(());
+        };
+        let mut needed = self.bytes();
+        while needed > limit {
+            let outputs: u64 = self
+                .outputs(descriptor)
+                .iter()
+                .map(|(rows, bytes)| u64::from(**rows) * bytes)
+                .sum();
+            let over = needed - limit;
+            // Past what rounding takes, the rest has to shrink; a share of nothing keeps a row.
+            let share = outputs.saturating_sub(over + 64) as f64 / outputs.max(1) as f64;
+            for (rows, _) in self.outputs(descriptor) {
+                *rows = ((f64::from(*rows) * share) as u32).max(1);
+            }
+            let before = std::mem::replace(&mut needed, self.bytes());
+            if needed >= before {
+                return Err(DescriptorError::MemoryLimit { needed, limit });
+            }
+        }
+        Ok(())
+    }
+
+    /// The outputs that may shrink: rows, and bytes that a row takes.
+    fn outputs(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<(&mut u32, u64)> {
+        let fixed = |capacity: Option<u32>| descriptor.growth == Growth::Fixed && capacity.is_some();
+        let capacities = descriptor.capacities;
+        let all_hits = self.ray_mode == RayMode::All;
+        let params = &mut self.params;
+        let outputs = [
+            (
+                &mut params.pair_capacity,
+                size_of::<Pair>(),
+                fixed(capacities.pairs) || !self.pairs,
+            ),
+            (
+                &mut params.hit_capacity,
+                size_of::<RayHit>(),
+                fixed(capacities.hits) || !all_hits,
+            ),
+            (
+                &mut params.ray_cell_capacity,
+                size_of::<RayCell>(),
+                fixed(capacities.ray_cells),
+            ),
+            (&mut params.result_capacity, size_of::<u32>(), fixed(capacities.results)),
+        ];
+        let shrinks = outputs.into_iter().filter(|(rows, _, stays)| !stays && **rows > 0);
+        shrinks.map(|(rows, bytes, _)| (rows, bytes as u64)).collect()
     }
 
     pub fn is_uniform(&self) -> bool {
@@ -261,7 +380,7 @@ impl Plan {
         }
         if self.pairs {
             buffers.extend([
-                ("pair_offsets", 4 * (entries + 1)),
+                ("pair_offsets", 4 * (entries + 1 + self.left_behind(entries, 1))),
                 ("pairs", size_of::<Pair>() as u64 * u64::from(params.pair_capacity)),
             ]);
             if self.has_worlds() {
@@ -273,11 +392,17 @@ impl Plan {
         }
         if params.ray_count > 0 {
             buffers.push(("rays", 16 * u64::from(params.ray_stride) * rays));
-            let hits = ("ray_hits", size_of::<RayHit>() as u64 * u64::from(params.hit_capacity));
+            let hits = |more: u64| {
+                let rows = u64::from(params.hit_capacity) + more;
+                ("ray_hits", size_of::<RayHit>() as u64 * rows)
+            };
             match self.ray_mode {
-                RayMode::Closest => buffers.push(hits),
+                RayMode::Closest => buffers.push(hits(self.left_behind(rays, 2))),
                 RayMode::Any => buffers.push(("ray_any", 4 * rays)),
-                RayMode::All => buffers.extend([hits, ("ray_offsets", 4 * (rays + 1))]),
+                RayMode::All => {
+                    let offsets = rays + 1 + self.left_behind(rays, 1);
+                    buffers.extend([hits(0), ("ray_offsets", 4 * offsets)]);
+                }
             }
         }
         if self.ray_cells {
@@ -295,7 +420,8 @@ impl Plan {
         }
         if self.asks_all() {
             let results = 4 * u64::from(params.result_capacity);
-            buffers.extend([("query_offsets", 4 * (queries + 1)), ("query_objects", results)]);
+            let offsets = queries + 1 + self.left_behind(queries, 1);
+            buffers.extend([("query_offsets", 4 * offsets), ("query_objects", results)]);
         }
         if self.asks_nearest() {
             let neighbors = (size_of::<Neighbor>() as u64 * queries).saturating_mul(params.nearest.into());
@@ -325,12 +451,25 @@ impl Asked {
         params.nearest = match self.query_mode {
             QueryMode::All => 0,
             QueryMode::Nearest(0) => return Err(DescriptorError::ZeroCapacity { what: "nearest" }),
-            QueryMode::Nearest(nearest) => nearest,
+            QueryMode::Nearest(nearest @ ..=MAX_NEAREST) => nearest,
+            QueryMode::Nearest(nearest) => {
+                return Err(DescriptorError::TooMany {
+                    what: "nearest objects",
+                    count: nearest.into(),
+                    limit: MAX_NEAREST.into(),
+                });
+            }
         };
         (params.first_hit, params.first_ray_cell, params.first_result) = (0, 0, 0);
         (params.hit_capacity, params.ray_cell_capacity, params.result_capacity) = (0, 0, 0);
         Ok(())
     }
+}
+
+/// Rounds of the next step.
+pub(crate) fn rounds(descriptor: &BroadPhaseDescriptor<'_>, wanted: Rows) -> u32 {
+    let first = descriptor.capacities.rounds.unwrap_or(1);
+    first.max(wanted.rounds).min(MAX_ROUNDS)
 }
 
 const fn few_each(count: u32) -> u64 {

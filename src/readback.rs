@@ -4,7 +4,8 @@ use crate::broad_phase::GpuBroadPhase;
 use crate::counters::{Counters, word};
 use crate::descriptor::RayMode;
 use crate::error::ReadBackError;
-use crate::plan::Rows;
+use crate::gpu::scope::Scopes;
+use crate::plan::{Plan, Rows};
 use crate::result::{StageTime, StepResult};
 use crate::types::{Pair, RayCell, RayHit};
 
@@ -15,28 +16,44 @@ impl GpuBroadPhase {
     /// Submits a copy to `queue`. On native targets the call waits for the device; in the browser it awaits it.
     ///
     /// # Errors
-    /// [`ReadBackError::NoStep`] before the first step, [`ReadBackError::Map`] where the device is lost.
+    /// [`ReadBackError::NoStep`] before the first step and after [`trim`](Self::trim), [`ReadBackError::Map`] or
+    /// [`ReadBackError::DeviceLost`] where the device is lost, [`ReadBackError::Timeout`] where it takes too long,
+    /// [`ReadBackError::Device`] where it refused the recording.
     pub async fn read_counters(
         &mut self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
     ) -> Result<Counters, ReadBackError> {
-        let params = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.plan.params;
+        if self.lost {
+            return Err(ReadBackError::DeviceLost);
+        }
+        if let Some(error) = std::mem::take(&mut self.caught).wait().await {
+            self.recorded = None;
+            return Err(ReadBackError::Device(error));
+        }
+        let Plan { params, rounds, .. } = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.plan;
         let bytes = 4 * word::COUNT as u64;
-        let words = read(device, queue, self.buffers.get("counters"), bytes).await?;
-        let counters = Counters::from_words(bytemuck::cast_slice(&words), &params);
+        let words = self.read(device, queue, self.buffers.get("counters"), bytes).await?;
+        let counters = Counters::from_words(bytemuck::cast_slice(&words), &params, rounds);
+        let need = |needed: u64| u32::try_from(needed).unwrap_or(u32::MAX);
+        self.needed = Rows {
+            entries: need(counters.entries_needed),
+            pairs: need(counters.pairs_needed),
+            hits: need(counters.hits_needed),
+            ray_cells: need(counters.ray_cells_needed),
+            results: need(counters.results_needed),
+            rounds: counters.rounds_needed,
+        };
         if self.grows() {
-            self.wanted = Rows {
-                entries: with_head_room(counters.entries_needed, counters.entries_capacity, self.wanted.entries),
-                pairs: with_head_room(counters.pairs_needed, counters.pairs_capacity, self.wanted.pairs),
-                hits: with_head_room(counters.hits_needed, counters.hits_capacity, self.wanted.hits),
-                results: with_head_room(counters.results_needed, counters.results_capacity, self.wanted.results),
-                ray_cells: with_head_room(
-                    counters.ray_cells_needed,
-                    counters.ray_cells_capacity,
-                    self.wanted.ray_cells,
-                ),
+            let held = Rows {
+                entries: counters.entries_capacity,
+                pairs: counters.pairs_capacity,
+                hits: counters.hits_capacity,
+                ray_cells: counters.ray_cells_capacity,
+                results: counters.results_capacity,
+                rounds: counters.rounds_capacity,
             };
+            self.wanted = self.wanted.grown(self.needed, held);
         }
         Ok(counters)
     }
@@ -112,7 +129,8 @@ impl GpuBroadPhase {
         name: &str,
         rows: u64,
     ) -> Result<Vec<T>, ReadBackError> {
-        let bytes = read(device, queue, self.buffers.get(name), rows * size_of::<T>() as u64).await?;
+        let bytes = rows * size_of::<T>() as u64;
+        let bytes = self.read(device, queue, self.buffers.get(name), bytes).await?;
         Ok(bytemuck::pod_collect_to_vec(&bytes))
     }
 
@@ -121,60 +139,65 @@ impl GpuBroadPhase {
             return Ok(Vec::new());
         };
         let (buffer, bytes) = timing.resolved();
-        let bytes = read(device, queue, buffer, bytes).await?;
+        let bytes = self.read(device, queue, buffer, bytes).await?;
         let ticks: Vec<u64> = bytemuck::pod_collect_to_vec(&bytes);
         Ok(timing.read(&ticks, queue.get_timestamp_period()))
     }
-}
 
-/// What a buffer should hold next time: a quarter more than was needed, if it did not fit.
-fn with_head_room(needed: u64, capacity: u32, wanted: u32) -> u32 {
-    if needed <= u64::from(capacity) {
-        return wanted;
+    /// Copies the first bytes of a buffer to the host.
+    async fn read(
+        &self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        source: &wgpu::Buffer,
+        bytes: u64,
+    ) -> Result<Vec<u8>, ReadBackError> {
+        if bytes == 0 {
+            return Ok(Vec::new());
+        }
+        // A device that was lost unnoticed refuses the staging buffer or its mapping.
+        let scopes = Scopes::begin(device);
+        let staging = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("gpu_broad_phase/readback"),
+            size: bytes,
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
+            label: Some("gpu_broad_phase/readback"),
+        });
+        encoder.copy_buffer_to_buffer(source, 0, &staging, 0, bytes);
+        #[cfg_attr(target_arch = "wasm32", allow(unused_variables, reason = "nobody waits there"))]
+        let submission = queue.submit([encoder.finish()]);
+        let (sender, receiver) = futures_intrusive::channel::shared::oneshot_channel();
+        staging.map_async(wgpu::MapMode::Read, .., move |mapped| {
+            // The receiver is gone where the caller dropped the future: nobody wants the answer.
+            let _ = sender.send(mapped);
+        });
+        if let Some(error) = scopes.end().wait().await {
+            return Err(ReadBackError::Map(error));
+        }
+        // The browser drives its own event loop and has no blocking poll.
+        #[cfg(not(target_arch = "wasm32"))]
+        device
+            .poll(wgpu::PollType::Wait {
+                submission_index: Some(submission),
+                timeout: Some(self.descriptor().timeout),
+            })
+            .map_err(|error| match error {
+                wgpu::PollError::Timeout => ReadBackError::Timeout(self.descriptor().timeout),
+                error => ReadBackError::Map(error.to_string()),
+            })?;
+        match receiver.receive().await {
+            Some(Ok(())) => {}
+            Some(Err(error)) => return Err(ReadBackError::Map(error.to_string())),
+            None => return Err(ReadBackError::DeviceLost),
+        }
+        let bytes = staging
+            .get_mapped_range(..)
+            .map_err(|error| ReadBackError::Map(error.to_string()))?
+            .to_vec();
+        staging.unmap();
+        Ok(bytes)
     }
-    wanted.max(u32::try_from(needed + needed / 4).unwrap_or(u32::MAX))
-}
-
-/// Copies the first bytes of a buffer to the host.
-async fn read(
-    device: &wgpu::Device,
-    queue: &wgpu::Queue,
-    source: &wgpu::Buffer,
-    bytes: u64,
-) -> Result<Vec<u8>, ReadBackError> {
-    if bytes == 0 {
-        return Ok(Vec::new());
-    }
-    let staging = device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some("gpu_broad_phase/readback"),
-        size: bytes,
-        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-        mapped_at_creation: false,
-    });
-    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
-        label: Some("gpu_broad_phase/readback"),
-    });
-    encoder.copy_buffer_to_buffer(source, 0, &staging, 0, bytes);
-    queue.submit([encoder.finish()]);
-    let (sender, receiver) = futures_intrusive::channel::shared::oneshot_channel();
-    staging.map_async(wgpu::MapMode::Read, .., move |mapped| {
-        // The receiver is gone where the caller dropped the future: nobody wants the answer.
-        let _ = sender.send(mapped);
-    });
-    // The browser drives its own event loop and has no blocking poll.
-    #[cfg(not(target_arch = "wasm32"))]
-    device
-        .poll(wgpu::PollType::wait_indefinitely())
-        .map_err(|error| ReadBackError::Map(error.to_string()))?;
-    match receiver.receive().await {
-        Some(Ok(())) => {}
-        Some(Err(error)) => return Err(ReadBackError::Map(error.to_string())),
-        None => return Err(ReadBackError::Map("the device is lost".to_owned())),
-    }
-    let bytes = staging
-        .get_mapped_range(..)
-        .map_err(|error| ReadBackError::Map(error.to_string()))?
-        .to_vec();
-    staging.unmap();
-    Ok(bytes)
 }

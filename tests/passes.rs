@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::{Mutex, PoisonError};
@@ -13,7 +13,7 @@ use common::{Rng, Scene, TestAdapter, adapters, scenes, sweep};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use gpu_broad_phase::grid::{Grid, Params, Record};
 use gpu_broad_phase::reference::blocks::{
-    Overrides, PARTNERS_KEPT, SCAN_TILE, SORT_TILE, ScanParams, ScatterParams, SortParams,
+    Overrides, PARTNERS_KEPT, Round, SCAN_TILE, SORT_TILE, ScanParams, ScatterParams, SortParams,
 };
 use gpu_broad_phase::reference::pair_count::{self, PairCounts};
 use gpu_broad_phase::reference::pair_walk::PairInput;
@@ -36,9 +36,15 @@ use gpu_broad_phase::{
 const POISON: u8 = 0xcd;
 const STALE: u32 = u32::from_ne_bytes([POISON; 4]);
 const PADDING: usize = 4096;
-/// What the library gives the walks.
-const CANARY_TURNS: u32 = 16;
+/// No walk of these tests has as many box tests.
+const ONE_ROUND: Round = Round {
+    first: 0,
+    tests: 1 << 30,
+    is_last: 1,
+};
 const STATUS: usize = 5;
+const STATUS_ROUNDS: u32 = 8;
+const ROUNDS_NEEDED: usize = 28;
 const PAIR_CANDIDATES: usize = 14;
 const RAY_CANDIDATES: usize = 16;
 
@@ -51,6 +57,7 @@ struct Bench {
     adapter: TestAdapter,
     run: RefCell<BTreeSet<&'static str>>,
     overrides: Overrides,
+    round: Cell<Round>,
     /// As the uniform block numbers it.
     scheme: u32,
     /// Workgroups of the first dimension, at most: more fold into the second.
@@ -68,6 +75,7 @@ impl Bench {
                 filters: true,
                 count_candidates: true,
             },
+            round: Cell::new(ONE_ROUND),
             scheme: 0,
             fold: 65_535,
             scene: String::new(),
@@ -103,6 +111,7 @@ impl Bench {
             .map(|&(binding, kind, name)| {
                 let find = || contents.iter().find(|(of, _)| *of == name).map(|(_, bytes)| bytes);
                 let mut bytes = match kind {
+                    Binding::Uniform if name == "round" => uniform(&self.round.get()),
                     Binding::Uniform => block.clone(),
                     _ => find()
                         .unwrap_or_else(|| panic!("{}: no contents for {name}", pass.name))
@@ -167,6 +176,77 @@ impl Bench {
             buffers: read.into_iter().map(|(name, staging)| (name, bytes(staging))).collect(),
         }
     }
+}
+
+impl Bench {
+    /// Runs a pass in as many rounds as `round` says, each on what the one before it left.
+    fn run_rounds(
+        &self,
+        pass: &'static Pass,
+        groups: u32,
+        block: &[u8],
+        contents: &[(&'static str, Vec<u8>)],
+        Rounds { count, tests }: Rounds,
+    ) -> Output {
+        let mut contents = contents.to_vec();
+        for round in 0..count {
+            self.round.set(Round {
+                first: round * tests,
+                tests,
+                is_last: u32::from(round + 1 == count),
+            });
+            let output = self.run(pass, groups, block.to_vec(), &contents);
+            if round + 1 == count {
+                self.round.set(ONE_ROUND);
+                return output;
+            }
+            for (name, bytes) in &mut contents {
+                if let Some(written) = output.buffers.get(name) {
+                    let length = bytes.len();
+                    bytes.copy_from_slice(&written[..length]);
+                }
+            }
+        }
+        unreachable!("no rounds")
+    }
+
+    /// Rounds take time: a part of the answer, and one whose places do not all fit, stand for all windows.
+    fn tries_rounds(&self, (shift, first, _): (u32, usize, usize)) -> bool {
+        self.overrides.filters && (shift > 0 || first > 0)
+    }
+
+    /// Some rounds that the longest walk of a pass just about needs: a round of a single test shows how long it is.
+    fn rounds_of(
+        &self,
+        pass: &'static Pass,
+        groups: u32,
+        block: &[u8],
+        contents: &[(&'static str, Vec<u8>)],
+    ) -> Rounds {
+        self.round.set(Round {
+            first: 0,
+            tests: 1,
+            is_last: 1,
+        });
+        let output = self.run(pass, groups, block.to_vec(), contents);
+        self.round.set(ONE_ROUND);
+        let counters: Vec<u32> = output.take("counters", 32);
+        let longest = counters[ROUNDS_NEEDED];
+        let is_told = counters[STATUS] & STATUS_ROUNDS != 0;
+        assert_eq!(is_told, longest > 1, "{}: {counters:?}", output.what);
+        let tests = (longest / 3).max(1);
+        Rounds {
+            count: longest.div_ceil(tests).max(1),
+            tests,
+        }
+    }
+}
+
+/// How walks are cut.
+#[derive(Clone, Copy)]
+struct Rounds {
+    count: u32,
+    tests: u32,
 }
 
 fn create(device: &wgpu::Device, pass: &Pass, constants: &[(&'static str, u32)]) -> Pipeline {
@@ -250,6 +330,39 @@ impl Output {
         pod_collect_to_vec(shown)
     }
 
+    /// The counters after a count of so many rounds: they know how many those are and do not ask for more.
+    fn check_rounds(&self, expected: &[u32], rounds: Rounds) {
+        let mut expected = expected.to_vec();
+        expected[ROUNDS_NEEDED] = if rounds.count > 1 { rounds.count } else { 0 };
+        self.check("counters", &expected);
+    }
+
+    /// The same for rays.
+    fn check_ray_rounds(&self, expected: &[u32], rounds: Rounds) {
+        let mut expected = expected.to_vec();
+        let mut found: Vec<u32> = self.take("counters", expected.len());
+        let needed = found[ROUNDS_NEEDED].max(1);
+        assert!(
+            needed <= rounds.count,
+            "{}: {needed} rounds, {}",
+            self.what,
+            rounds.count
+        );
+        for words in [&mut found, &mut expected] {
+            words[ROUNDS_NEEDED] = 0;
+            words[RAY_CANDIDATES..][..2].fill(0);
+        }
+        assert_eq!(found, expected, "{}: counters", self.what);
+    }
+
+    /// A buffer's first bytes are as they were, and nothing is written behind the words that walks leave to later rounds.
+    fn check_left_behind(&self, name: &str, first: &[u8], words: usize) {
+        let found = &self.buffers[name];
+        assert!(found.starts_with(first), "{}: {name}", self.what);
+        let rest = &found[first.len() + 4 * words..];
+        assert!(rest.iter().all(|&byte| byte == POISON), "{}: {name}", self.what);
+    }
+
     /// As [`check`](Self::check) for the counters, but for the box tests of rays: the cells that a walk visits are chosen
     /// in floating point, so that these are near the reference's only.
     fn check_ray_counters(&self, before: &[u32], expected: &[u32]) {
@@ -266,7 +379,7 @@ impl Output {
     }
 }
 
-fn block<T: ShaderType + WriteInto>(value: &T) -> Vec<u8> {
+fn uniform<T: ShaderType + WriteInto>(value: &T) -> Vec<u8> {
     let mut buffer = UniformBuffer::new(Vec::<u8>::new());
     buffer.write(value).unwrap();
     buffer.into_inner()
@@ -293,6 +406,7 @@ fn groups(elements: usize) -> u32 {
 fn used_counters() -> Vec<u32> {
     let mut counters: Vec<u32> = (1000..1032).collect();
     counters[STATUS] = 0x50;
+    counters[ROUNDS_NEEDED] = 0;
     counters[PAIR_CANDIDATES] = u32::MAX - 2;
     counters[RAY_CANDIDATES] = u32::MAX - 2;
     counters
@@ -316,7 +430,7 @@ fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u3
     let found = bench.run(
         &shaders::SIZE_STATISTICS,
         groups(objects.len()),
-        block(&trace.params),
+        uniform(&trace.params),
         &[("objects", bytes(objects)), ("size_statistics", zeros(1025))],
     );
     found.check("size_statistics", &trace.size_statistics);
@@ -330,7 +444,7 @@ fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u3
         let found = bench.run(
             &shaders::DENSITY,
             groups(params.sample_count as usize),
-            block(&params),
+            uniform(&params),
             &[
                 ("objects", bytes(objects)),
                 statistics(),
@@ -352,7 +466,7 @@ fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u3
         let found = bench.run(
             &shaders::BASE_CELL,
             1,
-            block(&params),
+            uniform(&params),
             &[
                 statistics(),
                 ("density", bytes(&density)),
@@ -368,7 +482,7 @@ fn check_table(bench: &Bench, trace: &Trace, scheme: Scheme, worlds: &[u32]) {
     let uniform_scheme = matches!(scheme, Scheme::Uniform { .. });
     let objects = &trace.objects[..];
     let world_bytes = || ("worlds", bytes(worlds));
-    let params = || block(&trace.params);
+    let params = || uniform(&trace.params);
     let count = objects.len();
     let object_bytes = || ("objects", bytes(objects));
     let grid = |grid: &Grid| ("grid", bytes_of(grid).to_vec());
@@ -520,7 +634,7 @@ fn check_sort(bench: &Bench, sort: &SortParams, grid: &Grid, keys: &[u32], value
     let found = bench.run(
         &shaders::SORT_HISTOGRAM,
         sort.tiles,
-        block(sort),
+        uniform(sort),
         &[
             ("grid", bytes_of(grid).to_vec()),
             ("keys", with_stale(keys, grid.entry_count)),
@@ -540,7 +654,7 @@ fn check_sort(bench: &Bench, sort: &SortParams, grid: &Grid, keys: &[u32], value
     let found = bench.run(
         &shaders::SORT_SCATTER,
         sort.tiles,
-        block(sort),
+        uniform(sort),
         &[
             ("grid", bytes_of(grid).to_vec()),
             ("keys", with_stale(keys, grid.entry_count)),
@@ -571,13 +685,6 @@ fn table(trace: &Trace) -> Table<'_> {
         grid: &trace.grid,
         records: &trace.records,
         starts: &trace.starts,
-    }
-}
-
-fn walk_params(trace: &Trace) -> Params {
-    Params {
-        canary_turns: CANARY_TURNS,
-        ..trace.params
     }
 }
 
@@ -612,10 +719,10 @@ fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
     } else {
         (&shaders::PAIR_COUNT_ONE_CELL, &shaders::PAIR_EMIT_ONE_CELL)
     };
-    let capacity = trace.params.entry_capacity as usize;
+    let entries = trace.params.entry_capacity as usize;
     let inputs =
         |more: Vec<(&'static str, Vec<u8>)>| [walk_inputs(trace), vec![("objects", bytes(objects))], more].concat();
-    let params = walk_params(trace);
+    let params = trace.params;
     let input = PairInput {
         table: table(trace),
         objects,
@@ -626,31 +733,42 @@ fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
     let PairCounts { mut counts, slots } = pair_count::pair_count(&params, &input, bench.overrides, &mut counters);
     let found = bench.run(
         count_pass,
-        groups(capacity + 1),
-        block(&params),
+        groups(entries + 1),
+        uniform(&params),
         &inputs(vec![
             ("pair_slots", poison::<u32>(slots.len())),
-            ("pair_offsets", poison::<u32>(capacity + 1)),
+            ("pair_offsets", poison::<u32>(entries + 1)),
             ("counters", bytes(&used_counters())),
         ]),
     );
     found.check("pair_offsets", &counts);
     found.check("counters", &counters);
     if !uniform_scheme {
-        let kept = PARTNERS_KEPT as usize * capacity;
+        let kept = PARTNERS_KEPT as usize * entries;
         let expected: Vec<_> = (0..kept)
             .map(|slot| {
-                let written = slot / capacity < counts[slot % capacity] as usize;
+                let written = slot / entries < counts[slot % entries] as usize;
                 if written { slots[slot] } else { STALE }
             })
             .collect();
         found.check("pair_slots", &expected);
     }
 
+    let contents = inputs(vec![
+        ("pair_slots", poison::<u32>(slots.len())),
+        ("pair_offsets", poison::<u32>(entries + 1)),
+        ("counters", bytes(&used_counters())),
+    ]);
+    let block = uniform(&params);
+    let rounds = bench.rounds_of(count_pass, groups(entries + 1), &block, &contents);
+    let found = bench.run_rounds(count_pass, groups(entries + 1), &block, &contents, rounds);
+    found.check("pair_offsets", &counts);
+    found.check_rounds(&counters, rounds);
+
     let found = bench.run(
         &shaders::WORLD_PAIRS,
-        groups(capacity),
-        block(&params),
+        groups(entries),
+        uniform(&params),
         &inputs(vec![
             ("pair_offsets", bytes(&counts)),
             ("world_pairs", zeros(params.world_count as usize)),
@@ -684,7 +802,7 @@ fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
         let found = bench.run(
             emit_pass,
             groups(trace.params.entry_capacity as usize),
-            block(&params),
+            uniform(&params),
             &inputs(vec![
                 ("pair_slots", bytes(&slots)),
                 ("pair_offsets", shifted(&counts, shift)),
@@ -692,6 +810,20 @@ fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
             ]),
         );
         found.check("pairs", &pairs[shown(all, window)]);
+        if !bench.tries_rounds(window) {
+            continue;
+        }
+        let contents = inputs(vec![
+            ("pair_slots", bytes(&slots)),
+            (
+                "pair_offsets",
+                [shifted(&counts, shift), poison::<u32>(entries)].concat(),
+            ),
+            ("pairs", poison::<Pair>(capacity)),
+        ]);
+        let found = bench.run_rounds(emit_pass, groups(entries), &uniform(&params), &contents, rounds);
+        found.check("pairs", &pairs[shown(all, window)]);
+        found.check_left_behind("pair_offsets", &shifted(&counts, shift), entries);
     }
 }
 
@@ -714,7 +846,7 @@ fn ray_bytes(rays: SceneRays<'_>) -> (&'static str, Vec<u8>) {
 fn ray_params(trace: &Trace, rays: SceneRays<'_>) -> Params {
     Params {
         ray_stride: if matches!(rays, SceneRays::Swept(_)) { 4 } else { 2 },
-        ..walk_params(trace)
+        ..trace.params
     }
 }
 
@@ -748,13 +880,23 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme:
     };
     let run = |pass, output: &'static str, count: usize| {
         let more = vec![(output, poison::<u32>(count)), ("counters", bytes(&used_counters()))];
-        bench.run(pass, groups(rays.len() + 1), block(&params), &inputs(more))
+        bench.run(pass, groups(rays.len() + 1), uniform(&params), &inputs(more))
+    };
+    // In several rounds.
+    let run_rounds = |pass, output: &'static str, count: usize| {
+        let more = vec![(output, poison::<u32>(count)), ("counters", bytes(&used_counters()))];
+        let (groups, block, contents) = (groups(rays.len() + 1), uniform(&params), inputs(more));
+        let rounds = bench.rounds_of(pass, groups, &block, &contents);
+        (bench.run_rounds(pass, groups, &block, &contents, rounds), rounds)
     };
     let mut counters = used_counters();
     let mut offsets = ray_count::ray_count(&params, &input, bench.overrides, &mut counters);
     let found = run(count_pass, "ray_offsets", rays.len() + 1);
     found.check("ray_offsets", &offsets);
     found.check_ray_counters(&used_counters(), &counters);
+    let (found, rounds) = run_rounds(count_pass, "ray_offsets", rays.len() + 1);
+    found.check("ray_offsets", &offsets);
+    found.check_ray_rounds(&counters, rounds);
 
     let all = scan_of(&mut offsets) as usize;
     let emit = |window| {
@@ -768,7 +910,7 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme:
             ("ray_offsets", shifted(&offsets, shift)),
             ("ray_hits", poison::<RayHit>(capacity)),
         ];
-        bench.run(emit_pass, groups(rays.len()), block(&params), &inputs(more))
+        bench.run(emit_pass, groups(rays.len()), uniform(&params), &inputs(more))
     };
     let whole = Params {
         hit_capacity: all as u32,
@@ -788,6 +930,23 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme:
     }
     for window in windows(all) {
         emit(window).check("ray_hits", &hits[shown(all, window)]);
+        if !bench.tries_rounds(window) {
+            continue;
+        }
+        let (shift, first, capacity) = window;
+        let params = Params {
+            first_hit: shift + first as u32,
+            hit_capacity: capacity as u32,
+            ..params
+        };
+        let shifted = shifted(&offsets, shift);
+        let more = vec![
+            ("ray_offsets", [shifted.clone(), poison::<u32>(rays.len())].concat()),
+            ("ray_hits", poison::<RayHit>(capacity)),
+        ];
+        let found = bench.run_rounds(emit_pass, groups(rays.len()), &uniform(&params), &inputs(more), rounds);
+        found.check("ray_hits", &hits[shown(all, window)]);
+        found.check_left_behind("ray_offsets", &shifted, rays.len());
     }
 
     let mut counters = used_counters();
@@ -795,12 +954,23 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme:
     let found = run(closest_pass, "ray_hits", 2 * rays.len());
     found.check("ray_hits", &closest);
     found.check_ray_counters(&used_counters(), &counters);
+    let (found, _) = run_rounds(closest_pass, "ray_hits", 6 * rays.len());
+    found.check_left_behind("ray_hits", &bytes(&closest), 4 * rays.len());
+    assert_eq!(
+        found.take::<u32>("counters", 32)[STATUS] & STATUS_ROUNDS,
+        0,
+        "{}",
+        found.what
+    );
 
     let mut counters = used_counters();
     let any = ray_any::ray_any(&params, &input, bench.overrides, &mut counters);
     let found = run(any_pass, "ray_any", rays.len());
     found.check("ray_any", &any);
     found.check_ray_counters(&used_counters(), &counters);
+    let (found, rounds) = run_rounds(any_pass, "ray_any", rays.len());
+    found.check("ray_any", &any);
+    found.check_ray_rounds(&counters, rounds);
 }
 
 /// Turns counts into offsets and returns the total.
@@ -821,15 +991,14 @@ fn check_ray_cells(bench: &Bench, trace: &Trace, rays: SceneRays<'_>) {
     let params = ray_params(trace, rays);
     let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
         let given = vec![ray_bytes(rays), ("grid", bytes_of(&trace.grid).to_vec())];
-        [given, vec![("counters", bytes(&used_counters()))], more].concat()
+        [given, more].concat()
     };
     let found = bench.run(
         &shaders::RAY_CELLS_COUNT,
         groups(rays.len() + 1),
-        block(&params),
+        uniform(&params),
         &inputs(vec![("ray_cell_offsets", poison::<u32>(rays.len() + 1))]),
     );
-    found.check("counters", &used_counters());
     let mut offsets: Vec<u32> = found.take("ray_cell_offsets", rays.len() + 1);
     let expected = ray_cells_count::ray_cells_count(&params, &trace.grid, rays);
     for (index, (&count, &near)) in offsets.iter().zip(&expected).enumerate() {
@@ -850,14 +1019,20 @@ fn check_ray_cells(bench: &Bench, trace: &Trace, rays: SceneRays<'_>) {
         let more = vec![
             ("ray_cell_offsets", bytes(&offsets)),
             ("ray_cells", poison::<RayCell>(capacity as usize)),
+            ("counters", bytes(&used_counters())),
         ];
-        let found = bench.run(
-            &shaders::RAY_CELLS_EMIT,
-            groups(rays.len()),
-            block(&params),
-            &inputs(more),
-        );
+        let pass = &shaders::RAY_CELLS_EMIT;
+        let (groups, block, contents) = (groups(rays.len()), uniform(&params), inputs(more));
+        let found = bench.run(pass, groups, block.clone(), &contents);
         found.check("counters", &used_counters());
+        let rounds = bench.rounds_of(pass, groups, &block, &contents);
+        let in_rounds = bench.run_rounds(pass, groups, &block, &contents, rounds);
+        assert_eq!(
+            in_rounds.buffers["ray_cells"], found.buffers["ray_cells"],
+            "{}",
+            found.what
+        );
+        in_rounds.check_rounds(&used_counters(), rounds);
         let shown = all.saturating_sub(first).min(capacity);
         let expected = ray_cells_emit::ray_cells_emit(&params, &trace.grid, rays, &offsets);
         let cells: Vec<RayCell> = found.take("ray_cells", shown as usize);
@@ -911,7 +1086,7 @@ fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme
         // No distance on a lattice: devices may differ there.
         radius: 1.2345,
         nearest: 3,
-        ..walk_params(trace)
+        ..trace.params
     };
     let asked = queries.len() as u32;
     let forms = [
@@ -945,9 +1120,14 @@ fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme
             ("query_offsets", poison::<u32>(count + 1)),
             ("counters", bytes(&used_counters())),
         ];
-        let found = bench.run(count_pass, groups(count + 1), block(&params), &inputs(more));
+        let contents = inputs(more);
+        let found = bench.run(count_pass, groups(count + 1), uniform(&params), &contents);
         found.check("query_offsets", &offsets);
         found.check("counters", &counters);
+        let rounds = bench.rounds_of(count_pass, groups(count + 1), &uniform(&params), &contents);
+        let found = bench.run_rounds(count_pass, groups(count + 1), &uniform(&params), &contents, rounds);
+        found.check("query_offsets", &offsets);
+        found.check_rounds(&counters, rounds);
 
         let all = scan_of(&mut offsets) as usize;
         let whole = Params {
@@ -966,8 +1146,19 @@ fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme
                 ("query_offsets", shifted(&offsets, shift)),
                 ("query_objects", poison::<u32>(capacity)),
             ];
-            let found = bench.run(emit_pass, groups(count), block(&params), &inputs(more));
+            let found = bench.run(emit_pass, groups(count), uniform(&params), &inputs(more));
             found.check("query_objects", &results[shown(all, window)]);
+            if !bench.tries_rounds(window) {
+                continue;
+            }
+            let shifted = shifted(&offsets, shift);
+            let more = vec![
+                ("query_offsets", [shifted.clone(), poison::<u32>(count)].concat()),
+                ("query_objects", poison::<u32>(capacity)),
+            ];
+            let found = bench.run_rounds(emit_pass, groups(count), &uniform(&params), &inputs(more), rounds);
+            found.check("query_objects", &results[shown(all, window)]);
+            found.check_left_behind("query_offsets", &shifted, count);
         }
 
         let mut counters = used_counters();
@@ -976,7 +1167,15 @@ fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme
             ("query_nearest", poison::<Neighbor>(nearest.len())),
             ("counters", bytes(&used_counters())),
         ];
-        let found = bench.run(nearest_pass, groups(count), block(&params), &inputs(more));
+        let contents = inputs(more);
+        let found = bench.run(nearest_pass, groups(count), uniform(&params), &contents);
+        let in_rounds = bench.run_rounds(nearest_pass, groups(count), &uniform(&params), &contents, rounds);
+        assert_eq!(
+            in_rounds.buffers["query_nearest"], found.buffers["query_nearest"],
+            "{}",
+            found.what
+        );
+        in_rounds.check_rounds(&counters, rounds);
         // The order is exact, distances are rounded.
         let given: Vec<Neighbor> = found.take("query_nearest", nearest.len());
         for (given, expected) in given.iter().zip(&nearest) {
@@ -1016,7 +1215,7 @@ fn check_scene(
         let found = bench.run(
             &shaders::PREPARE,
             groups(scene.objects.len()),
-            block(&trace.params),
+            uniform(&trace.params),
             &[
                 ("given_objects", bytes(&scene.objects)),
                 ("objects", poison::<Aabb>(scene.objects.len())),
@@ -1066,7 +1265,7 @@ fn check_scan(bench: &mut Bench, data: &[u32], spare: usize) {
         let reduced = bench.run(
             &shaders::SCAN_REDUCE,
             tiles.max(1) as u32,
-            block(&scan),
+            uniform(&scan),
             &[("data", bytes(data)), ("tile_sums", poison::<[u32; 2]>(tiles))],
         );
         reduced.check("tile_sums", &sums);
@@ -1076,7 +1275,7 @@ fn check_scan(bench: &mut Bench, data: &[u32], spare: usize) {
         let spine = bench.run(
             &shaders::SCAN_SPINE,
             1,
-            block(&scan),
+            uniform(&scan),
             &[before, ("counters", bytes(&used_counters()))],
         );
         spine.check("tile_sums", &sums);
@@ -1086,7 +1285,7 @@ fn check_scan(bench: &mut Bench, data: &[u32], spare: usize) {
         let applied = bench.run(
             &shaders::SCAN_APPLY,
             tiles.max(1) as u32,
-            block(&scan),
+            uniform(&scan),
             &[("data", bytes(data)), ("tile_sums", bytes(&sums))],
         );
         applied.check("data", &expected);
@@ -1117,7 +1316,7 @@ fn check_scatter(bench: &mut Bench, slots: usize, spare: usize, rng: &mut Rng) {
     let found = bench.run(
         &shaders::SCATTER,
         groups(slots),
-        block(&params),
+        uniform(&params),
         &[
             ("changed_slots", bytes(&listed)),
             ("changed_boxes", bytes(&changed)),
@@ -1239,7 +1438,7 @@ fn check_starts(bench: &Bench, cells: u32, keys: &[u32]) {
     let found = bench.run(
         &shaders::CELL_STARTS,
         groups(keys.len() + 1),
-        block(&params),
+        uniform(&params),
         &[
             ("grid", bytes_of(&grid).to_vec()),
             ("keys", bytes(keys)),

@@ -601,9 +601,9 @@ fn answers_past_one_binding_come_whole_out_of_headless() {
     }
 }
 
-/// 100,000 hits of one ray take more turns of a loop than llvmpipe allows.
+/// 100,000 hits of one ray take more turns of a loop than llvmpipe allows in a dispatch.
 #[test]
-fn a_walk_that_the_driver_cuts_is_never_taken_for_whole() {
+fn a_ray_through_a_crowd_is_walked_in_rounds() {
     for adapter in adapters() {
         for (growth, hits) in [(Growth::Grow, None), (Growth::Fixed, Some(100_000))] {
             let descriptor = HeadlessDescriptor {
@@ -628,10 +628,10 @@ fn a_walk_that_the_driver_cuts_is_never_taken_for_whole() {
     }
 }
 
-/// One cell holds them all: the first box has more candidates than llvmpipe allows turns, and its only pair is the last.
-/// Two thousand million box tests on one adapter are enough: the test above covers each.
+/// One cell holds them all: the first box has more candidates than llvmpipe allows turns in a dispatch, and its only pair
+/// is the last. Two thousand million box tests on one adapter are enough: the test above covers each.
 #[test]
-fn a_cut_walk_is_made_up_for_with_fixed_capacities_too() {
+fn crowded_walks_get_their_rounds_with_fixed_capacities_too() {
     const COUNT: u32 = 66_500;
     let mut objects: Vec<_> = (0..COUNT)
         .map(|index| Aabb::new([2.0 * index as f32, 0.0, 0.0], [2.0 * index as f32 + 1.0, 1.0, 1.0]))

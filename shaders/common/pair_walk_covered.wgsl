@@ -36,14 +36,15 @@ fn walk_pairs(index: u32) {
     let lower = cell_of(flush_bits(unordered(low)), inverse);
 
     if (index >= starts[grid.table_cells]) {
-        for (var candidate = index + 1u; candidate < large.y; candidate += 1u) {
-            test_large(low, high, world, candidate);
+        let behind = share_of(max(large.y, index + 1u) - (index + 1u));
+        for (var k = behind.x; k < behind.y; k += 1u) {
+            test_large(low, high, world, index + 1u + k);
         }
         return;
     }
-    let bucket_end = starts[key + 1u];
-    for (var candidate = index + 1u; candidate < bucket_end; candidate += 1u) {
-        let other = values[candidate] & ID_MASK;
+    let behind = share_of(starts[key + 1u] - (index + 1u));
+    for (var k = behind.x; k < behind.y; k += 1u) {
+        let other = values[index + 1u + k] & ID_MASK;
         let other_low = bitcast<vec3<i32>>(records[2u * other].xyz);
         let other_high = records[2u * other + 1u];
         if (other_high.w == world && overlaps(low, high, other_low, bitcast<vec3<i32>>(other_high.xyz))) {
@@ -55,8 +56,9 @@ fn walk_pairs(index: u32) {
         count_candidate();
     }
     if ((value & HOME_FLAG) != 0u) {
-        for (var candidate = large.x; candidate < large.y; candidate += 1u) {
-            test_large(low, high, world, candidate);
+        let of_large = share_of(large.y - large.x);
+        for (var k = of_large.x; k < of_large.y; k += 1u) {
+            test_large(low, high, world, large.x + k);
         }
     }
 }

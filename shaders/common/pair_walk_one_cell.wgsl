@@ -26,8 +26,10 @@ fn walk_pairs(index: u32) {
     let high = bitcast<vec3<i32>>(own_high.xyz);
     let world = own_high.w;
     let large = large_list(world);
-    for (var candidate = max(large.x, index + 1u); candidate < large.y; candidate += 1u) {
-        test_pair(low, high, world, candidate);
+    let first_large = max(large.x, index + 1u);
+    let of_large = share_of(max(large.y, first_large) - first_large);
+    for (var k = of_large.x; k < of_large.y; k += 1u) {
+        test_pair(low, high, world, first_large + k);
     }
     if (index >= starts[grid.table_cells]) {
         return;
@@ -56,7 +58,9 @@ fn walk_pairs(index: u32) {
                 let own_row = at_own_level && z == lower.z && y == lower.y;
                 let x_from = select(lower.x - (reach << detail), lower.x, own_row);
                 let row = row_of(level, x_from, upper.x, y, z, world);
-                for (var k = select(0u, index + 1u - row.begin, own_row); k < row.count; k += 1u) {
+                let first = select(0u, index + 1u - row.begin, own_row);
+                let of_row = share_of(row.count - first);
+                for (var k = first + of_row.x; k < first + of_row.y; k += 1u) {
                     test_pair(low, high, world, row_entry(row, k));
                 }
             }

@@ -18,7 +18,6 @@ struct Params {
     cell_inverse: f32,
     sample_count: u32,
     sample_stride: u32,
-    canary_turns: u32,
     // 2 or 3.
     dimensions: u32,
     world_count: u32,

@@ -1,14 +1,10 @@
 // What a walk adds to the counters at its end.
 
-@group(0) @binding(8) var<storage, read_write> counters: array<atomic<u32>>;
-
 fn finish_counters(query: Query) {
-    if (!query.valid) {
+    if (!query.valid && round.first == 0u) {
         atomicAdd(&counters[COUNTER_QUERIES_INVALID], 1u);
     }
-    if (!all_turns_taken()) {
-        atomicOr(&counters[COUNTER_STATUS], STATUS_CUT);
-    }
+    note_rounds();
     if (COUNT_CANDIDATES) {
         let before = atomicAdd(&counters[COUNTER_QUERY_CANDIDATES], candidates);
         if (before + candidates < before) {

@@ -31,7 +31,8 @@ fn level_objects(level: Level, world: u32) -> u32 {
 
 // Every object but those of the large list, without cells. Entries may be many times more.
 fn test_level(query: Query, level: Level) {
-    for (var object = 0u; object < params.object_count; object += 1u) {
+    let share = share_of(params.object_count);
+    for (var object = share.x; object < share.y; object += 1u) {
         let low = objects[2u * object];
         let high = objects[2u * object + 1u];
         if (classify(low, high) == CLASS_FINITE && place_uniform(low.xyz, high.xyz, level.inverse).level != NO_LEVEL) {

@@ -23,7 +23,9 @@ fn admitted(query: Query, object: u32) -> bool {
 }
 
 fn test_range(query: Query, entries: vec2<u32>) {
-    for (var entry = entries.x; entry < entries.y; entry += 1u) {
+    let share = share_of(entries.y - entries.x);
+    for (var k = share.x; k < share.y; k += 1u) {
+        let entry = entries.x + k;
         if (is_home_entry(entry)) {
             test_record(query, entry_record(entry));
         }
@@ -44,14 +46,16 @@ fn walk_level(query: Query, level: Level) {
     let row_cells = f32(upper.x >> level.x_shift) - f32(lower.x >> level.x_shift) + 1.0;
     // Hashed slots would be looked at again and again.
     let is_crowded = level.table_mask != DENSE && rows * row_cells >= f32(level.table_size);
-    if (is_crowded || rows >= f32(level_objects(level, query.world))) {
+    let turns = (f32(upper.y) - f32(lower.y) + 2.0) * (f32(upper.z) - f32(lower.z) + 2.0);
+    if (is_crowded || rows >= f32(level_objects(level, query.world)) || !takes_turns(turns)) {
         test_level(query, level);
         return;
     }
     for (var z = lower.z; z <= upper.z; z += 1) {
         for (var y = lower.y; y <= upper.y; y += 1) {
             let row = long_row_of(level, lower.x, upper.x, y, z, query.world);
-            for (var k = 0u; k < row.count; k += 1u) {
+            let share = share_of(row.count);
+            for (var k = share.x; k < share.y; k += 1u) {
                 let entry = row_entry(row, k);
                 let record = entry_record(entry);
                 let squared = distance_to(query, records[2u * record], records[2u * record + 1u]);

@@ -6,8 +6,16 @@ fn search_limit() -> f32 {
     return LARGEST_FLOAT;
 }
 
-fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>) -> bool {
+fn geometry_limit() -> f32 {
+    return LARGEST_FLOAT;
+}
+
+fn enters_part(part: u32) -> bool {
     return true;
+}
+
+fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<f32>) -> bool {
+    return takes_turns(f32(min(steps, MAX_RAY_STEPS)));
 }
 
 fn without_cells(ray: Ray, level: Level) {

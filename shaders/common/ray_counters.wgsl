@@ -1,10 +1,10 @@
 // What a walk adds to the counters at its end.
 
 fn finish_counters(ray: Ray) {
-    if (!ray.valid) {
+    if (!ray.valid && round.first == 0u) {
         atomicAdd(&counters[COUNTER_RAYS_INVALID], 1u);
     }
-    note_cut();
+    note_rounds();
     if (COUNT_CANDIDATES) {
         let before = atomicAdd(&counters[COUNTER_RAY_CANDIDATES], candidates);
         if (before + candidates < before) {

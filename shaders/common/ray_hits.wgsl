@@ -36,7 +36,9 @@ fn test_entry(ray: Ray, entry: u32, level: Level, visit: Visit, y: i32, z: i32) 
 
 // Every object of a range of entries, without cells.
 fn test_range(ray: Ray, entries: vec2<u32>) {
-    for (var entry = entries.x; entry < entries.y && !is_done(); entry += 1u) {
+    let share = share_of(entries.y - entries.x);
+    for (var k = share.x; k < share.y && !is_done(); k += 1u) {
+        let entry = entries.x + k;
         if (is_home_entry(entry)) {
             let record = entry_record(entry);
             let low_word = records[2u * record];
@@ -57,20 +59,22 @@ fn without_cells(ray: Ray, level: Level) {
 }
 
 // Whether so many steps, of some cells an axis each, take less than testing the level's objects one by one.
-fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>) -> bool {
+fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<f32>) -> bool {
     let entries = level_entries(level, ray.world);
     let rows = f32(steps) * breadth.y * breadth.z;
     // Hashed cells share slots: as many cells as slots meet every entry about once.
     let is_wide = any(ray.half_extents > vec3<f32>(0.0)) && level.table_mask != DENSE;
     let meets_all = is_wide && rows * breadth.x >= f32(level.table_size);
-    return steps <= MAX_RAY_STEPS && f32(entries.y - entries.x) > TESTS_PER_STEP * rows && !meets_all;
+    let tests_fewer = f32(entries.y - entries.x) > TESTS_PER_STEP * rows && !meets_all;
+    return steps <= MAX_RAY_STEPS && tests_fewer && takes_turns(f32(steps) * ((most.y + 1.0) * (most.z + 1.0) + 1.0));
 }
 
 fn visit_slab(ray: Ray, level: Level, visit: Visit) {
     for (var z = max(visit.lower.z, level.lower_z); z <= min(visit.upper.z, level.upper_z); z += 1) {
         for (var y = max(visit.lower.y, level.lower_y); y <= min(visit.upper.y, level.upper_y); y += 1) {
             let row = long_row_of(level, visit.lower.x, visit.upper.x, y, z, ray.world);
-            for (var k = 0u; k < row.count && !is_done(); k += 1u) {
+            let share = share_of(row.count);
+            for (var k = share.x; k < share.y && !is_done(); k += 1u) {
                 test_entry(ray, row_entry(row, k), level, visit, y, z);
             }
             if (is_done()) {
@@ -84,6 +88,8 @@ fn walk_ray(ray: Ray) {
     if (!ray.valid || ray.t_max < 0.0) {
         return;
     }
-    test_range(ray, large_list(ray.world));
+    if (enters_part(0u)) {
+        test_range(ray, large_list(ray.world));
+    }
     walk_levels(ray);
 }

@@ -4,7 +4,8 @@
 // every rounding error, so that a ray through a corner visits the cells on both sides. Each cell is visited once. A ray
 // that sweeps a box has slabs and cells wider by the box's half extents.
 //
-// What is done with the cells is another fragment's: `search_limit`, `walk_pays`, `without_cells`, `visit_slab`.
+// What is done with the cells is another fragment's: `search_limit`, `walk_pays`, `without_cells`, `visit_slab`. A pass
+// says where its rounds begin: `enters_part`, `geometry_limit`.
 
 const MAX_RAY_STEPS: i32 = 4096;
 const RELATIVE_SLACK: f32 = 0x1p-19;
@@ -58,7 +59,7 @@ fn walk_level(ray: Ray, index: u32) {
     let near = select(vec3<f32>(0.0), min(at_low, at_high), moves);
     let far = select(select(vec3<f32>(-1.0), vec3<f32>(LARGEST_FLOAT), resting_inside), max(at_low, at_high), moves);
     let t_begin = max(max(near.x, near.y), max(near.z, ray.t_min)) * (1.0 - RELATIVE_SLACK);
-    let wanted = min(search_limit(), ray.t_max);
+    let wanted = min(geometry_limit(), ray.t_max);
     let t_end = min(min(min(min(far.x, far.y), far.z), wanted) * (1.0 + RELATIVE_SLACK), LARGEST_FLOAT);
     if (!(t_begin <= t_end)) {
         return;
@@ -93,9 +94,13 @@ fn walk_level(ray: Ray, index: u32) {
     let major_extent = select(select(extent.z, extent.y, along.y), extent.x, along.x);
     let widened = 1.0 + 2.0 * (extent + speed * (major_extent * abs(major_inverse)));
     let breadth = select(min(widened, vec3<f32>(cell_upper - cell_lower + 1)), vec3<f32>(1.0), along);
+    // No more cells than these, an axis each.
+    let crossing = (f32(1 + reach) + 2.0 * major_slack) * abs(major_inverse);
+    let crossed = select(vec3<f32>(0.0), speed * crossing, moves) + 2.0 * slack + f32(2 + reach);
+    let most = select(min(crossed, vec3<f32>(cell_upper - cell_lower + 1)), vec3<f32>(1.0), along);
     // Written so that a NaN, too, makes a ray not walkable.
     let walkable = all(rounding <= vec3<f32>(1.0)) && (fastest == 0.0 || fastest >= SLOWEST);
-    if (!walkable || !walk_pays(ray, level, steps, breadth)) {
+    if (!walkable || !walk_pays(ray, level, steps, breadth, most)) {
         without_cells(ray, level);
         return;
     }
@@ -140,7 +145,9 @@ fn walk_level(ray: Ray, index: u32) {
 fn walk_levels(ray: Ray) {
     var index = grid.first_level;
     for (var visited = 0u; visited < MAX_LEVELS && index != NO_LEVEL; visited += 1u) {
-        walk_level(ray, index);
+        if (enters_part(visited + 1u)) {
+            walk_level(ray, index);
+        }
         index = grid.levels[index].next;
     }
 }

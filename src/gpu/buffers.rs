@@ -25,13 +25,27 @@ impl Buffers {
             if !fits && !brought.contains(&name) {
                 let buffer = device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some(&format!("{}/{name}", self.label)),
-                    size: bytes.next_multiple_of(16),
+                    size: rounded(bytes),
                     usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
                     mapped_at_creation: false,
                 });
                 self.by_name.insert(name, buffer);
             }
         }
+    }
+
+    /// Gives up what the plan does not ask for or asks for in another size, but for the buffers that are `kept`.
+    pub fn release(&mut self, plan: &Plan, brought: &[&str], kept: &[&str]) {
+        let planned: HashMap<_, _> = plan.buffers().into_iter().collect();
+        self.by_name.retain(|name, buffer| {
+            let as_planned = planned.get(name).is_some_and(|&bytes| rounded(bytes) == buffer.size());
+            kept.contains(name) || (as_planned && !brought.contains(name))
+        });
+    }
+
+    /// Gives up all buffers.
+    pub fn clear(&mut self) {
+        self.by_name.clear();
     }
 
     /// A buffer of the plan that [`fit`](Self::fit) was last called with.
@@ -47,4 +61,9 @@ impl Buffers {
     pub fn bytes(&self) -> u64 {
         self.by_name.values().map(wgpu::Buffer::size).sum()
     }
+}
+
+/// Bytes of a buffer that is to hold so many.
+pub(crate) const fn rounded(bytes: u64) -> u64 {
+    bytes.next_multiple_of(16)
 }

@@ -5,5 +5,6 @@ pub(crate) mod group;
 pub(crate) mod mirror;
 pub(crate) mod pass;
 pub(crate) mod recorder;
+pub(crate) mod scope;
 pub(crate) mod timing;
 pub(crate) mod upload;

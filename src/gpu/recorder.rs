@@ -7,6 +7,10 @@ use super::upload::{Block, Uniforms};
 use crate::plan::SCAN_TILE;
 use crate::shaders::{self, Pass};
 
+/// Rounds of a walk that share a submission where submissions may be split: drivers that watch how long work takes look at
+/// submissions.
+pub(crate) const SUBMISSION_ROUNDS: usize = 8;
+
 /// Invocations of a workgroup in all passes that have one an element.
 pub(crate) const WORKGROUP: u32 = 256;
 
@@ -20,6 +24,8 @@ pub(crate) struct Recorder<'r> {
     pub params: Block,
     pub inputs: &'r [Input],
     pub timing: Option<&'r mut Timing>,
+    /// Where a long recording may be submitted in parts.
+    pub submits: Option<&'r wgpu::Queue>,
     pub label: &'r str,
 }
 
@@ -65,9 +71,10 @@ impl Recorder<'_> {
     }
 
     pub fn stage(&mut self, name: &'static str, body: impl FnOnce(&mut Stage<'_>)) {
+        let timestamps = self.timing.as_mut().map(|timing| timing.stage(name));
         let compute = self.encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some(&format!("{}/{name}", self.label)),
-            timestamp_writes: self.timing.as_mut().map(|timing| timing.stage(name)),
+            timestamp_writes: timestamps,
         });
         body(&mut Stage {
             device: self.device,
@@ -78,6 +85,29 @@ impl Recorder<'_> {
             params: self.params,
             inputs: self.inputs,
         });
+    }
+
+    /// A stage whose passes run once a round. The time of the first [`SUBMISSION_ROUNDS`] counts.
+    pub fn rounds(&mut self, name: &'static str, rounds: &[Block], mut body: impl FnMut(&mut Stage<'_>, Block)) {
+        let mut parts = rounds.chunks(SUBMISSION_ROUNDS);
+        let first = parts.next().unwrap_or_default();
+        self.stage(name, |stage| first.iter().for_each(|&round| body(stage, round)));
+        let timing = self.timing.take();
+        for part in parts {
+            self.submit();
+            self.stage(name, |stage| part.iter().for_each(|&round| body(stage, round)));
+        }
+        self.timing = timing;
+    }
+
+    fn submit(&mut self) {
+        if let Some(queue) = self.submits {
+            let next = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
+                label: Some(self.label),
+            });
+            let recorded = std::mem::replace(self.encoder, next);
+            queue.submit([recorded.finish()]);
+        }
     }
 }
 

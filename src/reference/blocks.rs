@@ -22,6 +22,42 @@ pub struct SortParams {
     pub tiles: u32,
 }
 
+/// The uniform block of a round of a walk: `Round` in `shaders/common/round.wgsl`. The functions of this module make all
+/// tests of a walk at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
+pub struct Round {
+    /// Tests of each walk that earlier rounds made: a multiple of `tests`.
+    pub first: u32,
+    /// Tests of each walk that this round makes, at most; above zero.
+    pub tests: u32,
+    /// 1 where no further round is recorded.
+    pub is_last: u32,
+}
+
+/// Turns of the loops over steps and rows that a walk may still take: the twin of `shaders/common/turns.wgsl`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turns(f32);
+
+impl Default for Turns {
+    fn default() -> Self {
+        Self(MAX_TURNS)
+    }
+}
+
+impl Turns {
+    /// Sets turns aside, unless they are more than there are or not a number.
+    pub fn take(&mut self, turns: f32) -> bool {
+        let fits = turns <= self.0;
+        if fits {
+            self.0 -= turns;
+        }
+        fits
+    }
+}
+
+/// Turns of a walk, at most: `MAX_TURNS` in `shaders/common/turns.wgsl`.
+pub(crate) const MAX_TURNS: f32 = 40_000.0;
+
 /// The uniform block of the pass that moves changed boxes: `ScatterParams` in `shaders/scatter.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct ScatterParams {

@@ -196,7 +196,7 @@ pub fn step(
 pub fn step_scene(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<StepResult, DescriptorError> {
     let trace = run(descriptor, scene, false)?;
     Ok(StepResult {
-        counters: Counters::from_words(&trace.counters, &trace.params),
+        counters: Counters::from_words(&trace.counters, &trace.params, 1),
         pairs: trace.pairs,
         ray_hits: trace.ray_hits,
         ray_offsets: trace.ray_offsets,

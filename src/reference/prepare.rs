@@ -31,9 +31,9 @@ pub fn prepare(params: &Params, given_objects: &[Aabb], worlds: &[u32]) -> Vec<A
         let is_finite = classify(&object) == Class::Finite;
         for (axis, period) in periods(params).into_iter().enumerate() {
             if period > 0.0 && is_finite {
-                let edge = flush(object.max[axis]) - flush(object.min[axis]);
+                // A point stays a point, and an edge past the largest float is no infinity.
+                let edge = (flush(object.max[axis]) - flush(object.min[axis])).min(f32::MAX);
                 object.min[axis] = wrapped(object.min[axis], period);
-                // A point stays a point.
                 object.max[axis] = object.min[axis] + edge;
             }
         }

@@ -94,7 +94,7 @@ pub fn load_query(params: &Params, query: &Query) -> LoadedQuery {
     LoadedQuery {
         low: bounds.min.map(ordered),
         high: bounds.max.map(ordered),
-        radius: flush(f32::from_bits(radius_bits.min(0x7f7f_ffff))),
+        radius: flush(query.radius.abs().min(f32::MAX)),
         scale: 1.0,
         layers: bounds.layers,
         owner: bounds.owner,

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::blocks::Overrides;
+use super::blocks::{Overrides, Turns};
 use super::pair_walk::passes_filters;
 use super::query::{LoadedQuery, asking, distance_to, load_query, periods};
 use super::rows::Table;
@@ -45,6 +45,7 @@ struct Walk<'a, F> {
     query: LoadedQuery,
     accept: &'a mut F,
     candidates: u32,
+    turns: Turns,
 }
 
 /// Hands every object of a query with its squared distance, in units of the query's scale, to `accept`; returns the box
@@ -61,24 +62,24 @@ pub fn walk_query(
         return 0;
     }
     let images = periods(params).map(|period| i32::from(period > 0.0 && query.asker.is_some()));
-    let mut candidates = 0u32;
+    let mut walk = Walk {
+        params,
+        input,
+        overrides,
+        query: *query,
+        accept: &mut accept,
+        candidates: 0,
+        turns: Turns::default(),
+    };
     for z in -images[2]..=images[2] {
         for y in -images[1]..=images[1] {
             for x in -images[0]..=images[0] {
-                let mut walk = Walk {
-                    params,
-                    input,
-                    overrides,
-                    query: query.at_image(params, [x, y, z]),
-                    accept: &mut accept,
-                    candidates: 0,
-                };
+                walk.query = query.at_image(params, [x, y, z]);
                 walk.walk_image();
-                candidates = candidates.wrapping_add(walk.candidates);
             }
         }
     }
-    if overrides.count_candidates { candidates } else { 0 }
+    if overrides.count_candidates { walk.candidates } else { 0 }
 }
 
 impl<F: FnMut(u32, f32)> Walk<'_, F> {
@@ -181,7 +182,8 @@ impl<F: FnMut(u32, f32)> Walk<'_, F> {
         let row_cells = (upper[0] >> level.x_shift) as f32 - (lower[0] >> level.x_shift) as f32 + 1.0;
         // Hashed slots would be looked at again and again.
         let is_crowded = level.table_mask != DENSE && rows * row_cells >= level.table_size as f32;
-        if is_crowded || rows >= objects as f32 {
+        let beyond = |axis: usize| upper[axis] as f32 - lower[axis] as f32 + 2.0;
+        if is_crowded || rows >= objects as f32 || !self.turns.take(beyond(1) * beyond(2)) {
             self.test_level(level);
             return;
         }

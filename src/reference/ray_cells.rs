@@ -1,7 +1,8 @@
 //! The cells of a walk themselves: the twin of `shaders/common/ray_cells.wgsl`.
 
+use super::blocks::Turns;
 use super::ray::{LARGEST_FLOAT, LoadedRay};
-use super::ray_walk::{SlabVisitor, Visit, per_axis, walk_levels};
+use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
 use crate::grid::{Grid, Level, Params};
 
 /// What a pass does with the cells of a slab: a box of them.
@@ -13,13 +14,18 @@ pub(crate) trait CellVisitor {
 struct Walk<'a, V> {
     x_detail: u32,
     visitor: &'a mut V,
+    turns: Turns,
 }
 
 /// Walks a ray and hands the cells within the bounds of what the levels hold to the visitor.
 pub(crate) fn walk_ray(params: &Params, grid: &Grid, ray: &LoadedRay, visitor: &mut impl CellVisitor) {
     if ray.valid && ray.t_max >= 0.0 {
-        let x_detail = grid.x_detail;
-        walk_levels(params, grid, ray, &mut Walk { x_detail, visitor });
+        let mut walk = Walk {
+            x_detail: grid.x_detail,
+            visitor,
+            turns: Turns::default(),
+        };
+        walk_levels(params, grid, ray, &mut walk);
     }
 }
 
@@ -28,8 +34,8 @@ impl<V: CellVisitor> SlabVisitor for Walk<'_, V> {
         LARGEST_FLOAT
     }
 
-    fn walk_pays(&self, _level: &Level, _steps: i32, _breadth: [f32; 3]) -> bool {
-        true
+    fn walk_pays(&mut self, _level: &Level, steps: i32, _breadth: [f32; 3], _most: [f32; 3]) -> bool {
+        self.turns.take(steps.min(MAX_RAY_STEPS) as f32)
     }
 
     fn without_cells(&mut self, _level: &Level) {}

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::blocks::Overrides;
+use super::blocks::{Overrides, Turns};
 use super::ray::{LoadedRay, enter_box};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
 use super::rows::Table;
@@ -44,6 +44,7 @@ struct Walk<'a, V> {
     ray: &'a LoadedRay,
     visitor: &'a mut V,
     candidates: u32,
+    turns: Turns,
 }
 
 /// Walks a ray through the grid and hands its hits to the visitor; returns the box tests, or 0 where they are not
@@ -65,6 +66,7 @@ pub fn walk_ray(
         ray,
         visitor,
         candidates: 0,
+        turns: Turns::default(),
     };
     walk.test_range(input.table.large(params, ray.world));
     walk_levels(params, input.table.grid, ray, &mut walk);
@@ -162,13 +164,15 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
     }
 
     /// Whether so many steps, of some cells an axis each, take less than testing the level's objects one by one.
-    fn walk_pays(&self, level: &Level, steps: i32, breadth: [f32; 3]) -> bool {
+    fn walk_pays(&mut self, level: &Level, steps: i32, breadth: [f32; 3], most: [f32; 3]) -> bool {
         let entries = self.input.table.level(level, self.ray.world);
         let rows = steps as f32 * breadth[1] * breadth[2];
         // Hashed cells share slots: as many cells as slots meet every entry about once.
         let is_wide = self.ray.half_extents.iter().any(|&extent| extent > 0.0) && level.table_mask != DENSE;
         let meets_all = is_wide && rows * breadth[0] >= level.table_size as f32;
-        steps <= MAX_RAY_STEPS && entries.len() as f32 > TESTS_PER_STEP * rows && !meets_all
+        let tests_fewer = entries.len() as f32 > TESTS_PER_STEP * rows && !meets_all;
+        let turns = steps as f32 * ((most[1] + 1.0) * (most[2] + 1.0) + 1.0);
+        steps <= MAX_RAY_STEPS && tests_fewer && self.turns.take(turns)
     }
 
     fn without_cells(&mut self, level: &Level) {

@@ -29,9 +29,9 @@ pub(crate) struct Visit {
 pub(crate) trait SlabVisitor {
     /// Slabs past this parameter need not be visited.
     fn search_limit(&self) -> f32;
-    /// Whether a level is walked at all, in so many steps of some cells an axis each, or left to
-    /// [`without_cells`](Self::without_cells).
-    fn walk_pays(&self, level: &Level, steps: i32, breadth: [f32; 3]) -> bool;
+    /// Whether a level is walked at all, in so many steps of about `breadth` and at `most` so many cells an axis each, or
+    /// left to [`without_cells`](Self::without_cells).
+    fn walk_pays(&mut self, level: &Level, steps: i32, breadth: [f32; 3], most: [f32; 3]) -> bool;
     /// A level that is not walked.
     fn without_cells(&mut self, level: &Level);
     /// The next slab of a level.
@@ -132,9 +132,17 @@ fn walk_level(
         let cells = cell_upper[axis].wrapping_sub(cell_lower[axis]).wrapping_add(1) as f32;
         if axis == major { 1.0 } else { widened.min(cells) }
     });
+    // No more cells than these, an axis each.
+    let crossing = ((1 + reach) as f32 + 2.0 * slack[major]) * inverse[major].abs();
+    let most = per_axis(|axis| {
+        let along = if speed[axis] > 0.0 { speed[axis] * crossing } else { 0.0 };
+        let crossed = along + 2.0 * slack[axis] + (2 + reach) as f32;
+        let cells = cell_upper[axis].wrapping_sub(cell_lower[axis]).wrapping_add(1) as f32;
+        if axis == major { 1.0 } else { crossed.min(cells) }
+    });
     // Written so that a NaN, too, makes a ray not walkable.
     let walkable = rounding.iter().all(|&rounding| rounding <= 1.0) && (fastest == 0.0 || fastest >= SLOWEST);
-    if !walkable || !visitor.walk_pays(level, steps, breadth) {
+    if !walkable || !visitor.walk_pays(level, steps, breadth, most) {
         visitor.without_cells(level);
         return;
     }

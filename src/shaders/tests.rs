@@ -11,7 +11,8 @@ use super::*;
 use crate::counters::word;
 use crate::grid::{self, Grid, Level, Params};
 use crate::plan;
-use crate::reference::blocks::{ScanParams, ScatterParams, SortParams};
+use crate::reference::blocks::MAX_TURNS;
+use crate::reference::blocks::{Round, ScanParams, ScatterParams, SortParams};
 
 fn parse(pass: &Pass) -> (Module, ModuleInfo) {
     let module = naga::front::wgsl::parse_str(pass.source())
@@ -146,7 +147,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
     check::<Params>(
         "Params",
         offsets!(Params: object_count, ray_count, entry_capacity, table_capacity, pair_capacity, hit_capacity, first_pair,
-            first_hit, scheme, cell_inverse, sample_count, sample_stride, canary_turns, dimensions, world_count, large_mask, margin,
+            first_hit, scheme, cell_inverse, sample_count, sample_stride, dimensions, world_count, large_mask, margin,
             ray_stride, ray_cell_capacity, first_ray_cell, period_x, period_y, period_z, query_count,
             wide_queries, neighbors, once, radius, nearest, result_capacity, first_result),
     );
@@ -154,6 +155,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         "ScanParams",
         offsets!(ScanParams: count, total_word, capacity, status_bit),
     );
+    check::<Round>("Round", offsets!(Round: first, tests, is_last));
     check::<SortParams>("SortParams", offsets!(SortParams: shift, tiles));
     check::<ScatterParams>("ScatterParams", offsets!(ScatterParams: change_count, object_count));
 }
@@ -190,7 +192,8 @@ fn constants_agree_with_the_host() {
         ("COUNTER_TABLE_CELLS", word::TABLE_CELLS as u32),
         ("COUNTER_STATUS", word::STATUS as u32),
         ("COUNTER_RAYS_INVALID", word::RAYS_INVALID as u32),
-        ("STATUS_CUT", crate::STATUS_CUT),
+        ("STATUS_ROUNDS", crate::STATUS_ROUNDS),
+        ("COUNTER_ROUNDS_NEEDED", word::ROUNDS_NEEDED as u32),
         ("COUNTER_ENTRIES_NEEDED", word::ENTRIES_NEEDED as u32),
         ("COUNTER_PAIR_CANDIDATES", word::PAIR_CANDIDATES as u32),
         ("COUNTER_RAY_CANDIDATES", word::RAY_CANDIDATES as u32),
@@ -229,6 +232,11 @@ fn constants_agree_with_the_host() {
             "{name}: {values:?}, the host has {value}"
         );
     }
+    let turns = format!("const MAX_TURNS: f32 = {MAX_TURNS:.1};");
+    let walks: Vec<_> = passes()
+        .filter(|pass| pass.source().contains("const MAX_TURNS"))
+        .collect();
+    assert!(!walks.is_empty() && walks.iter().all(|pass| pass.source().contains(&turns)));
     assert_eq!(seen["SLOTS"], [32_768, 32_768]);
     assert_eq!(seen["OCTAVES"], [24, 24]);
     assert_eq!(plan::DENSITY_SLOTS, 24 * 32_768);

@@ -130,7 +130,7 @@ fn is_ours(error: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpu_broad_phase::STATUS_CUT;
+    use gpu_broad_phase::STATUS_ROUNDS;
 
     #[test]
     fn bad_sizes_are_the_callers_and_limits_are_ours_on_every_backend() {
@@ -159,10 +159,10 @@ mod tests {
     }
 
     #[test]
-    fn a_walk_that_was_cut_is_not_whole() {
+    fn a_walk_without_enough_rounds_is_not_whole() {
         let reporter = Reporter { quiet: true };
         let cut = Counters {
-            status: STATUS_CUT,
+            status: STATUS_ROUNDS,
             ..Counters::default()
         };
         assert_eq!(Status::of(&cut, reporter), Status::NotWhole);

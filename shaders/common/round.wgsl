@@ -1,0 +1,35 @@
+// A walk is cut into rounds, a dispatch each, of so many box tests an invocation: no dispatch takes long, however crowded
+// the scene. Rounds go by the place of a test among all tests of the walk, so that they need no memory of each other.
+// Some drivers even end loops on their own: llvmpipe gives all loops of an invocation 65,535 turns together.
+
+struct Round {
+    // Tests of each walk that earlier rounds made.
+    first: u32,
+    // Tests that this round makes, at most.
+    tests: u32,
+    // Whether no further round is recorded.
+    is_last: u32,
+}
+
+@group(0) @binding(10) var<uniform> round: Round;
+
+var<private> to_skip: u32;
+var<private> tests_left: u32;
+// Tests that are left to later rounds.
+var<private> tests_beyond: u32;
+
+fn begin_round() {
+    to_skip = round.first;
+    tests_left = round.tests;
+}
+
+// Which of the walk's next `count` tests are this round's: from x on, up to y.
+fn share_of(count: u32) -> vec2<u32> {
+    let skipped = min(to_skip, count);
+    let taken = min(count - skipped, tests_left);
+    to_skip -= skipped;
+    tests_left -= taken;
+    let beyond = count - skipped - taken;
+    tests_beyond += min(beyond, 0xffffffffu - tests_beyond);
+    return vec2<u32>(skipped, skipped + taken);
+}

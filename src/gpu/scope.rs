@@ -1,0 +1,56 @@
+//! What the device says of a recording: wrong buffers and memory that is not there show as errors of the device, which would
+//! otherwise reach the handler of uncaptured errors, by default a panic.
+
+use std::pin::Pin;
+
+#[cfg(not(target_arch = "wasm32"))]
+type Told = Pin<Box<dyn Future<Output = Option<wgpu::Error>> + Send>>;
+#[cfg(target_arch = "wasm32")]
+type Told = Pin<Box<dyn Future<Output = Option<wgpu::Error>>>>;
+
+/// Open error scopes.
+#[must_use]
+pub(crate) struct Scopes([wgpu::ErrorScopeGuard; 2]);
+
+/// What scopes caught, which browsers tell later.
+#[derive(Default)]
+pub(crate) struct Caught(Vec<Told>);
+
+impl Scopes {
+    pub fn begin(device: &wgpu::Device) -> Self {
+        Self([wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Validation].map(|kind| device.push_error_scope(kind)))
+    }
+
+    pub fn end(self) -> Caught {
+        let Self([memory, validation]) = self;
+        // The scope that was opened last is the first to close.
+        let validation: Told = Box::pin(validation.pop());
+        Caught(vec![validation, Box::pin(memory.pop())])
+    }
+}
+
+impl Caught {
+    /// What is known already: on native targets all of it.
+    pub fn now(&mut self) -> Option<String> {
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        let mut first = None;
+        self.0.retain_mut(|told| match told.as_mut().poll(&mut context) {
+            std::task::Poll::Ready(error) => {
+                first = first.take().or_else(|| error.map(|error| error.to_string()));
+                false
+            }
+            std::task::Poll::Pending => true,
+        });
+        first
+    }
+
+    /// The rest of it.
+    pub async fn wait(self) -> Option<String> {
+        let mut first = None;
+        for told in self.0 {
+            let error = told.await;
+            first = first.or_else(|| error.map(|error| error.to_string()));
+        }
+        first
+    }
+}

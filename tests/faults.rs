@@ -1,0 +1,167 @@
+//! Faults around a step: buffers of another device, devices that are lost, waits without end.
+
+mod common;
+
+use std::time::Duration;
+
+use common::{TestAdapter, adapters};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, GpuBroadPhase, Headless, HeadlessDescriptor, HeadlessError, Queries, QueryInput, Ray,
+    ReadBackError, Source, StepError, StepInput, Window, adapters as list_adapters, wgpu,
+};
+use pollster::block_on;
+
+fn host<'a>(objects: &'a [Aabb], rays: &'a [Ray]) -> StepInput<'a> {
+    StepInput {
+        objects: Source::Host(objects),
+        rays: Source::Host(rays).into(),
+        ..Default::default()
+    }
+}
+
+/// Devices of their own on one adapter, that may be destroyed, with our panic for uncaught errors.
+fn own_devices<const COUNT: usize>(adapter: &TestAdapter) -> [(wgpu::Device, wgpu::Queue); COUNT] {
+    let list = block_on(list_adapters(adapter.backends));
+    let own = list.into_iter().next().expect("an adapter");
+    std::array::from_fn(|_| {
+        let (device, queue) = block_on(own.request_device(&wgpu::DeviceDescriptor {
+            required_limits: GpuBroadPhase::required_limits(),
+            ..Default::default()
+        }))
+        .expect("a device");
+        device.on_uncaptured_error(std::sync::Arc::new(|error| panic!("uncaptured: {error}")));
+        (device, queue)
+    })
+}
+
+fn two() -> [Aabb; 2] {
+    [Aabb::new([0.0; 3], [1.0; 3]); 2]
+}
+
+#[test]
+fn a_buffer_of_another_device_is_a_typed_error() {
+    for adapter in adapters() {
+        let [(device, queue), (other, _)] = own_devices(&adapter);
+        let foreign = other.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("foreign"),
+            size: 64,
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        });
+        let mut gpu = GpuBroadPhase::new(&device, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        let mut encoder = device.create_command_encoder(&Default::default());
+        let input = StepInput {
+            objects: Source::device(&foreign, 2),
+            ..Default::default()
+        };
+        let refused = gpu.step(&device, &queue, &mut encoder, input).err();
+        assert!(
+            matches!(refused, Some(StepError::Device(_))),
+            "{}: {refused:?}",
+            adapter.name
+        );
+        drop(encoder);
+        assert_eq!(block_on(gpu.read_back(&device, &queue)), Err(ReadBackError::NoStep));
+
+        let mut encoder = device.create_command_encoder(&Default::default());
+        gpu.step(&device, &queue, &mut encoder, host(&two(), &[]))
+            .expect("a step");
+        queue.submit([encoder.finish()]);
+        let result = block_on(gpu.read_back(&device, &queue)).expect("a result");
+        assert_eq!(result.pairs.len(), 1, "{}", adapter.name);
+    }
+}
+
+#[test]
+fn a_step_on_a_lost_device_ends_in_typed_errors() {
+    for adapter in adapters() {
+        let [(device, queue)] = own_devices(&adapter);
+        let descriptor = BroadPhaseDescriptor {
+            timeout: Duration::from_secs(20),
+            ..Default::default()
+        };
+        let mut gpu = GpuBroadPhase::new(&device, &descriptor).expect("a broad phase");
+        let mut encoder = device.create_command_encoder(&Default::default());
+        gpu.step(&device, &queue, &mut encoder, host(&two(), &[]))
+            .expect("a step");
+        queue.submit([encoder.finish()]);
+        device.destroy();
+
+        // Nobody has said so yet: no call panics or hangs, and reading fails.
+        let read = block_on(gpu.read_back(&device, &queue));
+        assert!(read.is_err(), "{}: {read:?}", adapter.name);
+        let mut encoder = device.create_command_encoder(&Default::default());
+        let rays = [Ray::new([0.0; 3], [1.0; 3], 1.0)];
+        let recorded = gpu
+            .step(&device, &queue, &mut encoder, host(&[two()[0]; 700], &rays))
+            .map(drop);
+        if recorded.is_ok() {
+            queue.submit([encoder.finish()]);
+        }
+        let read = block_on(gpu.read_back(&device, &queue));
+        assert!(read.is_err(), "{}: {recorded:?}, {read:?}", adapter.name);
+
+        gpu.mark_lost();
+        let mut encoder = device.create_command_encoder(&Default::default());
+        let lost = gpu.step(&device, &queue, &mut encoder, host(&two(), &[])).err();
+        assert_eq!(lost, Some(StepError::DeviceLost));
+        let lost = gpu.window(&device, &queue, &mut encoder, Window::default()).err();
+        assert_eq!(lost, Some(StepError::DeviceLost));
+        let query = QueryInput {
+            queries: Queries::Boxes(Source::Host(&[])),
+            ..Default::default()
+        };
+        let lost = gpu.query(&device, &queue, &mut encoder, query).err();
+        assert_eq!(lost, Some(StepError::DeviceLost));
+        assert_eq!(block_on(gpu.read_back(&device, &queue)), Err(ReadBackError::DeviceLost));
+        assert_eq!(
+            block_on(gpu.read_counters(&device, &queue)),
+            Err(ReadBackError::DeviceLost)
+        );
+    }
+}
+
+#[test]
+fn headless_tells_that_its_device_is_lost() {
+    for adapter in adapters() {
+        let descriptor = HeadlessDescriptor {
+            backends: Some(adapter.backends),
+            ..Default::default()
+        };
+        let mut headless = block_on(Headless::with_descriptor(&descriptor)).expect("a broad phase");
+        assert_eq!(block_on(headless.step(&two(), &[])).expect("a result").pairs.len(), 1);
+        headless.device().destroy();
+        for _ in 0..2 {
+            let lost = block_on(headless.step(&two(), &[]));
+            assert!(
+                matches!(
+                    lost,
+                    Err(HeadlessError::Step(StepError::DeviceLost) | HeadlessError::ReadBack(ReadBackError::DeviceLost))
+                ),
+                "{}: {lost:?}",
+                adapter.name
+            );
+        }
+    }
+}
+
+/// Mesa's GL is done with a submission before the call that waits for it.
+#[test]
+fn a_read_back_gives_up_after_its_timeout() {
+    let waits = |adapter: &TestAdapter| adapter.backends != wgpu::Backends::GL;
+    for adapter in adapters().into_iter().filter(waits) {
+        let [(device, queue)] = own_devices(&adapter);
+        let descriptor = BroadPhaseDescriptor {
+            timeout: Duration::ZERO,
+            ..Default::default()
+        };
+        let mut gpu = GpuBroadPhase::new(&device, &descriptor).expect("a broad phase");
+        let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 60_000];
+        let mut encoder = device.create_command_encoder(&Default::default());
+        gpu.step(&device, &queue, &mut encoder, host(&crowd, &[]))
+            .expect("a step");
+        queue.submit([encoder.finish()]);
+        let read = block_on(gpu.read_back(&device, &queue)).err();
+        assert_eq!(read, Some(ReadBackError::Timeout(Duration::ZERO)), "{}", adapter.name);
+    }
+}

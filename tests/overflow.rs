@@ -1,0 +1,350 @@
+//! Nothing is lost silently: needs past every capacity, memory that is limited or given back, walks of many rounds.
+
+mod common;
+
+use common::{Rng, TestAdapter, adapters, uniform};
+use gpu_broad_phase::reference::{self, brute_force};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, GpuBroadPhase, Growth, Headless, HeadlessDescriptor,
+    HeadlessError, Pair, Ray, RayMode, STATUS_PAIRS, STATUS_ROUNDS, Scheme, Source, StepError, StepInput, StepResult,
+};
+use pollster::block_on;
+
+const SCHEMES: [Scheme; 3] = [
+    Scheme::Hierarchical,
+    Scheme::Uniform { cell_size: 1.5 },
+    Scheme::Adaptive { min_scale: 1.0 },
+];
+
+fn record(
+    adapter: &TestAdapter,
+    gpu: &mut GpuBroadPhase,
+    objects: &[Aabb],
+    rays: &[Ray],
+) -> Result<StepResult, StepError> {
+    let mut encoder = adapter.device.create_command_encoder(&Default::default());
+    let input = StepInput {
+        objects: Source::Host(objects),
+        rays: Source::Host(rays).into(),
+        ..Default::default()
+    };
+    gpu.step(&adapter.device, &adapter.queue, &mut encoder, input)?;
+    adapter.queue.submit([encoder.finish()]);
+    Ok(block_on(gpu.read_back(&adapter.device, &adapter.queue)).expect("a result"))
+}
+
+fn step(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, objects: &[Aabb], rays: &[Ray]) -> StepResult {
+    record(adapter, gpu, objects, rays).expect("a step")
+}
+
+fn headless(adapter: &TestAdapter, descriptor: BroadPhaseDescriptor<'_>) -> Headless {
+    block_on(Headless::with_descriptor(&HeadlessDescriptor {
+        backends: Some(adapter.backends),
+        broad_phase: descriptor,
+        ..Default::default()
+    }))
+    .expect("a broad phase")
+}
+
+fn sorted(mut pairs: Vec<Pair>) -> Vec<Pair> {
+    pairs.sort_unstable();
+    pairs
+}
+
+/// Rods side by side along z that all lie in the same cells: nothing overlaps but the last and the first.
+fn rods(count: u32) -> Vec<Aabb> {
+    let mut rods: Vec<_> = (0..count)
+        .map(|index| {
+            let x = 0.5 * (index % 317) as f32;
+            let y = 0.5 * (index / 317) as f32;
+            Aabb::new([x, y, -1e6], [x + 0.25, y + 0.25, 1e6])
+        })
+        .collect();
+    rods[count as usize - 1] = rods[0];
+    rods
+}
+
+/// Every scheme on the first adapter, the default one on the others: each takes five thousand million box tests.
+fn long_runs() -> Vec<(TestAdapter, Scheme)> {
+    let all = adapters().into_iter().enumerate();
+    all.flat_map(|(index, adapter)| {
+        let schemes = if index == 0 { &SCHEMES[..] } else { &SCHEMES[..1] };
+        schemes
+            .iter()
+            .map(move |&scheme| (adapter.clone(), scheme))
+            .collect::<Vec<_>>()
+    })
+    .collect()
+}
+
+/// Five thousand million box tests a run: every scheme on the first adapter, and on the others, with room to grow, an
+/// error in place of a vector that no host holds.
+#[test]
+fn equal_boxes_past_32_bits_of_pairs_are_counted_exactly_and_give_a_prefix() {
+    const COUNT: u32 = 100_000;
+    const NEEDED: u64 = 4_999_950_000;
+    let objects = vec![Aabb::new([0.0; 3], [1.0; 3]); COUNT as usize];
+    let adapters = adapters();
+    for (adapter, scheme) in adapters
+        .iter()
+        .take(1)
+        .flat_map(|adapter| SCHEMES.map(|scheme| (adapter, scheme)))
+    {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            growth: Growth::Fixed,
+            capacities: Capacities {
+                pairs: Some(1000),
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let result = block_on(headless(adapter, descriptor).step(&objects, &[])).expect("a prefix");
+        let what = format!("{scheme:?} on {}", adapter.name);
+        assert_eq!(result.counters.pairs_needed, NEEDED, "{what}");
+        assert_eq!(result.counters.status, STATUS_PAIRS, "{what}");
+        assert!(result.counters.rounds_needed >= 7, "{what}");
+        let mut pairs = sorted(result.pairs);
+        pairs.dedup();
+        assert_eq!(pairs.len(), 1000, "{what}");
+        assert!(pairs.iter().all(|pair| pair.a < pair.b && pair.b < COUNT), "{what}");
+    }
+    for adapter in adapters.iter().skip(1) {
+        let error = block_on(headless(adapter, BroadPhaseDescriptor::default()).step(&objects, &[])).err();
+        let expected = HeadlessError::TooManyResults {
+            what: "pairs",
+            needed: NEEDED,
+            limit: u64::from(u32::MAX - 1),
+        };
+        assert_eq!(error, Some(expected), "{}", adapter.name);
+    }
+}
+
+/// A hundred thousand on one adapter, where they are five thousand million box tests.
+#[test]
+fn long_thin_rods_in_one_cell_take_bounded_rounds() {
+    let adapters = adapters();
+    let short = adapters
+        .iter()
+        .flat_map(|adapter| SCHEMES.map(|scheme| (17_000, adapter, scheme)));
+    let long = adapters.iter().take(1).map(|adapter| (100_000, adapter, SCHEMES[0]));
+    for (count, adapter, scheme) in short.chain(long) {
+        let objects = rods(count);
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ..Default::default()
+        };
+        let mut headless = headless(adapter, descriptor);
+        let result = block_on(headless.step(&objects, &[])).expect("an answer");
+        let what = format!("{count} rods, {scheme:?} on {}", adapter.name);
+        assert_eq!(result.pairs, [Pair { a: 0, b: count - 1 }], "{what}");
+        assert!(result.counters.is_whole(), "{what}");
+        let rounds = count.div_ceil(16_384);
+        assert!((rounds..2 * rounds).contains(&result.counters.rounds_needed), "{what}");
+        // One crowd does not slow down all that comes later.
+        for rounds in [rounds, 1] {
+            let calm = block_on(headless.step(&objects[..100], &[])).expect("an answer");
+            assert!(calm.pairs.is_empty() && calm.counters.is_whole(), "{what}");
+            assert!(calm.counters.rounds_capacity >= rounds, "{what}");
+            assert!(rounds > 1 || calm.counters.rounds_capacity == 1, "{what}");
+        }
+    }
+}
+
+#[test]
+fn a_step_without_enough_rounds_says_so_and_grows_them() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let objects = rods(17_000);
+            for growth in [Growth::Grow, Growth::Fixed] {
+                let descriptor = BroadPhaseDescriptor {
+                    scheme,
+                    growth,
+                    ..Default::default()
+                };
+                let mut gpu = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
+                let what = format!("{scheme:?}, {growth:?} on {}", adapter.name);
+                let short = step(&adapter, &mut gpu, &objects, &[]);
+                assert_eq!(short.counters.status, STATUS_ROUNDS, "{what}");
+                assert_eq!(
+                    (short.counters.rounds_needed, short.counters.rounds_capacity),
+                    (2, 1),
+                    "{what}"
+                );
+                let next = step(&adapter, &mut gpu, &objects, &[]);
+                assert_eq!(next.counters.is_whole(), growth == Growth::Grow, "{what}");
+                assert_eq!(next.pairs.len() == 1, growth == Growth::Grow, "{what}");
+            }
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                growth: Growth::Fixed,
+                capacities: Capacities {
+                    rounds: Some(2),
+                    ..Default::default()
+                },
+                ..Default::default()
+            };
+            let mut gpu = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
+            let whole = step(&adapter, &mut gpu, &objects, &[]);
+            assert!(
+                whole.counters.is_whole() && whole.pairs.len() == 1,
+                "{scheme:?} on {}",
+                adapter.name
+            );
+        }
+    }
+}
+
+/// Rays whose closest hit comes after tens of thousands of boxes that are missed, in every mode.
+#[test]
+fn closest_hits_of_crowded_rays_are_found_over_several_rounds() {
+    let mut objects = rods(40_000);
+    let mut rng = Rng(3);
+    objects.extend((0..64).map(|_| Aabb::point([0; 3].map(|_| 160.0 * rng.unit()))));
+    let rays: Vec<_> = objects[40_000..]
+        .iter()
+        .map(|point| Ray::new([-1.0, point.min[1], point.min[2]], [1.0, 0.0, 0.0], f32::INFINITY))
+        .collect();
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            for ray_mode in [RayMode::Closest, RayMode::Any, RayMode::All] {
+                let descriptor = BroadPhaseDescriptor {
+                    scheme,
+                    pairs: false,
+                    ray_mode,
+                    ..Default::default()
+                };
+                let result = block_on(headless(&adapter, descriptor).step(&objects, &rays)).expect("an answer");
+                let expected = reference::step(&descriptor, &objects, &rays).expect("an answer");
+                let what = format!("{scheme:?}, {ray_mode:?} on {}", adapter.name);
+                assert!(
+                    result.counters.is_whole() && result.counters.rounds_needed > 1,
+                    "{what}"
+                );
+                assert_eq!(result.ray_any, expected.ray_any, "{what}");
+                assert_eq!(result.ray_offsets, expected.ray_offsets, "{what}");
+                if ray_mode == RayMode::Closest {
+                    assert_eq!(result.ray_hits, expected.ray_hits, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn max_bytes_is_held_and_the_answer_comes_in_parts() {
+    let mut rng = Rng(5);
+    let objects = uniform(3000, &mut rng);
+    let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 1500];
+    let expected = [brute_force::pairs(&objects), brute_force::pairs(&crowd)];
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let what = format!("{scheme:?} on {}", adapter.name);
+            let unlimited = BroadPhaseDescriptor {
+                scheme,
+                ..Default::default()
+            };
+            let mut gpu = GpuBroadPhase::new(&adapter.device, &unlimited).expect("a broad phase");
+            step(&adapter, &mut gpu, &objects, &[]);
+            let table = gpu.memory();
+            let limit = table + 10_000;
+            let descriptor = BroadPhaseDescriptor {
+                max_bytes: Some(limit),
+                ..unlimited
+            };
+            let mut headless = headless(&adapter, descriptor);
+            for (objects, expected) in [&objects, &crowd, &objects].into_iter().zip(expected.iter().cycle()) {
+                let result = block_on(headless.step(objects, &[])).expect("an answer");
+                assert!(headless.broad_phase().memory() <= limit, "{what}");
+                assert!(
+                    result.counters.is_whole() && sorted(result.pairs) == *expected,
+                    "{what}"
+                );
+            }
+            // 1,124,250 pairs do not fit.
+            let mut gpu = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
+            for _ in 0..3 {
+                let part = step(&adapter, &mut gpu, &crowd, &[]);
+                assert!(gpu.memory() <= limit, "{what}");
+                assert_eq!(
+                    (part.counters.pairs_needed, part.counters.status),
+                    (1_124_250, STATUS_PAIRS),
+                    "{what}"
+                );
+                assert_eq!(part.pairs.len(), part.counters.pairs_capacity as usize, "{what}");
+            }
+
+            let mut gpu = GpuBroadPhase::new(&adapter.device, &unlimited).expect("a broad phase");
+            step(&adapter, &mut gpu, &objects[..10], &[]);
+            let few = gpu.memory();
+            let descriptor = BroadPhaseDescriptor {
+                max_bytes: Some(few),
+                ..unlimited
+            };
+            let mut gpu = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
+            let refused = record(&adapter, &mut gpu, &objects, &[]).err();
+            assert!(
+                matches!(
+                    refused,
+                    Some(StepError::Descriptor(DescriptorError::MemoryLimit { needed, limit }))
+                        if needed > limit && limit == few
+                ),
+                "{what}: {refused:?}"
+            );
+            assert!(
+                step(&adapter, &mut gpu, &objects[..10], &[]).counters.is_whole(),
+                "{what}"
+            );
+        }
+    }
+}
+
+#[test]
+fn trim_gives_memory_back_and_the_next_step_is_whole() {
+    let mut rng = Rng(7);
+    let objects = uniform(20_000, &mut rng);
+    let expected = brute_force::pairs(&objects[..500]);
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let what = format!("{scheme:?} on {}", adapter.name);
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ..Default::default()
+            };
+            let mut gpu = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
+            step(&adapter, &mut gpu, &objects, &[]);
+            let before = gpu.memory();
+            step(&adapter, &mut gpu, &objects[..500], &[]);
+            assert_eq!(gpu.memory(), before, "{what}");
+            gpu.trim();
+            assert_eq!(gpu.memory(), 0, "{what}");
+            let read = block_on(gpu.read_back(&adapter.device, &adapter.queue)).err();
+            assert_eq!(read, Some(gpu_broad_phase::ReadBackError::NoStep), "{what}");
+            let result = step(&adapter, &mut gpu, &objects[..500], &[]);
+            assert_eq!(sorted(result.pairs), expected, "{what}");
+            let after = gpu.memory();
+            let mut fresh = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
+            step(&adapter, &mut fresh, &objects[..500], &[]);
+            assert!(
+                after <= fresh.memory() && after < before,
+                "{what}: {after} bytes of {before}"
+            );
+        }
+    }
+}
+
+/// What a step needed is not forgotten with its memory.
+#[test]
+fn outputs_start_at_what_was_needed_after_trim() {
+    let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 1500];
+    for adapter in adapters() {
+        let mut gpu = GpuBroadPhase::new(&adapter.device, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        assert!(!step(&adapter, &mut gpu, &crowd, &[]).counters.is_whole());
+        gpu.trim();
+        assert!(
+            step(&adapter, &mut gpu, &crowd, &[]).counters.is_whole(),
+            "{}",
+            adapter.name
+        );
+    }
+}
