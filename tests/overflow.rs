@@ -64,19 +64,6 @@ fn rods(count: u32) -> Vec<Aabb> {
     rods
 }
 
-/// Every scheme on the first adapter, the default one on the others: each takes five thousand million box tests.
-fn long_runs() -> Vec<(TestAdapter, Scheme)> {
-    let all = adapters().into_iter().enumerate();
-    all.flat_map(|(index, adapter)| {
-        let schemes = if index == 0 { &SCHEMES[..] } else { &SCHEMES[..1] };
-        schemes
-            .iter()
-            .map(move |&scheme| (adapter.clone(), scheme))
-            .collect::<Vec<_>>()
-    })
-    .collect()
-}
-
 /// Five thousand million box tests a run: every scheme on the first adapter, and on the others, with room to grow, an
 /// error in place of a vector that no host holds.
 #[test]
