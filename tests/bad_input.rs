@@ -144,8 +144,8 @@ fn boxes_of_zero_size_are_points_and_sheets_that_meet_what_they_touch() {
             let at = [0; 3].map(|_| rng.below(6) as f32 * 0.5 - 1.0);
             let mut end = at;
             // Points, lines and sheets.
-            for axis in 0..index % 3 {
-                end[axis] += 0.5 * rng.below(3) as f32;
+            for bound in end.iter_mut().take(index % 3) {
+                *bound += 0.5 * rng.below(3) as f32;
             }
             Aabb::new(at, end)
         })
@@ -498,6 +498,58 @@ fn rays_of_endless_negative_and_vanishing_length_end_where_they_should() {
         ..Default::default()
     };
     assert_eq!(check(&scene, "lengths").rays_invalid, 0);
+}
+
+/// Where a ray's walk goes is chosen in floating point, so that only faults and ends are looked at.
+#[test]
+fn cells_of_faulty_and_endless_rays_end() {
+    let near = among(&[Aabb::new([-INFINITY; 3], [INFINITY; 3])]);
+    let far = [near.as_slice(), &[Aabb::point([1e30; 3]), Aabb::point([-1e9; 3])]].concat();
+    let sound = [
+        Ray::new([-9.0, 0.25, 0.25], [1.0, 0.0, 0.0], INFINITY),
+        Ray::new([1e30; 3], [-1.0; 3], INFINITY),
+        Ray::new([-1e9; 3], [1.0; 3], f32::MAX),
+        Ray::new([0.0; 3], [0.0; 3], INFINITY),
+        Ray::new([0.0; 3], [1e-38, 1e38, -1e-30], 1e30),
+    ];
+    let faulty = [
+        Ray::new([f32::NAN; 3], [1.0; 3], 1.0),
+        Ray::new([0.0; 3], [INFINITY, 0.0, 0.0], 1.0),
+        Ray::new([0.0; 3], [1.0; 3], -1.0),
+        Ray::new([0.0; 3], [1.0; 3], -INFINITY),
+    ];
+    let rays = [sound.as_slice(), &faulty].concat();
+    for scheme in SCHEMES {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ray_cells: true,
+            pairs: false,
+            ..Default::default()
+        };
+        for adapter in adapters() {
+            let mut on_gpu = broad_phase(&adapter, &descriptor);
+            // So far apart, a level may have more slabs of cells than are visited.
+            for (objects, has_cells) in [(&near, true), (&far, false)] {
+                let scene = Scene {
+                    objects,
+                    rays: rays.as_slice().into(),
+                    ..Default::default()
+                };
+                let found = check_on(&adapter, &descriptor, &mut on_gpu, &scene, "cells");
+                let on_cpu = reference::step_scene(&descriptor, &scene).unwrap();
+                for result in [found, on_cpu] {
+                    let ends = &result.ray_cell_offsets;
+                    assert!(ends.is_sorted() && ends.len() == rays.len() + 1);
+                    assert_eq!(
+                        ends[sound.len()..],
+                        [result.ray_cells.len() as u32; 5],
+                        "{descriptor:?}"
+                    );
+                    assert!(ends[1] > 0 || !has_cells, "{descriptor:?}");
+                }
+            }
+        }
+    }
 }
 
 #[test]
