@@ -468,6 +468,76 @@ fn capacities_at_the_limit_of_the_device_are_taken_and_one_more_is_not() {
     }
 }
 
+/// Room for a few rows of everything, with faulty boxes and a crowd: what is written is right, and no more than fits.
+#[test]
+fn outputs_that_are_far_too_small_hold_a_part_of_the_answer() {
+    let crowd: Vec<_> = mixed().into_iter().chain(vec![UNIT; 300]).collect();
+    let rays = [Ray::new([-9.0, 0.25, 0.25], [1.0, 0.0, 0.0], INFINITY); 3];
+    let scene = Scene {
+        objects: &crowd,
+        rays: rays.as_slice().into(),
+        queries: SceneQueries::Boxes(&[UNIT, UNIT]),
+        ..Default::default()
+    };
+    for scheme in SCHEMES {
+        for (rows, entries) in [(1, 1), (3, 40), (5, 1 << 16)] {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ray_mode: RayMode::All,
+                ray_cells: true,
+                growth: Growth::Fixed,
+                capacities: Capacities {
+                    pairs: Some(rows),
+                    hits: Some(rows),
+                    ray_cells: Some(rows),
+                    results: Some(rows),
+                    entries: Some(entries),
+                },
+                ..Default::default()
+            };
+            let pairs = brute_force::scene_pairs(&descriptor, &scene);
+            let hits = brute_force::scene_rays(&descriptor, &scene);
+            let found = brute_force::scene_queries(&descriptor, &scene);
+            for adapter in adapters() {
+                let what = format!("{descriptor:?} on {}", adapter.name);
+                let mut on_gpu = broad_phase(&adapter, &descriptor);
+                let mut encoder = encoder(&adapter);
+                record(&adapter, &mut on_gpu, &mut encoder, (&scene).into());
+                adapter.queue.submit([encoder.finish()]);
+                let on_cpu = reference::step_scene(&descriptor, &scene).unwrap();
+                let on_gpu = read(&adapter, &mut on_gpu);
+                assert_eq!(on_gpu.counters.status, on_cpu.counters.status, "{what}");
+                for result in [on_gpu, on_cpu] {
+                    let counters = &result.counters;
+                    let most = rows as usize;
+                    assert!(!counters.is_whole() && result.pairs.len() <= most, "{what}");
+                    assert!(
+                        result.ray_hits.len() <= most && result.query_objects.len() <= most,
+                        "{what}"
+                    );
+                    assert!(result.pairs.iter().all(|pair| pairs.contains(pair)), "{what}");
+                    assert!(result.ray_hits.iter().all(|hit| hits[0].contains(hit)), "{what}");
+                    let in_query = |object: &u32| found[0].surely.iter().any(|(other, _)| other == object);
+                    assert!(result.query_objects.iter().all(in_query), "{what}");
+                    let fits = counters.entries_needed <= u64::from(counters.entries_capacity);
+                    let needed = [counters.pairs_needed, counters.hits_needed, counters.results_needed];
+                    let all = [
+                        pairs.len(),
+                        hits.iter().map(Vec::len).sum(),
+                        found.iter().map(|found| found.surely.len()).sum(),
+                    ];
+                    assert!(
+                        !fits || needed == all.map(|count| count as u64),
+                        "{what}: {needed:?}, not {all:?}"
+                    );
+                    let is_uniform = matches!(scheme, Scheme::Uniform { .. });
+                    assert_eq!(fits, !is_uniform || entries > 1000, "{what}");
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn more_objects_rays_or_worlds_than_a_binding_holds_are_refused() {
     for adapter in adapters() {
