@@ -645,7 +645,7 @@ fn sources<'b>(buffer: &'b wgpu::Buffer, count: u32) -> [(&'static str, u64, Ste
 }
 
 #[test]
-fn buffers_of_the_caller_without_the_usage_or_too_short_are_refused_and_nothing_is_lost() {
+fn buffers_of_the_caller_that_cannot_be_read_are_refused_and_nothing_is_lost() {
     for mut bench in benches() {
         let Bench { adapter, by_mode } = &mut *bench;
         let (_, on_gpu) = &mut by_mode[0];
@@ -689,6 +689,15 @@ fn buffers_of_the_caller_without_the_usage_or_too_short_are_refused_and_nothing_
                 assert_eq!(error.expect_err("too short"), expected);
             }
         }
+        let no_radius = StepInput {
+            queries: Queries::Neighbors(Neighbors {
+                radius: -1.0,
+                once: false,
+            }),
+            ..Default::default()
+        };
+        let expected = StepError::Descriptor(DescriptorError::Radius(-1.0));
+        assert_eq!(refused(adapter, on_gpu, no_radius), expected);
         // The last step that was recorded is still there to be read, shown in parts and asked.
         assert_eq!(read(adapter, on_gpu), before);
         let mut encoder = encoder(adapter);
