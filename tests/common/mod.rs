@@ -1,6 +1,8 @@
 //! Adapters and scenes that the test binaries share.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub mod steps;
+
 use std::sync::OnceLock;
 
 use gpu_broad_phase::{Aabb, GpuBroadPhase, Query, Ray, SweptRay, adapters as list_adapters, wgpu};

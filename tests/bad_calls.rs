@@ -1,0 +1,1003 @@
+//! Descriptors, buffers and orders of calls that nobody means: each fault alone, on every scheme and adapter. Whatever was
+//! refused or dropped, the next step is right.
+
+mod common;
+
+use common::steps::{
+    Bench, INFINITY, SCHEMES, UNIT, among, benches, broad_phase, check_lists, check_on, counted, encoder, read, record,
+    sorted, whole, with_bound,
+};
+use common::{Rng, TestAdapter, adapters, lattice, uniform};
+use gpu_broad_phase::reference::{self, brute_force};
+use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, GpuBroadPhase, Growth, Headless,
+    HeadlessDescriptor, HeadlessError, Neighbors, Pair, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays,
+    ReadBackError, Scene, SceneQueries, SceneRays, Scheme, Source, StepError, StepInput, StepResult, Window, wgpu,
+};
+use pollster::block_on;
+
+/// Points, cubes and sheets that touch, near the origin and far out.
+fn mixed() -> Vec<Aabb> {
+    among(&[
+        Aabb::point([1e-30; 3]),
+        Aabb::point([2e-30, 0.0, 1e-30]),
+        Aabb::new([1e6; 3], [1e6 + 1.0; 3]),
+        Aabb::new([1e6 + 1.0; 3], [1e6 + 2.0; 3]),
+        Aabb::point([-1e30; 3]),
+        Aabb::point([-1e30; 3]),
+        Aabb::new([-3.0; 3], [INFINITY; 3]),
+        with_bound(0, f32::NAN),
+    ])
+}
+
+/// On a broad phase of the descriptor's own, with rays and queries.
+fn check_descriptor(descriptor: &BroadPhaseDescriptor<'_>, scenes: &[&[Aabb]], worlds: &[u32], fault: &str) {
+    let rays = [
+        Ray::new([-9.0, 0.25, 0.25], [1.0, 0.0, 0.0], INFINITY),
+        Ray::new([-9.0; 3], [1.0; 3], INFINITY),
+        Ray::new([1e6 + 0.5; 3], [-1.0, -1.0, -1.0], INFINITY),
+    ];
+    let queries = [
+        Query::overlaps(Aabb::new([-1.0; 3], [1.0; 3])),
+        Query::sphere([0.25; 3], 2.0),
+        Query::point([1e-30; 3]),
+    ];
+    for adapter in adapters() {
+        let mut on_gpu = broad_phase(&adapter, descriptor);
+        for objects in scenes {
+            let scene = Scene {
+                objects,
+                worlds,
+                rays: rays.as_slice().into(),
+                queries: queries.as_slice().into(),
+                ..Default::default()
+            };
+            check_on(&adapter, descriptor, &mut on_gpu, &scene, fault);
+        }
+    }
+}
+
+fn refusal(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> DescriptorError {
+    match GpuBroadPhase::new(&adapter.device, descriptor) {
+        Err(CreateError::Descriptor(error)) => {
+            assert_eq!(
+                reference::step(descriptor, &[], &[]).unwrap_err().to_string(),
+                error.to_string()
+            );
+            error
+        }
+        Err(other) => panic!("{descriptor:?}: {other}"),
+        Ok(_) => panic!("{descriptor:?} is taken"),
+    }
+}
+
+const NO_LENGTHS: [f32; 8] = [-1.0, -1e-45, 1e-45, 1e-40, f32::MAX, INFINITY, -INFINITY, f32::NAN];
+
+#[test]
+fn cell_sizes_scales_margins_and_periods_that_are_no_lengths_are_refused() {
+    for adapter in adapters() {
+        for length in NO_LENGTHS.into_iter().chain([0.0, -0.0]) {
+            let cell_size = BroadPhaseDescriptor {
+                scheme: Scheme::Uniform { cell_size: length },
+                ..Default::default()
+            };
+            let min_scale = BroadPhaseDescriptor {
+                scheme: Scheme::Adaptive { min_scale: length },
+                ..Default::default()
+            };
+            let bits = length.to_bits();
+            let error = refusal(&adapter, &cell_size);
+            assert!(
+                matches!(error, DescriptorError::CellSize(named) if named.to_bits() == bits),
+                "{error}"
+            );
+            let error = refusal(&adapter, &min_scale);
+            assert!(
+                matches!(error, DescriptorError::MinScale(named) if named.to_bits() == bits),
+                "{error}"
+            );
+        }
+        for scheme in SCHEMES {
+            for length in [-1.0, -1e-45, INFINITY, -INFINITY, f32::NAN] {
+                let descriptor = BroadPhaseDescriptor {
+                    scheme,
+                    margin: length,
+                    ..Default::default()
+                };
+                let error = refusal(&adapter, &descriptor);
+                let named = |named: f32| named.to_bits() == length.to_bits();
+                assert!(
+                    matches!(error, DescriptorError::Margin(margin) if named(margin)),
+                    "{error}"
+                );
+            }
+            for (axis, length) in NO_LENGTHS.into_iter().enumerate() {
+                let mut periods = [0.0, -0.0, 1.0];
+                periods[axis % 3] = length;
+                let descriptor = BroadPhaseDescriptor {
+                    scheme,
+                    periods,
+                    ..Default::default()
+                };
+                let error = refusal(&adapter, &descriptor);
+                let named = |named: f32| named.to_bits() == length.to_bits();
+                assert!(
+                    matches!(error, DescriptorError::Period(period) if named(period)),
+                    "{error}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn no_worlds_and_capacities_of_nothing_are_refused() {
+    let none = Some(0);
+    let all = Capacities::default();
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                worlds: 0,
+                ..Default::default()
+            };
+            assert_eq!(refusal(&adapter, &descriptor), DescriptorError::NoWorlds);
+            for growth in [Growth::Grow, Growth::Fixed] {
+                for (what, capacities) in [
+                    ("pairs", Capacities { pairs: none, ..all }),
+                    ("hits", Capacities { hits: none, ..all }),
+                    ("entries", Capacities { entries: none, ..all }),
+                    ("ray cells", Capacities { ray_cells: none, ..all }),
+                    ("results", Capacities { results: none, ..all }),
+                ] {
+                    let descriptor = BroadPhaseDescriptor {
+                        scheme,
+                        growth,
+                        capacities,
+                        ..Default::default()
+                    };
+                    assert_eq!(refusal(&adapter, &descriptor), DescriptorError::ZeroCapacity { what });
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn cells_of_the_smallest_and_the_largest_size_cost_time_alone() {
+    let power = |exponent: u32| f32::from_bits((127 + exponent) << 23);
+    let tiny = f32::from_bits((127 - 100) << 23);
+    let objects = mixed();
+    for scheme in [
+        Scheme::Uniform { cell_size: tiny },
+        Scheme::Uniform { cell_size: power(100) },
+        Scheme::Adaptive { min_scale: tiny },
+        Scheme::Adaptive { min_scale: power(90) },
+    ] {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ray_mode: RayMode::All,
+            ..Default::default()
+        };
+        check_descriptor(&descriptor, &[&objects], &[], "extreme cells");
+    }
+    // The default scheme takes its cells from the sizes that there are.
+    let scenes = [1e-44, 1e-38, 1e-30, 1e30].map(|scale| -> Vec<_> {
+        let scaled = |corner: [f32; 3]| corner.map(|bound| bound * scale);
+        let objects = lattice(150, &mut Rng(36));
+        objects
+            .iter()
+            .map(|object| Aabb::new(scaled(object.min), scaled(object.max)))
+            .collect()
+    });
+    let descriptor = BroadPhaseDescriptor {
+        ray_mode: RayMode::All,
+        ..Default::default()
+    };
+    check_descriptor(&descriptor, &scenes.each_ref().map(Vec::as_slice), &[], "extreme sizes");
+}
+
+#[test]
+fn margins_up_to_the_largest_float_grow_boxes() {
+    for scheme in SCHEMES {
+        for margin in [1e-40, 0.25, f32::MAX] {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                margin,
+                ..Default::default()
+            };
+            check_descriptor(&descriptor, &[&mixed()], &[], "margin");
+        }
+    }
+}
+
+/// Both become normal floats, whose gap is less than twice the margin.
+#[test]
+#[ignore = "a denormal bound is taken for 0 before the margin is added: what it loses is not rounded outward"]
+fn denormal_bounds_are_grown_by_the_margin() {
+    let objects = [Aabb::point([1.0e-38; 3]), Aabb::point([3.3e-38; 3])];
+    for scheme in SCHEMES {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            margin: 1.2e-38,
+            ..Default::default()
+        };
+        check_descriptor(&descriptor, &[&objects], &[], "denormal bounds");
+    }
+}
+
+/// What the positions become is compared with the reference, which brute force knows nothing of, and by neighbours with both.
+#[test]
+fn periods_from_the_smallest_to_the_largest_move_positions() {
+    let smallest = f32::from_bits((127 - 100) << 23);
+    let largest = f32::from_bits((127 + 90) << 23);
+    let mut points: Vec<_> = lattice(200, &mut Rng(37))
+        .iter()
+        .map(|object| Aabb::point(object.min))
+        .collect();
+    points.extend([1e30, -1e30, f32::MAX, f32::MIN, INFINITY, f32::NAN, -0.0, -1e-45].map(|far| Aabb::point([far; 3])));
+    points.extend([1e30, 1e38].map(|far| Aabb::new([-far; 3], [far; 3])));
+    for scheme in SCHEMES {
+        for periods in [[smallest, 0.0, largest], [1.5, largest, smallest]] {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                periods,
+                ..Default::default()
+            };
+            for adapter in adapters() {
+                let what = format!("{descriptor:?} on {}", adapter.name);
+                let mut on_gpu = broad_phase(&adapter, &descriptor);
+                let scene = Scene {
+                    objects: &points,
+                    queries: Neighbors {
+                        radius: 0.4,
+                        once: false,
+                    }
+                    .into(),
+                    ..Default::default()
+                };
+                let found = whole(&adapter, &mut on_gpu, (&scene).into());
+                let on_cpu = reference::step_scene(&descriptor, &scene).unwrap();
+                assert_eq!(counted(&found.counters), counted(&on_cpu.counters), "{what}");
+                assert!(sorted(found.pairs.clone()) == sorted(on_cpu.pairs.clone()), "{what}");
+                let expected = brute_force::scene_queries(&descriptor, &scene);
+                check_lists(&found, &expected, &what);
+                check_lists(&on_cpu, &expected, &what);
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "a box whose edges are past the largest float becomes infinite where there are periods"]
+fn a_finite_box_of_endless_edges_keeps_its_neighbours_in_a_period() {
+    let objects = [Aabb::new([f32::MIN; 3], [f32::MAX; 3]), Aabb::point([f32::MIN; 3])];
+    for scheme in SCHEMES {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            periods: [3.0; 3],
+            ..Default::default()
+        };
+        let scene = Scene {
+            objects: &objects,
+            queries: Neighbors {
+                radius: 0.5,
+                once: false,
+            }
+            .into(),
+            ..Default::default()
+        };
+        let expected = brute_force::scene_queries(&descriptor, &scene);
+        for adapter in adapters() {
+            let found = whole(&adapter, &mut broad_phase(&adapter, &descriptor), (&scene).into());
+            check_lists(&found, &expected, "on the device");
+        }
+        check_lists(
+            &reference::step_scene(&descriptor, &scene).unwrap(),
+            &expected,
+            "on the CPU",
+        );
+    }
+}
+
+#[test]
+fn objects_of_worlds_that_do_not_exist_take_no_part_and_missing_ones_are_refused() {
+    let objects = mixed();
+    let ids = [0, 1, 2, 3, u32::MAX, u32::MAX - 1];
+    let worlds: Vec<_> = (0..objects.len()).map(|index| ids[index % 6]).collect();
+    for scheme in SCHEMES {
+        for (count, pairs) in [(3, true), (u32::MAX, false)] {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                pairs,
+                worlds: count,
+                ..Default::default()
+            };
+            check_descriptor(&descriptor, &[&objects], &worlds, "worlds");
+        }
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            worlds: 2,
+            ..Default::default()
+        };
+        for adapter in adapters() {
+            let mut on_gpu = broad_phase(&adapter, &descriptor);
+            for given in [0, 1, objects.len() - 1] {
+                let scene = Scene {
+                    objects: &objects,
+                    worlds: &worlds[..given],
+                    ..Default::default()
+                };
+                let expected = DescriptorError::WorldsMissing {
+                    worlds: given as u64,
+                    objects: objects.len() as u64,
+                };
+                assert_eq!(
+                    refused(&adapter, &mut on_gpu, (&scene).into()),
+                    StepError::Descriptor(expected.clone())
+                );
+                assert_eq!(reference::step_scene(&descriptor, &scene), Err(expected));
+            }
+        }
+    }
+}
+
+/// The error of a step that cannot be recorded.
+fn refused(adapter: &TestAdapter, on_gpu: &mut GpuBroadPhase, input: StepInput<'_>) -> StepError {
+    let mut encoder = encoder(adapter);
+    let error = on_gpu
+        .step(&adapter.device, &adapter.queue, &mut encoder, input)
+        .expect_err("the step is taken");
+    // What was recorded before the refusal must be no obstacle.
+    adapter.queue.submit([encoder.finish()]);
+    error
+}
+
+#[test]
+fn capacities_past_the_limit_of_the_device_name_value_and_limit() {
+    const MOST: Option<u32> = Some(u32::MAX);
+    let none = Capacities::default();
+    for adapter in adapters() {
+        let limit = adapter.device.limits().max_storage_buffer_binding_size;
+        for scheme in SCHEMES {
+            for (what, bytes, capacities) in [
+                ("pairs", 8, Capacities { pairs: MOST, ..none }),
+                ("ray_hits", 8, Capacities { hits: MOST, ..none }),
+                (
+                    "ray_cells",
+                    16,
+                    Capacities {
+                        ray_cells: MOST,
+                        ..none
+                    },
+                ),
+                ("query_objects", 4, Capacities { results: MOST, ..none }),
+                ("cell entries", 0, Capacities { entries: MOST, ..none }),
+            ] {
+                let rays = [Ray::new([0.0; 3], [1.0; 3], 1.0)];
+                let scene = Scene {
+                    objects: &[UNIT, UNIT],
+                    rays: rays.as_slice().into(),
+                    queries: SceneQueries::Boxes(&[UNIT]),
+                    ..Default::default()
+                };
+                let descriptor = BroadPhaseDescriptor {
+                    scheme,
+                    capacities,
+                    growth: Growth::Fixed,
+                    ray_mode: RayMode::All,
+                    ray_cells: what == "ray_cells",
+                    pairs: what == "pairs" || bytes == 0,
+                    ..Default::default()
+                };
+                let mut on_gpu = broad_phase(&adapter, &descriptor);
+                let expected = if bytes > 0 {
+                    DescriptorError::BufferTooLarge {
+                        what,
+                        needed: bytes * u64::from(u32::MAX),
+                        limit,
+                    }
+                } else {
+                    DescriptorError::TooMany {
+                        what,
+                        count: u32::MAX.into(),
+                        limit: (1 << 31) - 1,
+                    }
+                };
+                if bytes == 0 && !matches!(scheme, Scheme::Uniform { .. }) {
+                    // Other schemes ignore it.
+                    assert_eq!(whole(&adapter, &mut on_gpu, (&scene).into()).pairs.len(), 1);
+                    continue;
+                }
+                let error = refused(&adapter, &mut on_gpu, (&scene).into());
+                assert_eq!(error, StepError::Descriptor(expected));
+                let text = error.to_string();
+                assert!(
+                    text.contains(what) && (bytes == 0 || text.contains(&limit.to_string())),
+                    "{text}"
+                );
+                // Nothing was recorded.
+                let read = block_on(on_gpu.read_back(&adapter.device, &adapter.queue));
+                assert_eq!(read, Err(ReadBackError::NoStep));
+            }
+        }
+    }
+}
+
+#[test]
+fn capacities_at_the_limit_of_the_device_are_taken_and_one_more_is_not() {
+    for adapter in adapters() {
+        let limit = adapter.device.limits().max_storage_buffer_binding_size;
+        let most = (limit / 8) as u32;
+        for scheme in SCHEMES {
+            let fixed = |pairs| BroadPhaseDescriptor {
+                scheme,
+                growth: Growth::Fixed,
+                capacities: Capacities {
+                    pairs: Some(pairs),
+                    ..Default::default()
+                },
+                ..Default::default()
+            };
+            let scene = Scene {
+                objects: &[UNIT, UNIT],
+                ..Default::default()
+            };
+            let mut on_gpu = broad_phase(&adapter, &fixed(most));
+            let result = whole(&adapter, &mut on_gpu, (&scene).into());
+            assert_eq!((result.pairs.len(), result.counters.pairs_capacity), (1, most));
+            let expected = DescriptorError::BufferTooLarge {
+                what: "pairs",
+                needed: 8 * (u64::from(most) + 1),
+                limit,
+            };
+            let mut on_gpu = broad_phase(&adapter, &fixed(most + 1));
+            assert_eq!(
+                refused(&adapter, &mut on_gpu, (&scene).into()),
+                StepError::Descriptor(expected)
+            );
+            // With growth it is a wish.
+            let growing = BroadPhaseDescriptor {
+                growth: Growth::Grow,
+                ..fixed(u32::MAX)
+            };
+            let mut on_gpu = broad_phase(&adapter, &growing);
+            assert_eq!(whole(&adapter, &mut on_gpu, (&scene).into()).pairs.len(), 1);
+        }
+    }
+}
+
+/// Room for a few rows of everything, with faulty boxes and a crowd: what is written is right, and no more than fits.
+#[test]
+fn outputs_that_are_far_too_small_hold_a_part_of_the_answer() {
+    let crowd: Vec<_> = mixed().into_iter().chain(vec![UNIT; 300]).collect();
+    let rays = [Ray::new([-9.0, 0.25, 0.25], [1.0, 0.0, 0.0], INFINITY); 3];
+    let scene = Scene {
+        objects: &crowd,
+        rays: rays.as_slice().into(),
+        queries: SceneQueries::Boxes(&[UNIT, UNIT]),
+        ..Default::default()
+    };
+    for scheme in SCHEMES {
+        for (rows, entries) in [(1, 1), (3, 40), (5, 1 << 16)] {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ray_mode: RayMode::All,
+                ray_cells: true,
+                growth: Growth::Fixed,
+                capacities: Capacities {
+                    pairs: Some(rows),
+                    hits: Some(rows),
+                    ray_cells: Some(rows),
+                    results: Some(rows),
+                    entries: Some(entries),
+                },
+                ..Default::default()
+            };
+            let pairs = brute_force::scene_pairs(&descriptor, &scene);
+            let hits = brute_force::scene_rays(&descriptor, &scene);
+            let found = brute_force::scene_queries(&descriptor, &scene);
+            for adapter in adapters() {
+                let what = format!("{descriptor:?} on {}", adapter.name);
+                let mut on_gpu = broad_phase(&adapter, &descriptor);
+                let mut encoder = encoder(&adapter);
+                record(&adapter, &mut on_gpu, &mut encoder, (&scene).into());
+                adapter.queue.submit([encoder.finish()]);
+                let on_cpu = reference::step_scene(&descriptor, &scene).unwrap();
+                let on_gpu = read(&adapter, &mut on_gpu);
+                assert_eq!(on_gpu.counters.status, on_cpu.counters.status, "{what}");
+                for result in [on_gpu, on_cpu] {
+                    let counters = &result.counters;
+                    let most = rows as usize;
+                    assert!(!counters.is_whole() && result.pairs.len() <= most, "{what}");
+                    assert!(
+                        result.ray_hits.len() <= most && result.query_objects.len() <= most,
+                        "{what}"
+                    );
+                    assert!(result.pairs.iter().all(|pair| pairs.contains(pair)), "{what}");
+                    assert!(result.ray_hits.iter().all(|hit| hits[0].contains(hit)), "{what}");
+                    let in_query = |object: &u32| found[0].surely.iter().any(|(other, _)| other == object);
+                    assert!(result.query_objects.iter().all(in_query), "{what}");
+                    let fits = counters.entries_needed <= u64::from(counters.entries_capacity);
+                    let needed = [counters.pairs_needed, counters.hits_needed, counters.results_needed];
+                    let all = [
+                        pairs.len(),
+                        hits.iter().map(Vec::len).sum(),
+                        found.iter().map(|found| found.surely.len()).sum(),
+                    ];
+                    assert!(
+                        !fits || needed == all.map(|count| count as u64),
+                        "{what}: {needed:?}, not {all:?}"
+                    );
+                    let is_uniform = matches!(scheme, Scheme::Uniform { .. });
+                    assert_eq!(fits, !is_uniform || entries > 1000, "{what}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn more_objects_rays_or_worlds_than_a_binding_holds_are_refused() {
+    for adapter in adapters() {
+        let limit = adapter.device.limits().max_storage_buffer_binding_size;
+        let count = (limit / 32) as u32 + 1;
+        let pool = adapter.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("pool of the caller"),
+            size: 32,
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        });
+        let too_large = |what| {
+            StepError::Descriptor(DescriptorError::BufferTooLarge {
+                what,
+                needed: 32 * u64::from(count),
+                limit,
+            })
+        };
+        let objects = vec![UNIT; count as usize];
+        let rays = vec![Ray::new([0.0; 3], [1.0; 3], 1.0); count as usize];
+        for scheme in SCHEMES {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ..Default::default()
+            };
+            let mut on_gpu = broad_phase(&adapter, &descriptor);
+            let many_objects = StepInput {
+                objects: Source::Host(&objects),
+                ..Default::default()
+            };
+            let many_rays = StepInput {
+                rays: Source::Host(rays.as_slice()).into(),
+                ..Default::default()
+            };
+            let many_queries = StepInput {
+                queries: Queries::Boxes(Source::Host(&objects)),
+                ..Default::default()
+            };
+            assert_eq!(refused(&adapter, &mut on_gpu, many_objects), too_large("objects"));
+            assert_eq!(refused(&adapter, &mut on_gpu, many_rays), too_large("rays"));
+            assert_eq!(refused(&adapter, &mut on_gpu, many_queries), too_large("queries"));
+            let many = StepInput {
+                objects: Source::device(&pool, u32::MAX),
+                ..Default::default()
+            };
+            let expected = StepError::BufferTooSmall {
+                what: "objects",
+                needed: 32 * u64::from(u32::MAX),
+                available: 32,
+            };
+            assert_eq!(refused(&adapter, &mut on_gpu, many), expected);
+            let worlds = BroadPhaseDescriptor {
+                worlds: u32::MAX,
+                ..descriptor
+            };
+            let expected = DescriptorError::BufferTooLarge {
+                what: "world_pairs",
+                needed: 4 * u64::from(u32::MAX),
+                limit,
+            };
+            let mut on_gpu = broad_phase(&adapter, &worlds);
+            assert_eq!(
+                refused(&adapter, &mut on_gpu, StepInput::default()),
+                StepError::Descriptor(expected)
+            );
+        }
+    }
+}
+
+/// Sources of every kind over one buffer of the caller's.
+fn sources<'b>(buffer: &'b wgpu::Buffer, count: u32) -> [(&'static str, u64, StepInput<'b>); 6] {
+    let input = StepInput::default();
+    let with_rays = |rays| StepInput { rays, ..input };
+    let with_queries = |queries| StepInput { queries, ..input };
+    [
+        (
+            "objects",
+            32,
+            StepInput {
+                objects: Source::device(buffer, count),
+                ..input
+            },
+        ),
+        (
+            "worlds",
+            4,
+            StepInput {
+                worlds: Source::device(buffer, count),
+                ..input
+            },
+        ),
+        ("rays", 32, with_rays(Rays::Plain(Source::device(buffer, count)))),
+        ("rays", 64, with_rays(Rays::Swept(Source::device(buffer, count)))),
+        (
+            "queries",
+            32,
+            with_queries(Queries::Boxes(Source::device(buffer, count))),
+        ),
+        (
+            "queries",
+            48,
+            with_queries(Queries::Rounded(Source::device(buffer, count))),
+        ),
+    ]
+}
+
+#[test]
+fn buffers_of_the_caller_that_cannot_be_read_are_refused_and_nothing_is_lost() {
+    for mut bench in benches() {
+        let Bench { adapter, by_mode } = &mut *bench;
+        let (_, on_gpu) = &mut by_mode[0];
+        let make = |size, usage| {
+            adapter.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some("buffer of the caller"),
+                size,
+                usage,
+                mapped_at_creation: false,
+            })
+        };
+        let objects = among(&[]);
+        let scene = Scene {
+            objects: &objects,
+            ..Default::default()
+        };
+        let before = whole(adapter, on_gpu, (&scene).into());
+        let other_usage = make(4096, wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::UNIFORM);
+        for count in [0, 1, 3] {
+            for (what, _, input) in sources(&other_usage, count) {
+                assert_eq!(refused(adapter, on_gpu, input), StepError::Usage { what });
+            }
+        }
+        for (kind, (_, bytes, _)) in sources(&other_usage, 0).into_iter().enumerate() {
+            let short = make(3 * bytes - 4, wgpu::BufferUsages::STORAGE);
+            let (what, _, input) = sources(&short, 3)[kind];
+            let expected = StepError::BufferTooSmall {
+                what,
+                needed: 3 * bytes,
+                available: 3 * bytes - 4,
+            };
+            assert_eq!(refused(adapter, on_gpu, input), expected);
+            let asked = QueryInput {
+                rays: input.rays,
+                queries: input.queries,
+                ..Default::default()
+            };
+            if kind > 1 {
+                let mut encoder = encoder(adapter);
+                let error = on_gpu.query(&adapter.device, &adapter.queue, &mut encoder, asked);
+                assert_eq!(error.expect_err("too short"), expected);
+            }
+        }
+        let no_radius = StepInput {
+            queries: Queries::Neighbors(Neighbors {
+                radius: -1.0,
+                once: false,
+            }),
+            ..Default::default()
+        };
+        let expected = StepError::Descriptor(DescriptorError::Radius(-1.0));
+        assert_eq!(refused(adapter, on_gpu, no_radius), expected);
+        // The last step that was recorded is still there to be read, shown in parts and asked.
+        assert_eq!(read(adapter, on_gpu), before);
+        let mut encoder = encoder(adapter);
+        let first = Window {
+            pairs: 10,
+            ..Default::default()
+        };
+        on_gpu
+            .window(&adapter.device, &adapter.queue, &mut encoder, first)
+            .unwrap();
+        adapter.queue.submit([encoder.finish()]);
+        assert_eq!(read(adapter, on_gpu).pairs, before.pairs[10..]);
+    }
+}
+
+#[test]
+fn empty_buffers_of_the_caller_are_no_input() {
+    for mut bench in benches() {
+        let Bench { adapter, by_mode } = &mut *bench;
+        let buffer = adapter.device.create_buffer_init(&BufferInitDescriptor {
+            label: Some("buffer of the caller"),
+            contents: bytemuck::bytes_of(&UNIT),
+            usage: wgpu::BufferUsages::STORAGE,
+        });
+        for (descriptor, on_gpu) in by_mode {
+            for (what, _, input) in sources(&buffer, 0) {
+                let result = whole(adapter, on_gpu, input);
+                let empty = StepResult {
+                    counters: result.counters,
+                    ..Default::default()
+                };
+                assert_eq!(
+                    (result, empty.counters.objects),
+                    (empty.clone(), 0),
+                    "{what}, {descriptor:?}"
+                );
+            }
+            // The next ones are read from where they lie.
+            let input = StepInput {
+                objects: Source::device(&buffer, 1),
+                queries: Queries::Boxes(Source::device(&buffer, 1)),
+                ..Default::default()
+            };
+            assert_eq!(whole(adapter, on_gpu, input).query_objects, [0]);
+        }
+    }
+}
+
+/// All that a broad phase can be asked before its first step.
+#[test]
+fn reading_windows_and_queries_before_any_step_are_refused() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                timestamps: true,
+                ..Default::default()
+            };
+            let mut unused = broad_phase(&adapter, &descriptor);
+            let (device, queue) = (&adapter.device, &adapter.queue);
+            assert_eq!(block_on(unused.read_back(device, queue)), Err(ReadBackError::NoStep));
+            assert_eq!(
+                block_on(unused.read_counters(device, queue)),
+                Err(ReadBackError::NoStep)
+            );
+            let mut encoder = encoder(&adapter);
+            let window = unused.window(device, queue, &mut encoder, Window::default()).err();
+            assert_eq!(window, Some(StepError::NoStep));
+            let asked = QueryInput {
+                queries: Queries::Boxes(Source::Host(&[UNIT])),
+                ..Default::default()
+            };
+            assert_eq!(
+                unused.query(device, queue, &mut encoder, asked).err(),
+                Some(StepError::NoStep)
+            );
+            assert_eq!(
+                unused.query(device, queue, &mut encoder, QueryInput::default()).err(),
+                Some(StepError::NoStep)
+            );
+            queue.submit([encoder.finish()]);
+            let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
+                backends: Some(adapter.backends),
+                broad_phase: descriptor,
+                ..Default::default()
+            }))
+            .unwrap();
+            let asked = block_on(headless.query(SceneRays::default(), SceneQueries::Boxes(&[UNIT]), QueryMode::All));
+            assert_eq!(asked, Err(HeadlessError::Step(StepError::NoStep)));
+            // And the refusals leave nothing behind.
+            let scene = Scene {
+                objects: &[UNIT, UNIT],
+                ..Default::default()
+            };
+            check_on(&adapter, &descriptor, &mut unused, &scene, "after refusals");
+        }
+    }
+}
+
+/// Steps, queries and windows that are recorded and never submitted; what is read before a submission is of no worth, but
+/// reading ends. `timestamps` are never written then.
+#[test]
+fn encoders_that_are_dropped_leave_the_next_step_right() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ray_mode: RayMode::All,
+                timestamps: true,
+                ..Default::default()
+            };
+            let (device, queue) = (&adapter.device, &adapter.queue);
+            let mut on_gpu = broad_phase(&adapter, &descriptor);
+            let mut rng = Rng(38);
+            let rays = [Ray::new([-9.0; 3], [1.0; 3], INFINITY)];
+            for count in [20, 700, 300] {
+                let (lost, kept) = (uniform(count, &mut rng), lattice(200, &mut rng));
+                let scene = |objects| Scene {
+                    objects,
+                    rays: SceneRays::Plain(&rays),
+                    queries: SceneQueries::Boxes(&[UNIT]),
+                    ..Default::default()
+                };
+                let asked = QueryInput {
+                    rays: SceneRays::Plain(&rays).into(),
+                    queries: Queries::Boxes(Source::Host(&[UNIT])),
+                    ..Default::default()
+                };
+                let mut dropped = encoder(&adapter);
+                record(&adapter, &mut on_gpu, &mut dropped, (&scene(&lost)).into());
+                drop(dropped);
+                read(&adapter, &mut on_gpu);
+                // Against a table that was never made.
+                let mut ordinary = encoder(&adapter);
+                on_gpu.query(device, queue, &mut ordinary, asked).unwrap();
+                let first = Window {
+                    pairs: u32::MAX,
+                    hits: u32::MAX,
+                    ray_cells: u32::MAX,
+                    results: u32::MAX,
+                };
+                on_gpu.window(device, queue, &mut ordinary, first).unwrap();
+                queue.submit([ordinary.finish()]);
+                read(&adapter, &mut on_gpu);
+                check_on(
+                    &adapter,
+                    &descriptor,
+                    &mut on_gpu,
+                    &scene(&kept),
+                    "after a dropped step",
+                );
+
+                let mut dropped = encoder(&adapter);
+                on_gpu.query(device, queue, &mut dropped, asked).unwrap();
+                on_gpu.window(device, queue, &mut dropped, Window::default()).unwrap();
+                drop(dropped);
+                read(&adapter, &mut on_gpu);
+                check_on(
+                    &adapter,
+                    &descriptor,
+                    &mut on_gpu,
+                    &scene(&kept),
+                    "after a dropped query",
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn reading_before_the_submission_ends_and_spoils_nothing() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                timestamps: true,
+                capacities: Capacities {
+                    entries: Some(1 << 14),
+                    ..Default::default()
+                },
+                ..Default::default()
+            };
+            let mut on_gpu = broad_phase(&adapter, &descriptor);
+            for count in [50, 400] {
+                let objects = uniform(count, &mut Rng(39));
+                let scene = Scene {
+                    objects: &objects,
+                    queries: SceneQueries::Boxes(&[UNIT]),
+                    ..Default::default()
+                };
+                let mut open = encoder(&adapter);
+                record(&adapter, &mut on_gpu, &mut open, (&scene).into());
+                read(&adapter, &mut on_gpu);
+                let ready = open.finish();
+                read(&adapter, &mut on_gpu);
+                adapter.queue.submit([ready]);
+                let result = read(&adapter, &mut on_gpu);
+                assert_eq!(
+                    sorted(result.pairs),
+                    brute_force::pairs(&objects),
+                    "{scheme:?} on {}",
+                    adapter.name
+                );
+                check_on(&adapter, &descriptor, &mut on_gpu, &scene, "after an early read");
+            }
+        }
+    }
+}
+
+/// Outputs of a step are the caller's until the next one, which writes into the same buffers or leaves them as they are.
+#[test]
+fn outputs_that_are_read_after_the_next_step_show_either_of_the_two() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ..Default::default()
+            };
+            // More than the default capacity, so that the buffer is another one then.
+            let crowd = vec![UNIT; 150];
+            for next in [lattice(100, &mut Rng(40)), crowd] {
+                let mut on_gpu = broad_phase(&adapter, &descriptor);
+                let first = uniform(200, &mut Rng(41));
+                let input = |objects| {
+                    StepInput::from(&Scene {
+                        objects,
+                        ..Default::default()
+                    })
+                };
+                let mut encoder = encoder(&adapter);
+                let output = on_gpu
+                    .step(&adapter.device, &adapter.queue, &mut encoder, input(&first))
+                    .unwrap();
+                let held = output.pairs.unwrap().clone();
+                adapter.queue.submit([encoder.finish()]);
+                let before = read(&adapter, &mut on_gpu).pairs;
+                assert_eq!(pairs_in(&adapter, &held, before.len()), before);
+                let after = whole(&adapter, &mut on_gpu, input(&next)).pairs;
+                assert_eq!(sorted(after.clone()), brute_force::pairs(&next));
+                let shown = pairs_in(&adapter, &held, before.len().min(after.len()));
+                let is_start_of = |pairs: &[Pair]| pairs.starts_with(&shown);
+                assert!(
+                    is_start_of(&before) || is_start_of(&after),
+                    "{scheme:?} on {}",
+                    adapter.name
+                );
+            }
+        }
+    }
+}
+
+fn pairs_in(adapter: &TestAdapter, buffer: &wgpu::Buffer, count: usize) -> Vec<Pair> {
+    let copy = adapter.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("pairs of a step"),
+        size: 8 * count as u64,
+        usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+        mapped_at_creation: false,
+    });
+    let mut encoder = encoder(adapter);
+    encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, copy.size());
+    adapter.queue.submit([encoder.finish()]);
+    copy.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap());
+    adapter.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    let bytes = copy.get_mapped_range(..).unwrap().to_vec();
+    bytemuck::pod_collect_to_vec(&bytes)
+}
+
+#[test]
+fn windows_past_the_end_and_of_nothing_are_empty() {
+    for mut bench in benches() {
+        let Bench { adapter, by_mode } = &mut *bench;
+        for (descriptor, on_gpu) in by_mode {
+            let ends = [1, u32::MAX - 1, u32::MAX].map(|end| Window {
+                pairs: end,
+                hits: end,
+                ray_cells: end,
+                results: end,
+            });
+            for objects in [&[][..], &[UNIT, UNIT]] {
+                let scene = Scene {
+                    objects,
+                    queries: SceneQueries::Boxes(&[]),
+                    ..Default::default()
+                };
+                let all = whole(adapter, on_gpu, (&scene).into());
+                assert_eq!(all.pairs.len(), usize::from(descriptor.pairs && !objects.is_empty()));
+                for first in ends {
+                    let mut encoder = encoder(adapter);
+                    on_gpu
+                        .window(&adapter.device, &adapter.queue, &mut encoder, first)
+                        .unwrap();
+                    adapter.queue.submit([encoder.finish()]);
+                    let part = read(adapter, on_gpu);
+                    assert_eq!(
+                        (part.pairs.len(), part.ray_hits.len(), part.query_objects.len()),
+                        (0, 0, 0)
+                    );
+                    assert_eq!(part.counters, all.counters, "{descriptor:?} on {}", adapter.name);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Steps as a caller takes them, and their answers in an order that can be compared.
+
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use gpu_broad_phase::reference;
+use gpu_broad_phase::reference::brute_force::{self, Found};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Counters, GpuBroadPhase, NONE, Neighbor, Pair, QueryMode, RayHit, RayMode, Scene,
+    Scheme, StepInput, StepResult, wgpu,
+};
+use pollster::block_on;
+
+use super::{Rng, TestAdapter, adapters, lattice};
+
+pub const SCHEMES: [Scheme; 3] = [
+    Scheme::Hierarchical,
+    Scheme::Uniform { cell_size: 1.5 },
+    Scheme::Adaptive { min_scale: 0.5 },
+];
+
+pub const RAY_MODES: [RayMode; 3] = [RayMode::Closest, RayMode::Any, RayMode::All];
+
+pub fn broad_phase(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> GpuBroadPhase {
+    GpuBroadPhase::new(&adapter.device, descriptor).unwrap()
+}
+
+pub fn encoder(adapter: &TestAdapter) -> wgpu::CommandEncoder {
+    adapter.device.create_command_encoder(&Default::default())
+}
+
+pub fn record(
+    adapter: &TestAdapter,
+    broad_phase: &mut GpuBroadPhase,
+    encoder: &mut wgpu::CommandEncoder,
+    input: StepInput<'_>,
+) {
+    broad_phase
+        .step(&adapter.device, &adapter.queue, encoder, input)
+        .unwrap();
+}
+
+pub fn submit(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: StepInput<'_>) {
+    let mut encoder = encoder(adapter);
+    record(adapter, broad_phase, &mut encoder, input);
+    adapter.queue.submit([encoder.finish()]);
+}
+
+pub fn read(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase) -> StepResult {
+    block_on(broad_phase.read_back(&adapter.device, &adapter.queue)).unwrap()
+}
+
+/// Steps until nothing overflows, as a renderer does frame by frame.
+pub fn whole(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: StepInput<'_>) -> StepResult {
+    for _ in 0..4 {
+        submit(adapter, broad_phase, input);
+        let result = read(adapter, broad_phase);
+        if result.counters.is_whole() {
+            return result;
+        }
+    }
+    panic!("still not whole after four steps");
+}
+
+pub fn sorted(mut pairs: Vec<Pair>) -> Vec<Pair> {
+    pairs.sort_unstable();
+    pairs
+}
+
+fn ranges<'r, T>(offsets: &'r [u32], rows: &'r [T]) -> impl Iterator<Item = &'r [T]> {
+    offsets.windows(2).map(|ends| &rows[ends[0] as usize..ends[1] as usize])
+}
+
+/// Hits as bits, by object.
+pub fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {
+    let mut hits: Vec<_> = hits.iter().map(|hit| (hit.object, hit.t.to_bits())).collect();
+    hits.sort_unstable();
+    hits
+}
+
+/// The hits of each ray as bits, by object.
+pub fn hits_by_ray(result: &StepResult) -> Vec<Vec<(u32, u32)>> {
+    ranges(&result.ray_offsets, &result.ray_hits).map(by_object).collect()
+}
+
+/// What each query found, ascending.
+pub fn lists(result: &StepResult) -> Vec<Vec<u32>> {
+    ranges(&result.query_offsets, &result.query_objects)
+        .map(|found| {
+            let mut found = found.to_vec();
+            found.sort_unstable();
+            found
+        })
+        .collect()
+}
+
+/// A result's answers to rays are those that are expected, bit for bit.
+pub fn check_hits(result: &StepResult, mode: RayMode, expected: &[Vec<RayHit>], what: &str) {
+    if expected.is_empty() {
+        assert!(result.ray_hits.is_empty() && result.ray_any.is_empty(), "{what}");
+        return;
+    }
+    if mode == RayMode::All {
+        let found = hits_by_ray(result);
+        assert_eq!(found.len(), expected.len(), "{what}");
+        for (ray, (found, expected)) in found.iter().zip(expected).enumerate() {
+            assert_eq!(*found, by_object(expected), "{what}: ray {ray}");
+        }
+        return;
+    }
+    if mode == RayMode::Any {
+        let met: Vec<u32> = expected.iter().map(|hits| u32::from(!hits.is_empty())).collect();
+        assert_eq!(result.ray_any, met, "{what}");
+        return;
+    }
+    let closest: Vec<_> = expected.iter().map(|hits| brute_force::closest(hits)).collect();
+    let bits = |hits: &[RayHit]| hits.iter().map(|hit| (hit.object, hit.t.to_bits())).collect::<Vec<_>>();
+    assert_eq!(bits(&result.ray_hits), bits(&closest), "{what}");
+}
+
+/// Everything that has to be found, each once, and nothing that may not be.
+pub fn check_lists(result: &StepResult, expected: &[Found], what: &str) {
+    let lists = lists(result);
+    assert_eq!(lists.len(), expected.len(), "{what}");
+    for (query, (list, expected)) in lists.iter().zip(expected).enumerate() {
+        let has = |found: &[(u32, f64)], object: u32| found.iter().any(|&(other, _)| other == object);
+        let is_right = list.windows(2).all(|two| two[0] < two[1])
+            && expected
+                .surely
+                .iter()
+                .all(|(object, _)| list.binary_search(object).is_ok())
+            && list
+                .iter()
+                .all(|&object| has(&expected.surely, object) || has(&expected.perhaps, object));
+        assert!(is_right, "{what}: query {query} finds {list:?}, not {expected:?}");
+    }
+}
+
+pub const INFINITY: f32 = f32::INFINITY;
+/// Quiet ones of either sign, and one that signals.
+pub const NANS: [f32; 3] = [f32::NAN, f32::from_bits(0xffc0_0001), f32::from_bits(0x7f80_0001)];
+pub const UNIT: Aabb = Aabb::new([0.0; 3], [1.0; 3]);
+
+/// A broad phase in each ray mode. The tests share them: what one leaves behind meets the input of the next.
+pub struct Bench {
+    pub adapter: TestAdapter,
+    pub by_mode: [(BroadPhaseDescriptor<'static>, GpuBroadPhase); 3],
+}
+
+pub fn benches() -> impl Iterator<Item = MutexGuard<'static, Bench>> {
+    static BENCHES: OnceLock<Vec<Mutex<Bench>>> = OnceLock::new();
+    let make = |adapter: TestAdapter, scheme| {
+        let by_mode = RAY_MODES.map(|ray_mode| {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ray_mode,
+                pairs: ray_mode == RayMode::Closest,
+                ..Default::default()
+            };
+            (descriptor, broad_phase(&adapter, &descriptor))
+        });
+        Mutex::new(Bench { adapter, by_mode })
+    };
+    let make_all = || {
+        let of_adapter = |adapter: TestAdapter| SCHEMES.map(|scheme| make(adapter.clone(), scheme));
+        adapters().into_iter().flat_map(of_adapter).collect()
+    };
+    let benches = BENCHES.get_or_init(make_all);
+    benches
+        .iter()
+        .map(|bench| bench.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// What every device and the reference count alike.
+pub fn counted(counters: &Counters) -> [u64; 10] {
+    [
+        counters.objects.into(),
+        counters.invalid.into(),
+        counters.excluded.into(),
+        counters.large.into(),
+        counters.levels.into(),
+        counters.rays_invalid.into(),
+        counters.queries_invalid.into(),
+        counters.entries_needed,
+        counters.pairs_needed,
+        counters.hits_needed,
+    ]
+}
+
+/// Nearest objects: as many as there are, and by the reference's distances, which devices may round in another way.
+pub fn check_nearest(found: &[Neighbor], twin: &[Neighbor], what: &str) {
+    assert_eq!(found.len(), twin.len(), "{what}");
+    for (found, twin) in found.iter().zip(twin) {
+        let [a, b] = [found, twin].map(|neighbor| f64::from(neighbor.squared_distance));
+        let is_alike = a == b || (a - b).abs() <= 1e-6 * a.max(b) || (a > 1e30 && b > 1e30);
+        let is_none = [found, twin].map(|neighbor| neighbor.object == NONE);
+        assert!(is_alike && is_none[0] == is_none[1], "{what}: {found:?}, not {twin:?}");
+    }
+}
+
+/// A scene on the device and on the CPU, beside brute force.
+pub fn check_on(
+    adapter: &TestAdapter,
+    descriptor: &BroadPhaseDescriptor<'_>,
+    on_gpu: &mut GpuBroadPhase,
+    scene: &Scene<'_>,
+    fault: &str,
+) -> StepResult {
+    let what = format!("{fault} on {}, {descriptor:?}", adapter.name);
+    let on_cpu = reference::step_scene(descriptor, scene).unwrap();
+    let found = whole(adapter, on_gpu, scene.into());
+    assert_eq!(counted(&found.counters), counted(&on_cpu.counters), "{what}");
+    let pairs = if descriptor.pairs {
+        brute_force::scene_pairs(descriptor, scene)
+    } else {
+        Vec::new()
+    };
+    let hits = brute_force::scene_rays(descriptor, scene);
+    let in_range = brute_force::scene_queries(descriptor, scene);
+    for (result, place) in [(&found, "device"), (&on_cpu, "reference")] {
+        let what = format!("{what}, {place}");
+        assert!(sorted(result.pairs.clone()) == pairs, "{what}: other pairs");
+        check_hits(result, descriptor.ray_mode, &hits, &what);
+        if scene.query_mode == QueryMode::All && !in_range.is_empty() {
+            check_lists(result, &in_range, &what);
+        }
+    }
+    check_nearest(&found.query_nearest, &on_cpu.query_nearest, &what);
+    found
+}
+
+/// Boxes on a lattice, with others among them.
+pub fn among(others: &[Aabb]) -> Vec<Aabb> {
+    let mut rng = Rng(others.len() as u64);
+    let mut objects = lattice(150, &mut rng);
+    for &other in others {
+        objects.insert(rng.below(objects.len()), other);
+    }
+    objects
+}
+
+/// The unit box with one of its six bounds replaced.
+pub fn with_bound(bound: usize, value: f32) -> Aabb {
+    let mut object = UNIT;
+    [&mut object.min, &mut object.max][bound / 3][bound % 3] = value;
+    object
+}
