@@ -1,12 +1,12 @@
 //! The step: the order of the stages, and what goes in and comes out.
 
 use crate::counters::{STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, word};
-use crate::descriptor::{self, BroadPhaseDescriptor, Growth, RayMode, Scheme};
+use crate::descriptor::{self, BroadPhaseDescriptor, Growth, PairOrder, RayMode, Scheme};
 use crate::error::{CreateError, StepError};
 use crate::gpu::buffers::Buffers;
 use crate::gpu::group::Group;
 use crate::gpu::pass::Pipelines;
-use crate::gpu::recorder::{Bound, Input, Recorder, SUBMISSION_ROUNDS};
+use crate::gpu::recorder::{Bound, Input, Recorder, SUBMISSION_ROUNDS, Stage};
 use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::timing::Timing;
 use crate::gpu::upload::{self, Block, Blocks, Uniforms};
@@ -16,6 +16,7 @@ use crate::output::{StepOutput, Window};
 use crate::plan::{self, DIGIT_BITS, Plan, Rows};
 use crate::reference::blocks::{ScanParams, SortParams};
 use crate::shaders;
+use crate::types::{Pair, RayHit};
 
 /// Inputs that the table was built from.
 const OF_TABLE: [&str; 3] = ["objects", "given_objects", "worlds"];
@@ -39,7 +40,7 @@ pub(crate) struct Recorded {
 }
 
 /// Which of the two key and value buffers hold the sorted entries.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Sorted {
     keys: &'static str,
     values: &'static str,
@@ -54,6 +55,18 @@ impl Sorted {
         Self {
             keys: "keys_1",
             values: "values_1",
+        },
+    ];
+
+    /// The same of outputs that are sorted.
+    const ORDER: [Self; 2] = [
+        Self {
+            keys: "order_keys_0",
+            values: "order_values_0",
+        },
+        Self {
+            keys: "order_keys_1",
+            values: "order_values_1",
         },
     ];
 
@@ -103,6 +116,9 @@ struct StepBlocks {
     pair_rounds: Vec<Block>,
     ray_rounds: Vec<Block>,
     query_rounds: Vec<Block>,
+    /// A digit each.
+    order: Vec<Block>,
+    scan_order: Block,
 }
 
 impl StepBlocks {
@@ -148,14 +164,16 @@ impl StepBlocks {
             params.result_capacity,
             STATUS_RESULTS,
         );
-        let sort = (0..plan.digits())
-            .map(|digit| {
-                blocks.push(&SortParams {
-                    shift: digit * DIGIT_BITS,
-                    tiles: plan.sort_tiles(),
-                })
-            })
-            .collect();
+        let scan_order = scan(plan.order_digit_counts(), word::SORT_TOTAL, u32::MAX, 0);
+        let mut digits = |count, tiles| {
+            let digits = (0..count).map(|digit| SortParams {
+                shift: digit * DIGIT_BITS,
+                tiles,
+            });
+            digits.map(|digit| blocks.push(&digit)).collect()
+        };
+        let sort = digits(plan.digits(), plan.sort_tiles());
+        let order = digits(u32::BITS / DIGIT_BITS, plan.order_tiles());
         let mut rounds = |walks, turns| plan.rounds_of(walks, turns).map(|round| blocks.push(&round)).collect();
         let pair_rounds = rounds(params.entry_capacity, 1);
         let ray_rounds = rounds(params.ray_count, 1);
@@ -174,6 +192,8 @@ impl StepBlocks {
             pair_rounds,
             ray_rounds,
             query_rounds,
+            order,
+            scan_order,
         };
         (step_blocks, blocks.finish(device, queue, label))
     }
@@ -444,6 +464,9 @@ impl GpuBroadPhase {
                 record_pair_emit(recorder, plan, blocks, *sorted);
             }
             record_asked_emit(recorder, plan, blocks, *sorted, first);
+            for order in Order::of(plan, *emits_pairs) {
+                order.record(recorder, plan, blocks);
+            }
         });
         self.recorded = Some(recorded);
     }
@@ -714,23 +737,14 @@ fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -
             stage.run(&shaders::KEYS, objects, &unsorted.names());
         }
     });
+    let sort = Sort {
+        sides: Sorted::SIDES,
+        grid: "grid",
+        tiles: plan.sort_tiles(),
+        scan: blocks.scan_sort,
+    };
     let mut sorted = unsorted;
-    recorder.stage("sort", |stage| {
-        for (digit, &block) in blocks.sort.iter().enumerate() {
-            let next = Sorted::SIDES[(digit + 1) % 2];
-            let names = [
-                ("sort", Bound::Block(block)),
-                ("keys", Bound::Buffer(sorted.keys)),
-                ("values", Bound::Buffer(sorted.values)),
-                ("sorted_keys", Bound::Buffer(next.keys)),
-                ("sorted_values", Bound::Buffer(next.values)),
-            ];
-            stage.run_groups(&shaders::SORT_HISTOGRAM, plan.sort_tiles(), &names);
-            stage.scan("digit_counts", plan.digit_counts(), blocks.scan_sort);
-            stage.run_groups(&shaders::SORT_SCATTER, plan.sort_tiles(), &names);
-            sorted = next;
-        }
-    });
+    recorder.stage("sort", |stage| sorted = sort.record(stage, &blocks.sort, unsorted));
     recorder.stage("cells", |stage| {
         stage.run(&shaders::CELL_STARTS, entries + 1, &sorted.names());
     });
@@ -738,6 +752,136 @@ fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -
         stage.run(&shaders::GATHER, objects, &sorted.names());
     });
     sorted
+}
+
+/// A radix sort of keys with values.
+struct Sort {
+    sides: [Sorted; 2],
+    /// Which grid says how many keys there are.
+    grid: &'static str,
+    tiles: u32,
+    scan: Block,
+}
+
+impl Sort {
+    /// Records a pass a digit; returns the side that ends up sorted.
+    fn record(&self, stage: &mut Stage<'_>, digits: &[Block], unsorted: Sorted) -> Sorted {
+        digits.iter().fold(unsorted, |from, &digit| {
+            let to = self.sides[usize::from(from == self.sides[0])];
+            let names = [
+                ("sort", Bound::Block(digit)),
+                ("grid", Bound::Buffer(self.grid)),
+                ("keys", Bound::Buffer(from.keys)),
+                ("values", Bound::Buffer(from.values)),
+                ("sorted_keys", Bound::Buffer(to.keys)),
+                ("sorted_values", Bound::Buffer(to.values)),
+            ];
+            stage.run_groups(&shaders::SORT_HISTOGRAM, self.tiles, &names);
+            stage.scan("digit_counts", self.tiles << DIGIT_BITS, self.scan);
+            stage.run_groups(&shaders::SORT_SCATTER, self.tiles, &names);
+            to
+        })
+    }
+}
+
+/// An output whose rows are put in ascending order.
+struct Order {
+    stage: &'static str,
+    passes: [&'static shaders::Pass; 3],
+    rows: &'static str,
+    offsets: &'static str,
+    capacity: u32,
+    row_bytes: u64,
+    /// How many values the first and the second key may have.
+    keys: [u32; 2],
+}
+
+impl Order {
+    /// The outputs that a recording writes with pairs or without.
+    fn of(plan: &Plan, emits_pairs: bool) -> Vec<Self> {
+        let params = &plan.params;
+        let pairs = Self {
+            stage: "pair_order",
+            passes: [
+                &shaders::ORDER_SECONDS_PAIRS,
+                &shaders::ORDER_FIRSTS_PAIRS,
+                &shaders::ORDER_ROWS_PAIRS,
+            ],
+            rows: "pairs",
+            offsets: "pair_offsets",
+            capacity: params.pair_capacity,
+            row_bytes: size_of::<Pair>() as u64,
+            keys: [params.object_count; 2],
+        };
+        let hits = Self {
+            stage: "ray_order",
+            passes: [
+                &shaders::ORDER_SECONDS_HITS,
+                &shaders::ORDER_FIRSTS_HITS,
+                &shaders::ORDER_ROWS_HITS,
+            ],
+            rows: "ray_hits",
+            offsets: "ray_offsets",
+            capacity: params.hit_capacity,
+            row_bytes: size_of::<RayHit>() as u64,
+            keys: [params.ray_count, params.object_count],
+        };
+        let results = Self {
+            stage: "query_order",
+            passes: [
+                &shaders::ORDER_SECONDS_RESULTS,
+                &shaders::ORDER_FIRSTS_RESULTS,
+                &shaders::ORDER_ROWS_RESULTS,
+            ],
+            rows: "query_objects",
+            offsets: "query_offsets",
+            capacity: params.result_capacity,
+            row_bytes: size_of::<u32>() as u64,
+            keys: [params.query_count, params.object_count],
+        };
+        let written = [
+            (pairs, emits_pairs),
+            (hits, plan.all_hits()),
+            (results, plan.asks_all()),
+        ];
+        let sorted = written
+            .into_iter()
+            .filter(|(_, is_written)| plan.sorts_outputs && *is_written);
+        sorted.map(|(order, _)| order).collect()
+    }
+
+    fn record(&self, recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) {
+        let sort = Sort {
+            sides: Sorted::ORDER,
+            grid: "order_grid",
+            tiles: plan.order_tiles(),
+            scan: blocks.scan_order,
+        };
+        let digits = self.keys.map(|count| {
+            let bits = u32::BITS - count.saturating_sub(1).leading_zeros();
+            &blocks.order[..bits.div_ceil(DIGIT_BITS) as usize]
+        });
+        let names = |side: Sorted| {
+            [
+                ("rows", Bound::Buffer(self.rows)),
+                ("offsets", Bound::Buffer(self.offsets)),
+                ("grid", Bound::Buffer("order_grid")),
+                ("keys", Bound::Buffer(side.keys)),
+                ("values", Bound::Buffer(side.values)),
+                ("ordered_rows", Bound::Buffer("order_rows")),
+            ]
+        };
+        let [seconds, firsts, rows] = self.passes;
+        recorder.stage(self.stage, |stage| {
+            let unsorted = Sorted::ORDER[0];
+            stage.run(seconds, self.capacity, &names(unsorted));
+            let by_second = sort.record(stage, digits[1], unsorted);
+            stage.run(firsts, self.capacity, &names(by_second));
+            let by_both = sort.record(stage, digits[0], by_second);
+            stage.run(rows, self.capacity, &names(by_both));
+        });
+        recorder.copy_bytes("order_rows", self.rows, self.row_bytes * u64::from(self.capacity));
+    }
 }
 
 /// From the table to the offsets of pairs.
@@ -873,6 +1017,7 @@ fn is_sure_to_run(descriptor: &BroadPhaseDescriptor<'_>, pass: &str) -> bool {
         "keys" => !matches!(descriptor.scheme, Scheme::Uniform { .. }),
         "prepare" => plan::prepares(descriptor),
         "scatter" => false,
+        _ if pass.starts_with("order_") => descriptor.pair_order == PairOrder::Sorted && pass.ends_with("_pairs"),
         "world_pairs" => descriptor.pairs && descriptor.worlds > 1,
         _ if pass.starts_with("pair_") => descriptor.pairs,
         _ => !pass.starts_with("ray_") && !pass.starts_with("query_"),

@@ -63,6 +63,24 @@ pub enum RayMode {
     Any,
 }
 
+/// In which order pairs come, and with them the hits of a ray ([`RayMode::All`]) and the results of a query
+/// ([`QueryMode::All`](crate::QueryMode::All)). Rays and queries themselves are always in order, and so are closest hits,
+/// nearest objects and the cells of rays.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum PairOrder {
+    /// The same bytes for the same input on the same device, whatever ran before.
+    #[default]
+    Deterministic,
+    /// Ascending, pairs by `a` and then `b`, hits and results by object: the same bytes on every device and on the CPU, with
+    /// every scheme. Costs two radix sorts and 24 bytes a row. A prefix that a capacity cuts, or a
+    /// [window](crate::GpuBroadPhase::window), is ascending in itself.
+    Sorted,
+    /// Any, which may change from step to step. Leaves room for faster ways; so far there is none, and the order is that of
+    /// [`Deterministic`](Self::Deterministic).
+    Unordered,
+}
+
 /// What happens to output buffers that proved too small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -118,6 +136,8 @@ pub struct BroadPhaseDescriptor<'a> {
     pub worlds: u32,
     /// Whether pairs are wanted.
     pub pairs: bool,
+    /// In which order pairs, hits and results come.
+    pub pair_order: PairOrder,
     /// Which hits are wanted where a step has rays.
     pub ray_mode: RayMode,
     /// Whether the cells that each ray's walk visits are written too: for debug views and for looking at the walk, not for
@@ -157,6 +177,7 @@ impl Default for BroadPhaseDescriptor<'_> {
             periods: [0.0; 3],
             worlds: 1,
             pairs: true,
+            pair_order: PairOrder::default(),
             ray_mode: RayMode::default(),
             ray_cells: false,
             capacities: Capacities::default(),

@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::broad_phase::GpuBroadPhase;
 use crate::counters::{Counters, STATUS_ROUNDS};
-use crate::descriptor::BroadPhaseDescriptor;
+use crate::descriptor::{BroadPhaseDescriptor, PairOrder};
 use crate::error::{HeadlessError, ReadBackError, StepError};
 use crate::input::{QueryInput, StepInput};
 use crate::output::Window;
 use crate::plan::MAX_ROUNDS;
 use crate::queries::QueryMode;
+use crate::reference::order::sort_walks;
 use crate::result::StepResult;
 use crate::scene::{Scene, SceneQueries, SceneRays};
 use crate::types::{Aabb, Ray};
@@ -249,6 +250,7 @@ impl Headless {
         }
         let all_hits = !whole.ray_offsets.is_empty();
         let emits_pairs = self.broad_phase.emits_pairs();
+        let mut is_in_parts = false;
         loop {
             let [pairs, hits, ray_cells] = [whole.pairs.len(), whole.ray_hits.len(), whole.ray_cells.len()];
             let results = whole.query_objects.len();
@@ -257,6 +259,11 @@ impl Headless {
             let has_cells = ray_cells as u64 >= counters.ray_cells_needed;
             let has_results = results as u64 >= counters.results_needed;
             if has_pairs && has_hits && has_cells && has_results {
+                if is_in_parts && self.broad_phase.descriptor().pair_order == PairOrder::Sorted {
+                    whole.pairs.sort_unstable();
+                    sort_walks(&mut whole.ray_hits, &whole.ray_offsets, |hit| hit.object);
+                    sort_walks(&mut whole.query_objects, &whole.query_offsets, |&object| object);
+                }
                 // The other bits speak of the buffers as they were when the counts were taken.
                 whole.counters.status &= STATUS_ROUNDS;
                 return Ok(whole);
@@ -267,6 +274,7 @@ impl Headless {
                 ray_cells: ray_cells as u32,
                 results: results as u32,
             };
+            is_in_parts = true;
             let chunk = self.write_window(first, false).await?;
             whole.counters.status |= chunk.counters.status;
             whole.pairs.extend(chunk.pairs);

@@ -1,6 +1,6 @@
 //! Sizes of a step on a device: what the uniform block says and how large each buffer is. Pure arithmetic.
 
-use crate::descriptor::{BroadPhaseDescriptor, Dimensions, Growth, RayMode, Scheme};
+use crate::descriptor::{BroadPhaseDescriptor, Dimensions, Growth, PairOrder, RayMode, Scheme};
 use crate::error::DescriptorError;
 use crate::gpu::buffers::rounded;
 use crate::grid::{self, Params};
@@ -84,6 +84,8 @@ pub(crate) struct Plan {
     pub ray_cells: bool,
     /// Dispatches that each walk is cut into.
     pub rounds: u32,
+    /// Whether outputs are put in ascending order.
+    pub sorts_outputs: bool,
 }
 
 impl Plan {
@@ -140,6 +142,7 @@ impl Plan {
             ray_mode: descriptor.ray_mode,
             ray_cells: false,
             rounds: 1,
+            sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
         };
         plan.fit_pairs(descriptor, wanted, binding_limit);
         plan.fit_rounds(descriptor, wanted);
@@ -318,6 +321,27 @@ impl Plan {
         self.params.world_count > 1
     }
 
+    /// Rows of the largest output that is sorted.
+    pub fn sorted_rows(&self) -> u32 {
+        if !self.sorts_outputs {
+            return 0;
+        }
+        let params = &self.params;
+        let pairs = if self.pairs { params.pair_capacity } else { 0 };
+        let hits = if self.all_hits() { params.hit_capacity } else { 0 };
+        let results = if self.asks_all() { params.result_capacity } else { 0 };
+        pairs.max(hits).max(results)
+    }
+
+    pub fn all_hits(&self) -> bool {
+        self.params.ray_count > 0 && self.ray_mode == RayMode::All
+    }
+
+    /// Tiles of the sort of outputs.
+    pub fn order_tiles(&self) -> u32 {
+        self.sorted_rows().div_ceil(SORT_TILE).max(1)
+    }
+
     /// Digit passes of the sort: only as many as the largest key needs.
     pub fn digits(&self) -> u32 {
         grid::key_bits(self.params.table_capacity, self.params.large_mask).div_ceil(DIGIT_BITS)
@@ -331,6 +355,10 @@ impl Plan {
         self.sort_tiles() << DIGIT_BITS
     }
 
+    pub fn order_digit_counts(&self) -> u32 {
+        self.order_tiles() << DIGIT_BITS
+    }
+
     /// Name and size in bytes of every buffer that a step owns, by the names of the pass table.
     pub fn buffers(&self) -> Vec<(&'static str, u64)> {
         let params = &self.params;
@@ -339,6 +367,7 @@ impl Plan {
         let entries = u64::from(params.entry_capacity);
         let largest_scan = [
             self.digit_counts(),
+            self.order_digit_counts(),
             params.object_count,
             params.entry_capacity + 1,
             params.ray_count + 1,
@@ -357,7 +386,10 @@ impl Plan {
             ("keys_1", 4 * entries),
             ("values_0", 4 * entries),
             ("values_1", 4 * entries),
-            ("digit_counts", 4 * u64::from(self.digit_counts())),
+            (
+                "digit_counts",
+                4 * u64::from(self.digit_counts().max(self.order_digit_counts())),
+            ),
             ("tile_sums", 8 * u64::from(largest_scan.div_ceil(SCAN_TILE))),
             (
                 "starts",
@@ -426,6 +458,17 @@ impl Plan {
         if self.asks_nearest() {
             let neighbors = (size_of::<Neighbor>() as u64 * queries).saturating_mul(params.nearest.into());
             buffers.push(("query_nearest", neighbors));
+        }
+        if self.sorts_outputs {
+            let rows = u64::from(self.sorted_rows());
+            buffers.extend([
+                ("order_keys_0", 4 * rows),
+                ("order_keys_1", 4 * rows),
+                ("order_values_0", 4 * rows),
+                ("order_values_1", 4 * rows),
+                ("order_rows", size_of::<Pair>() as u64 * rows),
+                ("order_grid", size_of::<grid::Grid>() as u64),
+            ]);
         }
         // A binding may not be empty.
         buffers.iter_mut().for_each(|(_, bytes)| *bytes = (*bytes).max(16));

@@ -11,7 +11,8 @@ use crate::types::{Aabb, NONE};
 /// With radius 0 these are the objects that meet the box, by the exact test of pairs: boxes and points. With a radius it
 /// is a rounded box, and a sphere where the box is a point: objects whose closed box comes within `radius` of the query's,
 /// by `f32` distances, so that devices may differ within 4 ulps of the radius.
-/// Gaps below 2^-60 count as 0 (where the radius is below 2^-40, gaps below 2^-60 of it).
+/// Gaps below 2^-60 count as 0 (where the radius is below 2^-40, gaps below 2^-60 of it), and a radius of [`f32::MAX`] or
+/// infinity reaches everything.
 ///
 /// The box's filter words count as an object's: layers, owner and static flag admit results as they admit pairs, and an
 /// [excluded](Aabb::EXCLUDED) query finds nothing. A query with a NaN, with `min > max`, with a negative radius or with a
@@ -76,7 +77,7 @@ impl From<Aabb> for Query {
 /// count as for pairs. Devices may differ within 4 ulps of the radius.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Neighbors {
-    /// The largest distance; finite and not negative.
+    /// The largest distance; finite and not negative. [`f32::MAX`] reaches everything.
     pub radius: f32,
     /// Only neighbours after the object itself: each pair once in place of twice.
     pub once: bool,

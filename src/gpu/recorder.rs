@@ -70,6 +70,12 @@ impl Recorder<'_> {
         self.encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
     }
 
+    /// Copies the first bytes of one of the own buffers to another, up to the next word.
+    pub fn copy_bytes(&mut self, from: &str, to: &str, bytes: u64) {
+        let (from, to) = (self.buffers.get(from), self.buffers.get(to));
+        self.encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
+    }
+
     pub fn stage(&mut self, name: &'static str, body: impl FnOnce(&mut Stage<'_>)) {
         let timestamps = self.timing.as_mut().map(|timing| timing.stage(name));
         let compute = self.encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {

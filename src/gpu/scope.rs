@@ -2,6 +2,7 @@
 //! otherwise reach the handler of uncaptured errors, by default a panic.
 
 use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
 
 #[cfg(not(target_arch = "wasm32"))]
 type Told = Pin<Box<dyn Future<Output = Option<wgpu::Error>> + Send>>;
@@ -12,9 +13,9 @@ type Told = Pin<Box<dyn Future<Output = Option<wgpu::Error>>>>;
 #[must_use]
 pub(crate) struct Scopes([wgpu::ErrorScopeGuard; 2]);
 
-/// What scopes caught, which browsers tell later.
+/// What scopes caught, which browsers tell later. The lock lets references to it cross threads.
 #[derive(Default)]
-pub(crate) struct Caught(Vec<Told>);
+pub(crate) struct Caught(Mutex<Vec<Told>>);
 
 impl Scopes {
     pub fn begin(device: &wgpu::Device) -> Self {
@@ -25,7 +26,7 @@ impl Scopes {
         let Self([memory, validation]) = self;
         // The scope that was opened last is the first to close.
         let validation: Told = Box::pin(validation.pop());
-        Caught(vec![validation, Box::pin(memory.pop())])
+        Caught(Mutex::new(vec![validation, Box::pin(memory.pop())]))
     }
 }
 
@@ -34,20 +35,23 @@ impl Caught {
     pub fn now(&mut self) -> Option<String> {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         let mut first = None;
-        self.0.retain_mut(|told| match told.as_mut().poll(&mut context) {
-            std::task::Poll::Ready(error) => {
-                first = first.take().or_else(|| error.map(|error| error.to_string()));
-                false
-            }
-            std::task::Poll::Pending => true,
-        });
+        self.0
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain_mut(|told| match told.as_mut().poll(&mut context) {
+                std::task::Poll::Ready(error) => {
+                    first = first.take().or_else(|| error.map(|error| error.to_string()));
+                    false
+                }
+                std::task::Poll::Pending => true,
+            });
         first
     }
 
     /// The rest of it.
     pub async fn wait(self) -> Option<String> {
         let mut first = None;
-        for told in self.0 {
+        for told in self.0.into_inner().unwrap_or_else(PoisonError::into_inner) {
             let error = told.await;
             first = first.or_else(|| error.map(|error| error.to_string()));
         }

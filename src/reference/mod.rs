@@ -21,6 +21,10 @@ pub mod gather;
 pub mod keys;
 pub mod layout;
 pub mod level_statistics;
+pub mod order;
+pub mod order_firsts;
+pub mod order_rows;
+pub mod order_seconds;
 pub mod pair_count;
 pub mod pair_emit;
 pub mod pair_walk;
@@ -61,7 +65,7 @@ use rows::Table;
 use scan_reduce::scan;
 
 use crate::counters::{Counters, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, word};
-use crate::descriptor::{BroadPhaseDescriptor, Growth, RayMode, validate};
+use crate::descriptor::{BroadPhaseDescriptor, Growth, PairOrder, RayMode, validate};
 use crate::error::DescriptorError;
 use crate::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_HIERARCHICAL, SCHEME_UNIFORM};
 use crate::input::StepInput;
@@ -312,6 +316,7 @@ fn run(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, keep: bool) -> 
         params.entry_capacity = entry_capacity(descriptor, &params, &objects)?;
     }
     let rays = scene.rays;
+    let is_sorted = descriptor.pair_order == PairOrder::Sorted;
     let mut trace = Trace {
         params,
         objects,
@@ -357,6 +362,9 @@ fn run(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, keep: bool) -> 
         trace.params.pair_capacity = written;
         trace.pairs = pair_emit::pair_emit(&trace.params, &input, overrides, &slots, &counts);
         trace.params.pair_capacity = capacity.unwrap_or(written);
+        if is_sorted {
+            trace.pairs.sort_unstable();
+        }
         trace.pair_offsets = counts;
         trace.pair_slots = slots;
     }
@@ -384,6 +392,9 @@ fn run(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, keep: bool) -> 
                 trace.params.hit_capacity = written;
                 trace.ray_hits = ray_emit::ray_emit(&trace.params, &input, overrides, &counts);
                 trace.params.hit_capacity = capacity.unwrap_or(written);
+                if is_sorted {
+                    order::sort_walks(&mut trace.ray_hits, &counts, |hit| hit.object);
+                }
                 trace.ray_offsets = counts;
             }
         }
@@ -433,6 +444,9 @@ fn run(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, keep: bool) -> 
             trace.params.result_capacity = written;
             trace.query_objects = query_emit::query_emit(&trace.params, &input, overrides, &counts);
             trace.params.result_capacity = capacity.unwrap_or(written);
+            if is_sorted {
+                order::sort_walks(&mut trace.query_objects, &counts, |&object| object);
+            }
             trace.query_offsets = counts;
         }
     }

@@ -1,0 +1,66 @@
+//! Rows of an output in ascending order: the twin of `shaders/common/order.wgsl` and of `shaders/common/order_pairs.wgsl`,
+//! `shaders/common/order_hits.wgsl` and `shaders/common/order_results.wgsl`.
+
+use crate::types::{Pair, RayHit};
+
+/// What is sorted: the rows that a window shows.
+#[derive(Clone, Copy, Debug)]
+pub enum Rows<'a> {
+    /// By the first object, then by the second.
+    Pairs(&'a [Pair]),
+    /// By ray, then by object.
+    Hits(&'a [RayHit], Walks<'a>),
+    /// By query, then by object.
+    Results(&'a [u32], Walks<'a>),
+}
+
+/// Which walk the rows of a window are from.
+#[derive(Clone, Copy, Debug)]
+pub struct Walks<'a> {
+    /// Scanned counts, one more than walks.
+    pub offsets: &'a [u32],
+    /// Place of the window's first row.
+    pub first: u32,
+}
+
+impl Walks<'_> {
+    /// The last walk whose rows begin no later than the row.
+    fn of(&self, row: usize) -> u32 {
+        let walks = &self.offsets[..self.offsets.len() - 1];
+        let place = self.first + row as u32;
+        walks.partition_point(|&offset| offset <= place) as u32 - 1
+    }
+}
+
+impl Rows<'_> {
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Pairs(rows) => rows.len(),
+            Self::Hits(rows, _) => rows.len(),
+            Self::Results(rows, _) => rows.len(),
+        }
+    }
+
+    pub(crate) fn first_key(&self, row: usize) -> u32 {
+        match self {
+            Self::Pairs(rows) => rows[row].a,
+            Self::Hits(_, walks) | Self::Results(_, walks) => walks.of(row),
+        }
+    }
+
+    pub(crate) fn second_key(&self, row: usize) -> u32 {
+        match self {
+            Self::Pairs(rows) => rows[row].b,
+            Self::Hits(rows, _) => rows[row].object,
+            Self::Results(rows, _) => rows[row],
+        }
+    }
+}
+
+/// Sorts the rows of each walk, as far as there are rows.
+pub(crate) fn sort_walks<T, K: Ord>(rows: &mut [T], offsets: &[u32], key: impl Fn(&T) -> K) {
+    for ends in offsets.windows(2) {
+        let [begin, end] = [ends[0], ends[1]].map(|place| rows.len().min(place as usize));
+        rows[begin..end].sort_unstable_by_key(&key);
+    }
+}
