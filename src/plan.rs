@@ -25,6 +25,8 @@ const MIN_ROUND_TESTS: u64 = 1024;
 pub(crate) const MAX_ROUNDS: u32 = 4096;
 /// Nearest objects of a query, at most: keeping them in order takes as many turns a box test.
 pub(crate) const MAX_NEAREST: u32 = 1024;
+/// Rows that memory limits leave to an output: fewer would make an answer of too many parts.
+const SMALLEST_OUTPUT: u32 = 1024;
 pub(crate) const SCAN_TILE: u32 = 2048;
 pub(crate) const SORT_TILE: u32 = 1920;
 pub(crate) const DIGIT_BITS: u32 = 8;
@@ -252,53 +254,55 @@ impl Plan {
         let Some(limit) = descriptor.max_bytes else {
             return Ok(());
         };
-        let mut needed = self.bytes();
-        while needed > limit {
-            let outputs: u64 = self
-                .outputs(descriptor)
-                .iter()
-                .map(|(rows, bytes)| u64::from(**rows) * bytes)
-                .sum();
-            let over = needed - limit;
-            // Past what rounding takes, the rest has to shrink; a share of nothing keeps a row.
-            let share = outputs.saturating_sub(over + 64) as f64 / outputs.max(1) as f64;
-            for (rows, _) in self.outputs(descriptor) {
-                *rows = ((f64::from(*rows) * share) as u32).max(1);
+        let bytes = self.bytes();
+        if bytes <= limit {
+            return Ok(());
+        }
+        let wanted = self.rows_of_outputs(descriptor);
+        self.shrink(descriptor, &wanted, 0.0);
+        let needed = self.bytes();
+        if needed > limit {
+            return Err(DescriptorError::MemoryLimit { needed, limit });
+        }
+        let mut share = (limit - needed) as f64 / (bytes - needed) as f64;
+        // What grows with the rows grows by steps.
+        while share > 0.0 {
+            self.shrink(descriptor, &wanted, share);
+            if self.bytes() <= limit {
+                break;
             }
-            let before = std::mem::replace(&mut needed, self.bytes());
-            if needed >= before {
-                return Err(DescriptorError::MemoryLimit { needed, limit });
-            }
+            share = (share - 0.01).max(0.0);
+            self.shrink(descriptor, &wanted, share);
         }
         Ok(())
     }
 
-    /// The outputs that may shrink: rows, and bytes that a row takes.
-    fn outputs(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<(&mut u32, u64)> {
+    fn rows_of_outputs(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<u32> {
+        self.outputs(descriptor).into_iter().map(|rows| *rows).collect()
+    }
+
+    /// Leaves a share of what is wanted beyond the smallest outputs.
+    fn shrink(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: &[u32], share: f64) {
+        for (rows, &wanted) in self.outputs(descriptor).into_iter().zip(wanted) {
+            let smallest = wanted.min(SMALLEST_OUTPUT);
+            *rows = smallest + (f64::from(wanted - smallest) * share) as u32;
+        }
+    }
+
+    /// Rows of the outputs that may shrink.
+    fn outputs(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<&mut u32> {
         let fixed = |capacity: Option<u32>| descriptor.growth == Growth::Fixed && capacity.is_some();
         let capacities = descriptor.capacities;
         let all_hits = self.ray_mode == RayMode::All;
         let params = &mut self.params;
         let outputs = [
-            (
-                &mut params.pair_capacity,
-                size_of::<Pair>(),
-                fixed(capacities.pairs) || !self.pairs,
-            ),
-            (
-                &mut params.hit_capacity,
-                size_of::<RayHit>(),
-                fixed(capacities.hits) || !all_hits,
-            ),
-            (
-                &mut params.ray_cell_capacity,
-                size_of::<RayCell>(),
-                fixed(capacities.ray_cells),
-            ),
-            (&mut params.result_capacity, size_of::<u32>(), fixed(capacities.results)),
+            (&mut params.pair_capacity, fixed(capacities.pairs) || !self.pairs),
+            (&mut params.hit_capacity, fixed(capacities.hits) || !all_hits),
+            (&mut params.ray_cell_capacity, fixed(capacities.ray_cells)),
+            (&mut params.result_capacity, fixed(capacities.results)),
         ];
-        let shrinks = outputs.into_iter().filter(|(rows, _, stays)| !stays && **rows > 0);
-        shrinks.map(|(rows, bytes, _)| (rows, bytes as u64)).collect()
+        let shrinking = outputs.into_iter().filter(|(_, stays)| !stays);
+        shrinking.map(|(rows, _)| rows).collect()
     }
 
     pub fn is_uniform(&self) -> bool {
