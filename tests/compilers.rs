@@ -211,7 +211,7 @@ fn to_hlsl(module: &Module, info: &ModuleInfo, shader_model: hlsl::ShaderModel) 
     (text, reflection.entry_point_names[0].clone().unwrap())
 }
 
-/// A pass that every compiler takes, and what is wrong for each of them.
+/// What has to be refused.
 const BROKEN_HLSL: &str = "[numthreads(64, 1, 1)] void main() { nothing.Store(0u, 1u); }";
 
 #[test]

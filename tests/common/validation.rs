@@ -10,7 +10,7 @@ use gpu_broad_phase::wgpu;
 const NAMED_FAULTS: &[(&str, &str)] = &[(
     "SPIR-V module not valid: Invalid source language operand: 10",
     "10 is WGSL, which naga names with the debug information of InstanceFlags::DEBUG (wgpu has no messages without that flag), \
-     and which layers before 1.3.240 do not know; spirv-val sees the modules without it in tests/compilers.rs",
+     and which the layer of 1.3.239 does not know; spirv-val sees the modules without it in tests/compilers.rs",
 )];
 
 /// Whether `GPU_BROAD_PHASE_VALIDATION` asks for the layer.
