@@ -5,7 +5,7 @@ use std::mem::offset_of;
 
 use encase::ShaderType;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use naga::{AddressSpace, Module, StorageAccess, TypeInner};
+use naga::{AddressSpace, Module, Statement, StorageAccess, TypeInner};
 
 use super::*;
 use crate::counters::word;
@@ -29,6 +29,65 @@ fn every_pass_is_valid_without_capabilities_and_has_one_entry_point() {
         let (module, _) = parse(pass);
         let names: Vec<_> = module.entry_points.iter().map(|entry| entry.name.as_str()).collect();
         assert_eq!(names, ["main"], "{}", pass.name);
+    }
+}
+
+/// Devices differ in the size of a subgroup, and some have none.
+#[test]
+fn no_pass_knows_of_subgroups() {
+    for pass in passes() {
+        for word in ["subgroup", "enable ", "quad"] {
+            assert!(!pass.source().contains(word), "{}: {word}", pass.name);
+        }
+    }
+}
+
+/// Every loop asks whether it is over before it does anything that could go on for ever.
+#[test]
+fn every_loop_has_a_condition() {
+    fn ends_loop(block: &naga::Block) -> bool {
+        matches!(block[..], [Statement::Break])
+    }
+    fn check(block: &naga::Block, name: &str) -> usize {
+        block
+            .iter()
+            .map(|statement| match statement {
+                Statement::Loop {
+                    body,
+                    continuing,
+                    break_if,
+                } => {
+                    let condition = body.iter().find_map(|statement| match statement {
+                        Statement::If { accept, reject, .. } if ends_loop(accept) || ends_loop(reject) => Some(true),
+                        Statement::Loop { .. } | Statement::Switch { .. } | Statement::Continue => Some(false),
+                        _ => None,
+                    });
+                    assert!(condition == Some(true) || break_if.is_some(), "{name}: {body:?}");
+                    1 + check(body, name) + check(continuing, name)
+                }
+                Statement::Block(inner) => check(inner, name),
+                Statement::If { accept, reject, .. } => check(accept, name) + check(reject, name),
+                Statement::Switch { cases, .. } => cases.iter().map(|case| check(&case.body, name)).sum(),
+                _ => 0,
+            })
+            .sum()
+    }
+    for pass in passes() {
+        let (module, _) = parse(pass);
+        let functions = module.functions.iter().map(|(_, function)| function);
+        let loops: usize = functions
+            .chain(module.entry_points.iter().map(|entry| &entry.function))
+            .map(|function| check(&function.body, pass.name))
+            .sum();
+        assert_eq!(
+            loops,
+            pass.source()
+                .lines()
+                .filter(|line| line.trim_start().starts_with("for ("))
+                .count(),
+            "{}: loops in another form",
+            pass.name
+        );
     }
 }
 

@@ -2,10 +2,11 @@
 #![allow(dead_code, reason = "each test binary uses a part")]
 
 pub mod steps;
+mod validation;
 
 use std::sync::OnceLock;
 
-use gpu_broad_phase::{Aabb, GpuBroadPhase, Query, Ray, SweptRay, adapters as list_adapters, wgpu};
+use gpu_broad_phase::{Aabb, GpuBroadPhase, Query, Ray, SweptRay, wgpu};
 use pollster::block_on;
 
 /// A device with nothing beyond the required limits.
@@ -25,10 +26,13 @@ const BACKENDS: [(&str, wgpu::Backends); 4] = [
 ];
 
 /// One adapter a backend: those that `GPU_BROAD_PHASE_ADAPTERS` names, which then have to exist, or all there are.
+/// wgpu's variables (`WGPU_STRICT_WEBGPU_COMPLIANCE` and others) count for them; with `GPU_BROAD_PHASE_VALIDATION=1` the
+/// process ends at the first complaint of the Vulkan validation layer.
 pub fn adapters() -> Vec<TestAdapter> {
     static ADAPTERS: OnceLock<Vec<TestAdapter>> = OnceLock::new();
     ADAPTERS
         .get_or_init(|| {
+            validation::install();
             let required = std::env::var("GPU_BROAD_PHASE_ADAPTERS").ok();
             let names: Vec<_> = required
                 .iter()
@@ -61,7 +65,16 @@ pub fn adapters() -> Vec<TestAdapter> {
 }
 
 fn open(name: &str, backends: wgpu::Backends) -> Option<TestAdapter> {
-    let adapter = block_on(list_adapters(backends)).into_iter().next()?;
+    let mut flags = wgpu::InstanceFlags::from_env_or_default();
+    if validation::is_wanted() {
+        flags |= wgpu::InstanceFlags::debugging();
+    }
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+        backends,
+        flags,
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    });
+    let adapter = block_on(instance.enumerate_adapters(backends)).into_iter().next()?;
     let (device, queue) = block_on(adapter.request_device(&wgpu::DeviceDescriptor {
         label: Some("test device"),
         required_features: adapter.features() & GpuBroadPhase::optional_features(),
@@ -70,6 +83,9 @@ fn open(name: &str, backends: wgpu::Backends) -> Option<TestAdapter> {
     }))
     .unwrap_or_else(|error| panic!("{name}: {error}"));
     device.on_uncaptured_error(std::sync::Arc::new(|error| panic!("{error}")));
+    if backends == wgpu::Backends::VULKAN {
+        validation::expect_layer(&device);
+    }
     Some(TestAdapter {
         name: format!("{name} ({})", adapter.get_info().name),
         backends,

@@ -1,0 +1,96 @@
+//! Ends the test run at the first message of the Vulkan validation layer that nobody has explained.
+
+use std::cell::RefCell;
+use std::io::Write;
+use std::sync::Once;
+
+use gpu_broad_phase::wgpu;
+
+/// Parts of messages that are the layer's own fault, and why.
+const NAMED_FAULTS: &[(&str, &str)] = &[(
+    "SPIR-V module not valid: Invalid source language operand: 10",
+    "10 is WGSL, which naga names with the debug information of InstanceFlags::DEBUG (wgpu has no messages without that flag), \
+     and which the layer of 1.3.239 does not know; spirv-val sees the modules without it in tests/compilers.rs",
+)];
+
+/// Whether `GPU_BROAD_PHASE_VALIDATION` asks for the layer.
+pub fn is_wanted() -> bool {
+    std::env::var("GPU_BROAD_PHASE_VALIDATION").is_ok_and(|value| value != "0")
+}
+
+thread_local! {
+    /// Messages that this thread provokes.
+    static PROVOKED: RefCell<Option<Vec<String>>> = const { RefCell::new(None) };
+}
+
+struct Judge;
+
+impl log::Log for Judge {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        metadata.level() <= log::Level::Warn && metadata.target().starts_with("wgpu_hal::vulkan")
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if !self.enabled(record.metadata()) {
+            return;
+        }
+        let message = record.args().to_string();
+        let is_provoked = PROVOKED.with_borrow_mut(|provoked| {
+            provoked
+                .as_mut()
+                .map(|messages| messages.push(message.clone()))
+                .is_some()
+        });
+        // Labels of what the message before is about.
+        if is_provoked || message.starts_with('\t') {
+            return;
+        }
+        if NAMED_FAULTS.iter().any(|(id, _)| message.contains(id)) {
+            return;
+        }
+        // Not through `eprintln`, which the test harness would swallow, nor as a panic, which wgpu would.
+        let thread = std::thread::current();
+        let test = thread.name().unwrap_or("?");
+        let _ = writeln!(std::io::stderr(), "{test}: {}: {message}", record.level());
+        std::process::abort();
+    }
+
+    fn flush(&self) {}
+}
+
+/// Before the first instance is made.
+pub fn install() {
+    if is_wanted() {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(|| log::set_logger(&Judge).expect("nobody else logs"));
+        log::set_max_level(log::LevelFilter::Warn);
+    }
+}
+
+/// Asks Vulkan for a buffer without a size, which the layer has to see: without it silence would mean nothing.
+#[cfg(not(target_vendor = "apple"))]
+pub fn expect_layer(device: &wgpu::Device) {
+    use ash::vk;
+
+    if !is_wanted() {
+        return;
+    }
+    PROVOKED.set(Some(Vec::new()));
+    // SAFETY: neither the device nor the buffer is destroyed by anybody else, and nothing uses the buffer.
+    unsafe {
+        let hal = device.as_hal::<wgpu::hal::api::Vulkan>().expect("a Vulkan device");
+        let wrong = vk::BufferCreateInfo::default().usage(vk::BufferUsageFlags::STORAGE_BUFFER);
+        if let Ok(buffer) = hal.raw_device().create_buffer(&wrong, None) {
+            hal.raw_device().destroy_buffer(buffer, None);
+        }
+    }
+    let messages = PROVOKED.take().unwrap_or_default();
+    let expected = "VUID-VkBufferCreateInfo-size-00912";
+    assert!(
+        messages.iter().any(|message| message.contains(expected)),
+        "the Vulkan validation layer is not there: {messages:?}"
+    );
+}
+
+#[cfg(target_vendor = "apple")]
+pub fn expect_layer(_: &wgpu::Device) {}

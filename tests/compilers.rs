@@ -1,0 +1,372 @@
+//! What naga makes of every pass for each target, given to a compiler or validator of that target.
+//!
+//! `GPU_BROAD_PHASE_COMPILERS` names the programs that must be there; others are used where they are on the `PATH`.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::process::Command;
+
+use gpu_broad_phase::shaders::{Pass, passes};
+use naga::back::{PipelineConstants, hlsl, msl, pipeline_constants, spv};
+use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::{AddressSpace, Module, ShaderStage, StorageAccess};
+use tempfile::TempDir;
+
+/// Every value that a host gives the pipeline constants.
+const CONSTANTS: [(&str, &[u32]); 3] = [
+    ("SCHEME", &[0, 1, 2]),
+    ("FILTERS", &[0, 1]),
+    ("COUNT_CANDIDATES", &[0, 1]),
+];
+
+/// A pass with its pipeline constants set.
+struct Specialised {
+    pass: &'static Pass,
+    constants: Vec<(&'static str, u32)>,
+    module: Module,
+    info: ModuleInfo,
+}
+
+impl Specialised {
+    /// As in `keys-SCHEME=2`.
+    fn name(&self) -> String {
+        let constants = self.constants.iter().map(|(name, value)| format!("-{name}={value}"));
+        format!("{}{}", self.pass.name, constants.collect::<String>())
+    }
+}
+
+/// Those with which a pass runs, by their numbers.
+fn schemes(pass: &Pass) -> &'static [u32] {
+    match pass.name {
+        name if name.ends_with("_one_cell") => &[0, 2],
+        name if name.ends_with("_covered") => &[1],
+        _ => &[0, 1, 2],
+    }
+}
+
+fn specialised() -> Vec<Specialised> {
+    let mut all = Vec::new();
+    for pass in passes() {
+        let module = naga::front::wgsl::parse_str(pass.source()).unwrap();
+        let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+            .validate(&module)
+            .unwrap();
+        let declared: BTreeSet<_> = module
+            .overrides
+            .iter()
+            .filter_map(|(_, declared)| declared.name.as_deref())
+            .collect();
+        let known = CONSTANTS.iter().filter(|(name, _)| declared.contains(name));
+        assert_eq!(known.clone().count(), declared.len(), "{}: {declared:?}", pass.name);
+        let mut choices = vec![Vec::new()];
+        for &(name, mut values) in known {
+            if name == "SCHEME" {
+                values = schemes(pass);
+            }
+            choices = choices
+                .iter()
+                .flat_map(|chosen| {
+                    values
+                        .iter()
+                        .map(move |&value| [&chosen[..], &[(name, value)]].concat())
+                })
+                .collect();
+        }
+        for constants in choices {
+            let values: PipelineConstants = constants
+                .iter()
+                .map(|&(name, value)| (name.to_owned(), f64::from(value)))
+                .collect();
+            let main = Some((ShaderStage::Compute, "main"));
+            let (module, info) = pipeline_constants::process_overrides(&module, &info, main, &values).unwrap();
+            all.push(Specialised {
+                pass,
+                module: module.into_owned(),
+                info: info.into_owned(),
+                constants,
+            });
+        }
+    }
+    all
+}
+
+const PROGRAMS: [&str; 4] = ["spirv-val", "glslangValidator", "dxc", "tint"];
+
+/// Where a program is; `None` where it is not and nobody asked for it.
+fn program(name: &str) -> Option<PathBuf> {
+    assert!(PROGRAMS.contains(&name));
+    let required = std::env::var("GPU_BROAD_PHASE_COMPILERS").unwrap_or_default();
+    let required: Vec<_> = required
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .collect();
+    let unknown = required.iter().find(|name| !PROGRAMS.contains(name));
+    assert!(unknown.is_none(), "GPU_BROAD_PHASE_COMPILERS names {unknown:?}");
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders)
+        .map(|folder| folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
+        .find(|path| path.is_file());
+    if found.is_none() {
+        assert!(
+            !required.contains(&name),
+            "GPU_BROAD_PHASE_COMPILERS asks for {name}: not on the PATH"
+        );
+        eprintln!("skipped: no {name} on the PATH");
+    }
+    found
+}
+
+/// What the program says against the input; `None` where it says nothing.
+fn complaint(command: &mut Command) -> Option<String> {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let text = [output.stdout, output.stderr].concat();
+    (!output.status.success()).then(|| format!("{command:?}\n{}", String::from_utf8_lossy(&text)))
+}
+
+fn expect_none(complaints: &[String]) {
+    assert!(
+        complaints.is_empty(),
+        "{} complaints\n{}",
+        complaints.len(),
+        complaints.join("\n")
+    );
+}
+
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(TempDir::new().unwrap())
+    }
+
+    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    }
+}
+
+/// As wgpu writes it for a device without robust buffer access.
+fn to_spirv(module: &Module, info: &ModuleInfo, lang_version: (u8, u8)) -> Vec<u8> {
+    let options = spv::Options {
+        lang_version,
+        flags: spv::WriterFlags::LABEL_VARYINGS,
+        fake_missing_bindings: true,
+        bounds_check_policies: BoundsCheckPolicies {
+            index: BoundsCheckPolicy::Restrict,
+            buffer: BoundsCheckPolicy::Restrict,
+            ..Default::default()
+        },
+        ..Default::default()
+    };
+    let pipeline = spv::PipelineOptions {
+        shader_stage: ShaderStage::Compute,
+        entry_point: "main".to_owned(),
+    };
+    let words = spv::write_vec(module, info, &options, Some(&pipeline)).unwrap();
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+/// The text and the name of its entry point, with registers as wgpu numbers them.
+fn to_hlsl(module: &Module, info: &ModuleInfo, shader_model: hlsl::ShaderModel) -> (String, String) {
+    let mut registers = [0; 3];
+    let mut globals: Vec<_> = module
+        .global_variables
+        .iter()
+        .filter_map(|(_, variable)| Some((variable.binding?, variable.space)))
+        .collect();
+    globals.sort_by_key(|(binding, _)| binding.binding);
+    let binding_map = globals
+        .into_iter()
+        .map(|(binding, space)| {
+            let class = match space {
+                AddressSpace::Uniform => 0,
+                AddressSpace::Storage { access } if access.contains(StorageAccess::STORE) => 1,
+                _ => 2,
+            };
+            let target = hlsl::BindTarget {
+                register: registers[class],
+                restrict_indexing: true,
+                ..Default::default()
+            };
+            registers[class] += 1;
+            (binding, target)
+        })
+        .collect();
+    let options = hlsl::Options {
+        shader_model,
+        binding_map,
+        fake_missing_bindings: false,
+        ..Default::default()
+    };
+    let pipeline = hlsl::PipelineOptions {
+        entry_point: Some((ShaderStage::Compute, "main".to_owned())),
+    };
+    let mut text = String::new();
+    let reflection = hlsl::Writer::new(&mut text, &options, &pipeline)
+        .write(module, info, None)
+        .unwrap();
+    (text, reflection.entry_point_names[0].clone().unwrap())
+}
+
+/// What has to be refused.
+const BROKEN_HLSL: &str = "[numthreads(64, 1, 1)] void main() { nothing.Store(0u, 1u); }";
+
+#[test]
+fn spirv_val_takes_every_pass() {
+    let Some(spirv_val) = program("spirv-val") else { return };
+    let folder = Folder::new();
+    let validate = |name: &str, bytes: &[u8], environment: &str| {
+        let file = folder.file(&format!("{name}.spv"), bytes);
+        complaint(Command::new(&spirv_val).args(["--target-env", environment]).arg(file))
+    };
+    let mut complaints = Vec::new();
+    let all = specialised();
+    for environment in ["vulkan1.0", "vulkan1.3"] {
+        let version = if environment == "vulkan1.0" { (1, 0) } else { (1, 6) };
+        for one in &all {
+            let bytes = to_spirv(&one.module, &one.info, version);
+            complaints.extend(validate(&one.name(), &bytes, environment));
+        }
+    }
+    expect_none(&complaints);
+    println!("spirv-val: {} modules for two environments", all.len());
+
+    let mut cut = to_spirv(&all[0].module, &all[0].info, (1, 0));
+    cut.truncate(cut.len() - 8);
+    assert!(validate("cut", &cut, "vulkan1.0").is_some(), "spirv-val takes anything");
+}
+
+/// What glslang's front end gets wrong of what naga writes and other HLSL compilers take, and nothing else, written in
+/// another way:
+/// - It knows no cast of a number to an array, `(uint[4])0`: functions in its place.
+/// - It ends in the middle of a global whose initialiser is a call: the list of what is called with.
+fn for_glslang(text: &str) -> String {
+    let mut functions = String::new();
+    let mut rewritten = String::new();
+    let mut rest = text;
+    while let Some(end) = rest.find("])0") {
+        let start = rest[..end].rfind('(').unwrap();
+        let (element, length) = rest[start + 1..end].split_once('[').unwrap();
+        let name = format!("zeros_{element}_{length}");
+        if !functions.contains(&format!(" {name}()")) {
+            functions += &format!(
+                "typedef {element} array_{name}[{length}];\narray_{name} {name}() {{ {element} zeros[{length}]; "
+            );
+            functions +=
+                &format!("for (uint k = 0u; k < {length}u; k++) {{ zeros[k] = ({element})0; }} return zeros; }}\n");
+        }
+        rewritten += &format!("{}{name}()", &rest[..start]);
+        rest = &rest[end + 3..];
+    }
+    rewritten += rest;
+    let lines = rewritten.lines().map(|line| match line.split_once(" = Construct") {
+        Some((global, call)) if global.starts_with("static const ") => {
+            let list = call.split_once('(').and_then(|(_, list)| list.strip_suffix(");"));
+            format!("{global} = {{{}}};\n", list.unwrap())
+        }
+        _ => format!("{line}\n"),
+    });
+    functions + &lines.collect::<String>()
+}
+
+#[test]
+fn glslang_takes_every_pass_as_hlsl() {
+    let Some(glslang) = program("glslangValidator") else {
+        return;
+    };
+    let folder = Folder::new();
+    let output = folder.file("output.spv", "");
+    let compile = |name: &str, text: &str, entry_point: &str| {
+        let file = folder.file(&format!("{name}.hlsl"), for_glslang(text));
+        let arguments = ["-D", "-V", "-S", "comp", "--auto-map-bindings", "-e", entry_point, "-o"];
+        complaint(Command::new(&glslang).args(arguments).arg(&output).arg(file))
+    };
+    let mut complaints = Vec::new();
+    let all = specialised();
+    for one in &all {
+        let (text, entry_point) = to_hlsl(&one.module, &one.info, hlsl::ShaderModel::V5_1);
+        complaints.extend(compile(&one.name(), &text, &entry_point));
+    }
+    expect_none(&complaints);
+    println!("glslangValidator: {} HLSL shaders", all.len());
+    assert!(
+        compile("broken", BROKEN_HLSL, "main").is_some(),
+        "glslangValidator takes anything"
+    );
+}
+
+#[test]
+fn dxc_takes_every_pass() {
+    let Some(dxc) = program("dxc") else { return };
+    let folder = Folder::new();
+    let output = folder.file("output.dxil", "");
+    // wgpu's arguments.
+    let compile = |name: &str, text: &str, entry_point: &str| {
+        let file = folder.file(&format!("{name}.hlsl"), text);
+        let arguments = [
+            "-T",
+            "cs_6_0",
+            "-HV",
+            "2018",
+            "-no-warnings",
+            "-Ges",
+            "-E",
+            entry_point,
+            "-Fo",
+        ];
+        complaint(Command::new(&dxc).args(arguments).arg(&output).arg(file))
+    };
+    let mut complaints = Vec::new();
+    let all = specialised();
+    for one in &all {
+        let (text, entry_point) = to_hlsl(&one.module, &one.info, hlsl::ShaderModel::V6_0);
+        complaints.extend(compile(&one.name(), &text, &entry_point));
+    }
+    expect_none(&complaints);
+    println!("dxc: {} HLSL shaders", all.len());
+    assert!(compile("broken", BROKEN_HLSL, "main").is_some(), "dxc takes anything");
+}
+
+/// The front end of browsers on Chromium's engine, which knows more of WGSL's rules than naga does.
+#[test]
+fn tint_takes_every_pass() {
+    let Some(tint) = program("tint") else { return };
+    let folder = Folder::new();
+    let output = folder.file("output.wgsl", "");
+    let read = |name: &str, text: &str| {
+        let file = folder.file(&format!("{name}.wgsl"), text);
+        complaint(
+            Command::new(&tint)
+                .args(["--format", "wgsl", "-o"])
+                .arg(&output)
+                .arg(file),
+        )
+    };
+    let complaints: Vec<_> = passes().filter_map(|pass| read(pass.name, pass.source())).collect();
+    expect_none(&complaints);
+    println!("tint: {} passes", passes().count());
+    assert!(read("broken", "@compute fn main() {}").is_some(), "tint takes anything");
+}
+
+/// No program outside macOS compiles MSL: this much can be known everywhere.
+#[test]
+fn every_specialisation_translates_to_msl() {
+    for one in specialised() {
+        let options = msl::Options {
+            lang_version: (2, 0),
+            fake_missing_bindings: true,
+            bounds_check_policies: BoundsCheckPolicies {
+                index: BoundsCheckPolicy::ReadZeroSkipWrite,
+                buffer: BoundsCheckPolicy::ReadZeroSkipWrite,
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let (text, _) = msl::write_string(&one.module, &one.info, &options, &Default::default())
+            .unwrap_or_else(|error| panic!("{}: {error}", one.name()));
+        assert!(text.contains("kernel"), "{}", one.name());
+    }
+}
