@@ -46,7 +46,8 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
         .map(|bounds| query(u, *bounds))
         .collect::<Result<Vec<_>>>()?;
     let neighbors = Neighbors {
-        radius: length(u)?,
+        // The largest float counts as infinite.
+        radius: length(u)?.min(f32::MAX.next_down()),
         once: u.arbitrary()?,
     };
     let queries = match u.int_in_range(0..=3)? {

@@ -212,11 +212,11 @@ fn radius(scene: &Scene<'_>, query: usize) -> f32 {
     }
 }
 
-/// Shorter gaps count as 0.
+/// Shorter gaps count as 0, and denormals do.
 fn smallest_gap(radius: f32) -> f64 {
     let is_ordinary = (2f32.powi(-40)..=2f32.powi(60)).contains(&radius) || radius == 0.0 || radius >= f32::MAX;
     let unit = if is_ordinary { 1.0 } else { f64::from(radius) };
-    unit * 2f64.powi(-60)
+    (unit * 2f64.powi(-60)).max(4.0 * f64::from(f32::MIN_POSITIVE))
 }
 
 /// By how much a squared distance may be off: squares round to 24 bits.
