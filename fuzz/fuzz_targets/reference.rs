@@ -27,7 +27,7 @@ fuzz_target!(|data: &[u8]| -> Corpus {
 fn run(u: &mut Unstructured<'_>) -> Result<()> {
     let mut descriptor = descriptor(u)?;
     let step = *u.choose(&[1.0, 0.5, 1.5, 0.1])?;
-    let objects = list(u, MOST_OBJECTS, |u| object(u, step))?;
+    let mut objects = list(u, MOST_OBJECTS, |u| object(u, step))?;
     let worlds = if descriptor.worlds > 1 {
         let world = |u: &mut Unstructured<'_>| Ok(world(u)?.min(descriptor.worlds));
         objects.iter().map(|_| world(u)).collect::<Result<_>>()?
@@ -56,11 +56,22 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
         2 => SceneQueries::Rounded(&queries),
         _ => SceneQueries::Neighbors(neighbors),
     };
-    // The definition of all others knows no periods.
-    if descriptor.periods != [0.0; 3] {
+    // The definition of all but neighbours knows no periods.
+    let is_periodic = descriptor.periods != [0.0; 3];
+    if is_periodic {
         descriptor.pairs = false;
     }
-    let is_periodic = !descriptor.pairs && descriptor.periods != [0.0; 3];
+    // Edges and grown bounds past the largest float are infinite, where grids may differ.
+    if is_periodic || !swept.is_empty() {
+        for bound in objects
+            .iter_mut()
+            .flat_map(|object| object.min.iter_mut().chain(&mut object.max))
+        {
+            if bound.is_finite() {
+                *bound = bound.clamp(-1e38, 1e38);
+            }
+        }
+    }
     let scene = Scene {
         objects: &objects,
         worlds: &worlds,
@@ -257,7 +268,7 @@ fn ray(u: &mut Unstructured<'_>, step: f32) -> Result<Ray> {
 }
 
 fn sweep(u: &mut Unstructured<'_>, ray: Ray) -> Result<SweptRay> {
-    let half_extents = [length(u)?, length(u)?, length(u)?];
+    let half_extents = [length(u)?, length(u)?, length(u)?].map(|extent| extent.min(1e30));
     let t_min = *u.choose(&[
         0.0,
         0.0,
