@@ -41,6 +41,10 @@ impl Lists {
         self.ends.len() - 1
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     pub fn push(&mut self, list: &[u32]) {
         self.items.extend_from_slice(list);
         self.ends.push(self.items.len());

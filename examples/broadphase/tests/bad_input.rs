@@ -166,6 +166,12 @@ fn numpy_arrays() {
         ),
         ("header.npy", long_header, "a header of 4294967295 bytes"),
         ("deep.npy", npy(&deep, &data), "a broken header"),
+        // Nothing to overflow on, but the parser's time triples with each.
+        (
+            "braces.npy",
+            npy(&format!("{{'shape': ({} 4", "{".repeat(15)), &data),
+            "a broken header",
+        ),
         (
             "text.npy",
             npy(&format!("shape {}", "gar{bage\n".repeat(15).repeat(30)), &data),

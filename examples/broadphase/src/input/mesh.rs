@@ -42,7 +42,7 @@ fn read(path: &Path, selection: &Selection, reporter: Reporter) -> Result<Mesh> 
         if mesh.positions.is_empty() {
             bail!("no vertices");
         }
-        if mesh.faces.len() == 0 && selection.needs_faces() {
+        if mesh.faces.is_empty() && selection.needs_faces() {
             bail!("no faces");
         }
         Ok(mesh)

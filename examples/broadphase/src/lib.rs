@@ -1,0 +1,172 @@
+//! The command line of gpu-broad-phase; `broadphase --help` tells the rest. A library, so that the fuzzer reaches the readers.
+
+pub mod args;
+mod engine;
+mod generate;
+mod heatmap;
+mod info;
+pub mod input;
+pub mod mesh;
+mod neighbors;
+mod output;
+mod pairs;
+mod query;
+mod rays;
+pub mod report;
+mod stats;
+mod verify;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::{Error, Result};
+use clap::Parser;
+use gpu_broad_phase::{Counters, CreateError, DescriptorError, HeadlessError, StepError};
+
+use args::{Cli, Command};
+use output::Unwritten;
+use report::Reporter;
+
+/// How a command that could run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Done,
+    /// The answer is not whole, or a check failed.
+    NotWhole,
+}
+
+impl Status {
+    /// Buffers grow and walks get their rounds, so that something is missing only where a capacity is given.
+    fn of(counters: &Counters, reporter: Reporter) -> Self {
+        if counters.is_whole() {
+            return Self::Done;
+        }
+        reporter.warn("not whole: outputs are smaller than what was found");
+        Self::NotWhole
+    }
+}
+
+/// Runs the command that the process was given.
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return tell_usage(&error),
+    };
+    let reporter = Reporter { quiet: cli.quiet };
+    match run(&cli.command, reporter) {
+        Ok(Status::Done) => ExitCode::SUCCESS,
+        Ok(Status::NotWhole) => ExitCode::from(1),
+        Err(error) => {
+            reporter.warn(format!("{error:#}").replace(['\n', '\r'], " "));
+            ExitCode::from(if is_ours(&error) { 1 } else { 2 })
+        }
+    }
+}
+
+/// Help goes out as it is; what is wrong with a command takes one line, as all other errors do.
+fn tell_usage(error: &clap::Error) -> ExitCode {
+    use clap::error::ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
+    let whole = matches!(
+        error.kind(),
+        DisplayHelp | DisplayVersion | DisplayHelpOnMissingArgumentOrSubcommand
+    );
+    let reporter = Reporter { quiet: false };
+    if whole && error.use_stderr() {
+        reporter.say(error.to_string());
+        return ExitCode::from(2);
+    }
+    if whole {
+        return match output::print(|out| write!(out, "{error}")) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                reporter.warn(format!("{error:#}"));
+                ExitCode::from(1)
+            }
+        };
+    }
+    let text = error.to_string();
+    // What is missing stands in lines of its own, up to the first empty one.
+    let lines = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim);
+    let line = lines.collect::<Vec<_>>().join(" ");
+    reporter.warn(format!("{} (--help tells more)", line.trim_start_matches("error: ")));
+    ExitCode::from(2)
+}
+
+fn run(command: &Command, reporter: Reporter) -> Result<Status> {
+    match command {
+        Command::Info(args) => info::run(args, reporter),
+        Command::Pairs(args) => pairs::run(args, reporter),
+        Command::Rays(args) => rays::run(args, reporter),
+        Command::Query(args) => query::run(args, reporter),
+        Command::Neighbors(args) => neighbors::run(args, reporter),
+        Command::Verify(args) => verify::run(args, reporter),
+        Command::Generate(args) => generate::run(args, reporter),
+        Command::Stats(args) => stats::run(args, reporter),
+        Command::Heatmap(args) => heatmap::run(args, reporter),
+    }
+}
+
+/// Usage and input were good, and still there is no whole answer.
+fn is_ours(error: &Error) -> bool {
+    if error.is::<Unwritten>() {
+        return true;
+    }
+    let of_descriptor = match error.downcast_ref::<HeadlessError>() {
+        Some(HeadlessError::NoAdapter { .. } | HeadlessError::NoDevice(_)) => return false,
+        Some(
+            HeadlessError::Create(CreateError::Descriptor(error)) | HeadlessError::Step(StepError::Descriptor(error)),
+        ) => Some(error),
+        Some(_) => return true,
+        None => error.downcast_ref(),
+    };
+    // The rest of these is a number that was given.
+    of_descriptor.is_some_and(|error| {
+        matches!(
+            error,
+            DescriptorError::BufferTooLarge { .. } | DescriptorError::TooMany { .. }
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpu_broad_phase::STATUS_ROUNDS;
+
+    #[test]
+    fn bad_sizes_are_the_callers_and_limits_are_ours_on_every_backend() {
+        let on_every_backend = |error: DescriptorError| {
+            [
+                Error::from(error.clone()),
+                Error::from(HeadlessError::Create(CreateError::Descriptor(error.clone()))),
+                Error::from(HeadlessError::Step(StepError::Descriptor(error))).context("some adapter"),
+            ]
+        };
+        for bad in [
+            DescriptorError::CellSize(0.0),
+            DescriptorError::MinScale(1e30),
+            DescriptorError::ZeroCapacity { what: "pairs" },
+        ] {
+            assert!(on_every_backend(bad).iter().all(|error| !is_ours(error)));
+        }
+        let too_many = DescriptorError::TooMany {
+            what: "pairs",
+            count: 1 << 33,
+            limit: 1 << 32,
+        };
+        assert!(on_every_backend(too_many).iter().all(is_ours));
+        assert!(is_ours(&Error::msg("full").context(Unwritten("a.csv".to_owned()))));
+        assert!(!is_ours(&Error::msg("a.csv: line 1")));
+    }
+
+    #[test]
+    fn a_walk_without_enough_rounds_is_not_whole() {
+        let reporter = Reporter { quiet: true };
+        let cut = Counters {
+            status: STATUS_ROUNDS,
+            ..Counters::default()
+        };
+        assert_eq!(Status::of(&cut, reporter), Status::NotWhole);
+        assert_eq!(Status::of(&Counters::default(), reporter), Status::Done);
+    }
+}

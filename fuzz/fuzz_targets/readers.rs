@@ -1,0 +1,180 @@
+//! Any bytes as any file that the command line reads. The first byte says which.
+#![no_main]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use broadphase::args::ReadingArgs;
+use broadphase::input;
+use broadphase::mesh::Kind;
+use broadphase::report::Reporter;
+use libfuzzer_sys::fuzz_target;
+use tempfile::TempDir;
+
+/// Parts the two frames of a mesh.
+const NEXT_FRAME: &[u8] = b"\0next\0";
+/// Buffers that do not depend on the file. The largest is the room that the PLY reader makes for a list before it reads it, for
+/// 65,536 members at most.
+const SMALLEST_MEMORY: usize = 1 << 20;
+/// The densest is a face of a text file: its vertices, edges and boxes for some eight bytes, in vectors that grow by doubling.
+const MEMORY_PER_BYTE: usize = 128;
+/// An error is one line to read, whatever the file holds.
+const LONGEST_ERROR: usize = 600;
+
+struct Counting;
+
+static HELD: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+fn take(bytes: usize) {
+    let held = HELD.fetch_add(bytes, Relaxed) + bytes;
+    MOST.fetch_max(held, Relaxed);
+}
+
+// SAFETY: hands every call on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        take(layout.size());
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        take(layout.size());
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Relaxed);
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // Old and new block may exist at once.
+        take(size);
+        HELD.fetch_sub(layout.size(), Relaxed);
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const EXTENSIONS: [&str; 4] = ["csv", "npy", "ply", "obj"];
+
+/// Files of both frames, under every name that a reader knows.
+fn path(extension: &str, frame: usize) -> PathBuf {
+    static FOLDER: OnceLock<TempDir> = OnceLock::new();
+    let folder = FOLDER.get_or_init(|| TempDir::new().expect("a folder for the files"));
+    folder.path().join(format!("frame{frame}.{extension}"))
+}
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&choice, bytes)) = data.split_first() else {
+        return;
+    };
+    let extension = EXTENSIONS[usize::from(choice & 3)];
+    let is_mesh = choice & 2 != 0;
+    let middle = bytes.windows(NEXT_FRAME.len()).position(|window| window == NEXT_FRAME);
+    let (first, second) = match middle {
+        Some(middle) if is_mesh => (&bytes[..middle], Some(&bytes[middle + NEXT_FRAME.len()..])),
+        _ => (bytes, None),
+    };
+    let main = path(extension, 0);
+    std::fs::write(&main, first).expect("the file is written");
+    let next = second.map(|second| {
+        let next = path(extension, 1);
+        std::fs::write(&next, second).expect("the file is written");
+        next
+    });
+
+    let before = HELD.load(Relaxed);
+    MOST.store(before, Relaxed);
+    if is_mesh {
+        mesh(&main, next, choice >> 2);
+    } else {
+        table(&main, choice >> 2);
+    }
+    let most = MOST.load(Relaxed).saturating_sub(before);
+    let allowed = SMALLEST_MEMORY + MEMORY_PER_BYTE * bytes.len();
+    assert!(
+        most <= allowed,
+        "{most} bytes of memory for {} of the file",
+        bytes.len()
+    );
+});
+
+const QUIET: Reporter = Reporter { quiet: true };
+
+fn reading(dimensions: Option<u8>, elements: Vec<Kind>, next: Option<PathBuf>) -> ReadingArgs {
+    ReadingArgs {
+        dimensions,
+        elements,
+        next,
+    }
+}
+
+fn table(path: &Path, choice: u8) {
+    let dimensions = 2 + (choice >> 2 & 1);
+    let asked = (choice & 8 != 0).then_some(dimensions);
+    match choice & 3 {
+        0 => told(input::scene(
+            path,
+            &reading(asked, Vec::new(), None),
+            None,
+            false,
+            QUIET,
+        ))
+        .map(|scene| {
+            assert!(scene.elements.is_none() && asked.is_none_or(|asked| asked == scene.dimensions));
+            scene.boxes.len()
+        }),
+        1 => told(input::rays(path, dimensions, QUIET)).map(|rays| rays.len()),
+        2 => told(input::boxes(path, dimensions, QUIET)).map(|boxes| boxes.len()),
+        _ => told(input::points(path, asked, QUIET)).map(|scene| {
+            let is_point = |boxed: &gpu_broad_phase::Aabb| boxed.min.map(f32::to_bits) == boxed.max.map(f32::to_bits);
+            assert!(scene.boxes.iter().all(is_point));
+            scene.boxes.len()
+        }),
+    };
+}
+
+fn mesh(path: &Path, next: Option<PathBuf>, choice: u8) {
+    const KINDS: [Kind; 3] = [Kind::Vertices, Kind::Edges, Kind::Faces];
+    let elements = (0..3)
+        .filter(|bit| choice >> bit & 1 != 0)
+        .map(|bit| KINDS[bit])
+        .collect();
+    let between = [
+        None,
+        Some((Kind::Vertices, Kind::Faces)),
+        Some((Kind::Edges, Kind::Edges)),
+        Some((Kind::Faces, Kind::Edges)),
+    ][usize::from(choice >> 3 & 3)];
+    let free = choice & 32 != 0;
+    let scene = told(input::scene(path, &reading(None, elements, next), between, free, QUIET));
+    let Some(scene) = scene else { return };
+    let elements = scene.elements.expect("a mesh has elements");
+    let [vertices, edges, faces] = elements.totals;
+    assert!(vertices > 0 && scene.dimensions == 3);
+    assert!(scene.boxes.len() <= vertices + edges + faces);
+    let ids: Vec<_> = (0..scene.boxes.len() as u32).map(|index| elements.id(index)).collect();
+    assert!(ids.is_sorted_by(|a, b| a < b));
+    assert!(ids.last().is_none_or(|&id| (id as usize) < vertices + edges + faces));
+    for index in 0..ids.len().min(20) as u32 {
+        assert!(elements.are_incident(index, index));
+    }
+}
+
+fn told<T>(read: Result<T, impl Display>) -> Option<T> {
+    match read {
+        Ok(read) => Some(read),
+        Err(error) => {
+            let text = format!("{error:#}");
+            assert!(text.len() <= LONGEST_ERROR, "an error of {} bytes", text.len());
+            None
+        }
+    }
+}

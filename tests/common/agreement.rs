@@ -1,0 +1,272 @@
+//! Holds the answer of a step to the definition. Knows no device, so that the fuzzer can use it too.
+
+use std::fmt::Debug;
+use std::ops::Range;
+
+use gpu_broad_phase::reference::brute_force::{self, Found};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Growth, NONE, Neighbor, Pair, QueryMode, RayHit, RayMode, STATUS_ENTRIES, STATUS_HITS,
+    STATUS_PAIRS, STATUS_RESULTS, STATUS_ROUNDS, Scene, SceneQueries, StepResult,
+};
+
+/// What a scene's answer is by the definition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expected {
+    pub pairs: Vec<Pair>,
+    pub hits: Vec<Vec<RayHit>>,
+    pub found: Vec<Found>,
+}
+
+impl Expected {
+    /// The definition of pairs and rays knows no periods.
+    pub fn of(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Self {
+        // That of pairs looks at filters in any case.
+        let unfiltered = |object: &Aabb| Aabb {
+            layers: Aabb::ALL_LAYERS,
+            owner: object.owner & Aabb::EXCLUDED,
+            ..*object
+        };
+        let objects: Vec<_> = if descriptor.filters {
+            scene.objects.to_vec()
+        } else {
+            scene.objects.iter().map(unfiltered).collect()
+        };
+        let with_pairs = Scene {
+            objects: &objects,
+            ..*scene
+        };
+        Self {
+            pairs: if descriptor.pairs {
+                brute_force::scene_pairs(descriptor, &with_pairs)
+            } else {
+                Vec::new()
+            },
+            hits: brute_force::scene_rays(descriptor, scene),
+            found: brute_force::scene_queries(descriptor, scene),
+        }
+    }
+
+    pub fn hit_count(&self) -> usize {
+        self.hits.iter().map(Vec::len).sum()
+    }
+}
+
+/// An ordered form of a hit.
+pub fn hit_bits(hit: &RayHit) -> (u32, u32) {
+    (hit.object, hit.t.to_bits())
+}
+
+/// Distinct members of the whole, which is ascending and distinct itself.
+fn check_part<T: Copy + Debug + Ord>(part: &[T], whole: &[T], what: &str) {
+    let mut sorted = part.to_vec();
+    sorted.sort_unstable();
+    assert!(
+        sorted.windows(2).all(|two| two[0] < two[1]),
+        "{what}: twice in {sorted:?}"
+    );
+    for member in &sorted {
+        assert!(
+            whole.binary_search(member).is_ok(),
+            "{what}: {member:?} is not in {whole:?}"
+        );
+    }
+}
+
+/// The range of one ray or query, and whether the capacity leaves all of it.
+fn held(ends: &[u32], written: usize) -> (Range<usize>, bool) {
+    let [from, to] = [ends[0], ends[1]].map(|end| end as usize);
+    (from.min(written)..to.min(written), to <= written)
+}
+
+/// Checks that the result is the whole answer where it fits, else distinct parts of it, as many as fit, and exact counts.
+pub fn check(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &Scene<'_>,
+    expected: &Expected,
+    result: &StepResult,
+    what: &str,
+) {
+    let counters = &result.counters;
+    // Of an incomplete search nothing but parts is known.
+    let is_searched = counters.status & (STATUS_ENTRIES | STATUS_ROUNDS) == 0;
+    let is_fixed = descriptor.growth == Growth::Fixed;
+    let capacity = |capacity: Option<u32>| match capacity {
+        Some(capacity) if is_fixed => capacity as usize,
+        _ => usize::MAX,
+    };
+    let check_count = |name: &str, held: usize, needed: u64, capacity: usize, status: u32| {
+        let fits = needed as usize <= capacity;
+        assert_eq!(held, capacity.min(needed as usize), "{what}: {name} held of {needed}");
+        assert_eq!(counters.status & status == 0, fits, "{what}: status of {name}");
+    };
+
+    if descriptor.pairs {
+        let what = format!("{what}: pairs");
+        check_part(&result.pairs, &expected.pairs, &what);
+        if is_searched {
+            assert_eq!(counters.pairs_needed, expected.pairs.len() as u64, "{what}");
+            let capacity = capacity(descriptor.capacities.pairs);
+            check_count(
+                "pairs",
+                result.pairs.len(),
+                counters.pairs_needed,
+                capacity,
+                STATUS_PAIRS,
+            );
+        }
+    }
+
+    if !scene.rays.is_empty() {
+        match descriptor.ray_mode {
+            RayMode::All => {
+                assert_eq!(result.ray_offsets.len(), expected.hits.len() + 1, "{what}");
+                for (ray, (ends, expected)) in result.ray_offsets.windows(2).zip(&expected.hits).enumerate() {
+                    let (range, is_whole) = held(ends, result.ray_hits.len());
+                    let hits: Vec<_> = result.ray_hits[range].iter().map(hit_bits).collect();
+                    let whole: Vec<_> = expected.iter().map(hit_bits).collect();
+                    let what = format!("{what}: hits of ray {ray}");
+                    check_part(&hits, &whole, &what);
+                    if is_searched {
+                        assert_eq!((ends[1] - ends[0]) as usize, whole.len(), "{what}");
+                        assert!(
+                            !is_whole || hits.len() == whole.len(),
+                            "{what}: {hits:?}, not {whole:?}"
+                        );
+                    }
+                }
+                if is_searched {
+                    assert_eq!(counters.hits_needed, expected.hit_count() as u64, "{what}");
+                    let capacity = capacity(descriptor.capacities.hits);
+                    check_count(
+                        "hits",
+                        result.ray_hits.len(),
+                        counters.hits_needed,
+                        capacity,
+                        STATUS_HITS,
+                    );
+                }
+            }
+            RayMode::Closest if is_searched => {
+                let closest: Vec<_> = expected.hits.iter().map(|hits| brute_force::closest(hits)).collect();
+                let bits = |hits: &[RayHit]| hits.iter().map(hit_bits).collect::<Vec<_>>();
+                assert_eq!(bits(&result.ray_hits), bits(&closest), "{what}: closest hits");
+            }
+            RayMode::Any if is_searched => {
+                let any: Vec<_> = expected.hits.iter().map(|hits| u32::from(!hits.is_empty())).collect();
+                assert_eq!(result.ray_any, any, "{what}: any hit");
+            }
+            _ => {}
+        }
+    }
+
+    match scene.query_mode {
+        QueryMode::All if !expected.found.is_empty() => {
+            assert_eq!(result.query_offsets.len(), expected.found.len() + 1, "{what}");
+            for (query, (ends, found)) in result.query_offsets.windows(2).zip(&expected.found).enumerate() {
+                let (range, is_whole) = held(ends, result.query_objects.len());
+                check_found(
+                    &result.query_objects[range],
+                    found,
+                    is_whole && is_searched,
+                    &format!("{what}: query {query}"),
+                );
+            }
+            let needed = counters.results_needed;
+            assert_eq!(u64::from(result.query_offsets[expected.found.len()]), needed, "{what}");
+            let capacity = capacity(descriptor.capacities.results);
+            if is_searched {
+                check_count("results", result.query_objects.len(), needed, capacity, STATUS_RESULTS);
+            }
+        }
+        QueryMode::Nearest(wanted) if is_searched => {
+            let wanted = wanted as usize;
+            assert_eq!(result.query_nearest.len(), expected.found.len() * wanted, "{what}");
+            for (query, (rows, found)) in result.query_nearest.chunks(wanted).zip(&expected.found).enumerate() {
+                let what = format!("{what}: nearest of query {query}");
+                check_nearest(rows, found, smallest_gap(radius(scene, query)), &what);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn possible(found: &Found) -> Vec<(u32, f64)> {
+    let mut possible: Vec<_> = found.surely.iter().chain(&found.perhaps).copied().collect();
+    possible.sort_by_key(|&(object, _)| object);
+    possible
+}
+
+fn check_found(list: &[u32], found: &Found, is_whole: bool, what: &str) {
+    let possible: Vec<_> = possible(found).iter().map(|&(object, _)| object).collect();
+    check_part(list, &possible, what);
+    for (object, _) in found.surely.iter().filter(|_| is_whole) {
+        assert!(list.contains(object), "{what}: {object} is not in {list:?}");
+    }
+}
+
+fn radius(scene: &Scene<'_>, query: usize) -> f32 {
+    match scene.queries {
+        SceneQueries::Rounded(queries) => queries[query].radius,
+        SceneQueries::Neighbors(neighbors) => neighbors.radius,
+        _ => 0.0,
+    }
+}
+
+/// Shorter gaps count as 0, and denormals do.
+fn smallest_gap(radius: f32) -> f64 {
+    let is_ordinary = (2f32.powi(-40)..=2f32.powi(60)).contains(&radius) || radius == 0.0 || radius >= f32::MAX;
+    let unit = if is_ordinary { 1.0 } else { f64::from(radius) };
+    (unit * 2f64.powi(-60)).max(4.0 * f64::from(f32::MIN_POSITIVE))
+}
+
+/// By how much a squared distance may be off: squares round to 24 bits.
+fn tolerance(squared: f64, smallest_gap: f64) -> f64 {
+    1e-6 * squared + 4.0 * smallest_gap.powi(2)
+}
+
+fn check_nearest(rows: &[Neighbor], found: &Found, smallest_gap: f64, what: &str) {
+    let possible = possible(found);
+    let count = rows.iter().take_while(|row| row.object != NONE).count();
+    let (rows, rest) = rows.split_at(count);
+    assert!(rest.iter().all(|row| *row == Neighbor::NONE), "{what}: {rest:?}");
+    assert!(
+        count >= found.surely.len().min(count + rest.len()),
+        "{what}: {rows:?}, not {found:?}"
+    );
+    let is_ordered = |a: &Neighbor, b: &Neighbor| {
+        let [near, far] = [a, b].map(|row| row.squared_distance);
+        // Extreme radii have a unit of their own: what differs there may be 0 or infinite here.
+        near < far || (near == far && (a.object < b.object || !near.is_normal()))
+    };
+    assert!(
+        rows.windows(2).all(|two| is_ordered(&two[0], &two[1])),
+        "{what}: {rows:?}"
+    );
+    let mut objects: Vec<_> = rows.iter().map(|row| row.object).collect();
+    objects.sort_unstable();
+    assert!(objects.windows(2).all(|two| two[0] < two[1]), "{what}: {rows:?}");
+    for row in rows {
+        let known = possible.binary_search_by_key(&row.object, |&(object, _)| object);
+        let Ok(known) = known else {
+            panic!("{what}: {row:?} is not in {possible:?}");
+        };
+        let (squared, exact) = (f64::from(row.squared_distance), possible[known].1.powi(2));
+        let are_far = squared > 1e30 && exact > 1e30;
+        assert!(
+            are_far || (squared - exact).abs() <= tolerance(exact, smallest_gap),
+            "{what}: {row:?}, not {possible:?}"
+        );
+    }
+    // Whoever was left out is no nearer than the last one, but for rounding.
+    if let Some(last) = rows.last().filter(|_| rest.is_empty()) {
+        let last = f64::from(last.squared_distance);
+        for &(object, distance) in &found.surely {
+            let is_listed = rows.iter().any(|row| row.object == object);
+            let is_farther = distance * distance >= last - tolerance(last, smallest_gap) || last > 1e30;
+            assert!(
+                is_listed || is_farther,
+                "{what}: {object} at {distance} is left out of {rows:?}"
+            );
+        }
+    }
+}
