@@ -6,6 +6,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::mesh::Kind;
+use gpu_broad_phase::PairOrder;
 
 /// Overlapping boxes and ray hits from files, on the GPU.
 ///
@@ -241,6 +242,9 @@ pub struct EngineArgs {
     /// Part of the adapter's name, or its index as `info` lists it for the same --backend.
     #[arg(long, value_name = "NAME|INDEX", value_parser = NonEmptyStringValueParser::new())]
     pub adapter: Option<String>,
+    /// In which order the answer comes off the device; rows are sorted before they are written, whatever it is.
+    #[arg(long, value_enum, default_value_t = Order::Deterministic)]
+    pub order: Order,
 }
 
 #[derive(Args)]
@@ -270,6 +274,26 @@ impl Backend {
     /// As it is asked for.
     pub fn name(self) -> String {
         format!("{self:?}").to_lowercase()
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// The same for the same input on the same device.
+    Deterministic,
+    /// Ascending: the same on every device.
+    Sorted,
+    /// Any.
+    Unordered,
+}
+
+impl From<Order> for PairOrder {
+    fn from(order: Order) -> Self {
+        match order {
+            Order::Deterministic => Self::Deterministic,
+            Order::Sorted => Self::Sorted,
+            Order::Unordered => Self::Unordered,
+        }
     }
 }
 

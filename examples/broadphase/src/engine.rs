@@ -1,6 +1,6 @@
 //! Who answers: a GPU, or the CPU reference.
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, DescriptorError, Dimensions, Headless, HeadlessDescriptor, HeadlessError, Ray, Scheme,
@@ -27,6 +27,10 @@ enum Backing {
 impl Engine {
     /// `auto` falls back to the CPU; what is asked for by name has to exist.
     pub fn open(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>, reporter: Reporter) -> Result<Self> {
+        let descriptor = BroadPhaseDescriptor {
+            pair_order: args.order.into(),
+            ..descriptor
+        };
         Ok(Self {
             backing: Backing::open(args, descriptor, reporter)?,
             is_free_choice: is_free_choice(args),
@@ -64,6 +68,15 @@ impl Engine {
             Backing::Gpu(headless) => Some(headless.broad_phase().memory()),
             Backing::Cpu(_) => None,
         }
+    }
+}
+
+/// Whether a step failed for more pairs than can be returned.
+pub fn has_too_many_pairs(error: &Error) -> bool {
+    match (error.downcast_ref(), error.downcast_ref()) {
+        (Some(HeadlessError::TooManyResults { what, .. }), _) => *what == "pairs",
+        (_, Some(DescriptorError::TooMany { what, .. })) => *what == "pairs",
+        _ => false,
     }
 }
 
@@ -172,6 +185,7 @@ pub fn is_finite(boxed: &Aabb) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::args::Order;
 
     /// More boxes than one binding of 128 MiB holds; none takes part, so that the CPU is done soon.
     #[test]
@@ -180,6 +194,7 @@ mod tests {
         let args = EngineArgs {
             backend: Backend::Auto,
             adapter: None,
+            order: Order::Deterministic,
         };
         let mut engine = Engine::open(&args, BroadPhaseDescriptor::default(), Reporter { quiet: true }).unwrap();
         let counters = engine.step(&boxes, &[]).unwrap().counters;

@@ -1,11 +1,11 @@
 //! The command `pairs`.
 
 use anyhow::Result;
-use gpu_broad_phase::{BroadPhaseDescriptor, Pair};
+use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, Pair};
 
 use crate::Status;
 use crate::args::PairsArgs;
-use crate::engine::{Engine, dimensions, scheme};
+use crate::engine::{Engine, dimensions, has_too_many_pairs, scheme};
 use crate::input;
 use crate::output::Target;
 use crate::report::Reporter;
@@ -26,11 +26,28 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         ..Default::default()
     };
     let mut engine = Engine::open(&args.engine, descriptor, reporter)?;
-    let result = reporter.timed("step", || engine.step(&scene.boxes, &[]))?;
+    let mut answer = reporter.timed("step", || engine.step(&scene.boxes, &[]));
+    // More than any answer holds: some of them, and how many there are.
+    if let (Err(error), Some(most)) = (&answer, args.max_pairs)
+        && has_too_many_pairs(error)
+    {
+        let descriptor = BroadPhaseDescriptor {
+            growth: Growth::Fixed,
+            capacities: Capacities {
+                pairs: Some(most),
+                ..Default::default()
+            },
+            ..descriptor
+        };
+        let mut engine = Engine::open(&args.engine, descriptor, reporter)?;
+        answer = reporter.timed("step", || engine.step(&scene.boxes, &[]));
+    }
+    let result = answer?;
     reporter.step(&result, 0);
     let mut status = Status::of(&result.counters, reporter);
 
     let mut pairs = result.pairs;
+    let all = pairs.len();
     if args.free
         && let Some(elements) = &scene.elements
     {
@@ -41,9 +58,13 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
     sort(&mut pairs);
     spinner.finish_and_clear();
     // Cut on the host, so that the rows that are left are the first ones whatever the scheme and the device.
-    let (needed, most) = (pairs.len(), args.max_pairs.map_or(usize::MAX, |most| most as usize));
+    let cut = result.counters.pairs_needed.saturating_sub(all as u64);
+    let (needed, most) = (
+        pairs.len() as u64 + cut,
+        args.max_pairs.map_or(usize::MAX, |most| most as usize),
+    );
     pairs.truncate(most);
-    if needed > most {
+    if needed > most as u64 {
         reporter.warn(format!("not whole: {needed} pairs are needed, {most} fit"));
         status = Status::NotWhole;
     }

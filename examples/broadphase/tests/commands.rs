@@ -467,3 +467,26 @@ fn a_reader_that_leaves_is_no_error() {
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8(output.stderr).unwrap(), "");
 }
+
+#[test]
+fn rows_are_the_same_in_every_order() {
+    let folder = Folder::new();
+    folder.generate(&["clustered", "--count", "400", "--seed", "5", "-o", "boxes.npy"]);
+    folder.generate(&["rays", "--count", "60", "--seed", "6", "-o", "rays.npy"]);
+    for backend in ["cpu", "auto"] {
+        for order in ["deterministic", "sorted", "unordered"] {
+            let rows = |command: &[&str]| {
+                let options = ["--quiet", "--backend", backend, "--order", order];
+                let ran = folder.run(&[command, &options].concat());
+                assert_eq!(ran.status, 0, "{}", ran.stderr);
+                ran.stdout
+            };
+            assert_eq!(rows(&["pairs", "boxes.npy"]), folder.cpu(&["pairs", "boxes.npy"]));
+            let rays = ["rays", "boxes.npy", "rays.npy", "--mode", "all"];
+            assert_eq!(rows(&rays), folder.cpu(&rays));
+            let query = ["query", "boxes.npy", "boxes.npy"];
+            assert_eq!(rows(&query), folder.cpu(&query));
+        }
+    }
+    folder.refuses(&["pairs", "boxes.npy", "--order", "random"], &["random"]);
+}
