@@ -6,6 +6,7 @@ use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::mesh::Kind;
+use crate::verify::LARGEST;
 use gpu_broad_phase::PairOrder;
 
 /// Overlapping boxes and ray hits from files, on the GPU.
@@ -144,6 +145,9 @@ pub struct VerifyArgs {
     /// Seed of the first random scene; each further scene takes the next number.
     #[arg(long, value_name = "S", default_value_t = 0, requires = "random")]
     pub seed: u64,
+    /// Most objects and rays of a random scene.
+    #[arg(long, value_name = "N", default_value_t = LARGEST, value_parser = clap::value_parser!(u32).range(1..), requires = "random")]
+    pub largest: u32,
     #[command(flatten)]
     pub engine: EngineArgs,
     /// Cell size of the uniform scheme for a scene from a file; without it the median longest side.

@@ -3,6 +3,8 @@
 mod answer;
 mod scenes;
 
+pub use scenes::LARGEST;
+
 use std::io::{self, Write};
 
 use anyhow::{Context, Result, bail};
@@ -67,7 +69,7 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
             let bar = reporter.bar(count, "verifying");
             for number in 0..count {
                 let seed = args.seed.wrapping_add(number);
-                let random = scenes::random(seed);
+                let random = scenes::random(seed, args.largest);
                 let case = Case {
                     scene: Scene {
                         objects: &random.boxes,

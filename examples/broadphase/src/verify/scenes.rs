@@ -4,8 +4,8 @@ use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Ray};
 
 use crate::generate::{Random, nudge};
 
-/// No scene has more objects or rays.
-const LARGEST: u32 = 5_000;
+/// No scene has more objects or rays, unless asked for.
+pub const LARGEST: u32 = 5_000;
 
 pub struct Scene {
     pub boxes: Vec<Aabb>,
@@ -18,11 +18,11 @@ pub struct Scene {
     pub min_scale: f32,
 }
 
-/// Equal seeds give equal scenes.
-pub fn random(seed: u64) -> Scene {
+/// Equal seeds give equal scenes of at most so many objects and rays.
+pub fn random(seed: u64, largest: u32) -> Scene {
     let random = &mut Random::new(seed);
-    let boxes = count(random);
-    let rays = count(random);
+    let boxes = count(random, largest);
+    let rays = count(random, largest);
     let descriptor = variant(random);
     // A few sizes only: each costs a device.
     let is_plain = descriptor == BroadPhaseDescriptor::default();
@@ -86,15 +86,15 @@ fn flatten(boxes: &mut [Aabb], rays: &mut [Ray]) {
     }
 }
 
-/// 0 to [`LARGEST`]; every octave is as likely as the next.
-fn count(random: &mut Random) -> u32 {
-    let octaves = LARGEST.ilog2() + 1;
+/// 0 to the largest; every octave is as likely as the next.
+fn count(random: &mut Random, largest: u32) -> u32 {
+    let octaves = largest.ilog2() + 1;
     let octave = random.below(octaves + 1);
     if octave == 0 {
         return random.below(2);
     }
     let least = 1 << (octave - 1);
-    (least + random.below(least)).min(LARGEST)
+    (least + random.below(least)).min(largest)
 }
 
 #[derive(Clone, Copy)]
@@ -272,7 +272,7 @@ mod tests {
 
     #[test]
     fn most_scenes_are_small_and_some_are_large() {
-        let counts: Vec<_> = (0..2_000).map(|seed| random(seed).boxes.len()).collect();
+        let counts: Vec<_> = (0..2_000).map(|seed| random(seed, LARGEST).boxes.len()).collect();
         assert!(counts.iter().all(|&count| count <= LARGEST as usize));
         assert!(counts.contains(&0) && counts.contains(&1));
         assert!(counts.iter().filter(|&&count| count < 300).count() > 1_000);
@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn every_variant_comes_up() {
-        let scenes: Vec<_> = (0..200).map(random).collect();
+        let scenes: Vec<_> = (0..200).map(|seed| random(seed, LARGEST)).collect();
         let any = |wanted: fn(&Scene) -> bool| scenes.iter().any(wanted);
         assert!(any(
             |scene| scene.descriptor.dimensions == Dimensions::Two && !scene.rays.is_empty()
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn equal_seeds_make_equal_scenes() {
-        let words = |seed| bytes(&random(seed));
+        let words = |seed| bytes(&random(seed, LARGEST));
         assert_eq!(words(5), words(5));
         assert_ne!(words(5), words(6));
     }
