@@ -232,7 +232,10 @@ impl GpuBroadPhase {
     pub fn new(device: &wgpu::Device, descriptor: &BroadPhaseDescriptor<'_>) -> Result<Self, CreateError> {
         descriptor::validate(descriptor)?;
         let mut missing = None;
-        Self::required_limits().check_limits_with_fail_fn(&device.limits(), true, |limit, needed, available| {
+        let mut required = Self::required_limits();
+        // Devices that keep strictly to WebGPU have none of these.
+        required.zero_native_only();
+        required.check_limits_with_fail_fn(&device.limits(), true, |limit, needed, available| {
             missing = Some(CreateError::Limit {
                 limit,
                 needed,

@@ -4,7 +4,14 @@ mod support;
 
 use std::path::{Path, PathBuf};
 
-use gpu_broad_phase::{Aabb, reference::brute_force};
+use broadphase::args::ReadingArgs;
+use broadphase::mesh::Kind;
+use broadphase::report::Reporter;
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, Pair, PairOrder, Source, StepInput, Window,
+    adapters, reference::brute_force, wgpu,
+};
+use pollster::block_on;
 use support::{Folder, pairs};
 
 /// Pairs of two kinds, without incident ones and with them.
@@ -40,6 +47,100 @@ fn cloth_ball() {
         "46598 vertices, 138825 edges, 92230 faces",
         [(5_197_332, 5_901_866), (1_655_541, 1_932_231)],
     );
+}
+
+/// All kinds of elements together, on a device with nothing beyond WebGPU's default limits, in windows of what one binding
+/// holds; and with room for 1,000 pairs alone. Both ascending, so that windows of any device can be compared.
+#[test]
+fn cloth_ball_comes_whole_on_the_baseline_limits() {
+    const ALL: u64 = 25_057_379;
+    let Some(folder) = scenes().map(|scenes| scenes.join("cloth-ball")) else {
+        println!("skipped: set GPU_BROAD_PHASE_SCENES to the folder of the scenes");
+        return;
+    };
+    let reading = ReadingArgs {
+        dimensions: None,
+        elements: vec![Kind::Vertices, Kind::Edges, Kind::Faces],
+        next: Some(folder.join("frame1.ply")),
+    };
+    let reporter = Reporter { quiet: true };
+    let scene = broadphase::input::scene(&folder.join("frame0.ply"), &reading, None, false, reporter).unwrap();
+    let descriptor = BroadPhaseDescriptor {
+        pair_order: PairOrder::Sorted,
+        ..Default::default()
+    };
+    let expected = gpu_broad_phase::reference::step(&descriptor, &scene.boxes, &[])
+        .unwrap()
+        .pairs;
+    assert_eq!(expected.len() as u64, ALL);
+    for backends in named_backends() {
+        let adapter = block_on(adapters(backends)).into_iter().next().expect("an adapter");
+        let request = wgpu::DeviceDescriptor {
+            required_limits: GpuBroadPhase::required_limits(),
+            ..Default::default()
+        };
+        let (device, queue) = block_on(adapter.request_device(&request)).unwrap();
+        let step = |descriptor: &BroadPhaseDescriptor<'_>, windows: bool| {
+            let mut gpu = GpuBroadPhase::new(&device, descriptor).unwrap();
+            let mut all: Vec<Pair> = Vec::new();
+            loop {
+                let mut encoder = device.create_command_encoder(&Default::default());
+                if all.is_empty() {
+                    let input = StepInput {
+                        objects: Source::Host(&scene.boxes),
+                        ..Default::default()
+                    };
+                    gpu.step(&device, &queue, &mut encoder, input).unwrap();
+                } else {
+                    let first = Window {
+                        pairs: all.len() as u32,
+                        ..Default::default()
+                    };
+                    gpu.window(&device, &queue, &mut encoder, first).unwrap();
+                }
+                queue.submit([encoder.finish()]);
+                let result = block_on(gpu.read_back(&device, &queue)).unwrap();
+                assert_eq!(result.counters.pairs_needed, ALL, "{backends:?}");
+                assert!(!result.pairs.is_empty(), "{backends:?}");
+                all.extend(result.pairs);
+                if !windows || all.len() as u64 >= ALL {
+                    return all;
+                }
+            }
+        };
+        let mut all = step(&descriptor, true);
+        all.sort_unstable();
+        assert!(all == expected, "{backends:?}");
+
+        let few = BroadPhaseDescriptor {
+            growth: Growth::Fixed,
+            capacities: Capacities {
+                pairs: Some(1000),
+                ..Default::default()
+            },
+            ..descriptor
+        };
+        let some = step(&few, false);
+        assert!(some.len() == 1000 && some.is_sorted_by(|a, b| a < b), "{backends:?}");
+        assert!(
+            some.iter().all(|pair| expected.binary_search(pair).is_ok()),
+            "{backends:?}"
+        );
+    }
+}
+
+/// Those that the variable names.
+fn named_backends() -> Vec<wgpu::Backends> {
+    let named = engines().into_iter().map(|engine| engine[1]);
+    let mut names: Vec<_> = named.filter(|&name| name != "cpu").collect();
+    names.dedup();
+    let backend = |name| match name {
+        "vulkan" => wgpu::Backends::VULKAN,
+        "gl" => wgpu::Backends::GL,
+        "metal" => wgpu::Backends::METAL,
+        _ => wgpu::Backends::DX12,
+    };
+    names.into_iter().map(backend).collect()
 }
 
 fn real_scene(name: &str, totals: &str, [edge_edge, vertex_face]: [(usize, usize); 2]) {
