@@ -183,7 +183,7 @@ pub fn check(
             assert_eq!(result.query_nearest.len(), expected.found.len() * wanted, "{what}");
             for (query, (rows, found)) in result.query_nearest.chunks(wanted).zip(&expected.found).enumerate() {
                 let what = format!("{what}: nearest of query {query}");
-                check_nearest(rows, found, smallest_gap(radius(scene, query)), &what);
+                check_nearest(rows, found, Slack::new(descriptor, radius(scene, query)), &what);
             }
         }
         _ => {}
@@ -219,12 +219,30 @@ fn smallest_gap(radius: f32) -> f64 {
     (unit * 2f64.powi(-60)).max(4.0 * f64::from(f32::MIN_POSITIVE))
 }
 
-/// By how much a squared distance may be off: squares round to 24 bits.
-fn tolerance(squared: f64, smallest_gap: f64) -> f64 {
-    1e-6 * squared + 4.0 * smallest_gap.powi(2)
+/// By how much distances may be off.
+#[derive(Clone, Copy)]
+struct Slack {
+    smallest_gap: f64,
+    /// Positions that are not negative are moved into their period exactly, others are rounded once.
+    moved: f64,
 }
 
-fn check_nearest(rows: &[Neighbor], found: &Found, smallest_gap: f64, what: &str) {
+impl Slack {
+    fn new(descriptor: &BroadPhaseDescriptor<'_>, radius: f32) -> Self {
+        let longest = descriptor.periods.into_iter().fold(0.0, f32::max);
+        Self {
+            smallest_gap: smallest_gap(radius),
+            moved: f64::from(longest) * 2f64.powi(-22),
+        }
+    }
+
+    /// Of a squared distance: squares round to 24 bits.
+    fn of(self, squared: f64) -> f64 {
+        1e-6 * squared + 4.0 * self.smallest_gap.powi(2) + self.moved * (2.0 * squared.sqrt() + self.moved)
+    }
+}
+
+fn check_nearest(rows: &[Neighbor], found: &Found, slack: Slack, what: &str) {
     let possible = possible(found);
     let count = rows.iter().take_while(|row| row.object != NONE).count();
     let (rows, rest) = rows.split_at(count);
@@ -253,7 +271,7 @@ fn check_nearest(rows: &[Neighbor], found: &Found, smallest_gap: f64, what: &str
         let (squared, exact) = (f64::from(row.squared_distance), possible[known].1.powi(2));
         let are_far = squared > 1e30 && exact > 1e30;
         assert!(
-            are_far || (squared - exact).abs() <= tolerance(exact, smallest_gap),
+            are_far || (squared - exact).abs() <= slack.of(exact),
             "{what}: {row:?}, not {possible:?}"
         );
     }
@@ -262,7 +280,7 @@ fn check_nearest(rows: &[Neighbor], found: &Found, smallest_gap: f64, what: &str
         let last = f64::from(last.squared_distance);
         for &(object, distance) in &found.surely {
             let is_listed = rows.iter().any(|row| row.object == object);
-            let is_farther = distance * distance >= last - tolerance(last, smallest_gap) || last > 1e30;
+            let is_farther = distance * distance >= last - slack.of(last) || last > 1e30;
             assert!(
                 is_listed || is_farther,
                 "{what}: {object} at {distance} is left out of {rows:?}"
