@@ -11,7 +11,7 @@ use crate::types::{Aabb, NONE};
 /// With radius 0 these are the objects that meet the box, by the exact test of pairs: boxes and points. With a radius it
 /// is a rounded box, and a sphere where the box is a point: objects whose closed box comes within `radius` of the query's,
 /// by `f32` distances, so that devices may differ within 4 ulps of the radius.
-/// Gaps below 2^-60 count as 0 (where the radius is below 2^-40, gaps below 2^-60 of it), and a radius of [`f32::MAX`] or
+/// Gaps below 2^-60 count as 0 (where the radius is below 2^-40 or above 2^60, gaps below 2^-60 of it), and a radius of [`f32::MAX`] or
 /// infinity reaches everything.
 ///
 /// The box's filter words count as an object's: layers, owner and static flag admit results as they admit pairs, and an

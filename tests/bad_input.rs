@@ -814,6 +814,29 @@ fn a_radius_of_the_largest_float_reaches_everything() {
     }
 }
 
+/// The box that the extent grows is endless, so that the ray meets it however far it has gone.
+#[test]
+fn extents_that_grow_boxes_past_the_largest_float_hit_alike_with_every_scheme() {
+    let objects = [Aabb::point([8.507059e37; 3]), Aabb::point([1e30, -1e38, 0.0])];
+    let rays = [Ray::new([-6.5, 3.5, 0.0], [3.0, 31417.576, 0.0], INFINITY)];
+    let swept = rays.map(|ray| {
+        SweptRay::new(ray)
+            .with_half_extents([3.0, f32::MAX, f32::MAX])
+            .with_t_min(1.0)
+    });
+    let scene = Scene {
+        objects: &objects,
+        rays: SceneRays::Swept(&swept),
+        ..Default::default()
+    };
+    check(&scene, "endless extents");
+    let descriptor = BroadPhaseDescriptor {
+        ray_mode: RayMode::All,
+        ..Default::default()
+    };
+    assert!(!brute_force::scene_rays(&descriptor, &scene)[0].is_empty());
+}
+
 /// The third component may hold anything.
 #[test]
 fn faults_of_the_third_component_do_not_matter_in_two_dimensions() {

@@ -48,9 +48,16 @@ fn walk_level(ray: Ray, index: u32) {
         return;
     }
 
-    // The part of the ray within the bounds of what is occupied.
     let bound_low = vec3<f32>(cell_lower);
     let bound_high = vec3<f32>(cell_upper + vec3<i32>(1 + reach));
+    // Boxes that the extents grow past the largest float are endless, and met where no cell says so.
+    let grown = extent + max(abs(bound_low), abs(bound_high));
+    if (any((extent > vec3<f32>(0.0)) & (grown >= vec3<f32>(0x1p+127 * unit)))) {
+        without_cells(ray, level);
+        return;
+    }
+
+    // The part of the ray within the bounds of what is occupied.
     let bound_slack = (abs(origin) + extent + max(abs(bound_low), abs(bound_high))) * RELATIVE_SLACK + CELL_SLACK + extent;
     let inverse = 1.0 / select(vec3<f32>(1.0), direction, moves);
     let at_low = (bound_low - bound_slack - origin) * inverse;

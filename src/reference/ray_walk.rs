@@ -84,6 +84,17 @@ fn walk_level(
         return;
     }
 
+    // Boxes that the extents grow past the largest float are endless, and met where no cell says so.
+    let is_endless = |axis: usize| {
+        let bounds = [cell_lower[axis] as f32, (cell_upper[axis] + 1 + reach) as f32];
+        let grown = extent[axis] + bounds[0].abs().max(bounds[1].abs());
+        extent[axis] > 0.0 && grown >= f32::from_bits(254 << 23) * unit
+    };
+    if (0..3).any(is_endless) {
+        visitor.without_cells(level);
+        return;
+    }
+
     // The part of the ray within the bounds of what is occupied.
     let mut near = ray.t_min;
     let mut far = LARGEST_FLOAT;
