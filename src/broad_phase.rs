@@ -278,8 +278,9 @@ impl GpuBroadPhase {
     /// reads back. Several steps may be recorded into one encoder; each sees its own input.
     ///
     /// # Errors
-    /// [`StepError`] where the input does not fit the device or a buffer of the caller cannot be used. Nothing is
-    /// recorded then.
+    /// [`StepError`] where the input does not fit the device or a buffer of the caller cannot be used: nothing is recorded
+    /// then, and the last step can still be read. [`StepError::Device`] where the device itself refuses a buffer: the
+    /// encoder has to be dropped.
     pub fn step<'s>(
         &'s mut self,
         device: &wgpu::Device,

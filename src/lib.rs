@@ -29,7 +29,10 @@
 //! # Overflow
 //!
 //! An output that proves too small keeps a valid prefix, its counter goes on to the exact need and the status word says so.
-//! With [`Growth::Grow`] a read-back lets the next step make room; [`Headless`] repeats until the answer is whole.
+//! With [`Growth::Grow`] a read-back lets the next step make room; [`Headless`] repeats until the answer is whole. Needs are
+//! 64-bit counts, and places that 32 bits do not name are not written. The same goes for the work of crowded scenes: a dispatch
+//! makes a bounded number of box tests, [`Capacities::rounds`] says how many dispatches a walk has, and a step whose walks
+//! need more says so. [`BroadPhaseDescriptor::max_bytes`] bounds the buffers, [`GpuBroadPhase::trim`] gives them back.
 //!
 //! # Choosing a scheme
 //!
@@ -38,7 +41,18 @@
 //!
 //! # Order
 //!
-//! Pairs, hits and results come in an order that depends on the input and the device alone, not on what ran before. It is not sorted.
+//! Pairs, hits and results come in an order that depends on the input and the device alone, not on what ran before.
+//! [`PairOrder::Sorted`] gives ascending ones, the same bytes on every device.
+//!
+//! # Robustness
+//!
+//! No box, ray, query or descriptor makes a step panic, hang, lose the device or write out of bounds: what is not a number or
+//! inverted takes no part and is counted, what is infinite or huge meets all that it should, and what cannot work is a typed
+//! error that names value and limit. A device that refuses a recording or is lost is an error of the call
+//! ([`StepError::Device`], [`GpuBroadPhase::mark_lost`]); read-backs end after [`BroadPhaseDescriptor::timeout`]. What holds
+//! these promises stands under *Robustness* in `ARCHITECTURE.md`. Two things are the caller's: the buffers of a device of
+//! another instance, which wgpu itself cannot tell from its own, and the time that a crowd of `n` objects in one cell takes,
+//! which grows with `n * n`, in short dispatches.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
