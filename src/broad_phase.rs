@@ -228,7 +228,8 @@ impl GpuBroadPhase {
     ///
     /// # Errors
     /// [`CreateError::Descriptor`] for a descriptor that cannot work, [`CreateError::Limit`] for a device whose limits
-    /// are below [`required_limits`](Self::required_limits).
+    /// are below [`required_limits`](Self::required_limits), [`CreateError::Device`] where the
+    /// device refuses the pipelines.
     pub fn new(device: &wgpu::Device, descriptor: &BroadPhaseDescriptor<'_>) -> Result<Self, CreateError> {
         descriptor::validate(descriptor)?;
         let mut missing = None;
@@ -251,19 +252,25 @@ impl GpuBroadPhase {
             ("FILTERS", descriptor.filters.into()),
             ("COUNT_CANDIDATES", descriptor.count_candidates.into()),
         ];
+        let scopes = Scopes::begin(device);
         let pipelines = Pipelines::new(label, &constants);
         pipelines.make(
             device,
             shaders::passes().filter(|pass| is_sure_to_run(descriptor, pass.name)),
         );
+        let timing = descriptor.timestamps.then(|| Timing::new(device, label)).flatten();
+        let mut caught = scopes.end();
+        if let Some(error) = caught.now() {
+            return Err(CreateError::Device(error));
+        }
         Ok(Self {
             pipelines,
             buffers: Buffers::new(label),
-            timing: descriptor.timestamps.then(|| Timing::new(device, label)).flatten(),
+            timing,
             wanted: Rows::default(),
             needed: Rows::default(),
             lost: false,
-            caught: Caught::default(),
+            caught,
             recorded: None,
             splits_submissions: false,
             label: label.to_owned(),
@@ -371,6 +378,7 @@ impl GpuBroadPhase {
         let mut plan = recorded.plan;
         let objects = plan.params.object_count;
         let limit = plan::binding_limit(&device.limits());
+        plan.pairs_stand = true;
         plan.fit_rounds(&self.descriptor, self.wanted);
         plan.ask(&self.descriptor, &input.plan(objects.into()), self.wanted, limit)?;
         let mut brought = brought_names(input);

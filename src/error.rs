@@ -84,6 +84,9 @@ pub enum CreateError {
         /// What the device has.
         available: u64,
     },
+    /// The device refused the pipelines. Browsers tell later: see [`ReadBackError::Device`].
+    #[error("the device refused the pipelines: {0}")]
+    Device(String),
 }
 
 /// Why a step could not be recorded.

@@ -1,7 +1,7 @@
 //! What comes out of a step.
 
 /// The outputs of a step: buffers with the usages `STORAGE` and `COPY_SRC` that the caller's next pass can bind. The
-/// next step may write into them or replace them.
+/// next step may write into them or replace them. What lies behind the rows that are named here is the library's own.
 #[derive(Clone, Copy, Debug)]
 pub struct StepOutput<'s> {
     /// Pairs, two `u32` each, `a < b`; the first `min(needed, capacity)` are valid.

@@ -88,6 +88,8 @@ pub(crate) struct Plan {
     pub rounds: u32,
     /// Whether outputs are put in ascending order.
     pub sorts_outputs: bool,
+    /// Whether pairs stand from an earlier step, so that their buffer has to stay as it is.
+    pub pairs_stand: bool,
 }
 
 impl Plan {
@@ -145,6 +147,7 @@ impl Plan {
             ray_cells: false,
             rounds: 1,
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
+            pairs_stand: false,
         };
         plan.fit_pairs(descriptor, wanted, binding_limit);
         plan.fit_rounds(descriptor, wanted);
@@ -296,7 +299,10 @@ impl Plan {
         let all_hits = self.ray_mode == RayMode::All;
         let params = &mut self.params;
         let outputs = [
-            (&mut params.pair_capacity, fixed(capacities.pairs) || !self.pairs),
+            (
+                &mut params.pair_capacity,
+                fixed(capacities.pairs) || !self.pairs || self.pairs_stand,
+            ),
             (&mut params.hit_capacity, fixed(capacities.hits) || !all_hits),
             (&mut params.ray_cell_capacity, fixed(capacities.ray_cells)),
             (&mut params.result_capacity, fixed(capacities.results)),

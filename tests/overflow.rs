@@ -6,7 +6,8 @@ use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, GpuBroadPhase, Growth, Headless, HeadlessDescriptor,
-    HeadlessError, Pair, Ray, RayMode, STATUS_PAIRS, STATUS_ROUNDS, Scheme, Source, StepError, StepInput, StepResult,
+    HeadlessError, Pair, Queries, QueryInput, Ray, RayMode, STATUS_PAIRS, STATUS_ROUNDS, Scheme, Source, StepError,
+    StepInput, StepResult,
 };
 use pollster::block_on;
 
@@ -284,6 +285,38 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
                 step(&adapter, &mut gpu, &objects[..10], &[]).counters.is_whole(),
                 "{what}"
             );
+        }
+    }
+}
+
+/// A query may not take room from the pairs of the step before.
+#[test]
+fn pairs_outlast_a_query_that_memory_is_short_for() {
+    let mut rng = Rng(11);
+    let objects = uniform(3000, &mut rng);
+    let everything = vec![Aabb::new([-100.0; 3], [100.0; 3]); 40];
+    for adapter in adapters() {
+        let (device, queue) = (&adapter.device, &adapter.queue);
+        let mut gpu = GpuBroadPhase::new(device, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        let pairs = step(&adapter, &mut gpu, &objects, &[]).counters.pairs_capacity;
+        let descriptor = BroadPhaseDescriptor {
+            max_bytes: Some(gpu.memory() + 60_000),
+            ..Default::default()
+        };
+        let mut gpu = GpuBroadPhase::new(device, &descriptor).expect("a broad phase");
+        step(&adapter, &mut gpu, &objects, &[]);
+        for _ in 0..2 {
+            let mut encoder = device.create_command_encoder(&Default::default());
+            let query = QueryInput {
+                queries: Queries::Boxes(Source::Host(&everything)),
+                ..Default::default()
+            };
+            let output = gpu.query(device, queue, &mut encoder, query).expect("a query");
+            assert_eq!(output.pair_capacity, pairs, "{}", adapter.name);
+            queue.submit([encoder.finish()]);
+            let result = block_on(gpu.read_back(device, queue)).expect("a result");
+            assert_eq!(result.counters.results_needed, 120_000, "{}", adapter.name);
+            assert!(gpu.memory() <= descriptor.max_bytes.unwrap_or(0), "{}", adapter.name);
         }
     }
 }

@@ -5,6 +5,7 @@ use encase::UniformBuffer;
 
 use super::pass::Pipelines;
 use super::recorder::WORKGROUP;
+use super::scope::Scopes;
 use super::upload::{filled, staged};
 use crate::error::DescriptorError;
 use crate::plan;
@@ -41,6 +42,20 @@ impl Mirror {
         changed: &[u32],
     ) -> Result<&wgpu::Buffer, DescriptorError> {
         self.uploaded = 0;
+        // A lost device gives a buffer that it refuses, too, when a step binds it: that is where it is told.
+        let scopes = Scopes::begin(device);
+        let updated = self.update_buffer(device, encoder, boxes, changed);
+        drop(scopes.end());
+        updated
+    }
+
+    fn update_buffer(
+        &mut self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        boxes: &[Aabb],
+        changed: &[u32],
+    ) -> Result<&wgpu::Buffer, DescriptorError> {
         let limit = plan::binding_limit(&device.limits());
         check_count(boxes.len(), limit)?;
         self.resident.take_if(|resident| !resident.is_on(device));
