@@ -37,8 +37,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let query = begin_query(index);
     first_slot = answer_of(query, index) * params.nearest;
     if (round.first > 0u) {
-        while (filled < params.nearest && nearest[first_slot + filled].x != NO_OBJECT) {
-            filled += 1u;
+        for (; filled < params.nearest && nearest[first_slot + filled].x != NO_OBJECT; filled += 1u) {
         }
     }
     begin_round();

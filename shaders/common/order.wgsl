@@ -12,7 +12,7 @@ fn shown_of(needed_word: u32, first: u32, capacity: u32) -> u32 {
 fn walk_of(place: u32, walks: u32) -> u32 {
     var low = 0u;
     var high = walks;
-    while (high - low > 1u) {
+    for (; high - low > 1u; ) {
         let middle = low + (high - low) / 2u;
         if (offsets[middle] <= place) {
             low = middle;
