@@ -15,7 +15,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         return;
     }
     if (index < params.ray_count) {
+        begin_round();
         walk_ray(load_ray(index));
+        note_rounds();
     }
     counts[index] = found;
 }

@@ -378,13 +378,15 @@ impl GpuBroadPhase {
         let mut plan = recorded.plan;
         let objects = plan.params.object_count;
         let limit = plan::binding_limit(&device.limits());
-        plan.pairs_stand = true;
+        // Headless has handed its pairs out.
+        plan.pairs_stand = !self.splits_submissions;
         plan.fit_rounds(&self.descriptor, self.wanted);
         plan.ask(&self.descriptor, &input.plan(objects.into()), self.wanted, limit)?;
         let mut brought = brought_names(input);
         brought.extend(OF_TABLE);
         if self.descriptor.max_bytes.is_some() {
-            self.buffers.release(&plan, &brought, &OF_TABLE);
+            let kept = [&OF_TABLE[..], pairs_kept(&plan)].concat();
+            self.buffers.release(&plan, &brought, &kept);
         }
         self.buffers.fit(device, &plan, &brought);
 
@@ -401,6 +403,8 @@ impl GpuBroadPhase {
             Timed::Anew,
             |recorder, blocks| {
                 recorder.copy("step_counters", "counters");
+                // What pairs left unfinished is not this call's.
+                recorder.clear_words("counters", word::ROUNDS_NEEDED, 2);
                 record_asked_counts(recorder, &plan, blocks, sorted);
             },
         );
@@ -539,7 +543,7 @@ impl GpuBroadPhase {
         let group = (!is_split).then(|| Group::begin(device, encoder, &self.label));
         let scopes = Scopes::begin(device);
         let recorded = record(self, encoder);
-        self.caught = scopes.end();
+        self.caught = scopes.end().after(std::mem::take(&mut self.caught));
         if let Some(group) = group {
             group.end(encoder);
         }
@@ -547,7 +551,7 @@ impl GpuBroadPhase {
         match self.caught.now() {
             None => Ok(recorded),
             Some(error) => {
-                self.recorded = None;
+                self.forget();
                 Err(StepError::Device(error))
             }
         }
@@ -562,9 +566,20 @@ impl GpuBroadPhase {
     /// Gives all memory back, along with the last step and what is left to read of it. Outputs then start at the size that
     /// the last step needed which was read back.
     pub fn trim(&mut self) {
+        self.forget();
+        if self.grows() {
+            self.wanted = self.needed;
+        }
+    }
+
+    /// Gives up all buffers, since those that a device refused look like any others, and what they were to hold.
+    pub(crate) fn forget(&mut self) {
         self.buffers.clear();
         self.recorded = None;
-        self.wanted = self.needed;
+        self.wanted = Rows {
+            caution: self.wanted.caution,
+            ..Rows::default()
+        };
     }
 
     /// As [`window`](Self::window); `after_counts` right after [`record_counts`](Self::record_counts).
@@ -592,6 +607,10 @@ impl GpuBroadPhase {
         recorded.plan = plan;
         // Inputs lie where they were put.
         let inputs = [&OF_TABLE[..], &["rays", "queries"]].concat();
+        if self.descriptor.max_bytes.is_some() {
+            let kept = [&inputs[..], pairs_kept(&plan)].concat();
+            self.buffers.release(&plan, &[], &kept);
+        }
         self.buffers.fit(device, &plan, &inputs);
         self.record_outputs(device, queue, encoder, after_counts);
         Ok(plan)
@@ -928,7 +947,8 @@ fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBl
     }
     if plan.ray_cells {
         recorder.stage("ray_cells_count", |stage| {
-            stage.run(&shaders::RAY_CELLS_COUNT, rays + 1, &[]);
+            let round = [("round", Bound::Block(blocks.ray_rounds[0]))];
+            stage.run(&shaders::RAY_CELLS_COUNT, rays + 1, &round);
             stage.scan("ray_cell_offsets", rays + 1, blocks.scan_ray_cells);
         });
     }
@@ -1008,6 +1028,15 @@ fn brought_names(asked: &QueryInput<'_>) -> Vec<&'static str> {
     rays.into_iter()
         .chain(asked.queries.is_brought().then_some("queries"))
         .collect()
+}
+
+/// Outputs of pairs that stand from an earlier step.
+fn pairs_kept(plan: &Plan) -> &'static [&'static str] {
+    if plan.pairs_stand {
+        &["pairs", "world_pairs"]
+    } else {
+        &[]
+    }
 }
 
 fn by_scheme(plan: &Plan, one_cell: &'static shaders::Pass, covered: &'static shaders::Pass) -> &'static shaders::Pass {

@@ -23,6 +23,7 @@ pub(crate) mod word {
     pub const QUERIES_INVALID: usize = 24;
     pub const QUERY_CANDIDATES: usize = 26;
     pub const ROUNDS_NEEDED: usize = 28;
+    pub const UNFINISHED: usize = 29;
     pub const COUNT: usize = 32;
 }
 
@@ -35,6 +36,10 @@ pub const STATUS_HITS: u32 = 4;
 /// Status bit: the walks of a crowded scene need more rounds than were recorded, pairs, hits and results may be missing. A
 /// round makes so few box tests a walk that no dispatch takes long; [`Counters::rounds_needed`] says how many would do.
 pub const STATUS_ROUNDS: u32 = 8;
+/// Status bit: the driver ended loops before they were done, pairs, hits and results may be missing. llvmpipe allows a group of
+/// lanes 65,535 turns. After a read-back that shows this the next step cuts its walks smaller, by a factor of eight;
+/// [`Headless`](crate::Headless) repeats until nothing is cut.
+pub const STATUS_CUT: u32 = 64;
 /// Status bit: more results of queries were found than fit.
 pub const STATUS_RESULTS: u32 = 16;
 /// Status bit: more cells of rays were visited than fit.
@@ -45,7 +50,8 @@ pub const STATUS_RAY_CELLS: u32 = 32;
 /// On the GPU ([`StepOutput::counters`](crate::StepOutput::counters)) these are 32 words: 0 invalid, 1 excluded,
 /// 2 large, 3 levels, 4 table cells, 5 status, 6 invalid rays, 8–9 entries needed, 10–11 pairs needed, 12–13 hits
 /// needed, 14–15 pair candidates, 16–17 ray candidates, 20–21 ray cells needed, 22–23 query results needed,
-/// 24 invalid queries, 26–27 query candidates, 28 rounds needed where that is more than one; 64-bit counts are two words, low first.
+/// 24 invalid queries, 26–27 query candidates, 28 rounds needed where that is more than one,
+/// 29 the bits [`STATUS_ROUNDS`] and [`STATUS_CUT`] of the status, which are not in word 5; 64-bit counts are two words, low first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Objects given.
@@ -96,7 +102,8 @@ pub struct Counters {
     pub rounds_needed: u32,
     /// Rounds that were recorded.
     pub rounds_capacity: u32,
-    /// [`STATUS_ENTRIES`], [`STATUS_PAIRS`], [`STATUS_HITS`], [`STATUS_ROUNDS`], [`STATUS_RESULTS`], [`STATUS_RAY_CELLS`].
+    /// [`STATUS_ENTRIES`], [`STATUS_PAIRS`], [`STATUS_HITS`], [`STATUS_ROUNDS`], [`STATUS_CUT`], [`STATUS_RESULTS`],
+    /// [`STATUS_RAY_CELLS`].
     pub status: u32,
 }
 
@@ -132,7 +139,7 @@ impl Counters {
             ray_candidates: wide(word::RAY_CANDIDATES),
             rounds_needed: words[word::ROUNDS_NEEDED].max(1),
             rounds_capacity: rounds,
-            status: words[word::STATUS],
+            status: words[word::STATUS] | words[word::UNFINISHED],
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::broad_phase::GpuBroadPhase;
-use crate::counters::{Counters, STATUS_ROUNDS};
+use crate::counters::{Counters, STATUS_CUT, STATUS_ROUNDS};
 use crate::descriptor::{BroadPhaseDescriptor, PairOrder};
 use crate::error::{HeadlessError, ReadBackError, StepError};
 use crate::input::{QueryInput, StepInput};
@@ -202,7 +202,7 @@ impl Headless {
 
     /// Writes and reads what was counted, or makes room for more rounds where walks need them.
     async fn finish(&mut self, counted: Counters) -> Result<Option<StepResult>, HeadlessError> {
-        let unfinished = |counters: &Counters| counters.status & STATUS_ROUNDS != 0;
+        let unfinished = |counters: &Counters| counters.status & (STATUS_ROUNDS | STATUS_CUT) != 0;
         let mut counters = counted;
         let mut result = None;
         // Closest hits and nearest objects are found with the writing of the rest.
@@ -211,15 +211,15 @@ impl Headless {
             counters = written.counters;
             result = (!unfinished(&counters)).then_some(written);
         }
-        if counters.rounds_needed > MAX_ROUNDS {
-            let needed = u64::from(counters.rounds_needed);
+        let is_short = counters.status & STATUS_ROUNDS != 0;
+        let more = if is_short { counters.rounds_capacity + 1 } else { 1 };
+        let rounds = counters.rounds_needed.max(more);
+        if is_short && rounds > MAX_ROUNDS {
+            let needed = u64::from(rounds);
             return Err(too_many("rounds of box tests", needed, MAX_ROUNDS));
         }
         // One crowded scene need not slow those that follow.
-        let rounds = counters
-            .rounds_needed
-            .max(u32::from(unfinished(&counters)) * (counters.rounds_capacity + 1));
-        self.broad_phase.wanted.rounds = rounds;
+        self.broad_phase.wanted.rounds = rounds.min(MAX_ROUNDS);
         Ok(result)
     }
 
@@ -266,7 +266,7 @@ impl Headless {
                     sort_walks(&mut whole.query_objects, &whole.query_offsets, |&object| object);
                 }
                 // The other bits speak of the buffers as they were when the counts were taken.
-                whole.counters.status &= STATUS_ROUNDS;
+                whole.counters.status &= STATUS_ROUNDS | STATUS_CUT;
                 return Ok(whole);
             }
             let first = Window {
@@ -278,6 +278,8 @@ impl Headless {
             is_in_parts = true;
             let chunk = self.write_window(first, false).await?;
             whole.counters.status |= chunk.counters.status;
+            let rounds = &mut whole.counters.rounds_needed;
+            *rounds = chunk.counters.rounds_needed.max(*rounds);
             whole.pairs.extend(chunk.pairs);
             if all_hits {
                 whole.ray_hits.extend(chunk.ray_hits);

@@ -79,7 +79,7 @@ mod types;
 
 pub use broad_phase::GpuBroadPhase;
 pub use counters::{
-    Counters, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, STATUS_ROUNDS,
+    Counters, STATUS_CUT, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, STATUS_ROUNDS,
 };
 pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme};
 pub use error::{CreateError, DescriptorError, HeadlessError, ReadBackError, StepError};

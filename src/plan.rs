@@ -18,7 +18,12 @@ pub(crate) const DENSITY_SLOTS: u64 = 24 * 32_768;
 pub(crate) const PARTNERS_KEPT: u32 = 8;
 /// Box tests of one dispatch, about: a fraction of a second on weak hardware, whose drivers give up after some.
 const DISPATCH_TESTS: u64 = 1 << 32;
-/// Box tests of one walk in one dispatch: with the turns of [`MAX_TURNS`] below what llvmpipe allows an invocation.
+/// By what walks are cut smaller each time that a driver cuts them. Once is enough for any eight lanes of llvmpipe together,
+/// unless nearest objects are kept in order.
+const CAUTION_FACTOR: u32 = 8;
+/// More than the turns that writing takes beyond counting, so that writing is never cut where counting was not.
+const CANARY_TURNS: u32 = 16;
+/// Box tests of one walk in one dispatch.
 const MAX_ROUND_TESTS: u64 = 16_384;
 const MIN_ROUND_TESTS: u64 = 1024;
 /// Rounds of a step, at most.
@@ -41,6 +46,8 @@ pub(crate) struct Rows {
     pub results: u32,
     /// Not rows: rounds of the walks.
     pub rounds: u32,
+    /// Not rows: how often drivers cut walks so far.
+    pub caution: u32,
 }
 
 impl Rows {
@@ -59,6 +66,7 @@ impl Rows {
             ray_cells: grown(self.ray_cells, needed.ray_cells, held.ray_cells),
             results: grown(self.results, needed.results, held.results),
             rounds: grown(self.rounds, needed.rounds, held.rounds),
+            caution: self.caution,
         }
     }
 }
@@ -86,6 +94,8 @@ pub(crate) struct Plan {
     pub ray_cells: bool,
     /// Dispatches that each walk is cut into.
     pub rounds: u32,
+    /// How often walks are cut smaller by [`CAUTION_FACTOR`].
+    pub caution: u32,
     /// Whether outputs are put in ascending order.
     pub sorts_outputs: bool,
     /// Whether pairs stand from an earlier step, so that their buffer has to stay as it is.
@@ -146,6 +156,7 @@ impl Plan {
             ray_mode: descriptor.ray_mode,
             ray_cells: false,
             rounds: 1,
+            caution: 0,
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
             pairs_stand: false,
         };
@@ -191,20 +202,26 @@ impl Plan {
     /// Chooses how many rounds the walks have.
     pub fn fit_rounds(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Rows) {
         self.rounds = rounds(descriptor, wanted);
+        self.caution = wanted.caution;
     }
 
     /// The rounds of so many walks, where a test takes up to so many turns of a loop.
     pub fn rounds_of(&self, walks: u32, turns: u32) -> impl Iterator<Item = Round> {
+        let smaller = CAUTION_FACTOR.saturating_pow(self.caution);
         let most = (MAX_TURNS as u64 / u64::from(turns)).min(MAX_ROUND_TESTS);
         let tests = (DISPATCH_TESTS / u64::from(walks.max(1)))
             .max(MIN_ROUND_TESTS)
             .min(most) as u32;
+        let tests = (tests / smaller).max(1);
+        let turns = MAX_TURNS as u32 / smaller;
         let rounds = self.rounds;
         (0..rounds).map(move |round| Round {
             // A walk that long has no tests left.
             first: round.saturating_mul(tests),
             tests,
             is_last: u32::from(round + 1 == rounds),
+            turns,
+            canary_turns: CANARY_TURNS,
         })
     }
 
@@ -234,7 +251,12 @@ impl Plan {
                 descriptor.capacities.results,
                 wanted.results,
                 few_each(params.query_count),
-                size_of::<u32>(),
+                // Sorting them takes buffers of wider rows.
+                if self.sorts_outputs {
+                    size_of::<Pair>()
+                } else {
+                    size_of::<u32>()
+                },
             )
         };
         if self.ray_cells {

@@ -1,7 +1,7 @@
 //! Reading results: calls of their own, after the submission.
 
 use crate::broad_phase::GpuBroadPhase;
-use crate::counters::{Counters, word};
+use crate::counters::{Counters, STATUS_CUT, word};
 use crate::descriptor::RayMode;
 use crate::error::ReadBackError;
 use crate::gpu::scope::Scopes;
@@ -28,13 +28,16 @@ impl GpuBroadPhase {
             return Err(ReadBackError::DeviceLost);
         }
         if let Some(error) = std::mem::take(&mut self.caught).wait().await {
-            self.recorded = None;
+            self.forget();
             return Err(ReadBackError::Device(error));
         }
         let Plan { params, rounds, .. } = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.plan;
         let bytes = 4 * word::COUNT as u64;
         let words = self.read(device, queue, self.buffers.get("counters"), bytes).await?;
         let counters = Counters::from_words(bytemuck::cast_slice(&words), &params, rounds);
+        if counters.status & STATUS_CUT != 0 {
+            self.wanted.caution += 1;
+        }
         let need = |needed: u64| u32::try_from(needed).unwrap_or(u32::MAX);
         self.needed = Rows {
             entries: need(counters.entries_needed),
@@ -43,6 +46,7 @@ impl GpuBroadPhase {
             ray_cells: need(counters.ray_cells_needed),
             results: need(counters.results_needed),
             rounds: counters.rounds_needed,
+            caution: self.wanted.caution,
         };
         if self.grows() {
             let held = Rows {
@@ -52,6 +56,7 @@ impl GpuBroadPhase {
                 ray_cells: counters.ray_cells_capacity,
                 results: counters.results_capacity,
                 rounds: counters.rounds_capacity,
+                caution: 0,
             };
             self.wanted = self.wanted.grown(self.needed, held);
         }

@@ -171,82 +171,82 @@ passes! {
 
     /// Hits a ray, schemes of one entry an object.
     RAY_COUNT_ONE_CELL = "ray_count_one_cell"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/turns.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_count.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_offsets", 8: Write "counters", 10: Uniform "round" }
 
     /// Hits a ray, scheme of covered cells.
     RAY_COUNT_COVERED = "ray_count_covered"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/turns.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_count.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 6: Read "values", 7: Write "ray_offsets", 8: Write "counters", 10: Uniform "round" }
 
     /// The hits, schemes of one entry an object.
     RAY_EMIT_ONE_CELL = "ray_emit_one_cell"
-    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_one_cell.wgsl", "common/turns.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_emit.wgsl"]
+    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_offsets", 8: Write "ray_hits", 10: Uniform "round" }
 
     /// The hits, scheme of covered cells.
     RAY_EMIT_COVERED = "ray_emit_covered"
-    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_covered.wgsl", "common/turns.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_emit.wgsl"]
+    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 6: Read "values", 7: Write "ray_offsets", 8: Write "ray_hits", 10: Uniform "round" }
 
     /// The closest hits, schemes of one entry an object.
     RAY_CLOSEST_ONE_CELL = "ray_closest_one_cell"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/turns.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_closest.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_closest.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_hits", 8: Write "counters", 10: Uniform "round" }
 
     /// The closest hits, scheme of covered cells.
     RAY_CLOSEST_COVERED = "ray_closest_covered"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/turns.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_closest.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_closest.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 6: Read "values", 7: Write "ray_hits", 8: Write "counters", 10: Uniform "round" }
 
     /// Whether rays meet anything, schemes of one entry an object.
     RAY_ANY_ONE_CELL = "ray_any_one_cell"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/turns.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_any.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_any.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_any", 8: Write "counters", 10: Uniform "round" }
 
     /// Whether rays meet anything, scheme of covered cells.
     RAY_ANY_COVERED = "ray_any_covered"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/turns.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_any.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_any.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 6: Read "values", 7: Write "ray_any", 8: Write "counters", 10: Uniform "round" }
 
     /// Cells a ray.
     RAY_CELLS_COUNT = "ray_cells_count"
-    ["common/prelude.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/ray.wgsl", "common/ray_cells.wgsl", "common/turns.wgsl", "common/ray_walk.wgsl", "ray_cells_count.wgsl"]
-    { 0: Uniform "params", 1: Read "grid", 4: Read "rays", 7: Write "ray_cell_offsets" }
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/ray.wgsl", "common/ray_cells.wgsl", "common/ray_walk.wgsl", "ray_cells_count.wgsl"]
+    { 0: Uniform "params", 1: Read "grid", 4: Read "rays", 7: Write "ray_cell_offsets", 8: Write "counters", 10: Uniform "round" }
 
     /// The cells of rays.
     RAY_CELLS_EMIT = "ray_cells_emit"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/ray.wgsl", "common/ray_cells.wgsl", "common/turns.wgsl", "common/ray_walk.wgsl", "ray_cells_emit.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/ray.wgsl", "common/ray_cells.wgsl", "common/ray_walk.wgsl", "ray_cells_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 4: Read "rays", 7: Read "ray_cell_offsets", 8: Write "counters", 9: Write "ray_cells", 10: Uniform "round" }
 
     /// Results a query, schemes of one entry an object.
     QUERY_COUNT_ONE_CELL = "query_count_one_cell"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_entry_one_cell.wgsl", "common/turns.wgsl", "common/query_walk.wgsl", "common/query_counters.wgsl", "query_count.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_entry_one_cell.wgsl", "common/query_walk.wgsl", "common/query_counters.wgsl", "query_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "queries", 5: Read "objects", 7: Write "query_offsets", 8: Write "counters", 10: Uniform "round" }
 
     /// Results a query, scheme of covered cells.
     QUERY_COUNT_COVERED = "query_count_covered"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_entry_covered.wgsl", "common/turns.wgsl", "common/query_walk.wgsl", "common/query_counters.wgsl", "query_count.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_entry_covered.wgsl", "common/query_walk.wgsl", "common/query_counters.wgsl", "query_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "queries", 5: Read "objects", 6: Read "values", 7: Write "query_offsets", 8: Write "counters", 10: Uniform "round" }
 
     /// The results, schemes of one entry an object.
     QUERY_EMIT_ONE_CELL = "query_emit_one_cell"
-    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_entry_one_cell.wgsl", "common/turns.wgsl", "common/query_walk.wgsl", "query_emit.wgsl"]
+    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_entry_one_cell.wgsl", "common/query_walk.wgsl", "query_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "queries", 5: Read "objects", 7: Write "query_offsets", 8: Write "query_objects", 10: Uniform "round" }
 
     /// The results, scheme of covered cells.
     QUERY_EMIT_COVERED = "query_emit_covered"
-    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_entry_covered.wgsl", "common/turns.wgsl", "common/query_walk.wgsl", "query_emit.wgsl"]
+    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_entry_covered.wgsl", "common/query_walk.wgsl", "query_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "queries", 5: Read "objects", 6: Read "values", 7: Write "query_offsets", 8: Write "query_objects", 10: Uniform "round" }
 
     /// The nearest objects of each query, schemes of one entry an object.
     QUERY_NEAREST_ONE_CELL = "query_nearest_one_cell"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_entry_one_cell.wgsl", "common/turns.wgsl", "common/query_walk.wgsl", "common/query_counters.wgsl", "query_nearest.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_entry_one_cell.wgsl", "common/query_walk.wgsl", "common/query_counters.wgsl", "query_nearest.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "queries", 5: Read "objects", 7: Write "query_nearest", 8: Write "counters", 10: Uniform "round" }
 
     /// The nearest objects of each query, scheme of covered cells.
     QUERY_NEAREST_COVERED = "query_nearest_covered"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_entry_covered.wgsl", "common/turns.wgsl", "common/query_walk.wgsl", "common/query_counters.wgsl", "query_nearest.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_entry_covered.wgsl", "common/query_walk.wgsl", "common/query_counters.wgsl", "query_nearest.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "queries", 5: Read "objects", 6: Read "values", 7: Write "query_nearest", 8: Write "counters", 10: Uniform "round" }
 
     /// Pairs to sort: their second keys.

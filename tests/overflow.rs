@@ -6,8 +6,8 @@ use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, GpuBroadPhase, Growth, Headless, HeadlessDescriptor,
-    HeadlessError, Pair, Queries, QueryInput, Ray, RayMode, STATUS_PAIRS, STATUS_ROUNDS, Scheme, Source, StepError,
-    StepInput, StepResult,
+    HeadlessError, Pair, Queries, QueryInput, QueryMode, Ray, RayMode, STATUS_CUT, STATUS_PAIRS, STATUS_ROUNDS,
+    SceneQueries, SceneRays, Scheme, Source, StepError, StepInput, StepResult,
 };
 use pollster::block_on;
 
@@ -362,6 +362,88 @@ fn outputs_start_at_what_was_needed_after_trim() {
         gpu.trim();
         assert!(
             step(&adapter, &mut gpu, &crowd, &[]).counters.is_whole(),
+            "{}",
+            adapter.name
+        );
+    }
+}
+
+/// llvmpipe counts the turns of eight rays together. Each of these meets a crowd of its own while the others step on.
+#[test]
+fn rays_through_crowds_of_their_own_are_never_cut_short() {
+    const CROWD: usize = 16_000;
+    const RAYS: usize = 16;
+    let cells = (0..RAYS).map(|index| 10.0 * index as f32 + 0.4);
+    let objects: Vec<_> = cells
+        .clone()
+        .flat_map(|at| [Aabb::new([at, at, 0.4], [at + 0.2, at + 0.2, 0.6]); CROWD])
+        .collect();
+    let rays: Vec<_> = cells
+        .map(|at| Ray::new([-5.0, at + 0.1, 0.5], [1.0, 0.0, 0.0], f32::INFINITY))
+        .collect();
+    let offsets: Vec<_> = (0..=RAYS).map(|ray| (ray * CROWD) as u32).collect();
+    for adapter in adapters() {
+        for scheme in [SCHEMES[0], Scheme::Uniform { cell_size: 1.0 }, SCHEMES[2]] {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                pairs: false,
+                ray_mode: RayMode::All,
+                ..Default::default()
+            };
+            let what = format!("{scheme:?} on {}", adapter.name);
+            let mut gpu = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
+            let first = step(&adapter, &mut gpu, &objects, &rays);
+            let is_told = first.counters.status & STATUS_CUT != 0;
+            assert!(is_told || first.counters.hits_needed == (RAYS * CROWD) as u64, "{what}");
+            let result = block_on(headless(&adapter, descriptor).step(&objects, &rays)).expect("an answer");
+            assert!(result.counters.is_whole(), "{what}");
+            assert_eq!(result.ray_offsets, offsets, "{what}");
+        }
+    }
+}
+
+/// A step that fails when its walks turn out to need more rounds leaves a table that can be asked.
+#[test]
+fn a_query_after_a_step_that_ran_out_of_memory_ends() {
+    let objects: Vec<_> = (0..18_000)
+        .map(|index| {
+            let at = 0.5 * index as f32;
+            Aabb::new([at, 0.0, 0.0], [at + 0.2, 0.2, 0.2])
+        })
+        .collect();
+    let rays = vec![Ray::new([0.1, 0.1, -1.0], [0.0, 0.0, 1.0], 2.0); 100_000];
+    for adapter in adapters() {
+        let descriptor = BroadPhaseDescriptor {
+            scheme: Scheme::Uniform { cell_size: 1e6 },
+            ..Default::default()
+        };
+        // Enough for one round, but not for what several keep of 100,000 rays.
+        let limited = |max_bytes| BroadPhaseDescriptor {
+            max_bytes: Some(max_bytes),
+            ..descriptor
+        };
+        let mut gpu = GpuBroadPhase::new(&adapter.device, &limited(1)).expect("a broad phase");
+        let Err(StepError::Descriptor(DescriptorError::MemoryLimit { needed, .. })) =
+            record(&adapter, &mut gpu, &objects, &rays)
+        else {
+            panic!("{}: a byte is enough", adapter.name);
+        };
+        let descriptor = limited(needed + 1000);
+        let mut headless = headless(&adapter, descriptor);
+        let refused = block_on(headless.step(&objects, &rays)).err();
+        let is_memory = matches!(
+            refused,
+            Some(HeadlessError::Step(StepError::Descriptor(
+                DescriptorError::MemoryLimit { .. }
+            )))
+        );
+        assert!(is_memory, "{}: {refused:?}", adapter.name);
+        let asked = [objects[5]];
+        let result = block_on(headless.query(SceneRays::Plain(&[]), SceneQueries::Boxes(&asked), QueryMode::All));
+        let result = result.expect("an answer");
+        assert_eq!(
+            (result.query_objects, result.counters.status),
+            (vec![5], 0),
             "{}",
             adapter.name
         );

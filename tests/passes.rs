@@ -42,10 +42,13 @@ const ONE_ROUND: Round = Round {
     first: 0,
     tests: 1 << 30,
     is_last: 1,
+    turns: 40_000,
+    canary_turns: 16,
 };
 const STATUS: usize = 5;
 const STATUS_ROUNDS: u32 = 8;
 const ROUNDS_NEEDED: usize = 28;
+const UNFINISHED: usize = 29;
 const PAIR_CANDIDATES: usize = 14;
 const RAY_CANDIDATES: usize = 16;
 
@@ -195,6 +198,7 @@ impl Bench {
                 first: round * tests,
                 tests,
                 is_last: u32::from(round + 1 == count),
+                ..ONE_ROUND
             });
             let output = self.run(pass, groups, block.to_vec(), &contents);
             if round + 1 == count {
@@ -224,16 +228,12 @@ impl Bench {
         block: &[u8],
         contents: &[(&'static str, Vec<u8>)],
     ) -> Rounds {
-        self.round.set(Round {
-            first: 0,
-            tests: 1,
-            is_last: 1,
-        });
+        self.round.set(Round { tests: 1, ..ONE_ROUND });
         let output = self.run(pass, groups, block.to_vec(), contents);
         self.round.set(ONE_ROUND);
         let counters: Vec<u32> = output.take("counters", 32);
         let longest = counters[ROUNDS_NEEDED];
-        let is_told = counters[STATUS] & STATUS_ROUNDS != 0;
+        let is_told = counters[UNFINISHED] == STATUS_ROUNDS;
         assert_eq!(is_told, longest > 1, "{}: {counters:?}", output.what);
         let tests = (longest / 3).max(1);
         Rounds {
@@ -409,7 +409,7 @@ fn groups(elements: usize) -> u32 {
 fn used_counters() -> Vec<u32> {
     let mut counters: Vec<u32> = (1000..1032).collect();
     counters[STATUS] = 0x50;
-    counters[ROUNDS_NEEDED] = 0;
+    (counters[ROUNDS_NEEDED], counters[UNFINISHED]) = (0, 0);
     counters[PAIR_CANDIDATES] = u32::MAX - 2;
     counters[RAY_CANDIDATES] = u32::MAX - 2;
     counters
@@ -959,12 +959,7 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme:
     found.check_ray_counters(&used_counters(), &counters);
     let (found, _) = run_rounds(closest_pass, "ray_hits", 6 * rays.len());
     found.check_left_behind("ray_hits", &bytes(&closest), 4 * rays.len());
-    assert_eq!(
-        found.take::<u32>("counters", 32)[STATUS] & STATUS_ROUNDS,
-        0,
-        "{}",
-        found.what
-    );
+    assert_eq!(found.take::<u32>("counters", 32)[UNFINISHED], 0, "{}", found.what);
 
     let mut counters = used_counters();
     let any = ray_any::ray_any(&params, &input, bench.overrides, &mut counters);
@@ -1000,8 +995,12 @@ fn check_ray_cells(bench: &Bench, trace: &Trace, rays: SceneRays<'_>) {
         &shaders::RAY_CELLS_COUNT,
         groups(rays.len() + 1),
         uniform(&params),
-        &inputs(vec![("ray_cell_offsets", poison::<u32>(rays.len() + 1))]),
+        &inputs(vec![
+            ("ray_cell_offsets", poison::<u32>(rays.len() + 1)),
+            ("counters", bytes(&used_counters())),
+        ]),
     );
+    found.check("counters", &used_counters());
     let mut offsets: Vec<u32> = found.take("ray_cell_offsets", rays.len() + 1);
     let expected = ray_cells_count::ray_cells_count(&params, &trace.grid, rays);
     for (index, (&count, &near)) in offsets.iter().zip(&expected).enumerate() {

@@ -1,6 +1,7 @@
 // A walk is cut into rounds, a dispatch each, of so many box tests an invocation: no dispatch takes long, however crowded
 // the scene. Rounds go by the place of a test among all tests of the walk, so that they need no memory of each other.
-// Some drivers even end loops on their own: llvmpipe gives all loops of an invocation 65,535 turns together.
+// Some drivers even end loops on their own: llvmpipe gives all loops of a group of lanes 65,535 turns together, to which lanes
+// that are busy at different times add up, and then ends each after one more.
 
 struct Round {
     // Tests of each walk that earlier rounds made.
@@ -9,6 +10,10 @@ struct Round {
     tests: u32,
     // Whether no further round is recorded.
     is_last: u32,
+    // Turns of the loops over steps and rows that a walk takes, at most.
+    turns: u32,
+    // Turns of a loop that shows whether the driver cut loops short.
+    canary_turns: u32,
 }
 
 @group(0) @binding(10) var<uniform> round: Round;
@@ -19,8 +24,22 @@ var<private> tests_left: u32;
 var<private> tests_beyond: u32;
 
 fn begin_round() {
+    turns_left = f32(round.turns);
     to_skip = round.first;
     tests_left = round.tests;
+}
+
+// Turns of the loops over steps and rows, which a walk takes whether or not it finds anything to test there. What would
+// take more of them in all is tested without cells, so that a round is never long.
+var<private> turns_left: f32;
+
+// Sets turns aside, unless they are more than there are.
+fn takes_turns(turns: f32) -> bool {
+    if (!(turns <= turns_left)) {
+        return false;
+    }
+    turns_left -= turns;
+    return true;
 }
 
 // Which of the walk's next `count` tests are this round's: from x on, up to y.

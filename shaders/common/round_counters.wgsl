@@ -2,12 +2,25 @@
 
 @group(0) @binding(8) var<storage, read_write> counters: array<atomic<u32>>;
 
+// Run after the walk, with a bound that no compiler knows.
+fn all_turns_taken() -> bool {
+    var turns = 0u;
+    for (var k = 0u; k < round.canary_turns; k += 1u) {
+        turns += 1u;
+    }
+    return turns == round.canary_turns;
+}
+
 fn note_rounds() {
+    // Such a walk must not pass for a whole one.
+    if (!all_turns_taken()) {
+        atomicOr(&counters[COUNTER_UNFINISHED], STATUS_CUT);
+    }
     if (tests_beyond > 0u) {
         let rounds = round.first / round.tests + 1u + (tests_beyond - 1u) / round.tests + 1u;
         atomicMax(&counters[COUNTER_ROUNDS_NEEDED], rounds);
         if (round.is_last != 0u) {
-            atomicOr(&counters[COUNTER_STATUS], STATUS_ROUNDS);
+            atomicOr(&counters[COUNTER_UNFINISHED], STATUS_ROUNDS);
         }
     }
 }

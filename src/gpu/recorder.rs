@@ -64,6 +64,12 @@ impl Recorder<'_> {
         }
     }
 
+    /// Puts some words of one of the own buffers to 0.
+    pub fn clear_words(&mut self, name: &str, first: usize, count: u64) {
+        let buffer = self.buffers.get(name);
+        self.encoder.clear_buffer(buffer, 4 * first as u64, Some(4 * count));
+    }
+
     /// Copies one of the own buffers to another of its size.
     pub fn copy(&mut self, from: &str, to: &str) {
         let (from, to) = (self.buffers.get(from), self.buffers.get(to));

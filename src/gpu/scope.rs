@@ -31,6 +31,12 @@ impl Scopes {
 }
 
 impl Caught {
+    /// Keeps what is still to be told of an earlier recording.
+    pub fn after(self, earlier: Self) -> Self {
+        let lists = [earlier, self].map(|caught| caught.0.into_inner().unwrap_or_else(PoisonError::into_inner));
+        Self(Mutex::new(lists.into_iter().flatten().collect()))
+    }
+
     /// What is known already: on native targets all of it.
     pub fn now(&mut self) -> Option<String> {
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());

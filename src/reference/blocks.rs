@@ -32,9 +32,13 @@ pub struct Round {
     pub tests: u32,
     /// 1 where no further round is recorded.
     pub is_last: u32,
+    /// Turns of the loops over steps and rows that a walk takes, at most.
+    pub turns: u32,
+    /// Turns of a loop that shows whether the driver cut loops short.
+    pub canary_turns: u32,
 }
 
-/// Turns of the loops over steps and rows that a walk may still take: the twin of `shaders/common/turns.wgsl`.
+/// Turns of the loops over steps and rows that a walk may still take: `takes_turns` in `shaders/common/round.wgsl`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turns(f32);
 
@@ -55,7 +59,7 @@ impl Turns {
     }
 }
 
-/// Turns of a walk, at most: `MAX_TURNS` in `shaders/common/turns.wgsl`.
+/// Turns of a walk, at most.
 pub(crate) const MAX_TURNS: f32 = 40_000.0;
 
 /// The uniform block of the pass that moves changed boxes: `ScatterParams` in `shaders/scatter.wgsl`.

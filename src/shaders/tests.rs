@@ -11,7 +11,6 @@ use super::*;
 use crate::counters::word;
 use crate::grid::{self, Grid, Level, Params};
 use crate::plan;
-use crate::reference::blocks::MAX_TURNS;
 use crate::reference::blocks::{Round, ScanParams, ScatterParams, SortParams};
 
 fn parse(pass: &Pass) -> (Module, ModuleInfo) {
@@ -214,7 +213,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         "ScanParams",
         offsets!(ScanParams: count, total_word, capacity, status_bit),
     );
-    check::<Round>("Round", offsets!(Round: first, tests, is_last));
+    check::<Round>("Round", offsets!(Round: first, tests, is_last, turns, canary_turns));
     check::<SortParams>("SortParams", offsets!(SortParams: shift, tiles));
     check::<ScatterParams>("ScatterParams", offsets!(ScatterParams: change_count, object_count));
 }
@@ -252,6 +251,8 @@ fn constants_agree_with_the_host() {
         ("COUNTER_STATUS", word::STATUS as u32),
         ("COUNTER_RAYS_INVALID", word::RAYS_INVALID as u32),
         ("STATUS_ROUNDS", crate::STATUS_ROUNDS),
+        ("STATUS_CUT", crate::STATUS_CUT),
+        ("COUNTER_UNFINISHED", word::UNFINISHED as u32),
         ("COUNTER_PAIRS_NEEDED", word::PAIRS_NEEDED as u32),
         ("COUNTER_HITS_NEEDED", word::HITS_NEEDED as u32),
         ("COUNTER_RESULTS_NEEDED", word::RESULTS_NEEDED as u32),
@@ -294,11 +295,6 @@ fn constants_agree_with_the_host() {
             "{name}: {values:?}, the host has {value}"
         );
     }
-    let turns = format!("const MAX_TURNS: f32 = {MAX_TURNS:.1};");
-    let walks: Vec<_> = passes()
-        .filter(|pass| pass.source().contains("const MAX_TURNS"))
-        .collect();
-    assert!(!walks.is_empty() && walks.iter().all(|pass| pass.source().contains(&turns)));
     assert_eq!(seen["SLOTS"], [32_768, 32_768]);
     assert_eq!(seen["OCTAVES"], [24, 24]);
     assert_eq!(plan::DENSITY_SLOTS, 24 * 32_768);
