@@ -33,7 +33,8 @@ pub const STATUS_ENTRIES: u32 = 1;
 pub const STATUS_PAIRS: u32 = 2;
 /// Status bit: more hits were found than fit.
 pub const STATUS_HITS: u32 = 4;
-/// Status bit: the walks of a crowded scene need more rounds than were recorded, pairs, hits and results may be missing. A
+/// Status bit: the walks of a crowded scene need more rounds than were recorded, pairs, hits of every mode, cells of rays, results
+/// and nearest objects may be missing. A
 /// round makes so few box tests a walk that no dispatch takes long; [`Counters::rounds_needed`] says how many would do.
 pub const STATUS_ROUNDS: u32 = 8;
 /// Status bit: the driver ended loops before they were done, pairs, hits and results may be missing. llvmpipe allows a group of
@@ -84,7 +85,7 @@ pub struct Counters {
     /// Cells of rays that fit.
     pub ray_cells_capacity: u32,
     /// Results of queries needed ([`QueryMode::All`](crate::QueryMode::All)), exact past the capacity while all entries
-    /// fit.
+    /// fit and all rounds were made.
     pub results_needed: u64,
     /// Results of queries that fit.
     pub results_capacity: u32,

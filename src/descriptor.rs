@@ -107,8 +107,9 @@ pub struct Capacities {
     /// Results of queries ([`QueryMode::All`](crate::QueryMode::All)), 4 bytes each.
     pub results: Option<u32>,
     /// Rounds: the dispatches that each walk, of an object, a ray or a query, is cut into, so that none takes long. A round
-    /// makes at most 16,384 box tests a walk, and fewer where a step has more than 262,144 walks, down to 1,024. `None` is
-    /// one round, which all but very crowded scenes stay below. A step whose walks need more says so
+    /// makes at most 16,384 box tests a walk, and fewer where a step has more than 262,144 walks, down to 1,024, where `k`
+    /// nearest objects are kept in order, 40,000 / (k + 1), and after a driver cut walks short
+    /// ([`STATUS_CUT`](crate::STATUS_CUT)). `None` is one round, which all but very crowded scenes stay below. A step whose walks need more says so
     /// ([`STATUS_ROUNDS`](crate::STATUS_ROUNDS)); [`Headless`](crate::Headless) makes as many as are needed.
     /// At most 4,096.
     pub rounds: Option<u32>,

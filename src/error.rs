@@ -119,7 +119,7 @@ pub enum StepError {
     /// parts of the step and has to be dropped. Browsers tell this later: see [`ReadBackError::Device`].
     #[error("the device refused the recording: {0}")]
     Device(String),
-    /// The device is lost, by what [`mark_lost`](crate::GpuBroadPhase::mark_lost) or a read-back said.
+    /// The device is lost, as [`mark_lost`](crate::GpuBroadPhase::mark_lost) said.
     #[error("the device is lost")]
     DeviceLost,
 }

@@ -89,7 +89,7 @@ pub enum QueryMode {
     /// All, as a range of objects a query (CSR).
     #[default]
     All,
-    /// So many of the nearest, by distance and then by index.
+    /// So many of the nearest, by distance and then by index; at most 1,024.
     Nearest(u32),
 }
 

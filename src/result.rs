@@ -7,7 +7,7 @@ use crate::types::{Pair, RayCell, RayHit};
 /// A whole answer on the host.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepResult {
-    /// Overlapping objects, in a deterministic order that is not sorted.
+    /// Overlapping objects, in the order that [`PairOrder`](crate::PairOrder) names.
     pub pairs: Vec<Pair>,
     /// [`RayMode::Closest`](crate::RayMode::Closest): one hit a ray. [`RayMode::All`](crate::RayMode::All): the hits
     /// of all rays, those of ray `r` at `ray_offsets[r]..ray_offsets[r + 1]`.
@@ -23,7 +23,7 @@ pub struct StepResult {
     /// One offset more than rays (CSR) for [`ray_cells`](Self::ray_cells).
     pub ray_cell_offsets: Vec<u32>,
     /// [`QueryMode::All`](crate::QueryMode::All): the objects of all queries, those of query `q` at
-    /// `query_offsets[q]..query_offsets[q + 1]`, in a deterministic order that is not sorted.
+    /// `query_offsets[q]..query_offsets[q + 1]`, in the order that [`PairOrder`](crate::PairOrder) names.
     pub query_objects: Vec<u32>,
     /// [`QueryMode::All`](crate::QueryMode::All): one offset more than queries (CSR); else empty.
     pub query_offsets: Vec<u32>,
