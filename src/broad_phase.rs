@@ -114,6 +114,7 @@ struct StepBlocks {
     scan_results: Block,
     sort: Vec<Block>,
     pair_rounds: Vec<Block>,
+    pair_emit_rounds: Vec<Block>,
     ray_rounds: Vec<Block>,
     query_rounds: Vec<Block>,
     /// A digit each.
@@ -179,6 +180,7 @@ impl StepBlocks {
         let ray_rounds = rounds(params.ray_count, 1);
         // Nearest objects are kept in order.
         let query_rounds = rounds(params.query_count, params.nearest + 1);
+        let pair_emit_rounds = plan.pair_emit_rounds().map(|round| blocks.push(&round)).collect();
         let params = blocks.push(params);
         let step_blocks = Self {
             params,
@@ -190,6 +192,7 @@ impl StepBlocks {
             scan_results,
             sort,
             pair_rounds,
+            pair_emit_rounds,
             ray_rounds,
             query_rounds,
             order,
@@ -251,6 +254,7 @@ impl GpuBroadPhase {
             ("SCHEME", f64::from(grid::scheme_number(descriptor.scheme))),
             ("FILTERS", descriptor.filters.into()),
             ("COUNT_CANDIDATES", descriptor.count_candidates.into()),
+            ("WORLDS", (descriptor.worlds > 1).into()),
         ];
         let scopes = Scopes::begin(device);
         let pipelines = Pipelines::new(label, &constants);
@@ -918,7 +922,11 @@ impl Order {
 /// From the table to the offsets of pairs.
 fn record_pair_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Sorted) {
     let entries = plan.params.entry_capacity;
-    let pass = by_scheme(plan, &shaders::PAIR_COUNT_ONE_CELL, &shaders::PAIR_COUNT_COVERED);
+    let pass = if plan.params.pair_bit_words > 0 {
+        &shaders::PAIR_COUNT_CROWDED
+    } else {
+        by_scheme(plan, &shaders::PAIR_COUNT_ONE_CELL, &shaders::PAIR_COUNT_COVERED)
+    };
     recorder.rounds("pair_count", &blocks.pair_rounds, |stage, round| {
         stage.run(pass, entries + 1, &sorted.names_in(round));
     });
@@ -964,8 +972,13 @@ fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBl
 }
 
 fn record_pair_emit(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Sorted) {
+    if plan.params.pair_bit_words > 0 {
+        recorder.stage("pair_replay", |stage| {
+            stage.run(&shaders::PAIR_REPLAY, plan.params.entry_capacity, &sorted.names());
+        });
+    }
     let pass = by_scheme(plan, &shaders::PAIR_EMIT_ONE_CELL, &shaders::PAIR_EMIT_COVERED);
-    recorder.rounds("pair_emit", &blocks.pair_rounds, |stage, round| {
+    recorder.rounds("pair_emit", &blocks.pair_emit_rounds, |stage, round| {
         stage.run(pass, plan.params.entry_capacity, &sorted.names_in(round));
     });
 }
@@ -1057,7 +1070,7 @@ fn is_sure_to_run(descriptor: &BroadPhaseDescriptor<'_>, pass: &str) -> bool {
         "entry_count" | "entry_emit" => matches!(descriptor.scheme, Scheme::Uniform { .. }),
         "keys" => !matches!(descriptor.scheme, Scheme::Uniform { .. }),
         "prepare" => plan::prepares(descriptor),
-        "scatter" => false,
+        "scatter" | "pair_count_crowded" | "pair_replay" => false,
         _ if pass.starts_with("order_") => descriptor.pair_order == PairOrder::Sorted && pass.ends_with("_pairs"),
         "world_pairs" => descriptor.pairs && descriptor.worlds > 1,
         _ if pass.starts_with("pair_") => descriptor.pairs,

@@ -96,6 +96,8 @@ pub struct Params {
     pub result_capacity: u32,
     /// Place of the first result that is written.
     pub first_result: u32,
+    /// Words of bits that counting keeps of an entry's box tests, a bit each; 0 where boxes do not crowd.
+    pub pair_bit_words: u32,
 }
 
 /// One level of the grid: `Level` in the shaders. 64 bytes.

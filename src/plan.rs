@@ -28,6 +28,9 @@ const MAX_ROUND_TESTS: u64 = 16_384;
 const MIN_ROUND_TESTS: u64 = 1024;
 /// Rounds of a step, at most.
 pub(crate) const MAX_ROUNDS: u32 = 4096;
+/// Pairs an object from which on counting keeps bits.
+const CROWDED_PAIRS: u64 = 12;
+const MAX_BIT_WORDS: u64 = 512;
 /// Nearest objects of a query, at most: keeping them in order takes as many turns a box test.
 pub(crate) const MAX_NEAREST: u32 = 1024;
 /// Rows that memory limits leave to an output: fewer would make an answer of too many parts.
@@ -46,6 +49,8 @@ pub(crate) struct Rows {
     pub results: u32,
     /// Not rows: rounds of the walks.
     pub rounds: u32,
+    /// Not rows: words of bits that an entry's pairs are written from.
+    pub bit_words: u32,
     /// Not rows: how often drivers cut walks so far.
     pub caution: u32,
 }
@@ -66,6 +71,7 @@ impl Rows {
             ray_cells: grown(self.ray_cells, needed.ray_cells, held.ray_cells),
             results: grown(self.results, needed.results, held.results),
             rounds: grown(self.rounds, needed.rounds, held.rounds),
+            bit_words: needed.bit_words,
             caution: self.caution,
         }
     }
@@ -162,6 +168,7 @@ impl Plan {
         };
         plan.fit_pairs(descriptor, wanted, binding_limit);
         plan.fit_rounds(descriptor, wanted);
+        plan.fit_bits(wanted, binding_limit);
         plan.ask(descriptor, asked, wanted, binding_limit)?;
         Ok(plan)
     }
@@ -205,15 +212,44 @@ impl Plan {
         self.caution = wanted.caution;
     }
 
-    /// The rounds of so many walks, where a test takes up to so many turns of a loop.
-    pub fn rounds_of(&self, walks: u32, turns: u32) -> impl Iterator<Item = Round> {
-        let smaller = CAUTION_FACTOR.saturating_pow(self.caution);
+    /// Chooses how many box tests of an entry counting keeps bits of. Several rounds keep none.
+    fn fit_bits(&mut self, wanted: Rows, binding_limit: u64) {
+        let walked = self.pairs && !self.is_uniform() && self.rounds == 1;
+        let entries = u64::from(self.params.entry_capacity.max(1));
+        let most = binding_limit / 4 / entries;
+        self.params.pair_bit_words = if walked {
+            u64::from(wanted.bit_words).min(most) as u32
+        } else {
+            0
+        };
+    }
+
+    /// The rounds in which pairs are written: behind those whose bits were kept.
+    pub fn pair_emit_rounds(&self) -> impl Iterator<Item = Round> {
+        let replayed = u32::BITS * self.params.pair_bit_words;
+        self.rounds_of(self.params.entry_capacity, 1).map(move |round| Round {
+            first: round.first.saturating_add(replayed),
+            ..round
+        })
+    }
+
+    /// Box tests that a round of so many walks makes of each, where a test takes up to so many turns of a loop.
+    fn round_tests(&self, walks: u32, turns: u32) -> u32 {
         let most = (MAX_TURNS as u64 / u64::from(turns)).min(MAX_ROUND_TESTS);
         let tests = (DISPATCH_TESTS / u64::from(walks.max(1)))
             .max(MIN_ROUND_TESTS)
             .min(most) as u32;
-        let tests = (tests / smaller).max(1);
-        let turns = MAX_TURNS as u32 / smaller;
+        (tests / self.cut_smaller()).max(1)
+    }
+
+    fn cut_smaller(&self) -> u32 {
+        CAUTION_FACTOR.saturating_pow(self.caution)
+    }
+
+    /// The rounds of so many walks, where a test takes up to so many turns of a loop.
+    pub fn rounds_of(&self, walks: u32, turns: u32) -> impl Iterator<Item = Round> {
+        let tests = self.round_tests(walks, turns);
+        let turns = MAX_TURNS as u32 / self.cut_smaller();
         let rounds = self.rounds;
         (0..rounds).map(move |round| Round {
             // A walk that long has no tests left.
@@ -279,6 +315,9 @@ impl Plan {
         let Some(limit) = descriptor.max_bytes else {
             return Ok(());
         };
+        if self.bytes() > limit && !self.pairs_stand {
+            self.params.pair_bit_words = 0;
+        }
         let bytes = self.bytes();
         if bytes <= limit {
             return Ok(());
@@ -443,8 +482,13 @@ impl Plan {
             ]);
         }
         if self.pairs {
+            let progress = if params.pair_bit_words > 0 {
+                entries
+            } else {
+                self.left_behind(entries, 1)
+            };
             buffers.extend([
-                ("pair_offsets", 4 * (entries + 1 + self.left_behind(entries, 1))),
+                ("pair_offsets", 4 * (entries + 1 + progress)),
                 ("pairs", size_of::<Pair>() as u64 * u64::from(params.pair_capacity)),
             ]);
             if self.has_worlds() {
@@ -452,6 +496,7 @@ impl Plan {
             }
             if !self.is_uniform() {
                 buffers.push(("pair_slots", 4 * u64::from(PARTNERS_KEPT) * entries));
+                buffers.push(("pair_bits", 4 * u64::from(params.pair_bit_words) * entries));
             }
         }
         if params.ray_count > 0 {
@@ -545,6 +590,17 @@ impl Asked {
 pub(crate) fn rounds(descriptor: &BroadPhaseDescriptor<'_>, wanted: Rows) -> u32 {
     let first = descriptor.capacities.rounds.unwrap_or(1);
     first.max(wanted.rounds).min(MAX_ROUNDS)
+}
+
+/// Words of bits an entry that pay, as the last step had so many pairs and entries: an object of few pairs has them in its
+/// slots; else there are some four to eight box tests a pair, and objects that have twice as many as the mean.
+pub(crate) fn bit_words(pairs: u64, entries: u64) -> u32 {
+    let mean = pairs / entries.max(1);
+    if mean < CROWDED_PAIRS {
+        0
+    } else {
+        mean.min(MAX_BIT_WORDS) as u32
+    }
 }
 
 const fn few_each(count: u32) -> u64 {

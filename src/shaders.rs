@@ -146,8 +146,13 @@ passes! {
 
     /// Pairs an entry, schemes of one entry an object.
     PAIR_COUNT_ONE_CELL = "pair_count_one_cell"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_slots_write.wgsl", "pair_count.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_boxes.wgsl", "common/pair_test.wgsl", "common/pair_slots_write.wgsl", "pair_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Write "pair_slots", 7: Write "pair_offsets", 8: Write "counters", 10: Uniform "round" }
+
+    /// The same where boxes crowd: a bit for each box test is kept.
+    PAIR_COUNT_CROWDED = "pair_count_crowded"
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_boxes.wgsl", "common/pair_test_strips.wgsl", "common/pair_slots_write.wgsl", "pair_count.wgsl"]
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Write "pair_slots", 6: Write "pair_bits", 7: Write "pair_offsets", 8: Write "counters", 10: Uniform "round" }
 
     /// Pairs an entry, scheme of covered cells.
     PAIR_COUNT_COVERED = "pair_count_covered"
@@ -159,14 +164,19 @@ passes! {
     ["common/prelude.wgsl", "common/box.wgsl", "world_pairs.wgsl"]
     { 0: Uniform "params", 1: Read "records", 2: Read "values", 3: Read "pair_offsets", 4: Write "world_pairs" }
 
+    /// Pairs of crowded boxes by the bits that counting kept, one entry an object.
+    PAIR_REPLAY = "pair_replay"
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_slots_read.wgsl", "common/pair_write.wgsl", "pair_replay.wgsl"]
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 5: Read "pair_slots", 6: Read "pair_bits", 7: Write "pair_offsets", 8: Write "pairs" }
+
     /// The pairs, schemes of one entry an object.
     PAIR_EMIT_ONE_CELL = "pair_emit_one_cell"
-    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_slots_read.wgsl", "pair_emit.wgsl"]
+    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_boxes.wgsl", "common/pair_test.wgsl", "common/pair_slots_read.wgsl", "common/pair_write.wgsl", "pair_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Read "pair_slots", 7: Write "pair_offsets", 8: Write "pairs", 10: Uniform "round" }
 
     /// The pairs, scheme of covered cells.
     PAIR_EMIT_COVERED = "pair_emit_covered"
-    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_covered.wgsl", "common/pair_slots_none.wgsl", "pair_emit.wgsl"]
+    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_covered.wgsl", "common/pair_slots_none.wgsl", "common/pair_write.wgsl", "pair_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Read "keys", 6: Read "values", 7: Write "pair_offsets", 8: Write "pairs", 10: Uniform "round" }
 
     /// Hits a ray, schemes of one entry an object.

@@ -16,15 +16,15 @@ use gpu_broad_phase::reference::blocks::{
     Overrides, PARTNERS_KEPT, Round, SCAN_TILE, SORT_TILE, ScanParams, ScatterParams, SortParams,
 };
 use gpu_broad_phase::reference::pair_count::{self, PairCounts};
-use gpu_broad_phase::reference::pair_walk::PairInput;
+use gpu_broad_phase::reference::pair_walk::{self, PairInput};
 use gpu_broad_phase::reference::query_walk::QueryInput;
 use gpu_broad_phase::reference::ray_hits::RayInput;
 use gpu_broad_phase::reference::rows::Table;
 use gpu_broad_phase::reference::{
     Trace, base_cell, cell_starts, density, layout, level_statistics, order, order_firsts, order_rows, order_seconds,
-    pair_emit, query_count, query_emit, query_nearest, ray_any, ray_cells_count, ray_cells_emit, ray_closest,
-    ray_count, ray_emit, scan_apply, scan_reduce, scan_spine, scatter, sort_histogram, sort_scatter, trace,
-    world_pairs,
+    pair_emit, pair_replay, query_count, query_emit, query_nearest, ray_any, ray_cells_count, ray_cells_emit,
+    ray_closest, ray_count, ray_emit, scan_apply, scan_reduce, scan_spine, scatter, sort_histogram, sort_scatter,
+    trace, world_pairs,
 };
 use gpu_broad_phase::shaders::{self, Binding, Pass, passes};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -733,7 +733,7 @@ fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
         values: &trace.values,
     };
     let mut counters = used_counters();
-    let PairCounts { mut counts, slots } = pair_count::pair_count(&params, &input, bench.overrides, &mut counters);
+    let PairCounts { mut counts, slots, .. } = pair_count::pair_count(&params, &input, bench.overrides, &mut counters);
     let found = bench.run(
         count_pass,
         groups(entries + 1),
@@ -828,6 +828,114 @@ fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
         found.check("pairs", &pairs[shown(all, window)]);
         found.check_left_behind("pair_offsets", &shifted(&counts, shift), entries);
     }
+    if !uniform_scheme {
+        check_bits(bench, trace, objects, &pairs);
+    }
+}
+
+/// Pairs of crowded boxes: by the bits that counting keeps, as far as they go, and by the walk from there on.
+fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
+    let entries = trace.params.entry_capacity as usize;
+    let input = PairInput {
+        table: table(trace),
+        objects,
+        keys: &trace.keys,
+        values: &trace.values,
+    };
+    for pair_bit_words in [1, 2, 40] {
+        let params = Params {
+            pair_bit_words,
+            ..trace.params
+        };
+        let counted = Overrides {
+            count_candidates: true,
+            ..bench.overrides
+        };
+        let mut kept = pair_count::pair_count(&params, &input, counted, &mut used_counters());
+        let found = bench.run(
+            &shaders::PAIR_COUNT_CROWDED,
+            groups(entries + 1),
+            uniform(&params),
+            &[
+                walk_inputs(trace),
+                vec![
+                    ("objects", bytes(objects)),
+                    ("pair_slots", poison::<u32>(kept.slots.len())),
+                    ("pair_bits", poison::<u32>(kept.bits.len())),
+                    ("pair_offsets", poison::<u32>(entries + 1)),
+                    ("counters", bytes(&used_counters())),
+                ],
+            ]
+            .concat(),
+        );
+        found.check("pair_offsets", &kept.counts);
+        let words: Vec<u32> = found.take("pair_bits", kept.bits.len());
+        for (place, (&found, &expected)) in words.iter().zip(&kept.bits).enumerate() {
+            let tests = tests_of(trace, &input, (place % entries) as u32);
+            let is_written = place / entries < tests.div_ceil(32);
+            assert_eq!(found, if is_written { expected } else { STALE }, "word {place}");
+        }
+
+        scan_of(&mut kept.counts);
+        let tried = if pair_bit_words == 2 { 6 } else { 1 };
+        for window in windows(pairs.len()).into_iter().take(tried) {
+            let (shift, first, capacity) = window;
+            let params = Params {
+                first_pair: shift + first as u32,
+                pair_capacity: capacity as u32,
+                ..params
+            };
+            let shifted_kept = PairCounts {
+                counts: kept.counts.iter().map(|place| place.saturating_add(shift)).collect(),
+                ..kept.clone()
+            };
+            let (replayed, places) = pair_replay::pair_replay(&params, &input, &shifted_kept);
+            let more = |offsets: Vec<u8>, pairs: Vec<u8>| {
+                let own = vec![
+                    ("objects", bytes(objects)),
+                    ("pair_slots", bytes(&kept.slots)),
+                    ("pair_bits", bytes(&kept.bits)),
+                    ("pair_offsets", offsets),
+                    ("pairs", pairs),
+                ];
+                [walk_inputs(trace), own].concat()
+            };
+            let offsets = [bytes(&shifted_kept.counts), zeros(entries)].concat();
+            let found = bench.run(
+                &shaders::PAIR_REPLAY,
+                groups(entries),
+                uniform(&params),
+                &more(offsets, zeros(2 * capacity)),
+            );
+            found.check("pairs", &replayed);
+            let offsets = [&shifted_kept.counts[..], &places].concat();
+            found.check("pair_offsets", &offsets);
+
+            bench.round.set(Round {
+                first: 32 * pair_bit_words,
+                ..ONE_ROUND
+            });
+            let found = bench.run(
+                &shaders::PAIR_EMIT_ONE_CELL,
+                groups(entries),
+                uniform(&params),
+                &more(bytes(&offsets), bytes(&replayed)),
+            );
+            bench.round.set(ONE_ROUND);
+            let mut expected = pairs[shown(pairs.len(), window)].to_vec();
+            expected.resize(capacity, Pair { a: 0, b: 0 });
+            found.check("pairs", &expected);
+        }
+    }
+}
+
+/// Box tests of an entry.
+fn tests_of(trace: &Trace, input: &PairInput<'_>, entry: u32) -> usize {
+    let counted = Overrides {
+        filters: false,
+        count_candidates: true,
+    };
+    pair_walk::walk_pairs(&trace.params, input, counted, entry, |_, _| {}) as usize
 }
 
 fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {

@@ -45,6 +45,8 @@ struct Params {
     result_capacity: u32,
     // Place of the first result that is written.
     first_result: u32,
+    // Words of bits that counting keeps of an entry's box tests, a bit each; 0 where boxes do not crowd.
+    pair_bit_words: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -27,6 +27,7 @@ pub mod order_rows;
 pub mod order_seconds;
 pub mod pair_count;
 pub mod pair_emit;
+pub mod pair_replay;
 pub mod pair_walk;
 pub mod prepare;
 pub mod query;
@@ -341,7 +342,7 @@ fn run(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, keep: bool) -> 
             keys: &trace.keys,
             values: &trace.values,
         };
-        let pair_count::PairCounts { mut counts, slots } =
+        let pair_count::PairCounts { mut counts, slots, .. } =
             pair_count::pair_count(&params, &input, overrides, &mut trace.counters);
         if keep {
             trace.pair_counts.clone_from(&counts);
