@@ -1,5 +1,4 @@
-// How many keys of a strip have each digit. An invocation counts a long run of keys alone, in memory of its own: software
-// adapters pay for every word and nothing for runs.
+// How many keys of a strip have each digit.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
@@ -11,12 +10,19 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (strip >= sort.tiles) {
         return;
     }
-    for (var digit = 0u; digit < digits(); digit += 1u) {
-        digit_counts[digit * sort.tiles + strip] = 0u;
+    for (var slot = strip; slot < sort.tiles << sort.bits; slot += sort.tiles) {
+        digit_counts[slot] = 0u;
     }
-    let first = strip * sort.tile;
-    let end = min(first + sort.tile, grid.entry_count);
-    for (var index = first; index < end; index += 1u) {
-        digit_counts[digit_of(keys[index]) * sort.tiles + strip] += 1u;
+    var index = strip * sort.tile;
+    let end = min(index + sort.tile, grid.entry_count);
+    for (; index + 3u < end; index += 4u) {
+        let slots = slots_of(vec4<u32>(keys[index], keys[index + 1u], keys[index + 2u], keys[index + 3u]), strip);
+        digit_counts[slots.x] += 1u;
+        digit_counts[slots.y] += 1u;
+        digit_counts[slots.z] += 1u;
+        digit_counts[slots.w] += 1u;
+    }
+    for (; index < end; index += 1u) {
+        digit_counts[slots_of(vec4<u32>(keys[index]), strip).x] += 1u;
     }
 }

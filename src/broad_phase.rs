@@ -813,7 +813,7 @@ impl Sort {
             ];
             let groups = self.strategy.groups(digit.sort.tiles);
             stage.run_groups(passes.histogram, groups, &names);
-            stage.run_groups(&shaders::SORT_SCAN, 1 << digit.sort.bits, &names);
+            stage.run_groups(passes.scan, self.strategy.groups(1 << digit.sort.bits), &names);
             stage.run_groups(passes.scatter, groups, &names);
             to
         })
@@ -1064,8 +1064,9 @@ fn is_sure_to_run(descriptor: &BroadPhaseDescriptor<'_>, pass: &str) -> bool {
         "scatter" => false,
         _ if pass.starts_with("sort_") => {
             let passes = descriptor.sort.passes();
-            let names = [passes.histogram.name, shaders::SORT_SCAN.name, passes.scatter.name];
-            names.contains(&pass)
+            [passes.histogram, passes.scan, passes.scatter]
+                .iter()
+                .any(|of| of.name == pass)
         }
         _ if pass.starts_with("order_") => descriptor.pair_order == PairOrder::Sorted && pass.ends_with("_pairs"),
         "world_pairs" => descriptor.pairs && descriptor.worlds > 1,

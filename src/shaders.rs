@@ -149,6 +149,11 @@ passes! {
     ["common/sort.wgsl", "sort_scan.wgsl"]
     { 0: Uniform "sort", 1: Write "digit_counts" }
 
+    /// Digit counts of strips as offsets.
+    SORT_SCAN_STRIPS = "sort_scan_strips"
+    ["common/sort.wgsl", "common/sort_strips.wgsl", "sort_scan_strips.wgsl"]
+    { 0: Uniform "sort", 1: Write "digit_counts" }
+
     /// The move of a radix sort pass.
     SORT_SCATTER = "sort_scatter"
     ["common/grid.wgsl", "common/sort.wgsl", "sort_scatter.wgsl"]

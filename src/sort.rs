@@ -8,20 +8,23 @@ use crate::shaders::{self, Pass};
 pub(crate) const PORTABLE_TILE: u32 = 1920;
 /// Keys of a tile: `SORT_TILE` in `shaders/sort_scatter_subgroups.wgsl`.
 pub(crate) const SUBGROUPS_TILE: u32 = 3328;
-/// Strips of a workgroup: `STRIPS` in `shaders/common/sort_strips.wgsl`.
-pub(crate) const STRIPS: u32 = 8;
 /// Bits of a digit that is counted in workgroup memory, at most.
-pub(crate) const LOCAL_DIGIT_BITS: u32 = 8;
-/// Keys of a strip: more make the counters few, fewer keep many processors busy. llvmpipe takes no more turns of a loop than
-/// 65,535, and clearing the counters takes turns too.
-const STRIP_KEYS: std::ops::RangeInclusive<u32> = 1024..=16_384;
-/// Strips that keys are cut into where their length allows it.
-const WANTED_STRIPS: u32 = 128;
-const STRIP_DIGIT_BITS: u32 = 8;
+const LOCAL_DIGIT_BITS: u32 = 8;
+/// Invocations of a workgroup of the passes of strips: `STRIPS` in `shaders/common/sort_strips.wgsl`.
+pub(crate) const STRIPS: u32 = 8;
+/// Bits of a digit that strips are sorted by, at most. With more the places that are written next outgrow the caches.
+const STRIP_DIGIT_BITS: u32 = 11;
+/// Keys of a strip, about: as many as make its counters few, and not more, since each processor takes [`STRIPS`] at once.
+const STRIP_KEYS: std::ops::RangeInclusive<u32> = 4096..=8192;
+/// Strips that keys are cut into at least, a multiple of which it always is: two processors full.
+const FEWEST_STRIPS: u32 = 2 * STRIPS;
+/// Strips at most, of which a loop takes a turn each: llvmpipe takes 65,535.
+const MOST_STRIPS: u32 = 1 << 15;
 
-/// The histogram and the scatter of a strategy.
+/// The passes of a strategy.
 pub(crate) struct Passes {
     pub histogram: &'static Pass,
+    pub scan: &'static Pass,
     pub scatter: &'static Pass,
 }
 
@@ -43,58 +46,73 @@ impl SortStrategy {
         match self {
             Self::Auto | Self::Portable => Passes {
                 histogram: &shaders::SORT_HISTOGRAM,
+                scan: &shaders::SORT_SCAN,
                 scatter: &shaders::SORT_SCATTER,
             },
             Self::Subgroups => Passes {
                 histogram: &shaders::SORT_HISTOGRAM,
+                scan: &shaders::SORT_SCAN,
                 scatter: &shaders::SORT_SCATTER_SUBGROUPS,
             },
             Self::Strips => Passes {
                 histogram: &shaders::SORT_HISTOGRAM_STRIPS,
+                scan: &shaders::SORT_SCAN_STRIPS,
                 scatter: &shaders::SORT_SCATTER_STRIPS,
             },
         }
     }
 
-    /// Workgroups that all tiles take.
-    pub(crate) fn groups(self, tiles: u32) -> u32 {
+    /// Workgroups that so many tiles take, or so many digits of the scan.
+    pub(crate) fn groups(self, each: u32) -> u32 {
         match self {
-            Self::Strips => tiles.div_ceil(STRIPS),
-            _ => tiles,
+            Self::Strips => each.div_ceil(STRIPS),
+            _ => each,
         }
     }
 
-    fn digit_bits(self) -> u32 {
-        match self {
-            Self::Strips => STRIP_DIGIT_BITS,
-            _ => LOCAL_DIGIT_BITS,
-        }
-    }
-
-    fn tile(self, keys: u32) -> u32 {
-        match self {
-            Self::Auto | Self::Portable => PORTABLE_TILE,
-            Self::Subgroups => SUBGROUPS_TILE,
-            Self::Strips => keys
-                .div_ceil(WANTED_STRIPS)
-                .clamp(*STRIP_KEYS.start(), *STRIP_KEYS.end()),
-        }
-    }
-
-    /// The digits of keys of so many bits, lowest first: as few as there can be, and as wide as each other.
+    /// The digits of keys of so many bits, lowest first, as wide as each other.
     pub(crate) fn digits(self, keys: u32, key_bits: u32) -> Vec<SortParams> {
-        let tile = self.tile(keys);
-        let count = key_bits.div_ceil(self.digit_bits());
-        let each = key_bits.div_ceil(count.max(1));
+        if key_bits == 0 {
+            return Vec::new();
+        }
+        let count = match self {
+            Self::Strips => {
+                // What moving the keys takes, counting in a table of that size, and starting passes.
+                let words = |&count: &u32| {
+                    let bits = key_bits.div_ceil(count);
+                    let counting = 10 * u64::from(strips(keys, bits) + 1) << bits;
+                    u64::from(count) * (9 * u64::from(keys) + counting + 100_000)
+                };
+                let counts = key_bits.div_ceil(STRIP_DIGIT_BITS)..=key_bits.div_ceil(LOCAL_DIGIT_BITS);
+                counts.min_by_key(words).unwrap_or(1)
+            }
+            _ => key_bits.div_ceil(LOCAL_DIGIT_BITS),
+        };
+        let each = key_bits.div_ceil(count);
+        let (tile, tiles) = match self {
+            Self::Auto | Self::Portable => (PORTABLE_TILE, keys.div_ceil(PORTABLE_TILE)),
+            Self::Subgroups => (SUBGROUPS_TILE, keys.div_ceil(SUBGROUPS_TILE)),
+            Self::Strips => {
+                let tiles = strips(keys, each);
+                (keys.div_ceil(tiles).max(1), tiles)
+            }
+        };
         (0..count)
             .map(|digit| SortParams {
                 shift: digit * each,
                 bits: each.min(key_bits - digit * each),
                 tile,
-                tiles: keys.div_ceil(tile).max(1),
+                tiles: tiles.max(1),
             })
             .collect()
     }
+}
+
+/// Strips that keys are cut into where a digit has so many bits.
+fn strips(keys: u32, bits: u32) -> u32 {
+    let tile = (4u32 << bits).clamp(*STRIP_KEYS.start(), *STRIP_KEYS.end());
+    let wanted = keys.div_ceil(tile).next_multiple_of(FEWEST_STRIPS);
+    wanted.clamp(FEWEST_STRIPS, MOST_STRIPS)
 }
 
 impl SortParams {
