@@ -131,3 +131,53 @@ pub(crate) fn counter_words(digits: &[SortParams]) -> u32 {
 pub(crate) const fn bits_below(count: u32) -> u32 {
     u32::BITS - count.saturating_sub(1).leading_zeros()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_gets_the_strategy_that_it_can_run() {
+        use wgpu::{Backend, DeviceType};
+        let (with, without) = (wgpu::Features::SUBGROUP, wgpu::Features::empty());
+        let info = |device_type, backend, lanes| wgpu::AdapterInfo {
+            subgroup_max_size: lanes,
+            ..wgpu::AdapterInfo::new(device_type, backend)
+        };
+        let software = info(DeviceType::Cpu, Backend::Vulkan, 8);
+        let hardware = info(DeviceType::DiscreteGpu, Backend::Vulkan, 128);
+        let wide_metal = info(DeviceType::DiscreteGpu, Backend::Metal, 64);
+        let metal = info(DeviceType::IntegratedGpu, Backend::Metal, 32);
+        for (info, features, expected) in [
+            (&software, with, SortStrategy::Strips),
+            (&software, without, SortStrategy::Strips),
+            (&hardware, with, SortStrategy::Subgroups),
+            (&hardware, without, SortStrategy::Portable),
+            (&metal, with, SortStrategy::Subgroups),
+            (&wide_metal, with, SortStrategy::Portable),
+        ] {
+            assert_eq!(SortStrategy::Auto.choose(features, info), expected);
+            assert_eq!(SortStrategy::Portable.choose(features, info), SortStrategy::Portable);
+            assert_eq!(SortStrategy::Strips.choose(features, info), SortStrategy::Strips);
+            let by_ballots = SortStrategy::Subgroups.choose(features, info);
+            let can = features == with && info.subgroup_max_size != 64;
+            assert_eq!(by_ballots == SortStrategy::Subgroups, can);
+            assert_ne!(by_ballots, SortStrategy::Strips);
+        }
+    }
+
+    #[test]
+    fn counters_take_few_words_a_key() {
+        for strategy in [SortStrategy::Portable, SortStrategy::Subgroups, SortStrategy::Strips] {
+            for keys in [100_000, 250_000, 1_000_000, 4_000_000] {
+                for bits in 12..=26 {
+                    let words = counter_words(&strategy.digits(keys, bits));
+                    assert!(
+                        words < keys / 2,
+                        "{strategy:?}, {keys} keys of {bits} bits: {words} words"
+                    );
+                }
+            }
+        }
+    }
+}
