@@ -80,7 +80,7 @@ impl SortStrategy {
                 // What moving the keys takes, counting in a table of that size, and starting passes.
                 let words = |&count: &u32| {
                     let bits = key_bits.div_ceil(count);
-                    let counting = 10 * u64::from(strips(keys, bits) + 1) << bits;
+                    let counting = (10 * u64::from(strips(keys, bits) + 1)) << bits;
                     u64::from(count) * (9 * u64::from(keys) + counting + 100_000)
                 };
                 let counts = key_bits.div_ceil(STRIP_DIGIT_BITS)..=key_bits.div_ceil(LOCAL_DIGIT_BITS);

@@ -79,11 +79,11 @@ use crate::types::{Aabb, Pair, Ray, RayCell, RayHit};
 /// One digit of the sort: what its three stages leave.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SortDigit {
-    /// The uniform block of both sort passes.
+    /// The uniform block of the sort passes.
     pub sort: SortParams,
     /// Output of [`sort_histogram`].
     pub digit_counts: Vec<u32>,
-    /// The same after the scan.
+    /// The same after [`sort_scan`].
     pub digit_offsets: Vec<u32>,
     /// Keys after [`sort_scatter`].
     pub keys: Vec<u32>,
