@@ -1,7 +1,7 @@
 //! The step: the order of the stages, and what goes in and comes out.
 
 use crate::counters::{STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, word};
-use crate::descriptor::{self, BroadPhaseDescriptor, Growth, PairOrder, RayMode, Scheme};
+use crate::descriptor::{self, BroadPhaseDescriptor, Growth, PairOrder, RayMode, Scheme, SortStrategy};
 use crate::error::{CreateError, StepError};
 use crate::gpu::buffers::Buffers;
 use crate::gpu::group::Group;
@@ -13,7 +13,7 @@ use crate::gpu::upload::{self, Block, Blocks, Uniforms};
 use crate::grid;
 use crate::input::{self, Queries, QueryInput, Rays, Source, StepInput};
 use crate::output::{StepOutput, Window};
-use crate::plan::{self, DIGIT_BITS, Plan, Rows};
+use crate::plan::{self, Plan, Rows};
 use crate::reference::blocks::{ScanParams, SortParams};
 use crate::shaders;
 use crate::types::{Pair, RayHit};
@@ -106,20 +106,25 @@ pub struct GpuBroadPhase {
 /// The uniform blocks of a step.
 struct StepBlocks {
     params: Block,
-    scan_sort: Block,
     scan_entries: Block,
     scan_pairs: Block,
     scan_hits: Block,
     scan_ray_cells: Block,
     scan_results: Block,
-    sort: Vec<Block>,
+    sort: Vec<Digit>,
     pair_rounds: Vec<Block>,
     pair_emit_rounds: Vec<Block>,
     ray_rounds: Vec<Block>,
     query_rounds: Vec<Block>,
-    /// A digit each.
-    order: Vec<Block>,
-    scan_order: Block,
+    /// How many values the keys of outputs may have, and their digits.
+    order: [(u32, Vec<Digit>); 3],
+}
+
+/// A digit of a sort.
+#[derive(Clone, Copy)]
+struct Digit {
+    sort: SortParams,
+    block: Block,
 }
 
 impl StepBlocks {
@@ -134,7 +139,6 @@ impl StepBlocks {
                 status_bit,
             })
         };
-        let scan_sort = scan(plan.digit_counts(), word::SORT_TOTAL, u32::MAX, 0);
         let scan_entries = scan(
             params.object_count,
             word::ENTRIES_NEEDED,
@@ -165,16 +169,15 @@ impl StepBlocks {
             params.result_capacity,
             STATUS_RESULTS,
         );
-        let scan_order = scan(plan.order_digit_counts(), word::SORT_TOTAL, u32::MAX, 0);
-        let mut digits = |count, tiles| {
-            let digits = (0..count).map(|digit| SortParams {
-                shift: digit * DIGIT_BITS,
-                tiles,
+        let mut digits = |digits: Vec<SortParams>| {
+            let digits = digits.into_iter().map(|sort| Digit {
+                block: blocks.push(&sort),
+                sort,
             });
-            digits.map(|digit| blocks.push(&digit)).collect()
+            digits.collect()
         };
-        let sort = digits(plan.digits(), plan.sort_tiles());
-        let order = digits(u32::BITS / DIGIT_BITS, plan.order_tiles());
+        let sort = digits(plan.digits());
+        let order = plan.order_keys().map(|count| (count, digits(plan.order_digits(count))));
         let mut rounds = |walks, turns| plan.rounds_of(walks, turns).map(|round| blocks.push(&round)).collect();
         let pair_rounds = rounds(params.entry_capacity, 1);
         let ray_rounds = rounds(params.ray_count, 1);
@@ -184,7 +187,6 @@ impl StepBlocks {
         let params = blocks.push(params);
         let step_blocks = Self {
             params,
-            scan_sort,
             scan_entries,
             scan_pairs,
             scan_hits,
@@ -196,7 +198,6 @@ impl StepBlocks {
             ray_rounds,
             query_rounds,
             order,
-            scan_order,
         };
         (step_blocks, blocks.finish(device, queue, label))
     }
@@ -223,7 +224,7 @@ impl GpuBroadPhase {
 
     /// The features that are used where the device has them.
     pub fn optional_features() -> wgpu::Features {
-        wgpu::Features::TIMESTAMP_QUERY
+        wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SUBGROUP
     }
 
     /// Makes the pipelines that every step with this descriptor needs; those of optional inputs are made when they are first
@@ -256,6 +257,10 @@ impl GpuBroadPhase {
             ("COUNT_CANDIDATES", descriptor.count_candidates.into()),
             ("WORLDS", (descriptor.worlds > 1).into()),
         ];
+        let descriptor = &BroadPhaseDescriptor {
+            sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
+            ..*descriptor
+        };
         let scopes = Scopes::begin(device);
         let pipelines = Pipelines::new(label, &constants);
         pipelines.make(
@@ -773,10 +778,9 @@ fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -
         }
     });
     let sort = Sort {
+        strategy: plan.sort,
         sides: Sorted::SIDES,
         grid: "grid",
-        tiles: plan.sort_tiles(),
-        scan: blocks.scan_sort,
     };
     let mut sorted = unsorted;
     recorder.stage("sort", |stage| sorted = sort.record(stage, &blocks.sort, unsorted));
@@ -791,29 +795,30 @@ fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -
 
 /// A radix sort of keys with values.
 struct Sort {
+    strategy: SortStrategy,
     sides: [Sorted; 2],
     /// Which grid says how many keys there are.
     grid: &'static str,
-    tiles: u32,
-    scan: Block,
 }
 
 impl Sort {
     /// Records a pass a digit; returns the side that ends up sorted.
-    fn record(&self, stage: &mut Stage<'_>, digits: &[Block], unsorted: Sorted) -> Sorted {
-        digits.iter().fold(unsorted, |from, &digit| {
+    fn record(&self, stage: &mut Stage<'_>, digits: &[Digit], unsorted: Sorted) -> Sorted {
+        let passes = self.strategy.passes();
+        digits.iter().fold(unsorted, |from, digit| {
             let to = self.sides[usize::from(from == self.sides[0])];
             let names = [
-                ("sort", Bound::Block(digit)),
+                ("sort", Bound::Block(digit.block)),
                 ("grid", Bound::Buffer(self.grid)),
                 ("keys", Bound::Buffer(from.keys)),
                 ("values", Bound::Buffer(from.values)),
                 ("sorted_keys", Bound::Buffer(to.keys)),
                 ("sorted_values", Bound::Buffer(to.values)),
             ];
-            stage.run_groups(&shaders::SORT_HISTOGRAM, self.tiles, &names);
-            stage.scan("digit_counts", self.tiles << DIGIT_BITS, self.scan);
-            stage.run_groups(&shaders::SORT_SCATTER, self.tiles, &names);
+            let groups = self.strategy.groups(digit.sort.tiles);
+            stage.run_groups(passes.histogram, groups, &names);
+            stage.run_groups(passes.scan, self.strategy.groups(1 << digit.sort.bits), &names);
+            stage.run_groups(passes.scatter, groups, &names);
             to
         })
     }
@@ -887,14 +892,13 @@ impl Order {
 
     fn record(&self, recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) {
         let sort = Sort {
+            strategy: plan.sort,
             sides: Sorted::ORDER,
             grid: "order_grid",
-            tiles: plan.order_tiles(),
-            scan: blocks.scan_order,
         };
-        let digits = self.keys.map(|count| {
-            let bits = u32::BITS - count.saturating_sub(1).leading_zeros();
-            &blocks.order[..bits.div_ceil(DIGIT_BITS) as usize]
+        let digits = self.keys.map(|keys| {
+            let digits = blocks.order.iter().find(|(count, _)| *count == keys);
+            digits.map_or(&[][..], |(_, digits)| digits)
         });
         let names = |side: Sorted| {
             [
@@ -1071,6 +1075,12 @@ fn is_sure_to_run(descriptor: &BroadPhaseDescriptor<'_>, pass: &str) -> bool {
         "keys" => !matches!(descriptor.scheme, Scheme::Uniform { .. }),
         "prepare" => plan::prepares(descriptor),
         "scatter" | "pair_count_crowded" | "pair_replay" => false,
+        _ if pass.starts_with("sort_") => {
+            let passes = descriptor.sort.passes();
+            [passes.histogram, passes.scan, passes.scatter]
+                .iter()
+                .any(|of| of.name == pass)
+        }
         _ if pass.starts_with("order_") => descriptor.pair_order == PairOrder::Sorted && pass.ends_with("_pairs"),
         "world_pairs" => descriptor.pairs && descriptor.worlds > 1,
         _ if pass.starts_with("pair_") => descriptor.pairs,

@@ -1,11 +1,12 @@
 //! Sizes of a step on a device: what the uniform block says and how large each buffer is. Pure arithmetic.
 
-use crate::descriptor::{BroadPhaseDescriptor, Dimensions, Growth, PairOrder, RayMode, Scheme};
+use crate::descriptor::{BroadPhaseDescriptor, Dimensions, Growth, PairOrder, RayMode, Scheme, SortStrategy};
 use crate::error::DescriptorError;
 use crate::gpu::buffers::rounded;
 use crate::grid::{self, Params};
 use crate::queries::{Neighbor, Neighbors, Query, QueryMode};
-use crate::reference::blocks::{MAX_TURNS, Round};
+use crate::reference::blocks::{MAX_TURNS, Round, SortParams};
+use crate::sort;
 use crate::types::{Aabb, Pair, RayCell, RayHit};
 
 /// Objects that the density estimate looks at, at most.
@@ -36,8 +37,6 @@ pub(crate) const MAX_NEAREST: u32 = 1024;
 /// Rows that memory limits leave to an output: fewer would make an answer of too many parts.
 const SMALLEST_OUTPUT: u32 = 1024;
 pub(crate) const SCAN_TILE: u32 = 2048;
-pub(crate) const SORT_TILE: u32 = 1920;
-pub(crate) const DIGIT_BITS: u32 = 8;
 
 /// How many rows the growable outputs hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,6 +101,8 @@ pub(crate) struct Plan {
     pub rounds: u32,
     /// How often walks are cut smaller by [`CAUTION_FACTOR`].
     pub caution: u32,
+    /// How keys are sorted, as chosen for the device.
+    pub sort: SortStrategy,
     /// Whether outputs are put in ascending order.
     pub sorts_outputs: bool,
     /// Whether pairs stand from an earlier step, so that their buffer has to stay as it is.
@@ -163,6 +164,7 @@ impl Plan {
             ray_cells: false,
             rounds: 1,
             caution: 0,
+            sort: descriptor.sort,
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
             pairs_stand: false,
         };
@@ -408,26 +410,29 @@ impl Plan {
         self.params.ray_count > 0 && self.ray_mode == RayMode::All
     }
 
-    /// Tiles of the sort of outputs.
-    pub fn order_tiles(&self) -> u32 {
-        self.sorted_rows().div_ceil(SORT_TILE).max(1)
+    /// The digits of the sort: only as many as the largest key needs.
+    pub fn digits(&self) -> Vec<SortParams> {
+        let key_bits = grid::key_bits(self.params.table_capacity, self.params.large_mask);
+        self.sort.digits(self.params.entry_capacity, key_bits)
     }
 
-    /// Digit passes of the sort: only as many as the largest key needs.
-    pub fn digits(&self) -> u32 {
-        grid::key_bits(self.params.table_capacity, self.params.large_mask).div_ceil(DIGIT_BITS)
+    /// The digits of the sort of outputs by keys below `count`.
+    pub fn order_digits(&self, count: u32) -> Vec<SortParams> {
+        self.sort.digits(self.sorted_rows(), sort::bits_below(count))
     }
 
-    pub fn sort_tiles(&self) -> u32 {
-        self.params.entry_capacity.div_ceil(SORT_TILE).max(1)
+    /// How many values the keys of outputs may have: objects, rays, queries.
+    pub fn order_keys(&self) -> [u32; 3] {
+        let params = &self.params;
+        let counts = [params.object_count, params.ray_count, params.query_count];
+        counts.map(|count| if self.sorts_outputs { count } else { 0 })
     }
 
-    pub fn digit_counts(&self) -> u32 {
-        self.sort_tiles() << DIGIT_BITS
-    }
-
-    pub fn order_digit_counts(&self) -> u32 {
-        self.order_tiles() << DIGIT_BITS
+    fn counter_words(&self) -> u32 {
+        let order = self
+            .order_keys()
+            .map(|count| sort::counter_words(&self.order_digits(count)));
+        order.into_iter().fold(sort::counter_words(&self.digits()), u32::max)
     }
 
     /// Name and size in bytes of every buffer that a step owns, by the names of the pass table.
@@ -437,8 +442,6 @@ impl Plan {
         let rays = u64::from(params.ray_count);
         let entries = u64::from(params.entry_capacity);
         let largest_scan = [
-            self.digit_counts(),
-            self.order_digit_counts(),
             params.object_count,
             params.entry_capacity + 1,
             params.ray_count + 1,
@@ -457,10 +460,7 @@ impl Plan {
             ("keys_1", 4 * entries),
             ("values_0", 4 * entries),
             ("values_1", 4 * entries),
-            (
-                "digit_counts",
-                4 * u64::from(self.digit_counts().max(self.order_digit_counts())),
-            ),
+            ("digit_counts", 4 * u64::from(self.counter_words())),
             ("tile_sums", 8 * u64::from(largest_scan.div_ceil(SCAN_TILE))),
             (
                 "starts",

@@ -17,8 +17,8 @@ pub enum Binding {
 /// One compute pass: a WGSL module with the entry point `main`.
 #[derive(Debug)]
 pub struct Pass {
-    /// Name of the pass; without the suffix of its kind of scheme that of its last WGSL file and of its twin in
-    /// [`reference`](crate::reference).
+    /// Name of the pass; without the suffix of its kind of scheme that of its last WGSL file, and without that of its kind of
+    /// sort that of its twin in [`reference`](crate::reference).
     pub name: &'static str,
     /// The WGSL that runs.
     source: &'static str,
@@ -27,9 +27,19 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// The WGSL that runs, as one text.
+    /// The WGSL that runs, as one text. Where [`features`](Self::features) has `SUBGROUP`, WGSL wants `enable subgroups;` before
+    /// it; wgpu's own front end knows no such line and does without.
     pub fn source(&self) -> &'static str {
         self.source
+    }
+
+    /// What a device needs to have for this pass.
+    pub fn features(&self) -> wgpu::Features {
+        if self.name.ends_with("_subgroups") {
+            wgpu::Features::SUBGROUP
+        } else {
+            wgpu::Features::empty()
+        }
     }
 }
 
@@ -124,15 +134,40 @@ passes! {
     ["common/wide.wgsl", "common/scan.wgsl", "scan_apply.wgsl"]
     { 0: Uniform "scan", 1: Write "data", 2: Read "tile_sums" }
 
-    /// Digit counts of a radix sort pass.
+    /// Digit counts of a radix sort pass, tile by tile.
     SORT_HISTOGRAM = "sort_histogram"
     ["common/grid.wgsl", "common/sort.wgsl", "sort_histogram.wgsl"]
     { 0: Uniform "sort", 1: Read "grid", 2: Read "keys", 3: Write "digit_counts" }
+
+    /// Digit counts of a radix sort pass, strip by strip.
+    SORT_HISTOGRAM_STRIPS = "sort_histogram_strips"
+    ["common/grid.wgsl", "common/sort.wgsl", "common/sort_strips.wgsl", "sort_histogram_strips.wgsl"]
+    { 0: Uniform "sort", 1: Read "grid", 2: Read "keys", 3: Write "digit_counts" }
+
+    /// Digit counts of a radix sort pass as offsets.
+    SORT_SCAN = "sort_scan"
+    ["common/sort.wgsl", "sort_scan.wgsl"]
+    { 0: Uniform "sort", 1: Write "digit_counts" }
+
+    /// Digit counts of strips as offsets.
+    SORT_SCAN_STRIPS = "sort_scan_strips"
+    ["common/sort.wgsl", "common/sort_strips.wgsl", "sort_scan_strips.wgsl"]
+    { 0: Uniform "sort", 1: Write "digit_counts" }
 
     /// The move of a radix sort pass.
     SORT_SCATTER = "sort_scatter"
     ["common/grid.wgsl", "common/sort.wgsl", "sort_scatter.wgsl"]
     { 0: Uniform "sort", 1: Read "grid", 2: Read "keys", 3: Read "values", 4: Read "digit_counts", 5: Write "sorted_keys", 6: Write "sorted_values" }
+
+    /// The move of a radix sort pass, by ballots.
+    SORT_SCATTER_SUBGROUPS = "sort_scatter_subgroups"
+    ["common/grid.wgsl", "common/sort.wgsl", "sort_scatter_subgroups.wgsl"]
+    { 0: Uniform "sort", 1: Read "grid", 2: Read "keys", 3: Read "values", 4: Read "digit_counts", 5: Write "sorted_keys", 6: Write "sorted_values" }
+
+    /// The move of a radix sort pass, strip by strip.
+    SORT_SCATTER_STRIPS = "sort_scatter_strips"
+    ["common/grid.wgsl", "common/sort.wgsl", "common/sort_strips.wgsl", "sort_scatter_strips.wgsl"]
+    { 0: Uniform "sort", 1: Read "grid", 2: Read "keys", 3: Read "values", 4: Write "digit_counts", 5: Write "sorted_keys", 6: Write "sorted_values" }
 
     /// The cell table.
     CELL_STARTS = "cell_starts"

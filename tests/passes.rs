@@ -13,7 +13,7 @@ use common::{Rng, Scene, TestAdapter, adapters, scenes, sweep};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use gpu_broad_phase::grid::{Grid, Params, Record};
 use gpu_broad_phase::reference::blocks::{
-    Overrides, PARTNERS_KEPT, Round, SCAN_TILE, SORT_TILE, ScanParams, ScatterParams, SortParams,
+    Overrides, PARTNERS_KEPT, Round, SCAN_TILE, ScanParams, ScatterParams, SortParams,
 };
 use gpu_broad_phase::reference::pair_count::{self, PairCounts};
 use gpu_broad_phase::reference::pair_walk::{self, PairInput};
@@ -23,14 +23,14 @@ use gpu_broad_phase::reference::rows::Table;
 use gpu_broad_phase::reference::{
     Trace, base_cell, cell_starts, density, layout, level_statistics, order, order_firsts, order_rows, order_seconds,
     pair_emit, pair_replay, query_count, query_emit, query_nearest, ray_any, ray_cells_count, ray_cells_emit,
-    ray_closest, ray_count, ray_emit, scan_apply, scan_reduce, scan_spine, scatter, sort_histogram, sort_scatter,
-    trace, world_pairs,
+    ray_closest, ray_count, ray_emit, scan_apply, scan_reduce, scan_spine, scatter, sort_histogram, sort_scan,
+    sort_scatter, trace, world_pairs,
 };
 use gpu_broad_phase::shaders::{self, Binding, Pass, passes};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbor, Pair, Query, RayCell, RayHit, RayMode,
-    SceneRays, Scheme, wgpu,
+    SceneRays, Scheme, SortStrategy, wgpu,
 };
 
 /// Fills what a pass has to write, the space behind every buffer and what a step before may have left.
@@ -481,7 +481,8 @@ fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u3
 }
 
 /// The passes that lead to the sorted entries and the cell table.
-fn check_table(bench: &Bench, trace: &Trace, scheme: Scheme, worlds: &[u32]) {
+fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescriptor<'_>, worlds: &[u32]) {
+    let scheme = descriptor.scheme;
     let uniform_scheme = matches!(scheme, Scheme::Uniform { .. });
     let objects = &trace.objects[..];
     let world_bytes = || ("worlds", bytes(worlds));
@@ -597,7 +598,7 @@ fn check_table(bench: &Bench, trace: &Trace, scheme: Scheme, worlds: &[u32]) {
 
     let (mut keys, mut values) = (&trace.unsorted_keys, &trace.unsorted_values);
     for digit in &trace.digits {
-        check_sort(bench, &digit.sort, &trace.grid, keys, values);
+        check_sort(bench, descriptor.sort, &digit.sort, &trace.grid, keys, values);
         (keys, values) = (&digit.keys, &digit.values);
     }
     assert_eq!((keys, values), (&trace.keys, &trace.values));
@@ -630,13 +631,40 @@ fn check_table(bench: &Bench, trace: &Trace, scheme: Scheme, worlds: &[u32]) {
     found.check("records", &trace.records);
 }
 
-/// One digit of the sort, both passes.
-fn check_sort(bench: &Bench, sort: &SortParams, grid: &Grid, keys: &[u32], values: &[u32]) {
+/// Those whose passes the adapter can run.
+fn strategies(adapter: &TestAdapter) -> Vec<SortStrategy> {
+    let mut strategies = vec![SortStrategy::Portable, SortStrategy::Strips];
+    if adapter.device.features().contains(wgpu::Features::SUBGROUP) {
+        strategies.push(SortStrategy::Subgroups);
+    } else {
+        eprintln!("skipped: {} has no subgroups", adapter.name);
+    }
+    strategies
+}
+
+/// One digit of the sort, all passes.
+fn check_sort(bench: &Bench, strategy: SortStrategy, sort: &SortParams, grid: &Grid, keys: &[u32], values: &[u32]) {
+    let (histogram, scan, scatter, each) = match strategy {
+        SortStrategy::Strips => (
+            &shaders::SORT_HISTOGRAM_STRIPS,
+            &shaders::SORT_SCAN_STRIPS,
+            &shaders::SORT_SCATTER_STRIPS,
+            8,
+        ),
+        SortStrategy::Subgroups => (
+            &shaders::SORT_HISTOGRAM,
+            &shaders::SORT_SCAN,
+            &shaders::SORT_SCATTER_SUBGROUPS,
+            1,
+        ),
+        _ => (&shaders::SORT_HISTOGRAM, &shaders::SORT_SCAN, &shaders::SORT_SCATTER, 1),
+    };
+    let groups = sort.tiles.div_ceil(each);
     let entries = grid.entry_count as usize;
     let counts = sort_histogram::sort_histogram(sort, grid, keys);
     let found = bench.run(
-        &shaders::SORT_HISTOGRAM,
-        sort.tiles,
+        histogram,
+        groups,
         uniform(sort),
         &[
             ("grid", bytes_of(grid).to_vec()),
@@ -644,19 +672,24 @@ fn check_sort(bench: &Bench, sort: &SortParams, grid: &Grid, keys: &[u32], value
             ("digit_counts", poison::<u32>(counts.len())),
         ],
     );
-    found.check("digit_counts", &counts);
-    let mut offsets = counts;
-    let scan = ScanParams {
-        count: offsets.len() as u32,
-        total_word: 18,
-        capacity: u32::MAX,
-        status_bit: 0,
-    };
-    scan_reduce::scan(&scan, &mut offsets, &mut [0; 32]);
+    // The totals behind the counts are the scan's.
+    let counts = &counts[..(sort.tiles << sort.bits) as usize];
+    found.check("digit_counts", counts);
+    let mut offsets = counts.to_vec();
+    offsets.resize(counts.len() + (1 << sort.bits), STALE);
+    let unscanned = bytes(&offsets);
+    sort_scan::sort_scan(sort, &mut offsets);
+    let found = bench.run(
+        scan,
+        (1u32 << sort.bits).div_ceil(each),
+        uniform(sort),
+        &[("digit_counts", unscanned)],
+    );
+    found.check("digit_counts", &offsets);
     let (sorted_keys, sorted_values) = sort_scatter::sort_scatter(sort, grid, keys, values, &offsets);
     let found = bench.run(
-        &shaders::SORT_SCATTER,
-        sort.tiles,
+        scatter,
+        groups,
         uniform(sort),
         &[
             ("grid", bytes_of(grid).to_vec()),
@@ -669,6 +702,19 @@ fn check_sort(bench: &Bench, sort: &SortParams, grid: &Grid, keys: &[u32], value
     );
     found.check("sorted_keys", &sorted_keys[..entries]);
     found.check("sorted_values", &sorted_values[..entries]);
+    if strategy == SortStrategy::Strips {
+        // Places of first keys moved on to those behind the last ones.
+        let (before, totals) = offsets.split_at(counts.len());
+        let mut below = 0;
+        let mut expected = Vec::new();
+        for (digit, &total) in totals.iter().enumerate() {
+            let words = digit * sort.tiles as usize..(digit + 1) * sort.tiles as usize;
+            expected.extend(words.map(|word| below + before[word] + counts[word]));
+            below += total;
+        }
+        expected.extend(totals);
+        found.check("digit_counts", &expected);
+    }
 }
 
 /// What every walk binds.
@@ -1449,7 +1495,7 @@ fn check_scene(
         // As words: a NaN is not equal to itself.
         found.check::<u32>("objects", bytemuck::cast_slice(&trace.objects));
     }
-    check_table(bench, &trace, scheme, &worlds);
+    check_table(bench, &trace, descriptor, &worlds);
     for &overrides in overrides {
         bench.overrides = overrides;
         check_pairs(bench, &trace, &trace.objects, uniform_scheme);
@@ -1558,9 +1604,15 @@ fn every_pass_equals_its_reference() {
         count_candidates,
     };
     for adapter in adapters() {
+        let strategies = strategies(&adapter);
+        let features = adapter.device.features();
         let mut bench = Bench::new(adapter);
         for (index, scene) in scenes(42).enumerate() {
             bench.fold = [65_535, 1, 3][index % 3];
+            let descriptor = |scheme, entries| BroadPhaseDescriptor {
+                sort: strategies[index % strategies.len()],
+                ..descriptor(scheme, entries)
+            };
             let mut walks = vec![overrides(true, true), overrides(false, true)];
             if index % 4 == 0 {
                 walks.push(overrides(true, false));
@@ -1616,38 +1668,85 @@ fn every_pass_equals_its_reference() {
             check_scatter(&mut bench, slots, [0, slots / 4][index % 2], &mut rng);
         }
         let covered = bench.run.borrow().clone();
-        let table: BTreeSet<_> = passes().map(|pass| pass.name).collect();
+        let can_run = |pass: &&Pass| features.contains(pass.features());
+        let table: BTreeSet<_> = passes().filter(can_run).map(|pass| pass.name).collect();
         assert_eq!(covered, table, "{}", bench.adapter.name);
     }
+}
+
+/// Keys whose order or sameness strains a sort.
+fn keys_to_sort(count: usize, rng: &mut Rng) -> [Vec<u32>; 6] {
+    let random: Vec<_> = (0..count).map(|_| rng.bits() as u32).collect();
+    let mut sorted = random.clone();
+    sorted.sort_unstable();
+    let reversed = sorted.iter().rev().copied().collect();
+    let few = random.iter().map(|key| key & 0x0300_0300).collect();
+    let top = random.iter().map(|key| key | 0xfff0_0000).collect();
+    [random, sorted, reversed, few, top, vec![0x00ff_00ff; count]]
 }
 
 #[test]
 fn sorting_is_stable_at_every_tile_boundary() {
     for adapter in adapters() {
-        let mut bench = Bench::new(adapter);
         let mut rng = Rng(9);
-        for count in [0usize, 1, 127, 128, 1919, 1920, 1921, 3841] {
-            // Mask 0 makes all keys equal, and those of 0x00ff_0000 all have the digit 255.
-            for (shift, mask) in [(0, u32::MAX), (8, 0x300), (24, 0xff00_0000), (0, 0), (16, 0x00ff_0000)] {
-                let spare = [0, 700][usize::from(shift == 8)];
-                let mut keys: Vec<u32> = (0..count + spare).map(|_| rng.bits() as u32 & mask).collect();
-                if mask == 0x00ff_0000 {
-                    keys.fill(mask);
+        for strategy in strategies(&adapter) {
+            let mut bench = Bench::new(adapter.clone());
+            // Tiles of strips are as long as the host says.
+            let (tiles, digits): (&[u32], &[(u32, u32)]) = match strategy {
+                SortStrategy::Subgroups => (&[3328], &[(0, 8), (24, 8), (3, 5), (31, 1)]),
+                SortStrategy::Strips => (&[1, 100, 1024], &[(0, 8), (24, 8), (3, 5), (31, 1), (20, 12), (0, 11)]),
+                _ => (&[1920], &[(0, 8), (24, 8), (3, 5), (31, 1)]),
+            };
+            let mut case = 0;
+            for &tile in tiles {
+                for count in [0, 1, tile - 1, tile, tile + 1, 2 * tile + 1, 9 * tile] {
+                    for keys in keys_to_sort(count as usize, &mut rng) {
+                        let (shift, bits) = digits[case % digits.len()];
+                        let spare = [0, 700, tile][case % 3];
+                        bench.fold = [65_535, 2][case % 2];
+                        case += 1;
+                        let grid = Grid {
+                            entry_count: count,
+                            ..Default::default()
+                        };
+                        let sort = SortParams {
+                            shift,
+                            bits,
+                            tile,
+                            tiles: (count + spare).div_ceil(tile).max(1),
+                        };
+                        bench.scene = format!("{count} keys, {sort:?}, case {case}");
+                        let values: Vec<u32> = (0..count).collect();
+                        check_sort(&bench, strategy, &sort, &grid, &keys, &values);
+                    }
                 }
-                let values: Vec<u32> = (0..).take(keys.len()).collect();
-                let grid = Grid {
-                    entry_count: count as u32,
-                    ..Default::default()
-                };
-                let sort = SortParams {
-                    shift,
-                    tiles: keys.len().div_ceil(SORT_TILE).max(1) as u32,
-                };
-                bench.fold = [65_535, 2][usize::from(shift == 0)];
-                bench.scene = format!("{count} keys, shift {shift}, mask {mask:#x}");
-                check_sort(&bench, &sort, &grid, &keys, &values);
             }
         }
+    }
+}
+
+#[test]
+fn digits_cover_all_bits_of_a_key_and_tiles_all_keys() {
+    use SortStrategy::{Auto, Portable, Strips, Subgroups};
+    for strategy in [Auto, Portable, Subgroups, Strips] {
+        for bits in 1..=32 {
+            for keys in [0, 1, 1919, 1921, 100_000, 1_000_000, 4_000_000, (1 << 31) - 1] {
+                let digits = SortParams::digits_of(strategy, keys, bits);
+                let mut next = 0;
+                for sort in &digits {
+                    assert_eq!(sort.shift, next);
+                    assert!(sort.bits > 0);
+                    next += sort.bits;
+                    assert!(sort.tiles > 0 && u64::from(sort.tiles) * u64::from(sort.tile) >= u64::from(keys));
+                }
+                assert_eq!(next, bits);
+                assert_eq!(
+                    (digits[0].tile, digits[0].tiles),
+                    (digits[digits.len() - 1].tile, digits[0].tiles)
+                );
+            }
+        }
+        assert!(SortParams::digits_of(strategy, 5, 0).is_empty());
     }
 }
 
