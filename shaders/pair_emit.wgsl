@@ -48,7 +48,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         }
         return;
     }
-    let progress = params.entry_capacity + 1u + entry;
+    let progress = params.pair_rows + 1u + entry;
     if (round.first > 0u) {
         place_of_next = offsets[progress];
     }

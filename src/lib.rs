@@ -75,6 +75,7 @@ pub mod reference;
 mod result;
 mod scene;
 pub mod shaders;
+mod statics;
 mod types;
 
 pub use broad_phase::GpuBroadPhase;
@@ -85,12 +86,12 @@ pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairO
 pub use error::{CreateError, DescriptorError, HeadlessError, ReadBackError, StepError};
 pub use grid::MAX_COVER;
 pub use headless::{Headless, HeadlessDescriptor, adapters};
-pub use input::{Queries, QueryInput, Rays, Source, StepInput};
+pub use input::{Queries, QueryInput, Rays, Source, Statics, StepInput};
 pub use object_set::{Handle, ObjectSet, StaleHandle};
 pub use output::{StepOutput, Window};
 pub use queries::{Neighbor, Neighbors, Query, QueryMode};
 pub use result::{StageTime, StepResult};
-pub use scene::{Scene, SceneQueries, SceneRays};
+pub use scene::{Scene, SceneQueries, SceneRays, SceneStatics};
 pub use types::{Aabb, NONE, Pair, Ray, RayCell, RayHit, SweptRay};
 pub use wgpu;
 

@@ -44,6 +44,8 @@ const ONE_ROUND: Round = Round {
     is_last: 1,
     turns: 40_000,
     canary_turns: 16,
+    continues: 0,
+    is_continued: 0,
 };
 const STATUS: usize = 5;
 const STATUS_ROUNDS: u32 = 8;
@@ -893,7 +895,7 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme:
         (bench.run_rounds(pass, groups, &block, &contents, rounds), rounds)
     };
     let mut counters = used_counters();
-    let mut offsets = ray_count::ray_count(&params, &input, bench.overrides, &mut counters);
+    let mut offsets = ray_count::ray_count(&params, &[input], bench.overrides, &mut counters);
     let found = run(count_pass, "ray_offsets", rays.len() + 1);
     found.check("ray_offsets", &offsets);
     found.check_ray_counters(&used_counters(), &counters);
@@ -919,7 +921,7 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme:
         hit_capacity: all as u32,
         ..params
     };
-    let expected = ray_emit::ray_emit(&whole, &input, bench.overrides, &offsets);
+    let expected = ray_emit::ray_emit(&whole, &[input], bench.overrides, &offsets);
     let hits: Vec<RayHit> = emit((0, 0, all)).take("ray_hits", all);
     for ((index, ray), ends) in rays.iter().enumerate().zip(offsets.windows(2)) {
         let of_ray = ends[0] as usize..ends[1] as usize;
@@ -953,7 +955,7 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme:
     }
 
     let mut counters = used_counters();
-    let closest = ray_closest::ray_closest(&params, &input, bench.overrides, &mut counters);
+    let closest = ray_closest::ray_closest(&params, &[input], bench.overrides, &mut counters);
     let found = run(closest_pass, "ray_hits", 2 * rays.len());
     found.check("ray_hits", &closest);
     found.check_ray_counters(&used_counters(), &counters);
@@ -962,7 +964,7 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme:
     assert_eq!(found.take::<u32>("counters", 32)[UNFINISHED], 0, "{}", found.what);
 
     let mut counters = used_counters();
-    let any = ray_any::ray_any(&params, &input, bench.overrides, &mut counters);
+    let any = ray_any::ray_any(&params, &[input], bench.overrides, &mut counters);
     let found = run(any_pass, "ray_any", rays.len());
     found.check("ray_any", &any);
     found.check_ray_counters(&used_counters(), &counters);
@@ -1002,7 +1004,7 @@ fn check_ray_cells(bench: &Bench, trace: &Trace, rays: SceneRays<'_>) {
     );
     found.check("counters", &used_counters());
     let mut offsets: Vec<u32> = found.take("ray_cell_offsets", rays.len() + 1);
-    let expected = ray_cells_count::ray_cells_count(&params, &trace.grid, rays);
+    let expected = ray_cells_count::ray_cells_count(&params, &[&trace.grid], rays);
     for (index, (&count, &near)) in offsets.iter().zip(&expected).enumerate() {
         assert!(
             u64::from(count.abs_diff(near)) <= 8 + u64::from(near) / 4,
@@ -1036,7 +1038,7 @@ fn check_ray_cells(bench: &Bench, trace: &Trace, rays: SceneRays<'_>) {
         );
         in_rounds.check_rounds(&used_counters(), rounds);
         let shown = all.saturating_sub(first).min(capacity);
-        let expected = ray_cells_emit::ray_cells_emit(&params, &trace.grid, rays, &offsets);
+        let expected = ray_cells_emit::ray_cells_emit(&params, &[&trace.grid], rays, &offsets);
         let cells: Vec<RayCell> = found.take("ray_cells", shown as usize);
         (cells, expected)
     };
@@ -1112,12 +1114,13 @@ fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme
         let input = QueryInput {
             table: table(trace),
             queries,
+            askers: &trace.records,
             objects: &trace.objects,
             values: &trace.values,
         };
         let count = query_count as usize;
         let mut counters = used_counters();
-        let mut offsets = query_count::query_count(&params, &input, bench.overrides, &mut counters);
+        let mut offsets = query_count::query_count(&params, &[input], bench.overrides, &mut counters);
         let more = vec![
             ("query_offsets", poison::<u32>(count + 1)),
             ("counters", bytes(&used_counters())),
@@ -1136,7 +1139,7 @@ fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme
             result_capacity: all as u32,
             ..params
         };
-        let results = query_emit::query_emit(&whole, &input, bench.overrides, &offsets);
+        let results = query_emit::query_emit(&whole, &[input], bench.overrides, &offsets);
         for window in windows(all) {
             let (shift, first, capacity) = window;
             let params = Params {
@@ -1164,7 +1167,7 @@ fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme
         }
 
         let mut counters = used_counters();
-        let nearest = query_nearest::query_nearest(&params, &input, bench.overrides, &mut counters);
+        let nearest = query_nearest::query_nearest(&params, &[input], bench.overrides, &mut counters);
         let more = vec![
             ("query_nearest", poison::<Neighbor>(nearest.len())),
             ("counters", bytes(&used_counters())),

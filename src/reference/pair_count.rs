@@ -1,9 +1,9 @@
 //! Twin of `shaders/pair_count.wgsl`.
 
-use super::blocks::{Overrides, PARTNERS_KEPT, add64};
+use super::blocks::{Overrides, add64, partners_kept};
 use super::pair_walk::{PairInput, walk_pairs};
 use crate::counters::word;
-use crate::grid::{Params, SCHEME_UNIFORM};
+use crate::grid::Params;
 
 /// What [`pair_count`] writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,11 +19,7 @@ pub struct PairCounts {
 /// counted.
 pub fn pair_count(params: &Params, input: &PairInput<'_>, overrides: Overrides, counters: &mut [u32]) -> PairCounts {
     let entries = params.entry_capacity as usize;
-    let kept = if params.scheme == SCHEME_UNIFORM {
-        0
-    } else {
-        PARTNERS_KEPT
-    };
+    let kept = partners_kept(params);
     let mut slots = vec![0; entries * kept as usize];
     let mut counts = Vec::with_capacity(entries + 1);
     for index in 0..params.entry_capacity {

@@ -207,13 +207,14 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         offsets!(Params: object_count, ray_count, entry_capacity, table_capacity, pair_capacity, hit_capacity, first_pair,
             first_hit, scheme, cell_inverse, sample_count, sample_stride, dimensions, world_count, large_mask, margin,
             ray_stride, ray_cell_capacity, first_ray_cell, period_x, period_y, period_z, query_count,
-            wide_queries, neighbors, once, radius, nearest, result_capacity, first_result),
+            wide_queries, neighbors, once, radius, nearest, result_capacity, first_result, first_object, static_count,
+            pair_rows, asker_count),
     );
     check::<ScanParams>(
         "ScanParams",
         offsets!(ScanParams: count, total_word, capacity, status_bit),
     );
-    check::<Round>("Round", offsets!(Round: first, tests, is_last, turns, canary_turns));
+    check::<Round>("Round", offsets!(Round: first, tests, is_last, turns, canary_turns, continues, is_continued));
     check::<SortParams>("SortParams", offsets!(SortParams: shift, tiles));
     check::<ScatterParams>("ScatterParams", offsets!(ScatterParams: change_count, object_count));
 }
@@ -266,6 +267,7 @@ fn constants_agree_with_the_host() {
         ("COUNTER_QUERIES_INVALID", word::QUERIES_INVALID as u32),
         ("COUNTER_QUERY_CANDIDATES", word::QUERY_CANDIDATES as u32),
         ("SWEPT_STRIDE", crate::scene::SWEPT_STRIDE),
+        ("STATIC_LEVELS", grid::MAX_LEVELS),
     ];
     let mut seen: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     for pass in passes() {

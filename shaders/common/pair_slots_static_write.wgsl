@@ -1,0 +1,9 @@
+// The first static partners of every moving object are kept, behind those of the entries.
+
+const KEPT: u32 = 8u;
+
+@group(0) @binding(5) var<storage, read_write> slots: array<u32>;
+
+fn keep_partner(row: u32, place: u32, other: u32) {
+    slots[KEPT * params.entry_capacity + place * static_rows() + row] = other;
+}
