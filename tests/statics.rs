@@ -200,3 +200,187 @@ fn the_answer_is_that_of_one_list() {
         }
     }
 }
+
+/// Everything of an answer but its times, to the bit.
+fn bits(result: &StepResult) -> String {
+    let hits = |result: &StepResult| -> Vec<_> {
+        result
+            .ray_hits
+            .iter()
+            .map(|hit| (hit.object, hit.t.to_bits()))
+            .collect::<Vec<_>>()
+    };
+    format!(
+        "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+        result.pairs,
+        hits(result),
+        result.ray_offsets,
+        result.ray_any,
+        result.ray_cells,
+        result.ray_cell_offsets,
+        result.query_objects,
+        result.query_offsets,
+        result.query_nearest,
+        result.world_pairs,
+        result.counters,
+    )
+}
+
+fn everything(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
+    BroadPhaseDescriptor {
+        scheme,
+        ray_mode: RayMode::All,
+        ray_cells: true,
+        worlds: 2,
+        count_candidates: true,
+        ..Default::default()
+    }
+}
+
+#[test]
+fn a_kept_table_gives_the_same_bytes_as_a_new_one() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let descriptor = everything(scheme);
+            let what = format!("{scheme:?} on {}", adapter.name);
+            let mut on_gpu = broad_phase(&adapter, &descriptor);
+            let mut case = Case::new(1, [700, 60], 2);
+            for frame in 0..4 {
+                // The moving ones are others, and more, in each frame.
+                let moving = Case::new(100 + frame, [0, 60 + 50 * frame as usize], 2);
+                (case.moving, case.worlds) = (moving.moving, moving.worlds);
+                let kept = whole(&adapter, &mut on_gpu, (&case.scene()).into());
+                check(&descriptor, &case.scene(), &kept, &what);
+                let again = whole(&adapter, &mut on_gpu, (&case.scene()).into());
+                assert_eq!(bits(&again), bits(&kept), "{what}");
+                on_gpu.forget_statics();
+                let built = whole(&adapter, &mut on_gpu, (&case.scene()).into());
+                assert_eq!(bits(&built), bits(&kept), "{what}, built anew");
+                let mut other = broad_phase(&adapter, &descriptor);
+                let first = whole(&adapter, &mut other, (&case.scene()).into());
+                assert_eq!(bits(&first), bits(&kept), "{what}, on a new broad phase");
+            }
+        }
+    }
+}
+
+/// What is given with a known generation is not looked at.
+#[test]
+fn static_objects_are_read_when_their_generation_or_count_changes() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ..Default::default()
+            };
+            let what = format!("{scheme:?} on {}", adapter.name);
+            let mut on_gpu = broad_phase(&adapter, &descriptor);
+            let [first, mut second, third] = [(5, 300), (6, 300), (7, 310)].map(|(seed, count)| Case::new(seed, [count, 90], 1));
+            let mut expect = |given: &Case, expected: &Case, what: &str| {
+                let mut expected_scene = expected.scene();
+                // Only the static ones differ.
+                expected_scene.objects = &given.moving;
+                (expected_scene.rays, expected_scene.queries) = (given.scene().rays, given.scene().queries);
+                let found = whole(&adapter, &mut on_gpu, (&given.scene()).into());
+                check(&descriptor, &expected_scene, &found, what);
+            };
+            expect(&first, &first, &what);
+            second.generation = first.generation;
+            expect(&second, &first, &format!("{what}, the generation is the same"));
+            second.generation = 77;
+            expect(&second, &second, &format!("{what}, another generation"));
+            let mut grown = Case { generation: 77, ..third };
+            expect(&grown, &grown, &format!("{what}, another count"));
+            grown.statics.truncate(200);
+            expect(&grown, &grown, &format!("{what}, a smaller count"));
+            // Without any for a step.
+            let statics = std::mem::take(&mut grown.statics);
+            expect(&grown, &grown, &format!("{what}, none"));
+            grown.statics = statics;
+            expect(&grown, &grown, &format!("{what}, some again"));
+        }
+    }
+}
+
+fn device_buffer<T: bytemuck::Pod>(adapter: &TestAdapter, rows: &[T], usage: wgpu::BufferUsages) -> wgpu::Buffer {
+    adapter.device.create_buffer_init(&BufferInitDescriptor {
+        label: Some("statics"),
+        contents: bytemuck::cast_slice(rows),
+        usage,
+    })
+}
+
+#[test]
+fn static_objects_may_lie_on_the_device_and_are_copied_once() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let descriptor = everything(scheme);
+            let what = format!("{scheme:?} on {}", adapter.name);
+            let mut on_gpu = broad_phase(&adapter, &descriptor);
+            let case = Case::new(3, [400, 70], 2);
+            let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+            let boxes = device_buffer(&adapter, &case.statics, usage);
+            let worlds = device_buffer(&adapter, &case.static_worlds, usage);
+            let moving = device_buffer(&adapter, &case.moving, usage);
+            let count = case.statics.len() as u32;
+            let scene = case.scene();
+            let input = StepInput {
+                statics: Statics {
+                    objects: Source::device(&boxes, count),
+                    worlds: Source::device(&worlds, count),
+                    generation: 1,
+                },
+                objects: Source::device(&moving, case.moving.len() as u32),
+                ..StepInput::from(&scene)
+            };
+            let found = whole(&adapter, &mut on_gpu, input);
+            check(&descriptor, &scene, &found, &what);
+            // What happens to the buffer later is no matter.
+            adapter.queue.write_buffer(&boxes, 0, &vec![0; 32 * count as usize]);
+            let found = whole(&adapter, &mut on_gpu, input);
+            check(&descriptor, &scene, &found, &what);
+        }
+    }
+}
+
+/// A crowd on either side: walks of several rounds in both tables.
+#[test]
+fn crowds_are_walked_in_rounds_in_both_tables() {
+    for adapter in adapters() {
+        for (index, scheme) in SCHEMES.into_iter().enumerate() {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ray_mode: RAY_MODES[index],
+                capacities: Capacities {
+                    rounds: Some([3, 4, 5][index]),
+                    ..Default::default()
+                },
+                ..Default::default()
+            };
+            let what = format!("{scheme:?} on {}", adapter.name);
+            let mut rng = Rng(index as u64);
+            // Thin rods side by side, which cross the cells of one another.
+            let mut rods = |count: usize, generation| Case {
+                statics: (0..count)
+                    .map(|_| {
+                        let [y, z] = [rng.below(1 << 12), rng.below(1 << 12)].map(|place| place as f32 / 4096.0);
+                        Aabb::new([0.0, y, z], [1.0, y + 0.0001, z + 0.0001])
+                    })
+                    .collect(),
+                ..Case::new(generation, [0, 0], 1)
+            };
+            let mut case = rods(20_000, 1);
+            case.moving = rods(300, 2).statics;
+            let found = whole(&adapter, &mut on_gpu(&adapter, &descriptor), (&case.scene()).into());
+            assert!(found.counters.rounds_needed > 1, "{what}");
+            check(&descriptor, &case.scene(), &found, &what);
+            std::mem::swap(&mut case.moving, &mut case.statics);
+            let found = whole(&adapter, &mut on_gpu(&adapter, &descriptor), (&case.scene()).into());
+            check(&descriptor, &case.scene(), &found, &what);
+        }
+    }
+}
+
+fn on_gpu(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> GpuBroadPhase {
+    broad_phase(adapter, descriptor)
+}
