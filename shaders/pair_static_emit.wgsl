@@ -39,12 +39,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         return;
     }
     own_object = own_records[2u * row].w;
-    if (end != NO_PLACE && end - place_of_next <= KEPT) {
+    if (end != NO_PLACE && end - place_of_next <= STATIC_KEPT) {
         if (round.first > 0u) {
             return;
         }
         let count = end - place_of_next;
-        for (var k = 0u; k < min(count, KEPT); k += 1u) {
+        for (var k = 0u; k < min(count, STATIC_KEPT); k += 1u) {
             write_pair(kept_partner(row, k));
         }
         return;

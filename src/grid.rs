@@ -304,6 +304,11 @@ impl Params {
         &objects[..objects.len().min(self.object_count as usize)]
     }
 
+    /// Moving objects where there are static ones: rows of pair counts behind those of the entries.
+    pub(crate) const fn static_rows(&self) -> u32 {
+        self.pair_rows - self.entry_capacity
+    }
+
     /// The world of an object of the table. An object without one is not looked at: [`prepare`](crate::reference::prepare) made it
     /// invalid.
     pub(crate) fn world_of(&self, worlds: &[u32], object: usize) -> u32 {

@@ -16,6 +16,8 @@ pub(crate) const LARGEST_COUNT: u64 = 1 << 31;
 pub(crate) const DENSITY_SLOTS: u64 = 24 * 32_768;
 /// Partners of an entry that counting keeps for writing (`KEPT` in `shaders/common/pair_slots_*.wgsl`).
 pub(crate) const PARTNERS_KEPT: u32 = 8;
+/// Static partners of a moving object that counting keeps (`STATIC_KEPT` in `shaders/common/pair_slots_static_*.wgsl`).
+pub(crate) const STATIC_PARTNERS_KEPT: u32 = 16;
 /// Box tests of one dispatch, about: a fraction of a second on weak hardware, whose drivers give up after some.
 const DISPATCH_TESTS: u64 = 1 << 32;
 /// By what walks are cut smaller each time that a driver cuts them. Once is enough for any eight lanes of llvmpipe together,
@@ -527,7 +529,8 @@ impl Plan {
                 buffers.push(("world_pairs", 4 * u64::from(params.world_count)));
             }
             if !self.is_uniform() {
-                buffers.push(("pair_slots", 4 * u64::from(PARTNERS_KEPT) * pair_rows));
+                let kept = u64::from(PARTNERS_KEPT) * entries + u64::from(STATIC_PARTNERS_KEPT) * (pair_rows - entries);
+                buffers.push(("pair_slots", 4 * kept));
             }
         }
         if params.ray_count > 0 {

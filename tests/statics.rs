@@ -384,3 +384,65 @@ fn crowds_are_walked_in_rounds_in_both_tables() {
 fn on_gpu(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> GpuBroadPhase {
     broad_phase(adapter, descriptor)
 }
+
+/// GPU times of three ways to step the same boxes of which one in twenty moves: all in one list with marks, the moving ones
+/// alone, and with a static part. Prints them; `STATICS=1000000` for a count of boxes.
+#[test]
+fn a_step_of_mostly_static_objects_costs_about_its_moving_ones() {
+    let count = std::env::var("STATICS").map_or(40_000, |count| count.parse().unwrap());
+    let mut rng = Rng(12);
+    let all = common::uniform(count, &mut rng);
+    let (statics, moving) = all.split_at(count / 20 * 19);
+    let marked: Vec<_> = statics.iter().map(|object| object.with_owner(Aabb::STATIC)).collect();
+    let listed = [&marked[..], moving].concat();
+    for adapter in adapters() {
+        let descriptor = BroadPhaseDescriptor {
+            timestamps: true,
+            ..Default::default()
+        };
+        let scenes = [
+            Scene {
+                objects: &listed,
+                ..Default::default()
+            },
+            Scene {
+                objects: moving,
+                ..Default::default()
+            },
+            Scene {
+                objects: moving,
+                statics: SceneStatics {
+                    objects: statics,
+                    generation: 1,
+                    ..Default::default()
+                },
+                ..Default::default()
+            },
+        ];
+        let mut ways = scenes.map(|_| broad_phase(&adapter, &descriptor));
+        let mut times = [const { Vec::new() }; 3];
+        let mut pairs = [0; 3];
+        for frame in 0..6 {
+            for (way, scene) in scenes.iter().enumerate() {
+                let result = whole(&adapter, &mut ways[way], scene.into());
+                pairs[way] = result.pairs.len();
+                if frame > 0 {
+                    times[way].push(result.timings);
+                }
+            }
+        }
+        assert_eq!(pairs[0], pairs[2], "{}", adapter.name);
+        let total = |stages: &Vec<gpu_broad_phase::StageTime>| -> f64 {
+            stages.iter().map(|stage| stage.nanoseconds).sum::<f64>() / 1e6
+        };
+        for (what, mut runs) in ["one list", "moving alone", "static part"].iter().zip(times) {
+            runs.sort_by(|a, b| total(a).total_cmp(&total(b)));
+            let median = &runs[runs.len() / 2];
+            let stages: Vec<_> = median
+                .iter()
+                .map(|stage| format!("{} {:.2}", stage.stage, stage.nanoseconds / 1e6))
+                .collect();
+            println!("{}: {what}: {:.1} ms: {}", adapter.name, total(median), stages.join(", "));
+        }
+    }
+}

@@ -1,6 +1,6 @@
 // No partners are kept, as with the scheme's own pairs.
 
-const KEPT: u32 = 0u;
+const STATIC_KEPT: u32 = 0u;
 
 fn keep_partner(row: u32, place: u32, other: u32) {
 }

@@ -1,6 +1,9 @@
 // The first static partners of every moving object are kept, behind those of the entries.
 
+// Of an entry, and of a moving object: twice as many, since it looks for all static partners where an entry looks for half
+// of its own.
 const KEPT: u32 = 8u;
+const STATIC_KEPT: u32 = 16u;
 
 @group(0) @binding(5) var<storage, read_write> slots: array<u32>;
 

@@ -99,6 +99,19 @@ pub(crate) const fn partners_kept(params: &Params) -> u32 {
     }
 }
 
+/// Static partners of a moving object that [`pair_static_count`](super::pair_static_count::pair_static_count) keeps:
+/// `STATIC_KEPT` in `shaders/common/pair_slots_static_*.wgsl`. The uniform scheme keeps none.
+pub const STATIC_PARTNERS_KEPT: u32 = crate::plan::STATIC_PARTNERS_KEPT;
+
+/// The same of static partners.
+pub(crate) const fn static_partners_kept(params: &Params) -> u32 {
+    if params.scheme == SCHEME_UNIFORM {
+        0
+    } else {
+        STATIC_PARTNERS_KEPT
+    }
+}
+
 /// Words of a scan tile: `TILE` in `shaders/common/scan.wgsl`.
 pub const SCAN_TILE: usize = crate::plan::SCAN_TILE as usize;
 /// Keys of a sort tile: `SORT_TILE` in `shaders/common/sort.wgsl`.

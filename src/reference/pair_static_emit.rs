@@ -1,6 +1,6 @@
 //! Twin of `shaders/pair_static_emit.wgsl`.
 
-use super::blocks::{Overrides, partners_kept};
+use super::blocks::{Overrides, partners_kept, static_partners_kept};
 use super::pair_static::{StaticPairInput, walk_static};
 use crate::grid::Params;
 use crate::types::Pair;
@@ -22,9 +22,10 @@ pub fn pair_static_emit(
     offsets: &[u32],
     pairs: &mut [Pair],
 ) {
-    let (entries, rows) = (params.entry_capacity as usize, params.object_count as usize);
-    let kept = partners_kept(params);
-    for (row, ends) in (0..params.object_count).zip(offsets[entries..].windows(2)) {
+    let (entries, rows) = (params.entry_capacity as usize, params.static_rows() as usize);
+    let kept = static_partners_kept(params);
+    let behind = partners_kept(params) as usize * entries;
+    for (row, ends) in (0..params.static_rows()).zip(offsets[entries..].windows(2)) {
         let own = input.own_records[row as usize].object;
         let mut place = ends[0];
         let mut write = |other: u32| {
@@ -40,7 +41,7 @@ pub fn pair_static_emit(
         };
         if ends[1] != NO_PLACE && ends[1] - ends[0] <= kept {
             for k in 0..(ends[1] - ends[0]) as usize {
-                write(slots[kept as usize * entries + k * rows + row as usize]);
+                write(slots[behind + k * rows + row as usize]);
             }
         } else {
             walk_static(params, input, overrides, row, write);
