@@ -143,7 +143,10 @@ enum Part {
 impl Turn {
     /// What the passes bind, where the moving objects' entries lie as sorted.
     fn names(&self, plan: &Plan, sorted: Sorted) -> Vec<(&'static str, Bound<'static>)> {
-        let mut names = vec![("params", Bound::Block(self.params)), ("round", Bound::Block(self.round))];
+        let mut names = vec![
+            ("params", Bound::Block(self.params)),
+            ("round", Bound::Block(self.round)),
+        ];
         if plan.params.neighbors != 0 {
             let records = match self.askers {
                 Part::Moving => "records",
@@ -471,33 +474,25 @@ impl GpuBroadPhase {
             None => (Timed::Anew, None),
         };
         inputs.extend(self.statics.iter().flat_map(StaticTable::inputs));
-        let sorted = self.record(
-            device,
-            queue,
-            encoder,
-            &plan,
-            &inputs,
-            timed,
-            |recorder, blocks| {
-                // Counts go on from those of the static objects.
-                match &static_counters {
-                    Some(counters) => {
-                        recorder.copy_from(counters, "counters");
-                        let (needed, place) = (word::ENTRIES_NEEDED, word::STATIC_ENTRIES_NEEDED);
-                        recorder.copy_words(counters, needed, "counters", place, 2);
-                    }
-                    None => recorder.clear("counters"),
+        let sorted = self.record(device, queue, encoder, &plan, &inputs, timed, |recorder, blocks| {
+            // Counts go on from those of the static objects.
+            match &static_counters {
+                Some(counters) => {
+                    recorder.copy_from(counters, "counters");
+                    let (needed, place) = (word::ENTRIES_NEEDED, word::STATIC_ENTRIES_NEEDED);
+                    recorder.copy_words(counters, needed, "counters", place, 2);
                 }
-                let sorted = record_table(recorder, &plan, blocks);
-                if plan.pairs {
-                    record_pair_counts(recorder, &plan, blocks, sorted);
-                }
-                // What is asked of this table later starts from here.
-                recorder.copy("counters", "step_counters");
-                record_asked_counts(recorder, &plan, blocks, sorted);
-                sorted
-            },
-        );
+                None => recorder.clear("counters"),
+            }
+            let sorted = record_table(recorder, &plan, blocks);
+            if plan.pairs {
+                record_pair_counts(recorder, &plan, blocks, sorted);
+            }
+            // What is asked of this table later starts from here.
+            recorder.copy("counters", "step_counters");
+            record_asked_counts(recorder, &plan, blocks, sorted);
+            sorted
+        });
         self.recorded = Some(Recorded {
             plan,
             inputs,
@@ -935,6 +930,9 @@ impl GpuBroadPhase {
             ),
             records: self.buffers.get("records"),
             grid: self.buffers.get("grid"),
+            static_cell_starts: self.statics.as_ref().map(|table| table.buffers.get("starts")),
+            static_records: self.statics.as_ref().map(|table| table.buffers.get("records")),
+            static_grid: self.statics.as_ref().map(|table| table.buffers.get("grid")),
             pair_capacity: plan.params.pair_capacity,
             hit_capacity: plan.params.hit_capacity,
             ray_cell_capacity: plan.params.ray_cell_capacity,

@@ -23,8 +23,15 @@
 //! | or | [`Query`], 48 bytes | a box as [`Aabb`], then `radius, world`, two unused words |
 //! | query results | `u32` | objects, with offsets as for hits |
 //! | nearest objects | [`Neighbor`], 8 bytes | `object, squared_distance`, as many a query as are wanted |
+//! | static objects | [`Aabb`], 32 bytes | as objects; they come first in the numbering |
 //! | worlds | `u32` | the world of each object |
 //! | counters | 32 `u32` | see [`Counters`] |
+//!
+//! # Static objects
+//!
+//! Objects that seldom change go into [`StepInput::statics`] with a generation number, or into the static part of an
+//! [`ObjectSet`]. They have a table of their own, which is built when the generation changes and else kept, so that a step
+//! costs about what its moving objects cost. The answer is that of one list with [`Aabb::STATIC`] marks.
 //!
 //! # Overflow
 //!

@@ -244,7 +244,11 @@ impl ObjectSet {
     /// [`StaleHandle`] where the object is no longer in the set.
     pub fn object_of(&self, handle: Handle) -> Result<u32, StaleHandle> {
         self.get(handle)?;
-        let first = if handle.is_static() { 0 } else { self.statics.boxes.len() };
+        let first = if handle.is_static() {
+            0
+        } else {
+            self.statics.boxes.len()
+        };
         Ok(first as u32 + handle.index())
     }
 
@@ -355,7 +359,11 @@ impl ObjectSet {
     }
 
     fn part(&self, handle: Handle) -> &Part {
-        if handle.is_static() { &self.statics } else { &self.moving }
+        if handle.is_static() {
+            &self.statics
+        } else {
+            &self.moving
+        }
     }
 
     fn part_mut(&mut self, handle: Handle) -> &mut Part {

@@ -461,10 +461,7 @@ impl Plan {
 
     /// Bytes of the buffers that are the table's own.
     fn table_bytes(&self) -> u64 {
-        let own = self
-            .buffers()
-            .into_iter()
-            .filter(|(name, _)| !OF_STEP.contains(name));
+        let own = self.buffers().into_iter().filter(|(name, _)| !OF_STEP.contains(name));
         own.map(|(_, bytes)| rounded(bytes)).sum()
     }
 

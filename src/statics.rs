@@ -110,7 +110,12 @@ fn source<T: bytemuck::Pod>(device: &wgpu::Device, label: &str, name: &'static s
         Source::Device { buffer, .. } => buffer.clone(),
         Source::Host(elements) => {
             let usage = wgpu::BufferUsages::STORAGE;
-            upload::filled(device, &format!("{label}/{name}"), usage, bytemuck::cast_slice(elements))
+            upload::filled(
+                device,
+                &format!("{label}/{name}"),
+                usage,
+                bytemuck::cast_slice(elements),
+            )
         }
     };
     Input { name, buffer, bytes }

@@ -20,9 +20,9 @@ use gpu_broad_phase::reference::pair_walk::PairInput;
 use gpu_broad_phase::reference::rows::Table;
 use gpu_broad_phase::reference::{
     Trace, base_cell, cell_starts, density, layout, level_statistics, order, order_firsts, order_rows, order_seconds,
-    pair_emit, pair_static_count, pair_static_emit, query_count, query_emit, query_nearest, ray_any, ray_cells_count, ray_cells_emit, ray_closest,
-    ray_count, ray_emit, scan_apply, scan_reduce, scan_spine, scatter, sort_histogram, sort_scatter, trace,
-    world_pairs, world_pairs_static,
+    pair_emit, pair_static_count, pair_static_emit, query_count, query_emit, query_nearest, ray_any, ray_cells_count,
+    ray_cells_emit, ray_closest, ray_count, ray_emit, scan_apply, scan_reduce, scan_spine, scatter, sort_histogram,
+    sort_scatter, trace, world_pairs, world_pairs_static,
 };
 use gpu_broad_phase::shaders::{self, Binding, Pass, passes};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -1011,7 +1011,11 @@ fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     let given = [bytes(&counts), poison::<u32>(rows + 1)].concat();
     counts.extend(&more.counts);
     let block = uniform(&of_statics(params));
-    let kept = if uniform_scheme { 0 } else { STATIC_PARTNERS_KEPT as usize };
+    let kept = if uniform_scheme {
+        0
+    } else {
+        STATIC_PARTNERS_KEPT as usize
+    };
     let contents = inputs(vec![
         ("pair_slots", poison::<u32>(slots.len() + more.slots.len())),
         ("pair_offsets", given),
@@ -1242,9 +1246,7 @@ fn scan_of(counts: &mut [u32]) -> u64 {
 /// The cells are chosen in floating point, so that a few at the rim of a walk may differ between devices.
 fn check_ray_cells(bench: &Bench, trace: &Trace, rays: SceneRays<'_>) {
     let params = ray_params(trace, rays);
-    let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
-        [vec![ray_bytes(rays)], more].concat()
-    };
+    let inputs = |more: Vec<(&'static str, Vec<u8>)>| [vec![ray_bytes(rays)], more].concat();
     let walks = Walk::all(trace, rays.len(), false);
     let carried = if walks.len() > 1 { rays.len() } else { 0 };
     let grids: Vec<_> = [Some(trace), trace.statics.as_deref()]
@@ -1782,7 +1784,11 @@ fn every_pass_equals_its_reference() {
             check_scene(&mut bench, &worlds, &scene, &walks[..1]);
             // In two parts, and all of them in one.
             let parts = [all[index % 3], flat, periodic, worlds][index % 4];
-            let static_count = [scene.objects.len() / 2, scene.objects.len() / 20 * 19, scene.objects.len()][index % 3];
+            let static_count = [
+                scene.objects.len() / 2,
+                scene.objects.len() / 20 * 19,
+                scene.objects.len(),
+            ][index % 3];
             check_parts(&mut bench, &parts, &scene, static_count, &walks[..2]);
             // As a step has it, with room to spare, and one whose entries overflow.
             let capacity = if index % 2 == 0 { needed + 300 } else { needed / 2 + 1 };

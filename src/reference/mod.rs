@@ -206,7 +206,10 @@ pub fn step(
 /// As [`step`], and where worlds are missing.
 pub fn step_scene(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<StepResult, DescriptorError> {
     let trace = run(descriptor, scene, false)?;
-    let static_entries = trace.statics.as_ref().map_or(0, |statics| statics.params.entry_capacity);
+    let static_entries = trace
+        .statics
+        .as_ref()
+        .map_or(0, |statics| statics.params.entry_capacity);
     Ok(StepResult {
         counters: Counters::from_words(&trace.counters, &trace.params, 1, static_entries),
         pairs: trace.pairs,

@@ -58,7 +58,8 @@ impl<V: CellVisitor> SlabVisitor for Walk<'_, V> {
         if (0..3).all(|axis| lower[axis] <= upper[axis]) {
             let sizes = per_axis(|axis| upper[axis].wrapping_sub(lower[axis]) as u32 + 1);
             let count = sizes.iter().fold(1, |count: u32, &size| count.saturating_mul(size));
-            self.visitor.take_cells(self.first_level + visit.level, lower, sizes, count);
+            self.visitor
+                .take_cells(self.first_level + visit.level, lower, sizes, count);
         }
     }
 }

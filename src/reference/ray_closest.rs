@@ -26,7 +26,12 @@ impl HitVisitor for Closest {
 
 /// The first object that each ray meets: the smallest `t`, ties to the smallest object; what was found bounds the rest of
 /// the walk. Returns a hit a ray; adds invalid rays and, where they are counted, box tests to the counters.
-pub fn ray_closest(params: &Params, tables: &[RayInput<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<RayHit> {
+pub fn ray_closest(
+    params: &Params,
+    tables: &[RayInput<'_>],
+    overrides: Overrides,
+    counters: &mut [u32],
+) -> Vec<RayHit> {
     let rays = rays_of(tables);
     let rays = rays.iter().take(params.ray_count as usize);
     let closest = |ray| {

@@ -214,7 +214,10 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         "ScanParams",
         offsets!(ScanParams: count, total_word, capacity, status_bit),
     );
-    check::<Round>("Round", offsets!(Round: first, tests, is_last, turns, canary_turns, continues, is_continued));
+    check::<Round>(
+        "Round",
+        offsets!(Round: first, tests, is_last, turns, canary_turns, continues, is_continued),
+    );
     check::<SortParams>("SortParams", offsets!(SortParams: shift, tiles));
     check::<ScatterParams>("ScatterParams", offsets!(ScatterParams: change_count, object_count));
 }
