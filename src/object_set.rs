@@ -14,7 +14,7 @@ const FREE: Aabb = Aabb::point([0.0; 3]).with_owner(Aabb::EXCLUDED);
 /// Names an object of one [`ObjectSet`], for good: once the object is removed, the handle is stale and names nothing again.
 ///
 /// Of use with the set that made it alone. Handles order by part, moving objects first, then by index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle {
     /// The slot; the top bit is set where it is one of the static part.
     slot: u32,
@@ -35,6 +35,17 @@ impl Handle {
     /// Whether the object is a static one.
     pub const fn is_static(self) -> bool {
         self.slot & STATIC_SLOT != 0
+    }
+}
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Handle")
+            .field("index", &self.index())
+            .field("is_static", &self.is_static())
+            .field("generation", &self.generation)
+            .finish()
     }
 }
 

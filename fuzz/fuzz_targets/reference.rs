@@ -72,7 +72,11 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
             }
         }
     }
-    let count = if u.ratio(1, 3)? { u.int_in_range(0..=objects.len())? } else { 0 };
+    let count = if u.ratio(1, 3)? {
+        u.int_in_range(0..=objects.len())?
+    } else {
+        0
+    };
     let (statics, moving) = objects.split_at(count);
     let (static_worlds, worlds) = worlds.split_at(count.min(worlds.len()));
     let scene = Scene {
