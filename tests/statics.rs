@@ -1015,6 +1015,18 @@ fn a_step_of_mostly_static_objects_costs_about_its_moving_ones() {
             }
         }
         assert_eq!(pairs[0], pairs[2], "{}", adapter.name);
+        // Box tests: no more than a whole shell where the list has half of one.
+        let tests = scenes.map(|scene| {
+            let descriptor = BroadPhaseDescriptor {
+                count_candidates: true,
+                ..Default::default()
+            };
+            let mut counting = broad_phase(&adapter, &descriptor);
+            submit(&adapter, &mut counting, (&scene).into());
+            read(&adapter, &mut counting).counters.pair_candidates
+        });
+        println!("{}: {tests:?} box tests", adapter.name);
+        assert!(tests[2] < tests[0] / 4, "{}: {tests:?}", adapter.name);
         let total = |stages: &Vec<gpu_broad_phase::StageTime>| -> f64 {
             stages.iter().map(|stage| stage.nanoseconds).sum::<f64>() / 1e6
         };
