@@ -10,8 +10,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (object >= params.object_count) {
         return;
     }
-    let low = objects[2u * object];
-    let high = objects[2u * object + 1u];
+    let low = objects[2u * (params.first_object + object)];
+    let high = objects[2u * (params.first_object + object) + 1u];
     let kind = classify(low, high);
     var count = 1u;
     if (kind == CLASS_INVALID || kind == CLASS_EXCLUDED) {

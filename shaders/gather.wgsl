@@ -15,8 +15,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (params.scheme != SCHEME_UNIFORM) {
         object = values[index] & ID_MASK;
     }
-    let low = objects[2u * object].xyz;
-    let high = objects[2u * object + 1u].xyz;
-    records[2u * index] = vec4<u32>(bitcast<vec3<u32>>(ordered(low)), object);
+    let name = params.first_object + object;
+    let low = objects[2u * name].xyz;
+    let high = objects[2u * name + 1u].xyz;
+    records[2u * index] = vec4<u32>(bitcast<vec3<u32>>(ordered(low)), name);
     records[2u * index + 1u] = vec4<u32>(bitcast<vec3<u32>>(ordered(high)), world_of(object));
 }

@@ -83,6 +83,6 @@ fn main() {
         grid.entry_count = params.object_count;
         counters[COUNTER_ENTRIES_NEEDED] = params.object_count;
     }
-    counters[COUNTER_LEVELS] = occupied;
-    counters[COUNTER_TABLE_CELLS] = table_base;
+    counters[COUNTER_LEVELS] += occupied;
+    counters[COUNTER_TABLE_CELLS] += table_base;
 }

@@ -30,8 +30,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 
     let object = flat_workgroup(group, groups) * WORKGROUP + local;
     if (object < params.object_count) {
-        let low = objects[2u * object];
-        let high = objects[2u * object + 1u];
+        let low = objects[2u * (params.first_object + object)];
+        let high = objects[2u * (params.first_object + object) + 1u];
         let kind = classify(low, high);
         if (kind == CLASS_INVALID) {
             atomicAdd(&local_counts[COUNTER_INVALID], 1u);

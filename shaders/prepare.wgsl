@@ -1,5 +1,5 @@
 // Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, positions
-// moved into their periods, objects of a world that does not exist made invalid.
+// moved into their periods, objects of a world that does not exist made invalid, static ones marked.
 
 @group(0) @binding(1) var<storage, read> given_objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> objects: array<vec4<u32>>;
@@ -58,6 +58,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (world_of(object) >= params.world_count) {
         low.x = 0x7fc00000u;
     }
-    objects[2u * object] = low;
-    objects[2u * object + 1u] = high;
+    let name = params.first_object + object;
+    high.w |= select(0u, OWNER_STATIC, name < params.static_count);
+    objects[2u * name] = low;
+    objects[2u * name + 1u] = high;
 }

@@ -11,15 +11,15 @@ fn accept_result(object: u32, squared: f32) {
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let index = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (index < params.query_count) {
+    if (index < params.asker_count) {
         let query = begin_query(index);
         let answer = answer_of(query, index);
         begin_round();
-        found_count = select(counts[answer], 0u, round.first == 0u);
+        found_count = select(counts[answer], 0u, is_first_of_all());
         walk_query(query);
         finish_counters(query);
         counts[answer] = found_count;
-    } else if (index == params.query_count) {
-        counts[index] = 0u;
+    } else if (index == params.asker_count) {
+        counts[params.query_count] = 0u;
     }
 }

@@ -20,7 +20,7 @@ fn accept_result(object: u32, squared: f32) {
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let index = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (index >= params.query_count) {
+    if (index >= params.asker_count) {
         return;
     }
     let query = begin_query(index);
@@ -33,7 +33,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         return;
     }
     let progress = params.query_count + 1u + answer;
-    if (round.first > 0u) {
+    if (!is_first_of_all()) {
         place_of_next = offsets[progress];
     }
     if (place_of_next >= window_end || (place_of_next == end && end != NO_PLACE)) {
@@ -41,7 +41,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
     begin_round();
     walk_query(query);
-    if (round.is_last == 0u) {
+    if (!is_last_of_all()) {
         offsets[progress] = place_of_next;
     }
 }

@@ -31,19 +31,19 @@ fn accept_result(object: u32, squared: f32) {
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     let index = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (index >= params.query_count) {
+    if (index >= params.asker_count) {
         return;
     }
     let query = begin_query(index);
     first_slot = answer_of(query, index) * params.nearest;
-    if (round.first > 0u) {
+    if (!is_first_of_all()) {
         for (; filled < params.nearest && nearest[first_slot + filled].x != NO_OBJECT; filled += 1u) {
         }
     }
     begin_round();
     walk_query(query);
     finish_counters(query);
-    // Done by an earlier round.
+    // Done by an earlier round of the table's.
     if (round.first > 0u && tests_left == round.tests) {
         return;
     }
@@ -53,7 +53,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         let slot = first_slot + k;
         if (k >= filled) {
             nearest[slot] = vec2<u32>(NO_OBJECT, INFINITY_BITS);
-        } else if (tests_beyond == 0u) {
+        } else if (tests_beyond == 0u && round.is_continued == 0u) {
             nearest[slot].y = bitcast<u32>(bitcast<f32>(nearest[slot].y) * unit * unit);
         }
     }

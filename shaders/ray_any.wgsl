@@ -26,7 +26,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (index >= params.ray_count) {
         return;
     }
-    found = round.first > 0u && met[index] != 0u;
+    found = !is_first_of_all() && met[index] != 0u;
     let ray = load_ray(index);
     begin_round();
     if (!found) {

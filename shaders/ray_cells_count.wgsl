@@ -15,6 +15,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         return;
     }
     if (index < params.ray_count) {
+        found = select(counts[index], 0u, is_first_of_all());
         begin_round();
         walk_ray(load_ray(index));
         note_rounds();

@@ -1,7 +1,8 @@
 // The walk once more, writing the cells whose places fall into the window that the output buffer shows: level by level,
-// slab by slab along the ray, within a slab x fastest.
+// slab by slab along the ray, within a slab x fastest. Where the walk goes on through the table of the static objects, the
+// place that it comes to stands behind the offsets.
 
-@group(0) @binding(7) var<storage, read> offsets: array<u32>;
+@group(0) @binding(7) var<storage, read_write> offsets: array<u32>;
 @group(0) @binding(9) var<storage, read_write> cells: array<vec4<u32>>;
 
 var<private> place_of_next: u32;
@@ -33,7 +34,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (place_of_next == end || end <= params.first_ray_cell || place_of_next >= window_end) {
         return;
     }
+    let progress = params.ray_count + 1u + index;
+    if (round.continues != 0u) {
+        place_of_next = offsets[progress];
+    }
     begin_round();
     walk_ray(load_ray(index));
     note_rounds();
+    if (round.is_continued != 0u) {
+        offsets[progress] = place_of_next;
+    }
 }

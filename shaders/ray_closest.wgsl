@@ -73,6 +73,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         part_skips = hits[state].y;
         part_limit = bitcast<f32>(hits[state + 1u].x);
         part_turns = bitcast<f32>(hits[state + 1u].y);
+    }
+    if (!is_first_of_all()) {
         closest_object = hits[index].x;
         closest_t = select(bitcast<f32>(hits[index].y), LARGEST_FLOAT, closest_object == NONE);
     }

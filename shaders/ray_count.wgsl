@@ -29,7 +29,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (index < params.ray_count) {
         let ray = load_ray(index);
         begin_round();
-        found = select(counts[index], 0u, round.first == 0u);
+        found = select(counts[index], 0u, is_first_of_all());
         walk_ray(ray);
         finish_counters(ray);
     }

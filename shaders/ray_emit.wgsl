@@ -40,7 +40,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         return;
     }
     let progress = params.ray_count + 1u + index;
-    if (round.first > 0u) {
+    if (!is_first_of_all()) {
         place_of_next = offsets[progress];
     }
     if (place_of_next >= window_end || (place_of_next == end && end != 0xffffffffu)) {
@@ -48,7 +48,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
     begin_round();
     walk_ray(load_ray(index));
-    if (round.is_last == 0u) {
+    if (!is_last_of_all()) {
         offsets[progress] = place_of_next;
     }
 }

@@ -19,8 +19,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 
     let object = flat_workgroup(group, groups) * WORKGROUP + local;
     if (object < params.object_count) {
-        let low = objects[2u * object];
-        let high = objects[2u * object + 1u];
+        let low = objects[2u * (params.first_object + object)];
+        let high = objects[2u * (params.first_object + object) + 1u];
         if (classify(low, high) == CLASS_FINITE) {
             atomicAdd(&local_classes[size_class(low.xyz, high.xyz)], 1u);
             let magnitude = max(low.xyz & vec3<u32>(0x7fffffffu), high.xyz & vec3<u32>(0x7fffffffu));

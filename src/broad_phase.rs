@@ -10,16 +10,20 @@ use crate::gpu::recorder::{Bound, Input, Recorder, SUBMISSION_ROUNDS, Stage};
 use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::timing::Timing;
 use crate::gpu::upload::{self, Block, Blocks, Uniforms};
-use crate::grid;
-use crate::input::{self, Queries, QueryInput, Rays, Source, StepInput};
+use crate::grid::{self, Params};
+use crate::input::{self, Queries, QueryInput, Rays, Source, Statics, StepInput};
 use crate::output::{StepOutput, Window};
-use crate::plan::{self, Plan, Rows};
-use crate::reference::blocks::{ScanParams, SortParams};
+use crate::plan::{self, OF_STEP, Plan, Rows};
+use crate::reference::blocks::{Round, ScanParams, SortParams};
 use crate::shaders;
-use crate::types::{Pair, RayHit};
+use crate::statics::{self, STATIC_INPUTS, StaticTable};
+use crate::types::{Aabb, Pair, RayHit};
 
-/// Inputs that the table was built from.
-const OF_TABLE: [&str; 3] = ["objects", "given_objects", "worlds"];
+/// Inputs that the table was built from, and the static objects' table.
+const OF_TABLE: [&str; 7] = {
+    let [grid, records, starts, values] = STATIC_INPUTS;
+    ["objects", "given_objects", "worlds", grid, records, starts, values]
+};
 
 /// Whether a recording's stages are timed.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,6 +33,17 @@ enum Timed {
     On,
     Not,
 }
+
+/// What a step needs to know of the static objects' table.
+struct StaticState {
+    /// How the step's own stages are timed.
+    timed: Timed,
+    /// What building the table counted.
+    counters: wgpu::Buffer,
+}
+
+/// Walks that one ray or query takes part in, at most, and the object that asks for its neighbours.
+const MAX_TABLES: usize = 3;
 
 /// What was recorded last.
 pub(crate) struct Recorded {
@@ -41,9 +56,9 @@ pub(crate) struct Recorded {
 
 /// Which of the two key and value buffers hold the sorted entries.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Sorted {
+pub(crate) struct Sorted {
     keys: &'static str,
-    values: &'static str,
+    pub values: &'static str,
 }
 
 impl Sorted {
@@ -99,13 +114,59 @@ pub struct GpuBroadPhase {
     pub(crate) lost: bool,
     pub(crate) caught: Caught,
     pub(crate) recorded: Option<Recorded>,
+    pub(crate) statics: Option<StaticTable>,
     /// Whether a long recording may be submitted in parts, in encoders that take the place of the caller's.
     pub(crate) splits_submissions: bool,
+}
+
+/// A round of the walks of rays or queries.
+struct Turn {
+    params: Block,
+    round: Block,
+    /// Which table is walked.
+    table: Part,
+    /// Where objects ask: which ones.
+    askers: Part,
+    /// How many rays, queries or objects ask.
+    walks: u32,
+    /// Whether it is the first round of its table.
+    is_first: bool,
+}
+
+/// The two parts that objects may have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Moving,
+    Static,
+}
+
+impl Turn {
+    /// What the passes bind, where the moving objects' entries lie as sorted.
+    fn names(&self, plan: &Plan, sorted: Sorted) -> Vec<(&'static str, Bound<'static>)> {
+        let mut names = vec![
+            ("params", Bound::Block(self.params)),
+            ("round", Bound::Block(self.round)),
+        ];
+        if plan.params.neighbors != 0 {
+            let records = match self.askers {
+                Part::Moving => "records",
+                Part::Static => statics::RECORDS,
+            };
+            names.push(("queries", Bound::Buffer(records)));
+        }
+        match self.table {
+            Part::Moving => names.extend(sorted.names()),
+            Part::Static => names.extend(statics::names()),
+        }
+        names
+    }
 }
 
 /// The uniform blocks of a step.
 struct StepBlocks {
     params: Block,
+    /// Of walks of the static objects' table.
+    static_params: Block,
     scan_entries: Block,
     scan_pairs: Block,
     scan_hits: Block,
@@ -114,8 +175,9 @@ struct StepBlocks {
     sort: Vec<Digit>,
     pair_rounds: Vec<Block>,
     pair_emit_rounds: Vec<Block>,
-    ray_rounds: Vec<Block>,
-    query_rounds: Vec<Block>,
+    static_pair_rounds: Vec<Block>,
+    ray_turns: Vec<Turn>,
+    query_turns: Vec<Turn>,
     /// How many values the keys of outputs may have, and their digits.
     order: [(u32, Vec<Digit>); 3],
 }
@@ -146,7 +208,7 @@ impl StepBlocks {
             STATUS_ENTRIES,
         );
         let scan_pairs = scan(
-            params.entry_capacity + 1,
+            params.pair_rows + 1,
             word::PAIRS_NEEDED,
             params.pair_capacity,
             STATUS_PAIRS,
@@ -178,15 +240,24 @@ impl StepBlocks {
         };
         let sort = digits(plan.digits());
         let order = plan.order_keys().map(|count| (count, digits(plan.order_digits(count))));
-        let mut rounds = |walks, turns| plan.rounds_of(walks, turns).map(|round| blocks.push(&round)).collect();
-        let pair_rounds = rounds(params.entry_capacity, 1);
-        let ray_rounds = rounds(params.ray_count, 1);
-        // Nearest objects are kept in order.
-        let query_rounds = rounds(params.query_count, params.nearest + 1);
+        let mut rounds = |walks| plan.rounds_of(walks, 1).map(|round| blocks.push(&round)).collect();
+        let pair_rounds = rounds(params.entry_capacity);
+        let static_pair_rounds = rounds(params.object_count);
         let pair_emit_rounds = plan.pair_emit_rounds().map(|round| blocks.push(&round)).collect();
+        let ray_turns = turns(&mut blocks, plan, params.ray_count, 1, false);
+        // Nearest objects are kept in order.
+        let query_turns = turns(
+            &mut blocks,
+            plan,
+            params.query_count,
+            params.nearest + 1,
+            params.neighbors != 0,
+        );
+        let static_params = blocks.push(&of_statics(params));
         let params = blocks.push(params);
         let step_blocks = Self {
             params,
+            static_params,
             scan_entries,
             scan_pairs,
             scan_hits,
@@ -195,12 +266,59 @@ impl StepBlocks {
             sort,
             pair_rounds,
             pair_emit_rounds,
-            ray_rounds,
-            query_rounds,
+            static_pair_rounds,
+            ray_turns,
+            query_turns,
             order,
         };
         (step_blocks, blocks.finish(device, queue, label))
     }
+}
+
+/// The block of a step for walks of its static objects' table.
+fn of_statics(params: &Params) -> Params {
+    Params {
+        object_count: params.static_count,
+        first_object: 0,
+        ..*params
+    }
+}
+
+/// The rounds of so many rays or queries: of all tables that each walks, one table after the other. Where objects ask, static
+/// ones walk the table of the moving ones alone. A test takes up to `test_turns` turns of a loop.
+fn turns(blocks: &mut Blocks, plan: &Plan, count: u32, test_turns: u32, is_asking: bool) -> Vec<Turn> {
+    let own = plan.params;
+    let asked_by_statics = Params {
+        asker_count: own.static_count,
+        ..own
+    };
+    let (has_statics, moving, statics) = (plan.has_statics(), Part::Moving, Part::Static);
+    let by_moving = if is_asking { own.object_count } else { count };
+    let mut walks = vec![(own, moving, moving, by_moving, [false, has_statics])];
+    if has_statics {
+        walks.push((of_statics(&own), statics, moving, by_moving, [true, false]));
+        if is_asking {
+            walks.push((asked_by_statics, moving, statics, own.static_count, [false, false]));
+        }
+    }
+    let mut all = Vec::new();
+    for (params, table, askers, walks, [continues, is_continued]) in walks {
+        let params = blocks.push(&params);
+        let rounds = plan.rounds_of(walks, test_turns).enumerate();
+        all.extend(rounds.map(|(index, round)| Turn {
+            params,
+            round: blocks.push(&Round {
+                continues: continues.into(),
+                is_continued: is_continued.into(),
+                ..round
+            }),
+            table,
+            askers,
+            walks,
+            is_first: index == 0,
+        }));
+    }
+    all
 }
 
 impl GpuBroadPhase {
@@ -281,6 +399,7 @@ impl GpuBroadPhase {
             lost: false,
             caught,
             recorded: None,
+            statics: None,
             splits_submissions: false,
             label: label.to_owned(),
             descriptor: BroadPhaseDescriptor {
@@ -323,48 +442,66 @@ impl GpuBroadPhase {
     ) -> Result<Plan, StepError> {
         input::check("objects", &input.objects)?;
         input::check("worlds", &input.worlds)?;
+        input::check("static objects", &input.statics.objects)?;
+        input::check("worlds of static objects", &input.statics.worlds)?;
         let asked = input.asked();
         check_asked(&asked)?;
-        plan::check_worlds(&self.descriptor, input.worlds.count(), input.objects.count())?;
+        let (objects, statics) = (input.objects.count(), input.statics.objects.count());
+        plan::check_worlds(&self.descriptor, input.worlds.count(), objects)?;
+        plan::check_worlds(&self.descriptor, input.statics.worlds.count(), statics)?;
+        let limit = plan::binding_limit(&device.limits());
+        let static_plan = match statics {
+            0 => None,
+            _ => Some(Plan::of_statics(&self.descriptor, statics, self.wanted, limit)?),
+        };
         let plan = Plan::new(
             &self.descriptor,
-            input.objects.count(),
-            &asked.plan(input.objects.count()),
+            objects,
+            static_plan.as_ref(),
+            &asked.plan(objects.saturating_add(statics)),
             self.wanted,
-            plan::binding_limit(&device.limits()),
+            limit,
         )?;
         let objects = if plan.prepares { "given_objects" } else { "objects" };
         let mut brought = brought_names(&asked);
         brought.extend(input.objects.is_brought().then_some(objects));
         brought.extend(input.worlds.is_brought().then_some("worlds"));
+        let held = self.buffers.find("objects").cloned();
         if self.descriptor.max_bytes.is_some() {
             self.buffers.release(&plan, &brought, &[]);
         }
         self.buffers.fit(device, &plan, &brought);
+        let table = self.fit_statics(device, queue, encoder, &input.statics, static_plan, held);
 
         let mut inputs = vec![self.place(device, encoder, objects, input.objects)];
         if plan.has_worlds() {
             inputs.push(self.place(device, encoder, "worlds", input.worlds));
         }
         self.place_asked(device, encoder, &asked, &plan, &mut inputs);
-        let sorted = self.record(
-            device,
-            queue,
-            encoder,
-            &plan,
-            &inputs,
-            Timed::Anew,
-            |recorder, blocks| {
-                let sorted = record_table(recorder, &plan, blocks);
-                if plan.pairs {
-                    record_pair_counts(recorder, &plan, blocks, sorted);
+        let (timed, static_counters) = match table {
+            Some(StaticState { timed, counters }) => (timed, Some(counters)),
+            None => (Timed::Anew, None),
+        };
+        inputs.extend(self.statics.iter().flat_map(StaticTable::inputs));
+        let sorted = self.record(device, queue, encoder, &plan, &inputs, timed, |recorder, blocks| {
+            // Counts go on from those of the static objects.
+            match &static_counters {
+                Some(counters) => {
+                    recorder.copy_from(counters, "counters");
+                    let (needed, place) = (word::ENTRIES_NEEDED, word::STATIC_ENTRIES_NEEDED);
+                    recorder.copy_words(counters, needed, "counters", place, 2);
                 }
-                // What is asked of this table later starts from here.
-                recorder.copy("counters", "step_counters");
-                record_asked_counts(recorder, &plan, blocks, sorted);
-                sorted
-            },
-        );
+                None => recorder.clear("counters"),
+            }
+            let sorted = record_table(recorder, &plan, blocks);
+            if plan.pairs {
+                record_pair_counts(recorder, &plan, blocks, sorted);
+            }
+            // What is asked of this table later starts from here.
+            recorder.copy("counters", "step_counters");
+            record_asked_counts(recorder, &plan, blocks, sorted);
+            sorted
+        });
         self.recorded = Some(Recorded {
             plan,
             inputs,
@@ -372,6 +509,70 @@ impl GpuBroadPhase {
             emits_pairs: plan.pairs,
         });
         Ok(plan)
+    }
+
+    /// Keeps the table of the static objects, or records its building where they changed; gives up that of others. `held` is
+    /// the buffer of objects that the step before had.
+    fn fit_statics(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        statics: &Statics<'_>,
+        plan: Option<Plan>,
+        held: Option<wgpu::Buffer>,
+    ) -> Option<StaticState> {
+        let before = self.statics.take();
+        let plan = plan?;
+        let objects = self.buffers.get("objects").clone();
+        let (table, timed) = match before {
+            Some(table) if table.is_of(statics.generation, &plan) => {
+                // Boxes move along where moving objects need more room.
+                if let Some(held) = held.filter(|held| *held != objects) {
+                    let bytes = size_of::<Aabb>() as u64 * u64::from(plan.params.object_count);
+                    encoder.copy_buffer_to_buffer(&held, 0, &objects, 0, bytes);
+                }
+                (table, Timed::Anew)
+            }
+            before => {
+                let label = format!("{}/static", self.label);
+                let mut buffers = before.map_or_else(|| Buffers::new(&label), |table| table.buffers);
+                buffers.fit(device, &plan, &OF_STEP);
+                let inputs = statics::sources(device, &label, statics, &plan, &objects);
+                let (blocks, uniforms) = StepBlocks::write(device, queue, &label, &plan);
+                let mut timing = self.timing.as_mut();
+                if let Some(timing) = timing.as_deref_mut() {
+                    timing.begin_step();
+                }
+                let mut recorder = Recorder {
+                    device,
+                    encoder,
+                    pipelines: &self.pipelines,
+                    buffers: &buffers,
+                    uniforms: &uniforms,
+                    params: blocks.params,
+                    inputs: &inputs,
+                    timing,
+                    submits: None,
+                    label: &label,
+                    stage_name: statics::stage_name,
+                };
+                recorder.clear("counters");
+                let sorted = record_table(&mut recorder, &plan, &blocks);
+                let mut table = StaticTable {
+                    generation: statics.generation,
+                    is_current: true,
+                    plan,
+                    sorted,
+                    buffers,
+                };
+                table.shed();
+                (table, Timed::On)
+            }
+        };
+        let counters = table.buffers.get("counters").clone();
+        self.statics = Some(table);
+        Some(StaticState { timed, counters })
     }
 
     /// Records new rays and queries up to their counts, against the table of the last step.
@@ -385,7 +586,7 @@ impl GpuBroadPhase {
         check_asked(input)?;
         let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
         let mut plan = recorded.plan;
-        let objects = plan.params.object_count;
+        let objects = plan.all_objects();
         let limit = plan::binding_limit(&device.limits());
         // Headless has handed its pairs out.
         plan.pairs_stand = !self.splits_submissions;
@@ -457,6 +658,7 @@ impl GpuBroadPhase {
             timing,
             submits: self.splits_submissions.then_some(queue),
             label: &self.label,
+            stage_name: |name| name,
         };
         let result = body(&mut recorder, &blocks);
         if let Some(timing) = self.timing.as_ref().filter(|_| timed != Timed::Not) {
@@ -548,7 +750,7 @@ impl GpuBroadPhase {
             return Err(StepError::DeviceLost);
         }
         // Submissions in parts would leave a group open.
-        let is_split = self.splits_submissions && self.rounds() as usize > SUBMISSION_ROUNDS;
+        let is_split = self.splits_submissions && MAX_TABLES * self.rounds() as usize > SUBMISSION_ROUNDS;
         let group = (!is_split).then(|| Group::begin(device, encoder, &self.label));
         let scopes = Scopes::begin(device);
         let recorded = record(self, encoder);
@@ -584,6 +786,7 @@ impl GpuBroadPhase {
     /// Gives up all buffers, since those that a device refused look like any others, and what they were to hold.
     pub(crate) fn forget(&mut self) {
         self.buffers.clear();
+        self.statics = None;
         self.recorded = None;
         self.wanted = Rows {
             caution: self.wanted.caution,
@@ -625,9 +828,18 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
+    /// Lets the next step read its static objects and build their table anew, whatever their generation. Call it where the
+    /// encoder of a step that did so is dropped instead of submitted.
+    pub fn forget_statics(&mut self) {
+        if let Some(table) = &mut self.statics {
+            table.is_current = false;
+        }
+    }
+
     /// Bytes of the buffers that the broad phase owns.
     pub fn memory(&self) -> u64 {
-        self.buffers.bytes()
+        let statics = self.statics.as_ref().map_or(0, |table| table.buffers.bytes());
+        self.buffers.bytes() + statics
     }
 
     /// What the broad phase was made from.
@@ -699,12 +911,8 @@ impl GpuBroadPhase {
             Queries::None => {}
             Queries::Boxes(source) => inputs.push(self.place(device, encoder, "queries", source)),
             Queries::Rounded(source) => inputs.push(self.place(device, encoder, "queries", source)),
-            // The objects ask; what is bound in place of queries is not looked at.
-            Queries::Neighbors(_) => inputs.push(Input {
-                name: "queries",
-                buffer: self.buffers.get("grid").clone(),
-                bytes: 0,
-            }),
+            // The records of the objects that ask are bound in their place.
+            Queries::Neighbors(_) => {}
         }
     }
 
@@ -731,6 +939,9 @@ impl GpuBroadPhase {
             ),
             records: self.buffers.get("records"),
             grid: self.buffers.get("grid"),
+            static_cell_starts: self.statics.as_ref().map(|table| table.buffers.get("starts")),
+            static_records: self.statics.as_ref().map(|table| table.buffers.get("records")),
+            static_grid: self.statics.as_ref().map(|table| table.buffers.get("grid")),
             pair_capacity: plan.params.pair_capacity,
             hit_capacity: plan.params.hit_capacity,
             ray_cell_capacity: plan.params.ray_cell_capacity,
@@ -748,7 +959,6 @@ fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -
         "density",
         "density_slots",
         "level_statistics",
-        "counters",
         "grid",
     ] {
         recorder.clear(accumulated);
@@ -851,7 +1061,7 @@ impl Order {
             offsets: "pair_offsets",
             capacity: params.pair_capacity,
             row_bytes: size_of::<Pair>() as u64,
-            keys: [params.object_count; 2],
+            keys: [plan.all_objects(); 2],
         };
         let hits = Self {
             stage: "ray_order",
@@ -864,7 +1074,7 @@ impl Order {
             offsets: "ray_offsets",
             capacity: params.hit_capacity,
             row_bytes: size_of::<RayHit>() as u64,
-            keys: [params.ray_count, params.object_count],
+            keys: [params.ray_count, plan.all_objects()],
         };
         let results = Self {
             stage: "query_order",
@@ -877,7 +1087,7 @@ impl Order {
             offsets: "query_offsets",
             capacity: params.result_capacity,
             row_bytes: size_of::<u32>() as u64,
-            keys: [params.query_count, params.object_count],
+            keys: [params.query_count, plan.all_objects()],
         };
         let written = [
             (pairs, emits_pairs),
@@ -931,17 +1141,30 @@ fn record_pair_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlo
     } else {
         by_scheme(plan, &shaders::PAIR_COUNT_ONE_CELL, &shaders::PAIR_COUNT_COVERED)
     };
-    recorder.rounds("pair_count", &blocks.pair_rounds, |stage, round| {
+    recorder.rounds("pair_count", &blocks.pair_rounds, |stage, &round| {
         stage.run(pass, entries + 1, &sorted.names_in(round));
     });
+    if plan.has_statics() {
+        let pass = by_scheme(
+            plan,
+            &shaders::PAIR_STATIC_COUNT_ONE_CELL,
+            &shaders::PAIR_STATIC_COUNT_COVERED,
+        );
+        recorder.rounds("pair_static_count", &blocks.static_pair_rounds, |stage, &round| {
+            stage.run(pass, plan.params.object_count + 1, &static_pair_names(blocks, round));
+        });
+    }
     if plan.has_worlds() {
         recorder.clear("world_pairs");
         recorder.stage("world_pairs", |stage| {
             stage.run(&shaders::WORLD_PAIRS, entries, &sorted.names());
+            if plan.has_statics() {
+                stage.run(&shaders::WORLD_PAIRS_STATIC, plan.params.object_count, &[]);
+            }
         });
     }
     recorder.stage("pair_scan", |stage| {
-        stage.scan("pair_offsets", entries + 1, blocks.scan_pairs);
+        stage.scan("pair_offsets", plan.params.pair_rows + 1, blocks.scan_pairs);
     });
 }
 
@@ -950,8 +1173,8 @@ fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBl
     let (rays, queries) = (plan.params.ray_count, plan.params.query_count);
     if rays > 0 && plan.ray_mode == RayMode::All {
         let pass = by_scheme(plan, &shaders::RAY_COUNT_ONE_CELL, &shaders::RAY_COUNT_COVERED);
-        recorder.rounds("ray_count", &blocks.ray_rounds, |stage, round| {
-            stage.run(pass, rays + 1, &sorted.names_in(round));
+        recorder.rounds("ray_count", &blocks.ray_turns, |stage, turn| {
+            stage.run(pass, turn.walks + 1, &turn.names(plan, sorted));
         });
         recorder.stage("ray_scan", |stage| {
             stage.scan("ray_offsets", rays + 1, blocks.scan_hits)
@@ -959,15 +1182,16 @@ fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBl
     }
     if plan.ray_cells {
         recorder.stage("ray_cells_count", |stage| {
-            let round = [("round", Bound::Block(blocks.ray_rounds[0]))];
-            stage.run(&shaders::RAY_CELLS_COUNT, rays + 1, &round);
+            for turn in blocks.ray_turns.iter().filter(|turn| turn.is_first) {
+                stage.run(&shaders::RAY_CELLS_COUNT, rays + 1, &turn.names(plan, sorted));
+            }
             stage.scan("ray_cell_offsets", rays + 1, blocks.scan_ray_cells);
         });
     }
     if plan.asks_all() {
         let pass = by_scheme(plan, &shaders::QUERY_COUNT_ONE_CELL, &shaders::QUERY_COUNT_COVERED);
-        recorder.rounds("query_count", &blocks.query_rounds, |stage, round| {
-            stage.run(pass, queries + 1, &sorted.names_in(round));
+        recorder.rounds("query_count", &blocks.query_turns, |stage, turn| {
+            stage.run(pass, turn.walks + 1, &turn.names(plan, sorted));
         });
         recorder.stage("query_scan", |stage| {
             stage.scan("query_offsets", queries + 1, blocks.scan_results);
@@ -982,48 +1206,58 @@ fn record_pair_emit(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlock
         });
     }
     let pass = by_scheme(plan, &shaders::PAIR_EMIT_ONE_CELL, &shaders::PAIR_EMIT_COVERED);
-    recorder.rounds("pair_emit", &blocks.pair_emit_rounds, |stage, round| {
+    recorder.rounds("pair_emit", &blocks.pair_emit_rounds, |stage, &round| {
         stage.run(pass, plan.params.entry_capacity, &sorted.names_in(round));
     });
+    if plan.has_statics() {
+        let pass = by_scheme(
+            plan,
+            &shaders::PAIR_STATIC_EMIT_ONE_CELL,
+            &shaders::PAIR_STATIC_EMIT_COVERED,
+        );
+        recorder.rounds("pair_static_emit", &blocks.static_pair_rounds, |stage, &round| {
+            stage.run(pass, plan.params.object_count, &static_pair_names(blocks, round));
+        });
+    }
 }
 
 /// From the table and the offsets to hits, cells of rays and results; `first` where what has no windows is found as well.
 fn record_asked_emit(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Sorted, first: bool) {
-    let mut walk = |name, one_cell, covered, rounds: &[Block], walks| {
+    let mut walk = |name, one_cell, covered, turns: &[Turn]| {
         let pass = by_scheme(plan, one_cell, covered);
-        recorder.rounds(name, rounds, |stage, round| {
-            stage.run(pass, walks, &sorted.names_in(round))
+        recorder.rounds(name, turns, |stage, turn| {
+            stage.run(pass, turn.walks, &turn.names(plan, sorted))
         });
     };
-    let (rays, ray_rounds) = (plan.params.ray_count, &blocks.ray_rounds);
+    let rays = &blocks.ray_turns;
     match plan.ray_mode {
-        _ if rays == 0 => {}
+        _ if plan.params.ray_count == 0 => {}
         RayMode::Closest | RayMode::Any if !first => {}
         RayMode::Closest => {
             let (one_cell, covered) = (&shaders::RAY_CLOSEST_ONE_CELL, &shaders::RAY_CLOSEST_COVERED);
-            walk("ray_closest", one_cell, covered, ray_rounds, rays);
+            walk("ray_closest", one_cell, covered, rays);
         }
         RayMode::Any => {
             let (one_cell, covered) = (&shaders::RAY_ANY_ONE_CELL, &shaders::RAY_ANY_COVERED);
-            walk("ray_any", one_cell, covered, ray_rounds, rays);
+            walk("ray_any", one_cell, covered, rays);
         }
         RayMode::All => {
             let (one_cell, covered) = (&shaders::RAY_EMIT_ONE_CELL, &shaders::RAY_EMIT_COVERED);
-            walk("ray_emit", one_cell, covered, ray_rounds, rays);
+            walk("ray_emit", one_cell, covered, rays);
         }
     }
     if plan.ray_cells {
         let pass = &shaders::RAY_CELLS_EMIT;
-        walk("ray_cells_emit", pass, pass, ray_rounds, rays);
+        walk("ray_cells_emit", pass, pass, rays);
     }
-    let (queries, query_rounds) = (plan.params.query_count, &blocks.query_rounds);
+    let queries = &blocks.query_turns;
     if plan.asks_all() {
         let (one_cell, covered) = (&shaders::QUERY_EMIT_ONE_CELL, &shaders::QUERY_EMIT_COVERED);
-        walk("query_emit", one_cell, covered, query_rounds, queries);
+        walk("query_emit", one_cell, covered, queries);
     }
     if plan.asks_nearest() && first {
         let (one_cell, covered) = (&shaders::QUERY_NEAREST_ONE_CELL, &shaders::QUERY_NEAREST_COVERED);
-        walk("query_nearest", one_cell, covered, query_rounds, queries);
+        walk("query_nearest", one_cell, covered, queries);
     }
 }
 
@@ -1056,6 +1290,17 @@ fn pairs_kept(plan: &Plan) -> &'static [&'static str] {
     }
 }
 
+/// What the passes of pairs with static objects bind in a round.
+fn static_pair_names(blocks: &StepBlocks, round: Block) -> Vec<(&'static str, Bound<'static>)> {
+    let mut names = vec![
+        ("params", Bound::Block(blocks.static_params)),
+        ("own_records", Bound::Buffer("records")),
+        ("round", Bound::Block(round)),
+    ];
+    names.extend(statics::names());
+    names
+}
+
 fn by_scheme(plan: &Plan, one_cell: &'static shaders::Pass, covered: &'static shaders::Pass) -> &'static shaders::Pass {
     if plan.is_uniform() { covered } else { one_cell }
 }
@@ -1083,6 +1328,7 @@ fn is_sure_to_run(descriptor: &BroadPhaseDescriptor<'_>, pass: &str) -> bool {
         }
         _ if pass.starts_with("order_") => descriptor.pair_order == PairOrder::Sorted && pass.ends_with("_pairs"),
         "world_pairs" => descriptor.pairs && descriptor.worlds > 1,
+        _ if pass.contains("_static") => false,
         _ if pass.starts_with("pair_") => descriptor.pairs,
         _ => !pass.starts_with("ray_") && !pass.starts_with("query_"),
     }

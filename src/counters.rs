@@ -22,6 +22,7 @@ pub(crate) mod word {
     pub const QUERY_CANDIDATES: usize = 26;
     pub const ROUNDS_NEEDED: usize = 28;
     pub const UNFINISHED: usize = 29;
+    pub const STATIC_ENTRIES_NEEDED: usize = 30;
     pub const COUNT: usize = 32;
 }
 
@@ -50,10 +51,11 @@ pub const STATUS_RAY_CELLS: u32 = 32;
 /// 2 large, 3 levels, 4 table cells, 5 status, 6 invalid rays, 8–9 entries needed, 10–11 pairs needed, 12–13 hits
 /// needed, 14–15 pair candidates, 16–17 ray candidates, 20–21 ray cells needed, 22–23 query results needed,
 /// 24 invalid queries, 26–27 query candidates, 28 rounds needed where that is more than one,
-/// 29 the bits [`STATUS_ROUNDS`] and [`STATUS_CUT`] of the status, which are not in word 5; 64-bit counts are two words, low first.
+/// 29 the bits [`STATUS_ROUNDS`] and [`STATUS_CUT`] of the status, which are not in word 5, 30–31 entries of static objects
+/// needed; 64-bit counts are two words, low first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Objects given.
+    /// Objects given, static ones among them, as in all counts.
     pub objects: u32,
     /// Objects left out because of a NaN or `min > max`.
     pub invalid: u32,
@@ -61,14 +63,18 @@ pub struct Counters {
     pub excluded: u32,
     /// Objects on the large list: infinite, or too large for every cell. Everything is tested against them.
     pub large: u32,
-    /// Levels that have objects.
+    /// Levels that have objects, in both tables where there are static ones.
     pub levels: u32,
-    /// Cells of the table.
+    /// Cells of the table, or of both.
     pub table_cells: u32,
-    /// Cell entries needed, exact past the capacity.
+    /// Cell entries needed, exact past the capacity; without those of static objects.
     pub entries_needed: u64,
     /// Cell entries that fit.
     pub entries_capacity: u32,
+    /// Cell entries that the static objects needed when their table was built, exact past the capacity.
+    pub static_entries_needed: u64,
+    /// Cell entries of static objects that fit.
+    pub static_entries_capacity: u32,
     /// Pairs needed, exact past the capacity while all entries fit and all rounds were made.
     pub pairs_needed: u64,
     /// Pairs that fit.
@@ -112,10 +118,11 @@ impl Counters {
         self.status == 0
     }
 
-    pub(crate) fn from_words(words: &[u32], params: &Params, rounds: u32) -> Self {
+    /// `static_entries` is the capacity for entries of static objects.
+    pub(crate) fn from_words(words: &[u32], params: &Params, rounds: u32, static_entries: u32) -> Self {
         let wide = |first: usize| u64::from(words[first]) | u64::from(words[first + 1]) << 32;
         Self {
-            objects: params.object_count,
+            objects: params.static_count + params.object_count,
             invalid: words[word::INVALID],
             excluded: words[word::EXCLUDED],
             large: words[word::LARGE],
@@ -123,6 +130,8 @@ impl Counters {
             table_cells: words[word::TABLE_CELLS],
             entries_needed: wide(word::ENTRIES_NEEDED),
             entries_capacity: params.entry_capacity,
+            static_entries_needed: wide(word::STATIC_ENTRIES_NEEDED),
+            static_entries_capacity: static_entries,
             pairs_needed: wide(word::PAIRS_NEEDED),
             pairs_capacity: params.pair_capacity,
             hits_needed: wide(word::HITS_NEEDED),

@@ -117,7 +117,8 @@ pub struct Capacities {
     pub pairs: Option<u32>,
     /// Hits in [`RayMode::All`], 8 bytes each.
     pub hits: Option<u32>,
-    /// Cell entries of [`Scheme::Uniform`], about 24 bytes each. Other schemes need one an object and ignore this.
+    /// Cell entries of [`Scheme::Uniform`], about 24 bytes each, of moving objects and of static ones each. Other schemes need
+    /// one an object and ignore this.
     pub entries: Option<u32>,
     /// Cells of rays ([`BroadPhaseDescriptor::ray_cells`]), 16 bytes each.
     pub ray_cells: Option<u32>,

@@ -36,7 +36,7 @@ pub(crate) const SCHEME_ADAPTIVE: u32 = 2;
 /// The uniform block of a step: `Params` in `shaders/common/prelude.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, encase::ShaderType)]
 pub struct Params {
-    /// Objects of the step.
+    /// Objects of the table: those from `first_object` on.
     pub object_count: u32,
     /// Rays of the step.
     pub ray_count: u32,
@@ -98,6 +98,14 @@ pub struct Params {
     pub first_result: u32,
     /// Words of bits that counting keeps of an entry's box tests, a bit each; 0 where boxes do not crowd.
     pub pair_bit_words: u32,
+    /// The first object of the table.
+    pub first_object: u32,
+    /// Static objects of the step: the first ones. Their table is one of its own.
+    pub static_count: u32,
+    /// Rows of pair counts: one an entry and, where there are static objects, one a moving object.
+    pub pair_rows: u32,
+    /// Queries of a dispatch: all, or as many as objects of the table whose objects ask.
+    pub asker_count: u32,
 }
 
 /// One level of the grid: `Level` in the shaders. 64 bytes.
@@ -292,7 +300,18 @@ impl Params {
         grid.table_cells + self.large_mask + 1
     }
 
-    /// The world of an object. An object without one is not looked at: [`prepare`](crate::reference::prepare) made it
+    /// The objects of the table among those of the step.
+    pub(crate) fn objects<'a>(&self, objects: &'a [Aabb]) -> &'a [Aabb] {
+        let objects = objects.get(self.first_object as usize..).unwrap_or_default();
+        &objects[..objects.len().min(self.object_count as usize)]
+    }
+
+    /// Moving objects where there are static ones: rows of pair counts behind those of the entries.
+    pub(crate) const fn static_rows(&self) -> u32 {
+        self.pair_rows - self.entry_capacity
+    }
+
+    /// The world of an object of the table. An object without one is not looked at: [`prepare`](crate::reference::prepare) made it
     /// invalid.
     pub(crate) fn world_of(&self, worlds: &[u32], object: usize) -> u32 {
         if self.world_count <= 1 { 0 } else { worlds[object] }

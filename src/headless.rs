@@ -156,12 +156,13 @@ impl Headless {
         loop {
             // Counting first costs a submission and saves writing into outputs that are too small.
             let mut counters = self.count(input).await?;
-            while self.broad_phase.grows() && counters.entries_needed > u64::from(counters.entries_capacity) {
+            while self.broad_phase.grows() && lacking(&counters).is_some() {
                 // Missing entries hide pairs and hits: only a whole new step shows them.
-                let before = counters.entries_capacity;
+                let held = |of: &Counters| u64::from(of.entries_capacity) + u64::from(of.static_entries_capacity);
+                let before = held(&counters);
                 counters = self.count(input).await?;
-                if counters.entries_capacity <= before {
-                    return Err(too_many("cell entries", counters.entries_needed, before));
+                if let Some((needed, capacity)) = lacking(&counters).filter(|_| held(&counters) <= before) {
+                    return Err(too_many("cell entries", needed, capacity));
                 }
             }
             if let Some(result) = self.finish(counters).await? {
@@ -350,6 +351,17 @@ impl Headless {
 fn names(backends: wgpu::Backends) -> String {
     let names = backends.iter_names().map(|(name, _)| name.to_lowercase());
     names.collect::<Vec<_>>().join(", ")
+}
+
+/// Entries that are needed where the table, or that of the static objects, has room for fewer.
+fn lacking(counters: &Counters) -> Option<(u64, u32)> {
+    let tables = [
+        (counters.entries_needed, counters.entries_capacity),
+        (counters.static_entries_needed, counters.static_entries_capacity),
+    ];
+    tables
+        .into_iter()
+        .find(|&(needed, capacity)| needed > u64::from(capacity))
 }
 
 fn too_many(what: &'static str, needed: u64, limit: u32) -> HeadlessError {

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use crate::error::StepError;
 use crate::plan::Asked;
 use crate::queries::{Neighbors, Query, QueryMode};
-use crate::scene::{RAY_STRIDE, SWEPT_STRIDE, Scene, SceneQueries, SceneRays};
+use crate::scene::{RAY_STRIDE, SWEPT_STRIDE, Scene, SceneQueries, SceneRays, SceneStatics};
 use crate::types::{Aabb, Ray, SweptRay};
 
 /// Where the elements of a step lie.
@@ -160,13 +160,47 @@ impl<'a> From<SceneQueries<'a>> for Queries<'a> {
     }
 }
 
+/// Objects that seldom change, in a table of their own that is kept while they do not: a step with the same static objects
+/// as the one before does not upload, sort or look through them.
+///
+/// In results they come first: static object `i` is object `i`, and moving object `i` is object `statics + i`. They count as
+/// marked with [`Aabb::STATIC`], whatever their owner word says, and never pair with one another, nor with moving objects of
+/// that mark. Everything else is as if all were in one list.
+///
+/// They are read in the first step with a [`generation`](Self::generation), and again where that, their count or what the
+/// descriptor's [`Growth`](crate::Growth) makes of their table has changed since the step before, after a step without
+/// static objects, after [`trim`](crate::GpuBroadPhase::trim) and after an error of the device. That step has to be
+/// submitted, ahead of those that are recorded later: where its encoder is dropped instead, call
+/// [`forget_statics`](crate::GpuBroadPhase::forget_statics).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Statics<'a> {
+    /// The boxes. A buffer of the caller's has to hold them while they are read, not later.
+    pub objects: Source<'a, Aabb>,
+    /// The world of each; none with one world.
+    pub worlds: Source<'a, u32>,
+    /// Which state of the objects this is: any number that the state before did not have.
+    pub generation: u64,
+}
+
+impl<'a> From<SceneStatics<'a>> for Statics<'a> {
+    fn from(statics: SceneStatics<'a>) -> Self {
+        Self {
+            objects: Source::Host(statics.objects),
+            worlds: Source::Host(statics.worlds),
+            generation: statics.generation,
+        }
+    }
+}
+
 /// The input of a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StepInput<'a> {
-    /// The boxes.
+    /// The boxes; where there are static ones, those that move.
     pub objects: Source<'a, Aabb>,
     /// The world of each object; none with one world. An object whose world does not exist is invalid.
     pub worlds: Source<'a, u32>,
+    /// The static objects; none by default.
+    pub statics: Statics<'a>,
     /// The rays; none by default.
     pub rays: Rays<'a>,
     /// The queries; none by default.
@@ -218,6 +252,7 @@ impl<'a> From<&Scene<'a>> for StepInput<'a> {
         Self {
             objects: Source::Host(scene.objects),
             worlds: Source::Host(scene.worlds),
+            statics: scene.statics.into(),
             rays: scene.rays.into(),
             queries: scene.queries.into(),
             query_mode: scene.query_mode,

@@ -23,8 +23,15 @@
 //! | or | [`Query`], 48 bytes | a box as [`Aabb`], then `radius, world`, two unused words |
 //! | query results | `u32` | objects, with offsets as for hits |
 //! | nearest objects | [`Neighbor`], 8 bytes | `object, squared_distance`, as many a query as are wanted |
+//! | static objects | [`Aabb`], 32 bytes | as objects; they come first in the numbering |
 //! | worlds | `u32` | the world of each object |
 //! | counters | 32 `u32` | see [`Counters`] |
+//!
+//! # Static objects
+//!
+//! Objects that seldom change go into [`StepInput::statics`] with a generation number, or into the static part of an
+//! [`ObjectSet`]. They have a table of their own, which is built when the generation changes and else kept, so that a step
+//! costs about what its moving objects cost. The answer is that of one list with [`Aabb::STATIC`] marks.
 //!
 //! # Overflow
 //!
@@ -76,6 +83,7 @@ mod result;
 mod scene;
 pub mod shaders;
 mod sort;
+mod statics;
 mod types;
 
 pub use broad_phase::GpuBroadPhase;
@@ -86,12 +94,12 @@ pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairO
 pub use error::{CreateError, DescriptorError, HeadlessError, ReadBackError, StepError};
 pub use grid::MAX_COVER;
 pub use headless::{Headless, HeadlessDescriptor, adapters};
-pub use input::{Queries, QueryInput, Rays, Source, StepInput};
+pub use input::{Queries, QueryInput, Rays, Source, Statics, StepInput};
 pub use object_set::{Handle, ObjectSet, StaleHandle};
 pub use output::{StepOutput, Window};
 pub use queries::{Neighbor, Neighbors, Query, QueryMode};
 pub use result::{StageTime, StepResult};
-pub use scene::{Scene, SceneQueries, SceneRays};
+pub use scene::{Scene, SceneQueries, SceneRays, SceneStatics};
 pub use types::{Aabb, NONE, Pair, Ray, RayCell, RayHit, SweptRay};
 pub use wgpu;
 

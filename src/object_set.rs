@@ -1,8 +1,10 @@
 //! Objects that live across steps: boxes under handles, and a buffer on the device that follows them.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::error::DescriptorError;
-use crate::gpu::mirror::Mirror;
-use crate::input::Source;
+use crate::gpu::mirror::{self, Mirror};
+use crate::input::{Source, Statics, StepInput};
 use crate::plan::LARGEST_COUNT;
 use crate::types::Aabb;
 
@@ -11,19 +13,39 @@ const FREE: Aabb = Aabb::point([0.0; 3]).with_owner(Aabb::EXCLUDED);
 
 /// Names an object of one [`ObjectSet`], for good: once the object is removed, the handle is stale and names nothing again.
 ///
-/// Of use with the set that made it alone. Handles order by index.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// Of use with the set that made it alone. Handles order by part, moving objects first, then by index.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Handle {
-    index: u32,
+    /// The slot; the top bit is set where it is one of the static part.
+    slot: u32,
     /// Odd, as that of a slot with an object.
     generation: u32,
 }
 
+/// Set in the slots of static objects. Slots are fewer than 2^31.
+const STATIC_SLOT: u32 = 1 << 31;
+
 impl Handle {
-    /// The index of the object in [`ObjectSet::slots`] and in results: [`Pair::a`](crate::Pair::a),
-    /// [`Pair::b`](crate::Pair::b) and [`RayHit::object`](crate::RayHit::object).
+    /// The index of the object in [`ObjectSet::slots`], or in [`ObjectSet::static_slots`] for a static one. In a set without
+    /// static objects it names the object in results, too; else [`ObjectSet::object_of`] says how results name it.
     pub const fn index(self) -> u32 {
-        self.index
+        self.slot & !STATIC_SLOT
+    }
+
+    /// Whether the object is a static one.
+    pub const fn is_static(self) -> bool {
+        self.slot & STATIC_SLOT != 0
+    }
+}
+
+impl std::fmt::Debug for Handle {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Handle")
+            .field("index", &self.index())
+            .field("is_static", &self.is_static())
+            .field("generation", &self.generation)
+            .finish()
     }
 }
 
@@ -50,11 +72,10 @@ impl Slot {
     }
 }
 
-/// Boxes that live across steps, each under a [`Handle`], and a buffer on the device that follows them.
+/// Boxes that live across steps, each under a [`Handle`], and buffers on the device that follow them.
 ///
-/// An object keeps its index, and so its name in results, for as long as it lives; the next insertion takes the index
-/// of a removed one. Every change takes constant time. [`record`](Self::record) uploads what changed since its last call
-/// and gives the source of a step:
+/// An object keeps its index for as long as it lives; the next insertion takes the index of a removed one. Every change
+/// takes constant time. [`record`](Self::record) uploads what changed since its last call and gives the sources of a step:
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{Aabb, GpuBroadPhase, ObjectSet, StepInput, wgpu};
@@ -63,17 +84,38 @@ impl Slot {
 /// # ) -> Result<(), Box<dyn std::error::Error>> {
 /// let mut objects = ObjectSet::new();
 /// let ball = objects.insert(Aabb::new([0.0; 3], [1.0; 3]));
+/// let wall = objects.insert_static(Aabb::new([-9.0; 3], [9.0, 9.0, 0.0]));
 /// objects.move_to(ball, [0.5; 3], [1.5; 3])?;
 /// let input = StepInput {
-///     objects: objects.record(device, encoder)?,
-///     ..Default::default()
+///     rays: Default::default(),
+///     ..objects.record(device, encoder)?
 /// };
 /// broad_phase.step(device, queue, encoder, input)?;
+/// // A pair of both names them so.
+/// assert_eq!((objects.object_of(wall)?, objects.object_of(ball)?), (0, 1));
 /// # Ok(())
 /// # }
 /// ```
+///
+/// # Static objects
+///
+/// Objects that seldom change belong into the static part, with [`insert_static`](Self::insert_static): steps keep their
+/// table while none of them changes (see [`Statics`]), and a change to any of them lets the next step build it anew. Static
+/// objects never pair with one another. Results name the static slots first, then the others: static object `i` is `i`, any
+/// other is its index plus the number of [static slots](Self::static_slots) at the time of the step.
+/// [`object_of`](Self::object_of) and [`handle_of`](Self::handle_of) translate. To make a static object move, remove it
+/// and insert it again.
 #[derive(Default)]
 pub struct ObjectSet {
+    moving: Part,
+    statics: Part,
+    /// Which state of the static part was recorded last; no two sets have one in common.
+    generation: u64,
+}
+
+/// The moving or the static objects.
+#[derive(Default)]
+struct Part {
     boxes: Vec<Aabb>,
     /// As many as boxes.
     slots: Vec<Slot>,
@@ -86,16 +128,19 @@ pub struct ObjectSet {
 }
 
 impl ObjectSet {
-    /// A set without objects. The buffer on the device comes with the first [`record`](Self::record).
+    /// A set without objects. Buffers on the device come with the first [`record`](Self::record).
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A set without objects that has room on the host for `objects` of them.
+    /// A set without objects that has room on the host for `objects` that move.
     pub fn with_capacity(objects: usize) -> Self {
         Self {
-            boxes: Vec::with_capacity(objects),
-            slots: Vec::with_capacity(objects),
+            moving: Part {
+                boxes: Vec::with_capacity(objects),
+                slots: Vec::with_capacity(objects),
+                ..Part::default()
+            },
             ..Self::default()
         }
     }
@@ -105,13 +150,20 @@ impl ObjectSet {
     /// # Panics
     /// With the 2^31st slot: 64 GiB of boxes.
     pub fn insert(&mut self, object: Aabb) -> Handle {
-        let index = self.free.pop().unwrap_or_else(|| self.add_slot());
-        let slot = &mut self.slots[index as usize];
-        slot.generation += 1;
-        let generation = slot.generation;
-        self.live += 1;
-        self.write(index, object);
-        Handle { index, generation }
+        let (slot, generation) = self.moving.insert(object);
+        Handle { slot, generation }
+    }
+
+    /// Adds an object to the static part.
+    ///
+    /// # Panics
+    /// With the 2^31st slot: 64 GiB of boxes.
+    pub fn insert_static(&mut self, object: Aabb) -> Handle {
+        let (slot, generation) = self.statics.insert(object);
+        Handle {
+            slot: slot | STATIC_SLOT,
+            generation,
+        }
     }
 
     /// Takes an object out and returns its box.
@@ -120,18 +172,14 @@ impl ObjectSet {
     /// [`StaleHandle`] where the object is no longer in the set.
     pub fn remove(&mut self, handle: Handle) -> Result<Aabb, StaleHandle> {
         let object = *self.get(handle)?;
-        self.release(handle.index);
+        self.part_mut(handle).release(handle.index());
         Ok(object)
     }
 
     /// Removes all objects: their handles are stale from now on. Slots stay, and so does room for as many objects.
     pub fn clear(&mut self) {
-        // The lowest index is free last and thus taken first.
-        for index in (0..self.slots.len() as u32).rev() {
-            if self.slots[index as usize].is_live() {
-                self.release(index);
-            }
-        }
+        self.moving.clear();
+        self.statics.clear();
     }
 
     /// The box of an object.
@@ -139,9 +187,10 @@ impl ObjectSet {
     /// # Errors
     /// [`StaleHandle`] where the object is no longer in the set.
     pub fn get(&self, handle: Handle) -> Result<&Aabb, StaleHandle> {
+        let (part, index) = (self.part(handle), handle.index() as usize);
         // Generations of slots without an object are even, those of handles odd.
-        match self.slots.get(handle.index as usize) {
-            Some(slot) if slot.generation == handle.generation => Ok(&self.boxes[handle.index as usize]),
+        match part.slots.get(index) {
+            Some(slot) if slot.generation == handle.generation => Ok(&part.boxes[index]),
             _ => Err(StaleHandle(handle)),
         }
     }
@@ -199,51 +248,79 @@ impl ObjectSet {
         self.get(handle).is_ok()
     }
 
-    /// The object that has the index now; `None` for a free slot, for an index past the slots and for
+    /// How results of a step name the object: [`Pair::a`](crate::Pair::a), [`Pair::b`](crate::Pair::b),
+    /// [`RayHit::object`](crate::RayHit::object) and the like. A new static slot moves the names of all that move.
+    ///
+    /// # Errors
+    /// [`StaleHandle`] where the object is no longer in the set.
+    pub fn object_of(&self, handle: Handle) -> Result<u32, StaleHandle> {
+        self.get(handle)?;
+        let first = if handle.is_static() {
+            0
+        } else {
+            self.statics.boxes.len()
+        };
+        Ok(first as u32 + handle.index())
+    }
+
+    /// The object that results name so now; `None` for a free slot, for one past the slots and for
     /// [`NONE`](crate::NONE). Results speak of the objects at the time of their step: one that was removed since may have
-    /// passed its index on.
-    pub fn handle_of(&self, index: u32) -> Option<Handle> {
-        let slot = self.slots.get(index as usize).filter(|slot| slot.is_live())?;
+    /// passed its index on, and a static slot that is new since has moved the names of moving objects by one.
+    pub fn handle_of(&self, object: u32) -> Option<Handle> {
+        let statics = self.statics.boxes.len() as u32;
+        let (part, index, mark) = match object.checked_sub(statics) {
+            None => (&self.statics, object, STATIC_SLOT),
+            Some(index) => (&self.moving, index, 0),
+        };
+        let slot = part.slots.get(index as usize).filter(|slot| slot.is_live())?;
         Some(Handle {
-            index,
+            slot: index | mark,
             generation: slot.generation,
         })
     }
 
-    /// Objects in the set, excluded ones among them.
+    /// Objects in the set, static and excluded ones among them.
     pub fn len(&self) -> usize {
-        self.live
+        self.moving.live + self.statics.live
     }
 
     /// Whether the set has no objects.
     pub fn is_empty(&self) -> bool {
-        self.live == 0
+        self.len() == 0
     }
 
-    /// The objects, ascending by index.
+    /// The objects, in the order of their names in results.
     pub fn iter(&self) -> impl Iterator<Item = (Handle, &Aabb)> {
         (0..)
-            .zip(&self.boxes)
+            .zip(self.statics.boxes.iter().chain(&self.moving.boxes))
             .filter_map(|(index, object)| Some((self.handle_of(index)?, object)))
     }
 
-    /// The boxes by index, as steps see them: for [`Source::Host`] and [`reference::step`](crate::reference::step). Free
+    /// The boxes that move by index, as steps see them: for [`Source::Host`] and
+    /// [`reference::step`](crate::reference::step). Free
     /// slots hold points at the origin with [`Aabb::EXCLUDED`], which steps count as
     /// [`Counters::excluded`](crate::Counters::excluded). Slots are as many as objects have ever been in the set at once
     /// (and one more for each 2^31 objects that an index had); they never become fewer.
     pub fn slots(&self) -> &[Aabb] {
-        &self.boxes
+        &self.moving.boxes
     }
 
-    /// Records the upload of what changed since the last call, and gives the objects as the source of a step that is
-    /// recorded into `encoder` afterwards. Never submits, waits or reads back. Calls and steps may take turns in one
-    /// encoder: each step sees the objects as they were at the call before it.
+    /// The static boxes by index, like [`slots`](Self::slots).
+    pub fn static_slots(&self) -> &[Aabb] {
+        &self.statics.boxes
+    }
+
+    /// Records the upload of what changed since the last call, and gives the objects as the input of a step that is
+    /// recorded into `encoder` afterwards, with its static ones where there are any, and nothing else in it. Never submits, waits
+    /// or reads back. Calls and steps may take turns in one encoder: each step sees the objects as they were at the call
+    /// before it.
     ///
-    /// The source is a buffer of the set's own with the usages `STORAGE`, `COPY_SRC` and `COPY_DST`, that holds
-    /// [`slots`](Self::slots). Its room doubles as needed; what it held is then copied on the device. A change takes 36
-    /// bytes, its slot and its box, and a compute pass puts it in place. Where more than half of the slots changed all boxes
-    /// are uploaded as a whole, and so they are in the first call and in the first with another device. After no change
-    /// nothing is recorded.
+    /// The sources are buffers of the set's own with the usages `STORAGE`, `COPY_SRC` and `COPY_DST`, that hold
+    /// [`slots`](Self::slots) and [`static_slots`](Self::static_slots). Their room doubles as needed; what they held is then copied
+    /// on the device. A change takes 36
+    /// bytes, its slot and its box, and a compute pass puts it in place. Where more than half of the slots of a part changed
+    /// all its boxes are uploaded as a whole, and so they are in the first call and in the first with another device. After no
+    /// change nothing is recorded.
     ///
     /// The encoders of all calls have to be submitted, in the order of the calls; see [`invalidate`](Self::invalidate)
     /// for one that is not, and for a new `wgpu::Instance`. The device needs [`GpuBroadPhase::required_limits`](crate::GpuBroadPhase::required_limits).
@@ -255,31 +332,103 @@ impl ObjectSet {
         &mut self,
         device: &wgpu::Device,
         encoder: &mut wgpu::CommandEncoder,
+    ) -> Result<StepInput<'_>, DescriptorError> {
+        for part in [&mut self.moving, &mut self.statics] {
+            part.mirror.uploaded = 0;
+        }
+        mirror::check_count(device, self.moving.boxes.len())?;
+        mirror::check_count(device, self.statics.boxes.len())?;
+        let mut input = StepInput::default();
+        if !self.statics.boxes.is_empty() {
+            if !self.statics.changed.is_empty() || self.generation == 0 {
+                self.generation = next_generation();
+            }
+            input.statics = Statics {
+                objects: self.statics.record(device, encoder)?,
+                generation: self.generation,
+                ..Statics::default()
+            };
+        }
+        input.objects = self.moving.record(device, encoder)?;
+        Ok(input)
+    }
+
+    /// Gives up what lies on the device, so that the next [`record`](Self::record) starts over and uploads everything, and the
+    /// step after it builds the table of static objects anew. Call
+    /// it where an encoder that one was recorded into is dropped instead of submitted, as the buffers never see those
+    /// changes; and before a device of another `wgpu::Instance` for the same adapter, which wgpu does not tell from the
+    /// one before.
+    pub fn invalidate(&mut self) {
+        self.moving.mirror.invalidate();
+        self.statics.mirror.invalidate();
+        self.generation = 0;
+    }
+
+    /// Bytes that the last [`record`](Self::record) uploads, once submitted; copies on the device do not count.
+    pub const fn uploaded_bytes(&self) -> u64 {
+        self.moving.mirror.uploaded + self.statics.mirror.uploaded
+    }
+
+    fn part(&self, handle: Handle) -> &Part {
+        if handle.is_static() {
+            &self.statics
+        } else {
+            &self.moving
+        }
+    }
+
+    fn part_mut(&mut self, handle: Handle) -> &mut Part {
+        if handle.is_static() {
+            &mut self.statics
+        } else {
+            &mut self.moving
+        }
+    }
+
+    fn change(&mut self, handle: Handle, change: impl FnOnce(Aabb) -> Aabb) -> Result<(), StaleHandle> {
+        let object = change(*self.get(handle)?);
+        self.part_mut(handle).write(handle.index(), object);
+        Ok(())
+    }
+}
+
+/// A number that no set had before.
+fn next_generation() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+impl Part {
+    /// Returns the slot and its generation.
+    fn insert(&mut self, object: Aabb) -> (u32, u32) {
+        let index = self.free.pop().unwrap_or_else(|| self.add_slot());
+        let slot = &mut self.slots[index as usize];
+        slot.generation += 1;
+        let generation = slot.generation;
+        self.live += 1;
+        self.write(index, object);
+        (index, generation)
+    }
+
+    fn clear(&mut self) {
+        // The lowest index is free last and thus taken first.
+        for index in (0..self.slots.len() as u32).rev() {
+            if self.slots[index as usize].is_live() {
+                self.release(index);
+            }
+        }
+    }
+
+    fn record(
+        &mut self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
     ) -> Result<Source<'_, Aabb>, DescriptorError> {
         let buffer = self.mirror.update(device, encoder, &self.boxes, &self.changed)?;
         for index in self.changed.drain(..) {
             self.slots[index as usize].changed = false;
         }
         Ok(Source::device(buffer, self.boxes.len() as u32))
-    }
-
-    /// Gives up what lies on the device, so that the next [`record`](Self::record) starts over and uploads everything. Call
-    /// it where an encoder that one was recorded into is dropped instead of submitted, as the buffer never sees those
-    /// changes; and before a device of another `wgpu::Instance` for the same adapter, which wgpu does not tell from the
-    /// one before.
-    pub fn invalidate(&mut self) {
-        self.mirror.invalidate();
-    }
-
-    /// Bytes that the last [`record`](Self::record) uploads, once submitted; copies on the device do not count.
-    pub const fn uploaded_bytes(&self) -> u64 {
-        self.mirror.uploaded
-    }
-
-    fn change(&mut self, handle: Handle, change: impl FnOnce(Aabb) -> Aabb) -> Result<(), StaleHandle> {
-        let object = change(*self.get(handle)?);
-        self.write(handle.index, object);
-        Ok(())
     }
 
     /// A slot at the end. It is listed as changed whatever comes into it: the device has no box there yet.
@@ -329,8 +478,8 @@ mod tests {
 
     /// As if everything was uploaded.
     fn forget_changes(set: &mut ObjectSet) {
-        set.changed.clear();
-        set.slots.iter_mut().for_each(|slot| slot.changed = false);
+        set.moving.changed.clear();
+        set.moving.slots.iter_mut().for_each(|slot| slot.changed = false);
     }
 
     #[test]
@@ -338,7 +487,7 @@ mod tests {
         let mut set = ObjectSet::new();
         let [a, b] = [set.insert(UNIT), set.insert(UNIT)];
         set.move_to(a, [1.0; 3], [2.0; 3]).unwrap();
-        assert_eq!(set.changed, [0, 1]);
+        assert_eq!(set.moving.changed, [0, 1]);
         forget_changes(&mut set);
         for step in 1..9 {
             set.move_to(b, [step as f32; 3], [9.0; 3]).unwrap();
@@ -346,7 +495,7 @@ mod tests {
         }
         set.remove(b).unwrap();
         assert_eq!(set.insert(UNIT).index(), b.index());
-        assert_eq!(set.changed, [1]);
+        assert_eq!(set.moving.changed, [1]);
     }
 
     #[test]
@@ -359,9 +508,9 @@ mod tests {
         set.move_to(handle, nan.min, nan.max).unwrap();
         set.include(handle).unwrap();
         set.set_layers(handle, 3, 5).unwrap();
-        assert!(set.changed.is_empty());
+        assert!(set.moving.changed.is_empty());
         set.move_to(handle, nan.min, [-0.0; 3]).unwrap();
-        assert_eq!(set.changed, [0]);
+        assert_eq!(set.moving.changed, [0]);
     }
 
     /// The device has zeros there, which are no excluded box.
@@ -369,17 +518,17 @@ mod tests {
     fn a_new_slot_is_listed_even_if_its_box_is_that_of_a_free_one() {
         let mut set = ObjectSet::new();
         set.insert(FREE);
-        assert_eq!(set.changed, [0]);
+        assert_eq!(set.moving.changed, [0]);
     }
 
     #[test]
     fn a_slot_whose_generation_would_wrap_is_never_used_again() {
         let mut set = ObjectSet::new();
         let first = set.insert(UNIT);
-        set.slots[0].generation = u32::MAX - 2;
+        set.moving.slots[0].generation = u32::MAX - 2;
         set.remove(set.handle_of(0).unwrap()).unwrap();
         let last = set.insert(UNIT);
-        assert_eq!((last.index, last.generation), (0, u32::MAX));
+        assert_eq!((last.index(), last.generation), (0, u32::MAX));
         set.remove(last).unwrap();
         assert_eq!(set.insert(UNIT).index(), 1);
         assert_eq!(set.handle_of(0), None);

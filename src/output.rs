@@ -28,15 +28,23 @@ pub struct StepOutput<'s> {
     pub query_objects: Option<&'s wgpu::Buffer>,
     /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): see [`Neighbor`](crate::Neighbor), as many a query as are wanted.
     pub query_nearest: Option<&'s wgpu::Buffer>,
-    /// The cell table: the first entry of each cell, `u32`.
+    /// The cell table: the first entry of each cell, `u32`. Where there are static objects, this, the entries, records and levels
+    /// are those of the objects that move.
     pub cell_starts: &'s wgpu::Buffer,
-    /// The sorted entries: the object of each, bit 31 set where the cell is that of the object's lower corner.
+    /// The sorted entries: the object of each, counted from the first that is not static, bit 31 set where the cell is that of the
+    /// object's lower corner.
     pub entries: &'s wgpu::Buffer,
     /// The boxes as ordered integers, see [`grid::Record`](crate::grid::Record): with schemes of one entry an object in the order
     /// of the entries, with [`Scheme::Uniform`](crate::Scheme::Uniform) in that of the objects.
     pub records: &'s wgpu::Buffer,
     /// The levels: see [`grid::Grid`](crate::grid::Grid).
     pub grid: &'s wgpu::Buffer,
+    /// Static objects: their cell table.
+    pub static_cell_starts: Option<&'s wgpu::Buffer>,
+    /// Static objects: their boxes, like [`records`](Self::records).
+    pub static_records: Option<&'s wgpu::Buffer>,
+    /// Static objects: the levels of their table.
+    pub static_grid: Option<&'s wgpu::Buffer>,
     /// Pairs that fit.
     pub pair_capacity: u32,
     /// Hits that fit.

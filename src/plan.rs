@@ -17,6 +17,8 @@ pub(crate) const LARGEST_COUNT: u64 = 1 << 31;
 pub(crate) const DENSITY_SLOTS: u64 = 24 * 32_768;
 /// Partners of an entry that counting keeps for writing (`KEPT` in `shaders/common/pair_slots_*.wgsl`).
 pub(crate) const PARTNERS_KEPT: u32 = 8;
+/// Static partners of a moving object that counting keeps (`STATIC_KEPT` in `shaders/common/pair_slots_static_*.wgsl`).
+pub(crate) const STATIC_PARTNERS_KEPT: u32 = 16;
 /// Box tests of one dispatch, about: a fraction of a second on weak hardware, whose drivers give up after some.
 const DISPATCH_TESTS: u64 = 1 << 32;
 /// By what walks are cut smaller each time that a driver cuts them. Once is enough for any eight lanes of llvmpipe together,
@@ -38,10 +40,14 @@ pub(crate) const MAX_NEAREST: u32 = 1024;
 const SMALLEST_OUTPUT: u32 = 1024;
 pub(crate) const SCAN_TILE: u32 = 2048;
 
+/// Buffers that a static objects' table does not have of its own.
+pub(crate) const OF_STEP: [&str; 4] = ["objects", "given_objects", "worlds", "step_counters"];
+
 /// How many rows the growable outputs hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Rows {
     pub entries: u32,
+    pub static_entries: u32,
     pub pairs: u32,
     pub hits: u32,
     pub ray_cells: u32,
@@ -65,6 +71,7 @@ impl Rows {
         };
         Self {
             entries: grown(self.entries, needed.entries, held.entries),
+            static_entries: grown(self.static_entries, needed.static_entries, held.static_entries),
             pairs: grown(self.pairs, needed.pairs, held.pairs),
             hits: grown(self.hits, needed.hits, held.hits),
             ray_cells: grown(self.ray_cells, needed.ray_cells, held.ray_cells),
@@ -107,17 +114,25 @@ pub(crate) struct Plan {
     pub sorts_outputs: bool,
     /// Whether pairs stand from an earlier step, so that their buffer has to stay as it is.
     pub pairs_stand: bool,
+    /// Entries that the static objects' table holds.
+    pub static_entries: u32,
+    /// Bytes of that table and of what building it takes.
+    pub static_bytes: u64,
 }
 
 impl Plan {
-    /// `wanted` holds what earlier steps were seen to need; `binding_limit` is in bytes.
+    /// `statics` is the plan of the static objects' table; `wanted` holds what earlier steps were seen to need;
+    /// `binding_limit` is in bytes.
     pub fn new(
         descriptor: &BroadPhaseDescriptor<'_>,
         objects: u64,
+        statics: Option<&Self>,
         asked: &Asked,
         wanted: Rows,
         binding_limit: u64,
     ) -> Result<Self, DescriptorError> {
+        let static_count = statics.map_or(0, |statics| statics.params.object_count);
+        count("objects", objects.saturating_add(static_count.into()))?;
         let object_count = count("objects", objects)?;
         let capacities = descriptor.capacities;
         let words = binding_limit / 4;
@@ -133,6 +148,7 @@ impl Plan {
                 }
             }
         };
+        let static_rows = if static_count > 0 { object_count } else { 0 };
         let large_mask = grid::large_mask(descriptor.worlds);
         // More words than cells have to fit: the starts of the large list's slots and of what takes no part.
         let past_cells = u64::from(large_mask) + 2;
@@ -156,9 +172,13 @@ impl Plan {
                 period_x: descriptor.periods[0],
                 period_y: descriptor.periods[1],
                 period_z: descriptor.periods[2],
+                first_object: static_count,
+                static_count,
+                pair_rows: entry_capacity.saturating_add(static_rows),
                 ..Params::default()
             },
-            prepares: prepares(descriptor),
+            // That is also how moving objects come to lie behind static ones.
+            prepares: prepares(descriptor) || static_count > 0,
             pairs: descriptor.pairs,
             ray_mode: descriptor.ray_mode,
             ray_cells: false,
@@ -167,6 +187,8 @@ impl Plan {
             sort: descriptor.sort,
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
             pairs_stand: false,
+            static_entries: statics.map_or(0, |statics| statics.params.entry_capacity),
+            static_bytes: statics.map_or(0, Self::table_bytes),
         };
         plan.fit_pairs(descriptor, wanted, binding_limit);
         plan.fit_rounds(descriptor, wanted);
@@ -260,12 +282,23 @@ impl Plan {
             is_last: u32::from(round + 1 == rounds),
             turns,
             canary_turns: CANARY_TURNS,
+            continues: 0,
+            is_continued: 0,
         })
     }
 
     /// What the walks of an output with one row a walk leave for their next round, in rows of their own a walk.
     fn left_behind(&self, walks: u64, rows: u64) -> u64 {
         if self.rounds > 1 { walks * rows } else { 0 }
+    }
+
+    /// The same of walks that go through both tables where there are two.
+    fn left_behind_tables(&self, walks: u64) -> u64 {
+        if self.has_statics() {
+            walks
+        } else {
+            self.left_behind(walks, 1)
+        }
     }
 
     /// Chooses how many rows the answers to rays and queries hold.
@@ -309,7 +342,8 @@ impl Plan {
 
     /// Bytes of all buffers.
     pub fn bytes(&self) -> u64 {
-        self.buffers().into_iter().map(|(_, bytes)| rounded(bytes)).sum()
+        let own: u64 = self.buffers().into_iter().map(|(_, bytes)| rounded(bytes)).sum();
+        own + self.static_bytes
     }
 
     /// Makes outputs smaller, all by the same share, where the buffers would take more bytes than they may.
@@ -390,6 +424,16 @@ impl Plan {
         self.params.query_count > 0 && self.params.nearest > 0
     }
 
+    /// Whether some of the objects are static and have a table of their own.
+    pub fn has_statics(&self) -> bool {
+        self.params.static_count > 0
+    }
+
+    /// All objects, static ones among them.
+    pub fn all_objects(&self) -> u32 {
+        self.params.static_count + self.params.object_count
+    }
+
     pub fn has_worlds(&self) -> bool {
         self.params.world_count > 1
     }
@@ -424,7 +468,7 @@ impl Plan {
     /// How many values the keys of outputs may have: objects, rays, queries.
     pub fn order_keys(&self) -> [u32; 3] {
         let params = &self.params;
-        let counts = [params.object_count, params.ray_count, params.query_count];
+        let counts = [self.all_objects(), params.ray_count, params.query_count];
         counts.map(|count| if self.sorts_outputs { count } else { 0 })
     }
 
@@ -435,22 +479,53 @@ impl Plan {
         order.into_iter().fold(sort::counter_words(&self.digits()), u32::max)
     }
 
+    /// The table of so many static objects, which nothing is asked of on its own.
+    pub fn of_statics(
+        descriptor: &BroadPhaseDescriptor<'_>,
+        objects: u64,
+        wanted: Rows,
+        binding_limit: u64,
+    ) -> Result<Self, DescriptorError> {
+        let table = BroadPhaseDescriptor {
+            pairs: false,
+            pair_order: PairOrder::Unordered,
+            // The step that it is part of looks at all bytes.
+            max_bytes: None,
+            ..*descriptor
+        };
+        let wanted = Rows {
+            entries: wanted.static_entries,
+            ..Rows::default()
+        };
+        let mut plan = Self::new(&table, objects, None, &Asked::default(), wanted, binding_limit)?;
+        plan.params.static_count = plan.params.object_count;
+        plan.prepares = true;
+        Ok(plan)
+    }
+
+    /// Bytes of the buffers that are the table's own.
+    fn table_bytes(&self) -> u64 {
+        let own = self.buffers().into_iter().filter(|(name, _)| !OF_STEP.contains(name));
+        own.map(|(_, bytes)| rounded(bytes)).sum()
+    }
+
     /// Name and size in bytes of every buffer that a step owns, by the names of the pass table.
     pub fn buffers(&self) -> Vec<(&'static str, u64)> {
         let params = &self.params;
         let objects = u64::from(params.object_count);
         let rays = u64::from(params.ray_count);
         let entries = u64::from(params.entry_capacity);
+        let pair_rows = u64::from(params.pair_rows);
         let largest_scan = [
             params.object_count,
-            params.entry_capacity + 1,
+            params.pair_rows.saturating_add(1),
             params.ray_count + 1,
             params.query_count + 1,
         ]
         .into_iter()
         .fold(1, u32::max);
         let mut buffers = vec![
-            ("objects", size_of::<Aabb>() as u64 * objects),
+            ("objects", size_of::<Aabb>() as u64 * u64::from(self.all_objects())),
             ("records", size_of::<grid::Record>() as u64 * objects),
             ("level_statistics", 4 * 256),
             ("grid", size_of::<grid::Grid>() as u64),
@@ -483,19 +558,20 @@ impl Plan {
         }
         if self.pairs {
             let progress = if params.pair_bit_words > 0 {
-                entries
+                pair_rows
             } else {
-                self.left_behind(entries, 1)
+                self.left_behind(pair_rows, 1)
             };
             buffers.extend([
-                ("pair_offsets", 4 * (entries + 1 + progress)),
+                ("pair_offsets", 4 * (pair_rows + 1 + progress)),
                 ("pairs", size_of::<Pair>() as u64 * u64::from(params.pair_capacity)),
             ]);
             if self.has_worlds() {
                 buffers.push(("world_pairs", 4 * u64::from(params.world_count)));
             }
             if !self.is_uniform() {
-                buffers.push(("pair_slots", 4 * u64::from(PARTNERS_KEPT) * entries));
+                let kept = u64::from(PARTNERS_KEPT) * entries + u64::from(STATIC_PARTNERS_KEPT) * (pair_rows - entries);
+                buffers.push(("pair_slots", 4 * kept));
                 buffers.push(("pair_bits", 4 * u64::from(params.pair_bit_words) * entries));
             }
         }
@@ -509,14 +585,15 @@ impl Plan {
                 RayMode::Closest => buffers.push(hits(self.left_behind(rays, 2))),
                 RayMode::Any => buffers.push(("ray_any", 4 * rays)),
                 RayMode::All => {
-                    let offsets = rays + 1 + self.left_behind(rays, 1);
+                    let offsets = rays + 1 + self.left_behind_tables(rays);
                     buffers.extend([hits(0), ("ray_offsets", 4 * offsets)]);
                 }
             }
         }
         if self.ray_cells {
             let cells = size_of::<RayCell>() as u64 * u64::from(params.ray_cell_capacity);
-            buffers.extend([("ray_cell_offsets", 4 * (rays + 1)), ("ray_cells", cells)]);
+            let carried = if self.has_statics() { rays } else { 0 };
+            buffers.extend([("ray_cell_offsets", 4 * (rays + 1 + carried)), ("ray_cells", cells)]);
         }
         let queries = u64::from(params.query_count);
         if queries > 0 && params.neighbors == 0 {
@@ -529,7 +606,7 @@ impl Plan {
         }
         if self.asks_all() {
             let results = 4 * u64::from(params.result_capacity);
-            let offsets = queries + 1 + self.left_behind(queries, 1);
+            let offsets = queries + 1 + self.left_behind_tables(queries);
             buffers.extend([("query_offsets", 4 * offsets), ("query_objects", results)]);
         }
         if self.asks_nearest() {
@@ -561,6 +638,11 @@ impl Asked {
         params.query_count = count("queries", self.queries)?;
         params.wide_queries = self.wide_queries.into();
         params.neighbors = self.neighbors.is_some().into();
+        params.asker_count = if self.neighbors.is_some() {
+            params.object_count
+        } else {
+            params.query_count
+        };
         let neighbors = self.neighbors.unwrap_or_default();
         if !(neighbors.radius >= 0.0 && neighbors.radius.is_finite()) {
             return Err(DescriptorError::Radius(neighbors.radius));

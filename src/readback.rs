@@ -5,7 +5,7 @@ use crate::counters::{Counters, STATUS_CUT, word};
 use crate::descriptor::RayMode;
 use crate::error::ReadBackError;
 use crate::gpu::scope::Scopes;
-use crate::plan::{self, Plan, Rows};
+use crate::plan::{self, Rows};
 use crate::result::{StageTime, StepResult};
 use crate::types::{Pair, RayCell, RayHit};
 
@@ -31,16 +31,22 @@ impl GpuBroadPhase {
             self.forget();
             return Err(ReadBackError::Device(error));
         }
-        let Plan { params, rounds, .. } = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.plan;
+        let plan = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.plan;
         let bytes = 4 * word::COUNT as u64;
         let words = self.read(device, queue, self.buffers.get("counters"), bytes).await?;
-        let counters = Counters::from_words(bytemuck::cast_slice(&words), &params, rounds);
+        let counters = Counters::from_words(
+            bytemuck::cast_slice(&words),
+            &plan.params,
+            plan.rounds,
+            plan.static_entries,
+        );
         if counters.status & STATUS_CUT != 0 {
             self.wanted.caution += 1;
         }
         let need = |needed: u64| u32::try_from(needed).unwrap_or(u32::MAX);
         self.needed = Rows {
             entries: need(counters.entries_needed),
+            static_entries: need(counters.static_entries_needed),
             pairs: need(counters.pairs_needed),
             hits: need(counters.hits_needed),
             ray_cells: need(counters.ray_cells_needed),
@@ -52,6 +58,7 @@ impl GpuBroadPhase {
         if self.grows() {
             let held = Rows {
                 entries: counters.entries_capacity,
+                static_entries: counters.static_entries_capacity,
                 pairs: counters.pairs_capacity,
                 hits: counters.hits_capacity,
                 ray_cells: counters.ray_cells_capacity,

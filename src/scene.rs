@@ -104,18 +104,45 @@ impl SceneQueries<'_> {
     }
 }
 
+/// Static objects on the host: see [`Statics`](crate::Statics).
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SceneStatics<'a> {
+    /// The boxes.
+    pub objects: &'a [Aabb],
+    /// The world of each; empty with one world.
+    pub worlds: &'a [u32],
+    /// Which state of them this is.
+    pub generation: u64,
+}
+
 /// The whole input of a step on the host: what [`Headless::step_scene`](crate::Headless::step_scene) and
 /// [`reference::step_scene`](crate::reference::step_scene) answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Scene<'a> {
-    /// The boxes.
+    /// The boxes; where there are static ones, those that move.
     pub objects: &'a [Aabb],
     /// The world of each object; empty with one world. An object whose world does not exist is invalid.
     pub worlds: &'a [u32],
+    /// The static objects; none by default.
+    pub statics: SceneStatics<'a>,
     /// The rays.
     pub rays: SceneRays<'a>,
     /// The queries.
     pub queries: SceneQueries<'a>,
     /// Which results of the queries are wanted.
     pub query_mode: QueryMode,
+}
+
+impl Scene<'_> {
+    /// All objects of the scene and their worlds as one list: the static ones first and marked with [`Aabb::STATIC`], as
+    /// indices in results count them.
+    pub fn all_objects(&self) -> (Vec<Aabb>, Vec<u32>) {
+        let marked = self
+            .statics
+            .objects
+            .iter()
+            .map(|object| object.with_owner(object.owner | Aabb::STATIC));
+        let objects = marked.chain(self.objects.iter().copied()).collect();
+        (objects, [self.statics.worlds, self.worlds].concat())
+    }
 }

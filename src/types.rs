@@ -22,7 +22,8 @@ pub struct Aabb {
     pub layers: u32,
     /// Upper corner.
     pub max: [f32; 3],
-    /// Low 30 bits: objects of one nonzero owner never pair. Bit 30 ([`Aabb::STATIC`]): two static objects never pair.
+    /// Low 30 bits: objects of one nonzero owner never pair. Bit 30 ([`Aabb::STATIC`]): two static objects never pair; those
+    /// of [`Statics`](crate::Statics) count as marked.
     /// Bit 31 ([`Aabb::EXCLUDED`]): the object takes no part in anything.
     pub owner: u32,
 }
@@ -223,7 +224,7 @@ impl RayHit {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 pub struct RayCell {
-    /// The level: the finest is 0.
+    /// The level: the finest is 0. Levels of the static objects' table, which has cells of its own, begin with 32.
     pub level: u32,
     /// Whole cells along x, of the same side as those of y and z.
     pub x: i32,

@@ -79,9 +79,8 @@ fn record(
     encoder: &mut wgpu::CommandEncoder,
 ) -> wgpu::Buffer {
     let input = StepInput {
-        objects: set.record(&adapter.device, encoder).unwrap(),
         rays: Source::Host(rays).into(),
-        ..Default::default()
+        ..set.record(&adapter.device, encoder).unwrap()
     };
     let output = broad_phase
         .step(&adapter.device, &adapter.queue, encoder, input)
@@ -126,9 +125,11 @@ fn download(device: &wgpu::Device, queue: &wgpu::Queue, buffer: &wgpu::Buffer, b
 
 /// Uploads what changed; the device then has to hold all slots. Returns the bytes uploaded.
 fn upload(device: &wgpu::Device, queue: &wgpu::Queue, set: &mut ObjectSet) -> u64 {
-    let (buffer, count) = encode(device, queue, |encoder| match set.record(device, encoder).unwrap() {
-        Source::Device { buffer, count, .. } => (buffer.clone(), count),
-        other => panic!("{other:?}"),
+    let (buffer, count) = encode(device, queue, |encoder| {
+        match set.record(device, encoder).unwrap().objects {
+            Source::Device { buffer, count, .. } => (buffer.clone(), count),
+            other => panic!("{other:?}"),
+        }
     });
     assert_eq!(count as usize, set.slots().len());
     if count > 0 {

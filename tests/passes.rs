@@ -13,18 +13,16 @@ use common::{Rng, Scene, TestAdapter, adapters, scenes, sweep};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use gpu_broad_phase::grid::{Grid, Params, Record};
 use gpu_broad_phase::reference::blocks::{
-    Overrides, PARTNERS_KEPT, Round, SCAN_TILE, ScanParams, ScatterParams, SortParams,
+    Overrides, PARTNERS_KEPT, Round, SCAN_TILE, STATIC_PARTNERS_KEPT, ScanParams, ScatterParams, SortParams,
 };
 use gpu_broad_phase::reference::pair_count::{self, PairCounts};
 use gpu_broad_phase::reference::pair_walk::{self, PairInput};
-use gpu_broad_phase::reference::query_walk::QueryInput;
-use gpu_broad_phase::reference::ray_hits::RayInput;
 use gpu_broad_phase::reference::rows::Table;
 use gpu_broad_phase::reference::{
     Trace, base_cell, cell_starts, density, layout, level_statistics, order, order_firsts, order_rows, order_seconds,
-    pair_emit, pair_replay, query_count, query_emit, query_nearest, ray_any, ray_cells_count, ray_cells_emit,
-    ray_closest, ray_count, ray_emit, scan_apply, scan_reduce, scan_spine, scatter, sort_histogram, sort_scan,
-    sort_scatter, trace, world_pairs,
+    pair_emit, pair_replay, pair_static_count, pair_static_emit, query_count, query_emit, query_nearest, ray_any,
+    ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, scan_apply, scan_reduce, scan_spine, scatter,
+    sort_histogram, sort_scan, sort_scatter, trace, world_pairs, world_pairs_static,
 };
 use gpu_broad_phase::shaders::{self, Binding, Pass, passes};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -44,6 +42,8 @@ const ONE_ROUND: Round = Round {
     is_last: 1,
     turns: 40_000,
     canary_turns: 16,
+    continues: 0,
+    is_continued: 0,
 };
 const STATUS: usize = 5;
 const STATUS_ROUNDS: u32 = 8;
@@ -62,6 +62,8 @@ struct Bench {
     run: RefCell<BTreeSet<&'static str>>,
     overrides: Overrides,
     round: Cell<Round>,
+    /// What all rounds have in common.
+    base: Cell<Round>,
     /// As the uniform block numbers it.
     scheme: u32,
     /// Workgroups of the first dimension, at most: more fold into the second.
@@ -80,6 +82,7 @@ impl Bench {
                 count_candidates: true,
             },
             round: Cell::new(ONE_ROUND),
+            base: Cell::new(ONE_ROUND),
             scheme: 0,
             fold: 65_535,
             scene: String::new(),
@@ -198,11 +201,11 @@ impl Bench {
                 first: round * tests,
                 tests,
                 is_last: u32::from(round + 1 == count),
-                ..ONE_ROUND
+                ..self.base.get()
             });
             let output = self.run(pass, groups, block.to_vec(), &contents);
             if round + 1 == count {
-                self.round.set(ONE_ROUND);
+                self.round.set(self.base.get());
                 return output;
             }
             for (name, bytes) in &mut contents {
@@ -220,7 +223,7 @@ impl Bench {
         self.overrides.filters && (shift > 0 || first > 0)
     }
 
-    /// Some rounds that the longest walk of a pass just about needs: a round of a single test shows how long it is.
+    /// Some rounds that the longest walk of a pass just about needs.
     fn rounds_of(
         &self,
         pass: &'static Pass,
@@ -228,15 +231,153 @@ impl Bench {
         block: &[u8],
         contents: &[(&'static str, Vec<u8>)],
     ) -> Rounds {
-        self.round.set(Round { tests: 1, ..ONE_ROUND });
+        Rounds::of(self.longest(pass, groups, block, contents))
+    }
+
+    /// Tests of the longest walk, if they are more than one: a round of a single test shows it.
+    fn longest(&self, pass: &'static Pass, groups: u32, block: &[u8], contents: &[(&'static str, Vec<u8>)]) -> u32 {
+        self.round.set(Round {
+            tests: 1,
+            ..self.base.get()
+        });
         let output = self.run(pass, groups, block.to_vec(), contents);
-        self.round.set(ONE_ROUND);
+        self.round.set(self.base.get());
         let counters: Vec<u32> = output.take("counters", 32);
         let longest = counters[ROUNDS_NEEDED];
         let is_told = counters[UNFINISHED] == STATUS_ROUNDS;
         assert_eq!(is_told, longest > 1, "{}: {counters:?}", output.what);
+        longest
+    }
+}
+
+/// One of the walks of rays or queries: through the moving objects' table or through the static ones'.
+struct Walk {
+    /// Rays, queries or objects that ask.
+    asking: usize,
+    params: Box<dyn Fn(Params) -> Params>,
+    /// What is bound of the table.
+    inputs: Vec<(&'static str, Vec<u8>)>,
+    base: Round,
+}
+
+impl Walk {
+    /// The walks of a step: `asking` of them, or those of the objects.
+    fn all(trace: &Trace, asking: usize, objects_ask: bool) -> Vec<Self> {
+        let base = |[continues, is_continued]: [u32; 2]| Round {
+            continues,
+            is_continued,
+            ..ONE_ROUND
+        };
+        let asking_of = |of: &Trace| if objects_ask { of.records.len() } else { asking };
+        let inputs = |table: &Trace, askers: &Trace| {
+            let asks = objects_ask.then(|| ("queries", bytes(&askers.records)));
+            [asks.into_iter().collect(), walk_inputs(table)].concat()
+        };
+        let asker_count = |asking: usize| {
+            move |params| Params {
+                asker_count: asking as u32,
+                ..params
+            }
+        };
+        let asking = asking_of(trace);
+        let Some(statics) = trace.statics.as_deref() else {
+            return vec![Self {
+                asking,
+                params: Box::new(asker_count(asking)),
+                inputs: inputs(trace, trace),
+                base: ONE_ROUND,
+            }];
+        };
+        let mut walks = vec![
+            Self {
+                asking,
+                params: Box::new(asker_count(asking)),
+                inputs: inputs(trace, trace),
+                base: base([0, 1]),
+            },
+            Self {
+                asking,
+                params: Box::new(move |params| of_statics(asker_count(asking)(params))),
+                inputs: inputs(statics, trace),
+                base: base([1, 0]),
+            },
+        ];
+        if objects_ask {
+            let asking = asking_of(statics);
+            walks.push(Self {
+                asking,
+                params: Box::new(asker_count(asking)),
+                inputs: inputs(trace, statics),
+                base: ONE_ROUND,
+            });
+        }
+        walks
+    }
+}
+
+/// The block of walks through the static objects' table.
+fn of_statics(params: Params) -> Params {
+    Params {
+        object_count: params.static_count,
+        first_object: 0,
+        ..params
+    }
+}
+
+impl Bench {
+    /// Runs a pass for all walks, each on what the one before it left; `rounds` cuts each.
+    fn run_walks(
+        &self,
+        pass: &'static Pass,
+        walks: &[Walk],
+        params: Params,
+        contents: &[(&'static str, Vec<u8>)],
+        rounds: Option<Rounds>,
+    ) -> Output {
+        let mut contents = contents.to_vec();
+        let mut last = None;
+        for walk in walks {
+            self.base.set(walk.base);
+            self.round.set(walk.base);
+            let (groups, block) = (groups(walk.asking + 1), uniform(&(walk.params)(params)));
+            let bound = [walk.inputs.clone(), contents.clone()].concat();
+            let output = match rounds {
+                None => self.run(pass, groups, block, &bound),
+                Some(rounds) => self.run_rounds(pass, groups, &block, &bound, rounds),
+            };
+            for (name, bytes) in &mut contents {
+                if let Some(written) = output.buffers.get(name) {
+                    let length = bytes.len();
+                    bytes.copy_from_slice(&written[..length]);
+                }
+            }
+            last = Some(output);
+        }
+        self.base.set(ONE_ROUND);
+        self.round.set(ONE_ROUND);
+        last.expect("a walk")
+    }
+
+    /// As [`rounds_of`](Self::rounds_of), for the longest of all walks.
+    fn rounds_of_walks(
+        &self,
+        pass: &'static Pass,
+        walks: &[Walk],
+        params: Params,
+        contents: &[(&'static str, Vec<u8>)],
+    ) -> Rounds {
+        let one_test = Rounds { count: 1, tests: 1 };
+        let output = self.run_walks(pass, walks, params, contents, Some(one_test));
+        let counters: Vec<u32> = output.take("counters", 32);
+        Rounds::of(counters[ROUNDS_NEEDED])
+    }
+}
+
+impl Rounds {
+    /// Some that so many tests just about need.
+    fn of(longest: u32) -> Self {
         let tests = (longest / 3).max(1);
-        Rounds {
+        Self {
             count: longest.div_ceil(tests).max(1),
             tests,
         }
@@ -432,7 +573,7 @@ fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u3
     let statistics = || ("size_statistics", bytes(&trace.size_statistics));
     let found = bench.run(
         &shaders::SIZE_STATISTICS,
-        groups(objects.len()),
+        groups(trace.params.object_count as usize),
         uniform(&trace.params),
         &[("objects", bytes(objects)), ("size_statistics", zeros(1025))],
     );
@@ -487,7 +628,7 @@ fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescriptor<'
     let objects = &trace.objects[..];
     let world_bytes = || ("worlds", bytes(worlds));
     let params = || uniform(&trace.params);
-    let count = objects.len();
+    let count = trace.params.object_count as usize;
     let object_bytes = || ("objects", bytes(objects));
     let grid = |grid: &Grid| ("grid", bytes_of(grid).to_vec());
     if scheme == Scheme::Hierarchical {
@@ -771,7 +912,11 @@ fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
     let entries = trace.params.entry_capacity as usize;
     let inputs =
         |more: Vec<(&'static str, Vec<u8>)>| [walk_inputs(trace), vec![("objects", bytes(objects))], more].concat();
-    let params = trace.params;
+    // Without static objects' rows: they have tests of their own.
+    let params = Params {
+        pair_rows: trace.params.entry_capacity,
+        ..trace.params
+    };
     let input = PairInput {
         table: table(trace),
         objects,
@@ -891,6 +1036,7 @@ fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
     for pair_bit_words in [1, 2, 40] {
         let params = Params {
             pair_bit_words,
+            pair_rows: entries as u32,
             ..trace.params
         };
         let counted = Overrides {
@@ -984,6 +1130,119 @@ fn tests_of(trace: &Trace, input: &PairInput<'_>, entry: u32) -> usize {
     pair_walk::walk_pairs(&trace.params, input, counted, entry, |_, _| {}) as usize
 }
 
+/// Pairs of moving and static objects: their rows behind those of the entries.
+fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
+    let (count_pass, emit_pass) = if uniform_scheme {
+        (&shaders::PAIR_STATIC_COUNT_COVERED, &shaders::PAIR_STATIC_EMIT_COVERED)
+    } else {
+        (
+            &shaders::PAIR_STATIC_COUNT_ONE_CELL,
+            &shaders::PAIR_STATIC_EMIT_ONE_CELL,
+        )
+    };
+    let (Some(statics), Some(input)) = (trace.statics.as_deref(), trace.static_pair_input()) else {
+        panic!("no static objects");
+    };
+    let params = trace.params;
+    let (entries, rows) = (params.entry_capacity as usize, params.object_count as usize);
+    assert_eq!(params.pair_rows as usize, entries + rows);
+    let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
+        let given = vec![
+            ("objects", bytes(&trace.objects)),
+            ("own_records", bytes(&trace.records)),
+        ];
+        [walk_inputs(statics), given, more].concat()
+    };
+    let own = PairInput {
+        table: table(trace),
+        objects: &trace.objects,
+        keys: &trace.keys,
+        values: &trace.values,
+    };
+    let PairCounts { mut counts, slots, .. } = pair_count::pair_count(&params, &own, bench.overrides, &mut [0; 32]);
+    counts.truncate(entries);
+    let mut counters = used_counters();
+    let more = pair_static_count::pair_static_count(&params, &input, bench.overrides, &mut counters);
+    let given = [bytes(&counts), poison::<u32>(rows + 1)].concat();
+    counts.extend(&more.counts);
+    let block = uniform(&of_statics(params));
+    let kept = if uniform_scheme {
+        0
+    } else {
+        STATIC_PARTNERS_KEPT as usize
+    };
+    let contents = inputs(vec![
+        ("pair_slots", poison::<u32>(slots.len() + more.slots.len())),
+        ("pair_offsets", given),
+        ("counters", bytes(&used_counters())),
+    ]);
+    let found = bench.run(count_pass, groups(rows + 1), block.clone(), &contents);
+    found.check("pair_offsets", &counts);
+    found.check("counters", &counters);
+    if !uniform_scheme {
+        let of_statics = (0..kept * rows).map(|slot| {
+            let written = slot / rows < more.counts[slot % rows] as usize;
+            if written { more.slots[slot] } else { STALE }
+        });
+        let expected: Vec<_> = slots.iter().map(|_| STALE).chain(of_statics).collect();
+        found.check("pair_slots", &expected);
+    }
+    let rounds = bench.rounds_of(count_pass, groups(rows + 1), &block, &contents);
+    let found = bench.run_rounds(count_pass, groups(rows + 1), &block, &contents, rounds);
+    found.check("pair_offsets", &counts);
+    found.check_rounds(&counters, rounds);
+
+    let mut world_pairs = vec![7; params.world_count as usize];
+    let before = bytes(&world_pairs);
+    world_pairs_static::world_pairs_static(&params, &trace.records, &counts, &mut world_pairs);
+    let found = bench.run(
+        &shaders::WORLD_PAIRS_STATIC,
+        groups(rows),
+        uniform(&params),
+        &[
+            ("records", bytes(&trace.records)),
+            ("pair_offsets", bytes(&counts)),
+            ("world_pairs", before),
+        ],
+    );
+    found.check("world_pairs", &world_pairs);
+
+    let slots = [slots, more.slots].concat();
+    let all = scan_of(&mut counts) as usize;
+    // Those of moving objects alone stay as they are.
+    let stale = Pair { a: STALE, b: STALE };
+    let mut pairs = vec![stale; all];
+    pair_static_emit::pair_static_emit(&params, &input, bench.overrides, &slots, &counts, &mut pairs);
+    for window in windows(all) {
+        let (shift, first, capacity) = window;
+        let params = Params {
+            first_pair: shift + first as u32,
+            pair_capacity: capacity as u32,
+            ..params
+        };
+        let emit = |offsets: Vec<u8>, rounds: Option<Rounds>| {
+            let contents = inputs(vec![
+                ("pair_slots", bytes(&slots)),
+                ("pair_offsets", offsets),
+                ("pairs", poison::<Pair>(capacity)),
+            ]);
+            let block = uniform(&of_statics(params));
+            match rounds {
+                None => bench.run(emit_pass, groups(rows), block, &contents),
+                Some(rounds) => bench.run_rounds(emit_pass, groups(rows), &block, &contents, rounds),
+            }
+        };
+        let offsets = shifted(&counts, shift);
+        emit(offsets.clone(), None).check("pairs", &pairs[shown(all, window)]);
+        if bench.tries_rounds(window) {
+            let left = poison::<u32>(entries + rows);
+            let found = emit([offsets.clone(), left].concat(), Some(rounds));
+            found.check("pairs", &pairs[shown(all, window)]);
+            found.check_left_behind("pair_offsets", &offsets, entries + rows);
+        }
+    }
+}
+
 fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {
     let mut hits: Vec<_> = hits.iter().map(|hit| (hit.object, hit.t.to_bits())).collect();
     hits.sort_unstable();
@@ -1026,28 +1285,26 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme:
     };
     let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
         let given = vec![ray_bytes(rays), ("objects", bytes(&trace.objects))];
-        [walk_inputs(trace), given, more].concat()
+        [given, more].concat()
     };
+    let walks = Walk::all(trace, rays.len(), false);
     let params = ray_params(trace, rays);
-    let input = RayInput {
-        table: table(trace),
-        rays,
-        objects: &trace.objects,
-        values: &trace.values,
-    };
+    let tables = trace.ray_inputs(rays);
     let run = |pass, output: &'static str, count: usize| {
         let more = vec![(output, poison::<u32>(count)), ("counters", bytes(&used_counters()))];
-        bench.run(pass, groups(rays.len() + 1), uniform(&params), &inputs(more))
+        bench.run_walks(pass, &walks, params, &inputs(more), None)
     };
     // In several rounds.
     let run_rounds = |pass, output: &'static str, count: usize| {
         let more = vec![(output, poison::<u32>(count)), ("counters", bytes(&used_counters()))];
-        let (groups, block, contents) = (groups(rays.len() + 1), uniform(&params), inputs(more));
-        let rounds = bench.rounds_of(pass, groups, &block, &contents);
-        (bench.run_rounds(pass, groups, &block, &contents, rounds), rounds)
+        let contents = inputs(more);
+        let rounds = bench.rounds_of_walks(pass, &walks, params, &contents);
+        (bench.run_walks(pass, &walks, params, &contents, Some(rounds)), rounds)
     };
+    // What the walks of one table leave to those of the other.
+    let carried = if walks.len() > 1 { rays.len() } else { 0 };
     let mut counters = used_counters();
-    let mut offsets = ray_count::ray_count(&params, &input, bench.overrides, &mut counters);
+    let mut offsets = ray_count::ray_count(&params, &tables, bench.overrides, &mut counters);
     let found = run(count_pass, "ray_offsets", rays.len() + 1);
     found.check("ray_offsets", &offsets);
     found.check_ray_counters(&used_counters(), &counters);
@@ -1064,16 +1321,19 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme:
             ..params
         };
         let more = vec![
-            ("ray_offsets", shifted(&offsets, shift)),
+            (
+                "ray_offsets",
+                [shifted(&offsets, shift), poison::<u32>(carried)].concat(),
+            ),
             ("ray_hits", poison::<RayHit>(capacity)),
         ];
-        bench.run(emit_pass, groups(rays.len()), uniform(&params), &inputs(more))
+        bench.run_walks(emit_pass, &walks, params, &inputs(more), None)
     };
     let whole = Params {
         hit_capacity: all as u32,
         ..params
     };
-    let expected = ray_emit::ray_emit(&whole, &input, bench.overrides, &offsets);
+    let expected = ray_emit::ray_emit(&whole, &tables, bench.overrides, &offsets);
     let hits: Vec<RayHit> = emit((0, 0, all)).take("ray_hits", all);
     for ((index, ray), ends) in rays.iter().enumerate().zip(offsets.windows(2)) {
         let of_ray = ends[0] as usize..ends[1] as usize;
@@ -1101,13 +1361,13 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme:
             ("ray_offsets", [shifted.clone(), poison::<u32>(rays.len())].concat()),
             ("ray_hits", poison::<RayHit>(capacity)),
         ];
-        let found = bench.run_rounds(emit_pass, groups(rays.len()), &uniform(&params), &inputs(more), rounds);
+        let found = bench.run_walks(emit_pass, &walks, params, &inputs(more), Some(rounds));
         found.check("ray_hits", &hits[shown(all, window)]);
         found.check_left_behind("ray_offsets", &shifted, rays.len());
     }
 
     let mut counters = used_counters();
-    let closest = ray_closest::ray_closest(&params, &input, bench.overrides, &mut counters);
+    let closest = ray_closest::ray_closest(&params, &tables, bench.overrides, &mut counters);
     let found = run(closest_pass, "ray_hits", 2 * rays.len());
     found.check("ray_hits", &closest);
     found.check_ray_counters(&used_counters(), &counters);
@@ -1116,7 +1376,7 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme:
     assert_eq!(found.take::<u32>("counters", 32)[UNFINISHED], 0, "{}", found.what);
 
     let mut counters = used_counters();
-    let any = ray_any::ray_any(&params, &input, bench.overrides, &mut counters);
+    let any = ray_any::ray_any(&params, &tables, bench.overrides, &mut counters);
     let found = run(any_pass, "ray_any", rays.len());
     found.check("ray_any", &any);
     found.check_ray_counters(&used_counters(), &counters);
@@ -1141,22 +1401,27 @@ fn scan_of(counts: &mut [u32]) -> u64 {
 /// The cells are chosen in floating point, so that a few at the rim of a walk may differ between devices.
 fn check_ray_cells(bench: &Bench, trace: &Trace, rays: SceneRays<'_>) {
     let params = ray_params(trace, rays);
-    let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
-        let given = vec![ray_bytes(rays), ("grid", bytes_of(&trace.grid).to_vec())];
-        [given, more].concat()
-    };
-    let found = bench.run(
+    let inputs = |more: Vec<(&'static str, Vec<u8>)>| [vec![ray_bytes(rays)], more].concat();
+    let walks = Walk::all(trace, rays.len(), false);
+    let carried = if walks.len() > 1 { rays.len() } else { 0 };
+    let grids: Vec<_> = [Some(trace), trace.statics.as_deref()]
+        .into_iter()
+        .flatten()
+        .map(|of| &of.grid)
+        .collect();
+    let found = bench.run_walks(
         &shaders::RAY_CELLS_COUNT,
-        groups(rays.len() + 1),
-        uniform(&params),
+        &walks,
+        params,
         &inputs(vec![
             ("ray_cell_offsets", poison::<u32>(rays.len() + 1)),
             ("counters", bytes(&used_counters())),
         ]),
+        None,
     );
     found.check("counters", &used_counters());
     let mut offsets: Vec<u32> = found.take("ray_cell_offsets", rays.len() + 1);
-    let expected = ray_cells_count::ray_cells_count(&params, &trace.grid, rays);
+    let expected = ray_cells_count::ray_cells_count(&params, &grids, rays);
     for (index, (&count, &near)) in offsets.iter().zip(&expected).enumerate() {
         assert!(
             u64::from(count.abs_diff(near)) <= 8 + u64::from(near) / 4,
@@ -1173,16 +1438,17 @@ fn check_ray_cells(bench: &Bench, trace: &Trace, rays: SceneRays<'_>) {
             ..params
         };
         let more = vec![
-            ("ray_cell_offsets", bytes(&offsets)),
+            ("ray_cell_offsets", [bytes(&offsets), poison::<u32>(carried)].concat()),
             ("ray_cells", poison::<RayCell>(capacity as usize)),
             ("counters", bytes(&used_counters())),
         ];
         let pass = &shaders::RAY_CELLS_EMIT;
-        let (groups, block, contents) = (groups(rays.len()), uniform(&params), inputs(more));
-        let found = bench.run(pass, groups, block.clone(), &contents);
+        let contents = inputs(more);
+        let found = bench.run_walks(pass, &walks, params, &contents, None);
         found.check("counters", &used_counters());
-        let rounds = bench.rounds_of(pass, groups, &block, &contents);
-        let in_rounds = bench.run_rounds(pass, groups, &block, &contents, rounds);
+        found.check_left_behind("ray_cell_offsets", &bytes(&offsets), carried);
+        let rounds = bench.rounds_of_walks(pass, &walks, params, &contents);
+        let in_rounds = bench.run_walks(pass, &walks, params, &contents, Some(rounds));
         assert_eq!(
             in_rounds.buffers["ray_cells"], found.buffers["ray_cells"],
             "{}",
@@ -1190,7 +1456,7 @@ fn check_ray_cells(bench: &Bench, trace: &Trace, rays: SceneRays<'_>) {
         );
         in_rounds.check_rounds(&used_counters(), rounds);
         let shown = all.saturating_sub(first).min(capacity);
-        let expected = ray_cells_emit::ray_cells_emit(&params, &trace.grid, rays, &offsets);
+        let expected = ray_cells_emit::ray_cells_emit(&params, &grids, rays, &offsets);
         let cells: Vec<RayCell> = found.take("ray_cells", shown as usize);
         (cells, expected)
     };
@@ -1246,8 +1512,8 @@ fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme
     };
     let asked = queries.len() as u32;
     let forms = [
-        (&queries[..0], Vec::new(), [1, 1, 0], trace.params.object_count),
-        (&queries[..0], Vec::new(), [1, 0, 0], trace.params.object_count),
+        (&queries[..0], Vec::new(), [1, 1, 0], trace.objects.len() as u32),
+        (&queries[..0], Vec::new(), [1, 0, 0], trace.objects.len() as u32),
         (queries, bytes(queries), [0, 0, 1], asked),
         (&boxes, bytes(&bounds), [0, 0, 0], asked),
     ];
@@ -1260,28 +1526,27 @@ fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme
             ..base
         };
         let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
-            let given = vec![("queries", contents.clone()), ("objects", bytes(&trace.objects))];
-            [walk_inputs(trace), given, more].concat()
-        };
-        let input = QueryInput {
-            table: table(trace),
-            queries,
-            objects: &trace.objects,
-            values: &trace.values,
+            // Where objects ask, the walks bring these.
+            let given = (neighbors == 0).then(|| ("queries", contents.clone()));
+            let given = given.into_iter().chain([("objects", bytes(&trace.objects))]).collect();
+            [given, more].concat()
         };
         let count = query_count as usize;
+        let walks = Walk::all(trace, count, neighbors != 0);
+        let carried = if walks.len() > 1 { count } else { 0 };
+        let twins = trace.query_inputs(queries, neighbors != 0);
         let mut counters = used_counters();
-        let mut offsets = query_count::query_count(&params, &input, bench.overrides, &mut counters);
+        let mut offsets = query_count::query_count(&params, &twins, bench.overrides, &mut counters);
         let more = vec![
             ("query_offsets", poison::<u32>(count + 1)),
             ("counters", bytes(&used_counters())),
         ];
         let contents = inputs(more);
-        let found = bench.run(count_pass, groups(count + 1), uniform(&params), &contents);
+        let found = bench.run_walks(count_pass, &walks, params, &contents, None);
         found.check("query_offsets", &offsets);
         found.check("counters", &counters);
-        let rounds = bench.rounds_of(count_pass, groups(count + 1), &uniform(&params), &contents);
-        let found = bench.run_rounds(count_pass, groups(count + 1), &uniform(&params), &contents, rounds);
+        let rounds = bench.rounds_of_walks(count_pass, &walks, params, &contents);
+        let found = bench.run_walks(count_pass, &walks, params, &contents, Some(rounds));
         found.check("query_offsets", &offsets);
         found.check_rounds(&counters, rounds);
 
@@ -1290,7 +1555,7 @@ fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme
             result_capacity: all as u32,
             ..params
         };
-        let results = query_emit::query_emit(&whole, &input, bench.overrides, &offsets);
+        let results = query_emit::query_emit(&whole, &twins, bench.overrides, &offsets);
         for window in windows(all) {
             let (shift, first, capacity) = window;
             let params = Params {
@@ -1299,10 +1564,13 @@ fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme
                 ..params
             };
             let more = vec![
-                ("query_offsets", shifted(&offsets, shift)),
+                (
+                    "query_offsets",
+                    [shifted(&offsets, shift), poison::<u32>(carried)].concat(),
+                ),
                 ("query_objects", poison::<u32>(capacity)),
             ];
-            let found = bench.run(emit_pass, groups(count), uniform(&params), &inputs(more));
+            let found = bench.run_walks(emit_pass, &walks, params, &inputs(more), None);
             found.check("query_objects", &results[shown(all, window)]);
             if !bench.tries_rounds(window) {
                 continue;
@@ -1312,20 +1580,20 @@ fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme
                 ("query_offsets", [shifted.clone(), poison::<u32>(count)].concat()),
                 ("query_objects", poison::<u32>(capacity)),
             ];
-            let found = bench.run_rounds(emit_pass, groups(count), &uniform(&params), &inputs(more), rounds);
+            let found = bench.run_walks(emit_pass, &walks, params, &inputs(more), Some(rounds));
             found.check("query_objects", &results[shown(all, window)]);
             found.check_left_behind("query_offsets", &shifted, count);
         }
 
         let mut counters = used_counters();
-        let nearest = query_nearest::query_nearest(&params, &input, bench.overrides, &mut counters);
+        let nearest = query_nearest::query_nearest(&params, &twins, bench.overrides, &mut counters);
         let more = vec![
             ("query_nearest", poison::<Neighbor>(nearest.len())),
             ("counters", bytes(&used_counters())),
         ];
         let contents = inputs(more);
-        let found = bench.run(nearest_pass, groups(count), uniform(&params), &contents);
-        let in_rounds = bench.run_rounds(nearest_pass, groups(count), &uniform(&params), &contents, rounds);
+        let found = bench.run_walks(nearest_pass, &walks, params, &contents, None);
+        let in_rounds = bench.run_walks(nearest_pass, &walks, params, &contents, Some(rounds));
         assert_eq!(
             in_rounds.buffers["query_nearest"], found.buffers["query_nearest"],
             "{}",
@@ -1468,37 +1736,71 @@ fn check_scene(
     scene: &Scene,
     overrides: &[Overrides],
 ) -> u32 {
+    check_parts(bench, descriptor, scene, 0, overrides)
+}
+
+/// The same of a scene whose first objects are static.
+fn check_parts(
+    bench: &mut Bench,
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &Scene,
+    static_count: usize,
+    overrides: &[Overrides],
+) -> u32 {
     bench.scene = format!("{}, {descriptor:?}", scene.name);
     let scheme = descriptor.scheme;
     let uniform_scheme = matches!(scheme, Scheme::Uniform { .. });
     let worlds = scene.worlds(descriptor.worlds);
+    let (statics, moving) = scene.objects.split_at(static_count);
+    let (static_worlds, worlds) = worlds.split_at(static_count.min(worlds.len()));
     let input = gpu_broad_phase::Scene {
-        objects: &scene.objects,
-        worlds: &worlds,
+        objects: moving,
+        worlds,
+        statics: gpu_broad_phase::SceneStatics {
+            objects: statics,
+            worlds: static_worlds,
+            generation: 0,
+        },
         rays: SceneRays::Plain(&scene.rays),
         ..Default::default()
     };
     let trace = trace(descriptor, &input).unwrap();
     bench.scheme = trace.params.scheme;
     let is_periodic = descriptor.periods != [0.0; 3];
-    if trace.params.dimensions == 2 || trace.params.margin > 0.0 || trace.params.world_count > 1 || is_periodic {
-        let found = bench.run(
-            &shaders::PREPARE,
-            groups(scene.objects.len()),
-            uniform(&trace.params),
-            &[
-                ("given_objects", bytes(&scene.objects)),
-                ("objects", poison::<Aabb>(scene.objects.len())),
-                ("worlds", bytes(&worlds)),
-            ],
-        );
-        // As words: a NaN is not equal to itself.
-        found.check::<u32>("objects", bytemuck::cast_slice(&trace.objects));
+    let changes = trace.params.dimensions == 2 || trace.params.margin > 0.0 || trace.params.world_count > 1;
+    if changes || is_periodic || static_count > 0 {
+        let mut objects = poison::<Aabb>(scene.objects.len());
+        let parts = [
+            (trace.statics.as_deref(), statics, static_worlds),
+            (Some(&trace), moving, worlds),
+        ];
+        for (part, given, worlds) in parts {
+            let Some(part) = part else { continue };
+            let found = bench.run(
+                &shaders::PREPARE,
+                groups(given.len()),
+                uniform(&part.params),
+                &[
+                    ("given_objects", bytes(given)),
+                    ("objects", objects),
+                    ("worlds", bytes(worlds)),
+                ],
+            );
+            objects = found.take("objects", 32 * scene.objects.len());
+        }
+        // As bytes: a NaN is not equal to itself.
+        assert!(objects == bytes(&trace.objects), "{}: objects", bench.scene);
     }
-    check_table(bench, &trace, descriptor, &worlds);
+    if let Some(statics) = trace.statics.as_deref() {
+        check_table(bench, statics, descriptor, static_worlds);
+    }
+    check_table(bench, &trace, descriptor, worlds);
     for &overrides in overrides {
         bench.overrides = overrides;
         check_pairs(bench, &trace, &trace.objects, uniform_scheme);
+        if trace.statics.is_some() {
+            check_static_pairs(bench, &trace, uniform_scheme);
+        }
     }
     if !scene.rays.is_empty() {
         bench.overrides.count_candidates = true;
@@ -1641,6 +1943,14 @@ fn every_pass_equals_its_reference() {
                 ..all[(index / 3) % 3]
             };
             check_scene(&mut bench, &worlds, &scene, &walks[..1]);
+            // In two parts, and all of them in one.
+            let parts = [all[index % 3], flat, periodic, worlds][index % 4];
+            let static_count = [
+                scene.objects.len() / 2,
+                scene.objects.len() / 20 * 19,
+                scene.objects.len(),
+            ][index % 3];
+            check_parts(&mut bench, &parts, &scene, static_count, &walks[..2]);
             // As a step has it, with room to spare, and one whose entries overflow.
             let capacity = if index % 2 == 0 { needed + 300 } else { needed / 2 + 1 };
             check_scene(

@@ -8,12 +8,13 @@ mod common;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ops::RangeInclusive;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use agreement::{Expected, check, hit_bits};
 use common::{TestAdapter, adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Neighbors, Pair, Query, QueryMode, Ray,
-    RayMode, Scene, SceneQueries, SceneRays, Scheme, StepInput, StepResult, SweptRay, reference,
+    RayMode, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, StepInput, StepResult, SweptRay, reference,
 };
 use pollster::block_on;
 use proptest::collection::vec;
@@ -293,6 +294,8 @@ struct SceneSeed {
     is_wide: [bool; 2],
     neighbors: Option<Neighbors>,
     nearest: u32,
+    /// How many quarters of the objects are static ones.
+    quarters: usize,
 }
 
 fn scene_seed(kind: Kind) -> impl Strategy<Value = SceneSeed> {
@@ -313,8 +316,9 @@ fn scene_seed(kind: Kind) -> impl Strategy<Value = SceneSeed> {
         vec(query_seed(), 0..12),
     );
     let asked = (any::<[bool; 2]>(), proptest::option::weighted(0.25, neighbors), 0u32..4);
-    (select(steps), shape, contents, asked).prop_map(
-        move |(step, (is_free, is_odd), (objects, rays, queries), (is_wide, neighbors, nearest))| SceneSeed {
+    let quarters = prop_oneof![3 => Just(0), 2 => 1usize..=4];
+    (select(steps), shape, contents, asked, quarters).prop_map(
+        move |(step, (is_free, is_odd), (objects, rays, queries), (is_wide, neighbors, nearest), quarters)| SceneSeed {
             lattice: Lattice {
                 step,
                 is_free,
@@ -328,6 +332,7 @@ fn scene_seed(kind: Kind) -> impl Strategy<Value = SceneSeed> {
             is_wide,
             neighbors,
             nearest,
+            quarters,
         },
     )
 }
@@ -344,6 +349,8 @@ struct Given {
     is_wide: [bool; 2],
     neighbors: Option<Neighbors>,
     mode: QueryMode,
+    /// How many of the first objects are static.
+    statics: usize,
 }
 
 impl SceneSeed {
@@ -361,6 +368,7 @@ impl SceneSeed {
             swept: swept.into_iter().filter(|_| !is_periodic).collect(),
             boxes: rounded.iter().map(|query| query.bounds).collect(),
             rounded,
+            statics: self.objects.len() * self.quarters / 4,
             is_wide: self.is_wide,
             neighbors: self.neighbors.or(is_periodic.then_some(Neighbors {
                 radius: 1.5,
@@ -376,9 +384,18 @@ impl SceneSeed {
 
 impl Given {
     fn scene(&self) -> Scene<'_> {
+        let (statics, objects) = self.objects.split_at(self.statics);
+        let (static_worlds, worlds) = self.worlds.split_at(self.statics.min(self.worlds.len()));
+        // Every scene has another state.
+        static GENERATION: AtomicU64 = AtomicU64::new(0);
         Scene {
-            objects: &self.objects,
-            worlds: &self.worlds,
+            objects,
+            worlds,
+            statics: SceneStatics {
+                objects: statics,
+                worlds: static_worlds,
+                generation: GENERATION.fetch_add(1, Ordering::Relaxed),
+            },
             rays: if self.is_wide[0] {
                 SceneRays::Swept(&self.swept)
             } else {
@@ -536,6 +553,8 @@ fn another_order_of_the_objects_gives_the_same_answer() {
             once: false,
             ..neighbors
         });
+        // The first ones: others after another order.
+        given.statics = 0;
         given.mode = QueryMode::All;
         let before = on_reference(&descriptor, &given);
 

@@ -8,7 +8,7 @@ use arbitrary::{Result, Unstructured};
 use gpu_broad_phase::reference;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Query, QueryMode, Ray, RayMode, Scene,
-    SceneQueries, SceneRays, Scheme, SweptRay,
+    SceneQueries, SceneRays, SceneStatics, Scheme, SweptRay,
 };
 use libfuzzer_sys::{Corpus, fuzz_target};
 
@@ -28,7 +28,7 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
     let mut descriptor = descriptor(u)?;
     let step = *u.choose(&[1.0, 0.5, 1.5, 0.1])?;
     let mut objects = list(u, MOST_OBJECTS, |u| object(u, step))?;
-    let worlds = if descriptor.worlds > 1 {
+    let worlds: Vec<u32> = if descriptor.worlds > 1 {
         let world = |u: &mut Unstructured<'_>| Ok(world(u)?.min(descriptor.worlds));
         objects.iter().map(|_| world(u)).collect::<Result<_>>()?
     } else {
@@ -72,9 +72,21 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
             }
         }
     }
+    let count = if u.ratio(1, 3)? {
+        u.int_in_range(0..=objects.len())?
+    } else {
+        0
+    };
+    let (statics, moving) = objects.split_at(count);
+    let (static_worlds, worlds) = worlds.split_at(count.min(worlds.len()));
     let scene = Scene {
-        objects: &objects,
-        worlds: &worlds,
+        objects: moving,
+        worlds,
+        statics: SceneStatics {
+            objects: statics,
+            worlds: static_worlds,
+            generation: 0,
+        },
         rays: match (is_periodic, swept.is_empty()) {
             (true, _) => SceneRays::default(),
             (false, true) => SceneRays::Plain(&plain),

@@ -23,7 +23,7 @@ fn window_end() -> u32 {
 
 // Where a word lies that an entry leaves for its next round.
 fn progress_of(entry: u32) -> u32 {
-    return params.entry_capacity + 1u + entry;
+    return params.pair_rows + 1u + entry;
 }
 
 // Finds the places of an entry's pairs; whether the window shows any.

@@ -6,6 +6,7 @@ const SCHEME_UNIFORM: u32 = 1u;
 const SCHEME_ADAPTIVE: u32 = 2u;
 
 struct Params {
+    // Objects of the table: those from `first_object` on.
     object_count: u32,
     ray_count: u32,
     entry_capacity: u32,
@@ -47,6 +48,13 @@ struct Params {
     first_result: u32,
     // Words of bits that counting keeps of an entry's box tests, a bit each; 0 where boxes do not crowd.
     pair_bit_words: u32,
+    first_object: u32,
+    // Static objects of the step: the first ones. Their table is one of its own.
+    static_count: u32,
+    // Rows of pair counts: one an entry and, where there are static objects, one a moving object.
+    pair_rows: u32,
+    // Queries of the dispatch: all, or as many as objects of the table whose objects ask.
+    asker_count: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -1,6 +1,7 @@
 // A query: everything within a radius of a box. With radius 0 that is everything that meets the box, by the exact test of
 // pairs.
 
+// Where the objects ask, the records of those that do.
 @group(0) @binding(4) var<storage, read> queries: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> objects: array<vec4<u32>>;
 
@@ -107,7 +108,7 @@ fn answer_of(query: Query, index: u32) -> u32 {
 
 // The lower corner of an object, asking for others near it.
 fn asking(record: u32) -> Query {
-    let low = records[2u * record];
+    let low = queries[2u * record];
     let kind = classify(objects[2u * low.w], objects[2u * low.w + 1u]);
     var query: Query;
     query.low = bitcast<vec3<i32>>(low.xyz);
@@ -115,7 +116,7 @@ fn asking(record: u32) -> Query {
     query.radius = params.radius;
     query.layers = objects[2u * low.w].w;
     query.owner = objects[2u * low.w + 1u].w;
-    query.world = records[2u * record + 1u].w;
+    query.world = queries[2u * record + 1u].w;
     query.asker = low.w;
     query.valid = true;
     query.answers = kind == CLASS_FINITE;

@@ -1,7 +1,7 @@
 // What a walk adds to the counters at its end.
 
 fn finish_counters(query: Query) {
-    if (!query.valid && round.first == 0u) {
+    if (!query.valid && is_first_of_all()) {
         atomicAdd(&counters[COUNTER_QUERIES_INVALID], 1u);
     }
     note_rounds();

@@ -33,8 +33,8 @@ fn level_objects(level: Level, world: u32) -> u32 {
 fn test_level(query: Query, level: Level) {
     let share = share_of(params.object_count);
     for (var object = share.x; object < share.y; object += 1u) {
-        let low = objects[2u * object];
-        let high = objects[2u * object + 1u];
+        let low = objects[2u * (params.first_object + object)];
+        let high = objects[2u * (params.first_object + object) + 1u];
         if (classify(low, high) == CLASS_FINITE && place_uniform(low.xyz, high.xyz, level.inverse).level != NO_LEVEL) {
             test_record(query, object);
         }

@@ -2,6 +2,9 @@
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 
+// What is added to the levels of the static objects' table.
+const STATIC_LEVELS: u32 = 32u;
+
 fn search_limit() -> f32 {
     return LARGEST_FLOAT;
 }
@@ -35,7 +38,7 @@ fn visit_slab(ray: Ray, level: Level, visit: Visit) {
     let upper = min(visit.upper, vec3<i32>(level.upper_x, level.upper_y, level.upper_z)) >> whole;
     if (all(lower <= upper)) {
         let sizes = vec3<u32>(upper - lower) + 1u;
-        take_cells(visit.level, lower, sizes, times_saturated(times_saturated(sizes.x, sizes.y), sizes.z));
+        take_cells(visit.level + select(0u, STATIC_LEVELS, params.first_object < params.static_count), lower, sizes, times_saturated(times_saturated(sizes.x, sizes.y), sizes.z));
     }
 }
 

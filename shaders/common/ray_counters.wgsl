@@ -1,7 +1,7 @@
 // What a walk adds to the counters at its end.
 
 fn finish_counters(ray: Ray) {
-    if (!ray.valid && round.first == 0u) {
+    if (!ray.valid && is_first_of_all()) {
         atomicAdd(&counters[COUNTER_RAYS_INVALID], 1u);
     }
     note_rounds();

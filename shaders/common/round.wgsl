@@ -14,6 +14,10 @@ struct Round {
     turns: u32,
     // Turns of a loop that shows whether the driver cut loops short.
     canary_turns: u32,
+    // Where moving and static objects have a table each: whether the walks went through the other one before, and whether
+    // they go on through the other one. `first` and `is_last` speak of one table's rounds.
+    continues: u32,
+    is_continued: u32,
 }
 
 @group(0) @binding(10) var<uniform> round: Round;
@@ -22,6 +26,15 @@ var<private> to_skip: u32;
 var<private> tests_left: u32;
 // Tests that are left to later rounds.
 var<private> tests_beyond: u32;
+
+// Whether the walks begin here, with nothing found yet.
+fn is_first_of_all() -> bool {
+    return round.first == 0u && round.continues == 0u;
+}
+
+fn is_last_of_all() -> bool {
+    return round.is_last != 0u && round.is_continued == 0u;
+}
 
 fn begin_round() {
     turns_left = f32(round.turns);

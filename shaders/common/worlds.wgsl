@@ -1,4 +1,4 @@
-// The worlds of the objects: scenes in one step that never meet.
+// The worlds of a table's objects: scenes in one step that never meet.
 
 @group(0) @binding(9) var<storage, read> worlds: array<u32>;
 

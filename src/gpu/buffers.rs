@@ -43,6 +43,11 @@ impl Buffers {
         });
     }
 
+    /// Gives up all buffers but these.
+    pub fn keep(&mut self, names: &[&str]) {
+        self.by_name.retain(|name, _| names.contains(name));
+    }
+
     /// Gives up all buffers.
     pub fn clear(&mut self) {
         self.by_name.clear();

@@ -57,7 +57,7 @@ impl Mirror {
         changed: &[u32],
     ) -> Result<&wgpu::Buffer, DescriptorError> {
         let limit = plan::binding_limit(&device.limits());
-        check_count(boxes.len(), limit)?;
+        check_count(device, boxes.len())?;
         self.resident.take_if(|resident| !resident.is_on(device));
         let is_new = self.resident.is_none();
         let resident = self
@@ -177,7 +177,9 @@ fn create(device: &wgpu::Device, capacity: u64) -> wgpu::Buffer {
     })
 }
 
-fn check_count(boxes: usize, limit: u64) -> Result<(), DescriptorError> {
+/// Whether a device binds so many boxes.
+pub(crate) fn check_count(device: &wgpu::Device, boxes: usize) -> Result<(), DescriptorError> {
+    let limit = plan::binding_limit(&device.limits());
     let what = "objects";
     let needed = BOX_BYTES * u64::from(plan::count(what, boxes as u64)?);
     if needed > limit {

@@ -27,6 +27,8 @@ pub(crate) struct Recorder<'r> {
     /// Where a long recording may be submitted in parts.
     pub submits: Option<&'r wgpu::Queue>,
     pub label: &'r str,
+    /// What stages are called in stage times and labels.
+    pub stage_name: fn(&'static str) -> &'static str,
 }
 
 /// Where an input of the step lies: in a buffer of the broad phase's own or of the caller's.
@@ -58,6 +60,12 @@ pub(crate) enum Bound<'n> {
 }
 
 impl Recorder<'_> {
+    /// Copies a buffer of others to one of the own buffers of its size.
+    pub fn copy_from(&mut self, from: &wgpu::Buffer, to: &str) {
+        let to = self.buffers.get(to);
+        self.encoder.copy_buffer_to_buffer(from, 0, to, 0, to.size());
+    }
+
     pub fn clear(&mut self, name: &str) {
         if let Some(buffer) = self.buffers.find(name) {
             self.encoder.clear_buffer(buffer, 0, None);
@@ -76,6 +84,13 @@ impl Recorder<'_> {
         self.encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
     }
 
+    /// Copies some words of a buffer of others into one of the own buffers.
+    pub fn copy_words(&mut self, from: &wgpu::Buffer, first: usize, to: &str, place: usize, count: u64) {
+        let [first, place] = [first, place].map(|word| 4 * word as u64);
+        self.encoder
+            .copy_buffer_to_buffer(from, first, self.buffers.get(to), place, 4 * count);
+    }
+
     /// Copies the first bytes of one of the own buffers to another, up to the next word.
     pub fn copy_bytes(&mut self, from: &str, to: &str, bytes: u64) {
         let (from, to) = (self.buffers.get(from), self.buffers.get(to));
@@ -83,6 +98,7 @@ impl Recorder<'_> {
     }
 
     pub fn stage(&mut self, name: &'static str, body: impl FnOnce(&mut Stage<'_>)) {
+        let name = (self.stage_name)(name);
         let timestamps = self.timing.as_mut().map(|timing| timing.stage(name));
         let compute = self.encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some(&format!("{}/{name}", self.label)),
@@ -100,14 +116,14 @@ impl Recorder<'_> {
     }
 
     /// A stage whose passes run once a round. The time of the first [`SUBMISSION_ROUNDS`] counts.
-    pub fn rounds(&mut self, name: &'static str, rounds: &[Block], mut body: impl FnMut(&mut Stage<'_>, Block)) {
+    pub fn rounds<T>(&mut self, name: &'static str, rounds: &[T], mut body: impl FnMut(&mut Stage<'_>, &T)) {
         let mut parts = rounds.chunks(SUBMISSION_ROUNDS);
         let first = parts.next().unwrap_or_default();
-        self.stage(name, |stage| first.iter().for_each(|&round| body(stage, round)));
+        self.stage(name, |stage| first.iter().for_each(|round| body(stage, round)));
         let timing = self.timing.take();
         for part in parts {
             self.submit();
-            self.stage(name, |stage| part.iter().for_each(|&round| body(stage, round)));
+            self.stage(name, |stage| part.iter().for_each(|round| body(stage, round)));
         }
         self.timing = timing;
     }
@@ -139,20 +155,21 @@ impl Stage<'_> {
             inputs,
             ..
         } = *self;
+        let lying = |name: &str| match inputs.iter().find(|input| input.name == name) {
+            Some(input) => wgpu::BufferBinding {
+                buffer: &input.buffer,
+                offset: 0,
+                size: wgpu::BufferSize::new(input.bytes),
+            },
+            None => buffers.get(name).as_entire_buffer_binding(),
+        };
         self.pipelines
             .dispatch(self.device, &mut self.compute, pass, groups, |name| {
                 match names.iter().find(|(pass_name, _)| *pass_name == name) {
                     Some((_, Bound::Block(block))) => uniforms.binding(*block),
-                    Some((_, Bound::Buffer(buffer))) => buffers.get(buffer).as_entire_buffer_binding(),
+                    Some((_, Bound::Buffer(buffer))) => lying(buffer),
                     None if name == "params" => uniforms.binding(params),
-                    None => match inputs.iter().find(|input| input.name == name) {
-                        Some(input) => wgpu::BufferBinding {
-                            buffer: &input.buffer,
-                            offset: 0,
-                            size: wgpu::BufferSize::new(input.bytes),
-                        },
-                        None => buffers.get(name).as_entire_buffer_binding(),
-                    },
+                    None => lying(name),
                 }
             });
     }

@@ -3,7 +3,7 @@
 use crate::result::StageTime;
 
 /// Stages of one step, at most.
-const STAGES: u32 = 32;
+const STAGES: u32 = 64;
 
 pub(crate) struct Timing {
     queries: wgpu::QuerySet,

@@ -1,5 +1,7 @@
 //! The uniform blocks and the pipeline overrides that only some passes have.
 
+use crate::grid::{Params, SCHEME_UNIFORM};
+
 /// The uniform block of the three scan passes: `ScanParams` in `shaders/common/scan.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct ScanParams {
@@ -40,6 +42,10 @@ pub struct Round {
     pub turns: u32,
     /// Turns of a loop that shows whether the driver cut loops short.
     pub canary_turns: u32,
+    /// 1 where the walks went through the other table before: where moving and static objects have one each.
+    pub continues: u32,
+    /// 1 where the walks go on through the other table.
+    pub is_continued: u32,
 }
 
 /// Turns of the loops over steps and rows that a walk may still take: `takes_turns` in `shaders/common/round.wgsl`.
@@ -87,6 +93,28 @@ pub struct Overrides {
 /// Partners of an entry that [`pair_count`](super::pair_count::pair_count) keeps for
 /// [`pair_emit`](super::pair_emit::pair_emit): `KEPT` in `shaders/common/pair_slots_*.wgsl`. The uniform scheme keeps none.
 pub const PARTNERS_KEPT: u32 = crate::plan::PARTNERS_KEPT;
+
+/// Partners that the passes of a scheme keep.
+pub(crate) const fn partners_kept(params: &Params) -> u32 {
+    if params.scheme == SCHEME_UNIFORM {
+        0
+    } else {
+        PARTNERS_KEPT
+    }
+}
+
+/// Static partners of a moving object that [`pair_static_count`](super::pair_static_count::pair_static_count) keeps:
+/// `STATIC_KEPT` in `shaders/common/pair_slots_static_*.wgsl`. The uniform scheme keeps none.
+pub const STATIC_PARTNERS_KEPT: u32 = crate::plan::STATIC_PARTNERS_KEPT;
+
+/// The same of static partners.
+pub(crate) const fn static_partners_kept(params: &Params) -> u32 {
+    if params.scheme == SCHEME_UNIFORM {
+        0
+    } else {
+        STATIC_PARTNERS_KEPT
+    }
+}
 
 /// Words of a scan tile: `TILE` in `shaders/common/scan.wgsl`.
 pub const SCAN_TILE: usize = crate::plan::SCAN_TILE as usize;

@@ -1,4 +1,4 @@
-//! The answer by the definition: every object against every other. Shares nothing with the grid but the one exact
+//! The answer by the definition: every object against every other, static ones first. Shares nothing with the grid but the one exact
 //! predicate of rays, [`enter_box`], and how they are read, [`load_ray`].
 
 use super::ray::{enter_box, load_ray};
@@ -59,10 +59,11 @@ fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
 /// All pairs of a scene, ascending: [`pairs`] after dimensions, margin and worlds are seen to.
 pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Pair> {
     let compared = |object| as_compared(descriptor, object);
-    let objects: Vec<_> = scene.objects.iter().map(compared).collect();
+    let (objects, worlds) = scene.all_objects();
+    let objects: Vec<_> = objects.iter().map(compared).collect();
     let mut pairs = pairs(&objects);
     if descriptor.worlds > 1 {
-        let world = |object: u32| scene.worlds[object as usize];
+        let world = |object: u32| worlds[object as usize];
         pairs.retain(|pair| world(pair.a) == world(pair.b) && world(pair.a) < descriptor.worlds);
     }
     pairs
@@ -76,13 +77,14 @@ pub fn scene_rays(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> V
         world_count: descriptor.worlds,
         ..Params::default()
     };
+    let (objects, worlds) = scene.all_objects();
     let hits = |ray: SweptRay| {
         let ray = load_ray(&params, &ray);
         let asks = ray.valid && ray.t_max >= 0.0;
-        let candidates = if asks { scene.objects } else { &[] };
+        let candidates = if asks { &objects[..] } else { &[] };
         let hit = |(index, given): (u32, &Aabb)| {
             let object = as_compared(descriptor, given);
-            let in_world = descriptor.worlds == 1 || scene.worlds[index as usize] == ray.world;
+            let in_world = descriptor.worlds == 1 || worlds[index as usize] == ray.world;
             let meets_layers = ray.layers as u16 & (object.layers >> 16) as u16 != 0
                 && object.layers as u16 & (ray.layers >> 16) as u16 != 0;
             if !is_active(&object) || !in_world || (descriptor.filters && !meets_layers) {
@@ -150,10 +152,11 @@ impl Found {
 /// What each query of a scene finds, by the definition.
 pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Found> {
     let axes = descriptor.dimensions.count() as usize;
+    let (all, worlds) = scene.all_objects();
     let objects: Vec<_> = (0..)
-        .zip(scene.objects)
+        .zip(&all)
         .map(|(index, object)| {
-            let world = scene.worlds.get(index as usize).copied().unwrap_or(0);
+            let world = worlds.get(index as usize).copied().unwrap_or(0);
             (index, as_compared(descriptor, object), world)
         })
         .filter(|(_, object, world)| is_active(object) && *world < descriptor.worlds)
@@ -199,13 +202,15 @@ pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -
             _ => 0.0,
         },
     };
-    let mut answers = vec![Found::default(); scene.objects.len()];
+    let mut answers = vec![Found::default(); all.len()];
     let is_finite = |object: &Aabb| object.min.iter().chain(&object.max).all(|bound| bound.is_finite());
     let finite: Vec<_> = objects.iter().filter(|(_, object, _)| is_finite(object)).collect();
     for &(asker, asking, own_world) in &finite {
         for &(index, object, world) in &finite {
             let is_wanted = if once { index > asker } else { index != asker };
-            if is_wanted && world == own_world && is_admitted(object, asking) {
+            // A static source's objects never meet, whatever the filters.
+            let are_static = (*index.max(asker) as usize) < scene.statics.objects.len();
+            if is_wanted && !are_static && world == own_world && is_admitted(object, asking) {
                 let gap = |axis: usize| {
                     let apart = (position(object, axis) - position(asking, axis)).abs();
                     match descriptor.periods[axis] {

@@ -11,7 +11,8 @@ pub fn density(params: &Params, objects: &[Aabb], size_statistics: &[u32], world
     let mut slots = vec![0u32; (OCTAVES * SLOTS) as usize];
     let mut density = vec![0u32; 2 * OCTAVES as usize];
     let top = top_exponent(size_statistics[1024]);
-    let samples = objects
+    let samples = params
+        .objects(objects)
         .iter()
         .enumerate()
         .step_by(params.sample_stride.max(1) as usize)

@@ -20,5 +20,5 @@ pub fn entry_count(params: &Params, objects: &[Aabb], grid: &Grid) -> Vec<u32> {
             placement => cover(&placement).into_iter().product(),
         },
     };
-    objects.iter().take(params.object_count as usize).map(count).collect()
+    params.objects(objects).iter().map(count).collect()
 }

@@ -28,7 +28,7 @@ pub fn entry_emit(
             values[place] = value;
         }
     };
-    let objects = objects.iter().take(params.object_count as usize).zip(offsets);
+    let objects = params.objects(objects).iter().zip(offsets);
     for (index, (object, &first)) in objects.enumerate() {
         let world = params.world_of(worlds, index);
         let (index, first) = (index as u32, first as usize);

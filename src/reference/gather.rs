@@ -13,10 +13,11 @@ pub fn gather(params: &Params, objects: &[Aabb], values: &[u32], worlds: &[u32])
             } else {
                 values[index as usize] & ID_MASK
             };
-            let bounds = &objects[object as usize];
+            let name = params.first_object + object;
+            let bounds = &objects[name as usize];
             Record {
                 low: bounds.min.map(ordered),
-                object,
+                object: name,
                 high: bounds.max.map(ordered),
                 world: params.world_of(worlds, object as usize),
             }

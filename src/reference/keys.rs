@@ -8,7 +8,7 @@ use crate::types::Aabb;
 /// Returns keys and values, a word an object each. Past the cells come the key of the large list and that of objects
 /// that take no part, so that sorting splits them off. A value is the object with the home flag (bit 31).
 pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let objects = objects.iter().take(params.object_count as usize);
+    let objects = params.objects(objects).iter();
     let key = |index: usize, object: &Aabb| {
         let world = params.world_of(worlds, index);
         match classify(object) {

@@ -81,6 +81,6 @@ pub fn layout(params: &Params, level_statistics: &[u32], grid: &mut Grid, counte
         grid.entry_count = params.object_count;
         counters[word::ENTRIES_NEEDED] = params.object_count;
     }
-    counters[word::LEVELS] = occupied;
-    counters[word::TABLE_CELLS] = table_base;
+    counters[word::LEVELS] += occupied;
+    counters[word::TABLE_CELLS] += table_base;
 }

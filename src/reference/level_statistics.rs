@@ -13,7 +13,7 @@ pub(crate) const BIAS: u32 = 0x8000_0000;
 /// axes each) so that all start from zero and only grow; one word is unused.
 pub fn level_statistics(params: &Params, objects: &[Aabb], grid: &Grid, counters: &mut [u32]) -> Vec<u32> {
     let mut statistics = vec![0u32; 256];
-    for object in objects.iter().take(params.object_count as usize) {
+    for object in params.objects(objects) {
         match classify(object) {
             Class::Invalid => counters[word::INVALID] += 1,
             Class::Excluded => counters[word::EXCLUDED] += 1,

@@ -28,6 +28,9 @@ pub mod order_seconds;
 pub mod pair_count;
 pub mod pair_emit;
 pub mod pair_replay;
+pub mod pair_static;
+pub mod pair_static_count;
+pub mod pair_static_emit;
 pub mod pair_walk;
 pub mod prepare;
 pub mod query;
@@ -58,8 +61,10 @@ pub mod sort_scatter;
 #[cfg(test)]
 mod tests;
 pub mod world_pairs;
+pub mod world_pairs_static;
 
 use blocks::{Overrides, ScanParams, SortParams, wide};
+use pair_static::StaticPairInput;
 use pair_walk::PairInput;
 use query_walk::QueryInput;
 use ray_hits::RayInput;
@@ -72,9 +77,9 @@ use crate::error::DescriptorError;
 use crate::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_HIERARCHICAL, SCHEME_UNIFORM};
 use crate::input::StepInput;
 use crate::plan::{self, LARGEST_COUNT, SAMPLES};
-use crate::queries::Neighbor;
+use crate::queries::{Neighbor, Query};
 use crate::result::StepResult;
-use crate::scene::Scene;
+use crate::scene::{Scene, SceneRays};
 use crate::types::{Aabb, Pair, Ray, RayCell, RayHit};
 
 /// One digit of the sort: what its three stages leave.
@@ -97,8 +102,10 @@ pub struct SortDigit {
 pub struct Trace {
     /// The uniform block of the step, with the capacities of pairs and hits that the output has.
     pub params: Params,
-    /// Output of [`prepare`], or the objects as they were given where nothing has to be done to them.
+    /// Output of [`prepare`], or the objects as they were given where nothing has to be done to them. Static ones come first.
     pub objects: Vec<Aabb>,
+    /// What led to the table of the static objects, where there are any; nothing past its records.
+    pub statics: Option<Box<Trace>>,
     /// Output of [`size_statistics`] (hierarchical).
     pub size_statistics: Vec<u32>,
     /// Output of [`density`] (hierarchical).
@@ -135,15 +142,15 @@ pub struct Trace {
     pub starts: Vec<u32>,
     /// Output of [`gather`].
     pub records: Vec<Record>,
-    /// Output of [`pair_count`].
+    /// Output of [`pair_count`], followed by that of [`pair_static_count`] where there are static objects.
     pub pair_counts: Vec<u32>,
-    /// Output of [`world_pairs`] (several worlds).
+    /// Output of [`world_pairs`] and [`world_pairs_static`] (several worlds).
     pub world_pairs: Vec<u32>,
     /// The same after the scan.
     pub pair_offsets: Vec<u32>,
-    /// The partners that [`pair_count`] kept.
+    /// The partners that [`pair_count`] kept, followed by those that [`pair_static_count`] did.
     pub pair_slots: Vec<u32>,
-    /// Output of [`pair_emit`], without what it left unwritten.
+    /// Output of [`pair_emit`] and [`pair_static_emit`], without what it left unwritten.
     pub pairs: Vec<Pair>,
     /// Output of [`ray_count`] ([`RayMode::All`]).
     pub ray_counts: Vec<u32>,
@@ -201,8 +208,12 @@ pub fn step(
 /// As [`step`], and where worlds are missing.
 pub fn step_scene(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<StepResult, DescriptorError> {
     let trace = run(descriptor, scene, false)?;
+    let static_entries = trace
+        .statics
+        .as_ref()
+        .map_or(0, |statics| statics.params.entry_capacity);
     Ok(StepResult {
-        counters: Counters::from_words(&trace.counters, &trace.params, 1),
+        counters: Counters::from_words(&trace.counters, &trace.params, 1, static_entries),
         pairs: trace.pairs,
         ray_hits: trace.ray_hits,
         ray_offsets: trace.ray_offsets,
@@ -240,13 +251,17 @@ fn count_of(what: &'static str, count: u64, limit: u32) -> Result<u32, Descripto
     u32::try_from(count).ok().filter(|&count| count <= limit).ok_or(error)
 }
 
-/// The uniform block of a step, with the capacities of what comes before the outputs.
-fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Params, DescriptorError> {
-    let object_count = count_of("objects", scene.objects.len() as u64, ID_MASK)?;
-    plan::check_worlds(descriptor, scene.worlds.len() as u64, scene.objects.len() as u64)?;
+/// The uniform block of a table of so many objects behind so many static ones, with the capacities of what comes before the
+/// outputs.
+fn table_params(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    objects: usize,
+    first_object: u32,
+) -> Result<Params, DescriptorError> {
+    let object_count = count_of("objects", objects as u64, ID_MASK)?;
     let sample_stride = (object_count / SAMPLES).max(1);
     let scheme = grid::scheme_number(descriptor.scheme);
-    let mut params = Params {
+    Ok(Params {
         object_count,
         entry_capacity: object_count,
         table_capacity: grid::table_capacity(scheme, object_count, descriptor.capacities.entries).min(LARGEST_COUNT - 2)
@@ -262,11 +277,25 @@ fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Pa
         period_z: descriptor.periods[2],
         sample_stride,
         sample_count: (object_count / sample_stride).min(SAMPLES),
+        first_object,
         ..Params::default()
-    };
-    let asked = StepInput::from(scene).asked().plan(object_count.into());
+    })
+}
+
+/// The uniform blocks of a step: that of its own table and that of the static objects' one.
+fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<[Params; 2], DescriptorError> {
+    let (moving, statics) = (scene.objects.len(), scene.statics.objects.len());
+    let all = count_of("objects", (moving + statics) as u64, ID_MASK)?;
+    plan::check_worlds(descriptor, scene.worlds.len() as u64, moving as u64)?;
+    plan::check_worlds(descriptor, scene.statics.worlds.len() as u64, statics as u64)?;
+    let mut of_statics = table_params(descriptor, statics, 0)?;
+    let mut params = table_params(descriptor, moving, of_statics.object_count)?;
+    for params in [&mut params, &mut of_statics] {
+        params.static_count = statics as u32;
+    }
+    let asked = StepInput::from(scene).asked().plan(all.into());
     asked.write(&mut params)?;
-    Ok(params)
+    Ok([params, of_statics])
 }
 
 /// Entries of the uniform scheme that are held: no more than are needed, since a fixed capacity may be larger than the
@@ -308,151 +337,283 @@ fn scan_output(
 
 fn run(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, keep: bool) -> Result<Trace, DescriptorError> {
     validate(descriptor)?;
-    let mut params = params(descriptor, scene)?;
-    let objects = if plan::prepares(descriptor) {
-        prepare::prepare(&params, scene.objects, scene.worlds)
+    let [mut params, mut static_params] = params(descriptor, scene)?;
+    let has_statics = params.static_count > 0;
+    let objects = if plan::prepares(descriptor) || has_statics {
+        let statics = scene.statics;
+        [
+            prepare::prepare(&static_params, statics.objects, statics.worlds),
+            prepare::prepare(&params, scene.objects, scene.worlds),
+        ]
+        .concat()
     } else {
         scene.objects.to_vec()
     };
-    if params.scheme == SCHEME_UNIFORM {
-        params.entry_capacity = entry_capacity(descriptor, &params, &objects)?;
+    for params in [&mut params, &mut static_params] {
+        if params.scheme == SCHEME_UNIFORM {
+            params.entry_capacity = entry_capacity(descriptor, params, &objects)?;
+        }
+        params.pair_rows = params.entry_capacity;
     }
-    let rays = scene.rays;
-    let is_sorted = descriptor.pair_order == PairOrder::Sorted;
     let mut trace = Trace {
-        params,
         objects,
         counters: vec![0; word::COUNT],
         ..Trace::default()
     };
+    if has_statics {
+        params.pair_rows += params.object_count;
+        let mut statics = Trace {
+            params: static_params,
+            objects: trace.objects.clone(),
+            counters: trace.counters,
+            ..Trace::default()
+        };
+        build(&mut statics, scene.statics.worlds, descriptor.sort, keep)?;
+        trace.counters = statics.counters.clone();
+        let needed = statics.counters[word::ENTRIES_NEEDED..][..2].to_vec();
+        trace.counters[word::STATIC_ENTRIES_NEEDED..][..2].copy_from_slice(&needed);
+        trace.statics = Some(Box::new(statics));
+    }
+    trace.params = params;
     build(&mut trace, scene.worlds, descriptor.sort, keep)?;
-
     let overrides = Overrides {
         filters: descriptor.filters,
         count_candidates: descriptor.count_candidates,
     };
-    let table = Table {
-        grid: &trace.grid,
-        records: &trace.records,
-        starts: &trace.starts,
-    };
     if descriptor.pairs {
-        let input = PairInput {
-            table,
-            objects: &trace.objects,
-            keys: &trace.keys,
-            values: &trace.values,
-        };
-        let pair_count::PairCounts { mut counts, slots, .. } =
-            pair_count::pair_count(&params, &input, overrides, &mut trace.counters);
-        if keep {
-            trace.pair_counts.clone_from(&counts);
+        find_pairs(&mut trace, descriptor, overrides, keep)?;
+    }
+    if !scene.rays.is_empty() {
+        cast_rays(&mut trace, descriptor, overrides, scene.rays, keep)?;
+    }
+    if params.query_count > 0 {
+        answer_queries(&mut trace, descriptor, overrides, &scene.queries.to_vec(), keep)?;
+    }
+    Ok(trace)
+}
+
+impl Trace {
+    /// What walks read.
+    fn table(&self) -> Table<'_> {
+        Table {
+            grid: &self.grid,
+            records: &self.records,
+            starts: &self.starts,
         }
+    }
+
+    /// What the passes of pairs read.
+    fn pair_input(&self) -> PairInput<'_> {
+        PairInput {
+            table: self.table(),
+            objects: &self.objects,
+            keys: &self.keys,
+            values: &self.values,
+        }
+    }
+
+    /// What the passes of pairs with static objects read, where there are any.
+    pub fn static_pair_input(&self) -> Option<StaticPairInput<'_>> {
+        let statics = self.statics.as_deref()?;
+        Some(StaticPairInput {
+            table: statics.table(),
+            objects: &self.objects,
+            values: &statics.values,
+            own_records: &self.records,
+        })
+    }
+
+    /// The tables that rays walk, one after the other.
+    pub fn ray_inputs<'a>(&'a self, rays: SceneRays<'a>) -> Vec<RayInput<'a>> {
+        let tables = [Some(self), self.statics.as_deref()].into_iter().flatten();
+        tables
+            .map(|of| RayInput {
+                table: of.table(),
+                rays,
+                objects: &self.objects,
+                values: &of.values,
+            })
+            .collect()
+    }
+
+    /// The walks of queries, one after the other. Where the objects ask, static ones walk the table of the moving ones alone.
+    pub fn query_inputs<'a>(&'a self, queries: &'a [Query], is_asking: bool) -> Vec<QueryInput<'a>> {
+        let statics = self.statics.as_deref();
+        let walk = |of: &'a Self, askers: &'a Self| QueryInput {
+            table: of.table(),
+            queries,
+            askers: if is_asking { &askers.records } else { &[] },
+            objects: &self.objects,
+            values: &of.values,
+        };
+        let mut walks = vec![walk(self, self)];
+        if let Some(statics) = statics {
+            walks.push(walk(statics, self));
+            walks.extend(is_asking.then(|| walk(self, statics)));
+        }
+        walks
+    }
+}
+
+fn find_pairs(
+    trace: &mut Trace,
+    descriptor: &BroadPhaseDescriptor<'_>,
+    overrides: Overrides,
+    keep: bool,
+) -> Result<(), DescriptorError> {
+    let mut params = trace.params;
+    let mut counters = std::mem::take(&mut trace.counters);
+    let input = trace.pair_input();
+    let pair_count::PairCounts {
+        mut counts, mut slots, ..
+    } = pair_count::pair_count(&params, &input, overrides, &mut counters);
+    let mut world_pairs = Vec::new();
+    if params.world_count > 1 {
+        world_pairs = world_pairs::world_pairs(&params, &trace.records, &trace.values, &counts);
+    }
+    if let Some(input) = trace.static_pair_input() {
+        let more = pair_static_count::pair_static_count(&params, &input, overrides, &mut counters);
+        counts.truncate(params.entry_capacity as usize);
+        counts.extend(more.counts);
+        slots.extend(more.slots);
         if params.world_count > 1 {
-            trace.world_pairs = world_pairs::world_pairs(&params, &trace.records, &trace.values, &counts);
-        }
-        let capacity = fixed(descriptor, descriptor.capacities.pairs);
-        let counters = &mut trace.counters;
-        let written = scan_output(
-            &mut counts,
-            counters,
-            word::PAIRS_NEEDED,
-            capacity,
-            STATUS_PAIRS,
-            "pairs",
-        )?;
-        trace.params.pair_capacity = written;
-        trace.pairs = pair_emit::pair_emit(&trace.params, &input, overrides, &slots, &counts);
-        trace.params.pair_capacity = capacity.unwrap_or(written);
-        if is_sorted {
-            trace.pairs.sort_unstable();
-        }
-        trace.pair_offsets = counts;
-        trace.pair_slots = slots;
-    }
-    if !rays.is_empty() {
-        let input = RayInput {
-            table,
-            rays,
-            objects: &trace.objects,
-            values: &trace.values,
-        };
-        match descriptor.ray_mode {
-            RayMode::Closest => {
-                trace.params.hit_capacity = params.ray_count;
-                trace.ray_hits = ray_closest::ray_closest(&params, &input, overrides, &mut trace.counters);
-            }
-            RayMode::Any => trace.ray_any = ray_any::ray_any(&params, &input, overrides, &mut trace.counters),
-            RayMode::All => {
-                let mut counts = ray_count::ray_count(&params, &input, overrides, &mut trace.counters);
-                if keep {
-                    trace.ray_counts.clone_from(&counts);
-                }
-                let capacity = fixed(descriptor, descriptor.capacities.hits);
-                let counters = &mut trace.counters;
-                let written = scan_output(&mut counts, counters, word::HITS_NEEDED, capacity, STATUS_HITS, "hits")?;
-                trace.params.hit_capacity = written;
-                trace.ray_hits = ray_emit::ray_emit(&trace.params, &input, overrides, &counts);
-                trace.params.hit_capacity = capacity.unwrap_or(written);
-                if is_sorted {
-                    order::sort_walks(&mut trace.ray_hits, &counts, |hit| hit.object);
-                }
-                trace.ray_offsets = counts;
-            }
+            world_pairs_static::world_pairs_static(&params, &trace.records, &counts, &mut world_pairs);
         }
     }
-    if descriptor.ray_cells && !rays.is_empty() {
-        let mut counts = ray_cells_count::ray_cells_count(&params, &trace.grid, rays);
-        if keep {
-            trace.ray_cell_counts.clone_from(&counts);
+    let pair_counts = if keep { counts.clone() } else { Vec::new() };
+    let capacity = fixed(descriptor, descriptor.capacities.pairs);
+    let written = scan_output(
+        &mut counts,
+        &mut counters,
+        word::PAIRS_NEEDED,
+        capacity,
+        STATUS_PAIRS,
+        "pairs",
+    )?;
+    params.pair_capacity = written;
+    let mut pairs = pair_emit::pair_emit(&params, &input, overrides, &slots, &counts);
+    if let Some(input) = trace.static_pair_input() {
+        pair_static_emit::pair_static_emit(&params, &input, overrides, &slots, &counts, &mut pairs);
+    }
+    if descriptor.pair_order == PairOrder::Sorted {
+        pairs.sort_unstable();
+    }
+    trace.params.pair_capacity = capacity.unwrap_or(written);
+    trace.counters = counters;
+    trace.world_pairs = world_pairs;
+    trace.pair_counts = pair_counts;
+    trace.pair_offsets = counts;
+    trace.pair_slots = slots;
+    trace.pairs = pairs;
+    Ok(())
+}
+
+fn cast_rays(
+    trace: &mut Trace,
+    descriptor: &BroadPhaseDescriptor<'_>,
+    overrides: Overrides,
+    rays: SceneRays<'_>,
+    keep: bool,
+) -> Result<(), DescriptorError> {
+    let mut params = trace.params;
+    let mut counters = std::mem::take(&mut trace.counters);
+    let tables = trace.ray_inputs(rays);
+    match descriptor.ray_mode {
+        RayMode::Closest => {
+            let hits = ray_closest::ray_closest(&params, &tables, overrides, &mut counters);
+            params.hit_capacity = params.ray_count;
+            trace.ray_hits = hits;
         }
+        RayMode::Any => trace.ray_any = ray_any::ray_any(&params, &tables, overrides, &mut counters),
+        RayMode::All => {
+            let mut counts = ray_count::ray_count(&params, &tables, overrides, &mut counters);
+            let ray_counts = if keep { counts.clone() } else { Vec::new() };
+            let capacity = fixed(descriptor, descriptor.capacities.hits);
+            let written = scan_output(
+                &mut counts,
+                &mut counters,
+                word::HITS_NEEDED,
+                capacity,
+                STATUS_HITS,
+                "hits",
+            )?;
+            params.hit_capacity = written;
+            let mut hits = ray_emit::ray_emit(&params, &tables, overrides, &counts);
+            params.hit_capacity = capacity.unwrap_or(written);
+            if descriptor.pair_order == PairOrder::Sorted {
+                order::sort_walks(&mut hits, &counts, |hit| hit.object);
+            }
+            trace.ray_hits = hits;
+            trace.ray_counts = ray_counts;
+            trace.ray_offsets = counts;
+        }
+    }
+    if descriptor.ray_cells {
+        let grids: Vec<_> = [Some(&*trace), trace.statics.as_deref()]
+            .into_iter()
+            .flatten()
+            .map(|of| &of.grid)
+            .collect();
+        let mut counts = ray_cells_count::ray_cells_count(&params, &grids, rays);
+        let ray_cell_counts = if keep { counts.clone() } else { Vec::new() };
         let capacity = fixed(descriptor, descriptor.capacities.ray_cells);
         let written = scan_output(
             &mut counts,
-            &mut trace.counters,
+            &mut counters,
             word::RAY_CELLS_NEEDED,
             capacity,
             STATUS_RAY_CELLS,
             "ray cells",
         )?;
-        trace.params.ray_cell_capacity = written;
-        trace.ray_cells = ray_cells_emit::ray_cells_emit(&trace.params, &trace.grid, rays, &counts);
-        trace.params.ray_cell_capacity = capacity.unwrap_or(written);
+        params.ray_cell_capacity = written;
+        let cells = ray_cells_emit::ray_cells_emit(&params, &grids, rays, &counts);
+        params.ray_cell_capacity = capacity.unwrap_or(written);
+        trace.ray_cells = cells;
+        trace.ray_cell_counts = ray_cell_counts;
         trace.ray_cell_offsets = counts;
     }
-    if params.query_count > 0 {
-        let input = QueryInput {
-            table,
-            queries: &scene.queries.to_vec(),
-            objects: &trace.objects,
-            values: &trace.values,
-        };
-        if params.nearest > 0 {
-            trace.query_nearest = query_nearest::query_nearest(&params, &input, overrides, &mut trace.counters);
-        } else {
-            let mut counts = query_count::query_count(&params, &input, overrides, &mut trace.counters);
-            if keep {
-                trace.query_counts.clone_from(&counts);
-            }
-            let capacity = fixed(descriptor, descriptor.capacities.results);
-            let written = scan_output(
-                &mut counts,
-                &mut trace.counters,
-                word::RESULTS_NEEDED,
-                capacity,
-                STATUS_RESULTS,
-                "results of queries",
-            )?;
-            trace.params.result_capacity = written;
-            trace.query_objects = query_emit::query_emit(&trace.params, &input, overrides, &counts);
-            trace.params.result_capacity = capacity.unwrap_or(written);
-            if is_sorted {
-                order::sort_walks(&mut trace.query_objects, &counts, |&object| object);
-            }
-            trace.query_offsets = counts;
+    trace.params = params;
+    trace.counters = counters;
+    Ok(())
+}
+
+fn answer_queries(
+    trace: &mut Trace,
+    descriptor: &BroadPhaseDescriptor<'_>,
+    overrides: Overrides,
+    queries: &[Query],
+    keep: bool,
+) -> Result<(), DescriptorError> {
+    let mut params = trace.params;
+    let mut counters = std::mem::take(&mut trace.counters);
+    let walks = trace.query_inputs(queries, params.neighbors != 0);
+    if params.nearest > 0 {
+        trace.query_nearest = query_nearest::query_nearest(&params, &walks, overrides, &mut counters);
+    } else {
+        let mut counts = query_count::query_count(&params, &walks, overrides, &mut counters);
+        let query_counts = if keep { counts.clone() } else { Vec::new() };
+        let capacity = fixed(descriptor, descriptor.capacities.results);
+        let written = scan_output(
+            &mut counts,
+            &mut counters,
+            word::RESULTS_NEEDED,
+            capacity,
+            STATUS_RESULTS,
+            "results of queries",
+        )?;
+        params.result_capacity = written;
+        let mut objects = query_emit::query_emit(&params, &walks, overrides, &counts);
+        params.result_capacity = capacity.unwrap_or(written);
+        if descriptor.pair_order == PairOrder::Sorted {
+            order::sort_walks(&mut objects, &counts, |&object| object);
         }
+        trace.query_objects = objects;
+        trace.query_counts = query_counts;
+        trace.query_offsets = counts;
     }
-    Ok(trace)
+    trace.params = params;
+    trace.counters = counters;
+    Ok(())
 }
 
 /// The passes up to the cell table and the records.

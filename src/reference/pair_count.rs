@@ -1,9 +1,9 @@
 //! Twin of `shaders/pair_count.wgsl`.
 
-use super::blocks::{Overrides, PARTNERS_KEPT, add64};
+use super::blocks::{Overrides, add64, partners_kept};
 use super::pair_walk::{PairInput, walk_tests};
 use crate::counters::word;
-use crate::grid::{Params, SCHEME_UNIFORM};
+use crate::grid::Params;
 
 /// What [`pair_count`] writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,11 +23,7 @@ pub struct PairCounts {
 /// counted.
 pub fn pair_count(params: &Params, input: &PairInput<'_>, overrides: Overrides, counters: &mut [u32]) -> PairCounts {
     let entries = params.entry_capacity as usize;
-    let kept = if params.scheme == SCHEME_UNIFORM {
-        0
-    } else {
-        PARTNERS_KEPT
-    };
+    let kept = partners_kept(params);
     let bit_words = params.pair_bit_words as usize;
     let mut bits = vec![0; entries * bit_words];
     let mut slots = vec![0; entries * kept as usize];

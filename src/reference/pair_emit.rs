@@ -1,8 +1,8 @@
 //! Twin of `shaders/pair_emit.wgsl`.
 
-use super::blocks::{Overrides, PARTNERS_KEPT};
+use super::blocks::{Overrides, partners_kept};
 use super::pair_walk::{PairInput, walk_pairs};
-use crate::grid::{Params, SCHEME_UNIFORM};
+use crate::grid::Params;
 use crate::types::Pair;
 
 /// The largest u32 stands for every place that does not fit 32 bits.
@@ -77,11 +77,7 @@ pub fn pair_emit(
     offsets: &[u32],
 ) -> Vec<Pair> {
     let mut pairs = vec![Pair { a: 0, b: 0 }; params.pair_capacity as usize];
-    let kept = if params.scheme == SCHEME_UNIFORM {
-        0
-    } else {
-        PARTNERS_KEPT
-    };
+    let kept = partners_kept(params);
     for (index, ends) in (0..params.entry_capacity).zip(offsets.windows(2)) {
         let mut writer = Writer::new(params, &mut pairs, ends[0]);
         if !written_from_slots(params, input, slots, index, ends, kept, &mut writer) {

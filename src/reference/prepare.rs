@@ -12,7 +12,7 @@ fn wrapped(value: f32, period: f32) -> f32 {
 }
 
 /// Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, positions
-/// moved into their periods, objects of a world that does not exist made invalid.
+/// moved into their periods, objects of a world that does not exist made invalid, static ones marked.
 pub fn prepare(params: &Params, given_objects: &[Aabb], worlds: &[u32]) -> Vec<Aabb> {
     let objects = given_objects.iter().take(params.object_count as usize);
     let prepared = |(index, &given): (usize, &Aabb)| {
@@ -39,6 +39,9 @@ pub fn prepare(params: &Params, given_objects: &[Aabb], worlds: &[u32]) -> Vec<A
         }
         if params.world_of(worlds, index) >= params.world_count {
             object.min[0] = f32::from_bits(0x7fc0_0000);
+        }
+        if params.first_object + (index as u32) < params.static_count {
+            object.owner |= Aabb::STATIC;
         }
         object
     };

@@ -21,6 +21,8 @@ pub struct QueryInput<'a> {
     pub table: Table<'a>,
     /// The queries; none where the objects themselves ask.
     pub queries: &'a [Query],
+    /// Records of the objects that ask; none where they do not. Of the objects' own table or of another.
+    pub askers: &'a [Record],
     /// The objects, for their filter words.
     pub objects: &'a [Aabb],
     /// Sorted values; read by the uniform scheme alone.
@@ -28,12 +30,21 @@ pub struct QueryInput<'a> {
 }
 
 impl QueryInput<'_> {
+    /// Queries of the walk.
+    pub(crate) fn count(&self, params: &Params) -> u32 {
+        if params.neighbors == 0 {
+            params.query_count
+        } else {
+            self.askers.len() as u32
+        }
+    }
+
     /// The query with this index, and which answer it is for: askers come in the order of the records.
     pub(crate) fn begin(&self, params: &Params, index: u32) -> (LoadedQuery, u32) {
         if params.neighbors == 0 {
             return (load_query(params, &self.queries[index as usize]), index);
         }
-        let query = asking(params, self.objects, &self.table.records[index as usize]);
+        let query = asking(params, self.objects, &self.askers[index as usize]);
         (query, query.asker.unwrap_or(index))
     }
 }
@@ -141,7 +152,8 @@ impl<F: FnMut(u32, f32)> Walk<'_, F> {
             self.test_range(self.input.table.level(level, self.query.world));
             return;
         }
-        for (object, record) in self.input.objects.iter().zip(self.input.table.records) {
+        for record in self.input.table.records {
+            let object = &self.input.objects[record.object as usize];
             let is_entered = classify(object) == Class::Finite
                 && place_uniform(object.min, object.max, level.inverse).level != NO_LEVEL;
             if is_entered {
@@ -173,7 +185,7 @@ impl<F: FnMut(u32, f32)> Walk<'_, F> {
             return;
         }
         let objects = if self.is_covered() {
-            self.input.objects.len()
+            table.records.len()
         } else {
             table.level(level, self.query.world).len()
         };

@@ -3,7 +3,7 @@
 use super::blocks::Overrides;
 use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_count::finish_counters;
-use super::ray_hits::{HitVisitor, RayInput, walk_ray};
+use super::ray_hits::{HitVisitor, RayInput, rays_of, walk_tables};
 use crate::grid::Params;
 
 struct Any {
@@ -22,13 +22,14 @@ impl HitVisitor for Any {
 
 /// Whether each ray meets anything: the walk ends at the first hit that it finds, whichever that is. Returns 1 or 0 a ray;
 /// adds invalid rays and, where they are counted, box tests to the counters.
-pub fn ray_any(params: &Params, input: &RayInput<'_>, overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
+pub fn ray_any(params: &Params, tables: &[RayInput<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let any = |ray| {
         let ray = load_ray(params, &ray);
         let mut any = Any { found: false };
-        let candidates = walk_ray(params, input, overrides, &ray, &mut any);
+        let candidates = walk_tables(params, tables, overrides, &ray, &mut any);
         finish_counters(counters, &ray, candidates);
         u32::from(any.found)
     };
-    input.rays.iter().take(params.ray_count as usize).map(any).collect()
+    let rays = rays_of(tables);
+    rays.iter().take(params.ray_count as usize).map(any).collect()
 }

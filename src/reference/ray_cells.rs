@@ -3,7 +3,7 @@
 use super::blocks::Turns;
 use super::ray::{LARGEST_FLOAT, LoadedRay};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
-use crate::grid::{Grid, Level, Params};
+use crate::grid::{Grid, Level, MAX_LEVELS, Params};
 
 /// What a pass does with the cells of a slab: a box of them.
 pub(crate) trait CellVisitor {
@@ -13,19 +13,26 @@ pub(crate) trait CellVisitor {
 
 struct Walk<'a, V> {
     x_detail: u32,
+    /// Number of the grid's first level.
+    first_level: u32,
     visitor: &'a mut V,
     turns: Turns,
 }
 
 /// Walks a ray and hands the cells within the bounds of what the levels hold to the visitor.
-pub(crate) fn walk_ray(params: &Params, grid: &Grid, ray: &LoadedRay, visitor: &mut impl CellVisitor) {
-    if ray.valid && ray.t_max >= 0.0 {
-        let mut walk = Walk {
-            x_detail: grid.x_detail,
-            visitor,
-            turns: Turns::default(),
-        };
-        walk_levels(params, grid, ray, &mut walk);
+///
+/// The first grid is that of all objects or of the moving ones, the second that of the static ones.
+pub(crate) fn walk_ray(params: &Params, grids: &[&Grid], ray: &LoadedRay, visitor: &mut impl CellVisitor) {
+    for (first_level, grid) in (0..).step_by(MAX_LEVELS as usize).zip(grids) {
+        if ray.valid && ray.t_max >= 0.0 {
+            let mut walk = Walk {
+                x_detail: grid.x_detail,
+                first_level,
+                visitor: &mut *visitor,
+                turns: Turns::default(),
+            };
+            walk_levels(params, grid, ray, &mut walk);
+        }
     }
 }
 
@@ -51,7 +58,8 @@ impl<V: CellVisitor> SlabVisitor for Walk<'_, V> {
         if (0..3).all(|axis| lower[axis] <= upper[axis]) {
             let sizes = per_axis(|axis| upper[axis].wrapping_sub(lower[axis]) as u32 + 1);
             let count = sizes.iter().fold(1, |count: u32, &size| count.saturating_mul(size));
-            self.visitor.take_cells(visit.level, lower, sizes, count);
+            self.visitor
+                .take_cells(self.first_level + visit.level, lower, sizes, count);
         }
     }
 }

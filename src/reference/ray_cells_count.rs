@@ -15,10 +15,10 @@ impl CellVisitor for Count {
 
 /// How many cells the walk of each ray visits, 2^32 - 1 if they are more. Returns one word more than there are rays, so
 /// that the scan ends with the total.
-pub fn ray_cells_count(params: &Params, grid: &Grid, rays: SceneRays<'_>) -> Vec<u32> {
+pub fn ray_cells_count(params: &Params, grids: &[&Grid], rays: SceneRays<'_>) -> Vec<u32> {
     let count = |ray| {
         let mut count = Count(0);
-        walk_ray(params, grid, &load_ray(params, &ray), &mut count);
+        walk_ray(params, grids, &load_ray(params, &ray), &mut count);
         count.0
     };
     rays.iter()

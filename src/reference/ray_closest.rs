@@ -3,7 +3,7 @@
 use super::blocks::Overrides;
 use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_count::finish_counters;
-use super::ray_hits::{HitVisitor, RayInput, walk_ray};
+use super::ray_hits::{HitVisitor, RayInput, rays_of, walk_tables};
 use crate::grid::Params;
 use crate::types::{NONE, RayHit};
 
@@ -26,15 +26,21 @@ impl HitVisitor for Closest {
 
 /// The first object that each ray meets: the smallest `t`, ties to the smallest object; what was found bounds the rest of
 /// the walk. Returns a hit a ray; adds invalid rays and, where they are counted, box tests to the counters.
-pub fn ray_closest(params: &Params, input: &RayInput<'_>, overrides: Overrides, counters: &mut [u32]) -> Vec<RayHit> {
-    let rays = input.rays.iter().take(params.ray_count as usize);
+pub fn ray_closest(
+    params: &Params,
+    tables: &[RayInput<'_>],
+    overrides: Overrides,
+    counters: &mut [u32],
+) -> Vec<RayHit> {
+    let rays = rays_of(tables);
+    let rays = rays.iter().take(params.ray_count as usize);
     let closest = |ray| {
         let ray = load_ray(params, &ray);
         let mut closest = Closest {
             object: NONE,
             t: LARGEST_FLOAT,
         };
-        let candidates = walk_ray(params, input, overrides, &ray, &mut closest);
+        let candidates = walk_tables(params, tables, overrides, &ray, &mut closest);
         finish_counters(counters, &ray, candidates);
         if closest.object == NONE {
             RayHit::MISS

@@ -2,7 +2,7 @@
 
 use super::blocks::{Overrides, add64};
 use super::ray::{LARGEST_FLOAT, LoadedRay, load_ray};
-use super::ray_hits::{HitVisitor, RayInput, walk_ray};
+use super::ray_hits::{HitVisitor, RayInput, rays_of, walk_tables};
 use crate::counters::word;
 use crate::grid::Params;
 
@@ -28,12 +28,13 @@ pub(crate) fn finish_counters(counters: &mut [u32], ray: &LoadedRay, candidates:
 
 /// How many objects each ray meets. Returns one word more than there are rays, so that the scan ends with the total;
 /// adds invalid rays and, where they are counted, box tests to the counters.
-pub fn ray_count(params: &Params, input: &RayInput<'_>, overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
-    let rays = input.rays.iter().take(params.ray_count as usize);
+pub fn ray_count(params: &Params, tables: &[RayInput<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
+    let rays = rays_of(tables);
+    let rays = rays.iter().take(params.ray_count as usize);
     let count = |ray| {
         let ray = load_ray(params, &ray);
         let mut count = Count(0);
-        let candidates = walk_ray(params, input, overrides, &ray, &mut count);
+        let candidates = walk_tables(params, tables, overrides, &ray, &mut count);
         finish_counters(counters, &ray, candidates);
         count.0
     };

@@ -2,7 +2,7 @@
 
 use super::blocks::Overrides;
 use super::ray::{LARGEST_FLOAT, load_ray};
-use super::ray_hits::{HitVisitor, RayInput, walk_ray};
+use super::ray_hits::{HitVisitor, RayInput, rays_of, walk_tables};
 use crate::grid::Params;
 use crate::types::RayHit;
 
@@ -36,15 +36,16 @@ impl HitVisitor for Emit<'_> {
 ///
 /// `offsets` is the scanned output of [`ray_count`](super::ray_count::ray_count). Returns `hit_capacity` hits; those that the shader
 /// leaves unwritten are `(0, 0.0)`.
-pub fn ray_emit(params: &Params, input: &RayInput<'_>, overrides: Overrides, offsets: &[u32]) -> Vec<RayHit> {
+pub fn ray_emit(params: &Params, tables: &[RayInput<'_>], overrides: Overrides, offsets: &[u32]) -> Vec<RayHit> {
     let mut hits = vec![RayHit { object: 0, t: 0.0 }; params.hit_capacity as usize];
-    for (ray, &place) in input.rays.iter().take(params.ray_count as usize).zip(offsets) {
+    let rays = rays_of(tables);
+    for (ray, &place) in rays.iter().take(params.ray_count as usize).zip(offsets) {
         let mut emit = Emit {
             place,
             first: params.first_hit,
             hits: &mut hits,
         };
-        walk_ray(params, input, overrides, &load_ray(params, &ray), &mut emit);
+        walk_tables(params, tables, overrides, &load_ray(params, &ray), &mut emit);
     }
     hits
 }

@@ -47,6 +47,25 @@ struct Walk<'a, V> {
     turns: Turns,
 }
 
+/// The rays of a step: the same for all tables.
+pub(crate) fn rays_of<'a>(tables: &[RayInput<'a>]) -> SceneRays<'a> {
+    tables.first().map(|input| input.rays).unwrap_or_default()
+}
+
+/// As [`walk_ray`], through one table after the other: moving and static objects have one each.
+pub fn walk_tables(
+    params: &Params,
+    tables: &[RayInput<'_>],
+    overrides: Overrides,
+    ray: &LoadedRay,
+    visitor: &mut impl HitVisitor,
+) -> u32 {
+    let candidates = tables
+        .iter()
+        .map(|input| walk_ray(params, input, overrides, ray, visitor));
+    candidates.fold(0, u32::wrapping_add)
+}
+
 /// Walks a ray through the grid and hands its hits to the visitor; returns the box tests, or 0 where they are not
 /// counted.
 pub fn walk_ray(

@@ -9,7 +9,7 @@ use crate::types::Aabb;
 /// Returns 1025 words: 1024 size classes, then the bits of the largest magnitude of a coordinate.
 pub fn size_statistics(params: &Params, objects: &[Aabb]) -> Vec<u32> {
     let mut statistics = vec![0u32; 1025];
-    for object in objects.iter().take(params.object_count as usize) {
+    for object in params.objects(objects) {
         if classify(object) == Class::Finite {
             statistics[size_class(object)] += 1;
             for bound in object.min.into_iter().chain(object.max) {

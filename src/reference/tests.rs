@@ -1201,7 +1201,7 @@ fn windows_of_ray_cells_join_to_the_whole() {
             ray_cell_capacity: 97.min(whole.ray_cells.len() - first) as u32,
             ..whole.params
         };
-        let cells = ray_cells_emit::ray_cells_emit(&params, &whole.grid, scene.rays, &whole.ray_cell_offsets);
+        let cells = ray_cells_emit::ray_cells_emit(&params, &[&whole.grid], scene.rays, &whole.ray_cell_offsets);
         joined.extend(cells);
     }
     assert_eq!(joined, whole.ray_cells);

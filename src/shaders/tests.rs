@@ -229,13 +229,17 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         offsets!(Params: object_count, ray_count, entry_capacity, table_capacity, pair_capacity, hit_capacity, first_pair,
             first_hit, scheme, cell_inverse, sample_count, sample_stride, dimensions, world_count, large_mask, margin,
             ray_stride, ray_cell_capacity, first_ray_cell, period_x, period_y, period_z, query_count,
-            wide_queries, neighbors, once, radius, nearest, result_capacity, first_result, pair_bit_words),
+            wide_queries, neighbors, once, radius, nearest, result_capacity, first_result, pair_bit_words, first_object,
+            static_count, pair_rows, asker_count),
     );
     check::<ScanParams>(
         "ScanParams",
         offsets!(ScanParams: count, total_word, capacity, status_bit),
     );
-    check::<Round>("Round", offsets!(Round: first, tests, is_last, turns, canary_turns));
+    check::<Round>(
+        "Round",
+        offsets!(Round: first, tests, is_last, turns, canary_turns, continues, is_continued),
+    );
     check::<SortParams>("SortParams", offsets!(SortParams: shift, bits, tile, tiles));
     check::<ScatterParams>("ScatterParams", offsets!(ScatterParams: change_count, object_count));
 }
@@ -287,6 +291,7 @@ fn constants_agree_with_the_host() {
         ("COUNTER_QUERIES_INVALID", word::QUERIES_INVALID as u32),
         ("COUNTER_QUERY_CANDIDATES", word::QUERY_CANDIDATES as u32),
         ("SWEPT_STRIDE", crate::scene::SWEPT_STRIDE),
+        ("STATIC_LEVELS", grid::MAX_LEVELS),
     ];
     let mut seen: BTreeMap<String, Vec<u32>> = BTreeMap::new();
     for pass in passes() {
@@ -313,6 +318,14 @@ fn constants_agree_with_the_host() {
                     sort::PORTABLE_TILE
                 };
                 assert_eq!(value, tile, "{}", pass.name);
+            }
+            if name == "STATIC_KEPT" {
+                let kept = if pass.name.ends_with("_covered") {
+                    0
+                } else {
+                    plan::STATIC_PARTNERS_KEPT
+                };
+                assert_eq!(value, kept, "{}", pass.name);
             }
             seen.entry(name).or_default().push(value);
         }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Growth, NONE, Neighbor, Pair, QueryMode, RayHit, RayMode, STATUS_ENTRIES, STATUS_HITS,
-    STATUS_PAIRS, STATUS_RESULTS, STATUS_ROUNDS, Scene, SceneQueries, StepResult,
+    STATUS_PAIRS, STATUS_RESULTS, STATUS_ROUNDS, Scene, SceneQueries, SceneStatics, StepResult,
 };
 
 /// What a scene's answer is by the definition.
@@ -26,13 +26,19 @@ impl Expected {
             owner: object.owner & Aabb::EXCLUDED,
             ..*object
         };
-        let objects: Vec<_> = if descriptor.filters {
-            scene.objects.to_vec()
-        } else {
-            scene.objects.iter().map(unfiltered).collect()
-        };
+        let [objects, statics]: [Vec<_>; 2] = [scene.objects, scene.statics.objects].map(|objects| {
+            if descriptor.filters {
+                objects.to_vec()
+            } else {
+                objects.iter().map(unfiltered).collect()
+            }
+        });
         let with_pairs = Scene {
             objects: &objects,
+            statics: SceneStatics {
+                objects: &statics,
+                ..scene.statics
+            },
             ..*scene
         };
         Self {

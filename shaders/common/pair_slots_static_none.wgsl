@@ -1,0 +1,10 @@
+// No partners are kept, as with the scheme's own pairs.
+
+const STATIC_KEPT: u32 = 0u;
+
+fn keep_partner(row: u32, place: u32, other: u32) {
+}
+
+fn kept_partner(row: u32, place: u32) -> u32 {
+    return 0u;
+}

@@ -1,0 +1,122 @@
+//! The table of the static objects: built where they change, kept while they do not.
+
+use crate::broad_phase::Sorted;
+use crate::gpu::buffers::Buffers;
+use crate::gpu::recorder::{Bound, Input};
+use crate::gpu::upload;
+use crate::input::{Source, Statics};
+use crate::plan::Plan;
+
+/// What walks read of the table, by the names that they have beside the moving objects' ones.
+const WALKED: [(&str, &str); 3] = [
+    ("grid", "static_grid"),
+    ("records", RECORDS),
+    ("starts", "static_starts"),
+];
+const VALUES: &str = "static_values";
+/// The records of the static objects.
+pub(crate) const RECORDS: &str = "static_records";
+
+/// The inputs of a step that are the table's.
+pub(crate) const STATIC_INPUTS: [&str; 4] = ["static_grid", RECORDS, "static_starts", VALUES];
+
+/// A table on the device. It holds what its generation says once everything recorded so far has run.
+pub(crate) struct StaticTable {
+    pub generation: u64,
+    /// Whether it may be kept.
+    pub is_current: bool,
+    pub plan: Plan,
+    pub sorted: Sorted,
+    /// By the names that the same buffers have of moving objects.
+    pub buffers: Buffers,
+}
+
+impl StaticTable {
+    /// Whether it is that of these objects as long as they lie at the front of the objects' buffer.
+    pub fn is_of(&self, generation: u64, plan: &Plan) -> bool {
+        self.is_current && self.generation == generation && self.plan.params == plan.params
+    }
+
+    /// Gives up what only the building of the table took.
+    pub fn shed(&mut self) {
+        let values = if self.plan.is_uniform() { self.sorted.values } else { "" };
+        self.buffers.keep(&["grid", "records", "starts", "counters", values]);
+    }
+
+    /// What walks bind.
+    pub fn inputs(&self) -> Vec<Input> {
+        let values = self.plan.is_uniform().then_some((self.sorted.values, VALUES));
+        let bound = WALKED.into_iter().chain(values);
+        bound
+            .map(|(of, name)| {
+                let buffer = self.buffers.get(of).clone();
+                let bytes = buffer.size();
+                Input { name, buffer, bytes }
+            })
+            .collect()
+    }
+}
+
+/// How walks of the table name what they bind.
+pub(crate) fn names() -> [(&'static str, Bound<'static>); 4] {
+    let [grid, records, starts] = WALKED.map(|(of, name)| (of, Bound::Buffer(name)));
+    [grid, records, starts, ("values", Bound::Buffer(VALUES))]
+}
+
+/// What stages are called that build the table.
+pub(crate) fn stage_name(stage: &'static str) -> &'static str {
+    match stage {
+        "prepare" => "static_prepare",
+        "statistics" => "static_statistics",
+        "levels" => "static_levels",
+        "entries" => "static_entries",
+        "sort" => "static_sort",
+        "cells" => "static_cells",
+        "gather" => "static_gather",
+        _ => "static_table",
+    }
+}
+
+/// What building the table reads: the boxes and worlds as they are given, and where the boxes go.
+pub(crate) fn sources(
+    device: &wgpu::Device,
+    label: &str,
+    statics: &Statics<'_>,
+    plan: &Plan,
+    objects: &wgpu::Buffer,
+) -> Vec<Input> {
+    let boxes = source(device, label, "given_objects", statics.objects);
+    let worlds = if plan.has_worlds() {
+        source(device, label, "worlds", statics.worlds)
+    } else {
+        // Nobody looks at them.
+        Input {
+            name: "worlds",
+            ..boxes.clone()
+        }
+    };
+    let objects = Input {
+        name: "objects",
+        buffer: objects.clone(),
+        bytes: objects.size(),
+    };
+    vec![objects, boxes, worlds]
+}
+
+/// A buffer of the caller's, or one that is given up once the table is built.
+fn source<T: bytemuck::Pod>(device: &wgpu::Device, label: &str, name: &'static str, source: Source<'_, T>) -> Input {
+    let bytes = source.count() * size_of::<T>() as u64;
+    let buffer = match source {
+        Source::Device { buffer, .. } => buffer.clone(),
+        Source::Host(elements) => {
+            let usage = wgpu::BufferUsages::STORAGE;
+            upload::filled(
+                device,
+                &format!("{label}/{name}"),
+                usage,
+                bytemuck::cast_slice(elements),
+            )
+        }
+    };
+    Input { name, buffer, bytes }
+}
