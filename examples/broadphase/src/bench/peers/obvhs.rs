@@ -1,0 +1,94 @@
+//! `obvhs`: a tree by locally ordered clustering (PLOC), asked for each box.
+
+use glam::Vec3A;
+use gpu_broad_phase::{Aabb, Ray};
+use obvhs::aabb::Aabb as Bounds;
+use obvhs::bvh2::Bvh2;
+use obvhs::ploc::{PlocBuilder, PlocSearchDistance, SortPrecision};
+use obvhs::ray::{Ray as Line, RayHit};
+use rayon::prelude::*;
+
+use super::{Work, each_ray, prepared};
+use crate::bench::answer::Rows;
+use crate::bench::exact::{PreparedRay, enter};
+use crate::bench::grid::CHUNK;
+use crate::bench::measure::Question;
+
+fn bounds(boxed: &Aabb) -> Bounds {
+    Bounds::new(Vec3A::from_array(boxed.min), Vec3A::from_array(boxed.max))
+}
+
+fn build(bounds: &[Bounds]) -> Bvh2 {
+    let ids = (0..bounds.len() as u32).collect();
+    PlocBuilder::new().build(PlocSearchDistance::Minimum, bounds, ids, SortPrecision::U64, 0)
+}
+
+pub fn pairs(boxes: &[Aabb], _: usize) -> Work<'_> {
+    let bounds: Vec<_> = boxes.iter().map(bounds).collect();
+    Box::new(move || {
+        let bvh = build(&bounds);
+        // In the order of the leaves, so that neighbours in the tree are asked one after the other.
+        let leaves = bvh.primitive_indices.par_chunks(CHUNK);
+        leaves
+            .map(|leaves| {
+                let mut found = Vec::new();
+                for &a in leaves {
+                    bvh.aabb_traverse(bounds[a as usize], |bvh, node| {
+                        let node = &bvh.nodes[node as usize];
+                        let first = node.first_index as usize;
+                        for &b in &bvh.primitive_indices[first..first + node.prim_count as usize] {
+                            if a < b && bounds[a as usize].intersect_aabb(&bounds[b as usize]) {
+                                found.push([a, b]);
+                            }
+                        }
+                        true
+                    });
+                }
+                found
+            })
+            .collect()
+    })
+}
+
+pub struct Cast<'a> {
+    boxes: &'a [Aabb],
+    bvh: Bvh2,
+    rays: Vec<(PreparedRay, Line)>,
+}
+
+impl<'a> Cast<'a> {
+    pub fn new(boxes: &'a [Aabb], widened: &[Aabb], rays: &[Ray]) -> Self {
+        let bounds: Vec<_> = widened.iter().map(bounds).collect();
+        // A hit at the very end still counts.
+        let line = |ray: &Ray| {
+            let [origin, direction] = [ray.origin, ray.direction].map(Vec3A::from_array);
+            Line::new(origin, direction, 0.0, ray.t_max * (1.0 + 1e-5))
+        };
+        Self {
+            boxes,
+            bvh: build(&bounds),
+            rays: prepared(rays, line),
+        }
+    }
+
+    pub fn run(&self, question: Question) -> Rows {
+        each_ray(&self.rays, |ray, prepared, line, found| {
+            let object = |place: usize| self.bvh.primitive_indices[place];
+            let at = |place: usize| enter(prepared, &self.boxes[object(place) as usize]);
+            if question == Question::ClosestHits {
+                let mut hit = RayHit::none();
+                self.bvh
+                    .ray_traverse(*line, &mut hit, |_, place| at(place).unwrap_or(f32::INFINITY));
+                if hit.primitive_id != obvhs::ray::INVALID_ID {
+                    found.push([ray, hit.t.to_bits()]);
+                }
+            } else {
+                self.bvh.ray_traverse_anyhit(*line, |_, place| {
+                    if at(place).is_some() {
+                        found.push([ray, object(place)]);
+                    }
+                });
+            }
+        })
+    }
+}
