@@ -1,5 +1,6 @@
 //! The library on a device: whole steps by the wall's clock, stages by the device's, rays against the table of a step.
 
+use std::cell::Cell;
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
@@ -34,6 +35,8 @@ pub struct OnDevice<'a> {
     pub headless: &'a Headless,
     pub boxes: &'a [Aabb],
     buffer: Buffer,
+    /// What a step that was made ready counted.
+    counted: Cell<Option<Counters>>,
 }
 
 impl<'a> OnDevice<'a> {
@@ -42,6 +45,7 @@ impl<'a> OnDevice<'a> {
             headless,
             boxes,
             buffer: upload(headless.device(), boxes),
+            counted: Cell::new(None),
         }
     }
 
@@ -84,8 +88,12 @@ impl<'a> OnDevice<'a> {
         Ok(())
     }
 
-    /// Bytes of the buffers of a step whose outputs are as large as this one needs, beside the caller's own boxes.
-    pub fn exact_memory(&self, descriptor: &BroadPhaseDescriptor<'static>, counters: &Counters) -> Result<u64> {
+    /// Bytes of the buffers of a step whose outputs are as large as the scene needs, beside the caller's own boxes; and the pairs
+    /// that fit. `None` before any step was made ready.
+    pub fn exact_memory(&self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<Option<(u64, u64)>> {
+        let Some(counters) = self.counted.get() else {
+            return Ok(None);
+        };
         let rows =
             |needed: u64, capacity: u32| u32::try_from(needed).map_or(capacity, |rows| rows.min(capacity).max(1));
         let exact = BroadPhaseDescriptor {
@@ -104,7 +112,8 @@ impl<'a> OnDevice<'a> {
             Ok(())
         })?;
         self.wait()?;
-        Ok(broad_phase.memory())
+        let pairs = counters.pairs_needed.min(counters.pairs_capacity.into());
+        Ok(Some((broad_phase.memory(), pairs)))
     }
 }
 
@@ -187,7 +196,7 @@ impl<'a> Recording<'a> {
     }
 
     /// Repeats until buffers, rounds and parts are what the answer needs.
-    fn settle(&mut self) -> Result<Settled> {
+    fn settle(&mut self) -> Result<Answer> {
         let mut held = 0;
         for _ in 0..MOST_STEPS {
             self.submit_first()?;
@@ -212,7 +221,7 @@ impl<'a> Recording<'a> {
         bail!("{NAME}: still not whole after {MOST_STEPS} steps");
     }
 
-    fn collect(&mut self, first: StepResult) -> Result<Settled> {
+    fn collect(&mut self, first: StepResult) -> Result<Answer> {
         let mut whole = first;
         for part in self.parts.clone() {
             self.submit_part(part)?;
@@ -220,7 +229,10 @@ impl<'a> Recording<'a> {
             whole.pairs.extend(result.pairs);
             whole.ray_hits.extend(result.ray_hits);
         }
-        let answer = match &self.asked {
+        if let Asked::Step(_) = self.asked {
+            self.scene.counted.set(Some(whole.counters));
+        }
+        Ok(match &self.asked {
             Asked::Step(_) => Answer::of_pairs(&vec![whole.pairs.iter().map(|pair| [pair.a, pair.b]).collect()]),
             Asked::Rays {
                 question: Question::AllHits,
@@ -237,10 +249,6 @@ impl<'a> Recording<'a> {
                 let hits = (0..).zip(&whole.ray_hits).filter(|(_, hit)| hit.object != NONE);
                 Answer::of_hits(&vec![hits.map(|(ray, hit)| [ray, hit.t.to_bits()]).collect()])
             }
-        };
-        Ok(Settled {
-            answer,
-            counters: whole.counters,
         })
     }
 
@@ -278,11 +286,6 @@ impl<'a> Recording<'a> {
     }
 }
 
-struct Settled {
-    answer: Answer,
-    counters: Counters,
-}
-
 /// A step in one of its variants.
 pub struct Step<'a> {
     recording: Recording<'a>,
@@ -299,11 +302,6 @@ impl<'a> Step<'a> {
             recording: Recording::new(scene, &descriptor, Asked::Step(variant))?,
             variant,
         })
-    }
-
-    /// What a step needs, for [`OnDevice::exact_memory`].
-    pub fn counters(&mut self) -> Result<Counters> {
-        Ok(self.recording.settle()?.counters)
     }
 }
 
@@ -325,7 +323,7 @@ impl Contestant for Step<'_> {
     }
 
     fn prepare(&mut self) -> Result<Answer> {
-        Ok(self.recording.settle()?.answer)
+        self.recording.settle()
     }
 
     fn run(&mut self) -> Result<Vec<(&'static str, f64)>> {
@@ -402,7 +400,7 @@ impl Contestant for RayCast<'_> {
 
     fn prepare(&mut self) -> Result<Answer> {
         self.build()?;
-        Ok(self.recording.settle()?.answer)
+        self.recording.settle()
     }
 
     fn run(&mut self) -> Result<Vec<(&'static str, f64)>> {

@@ -178,3 +178,68 @@ pub fn one_level(boxes: &[Aabb]) -> Sorted {
     let ids: Vec<u32> = (0..boxes.len() as u32).collect();
     Sorted::new(Cells::new(boxes, edge), boxes, &ids)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Make;
+    use crate::bench::answer::Answer;
+    use crate::bench::hybrid::Hybrid;
+    use crate::generate::{Random, boxes_of};
+    use gpu_broad_phase::reference::brute_force;
+
+    #[test]
+    fn both_grids_find_what_brute_force_finds() {
+        let random = &mut Random::new(11);
+        let kinds = [
+            Make::Uniform,
+            Make::PowerLaw,
+            Make::Clustered,
+            Make::Planar,
+            Make::Lattice,
+            Make::OneCell,
+        ];
+        let mut with_large = 0;
+        for round in 0..60 {
+            let axes = 2 + round % 2;
+            let count = 1 + random.below(500);
+            let values = boxes_of(kinds[round / 2 % kinds.len()], count, axes, random).unwrap();
+            let corner = |row: &[f32]| std::array::from_fn(|axis| row.get(axis).copied().unwrap_or(0.0));
+            let mut boxes: Vec<_> = values
+                .chunks_exact(2 * axes)
+                .map(|row| Aabb::new(corner(&row[..axes]), corner(&row[axes..])))
+                .collect();
+            // Points, equal boxes, and one as large as all together.
+            if round % 5 == 0 {
+                boxes.push(Aabb::point(boxes[0].max));
+                boxes.push(boxes[0]);
+                boxes.push(Aabb::new([-1.0; 3], [1e3; 3]));
+            }
+            let pairs = brute_force::pairs(&boxes);
+            let expected = Answer::of_pairs(&vec![pairs.iter().map(|pair| [pair.a, pair.b]).collect()]);
+            let one_level = one_level(&boxes);
+            assert_eq!(Answer::of_pairs(&one_level.pairs()), expected, "round {round}");
+            let hybrid = Hybrid::new(&boxes, 1 << 20).unwrap();
+            assert_eq!(Answer::of_pairs(&hybrid.pairs()), expected, "round {round}");
+            assert!(one_level.tests() >= expected.results && hybrid.tests() >= expected.results);
+            with_large += u32::from(hybrid.large() > 0);
+        }
+        assert!(with_large > 10, "{with_large} scenes had larger boxes");
+    }
+
+    #[test]
+    fn a_grid_of_one_point_is_a_grid() {
+        let boxes = vec![Aabb::point([3.0; 3]); 3];
+        assert_eq!(one_level(&boxes).pairs().iter().map(Vec::len).sum::<usize>(), 3);
+        let cells = Cells::new(&boxes, 0.0);
+        assert_eq!((cells.count(), cells.cell([3.0; 3])), (1, [0; 3]));
+    }
+
+    #[test]
+    fn a_hybrid_grid_that_would_burst_is_none() {
+        let mut boxes: Vec<_> = (0..1000).map(|place| Aabb::point([place as f32, 0.0, 0.0])).collect();
+        boxes.push(Aabb::new([0.0; 3], [1000.0, 1.0, 1.0]));
+        assert!(Hybrid::new(&boxes, 3).is_none());
+        assert!(Hybrid::new(&boxes, 100_000).is_some());
+    }
+}

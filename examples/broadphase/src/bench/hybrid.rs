@@ -75,6 +75,11 @@ impl<'a> Hybrid<'a> {
         tests + self.small.tests()
     }
 
+    #[cfg(test)]
+    pub fn large(&self) -> usize {
+        self.is_large.iter().filter(|&&is_large| is_large).count()
+    }
+
     fn entries(&self, cell: [usize; 3]) -> &[u32] {
         let index = self.coarse.index(cell);
         &self.ids[self.starts[index] as usize..self.starts[index + 1] as usize]

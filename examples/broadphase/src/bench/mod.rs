@@ -175,11 +175,8 @@ impl Bench<'_> {
         let (rows, mut faults) = measure(&mut contestants, self.args.runs, self.reporter)?;
         block.rows.extend(rows);
         drop(contestants);
-        if let Some(on_device) = on_device.as_ref().filter(|_| self.engines.contains(gpu::NAME)) {
-            let counters = Step::new(on_device, &descriptor, Variant::Resident)?.counters()?;
-            let bytes = on_device.exact_memory(&descriptor, &counters)?;
-            let pairs = counters.pairs_needed.min(counters.pairs_capacity.into());
-            block.memory = Some((bytes, pairs));
+        if let Some(on_device) = &on_device {
+            block.memory = on_device.exact_memory(&descriptor)?;
         }
         if let Some(rays) = &rays {
             let mut contestants = self.rays(&scene, rays, on_device.as_ref(), &descriptor)?;

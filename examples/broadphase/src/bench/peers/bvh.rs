@@ -2,7 +2,7 @@
 
 use bvh::aabb::{Aabb as Bounds, Bounded};
 use bvh::bounding_hierarchy::{BHShape, BoundingHierarchy};
-use bvh::bvh::Bvh;
+use bvh::bvh::{Bvh, BvhNode};
 use gpu_broad_phase::Aabb;
 use nalgebra::Point3;
 use rayon::prelude::*;
@@ -48,7 +48,13 @@ pub fn pairs(boxes: &[Aabb], threads: usize) -> Work<'_> {
         } else {
             Bvh::build_par(&mut shapes)
         };
-        let chunks = shapes.par_chunks(CHUNK);
+        // In the order of the tree, so that neighbours are asked one after the other.
+        let leaf = |node: &BvhNode<f32, 3>| match node {
+            BvhNode::Leaf { shape_index, .. } => Some(&shapes[*shape_index]),
+            BvhNode::Node { .. } => None,
+        };
+        let asked: Vec<&Shape> = bvh.nodes.iter().filter_map(leaf).collect();
+        let chunks = asked.par_chunks(CHUNK);
         chunks
             .map(|chunk| {
                 let mut found = Vec::new();

@@ -23,7 +23,9 @@ pub fn pairs(boxes: &[Aabb], threads: usize) -> Work<'_> {
                     .collect(),
             ];
         }
-        let chunks = leaves.par_chunks(CHUNK);
+        // In the order of the tree, so that neighbours are asked one after the other.
+        let asked: Vec<_> = tree.iter().collect();
+        let chunks = asked.par_chunks(CHUNK);
         chunks
             .map(|chunk| {
                 let mut found = Vec::new();
