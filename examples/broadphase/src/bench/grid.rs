@@ -184,7 +184,7 @@ mod tests {
     use super::*;
     use crate::args::Make;
     use crate::bench::answer::Answer;
-    use crate::bench::hybrid::Hybrid;
+    use crate::bench::hybrid::{Hybrid, Tuning};
     use crate::generate::{Random, boxes_of};
     use gpu_broad_phase::reference::brute_force;
 
@@ -219,7 +219,9 @@ mod tests {
             let expected = Answer::of_pairs(&vec![pairs.iter().map(|pair| [pair.a, pair.b]).collect()]);
             let one_level = one_level(&boxes);
             assert_eq!(Answer::of_pairs(&one_level.pairs()), expected, "round {round}");
-            let hybrid = Hybrid::new(&boxes, 1 << 20).unwrap();
+            let (tuning, tests) = Tuning::best(&boxes, 1 << 20).unwrap();
+            let hybrid = Hybrid::new(&boxes, tuning, 1 << 20).unwrap();
+            assert_eq!(hybrid.tests(), tests);
             assert_eq!(Answer::of_pairs(&hybrid.pairs()), expected, "round {round}");
             assert!(one_level.tests() >= expected.results && hybrid.tests() >= expected.results);
             with_large += u32::from(hybrid.large() > 0);
@@ -239,7 +241,7 @@ mod tests {
     fn a_hybrid_grid_that_would_burst_is_none() {
         let mut boxes: Vec<_> = (0..1000).map(|place| Aabb::point([place as f32, 0.0, 0.0])).collect();
         boxes.push(Aabb::new([0.0; 3], [1000.0, 1.0, 1.0]));
-        assert!(Hybrid::new(&boxes, 3).is_none());
-        assert!(Hybrid::new(&boxes, 100_000).is_some());
+        assert!(Tuning::best(&boxes, 3).is_none());
+        assert!(Tuning::best(&boxes, 100_000).is_some());
     }
 }

@@ -1,5 +1,5 @@
 //! A yardstick for mixed sizes: small boxes among themselves as in [`grid`](super::grid); larger ones are entered into all cells
-//! that they cover of a grid four times as coarse, where every box looks for them in the cells that it covers itself.
+//! that they cover of a coarser grid, where every box looks for them in the cells that it covers itself.
 
 use gpu_broad_phase::Aabb;
 use rayon::prelude::*;
@@ -7,10 +7,35 @@ use rayon::prelude::*;
 use super::answer::Rows;
 use super::grid::{CHUNK, Cells, Sorted, longest, overlap};
 
-/// Small boxes are at most so many medians long.
-const SMALL: f64 = 2.0;
-/// Coarse cells to fine ones.
-const COARSER: f64 = 4.0;
+/// How long small boxes are at most, in medians, and how large coarse cells are, in fine ones: what [`Tuning::best`] tries.
+const SMALL: [f64; 3] = [1.0, 1.5, 2.0];
+const COARSER: [f64; 2] = [2.0, 4.0];
+/// Box tests that an entry costs about as much as.
+const ENTRY: u64 = 4;
+
+/// The sizes of cells.
+#[derive(Clone, Copy)]
+pub struct Tuning {
+    small: f64,
+    coarser: f64,
+}
+
+impl Tuning {
+    /// The one with the least work and its box tests, of those with at most `most` entries. A yardstick may take its time to be
+    /// tuned.
+    pub fn best(boxes: &[Aabb], most: u64) -> Option<(Self, u64)> {
+        let tunings = SMALL
+            .iter()
+            .flat_map(|&small| COARSER.map(|coarser| Self { small, coarser }));
+        let rated = tunings.filter_map(|tuning| {
+            let hybrid = Hybrid::new(boxes, tuning, most)?;
+            let tests = hybrid.tests();
+            Some((tuning, tests, tests + ENTRY * hybrid.ids.len() as u64))
+        });
+        let best = rated.min_by_key(|&(.., cost)| cost);
+        best.map(|(tuning, tests, _)| (tuning, tests))
+    }
+}
 
 pub struct Hybrid<'a> {
     all: &'a [Aabb],
@@ -24,15 +49,15 @@ pub struct Hybrid<'a> {
 
 impl<'a> Hybrid<'a> {
     /// `None` where large boxes cover more cells than `most`.
-    pub fn new(all: &'a [Aabb], most: u64) -> Option<Self> {
+    pub fn new(all: &'a [Aabb], tuning: Tuning, most: u64) -> Option<Self> {
         let mut lengths: Vec<f64> = all.iter().map(longest).collect();
         let largest = lengths.iter().copied().fold(0.0, f64::max);
         let middle = lengths.len() / 2;
-        let limit = (SMALL * *lengths.select_nth_unstable_by(middle, f64::total_cmp).1).min(largest);
+        let limit = (tuning.small * *lengths.select_nth_unstable_by(middle, f64::total_cmp).1).min(largest);
         let cells = Cells::new(all, limit);
         let is_large: Vec<bool> = all.iter().map(|boxed| longest(boxed) > cells.longest()).collect();
         let (large, small): (Vec<u32>, Vec<u32>) = (0..all.len() as u32).partition(|&id| is_large[id as usize]);
-        let coarse = Cells::new(all, COARSER * cells.longest());
+        let coarse = Cells::new(all, tuning.coarser * cells.longest());
         let mut starts = vec![0_u32; coarse.count() + 1];
         let mut entries = 0_u64;
         for &id in &large {

@@ -20,7 +20,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 use gpu_broad_phase::wgpu::DeviceType;
-use gpu_broad_phase::{BroadPhaseDescriptor, Headless, NONE, RayMode, reference};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Headless, NONE, RayMode, reference};
 use rayon::ThreadPool;
 
 use crate::Status;
@@ -29,7 +29,9 @@ use crate::engine::{Engine, dimensions, scheme};
 use crate::input;
 use crate::output::{print, save};
 use crate::report::{Reporter, grouped};
+use answer::Rows;
 use gpu::{OnDevice, RayCast, Step, Variant};
+use hybrid::{Hybrid, Tuning};
 use measure::{Contestant, OnCpu, Question, measure, pools};
 use scenes::{Rays, Scene, Source};
 use sort::{Keys, SortDevice, StageOfStep};
@@ -42,7 +44,7 @@ const OURS: [&str; 4] = [gpu::NAME, GRID, HYBRID, brute_force::NAME];
 /// Peers for boxes.
 const PEERS: [&str; 4] = ["parry3d", "obvhs", "bvh", "rstar"];
 /// Box tests a box beyond which a plain grid is no yardstick for a scene.
-const MOST_TESTS: u64 = 4096;
+const MOST_TESTS: u64 = 8192;
 /// Entries of large boxes a box beyond which a hybrid grid is none.
 const MOST_ENTRIES: u64 = 64;
 /// Boxes up to which the kernel of brute force runs unasked on one cell: seconds of a software adapter, and of a GPU.
@@ -214,37 +216,19 @@ impl Bench<'_> {
         {
             contestants.push(Box::new(brute_force::BruteForce::new(on_device)));
         }
-        let most = MOST_TESTS * boxes.len() as u64;
-        let entries = MOST_ENTRIES * boxes.len() as u64;
-        for name in [GRID, HYBRID] {
-            if !self.engines.contains(name) {
-                continue;
-            }
-            let tests = match name {
-                GRID => Some(grid::one_level(boxes).tests()),
-                _ => hybrid::Hybrid::new(boxes, entries).map(|hybrid| hybrid.tests()),
-            };
-            if tests.is_none_or(|tests| tests > most) {
-                let tests = tests.map_or("too many cells of large boxes".to_owned(), |tests| {
-                    format!("{} box tests", grouped(tests))
-                });
-                notes.push(format!("{name} is left out: {tests}"));
-                continue;
-            }
-            for pool in &self.pools {
-                contestants.push(Box::new(OnCpu {
-                    engine: if name == GRID { GRID } else { HYBRID },
-                    pool: Arc::clone(pool),
-                    question: Question::Pairs,
-                    work: if name == GRID {
-                        Box::new(move || Ok(grid::one_level(boxes).pairs()))
-                    } else {
-                        Box::new(move || {
-                            let hybrid = hybrid::Hybrid::new(boxes, entries);
-                            Ok(hybrid.context("more entries than before")?.pairs())
-                        })
-                    },
-                }));
+        if self.engines.contains(GRID) {
+            let tests = grid::one_level(boxes).tests();
+            let work = move || Ok(grid::one_level(boxes).pairs());
+            contestants.extend(self.grids(GRID, tests, boxes, work, notes));
+        }
+        if self.engines.contains(HYBRID) {
+            let most = MOST_ENTRIES * boxes.len() as u64;
+            if let Some((tuning, tests)) = Tuning::best(boxes, most) {
+                let hybrid = move || Hybrid::new(boxes, tuning, most).context("more entries than before");
+                let work = move || Ok(hybrid()?.pairs());
+                contestants.extend(self.grids(HYBRID, tests, boxes, work, notes));
+            } else {
+                notes.push(format!("{HYBRID} is left out: large boxes cover too many cells"));
             }
         }
         #[cfg(feature = "peers")]
@@ -254,6 +238,31 @@ impl Bench<'_> {
             }
         }
         Ok(contestants)
+    }
+
+    /// A grid on each pool, unless it would make too many box tests.
+    fn grids<'s>(
+        &self,
+        engine: &'static str,
+        tests: u64,
+        boxes: &[Aabb],
+        work: impl Fn() -> Result<Rows> + Copy + Send + Sync + 's,
+        notes: &mut Vec<String>,
+    ) -> Contestants<'s> {
+        if tests > MOST_TESTS * boxes.len() as u64 {
+            notes.push(format!("{engine} is left out: {} box tests", grouped(tests)));
+            return Vec::new();
+        }
+        let on_pool = |pool: &Arc<ThreadPool>| {
+            let contestant: Box<dyn Contestant + 's> = Box::new(OnCpu {
+                engine,
+                pool: Arc::clone(pool),
+                question: Question::Pairs,
+                work: Box::new(work),
+            });
+            contestant
+        };
+        self.pools.iter().map(on_pool).collect()
     }
 
     /// Asked for by name it always runs; else where it is the measure and takes seconds at most.
