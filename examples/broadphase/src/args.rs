@@ -44,6 +44,8 @@ pub enum Command {
     Stats(StatsArgs),
     /// Draw how many boxes lie over each cell of a plane.
     Heatmap(HeatmapArgs),
+    /// Time a step and its stages, beside other ways to the same answer, which are held to it.
+    Bench(BenchArgs),
 }
 
 #[derive(Args)]
@@ -206,6 +208,51 @@ pub struct HeatmapArgs {
     pub output: PathBuf,
 }
 
+#[derive(Args)]
+pub struct BenchArgs {
+    /// What to measure, apart by commas: uniform, power-law, clustered, planar, one-cell; files of boxes or meshes; folders
+    /// with frame0.ply and frame1.ply, of which all elements get a box.
+    #[arg(default_value = "uniform")]
+    pub scene: String,
+    /// Rays, .csv or .npy: origin, direction, t_max (7 columns, in 2D 5).
+    pub rays: Option<PathBuf>,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    /// Boxes of scenes that are made, apart by commas.
+    #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [10_000, 100_000, 1_000_000],
+        value_parser = clap::value_parser!(u32).range(1..))]
+    pub count: Vec<u32>,
+    /// Make this many rays from uniform origins in uniform directions: the closest hit without bound, all hits up to t = 16.
+    #[arg(long = "rays", value_name = "N", conflicts_with = "rays", value_parser = clap::value_parser!(u32).range(1..))]
+    pub ray_count: Option<u32>,
+    /// Runs, in each of which everything is run once: medians are told.
+    #[arg(long, value_name = "R", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub runs: u32,
+    /// Equal seeds make equal scenes and rays.
+    #[arg(long, value_name = "S", default_value_t = 1)]
+    pub seed: u64,
+    /// Who runs, apart by commas; without it all that are there and that suit the scene. The names: gpu-broad-phase, grid,
+    /// hybrid-grid, brute-force (a kernel), and with the package's feature `peers` parry3d, obvhs, bvh, rstar, lampshade.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub engines: Vec<String>,
+    /// Measure the sort of keys and values alone, too.
+    #[arg(long)]
+    pub sort: bool,
+    #[command(flatten)]
+    pub engine: EngineArgs,
+    #[command(flatten)]
+    pub scheme: SchemeArgs,
+    /// Result file, .csv, with a header line; `-` is standard output.
+    #[arg(short, long, visible_alias = "csv", value_name = "FILE", default_value = "-")]
+    pub output: PathBuf,
+    /// A picture of time over boxes, both logarithmic.
+    #[arg(long, value_name = "FILE.svg|png")]
+    pub plot: Option<PathBuf>,
+    /// The table as a report: with adapter, driver, date and command.
+    #[arg(long, value_name = "FILE.md")]
+    pub markdown: Option<PathBuf>,
+}
+
 /// A scene file and how to read it.
 #[derive(Args)]
 pub struct SceneArgs {
@@ -335,6 +382,8 @@ pub enum Make {
     Clustered,
     /// Boxes on a thin plane.
     Planar,
+    /// Rods side by side in one cell, none of which meets another.
+    OneCell,
     /// Unit boxes that share faces, each coordinate moved by at most one step of f32.
     Lattice,
     /// Points, 3 or 2 columns.

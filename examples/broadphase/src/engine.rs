@@ -62,6 +62,14 @@ impl Engine {
         Ok(reference::step_scene(&descriptor, scene)?)
     }
 
+    /// The device, unless the CPU answers.
+    pub fn headless(&self) -> Option<&Headless> {
+        match &self.backing {
+            Backing::Gpu(headless) => Some(headless),
+            Backing::Cpu(_) => None,
+        }
+    }
+
     /// Bytes of the device's buffers.
     pub fn memory(&self) -> Option<u64> {
         match &self.backing {

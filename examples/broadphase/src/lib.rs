@@ -1,6 +1,7 @@
 //! The command line of gpu-broad-phase; `broadphase --help` tells the rest. A library, so that the fuzzer reaches the readers.
 
 pub mod args;
+mod bench;
 mod engine;
 mod generate;
 mod heatmap;
@@ -10,12 +11,14 @@ pub mod mesh;
 mod neighbors;
 mod output;
 mod pairs;
+mod picture;
 mod query;
 mod rays;
 pub mod report;
 mod stats;
 mod verify;
 
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -48,7 +51,12 @@ impl Status {
 
 /// Runs the command that the process was given.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    main_with(std::env::args_os())
+}
+
+/// Runs the command of these arguments, the first of which is the program's name.
+pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => return tell_usage(&error),
     };
@@ -103,6 +111,7 @@ fn run(command: &Command, reporter: Reporter) -> Result<Status> {
         Command::Generate(args) => generate::run(args, reporter),
         Command::Stats(args) => stats::run(args, reporter),
         Command::Heatmap(args) => heatmap::run(args, reporter),
+        Command::Bench(args) => bench::run(args, reporter),
     }
 }
 

@@ -101,3 +101,27 @@ fn hits(result: &StepResult) -> usize {
     let hits = result.ray_hits.iter().filter(|hit| hit.object != NONE).count();
     met + hits
 }
+
+/// A number with its thousands apart by commas.
+pub fn grouped(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_apart() {
+        assert_eq!(grouped(1_234_567), "1,234,567");
+        assert_eq!(grouped(12), "12");
+    }
+}

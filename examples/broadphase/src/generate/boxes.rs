@@ -28,22 +28,30 @@ pub fn uniform(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
     })
 }
 
-/// Cubes of edge 1/√(1 − u), u uniform below 1 − 2^-16: 1 to 256, with a density that falls as edge^-3.
-pub fn power_law(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
-    let cut = 1.0 - 1.0 / 65536.0;
-    let first = 2.0 * (1.0 - 1.0 / 256.0) / cut;
-    let second = 2.0 * 8.0 * std::f64::consts::LN_2 / cut;
-    let third = 2.0 * (256.0 - 1.0) / cut;
+/// u of [`power_law`] stays below.
+const CUT: f64 = 1.0 - 1.0 / 65536.0;
+
+/// Side of the world of [`power_law`].
+pub fn power_law_side(count: u32, axes: usize) -> f64 {
+    // The first three moments of the edges.
+    let first = 2.0 * (1.0 - 1.0 / 256.0) / CUT;
+    let second = 2.0 * 8.0 * std::f64::consts::LN_2 / CUT;
+    let third = 2.0 * (256.0 - 1.0) / CUT;
     let reach = match axes {
         2 => 2.0 * (second + first * first),
         _ => 2.0 * (third + 3.0 * second * first),
     };
-    let side = side(count, axes, reach);
+    side(count, axes, reach)
+}
+
+/// Cubes of edge 1/√(1 − u), u uniform below 1 − 2^-16: 1 to 256, with a density that falls as edge^-3.
+pub fn power_law(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
+    let side = power_law_side(count, axes);
     rows(count, axes, |centre, edges| {
         for value in centre.iter_mut().take(axes) {
             *value = random.between(0.0, side);
         }
-        *edges = [1.0 / (1.0 - random.between(0.0, cut)).sqrt(); 3];
+        *edges = [1.0 / (1.0 - random.between(0.0, CUT)).sqrt(); 3];
     })
 }
 
@@ -78,6 +86,29 @@ pub fn planar(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
                 0.0
             };
             edges[axis] = random.between(0.5, 1.5);
+        }
+    })
+}
+
+/// Rods along x side by side in one cell, none of which meets another: whatever is told apart by cells is not.
+pub fn one_cell(count: u32, axes: usize, random: &mut Random) -> Vec<f32> {
+    // Rods in rows; in 2D one row.
+    let row = if axes == 2 {
+        count
+    } else {
+        f64::from(count).sqrt().ceil() as u32
+    };
+    // Cells of half a rod or more hold all lower corners, and x may be cut four times finer.
+    let slot = 0.4 / f64::from(row.max(1));
+    let mut index = 0;
+    rows(count, axes, |centre, edges| {
+        let places = [index % row, index / row];
+        index += 1;
+        edges[0] = random.between(0.76, 0.98);
+        centre[0] = 0.01 + 0.01 * random.unit() + 0.5 * edges[0];
+        for axis in 1..axes {
+            edges[axis] = slot * random.between(0.2, 0.8);
+            centre[axis] = 0.01 + slot * (f64::from(places[axis - 1]) + 0.5);
         }
     })
 }
@@ -117,12 +148,12 @@ pub fn points(count: u32, axes: usize, side: f64, random: &mut Random) -> Vec<f3
     (0..values).map(|_| random.between(0.0, side) as f32).collect()
 }
 
-/// Origins uniform in a cube, directions uniform on the sphere.
-pub fn rays(count: u32, axes: usize, side: f64, t_max: f32, random: &mut Random) -> Vec<f32> {
+/// Origins uniform between two corners of the world, directions uniform on the sphere.
+pub fn rays(count: u32, axes: usize, world: [[f64; 3]; 2], t_max: f32, random: &mut Random) -> Vec<f32> {
     let mut values = Vec::with_capacity(count as usize * (2 * axes + 1));
     for _ in 0..count {
-        for _ in 0..axes {
-            values.push(random.between(0.0, side) as f32);
+        for (low, high) in std::iter::zip(world[0], world[1]).take(axes) {
+            values.push(random.between(low, high) as f32);
         }
         let direction = random.direction(axes);
         values.extend(direction.iter().take(axes).map(|&value| value as f32));

@@ -1,6 +1,6 @@
 //! The command `generate`.
 
-mod boxes;
+pub mod boxes;
 mod cloth;
 mod ply;
 mod random;
@@ -39,20 +39,35 @@ pub fn run(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
     };
     let (columns, values) = match args.kind {
         Make::Points => (axes, boxes::points(args.count, axes, side(), random)),
-        Make::Rays => (2 * axes + 1, boxes::rays(args.count, axes, side(), args.t_max, random)),
-        Make::Uniform => (2 * axes, boxes::uniform(args.count, axes, random)),
-        Make::PowerLaw => (2 * axes, boxes::power_law(args.count, axes, random)),
-        Make::Clustered => (2 * axes, boxes::clustered(args.count, axes, random)),
-        Make::Planar => (2 * axes, boxes::planar(args.count, axes, random)),
-        Make::Lattice => (2 * axes, boxes::lattice(args.count, axes, random)),
-        Make::Cloth => bail!("cloth is a mesh"),
+        Make::Rays => {
+            let world = [[0.0; 3], [side(); 3]];
+            (2 * axes + 1, boxes::rays(args.count, axes, world, args.t_max, random))
+        }
+        kind => match boxes_of(kind, args.count, axes, random) {
+            Some(values) => (2 * axes, values),
+            None => bail!("cloth is a mesh"),
+        },
     };
     target.write(args.count as usize, columns, values.into_iter(), reporter)?;
     Ok(Status::Done)
 }
 
+/// Rows of boxes, mins then maxes, of a kind that makes boxes.
+pub fn boxes_of(kind: Make, count: u32, axes: usize, random: &mut Random) -> Option<Vec<f32>> {
+    let make = match kind {
+        Make::Uniform => boxes::uniform,
+        Make::PowerLaw => boxes::power_law,
+        Make::Clustered => boxes::clustered,
+        Make::Planar => boxes::planar,
+        Make::Lattice => boxes::lattice,
+        Make::OneCell => boxes::one_cell,
+        Make::Points | Make::Rays | Make::Cloth => return None,
+    };
+    Some(make(count, axes, random))
+}
+
 /// A count that memory cannot hold ends here and not in the middle.
-fn check_room(count: u32, columns: usize) -> Result<()> {
+pub fn check_room(count: u32, columns: usize) -> Result<()> {
     let values = (count as usize).checked_mul(columns);
     let fits = |values| Vec::<f32>::new().try_reserve_exact(values).is_ok();
     ensure!(values.is_some_and(fits), "--count {count} is more than memory holds");

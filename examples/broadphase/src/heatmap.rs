@@ -1,10 +1,5 @@
 //! The command `heatmap`: how many boxes lie over each cell of a plane.
 
-mod canvas;
-mod colour;
-
-use std::io::{self, Write};
-
 use anyhow::{Result, bail};
 use gpu_broad_phase::Aabb;
 
@@ -13,8 +8,9 @@ use crate::args::{Axis, HeatmapArgs};
 use crate::engine::is_finite;
 use crate::input;
 use crate::output::save;
-use crate::report::Reporter;
-use canvas::{Align, Canvas, Rectangle};
+use crate::picture::canvas::{Align, Canvas, Rectangle, TEXT_HEIGHT};
+use crate::picture::{colour, write_png};
+use crate::report::{Reporter, grouped};
 
 /// Pixels of the longer side of the map.
 const MAP: usize = 960;
@@ -49,7 +45,7 @@ pub fn run(args: &HeatmapArgs, reporter: Reporter) -> Result<Status> {
         grid.most()
     ));
     let canvas = picture(&grid, boxes.len());
-    save(&args.output, |file| write(file, &canvas))?;
+    save(&args.output, |file| write_png(file, &canvas))?;
     Ok(Status::Done)
 }
 
@@ -191,7 +187,7 @@ fn picture(grid: &Grid, boxes: usize) -> Canvas {
     canvas.text(map.x, below, &short(grid.low[0]), Align::Left);
     canvas.text(map.x + map.width / 2, below, names[0], Align::Middle);
     canvas.text(map.x + map.width, below, &short(grid.high[0]), Align::Right);
-    let left = map.x - 12 - canvas::TEXT_HEIGHT;
+    let left = map.x - 12 - TEXT_HEIGHT;
     canvas.text_up(left, map.y + map.height / 2, names[1], Align::Middle);
     // A flat map has no room for more than the name.
     if map.height >= LEAST_HEIGHT {
@@ -219,7 +215,7 @@ fn picture(grid: &Grid, boxes: usize) -> Canvas {
     for count in ticks(most) {
         let y = bar.y + ((1.0 - share(count as f64)) * (bar.height - 1) as f64).round() as usize;
         // Round numbers give way to the largest where both would be in one place.
-        if last_y.abs_diff(y) >= 2 * canvas::TEXT_HEIGHT {
+        if last_y.abs_diff(y) >= 2 * TEXT_HEIGHT {
             canvas.fill(
                 Rectangle {
                     x: bar.x + bar.width,
@@ -231,7 +227,7 @@ fn picture(grid: &Grid, boxes: usize) -> Canvas {
             );
             canvas.text(
                 bar.x + bar.width + 12,
-                y - canvas::TEXT_HEIGHT / 2,
+                y - TEXT_HEIGHT / 2,
                 &grouped(count),
                 Align::Left,
             );
@@ -273,28 +269,6 @@ fn short(value: f64) -> String {
     }
 }
 
-/// Thousands apart by commas.
-fn grouped(value: u64) -> String {
-    let digits = value.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-fn write(file: &mut impl Write, canvas: &Canvas) -> io::Result<()> {
-    let mut encoder = png::Encoder::new(file, canvas.width as u32, canvas.height() as u32);
-    encoder.set_color(png::ColorType::Rgb);
-    encoder.set_depth(png::BitDepth::Eight);
-    let mut writer = encoder.write_header()?;
-    writer.write_image_data(canvas.bytes())?;
-    Ok(writer.finish()?)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -320,8 +294,6 @@ mod tests {
         assert_eq!(short(2.5), "2.5");
         assert_eq!(short(-120.0), "-120");
         assert_eq!(short(1.5e9), "1.50e9");
-        assert_eq!(grouped(1_234_567), "1,234,567");
-        assert_eq!(grouped(12), "12");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Pixels, rectangles and a few letters.
+//! Pixels, rectangles, lines and small letters: no font of the system is asked for.
 
 use super::colour::{Colour, INK, LINE, PAPER};
 
@@ -53,6 +53,25 @@ impl Canvas {
         let bottom = (area.y + area.height).min(self.height());
         for y in area.y..bottom {
             self.pixels[y * self.width + left..y * self.width + right].fill(colour);
+        }
+    }
+
+    /// A line of a thickness in pixels between two places.
+    pub fn line(&mut self, from: [f64; 2], to: [f64; 2], thickness: usize, colour: Colour) {
+        let length = (to[0] - from[0]).hypot(to[1] - from[1]);
+        let steps = (2.0 * length).ceil().max(1.0) as usize;
+        for step in 0..=steps {
+            let along = step as f64 / steps as f64;
+            let [x, y] = [0, 1].map(|axis| from[axis] + along * (to[axis] - from[axis]) - 0.5 * thickness as f64);
+            if x >= 0.0 && y >= 0.0 {
+                let area = Rectangle {
+                    x: x.round() as usize,
+                    y: y.round() as usize,
+                    width: thickness,
+                    height: thickness,
+                };
+                self.fill(area, colour);
+            }
         }
     }
 
@@ -127,7 +146,7 @@ fn dots(text: &str) -> impl Iterator<Item = (usize, usize)> {
     })
 }
 
-/// Rows of five dots, the leftmost in the highest of five bits. Only what labels need.
+/// Rows of five dots, the leftmost in the highest of five bits. Lower case only.
 fn glyph(letter: char) -> [u8; GLYPH_HEIGHT] {
     match letter {
         '0' => [0b01110, 0b10001, 0b10001, 0b10001, 0b10001, 0b10001, 0b01110],
@@ -143,13 +162,29 @@ fn glyph(letter: char) -> [u8; GLYPH_HEIGHT] {
         '.' => [0, 0, 0, 0, 0, 0b01100, 0b01100],
         ',' => [0, 0, 0, 0, 0b01100, 0b00100, 0b01000],
         '-' => [0, 0, 0, 0b11111, 0, 0, 0],
+        'a' => [0, 0, 0b01110, 0b00001, 0b01111, 0b10001, 0b01111],
         'b' => [0b10000, 0b10000, 0b10110, 0b11001, 0b10001, 0b10001, 0b11110],
         'c' => [0, 0, 0b01110, 0b10000, 0b10000, 0b10001, 0b01110],
+        'd' => [0b00001, 0b00001, 0b01101, 0b10011, 0b10001, 0b10001, 0b01111],
         'e' => [0, 0, 0b01110, 0b10001, 0b11111, 0b10000, 0b01110],
         'f' => [0b00110, 0b01001, 0b01000, 0b11100, 0b01000, 0b01000, 0b01000],
+        'g' => [0, 0b01111, 0b10001, 0b10001, 0b01111, 0b00001, 0b01110],
+        'h' => [0b10000, 0b10000, 0b10110, 0b11001, 0b10001, 0b10001, 0b10001],
+        'i' => [0b00100, 0, 0b01100, 0b00100, 0b00100, 0b00100, 0b01110],
+        'j' => [0b00010, 0, 0b00110, 0b00010, 0b00010, 0b10010, 0b01100],
+        'k' => [0b10000, 0b10000, 0b10010, 0b10100, 0b11000, 0b10100, 0b10010],
         'l' => [0b01100, 0b00100, 0b00100, 0b00100, 0b00100, 0b00100, 0b01110],
+        'm' => [0, 0, 0b11010, 0b10101, 0b10101, 0b10001, 0b10001],
+        'n' => [0, 0, 0b10110, 0b11001, 0b10001, 0b10001, 0b10001],
         'o' => [0, 0, 0b01110, 0b10001, 0b10001, 0b10001, 0b01110],
+        'p' => [0, 0, 0b11110, 0b10001, 0b11110, 0b10000, 0b10000],
+        'q' => [0, 0, 0b01111, 0b10001, 0b01111, 0b00001, 0b00001],
+        'r' => [0, 0, 0b10110, 0b11001, 0b10000, 0b10000, 0b10000],
         's' => [0, 0, 0b01110, 0b10000, 0b01110, 0b00001, 0b11110],
+        't' => [0b01000, 0b01000, 0b11110, 0b01000, 0b01000, 0b01001, 0b00110],
+        'u' => [0, 0, 0b10001, 0b10001, 0b10001, 0b10011, 0b01101],
+        'v' => [0, 0, 0b10001, 0b10001, 0b10001, 0b01010, 0b00100],
+        'w' => [0, 0, 0b10001, 0b10001, 0b10101, 0b10101, 0b01010],
         'x' => [0, 0, 0b10001, 0b01010, 0b00100, 0b01010, 0b10001],
         'y' => [0, 0, 0b10001, 0b10001, 0b01111, 0b00001, 0b01110],
         'z' => [0, 0, 0b11111, 0b00010, 0b00100, 0b01000, 0b11111],

@@ -1,0 +1,409 @@
+//! The library on a device: whole steps by the wall's clock, stages by the device's, rays against the table of a step.
+
+use std::cell::Cell;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
+use gpu_broad_phase::wgpu::{Buffer, BufferUsages, CommandEncoder, Device, PollType, Queue};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, Counters, GpuBroadPhase, Growth, Headless, NONE, QueryInput, RayMode, Rays,
+    STATUS_HITS, STATUS_PAIRS, Source, StepInput, StepResult, Window,
+};
+use pollster::block_on;
+
+use super::answer::Answer;
+use super::measure::{Contestant, Question, TOTAL};
+
+pub const NAME: &str = "gpu-broad-phase";
+/// Steps within which buffers have grown to what a scene needs.
+const MOST_STEPS: u32 = 64;
+
+/// Where a step's boxes come from, and what is timed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Variant {
+    /// From the host, until all results are on the device.
+    Total,
+    /// The same with boxes that are there already.
+    Resident,
+    /// Each stage on its own.
+    Stages,
+}
+
+/// A device, and a scene on it.
+pub struct OnDevice<'a> {
+    pub headless: &'a Headless,
+    pub boxes: &'a [Aabb],
+    buffer: Buffer,
+    /// What a step that was made ready counted.
+    counted: Cell<Option<Counters>>,
+}
+
+impl<'a> OnDevice<'a> {
+    pub fn new(headless: &'a Headless, boxes: &'a [Aabb]) -> Self {
+        Self {
+            headless,
+            boxes,
+            buffer: upload(headless.device(), boxes),
+            counted: Cell::new(None),
+        }
+    }
+
+    pub fn device(&self) -> &Device {
+        self.headless.device()
+    }
+
+    pub fn queue(&self) -> &Queue {
+        self.headless.queue()
+    }
+
+    /// The boxes, as kernels read them.
+    pub fn buffer(&self) -> &Buffer {
+        &self.buffer
+    }
+
+    fn resident(&self) -> StepInput<'_> {
+        StepInput {
+            objects: Source::device(&self.buffer, self.boxes.len() as u32),
+            ..Default::default()
+        }
+    }
+
+    fn uploaded(&self) -> StepInput<'_> {
+        StepInput {
+            objects: Source::Host(self.boxes),
+            ..Default::default()
+        }
+    }
+
+    fn submit(&self, record: impl FnOnce(&mut CommandEncoder) -> Result<()>) -> Result<()> {
+        let mut encoder = self.device().create_command_encoder(&Default::default());
+        record(&mut encoder)?;
+        self.queue().submit([encoder.finish()]);
+        Ok(())
+    }
+
+    pub fn wait(&self) -> Result<()> {
+        self.device().poll(PollType::wait_indefinitely())?;
+        Ok(())
+    }
+
+    /// Bytes of the buffers of a step whose outputs are as large as the scene needs, beside the caller's own boxes; and the pairs
+    /// that fit. `None` before any step was made ready.
+    pub fn exact_memory(&self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<Option<(u64, u64)>> {
+        let Some(counters) = self.counted.get() else {
+            return Ok(None);
+        };
+        let rows =
+            |needed: u64, capacity: u32| u32::try_from(needed).map_or(capacity, |rows| rows.min(capacity).max(1));
+        let exact = BroadPhaseDescriptor {
+            growth: Growth::Fixed,
+            capacities: Capacities {
+                pairs: Some(rows(counters.pairs_needed, counters.pairs_capacity)),
+                entries: Some(rows(counters.entries_needed, counters.entries_capacity)),
+                rounds: Some(counters.rounds_needed.max(1)),
+                ..Default::default()
+            },
+            ..*descriptor
+        };
+        let mut broad_phase = GpuBroadPhase::new(self.device(), &exact)?;
+        self.submit(|encoder| {
+            broad_phase.step(self.device(), self.queue(), encoder, self.resident())?;
+            Ok(())
+        })?;
+        self.wait()?;
+        let pairs = counters.pairs_needed.min(counters.pairs_capacity.into());
+        Ok(Some((broad_phase.memory(), pairs)))
+    }
+}
+
+/// As a buffer that steps can read.
+pub fn upload<T: bytemuck::NoUninit>(device: &Device, rows: &[T]) -> Buffer {
+    device.create_buffer_init(&BufferInitDescriptor {
+        label: Some("bench"),
+        contents: bytemuck::cast_slice(rows),
+        usage: BufferUsages::STORAGE | BufferUsages::COPY_SRC,
+    })
+}
+
+/// A broad phase and what is asked of it, again and again.
+struct Recording<'a> {
+    scene: &'a OnDevice<'a>,
+    broad_phase: GpuBroadPhase,
+    asked: Asked,
+    /// Where each further part of an answer begins that is larger than a binding.
+    parts: Vec<Window>,
+}
+
+enum Asked {
+    Step(Variant),
+    Rays {
+        question: Question,
+        rays: Buffer,
+        count: u32,
+    },
+}
+
+impl<'a> Recording<'a> {
+    fn new(scene: &'a OnDevice<'a>, descriptor: &BroadPhaseDescriptor<'static>, asked: Asked) -> Result<Self> {
+        Ok(Self {
+            scene,
+            broad_phase: GpuBroadPhase::new(scene.device(), descriptor)?,
+            asked,
+            parts: Vec::new(),
+        })
+    }
+
+    fn submit_first(&mut self) -> Result<()> {
+        let (scene, broad_phase) = (self.scene, &mut self.broad_phase);
+        let (device, queue) = (scene.device(), scene.queue());
+        scene.submit(|encoder| {
+            match &self.asked {
+                Asked::Step(Variant::Total) => broad_phase.step(device, queue, encoder, scene.uploaded())?,
+                Asked::Step(_) => broad_phase.step(device, queue, encoder, scene.resident())?,
+                Asked::Rays { rays, count, .. } => {
+                    let input = QueryInput {
+                        rays: Rays::Plain(Source::device(rays, *count)),
+                        ..Default::default()
+                    };
+                    broad_phase.query(device, queue, encoder, input)?
+                }
+            };
+            Ok(())
+        })
+    }
+
+    fn submit_part(&mut self, first: Window) -> Result<()> {
+        let (scene, broad_phase) = (self.scene, &mut self.broad_phase);
+        let (device, queue) = (scene.device(), scene.queue());
+        scene.submit(|encoder| {
+            broad_phase.window(device, queue, encoder, first)?;
+            Ok(())
+        })
+    }
+
+    fn read(&mut self) -> Result<StepResult> {
+        let (device, queue) = (self.scene.device(), self.scene.queue());
+        Ok(block_on(self.broad_phase.read_back(device, queue))?)
+    }
+
+    /// The bit of a status that says that results are missing, how many there are and how many fit.
+    fn need(&self, counters: &Counters) -> (u32, u64, u32) {
+        match self.asked {
+            Asked::Step(_) => (STATUS_PAIRS, counters.pairs_needed, counters.pairs_capacity),
+            Asked::Rays { .. } => (STATUS_HITS, counters.hits_needed, counters.hits_capacity),
+        }
+    }
+
+    /// Repeats until buffers, rounds and parts are what the answer needs.
+    fn settle(&mut self) -> Result<Answer> {
+        let mut held = 0;
+        for _ in 0..MOST_STEPS {
+            self.submit_first()?;
+            let first = self.read()?;
+            let (short, needed, capacity) = self.need(&first.counters);
+            let status = first.counters.status;
+            // What one binding cannot hold grows no further and is taken in parts.
+            if status == 0 || status == short && capacity == held {
+                let places = (1..)
+                    .map(|part| part * u64::from(capacity))
+                    .take_while(|&place| place < needed);
+                let window = |place: u64| Window {
+                    pairs: place as u32,
+                    hits: place as u32,
+                    ..Default::default()
+                };
+                self.parts = places.map(window).collect();
+                return self.collect(first);
+            }
+            held = capacity;
+        }
+        bail!("{NAME}: still not whole after {MOST_STEPS} steps");
+    }
+
+    fn collect(&mut self, first: StepResult) -> Result<Answer> {
+        let mut whole = first;
+        for part in self.parts.clone() {
+            self.submit_part(part)?;
+            let result = self.read()?;
+            whole.pairs.extend(result.pairs);
+            whole.ray_hits.extend(result.ray_hits);
+        }
+        if let Asked::Step(_) = self.asked {
+            self.scene.counted.set(Some(whole.counters));
+        }
+        Ok(match &self.asked {
+            Asked::Step(_) => Answer::of_pairs(&vec![whole.pairs.iter().map(|pair| [pair.a, pair.b]).collect()]),
+            Asked::Rays {
+                question: Question::AllHits,
+                ..
+            } => {
+                let mut rows = Vec::with_capacity(whole.ray_hits.len());
+                for (range, ray) in whole.ray_offsets.windows(2).zip(0..) {
+                    let hits = &whole.ray_hits[range[0] as usize..range[1] as usize];
+                    rows.extend(hits.iter().map(|hit| [ray, hit.object]));
+                }
+                Answer::of_hits(&vec![rows])
+            }
+            Asked::Rays { .. } => {
+                let hits = (0..).zip(&whole.ray_hits).filter(|(_, hit)| hit.object != NONE);
+                Answer::of_hits(&vec![hits.map(|(ray, hit)| [ray, hit.t.to_bits()]).collect()])
+            }
+        })
+    }
+
+    /// Records, submits and waits.
+    fn time(&mut self) -> Result<f64> {
+        let start = Instant::now();
+        self.submit_first()?;
+        for part in 0..self.parts.len() {
+            self.submit_part(self.parts[part])?;
+        }
+        self.scene.wait()?;
+        Ok(start.elapsed().as_secs_f64() * 1e3)
+    }
+
+    /// Milliseconds of each stage, those of all parts added up.
+    fn stages(&mut self) -> Result<Vec<(&'static str, f64)>> {
+        self.submit_first()?;
+        let mut timings = self.read()?.timings;
+        for part in self.parts.clone() {
+            self.submit_part(part)?;
+            timings.extend(self.read()?.timings);
+        }
+        let mut stages: Vec<(&'static str, f64)> = Vec::new();
+        for timing in timings {
+            let time = timing.nanoseconds / 1e6;
+            match stages.iter_mut().find(|(stage, _)| *stage == timing.stage) {
+                Some((_, sum)) => *sum += time,
+                None => stages.push((timing.stage, time)),
+            }
+        }
+        if !stages.is_empty() {
+            stages.push(("stages", stages.iter().map(|(_, time)| time).sum()));
+        }
+        Ok(stages)
+    }
+}
+
+/// A step in one of its variants.
+pub struct Step<'a> {
+    recording: Recording<'a>,
+    variant: Variant,
+}
+
+impl<'a> Step<'a> {
+    pub fn new(scene: &'a OnDevice<'a>, descriptor: &BroadPhaseDescriptor<'static>, variant: Variant) -> Result<Self> {
+        let descriptor = BroadPhaseDescriptor {
+            timestamps: variant == Variant::Stages,
+            ..*descriptor
+        };
+        Ok(Self {
+            recording: Recording::new(scene, &descriptor, Asked::Step(variant))?,
+            variant,
+        })
+    }
+}
+
+impl Contestant for Step<'_> {
+    fn engine(&self) -> &'static str {
+        NAME
+    }
+
+    fn threads(&self) -> usize {
+        0
+    }
+
+    fn question(&self) -> Question {
+        Question::Pairs
+    }
+
+    fn is_whole(&self) -> bool {
+        self.variant == Variant::Total
+    }
+
+    fn prepare(&mut self) -> Result<Answer> {
+        self.recording.settle()
+    }
+
+    fn run(&mut self) -> Result<Vec<(&'static str, f64)>> {
+        match self.variant {
+            Variant::Total => Ok(vec![(TOTAL, self.recording.time()?)]),
+            Variant::Resident => Ok(vec![("total_resident", self.recording.time()?)]),
+            Variant::Stages => self.recording.stages(),
+        }
+    }
+}
+
+/// Rays that lie on the device, against the table of a step that was made before.
+pub struct RayCast<'a> {
+    recording: Recording<'a>,
+    question: Question,
+}
+
+impl<'a> RayCast<'a> {
+    pub fn new(
+        scene: &'a OnDevice<'a>,
+        descriptor: &BroadPhaseDescriptor<'static>,
+        question: Question,
+        rays: &[gpu_broad_phase::Ray],
+    ) -> Result<Self> {
+        let descriptor = BroadPhaseDescriptor {
+            pairs: false,
+            ray_mode: if question == Question::AllHits {
+                RayMode::All
+            } else {
+                RayMode::Closest
+            },
+            ..*descriptor
+        };
+        let asked = Asked::Rays {
+            question,
+            rays: upload(scene.device(), rays),
+            count: u32::try_from(rays.len()).context("more rays than ids of 32 bits can name")?,
+        };
+        Ok(Self {
+            recording: Recording::new(scene, &descriptor, asked)?,
+            question,
+        })
+    }
+
+    /// Builds the table; with the scheme of several entries an object until all fit.
+    fn build(&mut self) -> Result<()> {
+        let Recording { scene, broad_phase, .. } = &mut self.recording;
+        let (device, queue) = (scene.device(), scene.queue());
+        for _ in 0..MOST_STEPS {
+            scene.submit(|encoder| {
+                broad_phase.step(device, queue, encoder, scene.resident())?;
+                Ok(())
+            })?;
+            if block_on(broad_phase.read_counters(device, queue))?.status == 0 {
+                return Ok(());
+            }
+        }
+        bail!("{NAME}: still no whole table after {MOST_STEPS} steps");
+    }
+}
+
+impl Contestant for RayCast<'_> {
+    fn engine(&self) -> &'static str {
+        NAME
+    }
+
+    fn threads(&self) -> usize {
+        0
+    }
+
+    fn question(&self) -> Question {
+        self.question
+    }
+
+    fn prepare(&mut self) -> Result<Answer> {
+        self.build()?;
+        self.recording.settle()
+    }
+
+    fn run(&mut self) -> Result<Vec<(&'static str, f64)>> {
+        Ok(vec![(self.question.stage(), self.recording.time()?)])
+    }
+}

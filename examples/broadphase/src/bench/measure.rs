@@ -1,0 +1,290 @@
+//! Alternating runs: in each every contestant runs once, so that what else the machine does hits all alike.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use anyhow::{Result, anyhow};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::answer::{Answer, Rows};
+use crate::report::Reporter;
+
+/// What is asked, so that answers to the same can be compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Question {
+    Pairs,
+    ClosestHits,
+    AllHits,
+    /// Keys and values in order.
+    Sort,
+}
+
+impl Question {
+    /// The stage of an engine that answers it whole.
+    pub fn stage(self) -> &'static str {
+        match self {
+            Self::Pairs => TOTAL,
+            Self::ClosestHits => "rays_closest",
+            Self::AllHits => "rays_all",
+            Self::Sort => "sort_keys",
+        }
+    }
+}
+
+/// Build and all results.
+pub const TOTAL: &str = "total";
+
+/// A way to an answer.
+pub trait Contestant {
+    fn engine(&self) -> &'static str;
+    /// 0 where a device works.
+    fn threads(&self) -> usize;
+    fn question(&self) -> Question;
+    /// Whether its time is that of the engine and not of a part or a variant.
+    fn is_whole(&self) -> bool {
+        true
+    }
+    /// Makes ready for runs, and tells what they find.
+    fn prepare(&mut self) -> Result<Answer>;
+    /// Milliseconds of each stage of one run.
+    fn run(&mut self) -> Result<Vec<(&'static str, f64)>>;
+}
+
+/// Times of a stage over all runs.
+#[derive(Clone, Debug)]
+pub struct Row {
+    pub engine: &'static str,
+    pub threads: usize,
+    pub question: Question,
+    pub stage: &'static str,
+    pub is_whole: bool,
+    pub median_ms: f64,
+    pub min_ms: f64,
+    pub answer: Answer,
+}
+
+impl Row {
+    /// As in `parry3d (2 threads)`.
+    pub fn title(&self) -> String {
+        match self.threads {
+            0 => self.engine.to_owned(),
+            1 => format!("{} (1 thread)", self.engine),
+            threads => format!("{} ({threads} threads)", self.engine),
+        }
+    }
+}
+
+/// The rows of all contestants in their order, and what is wrong with their answers.
+pub fn measure(
+    contestants: &mut [Box<dyn Contestant + '_>],
+    runs: u32,
+    reporter: Reporter,
+) -> Result<(Vec<Row>, Vec<String>)> {
+    let bar = reporter.bar(u64::from(runs + 1) * contestants.len() as u64, "measuring");
+    let mut answers = Vec::new();
+    for contestant in contestants.iter_mut() {
+        answers.push(contestant.prepare()?);
+        bar.inc(1);
+    }
+    let mut times: Vec<Vec<(&'static str, Vec<f64>)>> = vec![Vec::new(); contestants.len()];
+    for _ in 0..runs {
+        for (contestant, times) in contestants.iter_mut().zip(&mut times) {
+            for (stage, time) in contestant.run()? {
+                match times.iter_mut().find(|(known, _)| *known == stage) {
+                    Some((_, times)) => times.push(time),
+                    None => times.push((stage, vec![time])),
+                }
+            }
+            bar.inc(1);
+        }
+    }
+    bar.finish_and_clear();
+    let mut rows = Vec::new();
+    for ((contestant, times), &answer) in contestants.iter().zip(times).zip(&answers) {
+        for (stage, mut times) in times {
+            times.sort_by(f64::total_cmp);
+            rows.push(Row {
+                engine: contestant.engine(),
+                threads: contestant.threads(),
+                question: contestant.question(),
+                stage,
+                is_whole: contestant.is_whole(),
+                median_ms: median(&times),
+                min_ms: times[0],
+                answer,
+            });
+        }
+    }
+    let faults = disagreements(&rows);
+    Ok((rows, faults))
+}
+
+/// Of ascending times.
+fn median(times: &[f64]) -> f64 {
+    let middle = times.len() / 2;
+    if times.len().is_multiple_of(2) {
+        0.5 * (times[middle - 1] + times[middle])
+    } else {
+        times[middle]
+    }
+}
+
+/// One line for each question of which not all give the same answer.
+fn disagreements(rows: &[Row]) -> Vec<String> {
+    let mut faults = Vec::new();
+    for question in [
+        Question::Pairs,
+        Question::ClosestHits,
+        Question::AllHits,
+        Question::Sort,
+    ] {
+        let rows: Vec<_> = rows.iter().filter(|row| row.question == question).collect();
+        let differ = |row: &&&Row| rows.iter().any(|other| !other.answer.agrees(&row.answer));
+        let mut parties: Vec<_> = rows
+            .iter()
+            .filter(differ)
+            .map(|row| match row.answer {
+                Answer {
+                    results,
+                    hash: Some(hash),
+                } => format!("{} finds {results} with hash {hash:016x}", row.title()),
+                Answer { results, hash: None } => format!("{} finds {results}", row.title()),
+            })
+            .collect();
+        parties.dedup();
+        if !parties.is_empty() {
+            faults.push(format!("{}: answers differ: {}", question.stage(), parties.join(", ")));
+        }
+    }
+    faults
+}
+
+/// Pools of one thread and of as many as the machine has, if that is more.
+pub fn pools() -> Result<Vec<Arc<ThreadPool>>> {
+    let all = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut counts = vec![1, all];
+    counts.dedup();
+    counts
+        .into_iter()
+        .map(|threads| Ok(Arc::new(ThreadPoolBuilder::new().num_threads(threads).build()?)))
+        .collect()
+}
+
+/// An engine on the CPU: a function that answers, on the threads of a pool.
+pub struct OnCpu<'a> {
+    pub engine: &'static str,
+    pub pool: Arc<ThreadPool>,
+    pub question: Question,
+    pub work: Box<dyn Fn() -> Result<Rows> + Send + Sync + 'a>,
+}
+
+impl OnCpu<'_> {
+    fn rows(&self) -> Result<(f64, Rows)> {
+        let work = || {
+            let start = Instant::now();
+            let rows = (self.work)();
+            (start.elapsed().as_secs_f64() * 1e3, rows)
+        };
+        // Of a peer that gives up the name is known at least.
+        let run = AssertUnwindSafe(|| self.pool.install(work));
+        let (time, rows) = catch_unwind(run).map_err(|_| anyhow!("{} panicked", self.engine))?;
+        Ok((time, rows?))
+    }
+}
+
+impl Contestant for OnCpu<'_> {
+    fn engine(&self) -> &'static str {
+        self.engine
+    }
+
+    fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    fn question(&self) -> Question {
+        self.question
+    }
+
+    fn prepare(&mut self) -> Result<Answer> {
+        let (_, rows) = self.rows()?;
+        Ok(match self.question {
+            Question::Pairs => Answer::of_pairs(&rows),
+            Question::ClosestHits | Question::AllHits | Question::Sort => Answer::of_hits(&rows),
+        })
+    }
+
+    fn run(&mut self) -> Result<Vec<(&'static str, f64)>> {
+        Ok(vec![(self.question.stage(), self.rows()?.0)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fixed(&'static str, Answer);
+
+    impl Contestant for Fixed {
+        fn engine(&self) -> &'static str {
+            self.0
+        }
+
+        fn threads(&self) -> usize {
+            2
+        }
+
+        fn question(&self) -> Question {
+            Question::Pairs
+        }
+
+        fn prepare(&mut self) -> Result<Answer> {
+            Ok(self.1)
+        }
+
+        fn run(&mut self) -> Result<Vec<(&'static str, f64)>> {
+            Ok(vec![(TOTAL, 1.0)])
+        }
+    }
+
+    #[test]
+    fn other_counts_and_other_hashes_name_their_engines() {
+        let answer = |results, hash| Answer { results, hash };
+        let faults = |answers: [Answer; 3]| {
+            let names = ["ours", "theirs", "counted"];
+            let mut contestants: Vec<Box<dyn Contestant>> = Vec::new();
+            for (name, answer) in names.into_iter().zip(answers) {
+                contestants.push(Box::new(Fixed(name, answer)));
+            }
+            measure(&mut contestants, 3, Reporter { quiet: true }).unwrap().1
+        };
+        let right = answer(3, Some(9));
+        assert!(faults([right, right, answer(3, None)]).is_empty());
+        let hash = faults([right, answer(3, Some(8)), answer(3, None)]);
+        assert_eq!(hash.len(), 1);
+        assert!(
+            hash[0].contains("ours (2 threads) finds 3 with hash 0000000000000009"),
+            "{hash:?}"
+        );
+        assert!(hash[0].contains("theirs") && !hash[0].contains("counted"), "{hash:?}");
+        assert!(faults([right, right, answer(4, None)])[0].contains("counted (2 threads) finds 4"));
+    }
+
+    #[test]
+    fn medians_lie_in_the_middle() {
+        assert_eq!(median(&[1.0]), 1.0);
+        assert_eq!(median(&[1.0, 2.0, 9.0]), 2.0);
+        assert_eq!(median(&[1.0, 2.0, 4.0, 9.0]), 3.0);
+    }
+
+    #[test]
+    fn an_engine_that_panics_is_an_error_that_names_it() {
+        let mut engine = OnCpu {
+            engine: "fragile",
+            pool: pools().unwrap().remove(0),
+            question: Question::Pairs,
+            work: Box::new(|| panic!("on purpose")),
+        };
+        assert_eq!(engine.prepare().unwrap_err().to_string(), "fragile panicked");
+    }
+}

@@ -1,0 +1,384 @@
+//! The command `bench`: a step and its stages, beside other ways to the same answer.
+
+mod answer;
+mod brute_force;
+#[cfg(any(feature = "peers", test))]
+mod exact;
+mod gpu;
+mod grid;
+mod hybrid;
+mod measure;
+#[cfg(feature = "peers")]
+mod peers;
+mod plot;
+mod scenes;
+mod sort;
+mod table;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail, ensure};
+use gpu_broad_phase::wgpu::DeviceType;
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Headless, NONE, RayMode, reference};
+use rayon::ThreadPool;
+
+use crate::Status;
+use crate::args::BenchArgs;
+use crate::engine::{Engine, dimensions, scheme};
+use crate::input;
+use crate::output::{print, save};
+use crate::report::{Reporter, grouped};
+use answer::Rows;
+use gpu::{OnDevice, RayCast, Step, Variant};
+use hybrid::{Hybrid, Tuning};
+use measure::{Contestant, OnCpu, Question, measure, pools};
+use scenes::{Rays, Scene, Source};
+use sort::{Keys, SortDevice, StageOfStep};
+use table::Block;
+
+const GRID: &str = "grid";
+const HYBRID: &str = "hybrid-grid";
+const LAMPSHADE: &str = "lampshade";
+const OURS: [&str; 4] = [gpu::NAME, GRID, HYBRID, brute_force::NAME];
+/// Peers for boxes.
+const PEERS: [&str; 4] = ["parry3d", "obvhs", "bvh", "rstar"];
+/// Box tests a box beyond which a plain grid is no yardstick for a scene.
+const MOST_TESTS: u64 = 8192;
+/// Entries of large boxes a box beyond which a hybrid grid is none.
+const MOST_ENTRIES: u64 = 64;
+/// Boxes up to which the kernel of brute force runs unasked on one cell: seconds of a software adapter, and of a GPU.
+const BRUTE_FORCE_ON_CPU: usize = 131_072;
+const BRUTE_FORCE_ON_GPU: usize = 1 << 20;
+
+pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
+    let engines = Engines::new(&args.engines)?;
+    let plot_format = args.plot.as_deref().map(plot::Format::of).transpose()?;
+    ensure!(
+        args.output == Path::new("-") || args.output.extension().is_some_and(|extension| extension == "csv"),
+        "{}: a result file of bench ends in .csv",
+        args.output.display()
+    );
+    let sources = Source::parse(&args.scene)?;
+    let engine = Engine::open(&args.engine, BroadPhaseDescriptor::default(), reporter)?;
+    let bench = Bench {
+        args,
+        engines,
+        headless: engine.headless(),
+        pools: pools()?,
+        reporter,
+    };
+    let mut blocks: Vec<Block> = Vec::new();
+    let mut faults = Vec::new();
+    for source in &sources {
+        for count in source.counts(args) {
+            let (block, wrong) = bench.scene(source.load(count, args, reporter)?)?;
+            let title = format!("{}, {} boxes", block.scene, grouped(block.objects as u64));
+            faults.extend(wrong.into_iter().map(|fault| format!("{title}: {fault}")));
+            reporter.say(block.text());
+            blocks.push(block);
+        }
+    }
+    if let Some(text) = table::scaling_text(&blocks) {
+        reporter.say(text);
+    }
+    if args.output == Path::new("-") {
+        print(|out| table::write_csv(out, &blocks))?;
+    } else {
+        save(&args.output, |file| table::write_csv(file, &blocks))?;
+    }
+    if let Some(path) = &args.markdown {
+        let info = engine.headless().map(Headless::adapter_info);
+        save(path, |file| table::write_markdown(file, &blocks, info, args.runs))?;
+    }
+    if let Some((path, format)) = args.plot.as_ref().zip(plot_format) {
+        plot::write(path, format, &blocks)?;
+    }
+    for fault in &faults {
+        reporter.warn(fault);
+    }
+    Ok(if faults.is_empty() {
+        Status::Done
+    } else {
+        Status::NotWhole
+    })
+}
+
+/// Who is to run.
+struct Engines<'a> {
+    named: &'a [String],
+}
+
+impl<'a> Engines<'a> {
+    fn new(named: &'a [String]) -> Result<Self> {
+        for name in named.iter().map(String::as_str) {
+            let is_peer = PEERS.contains(&name) || name == LAMPSHADE;
+            if is_peer && !cfg!(feature = "peers") {
+                bail!("--engines {name}: only with the package's feature peers");
+            }
+            if !is_peer && !OURS.contains(&name) {
+                let all: Vec<_> = OURS.into_iter().chain(PEERS).chain([LAMPSHADE]).collect();
+                bail!("--engines {name}: not one of {}", all.join(", "));
+            }
+        }
+        Ok(Self { named })
+    }
+
+    fn are_named(&self) -> bool {
+        !self.named.is_empty()
+    }
+
+    /// Named, or nobody is.
+    fn contains(&self, name: &str) -> bool {
+        !self.are_named() || self.named.iter().any(|named| named == name)
+    }
+}
+
+type Contestants<'a> = Vec<Box<dyn Contestant + 'a>>;
+
+struct Bench<'a> {
+    args: &'a BenchArgs,
+    engines: Engines<'a>,
+    headless: Option<&'a Headless>,
+    pools: Vec<Arc<ThreadPool>>,
+    reporter: Reporter,
+}
+
+impl Bench<'_> {
+    /// Measures a scene, and tells where answers differ.
+    fn scene(&self, scene: Scene) -> Result<(Block, Vec<String>)> {
+        let rays = scene.rays(self.args, self.reporter)?;
+        let read = input::Scene {
+            boxes: scene.boxes.clone(),
+            dimensions: scene.dimensions,
+            elements: None,
+        };
+        let descriptor = BroadPhaseDescriptor {
+            dimensions: dimensions(&read),
+            scheme: scheme(&self.args.scheme, &read, self.reporter)?,
+            pair_order: self.args.engine.order.into(),
+            // Nobody else has any.
+            filters: false,
+            ..Default::default()
+        };
+        drop(read);
+        let mut block = Block {
+            scene: scene.name.clone(),
+            objects: scene.boxes.len(),
+            rays: rays.as_ref().map_or(0, |rays| rays.all.len()),
+            rows: Vec::new(),
+            memory: None,
+            key_bits: None,
+            notes: Vec::new(),
+        };
+        let on_device = self.headless.map(|headless| OnDevice::new(headless, &scene.boxes));
+
+        let mut contestants = self.pairs(&scene, on_device.as_ref(), &descriptor, &mut block.notes)?;
+        let (rows, mut faults) = measure(&mut contestants, self.args.runs, self.reporter)?;
+        block.rows.extend(rows);
+        drop(contestants);
+        if let Some(on_device) = &on_device {
+            block.memory = on_device.exact_memory(&descriptor)?;
+        }
+        if let Some(rays) = &rays {
+            let mut contestants = self.rays(&scene, rays, on_device.as_ref(), &descriptor)?;
+            let (rows, wrong) = measure(&mut contestants, self.args.runs, self.reporter)?;
+            block.rows.extend(rows);
+            faults.extend(wrong);
+        }
+        if self.args.sort {
+            faults.extend(self.sort(&scene, &descriptor, &mut block)?);
+        }
+        Ok((block, faults))
+    }
+
+    fn pairs<'s>(
+        &self,
+        scene: &'s Scene,
+        on_device: Option<&'s OnDevice<'s>>,
+        descriptor: &BroadPhaseDescriptor<'static>,
+        notes: &mut Vec<String>,
+    ) -> Result<Contestants<'s>> {
+        let boxes = scene.boxes.as_slice();
+        let mut contestants: Contestants<'s> = Vec::new();
+        if self.engines.contains(gpu::NAME) {
+            match on_device {
+                Some(on_device) => {
+                    for variant in [Variant::Total, Variant::Resident, Variant::Stages] {
+                        contestants.push(Box::new(Step::new(on_device, descriptor, variant)?));
+                    }
+                }
+                None => contestants.push(Box::new(self.reference(scene, descriptor, None))),
+            }
+        }
+        if let Some(on_device) = on_device
+            && self.runs_brute_force(scene, on_device)
+        {
+            contestants.push(Box::new(brute_force::BruteForce::new(on_device)));
+        }
+        if self.engines.contains(GRID) {
+            let tests = grid::one_level(boxes).tests();
+            let work = move || Ok(grid::one_level(boxes).pairs());
+            contestants.extend(self.grids(GRID, tests, boxes, work, notes));
+        }
+        if self.engines.contains(HYBRID) {
+            let most = MOST_ENTRIES * boxes.len() as u64;
+            if let Some((tuning, tests)) = Tuning::best(boxes, most) {
+                let hybrid = move || Hybrid::new(boxes, tuning, most).context("more entries than before");
+                let work = move || Ok(hybrid()?.pairs());
+                contestants.extend(self.grids(HYBRID, tests, boxes, work, notes));
+            } else {
+                notes.push(format!("{HYBRID} is left out: large boxes cover too many cells"));
+            }
+        }
+        #[cfg(feature = "peers")]
+        for name in PEERS.into_iter().filter(|name| self.engines.contains(name)) {
+            for peer in peers::pairs(name, boxes, &self.pools) {
+                contestants.push(Box::new(peer));
+            }
+        }
+        Ok(contestants)
+    }
+
+    /// A grid on each pool, unless it would make too many box tests.
+    fn grids<'s>(
+        &self,
+        engine: &'static str,
+        tests: u64,
+        boxes: &[Aabb],
+        work: impl Fn() -> Result<Rows> + Copy + Send + Sync + 's,
+        notes: &mut Vec<String>,
+    ) -> Contestants<'s> {
+        if tests > MOST_TESTS * boxes.len() as u64 {
+            notes.push(format!("{engine} is left out: {} box tests", grouped(tests)));
+            return Vec::new();
+        }
+        let on_pool = |pool: &Arc<ThreadPool>| {
+            let contestant: Box<dyn Contestant + 's> = Box::new(OnCpu {
+                engine,
+                pool: Arc::clone(pool),
+                question: Question::Pairs,
+                work: Box::new(work),
+            });
+            contestant
+        };
+        self.pools.iter().map(on_pool).collect()
+    }
+
+    /// Asked for by name it always runs; else where it is the measure and takes seconds at most.
+    fn runs_brute_force(&self, scene: &Scene, on_device: &OnDevice<'_>) -> bool {
+        if self.engines.are_named() {
+            return self.engines.contains(brute_force::NAME);
+        }
+        let is_software = on_device.headless.adapter_info().device_type == DeviceType::Cpu;
+        let most = if is_software {
+            BRUTE_FORCE_ON_CPU
+        } else {
+            BRUTE_FORCE_ON_GPU
+        };
+        scene.is_one_cell && scene.boxes.len() <= most
+    }
+
+    fn rays<'s>(
+        &self,
+        scene: &'s Scene,
+        rays: &'s Rays,
+        on_device: Option<&'s OnDevice<'s>>,
+        descriptor: &BroadPhaseDescriptor<'static>,
+    ) -> Result<Contestants<'s>> {
+        let mut contestants: Contestants<'s> = Vec::new();
+        for (question, of_question) in [(Question::ClosestHits, &rays.closest), (Question::AllHits, &rays.all)] {
+            if self.engines.contains(gpu::NAME) {
+                contestants.push(match on_device {
+                    Some(on_device) => Box::new(RayCast::new(on_device, descriptor, question, of_question)?),
+                    None => Box::new(self.reference(scene, descriptor, Some((question, of_question)))),
+                });
+            }
+        }
+        #[cfg(feature = "peers")]
+        for name in PEERS.into_iter().filter(|name| self.engines.contains(name)) {
+            for peer in peers::rays(name, &scene.boxes, rays, &self.pools) {
+                contestants.push(Box::new(peer));
+            }
+        }
+        Ok(contestants)
+    }
+
+    /// The library without a device. It builds a table for rays anew, and says nothing of speed.
+    fn reference<'s>(
+        &self,
+        scene: &'s Scene,
+        descriptor: &BroadPhaseDescriptor<'static>,
+        rays: Option<(Question, &'s [gpu_broad_phase::Ray])>,
+    ) -> OnCpu<'s> {
+        let (question, rays) = rays.unwrap_or((Question::Pairs, &[]));
+        let descriptor = BroadPhaseDescriptor {
+            pairs: question == Question::Pairs,
+            ray_mode: if question == Question::AllHits {
+                RayMode::All
+            } else {
+                RayMode::Closest
+            },
+            ..*descriptor
+        };
+        OnCpu {
+            engine: gpu::NAME,
+            pool: Arc::clone(&self.pools[0]),
+            question,
+            work: Box::new(move || {
+                let result = reference::step(&descriptor, &scene.boxes, rays)?;
+                let hits = result.ray_hits.iter();
+                let rows = match question {
+                    Question::AllHits => {
+                        let ray_of =
+                            |hit: usize| result.ray_offsets.partition_point(|&first| first as usize <= hit) - 1;
+                        hits.enumerate()
+                            .map(|(place, hit)| [ray_of(place) as u32, hit.object])
+                            .collect()
+                    }
+                    Question::ClosestHits => {
+                        let hits = hits.zip(0..).filter(|(hit, _)| hit.object != NONE);
+                        hits.map(|(hit, ray)| [ray, hit.t.to_bits()]).collect()
+                    }
+                    Question::Pairs | Question::Sort => result.pairs.iter().map(|pair| [pair.a, pair.b]).collect(),
+                };
+                Ok(vec![rows])
+            }),
+        }
+    }
+
+    /// The sort alone, by those who are wanted.
+    fn sort(
+        &self,
+        scene: &Scene,
+        descriptor: &BroadPhaseDescriptor<'static>,
+        block: &mut Block,
+    ) -> Result<Vec<String>> {
+        let Some(headless) = self.headless else {
+            block
+                .notes
+                .push("sort_keys is left out: there is no adapter".to_owned());
+            return Ok(Vec::new());
+        };
+        let on = SortDevice::open(headless.adapter_info())?;
+        if !on.has_clock() {
+            block
+                .notes
+                .push("sort_keys is left out: the device has no clock".to_owned());
+            return Ok(Vec::new());
+        }
+        let keys = Keys::new(&scene.boxes, descriptor)?;
+        let mut contestants: Contestants<'_> = Vec::new();
+        if self.engines.contains(gpu::NAME) {
+            contestants.push(Box::new(StageOfStep::new(&on, &keys, descriptor)?));
+        }
+        #[cfg(feature = "peers")]
+        if self.engines.contains(LAMPSHADE) {
+            contestants.push(Box::new(peers::lampshade::Lampshade::new(&on, &keys)));
+        }
+        let (rows, faults) = measure(&mut contestants, self.args.runs, self.reporter)?;
+        block.rows.extend(rows);
+        block.key_bits = Some((keys.bits, keys.digit_bits));
+        Ok(faults)
+    }
+}

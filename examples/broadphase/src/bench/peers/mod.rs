@@ -1,0 +1,125 @@
+//! Published crates that answer the same questions. Each gets its own kind of boxes and rays before anything is timed; what
+//! they take for leaves and do with them is theirs.
+
+mod bvh;
+pub mod lampshade;
+mod obvhs;
+mod parry3d;
+mod rstar;
+
+use std::sync::Arc;
+
+use gpu_broad_phase::{Aabb, Ray};
+use rayon::ThreadPool;
+use rayon::prelude::*;
+
+use super::answer::Rows;
+use super::exact::PreparedRay;
+use super::grid::longest;
+use super::measure::{OnCpu, Question};
+use super::scenes::Rays;
+
+type Work<'a> = Box<dyn Fn() -> Rows + Send + Sync + 'a>;
+
+/// Each named peer's way to all pairs on each pool.
+pub fn pairs<'a>(name: &'static str, boxes: &'a [Aabb], pools: &[Arc<ThreadPool>]) -> Vec<OnCpu<'a>> {
+    let make = match name {
+        "parry3d" => parry3d::pairs,
+        "obvhs" => obvhs::pairs,
+        "bvh" => bvh::pairs,
+        "rstar" => rstar::pairs,
+        _ => return Vec::new(),
+    };
+    on_pools(name, Question::Pairs, pools, |threads| make(boxes, threads))
+}
+
+/// Each named peer's way to the hits of rays on each pool, with a tree that is built before. bvh has no bound for rays and rstar
+/// no rays.
+pub fn rays<'a>(name: &'static str, boxes: &'a [Aabb], rays: &'a Rays, pools: &[Arc<ThreadPool>]) -> Vec<OnCpu<'a>> {
+    let widened = widened(boxes);
+    let mut contestants = Vec::new();
+    for (question, rays) in [(Question::ClosestHits, &rays.closest), (Question::AllHits, &rays.all)] {
+        contestants.extend(match name {
+            "parry3d" => {
+                let cast = Arc::new(parry3d::Cast::new(boxes, &widened, rays));
+                on_pools(name, question, pools, |_| {
+                    let cast = Arc::clone(&cast);
+                    Box::new(move || cast.run(question))
+                })
+            }
+            "obvhs" => {
+                let cast = Arc::new(obvhs::Cast::new(boxes, &widened, rays));
+                on_pools(name, question, pools, |_| {
+                    let cast = Arc::clone(&cast);
+                    Box::new(move || cast.run(question))
+                })
+            }
+            _ => Vec::new(),
+        });
+    }
+    contestants
+}
+
+fn on_pools<'a>(
+    engine: &'static str,
+    question: Question,
+    pools: &[Arc<ThreadPool>],
+    work: impl Fn(usize) -> Work<'a>,
+) -> Vec<OnCpu<'a>> {
+    pools
+        .iter()
+        .map(|pool| {
+            let work = work(pool.current_num_threads());
+            OnCpu {
+                engine,
+                pool: Arc::clone(pool),
+                question,
+                work: Box::new(move || Ok(work())),
+            }
+        })
+        .collect()
+}
+
+/// Boxes for the trees that rays walk. Their nodes are tested with rounding that may lose a ray which grazes one; grown by 2^-18 of
+/// the world they lose none, and the last word on a leaf is [`enter`](super::exact::enter) with the box as it is.
+fn widened(boxes: &[Aabb]) -> Vec<Aabb> {
+    let mut world = boxes[0];
+    for boxed in boxes {
+        for axis in 0..3 {
+            world.min[axis] = world.min[axis].min(boxed.min[axis]);
+            world.max[axis] = world.max[axis].max(boxed.max[axis]);
+        }
+    }
+    let far = world
+        .min
+        .iter()
+        .chain(&world.max)
+        .fold(longest(&world) as f32, |far, bound| far.max(bound.abs()));
+    let slack = far / 262_144.0;
+    let grown = |boxed: &Aabb| Aabb::new(boxed.min.map(|low| low - slack), boxed.max.map(|high| high + slack));
+    boxes.iter().map(grown).collect()
+}
+
+/// Rays a task of a pool.
+const RAYS: usize = 256;
+
+/// Asks for each ray in turn, many at a time.
+fn each_ray<R: Sync>(
+    rays: &[(PreparedRay, R)],
+    ask: impl Fn(u32, &PreparedRay, &R, &mut Vec<[u32; 2]>) + Sync,
+) -> Rows {
+    let chunks = rays.par_chunks(RAYS).enumerate();
+    chunks
+        .map(|(chunk, rays)| {
+            let mut found = Vec::new();
+            for (ray, (prepared, own)) in ((chunk * RAYS) as u32..).zip(rays) {
+                ask(ray, prepared, own, &mut found);
+            }
+            found
+        })
+        .collect()
+}
+
+fn prepared<R>(rays: &[Ray], own: impl Fn(&Ray) -> R) -> Vec<(PreparedRay, R)> {
+    rays.iter().map(|ray| (PreparedRay::new(ray), own(ray))).collect()
+}

@@ -1,0 +1,178 @@
+//! The sort of keys and values alone: the stage of a step, and a crate for nothing else, on one device with the same keys.
+
+use anyhow::{Context, Result, bail};
+use gpu_broad_phase::wgpu::{AdapterInfo, Backends, Device, DeviceDescriptor, Limits, PollType, Queue};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, GpuBroadPhase, Scene, Source, StepInput, adapters, reference, wgpu::Buffer,
+};
+use pollster::block_on;
+
+use super::answer::Answer;
+use super::brute_force::download;
+use super::gpu::{self, upload};
+use super::measure::{Contestant, Question};
+
+/// What a step of a scene sorts, from the reference, whose buffers are those of every device.
+pub struct Keys<'a> {
+    boxes: &'a [Aabb],
+    unsorted: Vec<[u32; 2]>,
+    /// The values in the order that they have to come in.
+    expected: Vec<u32>,
+    /// Bits of the largest key.
+    pub bits: u32,
+    /// Bits that the stage of a step sorts.
+    pub digit_bits: u32,
+}
+
+impl<'a> Keys<'a> {
+    pub fn new(boxes: &'a [Aabb], descriptor: &BroadPhaseDescriptor<'static>) -> Result<Self> {
+        let scene = Scene {
+            objects: boxes,
+            ..Scene::default()
+        };
+        let trace = reference::trace(&without_pairs(descriptor), &scene)?;
+        let largest = trace.unsorted_keys.iter().copied().max().unwrap_or_default();
+        let entries = trace.unsorted_keys.iter().zip(&trace.unsorted_values);
+        Ok(Self {
+            boxes,
+            unsorted: entries.map(|(&key, &value)| [key, value]).collect(),
+            expected: trace.values,
+            bits: (u32::BITS - largest.leading_zeros()).max(1),
+            digit_bits: reference::blocks::DIGITS.ilog2() * trace.digits.len() as u32,
+        })
+    }
+
+    /// Keys and values side by side.
+    #[cfg_attr(not(feature = "peers"), allow(dead_code, reason = "what peers sort"))]
+    pub fn unsorted(&self) -> &[[u32; 2]] {
+        &self.unsorted
+    }
+
+    /// An answer of values in order, which has to be the right one.
+    pub fn answer(&self, engine: &str, values: Vec<u32>) -> Result<Answer> {
+        if values != self.expected {
+            bail!("{engine}: the order of the values is not that of a stable sort");
+        }
+        let rows = (0..).zip(values).map(|(place, value)| [place, value]);
+        Ok(Answer::of_hits(&vec![rows.collect()]))
+    }
+}
+
+fn without_pairs(descriptor: &BroadPhaseDescriptor<'static>) -> BroadPhaseDescriptor<'static> {
+    BroadPhaseDescriptor {
+        pairs: false,
+        timestamps: true,
+        ..*descriptor
+    }
+}
+
+/// A device with what all who sort on it ask for.
+pub struct SortDevice {
+    pub device: Device,
+    pub queue: Queue,
+}
+
+impl SortDevice {
+    /// On an adapter that is in use already.
+    pub fn open(info: &AdapterInfo) -> Result<Self> {
+        let found = block_on(adapters(Backends::from(info.backend)));
+        let adapter = found
+            .into_iter()
+            .find(|adapter| adapter.get_info() == *info)
+            .context("the adapter is gone")?;
+        let available = adapter.limits();
+        let features = adapter.features() & GpuBroadPhase::optional_features();
+        let limits = Limits {
+            max_storage_buffer_binding_size: available.max_storage_buffer_binding_size,
+            max_buffer_size: available.max_buffer_size,
+            ..GpuBroadPhase::required_limits()
+        };
+        #[cfg(feature = "peers")]
+        let (features, limits) = super::peers::lampshade::wanted(&adapter, features, limits);
+        let request = DeviceDescriptor {
+            required_features: features,
+            required_limits: limits,
+            ..Default::default()
+        };
+        let (device, queue) = block_on(adapter.request_device(&request))?;
+        Ok(Self { device, queue })
+    }
+
+    /// Whether stages can be timed.
+    pub fn has_clock(&self) -> bool {
+        self.device
+            .features()
+            .contains(gpu_broad_phase::wgpu::Features::TIMESTAMP_QUERY)
+    }
+}
+
+/// The stage of a step.
+pub struct StageOfStep<'a> {
+    on: &'a SortDevice,
+    keys: &'a Keys<'a>,
+    broad_phase: GpuBroadPhase,
+    buffer: Buffer,
+}
+
+impl<'a> StageOfStep<'a> {
+    pub fn new(on: &'a SortDevice, keys: &'a Keys<'a>, descriptor: &BroadPhaseDescriptor<'static>) -> Result<Self> {
+        Ok(Self {
+            on,
+            keys,
+            broad_phase: GpuBroadPhase::new(&on.device, &without_pairs(descriptor))?,
+            buffer: upload(&on.device, keys.boxes),
+        })
+    }
+
+    /// A step; its entries, if they are wanted.
+    fn step(&mut self, wants_entries: bool) -> Result<Option<Vec<u32>>> {
+        let (device, queue) = (&self.on.device, &self.on.queue);
+        let mut encoder = device.create_command_encoder(&Default::default());
+        let input = StepInput {
+            objects: Source::device(&self.buffer, self.keys.boxes.len() as u32),
+            ..Default::default()
+        };
+        let output = self.broad_phase.step(device, queue, &mut encoder, input)?;
+        queue.submit([encoder.finish()]);
+        let entries = wants_entries
+            .then(|| download(device, queue, output.entries))
+            .transpose()?;
+        device.poll(PollType::wait_indefinitely())?;
+        Ok(entries)
+    }
+}
+
+impl Contestant for StageOfStep<'_> {
+    fn engine(&self) -> &'static str {
+        gpu::NAME
+    }
+
+    fn threads(&self) -> usize {
+        0
+    }
+
+    fn question(&self) -> Question {
+        Question::Sort
+    }
+
+    fn prepare(&mut self) -> Result<Answer> {
+        // Only the scheme of several entries an object has to grow for them, and once is enough.
+        for _ in 0..3 {
+            let mut entries = self.step(true)?.unwrap_or_default();
+            let counters = block_on(self.broad_phase.read_counters(&self.on.device, &self.on.queue))?;
+            if counters.is_whole() {
+                entries.truncate(self.keys.expected.len());
+                return self.keys.answer(gpu::NAME, entries);
+            }
+        }
+        bail!("{}: entries do not fit", gpu::NAME);
+    }
+
+    fn run(&mut self) -> Result<Vec<(&'static str, f64)>> {
+        self.step(false)?;
+        let result = block_on(self.broad_phase.read_back(&self.on.device, &self.on.queue))?;
+        let sort = result.timings.iter().find(|timing| timing.stage == "sort");
+        let nanoseconds = sort.context("no stage `sort` was timed")?.nanoseconds;
+        Ok(vec![(Question::Sort.stage(), nanoseconds / 1e6)])
+    }
+}

@@ -1,0 +1,471 @@
+//! Tables: for people, as CSV, and as a report.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use gpu_broad_phase::wgpu::AdapterInfo;
+
+use super::PEERS;
+use super::gpu;
+use super::measure::{Question, Row, TOTAL};
+use crate::report::grouped;
+
+/// All that was measured on one scene of one size.
+pub struct Block {
+    pub scene: String,
+    pub objects: usize,
+    pub rays: usize,
+    pub rows: Vec<Row>,
+    /// Bytes of the library's buffers, as large as the answer needs, and the pairs that fit in them.
+    pub memory: Option<(u64, u64)>,
+    /// Bits of the sorted keys, and those that the library's digits have.
+    pub key_bits: Option<(u32, u32)>,
+    /// Who did not run, and why.
+    pub notes: Vec<String>,
+}
+
+impl Block {
+    fn whole(&self, question: Question) -> impl Iterator<Item = &Row> {
+        let is_whole = move |row: &&Row| row.question == question && row.stage == question.stage() && row.is_whole;
+        self.rows.iter().filter(is_whole)
+    }
+
+    fn ours(&self, question: Question) -> Option<&Row> {
+        self.whole(question).find(|row| row.engine == gpu::NAME)
+    }
+
+    /// The fastest of those with a name that fits.
+    fn fastest(&self, question: Question, is_wanted: impl Fn(&str) -> bool) -> Option<&Row> {
+        self.whole(question)
+            .filter(|row| is_wanted(row.engine))
+            .min_by(|a, b| a.median_ms.total_cmp(&b.median_ms))
+    }
+
+    /// Each engine's time at its faster number of threads.
+    pub fn fastest_of_each(&self) -> Vec<&Row> {
+        let mut engines: Vec<_> = self.whole(Question::Pairs).map(|row| row.engine).collect();
+        engines.dedup();
+        let fastest = |engine| self.fastest(Question::Pairs, |name| name == engine);
+        engines.into_iter().filter_map(fastest).collect()
+    }
+
+    fn title(&self) -> String {
+        format!("{}, {} boxes", self.scene, grouped(self.objects as u64))
+    }
+
+    fn ratio(&self, row: &Row) -> String {
+        let ours = self.ours(row.question).map(|ours| row.median_ms / ours.median_ms);
+        ours.map_or_else(|| "-".to_owned(), short)
+    }
+
+    /// Engines and the library's variants, with their times and how many times as long as the library's they are.
+    fn pairs_table(&self) -> Table {
+        let mut table = Table::new(&["engine", "stage", "median ms", "min ms", "× ours", "pairs"]);
+        for row in self.rows.iter().filter(|row| row.question == Question::Pairs) {
+            let is_stage = !row.stage.starts_with(TOTAL);
+            table.push([
+                row.title(),
+                row.stage.to_owned(),
+                short(row.median_ms),
+                short(row.min_ms),
+                if is_stage { String::new() } else { self.ratio(row) },
+                if is_stage {
+                    String::new()
+                } else {
+                    grouped(row.answer.results)
+                },
+            ]);
+        }
+        table
+    }
+
+    /// Microseconds a ray against a table or tree that is there already.
+    fn rays_table(&self) -> Table {
+        let mut table = Table::new(&["engine", "hits", "µs a ray", "median ms", "× ours", "hits found"]);
+        for question in [Question::ClosestHits, Question::AllHits] {
+            for row in self.whole(question) {
+                let name = if question == Question::AllHits {
+                    "all"
+                } else {
+                    "closest"
+                };
+                table.push([
+                    row.title(),
+                    name.to_owned(),
+                    short(row.median_ms * 1e3 / self.rays as f64),
+                    short(row.median_ms),
+                    self.ratio(row),
+                    grouped(row.answer.results),
+                ]);
+            }
+        }
+        table
+    }
+
+    fn sort_table(&self) -> Table {
+        let mut table = Table::new(&["engine", "median ms", "min ms", "× ours"]);
+        for row in self.whole(Question::Sort) {
+            let (median, min) = (short(row.median_ms), short(row.min_ms));
+            table.push([row.title(), median, min, self.ratio(row)]);
+        }
+        table
+    }
+
+    /// What can be read off, one sentence each.
+    fn findings(&self) -> Vec<String> {
+        let mut findings = Vec::new();
+        for question in [Question::Pairs, Question::ClosestHits, Question::AllHits] {
+            let Some(ours) = self.ours(question) else { continue };
+            let mut against = |what: &str, other: Option<&Row>| {
+                if let Some(other) = other {
+                    findings.push(format!(
+                        "{}: {what}, {}, takes {} times as long as {}",
+                        question.stage(),
+                        other.title(),
+                        short(other.median_ms / ours.median_ms),
+                        gpu::NAME
+                    ));
+                }
+            };
+            against("the fastest peer", self.fastest(question, |name| PEERS.contains(&name)));
+            against(
+                "the fastest plain grid",
+                self.fastest(question, |name| name.ends_with("grid")),
+            );
+        }
+        let brute_force = self.fastest(Question::Pairs, |name| name == super::brute_force::NAME);
+        if let Some((ours, brute_force)) = self.ours(Question::Pairs).zip(brute_force) {
+            let ratio = short(ours.median_ms / brute_force.median_ms);
+            findings.push(format!(
+                "{} takes {ratio} times as long as the brute force kernel",
+                gpu::NAME
+            ));
+        }
+        if let Some((bytes, pairs)) = self.memory {
+            findings.push(format!(
+                "memory with exact capacities: {} bytes, {:.1} a box beside 8 a pair",
+                grouped(bytes),
+                bytes.saturating_sub(8 * pairs) as f64 / self.objects as f64
+            ));
+        }
+        if let Some((bits, digits)) = self.key_bits {
+            findings.push(format!(
+                "sort_keys: {} keys of {bits} bits with values, in digits of {digits} bits together by {}",
+                grouped(self.objects as u64),
+                gpu::NAME
+            ));
+        }
+        findings.extend(self.notes.iter().cloned());
+        findings
+    }
+
+    /// The tables that have rows, with what stands over them.
+    fn tables(&self) -> Vec<(String, Table)> {
+        let title = self.title();
+        let rays = grouped(self.rays as u64);
+        [
+            (format!("{title}: build and all pairs"), self.pairs_table()),
+            (format!("{title}: {rays} rays"), self.rays_table()),
+            (format!("{title}: sort of keys and values"), self.sort_table()),
+        ]
+        .into_iter()
+        .filter(|(_, table)| !table.rows.is_empty())
+        .collect()
+    }
+
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        for (title, table) in self.tables() {
+            let _ = write!(text, "\n{title}\n{}", table.text());
+        }
+        for finding in self.findings() {
+            let _ = writeln!(text, "  {finding}");
+        }
+        text
+    }
+}
+
+/// Nanoseconds a box in the largest size of each scene against the smallest.
+fn scaling(blocks: &[Block]) -> Table {
+    let mut table = Table::new(&["scene", "engine", "boxes", "ns a box", "boxes ", "ns a box ", "ratio"]);
+    let mut scenes: Vec<_> = blocks.iter().map(|block| &block.scene).collect();
+    scenes.dedup();
+    for scene in scenes {
+        let of_scene = || blocks.iter().filter(|block| block.scene == *scene);
+        let small = of_scene().min_by_key(|block| block.objects);
+        let large = of_scene().max_by_key(|block| block.objects);
+        let Some((small, large)) = small.zip(large).filter(|(small, large)| small.objects < large.objects) else {
+            continue;
+        };
+        for row in small.whole(Question::Pairs) {
+            let same = |other: &&Row| other.engine == row.engine && other.threads == row.threads;
+            let Some(other) = large.whole(Question::Pairs).find(same) else {
+                continue;
+            };
+            let cost = |row: &Row, block: &Block| row.median_ms * 1e6 / block.objects as f64;
+            let (before, after) = (cost(row, small), cost(other, large));
+            table.push([
+                scene.clone(),
+                row.title(),
+                grouped(small.objects as u64),
+                format!("{before:.1}"),
+                grouped(large.objects as u64),
+                format!("{after:.1}"),
+                short(after / before),
+            ]);
+        }
+    }
+    table
+}
+
+/// What is said of it, if anything.
+pub fn scaling_text(blocks: &[Block]) -> Option<String> {
+    let table = scaling(blocks);
+    (!table.rows.is_empty()).then(|| format!("cost of a box in the smallest and the largest scene\n{}", table.text()))
+}
+
+pub const HEADER: &str = "scene,objects,engine,threads,stage,median_ms,min_ms,results,hash";
+
+/// Rows as the command line promises them; a hash is 16 hexadecimal digits, none where an engine only counts.
+pub fn write_csv(out: &mut impl Write, blocks: &[Block]) -> io::Result<()> {
+    writeln!(out, "{HEADER}")?;
+    for block in blocks {
+        for row in &block.rows {
+            let hash = row.answer.hash.map(|hash| format!("{hash:016x}")).unwrap_or_default();
+            writeln!(
+                out,
+                "{},{},{},{},{},{:.6},{:.6},{},{hash}",
+                block.scene,
+                block.objects,
+                row.engine,
+                row.threads,
+                row.stage,
+                row.median_ms,
+                row.min_ms,
+                row.answer.results
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// The report: where and when, then all tables.
+pub fn write_markdown(
+    out: &mut impl Write,
+    blocks: &[Block],
+    adapter: Option<&AdapterInfo>,
+    runs: u32,
+) -> io::Result<()> {
+    let date = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
+    writeln!(out, "# Results of {date}\n")?;
+    match adapter {
+        Some(info) => writeln!(
+            out,
+            "- Adapter: {} ({:?}), driver {} {}",
+            info.name, info.backend, info.driver, info.driver_info
+        )?,
+        None => writeln!(out, "- Adapter: none, the CPU reference")?,
+    }
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let cpu = cpu_name().map(|name| format!(" ({name})")).unwrap_or_default();
+    writeln!(out, "- CPU: {threads} threads{cpu}")?;
+    writeln!(
+        out,
+        "- Medians of {runs} alternating runs after a warm-up, milliseconds of wall time; stages by the device's clock"
+    )?;
+    writeln!(out, "- Command: `{}`", command(std::env::args()))?;
+    for block in blocks {
+        for (title, table) in block.tables() {
+            writeln!(out, "\n## {title}\n\n{}", table.markdown())?;
+        }
+        let findings = block.findings();
+        for finding in &findings {
+            writeln!(out, "- {finding}")?;
+        }
+    }
+    let scaling = scaling(blocks);
+    if !scaling.rows.is_empty() {
+        writeln!(
+            out,
+            "\n## Cost of a box in the smallest and the largest scene\n\n{}",
+            scaling.markdown()
+        )?;
+    }
+    Ok(())
+}
+
+/// The command with names in place of paths, which say nothing on another machine.
+fn command(arguments: impl Iterator<Item = String>) -> String {
+    let shortened = |argument: String| {
+        let parts = argument.split(',').map(|part| {
+            let trimmed = part.trim_end_matches('/');
+            trimmed.rsplit('/').next().unwrap_or(trimmed).to_owned()
+        });
+        parts.collect::<Vec<_>>().join(",")
+    };
+    arguments.map(shortened).collect::<Vec<_>>().join(" ")
+}
+
+/// As Linux tells it.
+fn cpu_name() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim().to_owned())
+}
+
+/// Three digits or so.
+fn short(value: f64) -> String {
+    match value {
+        value if value >= 100.0 => format!("{value:.1}"),
+        value if value >= 1.0 => format!("{value:.2}"),
+        value if value >= 0.1 => format!("{value:.3}"),
+        value => format!("{value:.4}"),
+    }
+}
+
+struct Table {
+    header: Vec<String>,
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    fn new(header: &[&str]) -> Self {
+        Self {
+            header: header.iter().map(|&name| name.to_owned()).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    fn push<const COLUMNS: usize>(&mut self, row: [String; COLUMNS]) {
+        self.rows.push(row.into());
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Vec<String>> {
+        std::iter::once(&self.header).chain(&self.rows)
+    }
+
+    /// Text to the left, numbers to the right.
+    fn is_number(&self, column: usize) -> bool {
+        self.rows
+            .iter()
+            .any(|row| row[column].starts_with(|c: char| c.is_ascii_digit()))
+    }
+
+    fn text(&self) -> String {
+        let width = |column: usize| self.all().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<_> = (0..self.header.len()).map(width).collect();
+        let mut text = String::new();
+        for row in self.all() {
+            for (column, cell) in row.iter().enumerate() {
+                let width = widths[column];
+                let _ = match self.is_number(column) {
+                    true => write!(text, "  {cell:>width$}"),
+                    false => write!(text, "  {cell:<width$}"),
+                };
+            }
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+        }
+        text
+    }
+
+    fn markdown(&self) -> String {
+        let mut text = String::new();
+        for (number, row) in self.all().enumerate() {
+            let _ = writeln!(text, "| {} |", row.join(" | "));
+            if number == 0 {
+                let edges = (0..row.len()).map(|column| if self.is_number(column) { "--:" } else { "---" });
+                let _ = writeln!(text, "|{}|", edges.collect::<Vec<_>>().join("|"));
+            }
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::answer::Answer;
+
+    fn row(engine: &'static str, threads: usize, median_ms: f64) -> Row {
+        Row {
+            engine,
+            threads,
+            question: Question::Pairs,
+            stage: TOTAL,
+            is_whole: true,
+            median_ms,
+            min_ms: median_ms,
+            answer: Answer {
+                results: 7,
+                hash: Some(255),
+            },
+        }
+    }
+
+    fn block(objects: usize, times: [f64; 4]) -> Block {
+        let [ours, one, two, kernel] = times;
+        Block {
+            scene: "uniform".to_owned(),
+            objects,
+            rays: 0,
+            rows: vec![
+                row(gpu::NAME, 0, ours),
+                row("grid", 1, one),
+                row("grid", 2, two),
+                row("brute-force", 0, kernel),
+            ],
+            memory: Some((1000 + 8 * 7, 7)),
+            key_bits: None,
+            notes: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn ratios_are_those_of_the_times() {
+        let block = block(10, [4.0, 8.0, 6.0, 1.0]);
+        let text = block.text();
+        for needle in [
+            "the fastest plain grid, grid (2 threads), takes 1.50 times as long",
+            "takes 4.00 times as long as the brute force kernel",
+            "1,056 bytes, 100.0 a box",
+        ] {
+            assert!(text.contains(needle), "{needle} in {text}");
+        }
+        let fastest: Vec<_> = block.fastest_of_each().iter().map(|row| row.median_ms).collect();
+        assert_eq!(fastest, [4.0, 6.0, 1.0]);
+        let mut csv = Vec::new();
+        write_csv(&mut csv, &[block]).unwrap();
+        let csv = String::from_utf8(csv).unwrap();
+        assert_eq!(
+            csv.lines().nth(2),
+            Some("uniform,10,grid,1,total,8.000000,8.000000,7,00000000000000ff")
+        );
+    }
+
+    #[test]
+    fn the_cost_of_a_box_is_compared_between_sizes() {
+        let table = scaling(&[block(100, [4.0, 8.0, 6.0, 1.0]), block(1000, [80.0, 80.0, 60.0, 100.0])]);
+        assert_eq!(table.rows.len(), 4);
+        let row = [
+            "uniform",
+            "gpu-broad-phase",
+            "100",
+            "40000.0",
+            "1,000",
+            "80000.0",
+            "2.00",
+        ];
+        assert_eq!(table.rows[0], row);
+        assert_eq!(scaling_text(&[block(100, [1.0; 4])]), None);
+    }
+
+    #[test]
+    fn paths_are_cut_to_names() {
+        let given = ["/usr/bin/broadphase", "bench", "/data/cloth/,uniform", "--seed", "1"];
+        assert_eq!(
+            command(given.into_iter().map(str::to_owned)),
+            "broadphase bench cloth,uniform --seed 1"
+        );
+    }
+}
