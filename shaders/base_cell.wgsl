@@ -33,8 +33,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
     }
     workgroupBarrier();
     for (var class_index = local; class_index < 1024u; class_index += WORKGROUP) {
-        // An eighth is precise enough and keeps the sums below 2^32.
-        let count = (statistics[class_index] + 7u) >> 3u;
+        let count = statistics[class_index];
         if (count != 0u) {
             atomicAdd(&fractions[class_index & 3u], count);
             atomicMin(&smallest, class_index);

@@ -20,6 +20,32 @@ fn raise(word: u32, value: u32) {
     }
 }
 
+const OBJECTS_PER_INVOCATION: u32 = 8u;
+
+// Objects of one level that an invocation met one after the other: few atomics where most are of one.
+struct Run {
+    count: u32,
+    level: u32,
+    lower: vec3<i32>,
+    upper: vec3<i32>,
+}
+
+fn add_run(run: Run) {
+    if (run.count == 0u) {
+        return;
+    }
+    let below = vec3<u32>(BIAS) - bitcast<vec3<u32>>(run.lower);
+    let above = vec3<u32>(BIAS) + bitcast<vec3<u32>>(run.upper);
+    let word = 8u * run.level;
+    atomicAdd(&local_levels[word], run.count);
+    raise(word + 1u, below.x);
+    raise(word + 2u, below.y);
+    raise(word + 3u, below.z);
+    raise(word + 4u, above.x);
+    raise(word + 5u, above.y);
+    raise(word + 6u, above.z);
+}
+
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     atomicStore(&local_levels[local], 0u);
@@ -28,37 +54,39 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
     workgroupBarrier();
 
-    let object = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (object < params.object_count) {
+    let first = flat_workgroup(group, groups) * OBJECTS_PER_INVOCATION * WORKGROUP + local;
+    var run: Run;
+    for (var k = 0u; k < OBJECTS_PER_INVOCATION; k += 1u) {
+        let object = first + k * WORKGROUP;
+        if (object >= params.object_count) {
+            break;
+        }
         let low = objects[2u * (params.first_object + object)];
         let high = objects[2u * (params.first_object + object) + 1u];
         let kind = classify(low, high);
+        // What has no place counts as at the origin: no float touches a NaN.
+        let has_place = vec3<bool>(kind == CLASS_FINITE);
+        let placement = place(select(vec3<u32>(0u), low.xyz, has_place), select(vec3<u32>(0u), high.xyz, has_place));
         if (kind == CLASS_INVALID) {
             atomicAdd(&local_counts[COUNTER_INVALID], 1u);
         } else if (kind == CLASS_EXCLUDED) {
             atomicAdd(&local_counts[COUNTER_EXCLUDED], 1u);
-        } else if (kind == CLASS_INFINITE) {
+        } else if (kind == CLASS_INFINITE || placement.level == NO_LEVEL) {
             atomicAdd(&local_counts[COUNTER_LARGE], 1u);
         } else {
-            let placement = place(low.xyz, high.xyz);
-            if (placement.level == NO_LEVEL) {
-                atomicAdd(&local_counts[COUNTER_LARGE], 1u);
-            } else {
-                // Where an object lies in one cell, that of its lower corner, only these cells are occupied.
-                let last = select(placement.lower, placement.upper, params.scheme == SCHEME_UNIFORM);
-                let below = vec3<u32>(BIAS) - bitcast<vec3<u32>>(placement.lower);
-                let above = vec3<u32>(BIAS) + bitcast<vec3<u32>>(last);
-                let word = 8u * placement.level;
-                atomicAdd(&local_levels[word], 1u);
-                raise(word + 1u, below.x);
-                raise(word + 2u, below.y);
-                raise(word + 3u, below.z);
-                raise(word + 4u, above.x);
-                raise(word + 5u, above.y);
-                raise(word + 6u, above.z);
+            // A loop of one turn: drivers for CPUs skip loops that no lane enters, and take both sides of branches.
+            for (var ends = run.count == 0u || run.level != placement.level; ends; ends = false) {
+                add_run(run);
+                run = Run(0u, placement.level, placement.lower, placement.lower);
             }
+            // Where an object lies in one cell, that of its lower corner, only these cells are occupied.
+            let last = select(placement.lower, placement.upper, params.scheme == SCHEME_UNIFORM);
+            run.count += 1u;
+            run.lower = min(run.lower, placement.lower);
+            run.upper = max(run.upper, last);
         }
     }
+    add_run(run);
     workgroupBarrier();
 
     let value = atomicLoad(&local_levels[local]);

@@ -1,4 +1,5 @@
-// Histogram of the longest sides in quarter octaves and the largest coordinate: what the finest cell is chosen from.
+// Histogram of the longest sides in quarter octaves and the largest coordinate, of a sample of the objects: what the
+// finest cell is chosen from.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 // 1024 size classes, then the bits of the largest |coordinate|.
@@ -17,10 +18,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
     workgroupBarrier();
 
-    let object = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (object < params.object_count) {
-        let low = objects[2u * (params.first_object + object)];
-        let high = objects[2u * (params.first_object + object) + 1u];
+    let sample = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (sample < params.sample_count) {
+        let object = params.first_object + sample * params.sample_stride;
+        let low = objects[2u * object];
+        let high = objects[2u * object + 1u];
         if (classify(low, high) == CLASS_FINITE) {
             atomicAdd(&local_classes[size_class(low.xyz, high.xyz)], 1u);
             let magnitude = max(low.xyz & vec3<u32>(0x7fffffffu), high.xyz & vec3<u32>(0x7fffffffu));

@@ -13,7 +13,7 @@ use crate::gpu::upload::{self, Block, Blocks, Uniforms};
 use crate::grid::{self, Params};
 use crate::input::{self, Queries, QueryInput, Rays, Source, Statics, StepInput};
 use crate::output::{StepOutput, Window};
-use crate::plan::{self, OF_STEP, Plan, Rows};
+use crate::plan::{self, LEVEL_TILE, OF_STEP, Plan, Rows};
 use crate::reference::blocks::{Round, ScanParams, SortParams};
 use crate::shaders;
 use crate::statics::{self, STATIC_INPUTS, StaticTable};
@@ -968,13 +968,13 @@ fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -
     }
     if plan.is_hierarchical() {
         recorder.stage("statistics", |stage| {
-            stage.run(&shaders::SIZE_STATISTICS, objects, &[]);
+            stage.run(&shaders::SIZE_STATISTICS, plan.params.sample_count, &[]);
             stage.run(&shaders::DENSITY, plan.params.sample_count, &[]);
             stage.run_groups(&shaders::BASE_CELL, 1, &[]);
         });
     }
     recorder.stage("levels", |stage| {
-        stage.run(&shaders::LEVEL_STATISTICS, objects, &[]);
+        stage.run_groups(&shaders::LEVEL_STATISTICS, objects.div_ceil(LEVEL_TILE), &[]);
         stage.run_groups(&shaders::LAYOUT, 1, &[]);
     });
     let unsorted = Sorted::SIDES[0];

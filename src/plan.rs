@@ -38,6 +38,8 @@ const MAX_BIT_WORDS: u64 = 512;
 pub(crate) const MAX_NEAREST: u32 = 1024;
 /// Rows that memory limits leave to an output: fewer would make an answer of too many parts.
 const SMALLEST_OUTPUT: u32 = 1024;
+/// Objects of a workgroup of the pass `level_statistics`.
+pub(crate) const LEVEL_TILE: u32 = 2048;
 pub(crate) const SCAN_TILE: u32 = 2048;
 
 /// Buffers that a static objects' table does not have of its own.

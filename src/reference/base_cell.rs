@@ -36,8 +36,7 @@ pub fn base_cell(params: &Params, size_statistics: &[u32], density: &[u32], grid
     };
     let mut counts = [0u32; 4];
     let mut smallest = 1024u32;
-    for (class, &objects) in size_statistics[..1024].iter().enumerate() {
-        let count = objects.wrapping_add(7) >> 3;
+    for (class, &count) in size_statistics[..1024].iter().enumerate() {
         if count != 0 {
             counts[class & 3] = counts[class & 3].wrapping_add(count);
             smallest = smallest.min(class as u32);

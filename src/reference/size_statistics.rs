@@ -4,12 +4,14 @@ use super::size::size_class;
 use crate::grid::{Class, Params, classify};
 use crate::types::Aabb;
 
-/// Histogram of the longest sides in quarter octaves, and the largest coordinate: what the finest cell is chosen from.
+/// Histogram of the longest sides in quarter octaves, and the largest coordinate, of a sample of the objects: what the
+/// finest cell is chosen from.
 ///
 /// Returns 1025 words: 1024 size classes, then the bits of the largest magnitude of a coordinate.
 pub fn size_statistics(params: &Params, objects: &[Aabb]) -> Vec<u32> {
     let mut statistics = vec![0u32; 1025];
-    for object in params.objects(objects) {
+    let samples = params.objects(objects).iter().step_by(params.sample_stride.max(1) as usize);
+    for object in samples.take(params.sample_count as usize) {
         if classify(object) == Class::Finite {
             statistics[size_class(object)] += 1;
             for bound in object.min.into_iter().chain(object.max) {
