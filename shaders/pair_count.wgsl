@@ -3,16 +3,18 @@
 
 @group(0) @binding(7) var<storage, read_write> counts: array<u32>;
 
-var<private> entry: u32;
 var<private> found: u32;
 
-fn accept_pair(other: u32) {
-    if (admitted(other)) {
-        if (found < KEPT) {
-            keep_partner(entry, found, other);
+fn visit_candidate(other: u32, meets: bool) -> bool {
+    var is_pair = meets;
+    if (FILTERS) {
+        if (meets) {
+            is_pair = admitted(other);
         }
-        found += 1u;
     }
+    keep_partner(found, other, is_pair);
+    found += u32(is_pair);
+    return is_pair;
 }
 
 @compute @workgroup_size(256)
@@ -24,7 +26,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (entry < params.entry_capacity) {
         begin_round();
         found = select(counts[entry], 0u, round.first == 0u);
+        let before = found;
         walk_pairs(entry);
+        end_rows();
+        store_partners(entry, before, found);
         note_rounds();
     }
     counts[entry] = found;

@@ -5,9 +5,13 @@
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
 @group(0) @binding(3) var<storage, read> values: array<u32>;
-@group(0) @binding(4) var<storage, read> digit_offsets: array<u32>;
+@group(0) @binding(4) var<storage, read> digit_counts: array<u32>;
 @group(0) @binding(5) var<storage, read_write> sorted_keys: array<u32>;
 @group(0) @binding(6) var<storage, read_write> sorted_values: array<u32>;
+
+const SORT_WORKGROUP: u32 = 128u;
+const KEYS_PER_THREAD: u32 = 15u;
+const SORT_TILE: u32 = 1920u;
 
 // digit << 16 | place in the tile
 var<workgroup> items: array<u32, 1920>;
@@ -15,14 +19,12 @@ var<workgroup> items: array<u32, 1920>;
 var<workgroup> counts: array<u32, 1024>;
 var<workgroup> partial: array<u32, 128>;
 var<workgroup> digit_starts: array<u32, 256>;
+// Where the tile's keys of each digit go.
+var<workgroup> targets: array<u32, 256>;
 
-// Exclusive scan of all counts in place; returns the total of both halves.
-fn scan_counts(local: u32) -> u32 {
-    var sum = 0u;
-    for (var k = 0u; k < 8u; k += 1u) {
-        sum += counts[8u * local + k];
-    }
-    partial[local] = sum;
+// Exclusive scan of one value a thread.
+fn workgroup_scan(local: u32, value: u32) -> u32 {
+    partial[local] = value;
     workgroupBarrier();
     for (var distance = 1u; distance < SORT_WORKGROUP; distance *= 2u) {
         var scanned = partial[local];
@@ -33,7 +35,16 @@ fn scan_counts(local: u32) -> u32 {
         partial[local] = scanned;
         workgroupBarrier();
     }
-    var running = partial[local] - sum;
+    return partial[local] - value;
+}
+
+// Exclusive scan of all counts in place; returns the total of both halves.
+fn scan_counts(local: u32) -> u32 {
+    var sum = 0u;
+    for (var k = 0u; k < 8u; k += 1u) {
+        sum += counts[8u * local + k];
+    }
+    var running = workgroup_scan(local, sum);
     for (var k = 0u; k < 8u; k += 1u) {
         let count = counts[8u * local + k];
         counts[8u * local + k] = running;
@@ -42,6 +53,25 @@ fn scan_counts(local: u32) -> u32 {
     let total = partial[SORT_WORKGROUP - 1u];
     workgroupBarrier();
     return total;
+}
+
+// Two digits a thread: the keys of lower digits, and those of the same digit in earlier tiles.
+fn find_targets(local: u32, tile: u32) {
+    var pair = vec2<u32>(0u);
+    for (var k = 0u; k < 2u; k += 1u) {
+        let digit = 2u * local + k;
+        if (digit < digits()) {
+            pair[k] = digit_counts[digits() * sort.tiles + digit];
+        }
+    }
+    var below = workgroup_scan(local, pair.x + pair.y);
+    for (var k = 0u; k < 2u; k += 1u) {
+        let digit = 2u * local + k;
+        if (digit < digits()) {
+            targets[digit] = below + digit_counts[digit * sort.tiles + tile];
+        }
+        below += pair[k];
+    }
 }
 
 @compute @workgroup_size(128)
@@ -54,12 +84,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
     for (var place = local; place < SORT_TILE; place += SORT_WORKGROUP) {
         // Places past the end sort behind every real key: the largest digit, and stable.
-        var digit = DIGITS - 1u;
+        var digit = digits() - 1u;
         if (place < count) {
             digit = digit_of(keys[first + place]);
         }
         items[place] = (digit << 16u) | place;
     }
+    workgroupBarrier();
+    find_targets(local, min(tile, sort.tiles - 1u));
     workgroupBarrier();
 
     for (var round = 0u; round < 2u; round += 1u) {
@@ -106,7 +138,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         let item = items[place];
         let digit = item >> 16u;
         let source = first + (item & 0xffffu);
-        let target_index = digit_offsets[digit * sort.tiles + tile] + place - digit_starts[digit];
+        let target_index = targets[digit] + place - digit_starts[digit];
         if (target_index < grid.entry_count) {
             sorted_keys[target_index] = keys[source];
             sorted_values[target_index] = values[source];

@@ -1,7 +1,7 @@
 //! The step: the order of the stages, and what goes in and comes out.
 
 use crate::counters::{STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, word};
-use crate::descriptor::{self, BroadPhaseDescriptor, Growth, PairOrder, RayMode, Scheme};
+use crate::descriptor::{self, BroadPhaseDescriptor, Growth, PairOrder, RayMode, Scheme, SortStrategy};
 use crate::error::{CreateError, StepError};
 use crate::gpu::buffers::Buffers;
 use crate::gpu::group::Group;
@@ -13,7 +13,7 @@ use crate::gpu::upload::{self, Block, Blocks, Uniforms};
 use crate::grid::{self, Params};
 use crate::input::{self, Queries, QueryInput, Rays, Source, Statics, StepInput};
 use crate::output::{StepOutput, Window};
-use crate::plan::{self, DIGIT_BITS, OF_STEP, Plan, Rows};
+use crate::plan::{self, OF_STEP, Plan, Rows};
 use crate::reference::blocks::{Round, ScanParams, SortParams};
 use crate::shaders;
 use crate::statics::{self, STATIC_INPUTS, StaticTable};
@@ -167,20 +167,26 @@ struct StepBlocks {
     params: Block,
     /// Of walks of the static objects' table.
     static_params: Block,
-    scan_sort: Block,
     scan_entries: Block,
     scan_pairs: Block,
     scan_hits: Block,
     scan_ray_cells: Block,
     scan_results: Block,
-    sort: Vec<Block>,
+    sort: Vec<Digit>,
     pair_rounds: Vec<Block>,
+    pair_emit_rounds: Vec<Block>,
     static_pair_rounds: Vec<Block>,
     ray_turns: Vec<Turn>,
     query_turns: Vec<Turn>,
-    /// A digit each.
-    order: Vec<Block>,
-    scan_order: Block,
+    /// How many values the keys of outputs may have, and their digits.
+    order: [(u32, Vec<Digit>); 3],
+}
+
+/// A digit of a sort.
+#[derive(Clone, Copy)]
+struct Digit {
+    sort: SortParams,
+    block: Block,
 }
 
 impl StepBlocks {
@@ -195,7 +201,6 @@ impl StepBlocks {
                 status_bit,
             })
         };
-        let scan_sort = scan(plan.digit_counts(), word::SORT_TOTAL, u32::MAX, 0);
         let scan_entries = scan(
             params.object_count,
             word::ENTRIES_NEEDED,
@@ -226,19 +231,19 @@ impl StepBlocks {
             params.result_capacity,
             STATUS_RESULTS,
         );
-        let scan_order = scan(plan.order_digit_counts(), word::SORT_TOTAL, u32::MAX, 0);
-        let mut digits = |count, tiles| {
-            let digits = (0..count).map(|digit| SortParams {
-                shift: digit * DIGIT_BITS,
-                tiles,
+        let mut digits = |digits: Vec<SortParams>| {
+            let digits = digits.into_iter().map(|sort| Digit {
+                block: blocks.push(&sort),
+                sort,
             });
-            digits.map(|digit| blocks.push(&digit)).collect()
+            digits.collect()
         };
-        let sort = digits(plan.digits(), plan.sort_tiles());
-        let order = digits(u32::BITS / DIGIT_BITS, plan.order_tiles());
+        let sort = digits(plan.digits());
+        let order = plan.order_keys().map(|count| (count, digits(plan.order_digits(count))));
         let mut rounds = |walks| plan.rounds_of(walks, 1).map(|round| blocks.push(&round)).collect();
         let pair_rounds = rounds(params.entry_capacity);
         let static_pair_rounds = rounds(params.object_count);
+        let pair_emit_rounds = plan.pair_emit_rounds().map(|round| blocks.push(&round)).collect();
         let ray_turns = turns(&mut blocks, plan, params.ray_count, 1, false);
         // Nearest objects are kept in order.
         let query_turns = turns(
@@ -253,7 +258,6 @@ impl StepBlocks {
         let step_blocks = Self {
             params,
             static_params,
-            scan_sort,
             scan_entries,
             scan_pairs,
             scan_hits,
@@ -261,11 +265,11 @@ impl StepBlocks {
             scan_results,
             sort,
             pair_rounds,
+            pair_emit_rounds,
             static_pair_rounds,
             ray_turns,
             query_turns,
             order,
-            scan_order,
         };
         (step_blocks, blocks.finish(device, queue, label))
     }
@@ -338,7 +342,7 @@ impl GpuBroadPhase {
 
     /// The features that are used where the device has them.
     pub fn optional_features() -> wgpu::Features {
-        wgpu::Features::TIMESTAMP_QUERY
+        wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SUBGROUP
     }
 
     /// Makes the pipelines that every step with this descriptor needs; those of optional inputs are made when they are first
@@ -369,7 +373,12 @@ impl GpuBroadPhase {
             ("SCHEME", f64::from(grid::scheme_number(descriptor.scheme))),
             ("FILTERS", descriptor.filters.into()),
             ("COUNT_CANDIDATES", descriptor.count_candidates.into()),
+            ("WORLDS", (descriptor.worlds > 1).into()),
         ];
+        let descriptor = &BroadPhaseDescriptor {
+            sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
+            ..*descriptor
+        };
         let scopes = Scopes::begin(device);
         let pipelines = Pipelines::new(label, &constants);
         pipelines.make(
@@ -981,10 +990,9 @@ fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -
         }
     });
     let sort = Sort {
+        strategy: plan.sort,
         sides: Sorted::SIDES,
         grid: "grid",
-        tiles: plan.sort_tiles(),
-        scan: blocks.scan_sort,
     };
     let mut sorted = unsorted;
     recorder.stage("sort", |stage| sorted = sort.record(stage, &blocks.sort, unsorted));
@@ -999,29 +1007,30 @@ fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -
 
 /// A radix sort of keys with values.
 struct Sort {
+    strategy: SortStrategy,
     sides: [Sorted; 2],
     /// Which grid says how many keys there are.
     grid: &'static str,
-    tiles: u32,
-    scan: Block,
 }
 
 impl Sort {
     /// Records a pass a digit; returns the side that ends up sorted.
-    fn record(&self, stage: &mut Stage<'_>, digits: &[Block], unsorted: Sorted) -> Sorted {
-        digits.iter().fold(unsorted, |from, &digit| {
+    fn record(&self, stage: &mut Stage<'_>, digits: &[Digit], unsorted: Sorted) -> Sorted {
+        let passes = self.strategy.passes();
+        digits.iter().fold(unsorted, |from, digit| {
             let to = self.sides[usize::from(from == self.sides[0])];
             let names = [
-                ("sort", Bound::Block(digit)),
+                ("sort", Bound::Block(digit.block)),
                 ("grid", Bound::Buffer(self.grid)),
                 ("keys", Bound::Buffer(from.keys)),
                 ("values", Bound::Buffer(from.values)),
                 ("sorted_keys", Bound::Buffer(to.keys)),
                 ("sorted_values", Bound::Buffer(to.values)),
             ];
-            stage.run_groups(&shaders::SORT_HISTOGRAM, self.tiles, &names);
-            stage.scan("digit_counts", self.tiles << DIGIT_BITS, self.scan);
-            stage.run_groups(&shaders::SORT_SCATTER, self.tiles, &names);
+            let groups = self.strategy.groups(digit.sort.tiles);
+            stage.run_groups(passes.histogram, groups, &names);
+            stage.run_groups(passes.scan, self.strategy.groups(1 << digit.sort.bits), &names);
+            stage.run_groups(passes.scatter, groups, &names);
             to
         })
     }
@@ -1095,14 +1104,13 @@ impl Order {
 
     fn record(&self, recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) {
         let sort = Sort {
+            strategy: plan.sort,
             sides: Sorted::ORDER,
             grid: "order_grid",
-            tiles: plan.order_tiles(),
-            scan: blocks.scan_order,
         };
-        let digits = self.keys.map(|count| {
-            let bits = u32::BITS - count.saturating_sub(1).leading_zeros();
-            &blocks.order[..bits.div_ceil(DIGIT_BITS) as usize]
+        let digits = self.keys.map(|keys| {
+            let digits = blocks.order.iter().find(|(count, _)| *count == keys);
+            digits.map_or(&[][..], |(_, digits)| digits)
         });
         let names = |side: Sorted| {
             [
@@ -1130,7 +1138,11 @@ impl Order {
 /// From the table to the offsets of pairs.
 fn record_pair_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Sorted) {
     let entries = plan.params.entry_capacity;
-    let pass = by_scheme(plan, &shaders::PAIR_COUNT_ONE_CELL, &shaders::PAIR_COUNT_COVERED);
+    let pass = if plan.params.pair_bit_words > 0 {
+        &shaders::PAIR_COUNT_CROWDED
+    } else {
+        by_scheme(plan, &shaders::PAIR_COUNT_ONE_CELL, &shaders::PAIR_COUNT_COVERED)
+    };
     recorder.rounds("pair_count", &blocks.pair_rounds, |stage, &round| {
         stage.run(pass, entries + 1, &sorted.names_in(round));
     });
@@ -1190,8 +1202,13 @@ fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBl
 }
 
 fn record_pair_emit(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Sorted) {
+    if plan.params.pair_bit_words > 0 {
+        recorder.stage("pair_replay", |stage| {
+            stage.run(&shaders::PAIR_REPLAY, plan.params.entry_capacity, &sorted.names());
+        });
+    }
     let pass = by_scheme(plan, &shaders::PAIR_EMIT_ONE_CELL, &shaders::PAIR_EMIT_COVERED);
-    recorder.rounds("pair_emit", &blocks.pair_rounds, |stage, &round| {
+    recorder.rounds("pair_emit", &blocks.pair_emit_rounds, |stage, &round| {
         stage.run(pass, plan.params.entry_capacity, &sorted.names_in(round));
     });
     if plan.has_statics() {
@@ -1304,7 +1321,13 @@ fn is_sure_to_run(descriptor: &BroadPhaseDescriptor<'_>, pass: &str) -> bool {
         "entry_count" | "entry_emit" => matches!(descriptor.scheme, Scheme::Uniform { .. }),
         "keys" => !matches!(descriptor.scheme, Scheme::Uniform { .. }),
         "prepare" => plan::prepares(descriptor),
-        "scatter" => false,
+        "scatter" | "pair_count_crowded" | "pair_replay" => false,
+        _ if pass.starts_with("sort_") => {
+            let passes = descriptor.sort.passes();
+            [passes.histogram, passes.scan, passes.scatter]
+                .iter()
+                .any(|of| of.name == pass)
+        }
         _ if pass.starts_with("order_") => descriptor.pair_order == PairOrder::Sorted && pass.ends_with("_pairs"),
         "world_pairs" => descriptor.pairs && descriptor.worlds > 1,
         _ if pass.contains("_static") => false,

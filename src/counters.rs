@@ -16,8 +16,6 @@ pub(crate) mod word {
     pub const HITS_NEEDED: usize = 12;
     pub const PAIR_CANDIDATES: usize = 14;
     pub const RAY_CANDIDATES: usize = 16;
-    /// The radix sort's scans leave their totals here; nobody reads them.
-    pub const SORT_TOTAL: usize = 18;
     pub const RAY_CELLS_NEEDED: usize = 20;
     pub const RESULTS_NEEDED: usize = 22;
     pub const QUERIES_INVALID: usize = 24;

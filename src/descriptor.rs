@@ -81,6 +81,23 @@ pub enum PairOrder {
     Unordered,
 }
 
+/// How keys are sorted. Every strategy gives the same bytes; they differ in speed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum SortStrategy {
+    /// The one that suits the device: [`Strips`](Self::Strips) on software adapters, else [`Subgroups`](Self::Subgroups) where
+    /// the device can, else [`Portable`](Self::Portable).
+    #[default]
+    Auto,
+    /// What every device can: tiles of keys sorted in workgroup memory.
+    Portable,
+    /// The same with ballots of subgroups of any size. [`Portable`](Self::Portable) where the device lacks
+    /// [`SUBGROUP`](wgpu::Features::SUBGROUP).
+    Subgroups,
+    /// Long runs of keys, one an invocation: few words are moved, and few invocations are busy. For software adapters.
+    Strips,
+}
+
 /// What happens to output buffers that proved too small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -140,6 +157,8 @@ pub struct BroadPhaseDescriptor<'a> {
     pub pairs: bool,
     /// In which order pairs, hits and results come.
     pub pair_order: PairOrder,
+    /// How keys are sorted: for measurements and tests, since the default suits the device.
+    pub sort: SortStrategy,
     /// Which hits are wanted where a step has rays.
     pub ray_mode: RayMode,
     /// Whether the cells that each ray's walk visits are written too: for debug views and for looking at the walk, not for
@@ -180,6 +199,7 @@ impl Default for BroadPhaseDescriptor<'_> {
             worlds: 1,
             pairs: true,
             pair_order: PairOrder::default(),
+            sort: SortStrategy::default(),
             ray_mode: RayMode::default(),
             ray_cells: false,
             capacities: Capacities::default(),

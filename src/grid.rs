@@ -96,6 +96,8 @@ pub struct Params {
     pub result_capacity: u32,
     /// Place of the first result that is written.
     pub first_result: u32,
+    /// Words of bits that counting keeps of an entry's box tests, a bit each; 0 where boxes do not crowd.
+    pub pair_bit_words: u32,
     /// The first object of the table.
     pub first_object: u32,
     /// Static objects of the step: the first ones. Their table is one of its own.

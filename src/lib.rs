@@ -82,6 +82,7 @@ pub mod reference;
 mod result;
 mod scene;
 pub mod shaders;
+mod sort;
 mod statics;
 mod types;
 
@@ -89,7 +90,7 @@ pub use broad_phase::GpuBroadPhase;
 pub use counters::{
     Counters, STATUS_CUT, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, STATUS_ROUNDS,
 };
-pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme};
+pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme, SortStrategy};
 pub use error::{CreateError, DescriptorError, HeadlessError, ReadBackError, StepError};
 pub use grid::MAX_COVER;
 pub use headless::{Headless, HeadlessDescriptor, adapters};

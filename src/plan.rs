@@ -1,11 +1,12 @@
 //! Sizes of a step on a device: what the uniform block says and how large each buffer is. Pure arithmetic.
 
-use crate::descriptor::{BroadPhaseDescriptor, Dimensions, Growth, PairOrder, RayMode, Scheme};
+use crate::descriptor::{BroadPhaseDescriptor, Dimensions, Growth, PairOrder, RayMode, Scheme, SortStrategy};
 use crate::error::DescriptorError;
 use crate::gpu::buffers::rounded;
 use crate::grid::{self, Params};
 use crate::queries::{Neighbor, Neighbors, Query, QueryMode};
-use crate::reference::blocks::{MAX_TURNS, Round};
+use crate::reference::blocks::{MAX_TURNS, Round, SortParams};
+use crate::sort;
 use crate::types::{Aabb, Pair, RayCell, RayHit};
 
 /// Objects that the density estimate looks at, at most.
@@ -30,13 +31,14 @@ const MAX_ROUND_TESTS: u64 = 16_384;
 const MIN_ROUND_TESTS: u64 = 1024;
 /// Rounds of a step, at most.
 pub(crate) const MAX_ROUNDS: u32 = 4096;
+/// Pairs an object from which on counting keeps bits.
+const CROWDED_PAIRS: u64 = 12;
+const MAX_BIT_WORDS: u64 = 512;
 /// Nearest objects of a query, at most: keeping them in order takes as many turns a box test.
 pub(crate) const MAX_NEAREST: u32 = 1024;
 /// Rows that memory limits leave to an output: fewer would make an answer of too many parts.
 const SMALLEST_OUTPUT: u32 = 1024;
 pub(crate) const SCAN_TILE: u32 = 2048;
-pub(crate) const SORT_TILE: u32 = 1920;
-pub(crate) const DIGIT_BITS: u32 = 8;
 
 /// Buffers that a static objects' table does not have of its own.
 pub(crate) const OF_STEP: [&str; 4] = ["objects", "given_objects", "worlds", "step_counters"];
@@ -52,6 +54,8 @@ pub(crate) struct Rows {
     pub results: u32,
     /// Not rows: rounds of the walks.
     pub rounds: u32,
+    /// Not rows: words of bits that an entry's pairs are written from.
+    pub bit_words: u32,
     /// Not rows: how often drivers cut walks so far.
     pub caution: u32,
 }
@@ -73,6 +77,7 @@ impl Rows {
             ray_cells: grown(self.ray_cells, needed.ray_cells, held.ray_cells),
             results: grown(self.results, needed.results, held.results),
             rounds: grown(self.rounds, needed.rounds, held.rounds),
+            bit_words: needed.bit_words,
             caution: self.caution,
         }
     }
@@ -103,6 +108,8 @@ pub(crate) struct Plan {
     pub rounds: u32,
     /// How often walks are cut smaller by [`CAUTION_FACTOR`].
     pub caution: u32,
+    /// How keys are sorted, as chosen for the device.
+    pub sort: SortStrategy,
     /// Whether outputs are put in ascending order.
     pub sorts_outputs: bool,
     /// Whether pairs stand from an earlier step, so that their buffer has to stay as it is.
@@ -177,6 +184,7 @@ impl Plan {
             ray_cells: false,
             rounds: 1,
             caution: 0,
+            sort: descriptor.sort,
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
             pairs_stand: false,
             static_entries: statics.map_or(0, |statics| statics.params.entry_capacity),
@@ -184,6 +192,7 @@ impl Plan {
         };
         plan.fit_pairs(descriptor, wanted, binding_limit);
         plan.fit_rounds(descriptor, wanted);
+        plan.fit_bits(wanted, binding_limit);
         plan.ask(descriptor, asked, wanted, binding_limit)?;
         Ok(plan)
     }
@@ -227,15 +236,44 @@ impl Plan {
         self.caution = wanted.caution;
     }
 
-    /// The rounds of so many walks, where a test takes up to so many turns of a loop.
-    pub fn rounds_of(&self, walks: u32, turns: u32) -> impl Iterator<Item = Round> {
-        let smaller = CAUTION_FACTOR.saturating_pow(self.caution);
+    /// Chooses how many box tests of an entry counting keeps bits of. Several rounds keep none.
+    fn fit_bits(&mut self, wanted: Rows, binding_limit: u64) {
+        let walked = self.pairs && !self.is_uniform() && self.rounds == 1;
+        let entries = u64::from(self.params.entry_capacity.max(1));
+        let most = binding_limit / 4 / entries;
+        self.params.pair_bit_words = if walked {
+            u64::from(wanted.bit_words).min(most) as u32
+        } else {
+            0
+        };
+    }
+
+    /// The rounds in which pairs are written: behind those whose bits were kept.
+    pub fn pair_emit_rounds(&self) -> impl Iterator<Item = Round> {
+        let replayed = u32::BITS * self.params.pair_bit_words;
+        self.rounds_of(self.params.entry_capacity, 1).map(move |round| Round {
+            first: round.first.saturating_add(replayed),
+            ..round
+        })
+    }
+
+    /// Box tests that a round of so many walks makes of each, where a test takes up to so many turns of a loop.
+    fn round_tests(&self, walks: u32, turns: u32) -> u32 {
         let most = (MAX_TURNS as u64 / u64::from(turns)).min(MAX_ROUND_TESTS);
         let tests = (DISPATCH_TESTS / u64::from(walks.max(1)))
             .max(MIN_ROUND_TESTS)
             .min(most) as u32;
-        let tests = (tests / smaller).max(1);
-        let turns = MAX_TURNS as u32 / smaller;
+        (tests / self.cut_smaller()).max(1)
+    }
+
+    fn cut_smaller(&self) -> u32 {
+        CAUTION_FACTOR.saturating_pow(self.caution)
+    }
+
+    /// The rounds of so many walks, where a test takes up to so many turns of a loop.
+    pub fn rounds_of(&self, walks: u32, turns: u32) -> impl Iterator<Item = Round> {
+        let tests = self.round_tests(walks, turns);
+        let turns = MAX_TURNS as u32 / self.cut_smaller();
         let rounds = self.rounds;
         (0..rounds).map(move |round| Round {
             // A walk that long has no tests left.
@@ -313,6 +351,9 @@ impl Plan {
         let Some(limit) = descriptor.max_bytes else {
             return Ok(());
         };
+        if self.bytes() > limit && !self.pairs_stand {
+            self.params.pair_bit_words = 0;
+        }
         let bytes = self.bytes();
         if bytes <= limit {
             return Ok(());
@@ -413,26 +454,29 @@ impl Plan {
         self.params.ray_count > 0 && self.ray_mode == RayMode::All
     }
 
-    /// Tiles of the sort of outputs.
-    pub fn order_tiles(&self) -> u32 {
-        self.sorted_rows().div_ceil(SORT_TILE).max(1)
+    /// The digits of the sort: only as many as the largest key needs.
+    pub fn digits(&self) -> Vec<SortParams> {
+        let key_bits = grid::key_bits(self.params.table_capacity, self.params.large_mask);
+        self.sort.digits(self.params.entry_capacity, key_bits)
     }
 
-    /// Digit passes of the sort: only as many as the largest key needs.
-    pub fn digits(&self) -> u32 {
-        grid::key_bits(self.params.table_capacity, self.params.large_mask).div_ceil(DIGIT_BITS)
+    /// The digits of the sort of outputs by keys below `count`.
+    pub fn order_digits(&self, count: u32) -> Vec<SortParams> {
+        self.sort.digits(self.sorted_rows(), sort::bits_below(count))
     }
 
-    pub fn sort_tiles(&self) -> u32 {
-        self.params.entry_capacity.div_ceil(SORT_TILE).max(1)
+    /// How many values the keys of outputs may have: objects, rays, queries.
+    pub fn order_keys(&self) -> [u32; 3] {
+        let params = &self.params;
+        let counts = [self.all_objects(), params.ray_count, params.query_count];
+        counts.map(|count| if self.sorts_outputs { count } else { 0 })
     }
 
-    pub fn digit_counts(&self) -> u32 {
-        self.sort_tiles() << DIGIT_BITS
-    }
-
-    pub fn order_digit_counts(&self) -> u32 {
-        self.order_tiles() << DIGIT_BITS
+    fn counter_words(&self) -> u32 {
+        let order = self
+            .order_keys()
+            .map(|count| sort::counter_words(&self.order_digits(count)));
+        order.into_iter().fold(sort::counter_words(&self.digits()), u32::max)
     }
 
     /// The table of so many static objects, which nothing is asked of on its own.
@@ -473,8 +517,6 @@ impl Plan {
         let entries = u64::from(params.entry_capacity);
         let pair_rows = u64::from(params.pair_rows);
         let largest_scan = [
-            self.digit_counts(),
-            self.order_digit_counts(),
             params.object_count,
             params.pair_rows.saturating_add(1),
             params.ray_count + 1,
@@ -493,10 +535,7 @@ impl Plan {
             ("keys_1", 4 * entries),
             ("values_0", 4 * entries),
             ("values_1", 4 * entries),
-            (
-                "digit_counts",
-                4 * u64::from(self.digit_counts().max(self.order_digit_counts())),
-            ),
+            ("digit_counts", 4 * u64::from(self.counter_words())),
             ("tile_sums", 8 * u64::from(largest_scan.div_ceil(SCAN_TILE))),
             (
                 "starts",
@@ -518,8 +557,13 @@ impl Plan {
             ]);
         }
         if self.pairs {
+            let progress = if params.pair_bit_words > 0 {
+                pair_rows
+            } else {
+                self.left_behind(pair_rows, 1)
+            };
             buffers.extend([
-                ("pair_offsets", 4 * (pair_rows + 1 + self.left_behind(pair_rows, 1))),
+                ("pair_offsets", 4 * (pair_rows + 1 + progress)),
                 ("pairs", size_of::<Pair>() as u64 * u64::from(params.pair_capacity)),
             ]);
             if self.has_worlds() {
@@ -528,6 +572,7 @@ impl Plan {
             if !self.is_uniform() {
                 let kept = u64::from(PARTNERS_KEPT) * entries + u64::from(STATIC_PARTNERS_KEPT) * (pair_rows - entries);
                 buffers.push(("pair_slots", 4 * kept));
+                buffers.push(("pair_bits", 4 * u64::from(params.pair_bit_words) * entries));
             }
         }
         if params.ray_count > 0 {
@@ -627,6 +672,17 @@ impl Asked {
 pub(crate) fn rounds(descriptor: &BroadPhaseDescriptor<'_>, wanted: Rows) -> u32 {
     let first = descriptor.capacities.rounds.unwrap_or(1);
     first.max(wanted.rounds).min(MAX_ROUNDS)
+}
+
+/// Words of bits an entry that pay, as the last step had so many pairs and entries: an object of few pairs has them in its
+/// slots; else there are some four to eight box tests a pair, and objects that have twice as many as the mean.
+pub(crate) fn bit_words(pairs: u64, entries: u64) -> u32 {
+    let mean = pairs / entries.max(1);
+    if mean < CROWDED_PAIRS {
+        0
+    } else {
+        mean.min(MAX_BIT_WORDS) as u32
+    }
 }
 
 const fn few_each(count: u32) -> u64 {

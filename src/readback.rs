@@ -5,7 +5,7 @@ use crate::counters::{Counters, STATUS_CUT, word};
 use crate::descriptor::RayMode;
 use crate::error::ReadBackError;
 use crate::gpu::scope::Scopes;
-use crate::plan::Rows;
+use crate::plan::{self, Rows};
 use crate::result::{StageTime, StepResult};
 use crate::types::{Pair, RayCell, RayHit};
 
@@ -52,6 +52,7 @@ impl GpuBroadPhase {
             ray_cells: need(counters.ray_cells_needed),
             results: need(counters.results_needed),
             rounds: counters.rounds_needed,
+            bit_words: plan::bit_words(counters.pairs_needed, counters.entries_needed),
             caution: self.wanted.caution,
         };
         if self.grows() {
@@ -63,6 +64,7 @@ impl GpuBroadPhase {
                 ray_cells: counters.ray_cells_capacity,
                 results: counters.results_capacity,
                 rounds: counters.rounds_capacity,
+                bit_words: 0,
                 caution: 0,
             };
             self.wanted = self.wanted.grown(self.needed, held);

@@ -17,8 +17,8 @@ pub enum Binding {
 /// One compute pass: a WGSL module with the entry point `main`.
 #[derive(Debug)]
 pub struct Pass {
-    /// Name of the pass; without the suffix of its kind of scheme that of its last WGSL file and of its twin in
-    /// [`reference`](crate::reference).
+    /// Name of the pass; without the suffix of its kind of scheme that of its last WGSL file, and without that of its kind of
+    /// sort that of its twin in [`reference`](crate::reference).
     pub name: &'static str,
     /// The WGSL that runs.
     source: &'static str,
@@ -27,9 +27,19 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// The WGSL that runs, as one text.
+    /// The WGSL that runs, as one text. Where [`features`](Self::features) has `SUBGROUP`, WGSL wants `enable subgroups;` before
+    /// it; wgpu's own front end knows no such line and does without.
     pub fn source(&self) -> &'static str {
         self.source
+    }
+
+    /// What a device needs to have for this pass.
+    pub fn features(&self) -> wgpu::Features {
+        if self.name.ends_with("_subgroups") {
+            wgpu::Features::SUBGROUP
+        } else {
+            wgpu::Features::empty()
+        }
     }
 }
 
@@ -124,15 +134,40 @@ passes! {
     ["common/wide.wgsl", "common/scan.wgsl", "scan_apply.wgsl"]
     { 0: Uniform "scan", 1: Write "data", 2: Read "tile_sums" }
 
-    /// Digit counts of a radix sort pass.
+    /// Digit counts of a radix sort pass, tile by tile.
     SORT_HISTOGRAM = "sort_histogram"
     ["common/grid.wgsl", "common/sort.wgsl", "sort_histogram.wgsl"]
     { 0: Uniform "sort", 1: Read "grid", 2: Read "keys", 3: Write "digit_counts" }
+
+    /// Digit counts of a radix sort pass, strip by strip.
+    SORT_HISTOGRAM_STRIPS = "sort_histogram_strips"
+    ["common/grid.wgsl", "common/sort.wgsl", "common/sort_strips.wgsl", "sort_histogram_strips.wgsl"]
+    { 0: Uniform "sort", 1: Read "grid", 2: Read "keys", 3: Write "digit_counts" }
+
+    /// Digit counts of a radix sort pass as offsets.
+    SORT_SCAN = "sort_scan"
+    ["common/sort.wgsl", "sort_scan.wgsl"]
+    { 0: Uniform "sort", 1: Write "digit_counts" }
+
+    /// Digit counts of strips as offsets.
+    SORT_SCAN_STRIPS = "sort_scan_strips"
+    ["common/sort.wgsl", "common/sort_strips.wgsl", "sort_scan_strips.wgsl"]
+    { 0: Uniform "sort", 1: Write "digit_counts" }
 
     /// The move of a radix sort pass.
     SORT_SCATTER = "sort_scatter"
     ["common/grid.wgsl", "common/sort.wgsl", "sort_scatter.wgsl"]
     { 0: Uniform "sort", 1: Read "grid", 2: Read "keys", 3: Read "values", 4: Read "digit_counts", 5: Write "sorted_keys", 6: Write "sorted_values" }
+
+    /// The move of a radix sort pass, by ballots.
+    SORT_SCATTER_SUBGROUPS = "sort_scatter_subgroups"
+    ["common/grid.wgsl", "common/sort.wgsl", "sort_scatter_subgroups.wgsl"]
+    { 0: Uniform "sort", 1: Read "grid", 2: Read "keys", 3: Read "values", 4: Read "digit_counts", 5: Write "sorted_keys", 6: Write "sorted_values" }
+
+    /// The move of a radix sort pass, strip by strip.
+    SORT_SCATTER_STRIPS = "sort_scatter_strips"
+    ["common/grid.wgsl", "common/sort.wgsl", "common/sort_strips.wgsl", "sort_scatter_strips.wgsl"]
+    { 0: Uniform "sort", 1: Read "grid", 2: Read "keys", 3: Read "values", 4: Write "digit_counts", 5: Write "sorted_keys", 6: Write "sorted_values" }
 
     /// The cell table.
     CELL_STARTS = "cell_starts"
@@ -146,8 +181,13 @@ passes! {
 
     /// Pairs an entry, schemes of one entry an object.
     PAIR_COUNT_ONE_CELL = "pair_count_one_cell"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_slots_write.wgsl", "pair_count.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_boxes.wgsl", "common/pair_test.wgsl", "common/pair_slots_write.wgsl", "pair_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Write "pair_slots", 7: Write "pair_offsets", 8: Write "counters", 10: Uniform "round" }
+
+    /// The same where boxes crowd: a bit for each box test is kept.
+    PAIR_COUNT_CROWDED = "pair_count_crowded"
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_boxes.wgsl", "common/pair_test_strips.wgsl", "common/pair_slots_write.wgsl", "pair_count.wgsl"]
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Write "pair_slots", 6: Write "pair_bits", 7: Write "pair_offsets", 8: Write "counters", 10: Uniform "round" }
 
     /// Pairs an entry, scheme of covered cells.
     PAIR_COUNT_COVERED = "pair_count_covered"
@@ -159,14 +199,19 @@ passes! {
     ["common/prelude.wgsl", "common/box.wgsl", "world_pairs.wgsl"]
     { 0: Uniform "params", 1: Read "records", 2: Read "values", 3: Read "pair_offsets", 4: Write "world_pairs" }
 
+    /// Pairs of crowded boxes by the bits that counting kept, one entry an object.
+    PAIR_REPLAY = "pair_replay"
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_slots_read.wgsl", "common/pair_write.wgsl", "pair_replay.wgsl"]
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 5: Read "pair_slots", 6: Read "pair_bits", 7: Write "pair_offsets", 8: Write "pairs" }
+
     /// The pairs, schemes of one entry an object.
     PAIR_EMIT_ONE_CELL = "pair_emit_one_cell"
-    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_slots_read.wgsl", "pair_emit.wgsl"]
+    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_boxes.wgsl", "common/pair_test.wgsl", "common/pair_slots_read.wgsl", "common/pair_write.wgsl", "pair_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Read "pair_slots", 7: Write "pair_offsets", 8: Write "pairs", 10: Uniform "round" }
 
     /// The pairs, scheme of covered cells.
     PAIR_EMIT_COVERED = "pair_emit_covered"
-    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_covered.wgsl", "common/pair_slots_none.wgsl", "pair_emit.wgsl"]
+    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_covered.wgsl", "common/pair_slots_none.wgsl", "common/pair_write.wgsl", "pair_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Read "keys", 6: Read "values", 7: Write "pair_offsets", 8: Write "pairs", 10: Uniform "round" }
 
     /// Pairs with static objects a moving object, schemes of one entry an object.

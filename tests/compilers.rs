@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use gpu_broad_phase::shaders::{Pass, passes};
+use gpu_broad_phase::wgpu;
 use naga::back::{PipelineConstants, hlsl, msl, pipeline_constants, spv};
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
@@ -45,11 +46,20 @@ fn schemes(pass: &Pass) -> &'static [u32] {
     }
 }
 
+fn has_subgroups(pass: &Pass) -> bool {
+    pass.features().contains(wgpu::Features::SUBGROUP)
+}
+
 fn specialised() -> Vec<Specialised> {
     let mut all = Vec::new();
     for pass in passes() {
         let module = naga::front::wgsl::parse_str(pass.source()).unwrap();
-        let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+        let capabilities = if has_subgroups(pass) {
+            Capabilities::SUBGROUP
+        } else {
+            Capabilities::empty()
+        };
+        let info = Validator::new(ValidationFlags::all(), capabilities)
             .validate(&module)
             .unwrap();
         let declared: BTreeSet<_> = module
@@ -225,8 +235,13 @@ fn spirv_val_takes_every_pass() {
     let mut complaints = Vec::new();
     let all = specialised();
     for environment in ["vulkan1.0", "vulkan1.3"] {
-        let version = if environment == "vulkan1.0" { (1, 0) } else { (1, 6) };
         for one in &all {
+            let (version, environment) = match environment {
+                // Subgroups came with Vulkan 1.1.
+                "vulkan1.0" if has_subgroups(one.pass) => ((1, 3), "vulkan1.1"),
+                "vulkan1.0" => ((1, 0), environment),
+                _ => ((1, 6), environment),
+            };
             let bytes = to_spirv(&one.module, &one.info, version);
             complaints.extend(validate(&one.name(), &bytes, environment));
         }
@@ -281,7 +296,18 @@ fn glslang_takes_every_pass_as_hlsl() {
     let output = folder.file("output.spv", "");
     let compile = |name: &str, text: &str, entry_point: &str| {
         let file = folder.file(&format!("{name}.hlsl"), for_glslang(text));
-        let arguments = ["-D", "-V", "-S", "comp", "--auto-map-bindings", "-e", entry_point, "-o"];
+        let arguments = [
+            "-D",
+            "-V",
+            "-S",
+            "comp",
+            "--target-env",
+            "vulkan1.1",
+            "--auto-map-bindings",
+            "-e",
+            entry_point,
+            "-o",
+        ];
         complaint(Command::new(&glslang).args(arguments).arg(&output).arg(file))
     };
     let mut complaints = Vec::new();
@@ -345,7 +371,11 @@ fn tint_takes_every_pass() {
                 .arg(file),
         )
     };
-    let complaints: Vec<_> = passes().filter_map(|pass| read(pass.name, pass.source())).collect();
+    let source = |pass: &Pass| match pass.features() {
+        wgpu::Features::SUBGROUP => format!("enable subgroups;\n{}", pass.source()),
+        _ => pass.source().to_owned(),
+    };
+    let complaints: Vec<_> = passes().filter_map(|pass| read(pass.name, &source(pass))).collect();
     expect_none(&complaints);
     println!("tint: {} passes", passes().count());
     assert!(read("broken", "@compute fn main() {}").is_some(), "tint takes anything");

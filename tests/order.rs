@@ -7,7 +7,7 @@ use common::{Rng, TestAdapter, adapters, random_scene, sweep, uniform};
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
     BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, PairOrder,
-    RayMode, Scene, SceneQueries, SceneRays, Scheme, StepResult, Window,
+    RayMode, Scene, SceneQueries, SceneRays, Scheme, SortStrategy, StepResult, Window,
 };
 use pollster::block_on;
 
@@ -45,6 +45,37 @@ fn is_ascending(result: &StepResult) -> bool {
 
 fn scene_of(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, scene: &Scene<'_>) -> StepResult {
     whole(adapter, gpu, scene.into())
+}
+
+#[test]
+fn every_sort_strategy_gives_the_same_bytes() {
+    let mut rng = Rng(72);
+    // More keys than a tile of any strategy.
+    let boxes = uniform(9000, &mut rng);
+    let scene = Scene {
+        objects: &boxes,
+        ..Default::default()
+    };
+    for adapter in adapters() {
+        for pair_order in [PairOrder::Deterministic, PairOrder::Sorted] {
+            let answers = [
+                SortStrategy::Auto,
+                SortStrategy::Portable,
+                SortStrategy::Subgroups,
+                SortStrategy::Strips,
+            ]
+            .map(|sort| {
+                let descriptor = BroadPhaseDescriptor {
+                    sort,
+                    pair_order,
+                    ..Default::default()
+                };
+                words(&scene_of(&adapter, &mut broad_phase(&adapter, &descriptor), &scene))
+            });
+            assert!(answers[0][0].len() > 40_000);
+            assert!(answers.iter().all(|answer| *answer == answers[0]), "{}", adapter.name);
+        }
+    }
 }
 
 #[test]

@@ -13,22 +13,22 @@ use common::{Rng, Scene, TestAdapter, adapters, scenes, sweep};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use gpu_broad_phase::grid::{Grid, Params, Record};
 use gpu_broad_phase::reference::blocks::{
-    Overrides, PARTNERS_KEPT, Round, SCAN_TILE, SORT_TILE, STATIC_PARTNERS_KEPT, ScanParams, ScatterParams, SortParams,
+    Overrides, PARTNERS_KEPT, Round, SCAN_TILE, STATIC_PARTNERS_KEPT, ScanParams, ScatterParams, SortParams,
 };
 use gpu_broad_phase::reference::pair_count::{self, PairCounts};
-use gpu_broad_phase::reference::pair_walk::PairInput;
+use gpu_broad_phase::reference::pair_walk::{self, PairInput};
 use gpu_broad_phase::reference::rows::Table;
 use gpu_broad_phase::reference::{
     Trace, base_cell, cell_starts, density, layout, level_statistics, order, order_firsts, order_rows, order_seconds,
-    pair_emit, pair_static_count, pair_static_emit, query_count, query_emit, query_nearest, ray_any, ray_cells_count,
-    ray_cells_emit, ray_closest, ray_count, ray_emit, scan_apply, scan_reduce, scan_spine, scatter, sort_histogram,
-    sort_scatter, trace, world_pairs, world_pairs_static,
+    pair_emit, pair_replay, pair_static_count, pair_static_emit, query_count, query_emit, query_nearest, ray_any,
+    ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, scan_apply, scan_reduce, scan_spine, scatter,
+    sort_histogram, sort_scan, sort_scatter, trace, world_pairs, world_pairs_static,
 };
 use gpu_broad_phase::shaders::{self, Binding, Pass, passes};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbor, Pair, Query, RayCell, RayHit, RayMode,
-    SceneRays, Scheme, wgpu,
+    SceneRays, Scheme, SortStrategy, wgpu,
 };
 
 /// Fills what a pass has to write, the space behind every buffer and what a step before may have left.
@@ -622,7 +622,8 @@ fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u3
 }
 
 /// The passes that lead to the sorted entries and the cell table.
-fn check_table(bench: &Bench, trace: &Trace, scheme: Scheme, worlds: &[u32]) {
+fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescriptor<'_>, worlds: &[u32]) {
+    let scheme = descriptor.scheme;
     let uniform_scheme = matches!(scheme, Scheme::Uniform { .. });
     let objects = &trace.objects[..];
     let world_bytes = || ("worlds", bytes(worlds));
@@ -738,7 +739,7 @@ fn check_table(bench: &Bench, trace: &Trace, scheme: Scheme, worlds: &[u32]) {
 
     let (mut keys, mut values) = (&trace.unsorted_keys, &trace.unsorted_values);
     for digit in &trace.digits {
-        check_sort(bench, &digit.sort, &trace.grid, keys, values);
+        check_sort(bench, descriptor.sort, &digit.sort, &trace.grid, keys, values);
         (keys, values) = (&digit.keys, &digit.values);
     }
     assert_eq!((keys, values), (&trace.keys, &trace.values));
@@ -771,13 +772,40 @@ fn check_table(bench: &Bench, trace: &Trace, scheme: Scheme, worlds: &[u32]) {
     found.check("records", &trace.records);
 }
 
-/// One digit of the sort, both passes.
-fn check_sort(bench: &Bench, sort: &SortParams, grid: &Grid, keys: &[u32], values: &[u32]) {
+/// Those whose passes the adapter can run.
+fn strategies(adapter: &TestAdapter) -> Vec<SortStrategy> {
+    let mut strategies = vec![SortStrategy::Portable, SortStrategy::Strips];
+    if adapter.device.features().contains(wgpu::Features::SUBGROUP) {
+        strategies.push(SortStrategy::Subgroups);
+    } else {
+        eprintln!("skipped: {} has no subgroups", adapter.name);
+    }
+    strategies
+}
+
+/// One digit of the sort, all passes.
+fn check_sort(bench: &Bench, strategy: SortStrategy, sort: &SortParams, grid: &Grid, keys: &[u32], values: &[u32]) {
+    let (histogram, scan, scatter, each) = match strategy {
+        SortStrategy::Strips => (
+            &shaders::SORT_HISTOGRAM_STRIPS,
+            &shaders::SORT_SCAN_STRIPS,
+            &shaders::SORT_SCATTER_STRIPS,
+            8,
+        ),
+        SortStrategy::Subgroups => (
+            &shaders::SORT_HISTOGRAM,
+            &shaders::SORT_SCAN,
+            &shaders::SORT_SCATTER_SUBGROUPS,
+            1,
+        ),
+        _ => (&shaders::SORT_HISTOGRAM, &shaders::SORT_SCAN, &shaders::SORT_SCATTER, 1),
+    };
+    let groups = sort.tiles.div_ceil(each);
     let entries = grid.entry_count as usize;
     let counts = sort_histogram::sort_histogram(sort, grid, keys);
     let found = bench.run(
-        &shaders::SORT_HISTOGRAM,
-        sort.tiles,
+        histogram,
+        groups,
         uniform(sort),
         &[
             ("grid", bytes_of(grid).to_vec()),
@@ -785,19 +813,24 @@ fn check_sort(bench: &Bench, sort: &SortParams, grid: &Grid, keys: &[u32], value
             ("digit_counts", poison::<u32>(counts.len())),
         ],
     );
-    found.check("digit_counts", &counts);
-    let mut offsets = counts;
-    let scan = ScanParams {
-        count: offsets.len() as u32,
-        total_word: 18,
-        capacity: u32::MAX,
-        status_bit: 0,
-    };
-    scan_reduce::scan(&scan, &mut offsets, &mut [0; 32]);
+    // The totals behind the counts are the scan's.
+    let counts = &counts[..(sort.tiles << sort.bits) as usize];
+    found.check("digit_counts", counts);
+    let mut offsets = counts.to_vec();
+    offsets.resize(counts.len() + (1 << sort.bits), STALE);
+    let unscanned = bytes(&offsets);
+    sort_scan::sort_scan(sort, &mut offsets);
+    let found = bench.run(
+        scan,
+        (1u32 << sort.bits).div_ceil(each),
+        uniform(sort),
+        &[("digit_counts", unscanned)],
+    );
+    found.check("digit_counts", &offsets);
     let (sorted_keys, sorted_values) = sort_scatter::sort_scatter(sort, grid, keys, values, &offsets);
     let found = bench.run(
-        &shaders::SORT_SCATTER,
-        sort.tiles,
+        scatter,
+        groups,
         uniform(sort),
         &[
             ("grid", bytes_of(grid).to_vec()),
@@ -810,6 +843,19 @@ fn check_sort(bench: &Bench, sort: &SortParams, grid: &Grid, keys: &[u32], value
     );
     found.check("sorted_keys", &sorted_keys[..entries]);
     found.check("sorted_values", &sorted_values[..entries]);
+    if strategy == SortStrategy::Strips {
+        // Places of first keys moved on to those behind the last ones.
+        let (before, totals) = offsets.split_at(counts.len());
+        let mut below = 0;
+        let mut expected = Vec::new();
+        for (digit, &total) in totals.iter().enumerate() {
+            let words = digit * sort.tiles as usize..(digit + 1) * sort.tiles as usize;
+            expected.extend(words.map(|word| below + before[word] + counts[word]));
+            below += total;
+        }
+        expected.extend(totals);
+        found.check("digit_counts", &expected);
+    }
 }
 
 /// What every walk binds.
@@ -878,7 +924,7 @@ fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
         values: &trace.values,
     };
     let mut counters = used_counters();
-    let PairCounts { mut counts, slots } = pair_count::pair_count(&params, &input, bench.overrides, &mut counters);
+    let PairCounts { mut counts, slots, .. } = pair_count::pair_count(&params, &input, bench.overrides, &mut counters);
     let found = bench.run(
         count_pass,
         groups(entries + 1),
@@ -973,6 +1019,115 @@ fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
         found.check("pairs", &pairs[shown(all, window)]);
         found.check_left_behind("pair_offsets", &shifted(&counts, shift), entries);
     }
+    if !uniform_scheme {
+        check_bits(bench, trace, objects, &pairs);
+    }
+}
+
+/// Pairs of crowded boxes: by the bits that counting keeps, as far as they go, and by the walk from there on.
+fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
+    let entries = trace.params.entry_capacity as usize;
+    let input = PairInput {
+        table: table(trace),
+        objects,
+        keys: &trace.keys,
+        values: &trace.values,
+    };
+    for pair_bit_words in [1, 2, 40] {
+        let params = Params {
+            pair_bit_words,
+            pair_rows: entries as u32,
+            ..trace.params
+        };
+        let counted = Overrides {
+            count_candidates: true,
+            ..bench.overrides
+        };
+        let mut kept = pair_count::pair_count(&params, &input, counted, &mut used_counters());
+        let found = bench.run(
+            &shaders::PAIR_COUNT_CROWDED,
+            groups(entries + 1),
+            uniform(&params),
+            &[
+                walk_inputs(trace),
+                vec![
+                    ("objects", bytes(objects)),
+                    ("pair_slots", poison::<u32>(kept.slots.len())),
+                    ("pair_bits", poison::<u32>(kept.bits.len())),
+                    ("pair_offsets", poison::<u32>(entries + 1)),
+                    ("counters", bytes(&used_counters())),
+                ],
+            ]
+            .concat(),
+        );
+        found.check("pair_offsets", &kept.counts);
+        let words: Vec<u32> = found.take("pair_bits", kept.bits.len());
+        for (place, (&found, &expected)) in words.iter().zip(&kept.bits).enumerate() {
+            let tests = tests_of(trace, &input, (place % entries) as u32);
+            let is_written = place / entries < tests.div_ceil(32);
+            assert_eq!(found, if is_written { expected } else { STALE }, "word {place}");
+        }
+
+        scan_of(&mut kept.counts);
+        let tried = if pair_bit_words == 2 { 6 } else { 1 };
+        for window in windows(pairs.len()).into_iter().take(tried) {
+            let (shift, first, capacity) = window;
+            let params = Params {
+                first_pair: shift + first as u32,
+                pair_capacity: capacity as u32,
+                ..params
+            };
+            let shifted_kept = PairCounts {
+                counts: kept.counts.iter().map(|place| place.saturating_add(shift)).collect(),
+                ..kept.clone()
+            };
+            let (replayed, places) = pair_replay::pair_replay(&params, &input, &shifted_kept);
+            let more = |offsets: Vec<u8>, pairs: Vec<u8>| {
+                let own = vec![
+                    ("objects", bytes(objects)),
+                    ("pair_slots", bytes(&kept.slots)),
+                    ("pair_bits", bytes(&kept.bits)),
+                    ("pair_offsets", offsets),
+                    ("pairs", pairs),
+                ];
+                [walk_inputs(trace), own].concat()
+            };
+            let offsets = [bytes(&shifted_kept.counts), zeros(entries)].concat();
+            let found = bench.run(
+                &shaders::PAIR_REPLAY,
+                groups(entries),
+                uniform(&params),
+                &more(offsets, zeros(2 * capacity)),
+            );
+            found.check("pairs", &replayed);
+            let offsets = [&shifted_kept.counts[..], &places].concat();
+            found.check("pair_offsets", &offsets);
+
+            bench.round.set(Round {
+                first: 32 * pair_bit_words,
+                ..ONE_ROUND
+            });
+            let found = bench.run(
+                &shaders::PAIR_EMIT_ONE_CELL,
+                groups(entries),
+                uniform(&params),
+                &more(bytes(&offsets), bytes(&replayed)),
+            );
+            bench.round.set(ONE_ROUND);
+            let mut expected = pairs[shown(pairs.len(), window)].to_vec();
+            expected.resize(capacity, Pair { a: 0, b: 0 });
+            found.check("pairs", &expected);
+        }
+    }
+}
+
+/// Box tests of an entry.
+fn tests_of(trace: &Trace, input: &PairInput<'_>, entry: u32) -> usize {
+    let counted = Overrides {
+        filters: false,
+        count_candidates: true,
+    };
+    pair_walk::walk_pairs(&trace.params, input, counted, entry, |_, _| {}) as usize
 }
 
 /// Pairs of moving and static objects: their rows behind those of the entries.
@@ -1004,7 +1159,7 @@ fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
         keys: &trace.keys,
         values: &trace.values,
     };
-    let PairCounts { mut counts, slots } = pair_count::pair_count(&params, &own, bench.overrides, &mut [0; 32]);
+    let PairCounts { mut counts, slots, .. } = pair_count::pair_count(&params, &own, bench.overrides, &mut [0; 32]);
     counts.truncate(entries);
     let mut counters = used_counters();
     let more = pair_static_count::pair_static_count(&params, &input, bench.overrides, &mut counters);
@@ -1637,9 +1792,9 @@ fn check_parts(
         assert!(objects == bytes(&trace.objects), "{}: objects", bench.scene);
     }
     if let Some(statics) = trace.statics.as_deref() {
-        check_table(bench, statics, scheme, static_worlds);
+        check_table(bench, statics, descriptor, static_worlds);
     }
-    check_table(bench, &trace, scheme, worlds);
+    check_table(bench, &trace, descriptor, worlds);
     for &overrides in overrides {
         bench.overrides = overrides;
         check_pairs(bench, &trace, &trace.objects, uniform_scheme);
@@ -1751,9 +1906,15 @@ fn every_pass_equals_its_reference() {
         count_candidates,
     };
     for adapter in adapters() {
+        let strategies = strategies(&adapter);
+        let features = adapter.device.features();
         let mut bench = Bench::new(adapter);
         for (index, scene) in scenes(42).enumerate() {
             bench.fold = [65_535, 1, 3][index % 3];
+            let descriptor = |scheme, entries| BroadPhaseDescriptor {
+                sort: strategies[index % strategies.len()],
+                ..descriptor(scheme, entries)
+            };
             let mut walks = vec![overrides(true, true), overrides(false, true)];
             if index % 4 == 0 {
                 walks.push(overrides(true, false));
@@ -1817,38 +1978,85 @@ fn every_pass_equals_its_reference() {
             check_scatter(&mut bench, slots, [0, slots / 4][index % 2], &mut rng);
         }
         let covered = bench.run.borrow().clone();
-        let table: BTreeSet<_> = passes().map(|pass| pass.name).collect();
+        let can_run = |pass: &&Pass| features.contains(pass.features());
+        let table: BTreeSet<_> = passes().filter(can_run).map(|pass| pass.name).collect();
         assert_eq!(covered, table, "{}", bench.adapter.name);
     }
+}
+
+/// Keys whose order or sameness strains a sort.
+fn keys_to_sort(count: usize, rng: &mut Rng) -> [Vec<u32>; 6] {
+    let random: Vec<_> = (0..count).map(|_| rng.bits() as u32).collect();
+    let mut sorted = random.clone();
+    sorted.sort_unstable();
+    let reversed = sorted.iter().rev().copied().collect();
+    let few = random.iter().map(|key| key & 0x0300_0300).collect();
+    let top = random.iter().map(|key| key | 0xfff0_0000).collect();
+    [random, sorted, reversed, few, top, vec![0x00ff_00ff; count]]
 }
 
 #[test]
 fn sorting_is_stable_at_every_tile_boundary() {
     for adapter in adapters() {
-        let mut bench = Bench::new(adapter);
         let mut rng = Rng(9);
-        for count in [0usize, 1, 127, 128, 1919, 1920, 1921, 3841] {
-            // Mask 0 makes all keys equal, and those of 0x00ff_0000 all have the digit 255.
-            for (shift, mask) in [(0, u32::MAX), (8, 0x300), (24, 0xff00_0000), (0, 0), (16, 0x00ff_0000)] {
-                let spare = [0, 700][usize::from(shift == 8)];
-                let mut keys: Vec<u32> = (0..count + spare).map(|_| rng.bits() as u32 & mask).collect();
-                if mask == 0x00ff_0000 {
-                    keys.fill(mask);
+        for strategy in strategies(&adapter) {
+            let mut bench = Bench::new(adapter.clone());
+            // Tiles of strips are as long as the host says.
+            let (tiles, digits): (&[u32], &[(u32, u32)]) = match strategy {
+                SortStrategy::Subgroups => (&[3328], &[(0, 8), (24, 8), (3, 5), (31, 1)]),
+                SortStrategy::Strips => (&[1, 100, 1024], &[(0, 8), (24, 8), (3, 5), (31, 1), (20, 12), (0, 11)]),
+                _ => (&[1920], &[(0, 8), (24, 8), (3, 5), (31, 1)]),
+            };
+            let mut case = 0;
+            for &tile in tiles {
+                for count in [0, 1, tile - 1, tile, tile + 1, 2 * tile + 1, 9 * tile] {
+                    for keys in keys_to_sort(count as usize, &mut rng) {
+                        let (shift, bits) = digits[case % digits.len()];
+                        let spare = [0, 700, tile][case % 3];
+                        bench.fold = [65_535, 2][case % 2];
+                        case += 1;
+                        let grid = Grid {
+                            entry_count: count,
+                            ..Default::default()
+                        };
+                        let sort = SortParams {
+                            shift,
+                            bits,
+                            tile,
+                            tiles: (count + spare).div_ceil(tile).max(1),
+                        };
+                        bench.scene = format!("{count} keys, {sort:?}, case {case}");
+                        let values: Vec<u32> = (0..count).collect();
+                        check_sort(&bench, strategy, &sort, &grid, &keys, &values);
+                    }
                 }
-                let values: Vec<u32> = (0..).take(keys.len()).collect();
-                let grid = Grid {
-                    entry_count: count as u32,
-                    ..Default::default()
-                };
-                let sort = SortParams {
-                    shift,
-                    tiles: keys.len().div_ceil(SORT_TILE).max(1) as u32,
-                };
-                bench.fold = [65_535, 2][usize::from(shift == 0)];
-                bench.scene = format!("{count} keys, shift {shift}, mask {mask:#x}");
-                check_sort(&bench, &sort, &grid, &keys, &values);
             }
         }
+    }
+}
+
+#[test]
+fn digits_cover_all_bits_of_a_key_and_tiles_all_keys() {
+    use SortStrategy::{Auto, Portable, Strips, Subgroups};
+    for strategy in [Auto, Portable, Subgroups, Strips] {
+        for bits in 1..=32 {
+            for keys in [0, 1, 1919, 1921, 100_000, 1_000_000, 4_000_000, (1 << 31) - 1] {
+                let digits = SortParams::digits_of(strategy, keys, bits);
+                let mut next = 0;
+                for sort in &digits {
+                    assert_eq!(sort.shift, next);
+                    assert!(sort.bits > 0);
+                    next += sort.bits;
+                    assert!(sort.tiles > 0 && u64::from(sort.tiles) * u64::from(sort.tile) >= u64::from(keys));
+                }
+                assert_eq!(next, bits);
+                assert_eq!(
+                    (digits[0].tile, digits[0].tiles),
+                    (digits[digits.len() - 1].tile, digits[0].tiles)
+                );
+            }
+        }
+        assert!(SortParams::digits_of(strategy, 5, 0).is_empty());
     }
 }
 

@@ -5,6 +5,8 @@
 override FILTERS: bool = true;
 override COUNT_CANDIDATES: bool = false;
 
+// The entry whose pairs are walked, and its object.
+var<private> entry: u32;
 var<private> own_object: u32;
 var<private> own_layers: u32;
 var<private> own_owner: u32;

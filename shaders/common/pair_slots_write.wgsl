@@ -4,6 +4,30 @@ const KEPT: u32 = 8u;
 
 @group(0) @binding(5) var<storage, read_write> slots: array<u32>;
 
-fn keep_partner(index: u32, place: u32, other: u32) {
-    slots[place * params.entry_capacity + index] = other;
+// In registers until the walk ends: drivers for CPUs pay for a store in a loop as if every turn made it.
+var<private> first_partners: vec4<u32>;
+var<private> next_partners: vec4<u32>;
+
+fn keep_partner(place: u32, other: u32, is_pair: bool) {
+    let takes = vec4<bool>(is_pair);
+    first_partners = select(first_partners, vec4<u32>(other), takes & (vec4<u32>(place) == vec4<u32>(0u, 1u, 2u, 3u)));
+    next_partners = select(next_partners, vec4<u32>(other), takes & (vec4<u32>(place) == vec4<u32>(4u, 5u, 6u, 7u)));
+}
+
+fn store_partner(index: u32, place: u32, partner: u32, before: u32, count: u32) {
+    if (place >= before && place < count) {
+        slots[place * params.entry_capacity + index] = partner;
+    }
+}
+
+// Those that this round found, which begin behind what earlier ones kept.
+fn store_partners(index: u32, before: u32, count: u32) {
+    store_partner(index, 0u, first_partners.x, before, count);
+    store_partner(index, 1u, first_partners.y, before, count);
+    store_partner(index, 2u, first_partners.z, before, count);
+    store_partner(index, 3u, first_partners.w, before, count);
+    store_partner(index, 4u, next_partners.x, before, count);
+    store_partner(index, 5u, next_partners.y, before, count);
+    store_partner(index, 6u, next_partners.z, before, count);
+    store_partner(index, 7u, next_partners.w, before, count);
 }

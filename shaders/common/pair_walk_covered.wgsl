@@ -12,9 +12,7 @@ fn entry_object(index: u32) -> u32 {
 fn test_large(low: vec3<i32>, high: vec3<i32>, world: u32, candidate: u32) {
     let other = values[candidate] & ID_MASK;
     let other_high = records[2u * other + 1u];
-    if (other_high.w == world && overlaps(low, high, bitcast<vec3<i32>>(records[2u * other].xyz), bitcast<vec3<i32>>(other_high.xyz))) {
-        accept_pair(params.first_object + other);
-    }
+    visit_candidate(params.first_object + other, other_high.w == world && overlaps(low, high, bitcast<vec3<i32>>(records[2u * other].xyz), bitcast<vec3<i32>>(other_high.xyz)));
     count_candidate();
 }
 
@@ -49,9 +47,7 @@ fn walk_pairs(index: u32) {
         let other_high = records[2u * other + 1u];
         if (other_high.w == world && overlaps(low, high, other_low, bitcast<vec3<i32>>(other_high.xyz))) {
             let home = max(lower, cell_of(flush_bits(unordered(other_low)), inverse));
-            if (key_of(level, home, world) == key) {
-                accept_pair(params.first_object + other);
-            }
+            visit_candidate(params.first_object + other, key_of(level, home, world) == key);
         }
         count_candidate();
     }

@@ -1,4 +1,4 @@
-// Every candidate of one object, each unordered pair from one side only: the large list; at the object's own level the
+// The rows of all candidates of one object, each unordered pair from one side only: the large list; at the object's own level the
 // entries behind it in its row and the rows of the half shell that it reaches into; at every coarser level all cells
 // from its upper corner back to its lower one and as far before as objects there reach.
 
@@ -6,14 +6,10 @@ fn entry_object(index: u32) -> u32 {
     return records[2u * index].w;
 }
 
-fn test_pair(low: vec3<i32>, high: vec3<i32>, world: u32, candidate: u32) {
-    let other_low = records[2u * candidate];
-    let other_high = records[2u * candidate + 1u];
-    if (other_high.w == world && overlaps(low, high, bitcast<vec3<i32>>(other_low.xyz), bitcast<vec3<i32>>(other_high.xyz))) {
-        accept_pair(other_low.w);
-    }
-    count_candidate();
-}
+// The box whose candidates are walked.
+var<private> own_box_low: vec3<i32>;
+var<private> own_box_high: vec3<i32>;
+var<private> own_world: u32;
 
 fn walk_pairs(index: u32) {
     if (index >= starts[absent_key(grid.table_cells)]) {
@@ -25,12 +21,13 @@ fn walk_pairs(index: u32) {
     let low = bitcast<vec3<i32>>(own_low.xyz);
     let high = bitcast<vec3<i32>>(own_high.xyz);
     let world = own_high.w;
+    own_box_low = low;
+    own_box_high = high;
+    own_world = world;
     let large = large_list(world);
     let first_large = max(large.x, index + 1u);
-    let of_large = share_of(max(large.y, first_large) - first_large);
-    for (var k = of_large.x; k < of_large.y; k += 1u) {
-        test_pair(low, high, world, first_large + k);
-    }
+    let large_count = max(large.y, first_large) - first_large;
+    visit_row(Row(first_large, large_count, 0u, large_count), 0u);
     if (index >= starts[grid.table_cells]) {
         return;
     }
@@ -58,11 +55,7 @@ fn walk_pairs(index: u32) {
                 let own_row = at_own_level && z == lower.z && y == lower.y;
                 let x_from = select(lower.x - (reach << detail), lower.x, own_row);
                 let row = row_of(level, x_from, upper.x, y, z, world);
-                let first = select(0u, index + 1u - row.begin, own_row);
-                let of_row = share_of(row.count - first);
-                for (var k = first + of_row.x; k < first + of_row.y; k += 1u) {
-                    test_pair(low, high, world, row_entry(row, k));
-                }
+                visit_row(row, select(0u, index + 1u - row.begin, own_row));
             }
             y = y_begin;
         }

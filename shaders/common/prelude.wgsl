@@ -46,6 +46,8 @@ struct Params {
     result_capacity: u32,
     // Place of the first result that is written.
     first_result: u32,
+    // Words of bits that counting keeps of an entry's box tests, a bit each; 0 where boxes do not crowd.
+    pair_bit_words: u32,
     first_object: u32,
     // Static objects of the step: the first ones. Their table is one of its own.
     static_count: u32,

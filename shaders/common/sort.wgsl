@@ -1,13 +1,12 @@
-// One digit of a stable LSD radix sort of keys with values. The counts lie as `[digit][tile]`, so that one exclusive
-// scan over all of them gives every tile its places.
-
-const DIGITS: u32 = 256u;
-const SORT_WORKGROUP: u32 = 128u;
-const KEYS_PER_THREAD: u32 = 15u;
-const SORT_TILE: u32 = 1920u;
+// One digit of a stable LSD radix sort of keys with values. The counts lie as `[digit][tile]`, the keys of each digit in all
+// tiles follow them.
 
 struct SortParams {
+    // Lowest bit of the digit, and how many it has.
     shift: u32,
+    bits: u32,
+    // Keys of a tile.
+    tile: u32,
     tiles: u32,
 }
 
@@ -17,6 +16,10 @@ fn flat_workgroup(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return group.y * groups.x + group.x;
 }
 
+fn digits() -> u32 {
+    return 1u << sort.bits;
+}
+
 fn digit_of(key: u32) -> u32 {
-    return (key >> sort.shift) & (DIGITS - 1u);
+    return (key >> sort.shift) & (digits() - 1u);
 }

@@ -104,9 +104,15 @@ fn create(device: &wgpu::Device, prefix: &str, pass: &Pass, constants: &[(&str, 
         bind_group_layouts: &[Some(&layout)],
         immediate_size: 0,
     });
+    // Browsers have a front end of their own.
+    let source = if cfg!(target_family = "wasm") && pass.features().contains(wgpu::Features::SUBGROUP) {
+        format!("enable subgroups;\n{}", pass.source()).into()
+    } else {
+        pass.source().into()
+    };
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label,
-        source: wgpu::ShaderSource::Wgsl(pass.source().into()),
+        source: wgpu::ShaderSource::Wgsl(source),
     });
     let constants: Vec<_> = constants
         .iter()

@@ -20,6 +20,10 @@ pub struct ScanParams {
 pub struct SortParams {
     /// Lowest bit of the digit.
     pub shift: u32,
+    /// Bits of the digit.
+    pub bits: u32,
+    /// Keys of a tile.
+    pub tile: u32,
     /// Tiles that the keys are cut into.
     pub tiles: u32,
 }
@@ -114,14 +118,20 @@ pub(crate) const fn static_partners_kept(params: &Params) -> u32 {
 
 /// Words of a scan tile: `TILE` in `shaders/common/scan.wgsl`.
 pub const SCAN_TILE: usize = crate::plan::SCAN_TILE as usize;
-/// Keys of a sort tile: `SORT_TILE` in `shaders/common/sort.wgsl`.
-pub const SORT_TILE: usize = crate::plan::SORT_TILE as usize;
-/// Values of a digit: `DIGITS` in `shaders/common/sort.wgsl`.
-pub const DIGITS: usize = 1 << crate::plan::DIGIT_BITS;
 
 impl SortParams {
+    /// Values that the digit has.
+    pub(crate) fn digits(&self) -> usize {
+        1 << self.bits
+    }
+
     pub(crate) fn digit_of(&self, key: u32) -> usize {
-        (key >> self.shift) as usize & (DIGITS - 1)
+        (key >> self.shift) as usize & (self.digits() - 1)
+    }
+
+    /// Words of the counts: one a digit and tile, and one a digit behind them.
+    pub(crate) fn counter_words(&self) -> u32 {
+        (self.tiles + 1) << self.bits
     }
 }
 

@@ -27,6 +27,7 @@ pub mod order_rows;
 pub mod order_seconds;
 pub mod pair_count;
 pub mod pair_emit;
+pub mod pair_replay;
 pub mod pair_static;
 pub mod pair_static_count;
 pub mod pair_static_emit;
@@ -55,13 +56,14 @@ pub mod scatter;
 mod size;
 pub mod size_statistics;
 pub mod sort_histogram;
+pub mod sort_scan;
 pub mod sort_scatter;
 #[cfg(test)]
 mod tests;
 pub mod world_pairs;
 pub mod world_pairs_static;
 
-use blocks::{Overrides, SORT_TILE, ScanParams, SortParams, wide};
+use blocks::{Overrides, ScanParams, SortParams, wide};
 use pair_static::StaticPairInput;
 use pair_walk::PairInput;
 use query_walk::QueryInput;
@@ -70,7 +72,7 @@ use rows::Table;
 use scan_reduce::scan;
 
 use crate::counters::{Counters, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, word};
-use crate::descriptor::{BroadPhaseDescriptor, Growth, PairOrder, RayMode, validate};
+use crate::descriptor::{BroadPhaseDescriptor, Growth, PairOrder, RayMode, SortStrategy, validate};
 use crate::error::DescriptorError;
 use crate::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_HIERARCHICAL, SCHEME_UNIFORM};
 use crate::input::StepInput;
@@ -83,11 +85,11 @@ use crate::types::{Aabb, Pair, Ray, RayCell, RayHit};
 /// One digit of the sort: what its three stages leave.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SortDigit {
-    /// The uniform block of both sort passes.
+    /// The uniform block of the sort passes.
     pub sort: SortParams,
     /// Output of [`sort_histogram`].
     pub digit_counts: Vec<u32>,
-    /// The same after the scan.
+    /// The same after [`sort_scan`].
     pub digit_offsets: Vec<u32>,
     /// Keys after [`sort_scatter`].
     pub keys: Vec<u32>,
@@ -366,14 +368,14 @@ fn run(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, keep: bool) -> 
             counters: trace.counters,
             ..Trace::default()
         };
-        build(&mut statics, scene.statics.worlds, keep)?;
+        build(&mut statics, scene.statics.worlds, descriptor.sort, keep)?;
         trace.counters = statics.counters.clone();
         let needed = statics.counters[word::ENTRIES_NEEDED..][..2].to_vec();
         trace.counters[word::STATIC_ENTRIES_NEEDED..][..2].copy_from_slice(&needed);
         trace.statics = Some(Box::new(statics));
     }
     trace.params = params;
-    build(&mut trace, scene.worlds, keep)?;
+    build(&mut trace, scene.worlds, descriptor.sort, keep)?;
     let overrides = Overrides {
         filters: descriptor.filters,
         count_candidates: descriptor.count_candidates,
@@ -462,8 +464,9 @@ fn find_pairs(
     let mut params = trace.params;
     let mut counters = std::mem::take(&mut trace.counters);
     let input = trace.pair_input();
-    let pair_count::PairCounts { mut counts, mut slots } =
-        pair_count::pair_count(&params, &input, overrides, &mut counters);
+    let pair_count::PairCounts {
+        mut counts, mut slots, ..
+    } = pair_count::pair_count(&params, &input, overrides, &mut counters);
     let mut world_pairs = Vec::new();
     if params.world_count > 1 {
         world_pairs = world_pairs::world_pairs(&params, &trace.records, &trace.values, &counts);
@@ -614,7 +617,7 @@ fn answer_queries(
 }
 
 /// The passes up to the cell table and the records.
-fn build(trace: &mut Trace, worlds: &[u32], keep: bool) -> Result<(), DescriptorError> {
+fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy, keep: bool) -> Result<(), DescriptorError> {
     let params = &trace.params;
     let objects = &trace.objects;
     let counters = &mut trace.counters;
@@ -658,18 +661,11 @@ fn build(trace: &mut Trace, worlds: &[u32], keep: bool) -> Result<(), Descriptor
         trace.unsorted_values.clone_from(&values);
     }
 
-    let tiles = params.entry_capacity.div_ceil(SORT_TILE as u32);
-    for shift in (0..grid::key_bits(params.table_capacity, params.large_mask)).step_by(8) {
-        let sort = SortParams { shift, tiles };
+    let key_bits = grid::key_bits(params.table_capacity, params.large_mask);
+    for sort in strategy.digits(params.entry_capacity, key_bits) {
         let digit_counts = sort_histogram::sort_histogram(&sort, &grid, &keys);
         let mut digit_offsets = digit_counts.clone();
-        let block = ScanParams {
-            count: digit_offsets.len() as u32,
-            total_word: word::SORT_TOTAL as u32,
-            capacity: u32::MAX,
-            status_bit: 0,
-        };
-        scan(&block, &mut digit_offsets, counters);
+        sort_scan::sort_scan(&sort, &mut digit_offsets);
         (keys, values) = sort_scatter::sort_scatter(&sort, &grid, &keys, &values, &digit_offsets);
         if keep {
             trace.digits.push(SortDigit {

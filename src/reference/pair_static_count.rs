@@ -31,5 +31,9 @@ pub fn pair_static_count(
         counts.push(found);
     }
     counts.push(0);
-    PairCounts { counts, slots }
+    PairCounts {
+        counts,
+        slots,
+        bits: Vec::new(),
+    }
 }

@@ -1,5 +1,6 @@
 //! The walks of the pair passes: twins of `shaders/common/pair_walk_one_cell.wgsl`,
-//! `shaders/common/pair_walk_covered.wgsl`, `shaders/common/pair_filter.wgsl` and `shaders/common/overlap.wgsl`.
+//! `shaders/common/pair_walk_covered.wgsl`, `shaders/common/pair_filter.wgsl`, `shaders/common/overlap.wgsl` and
+//! `shaders/common/pair_boxes.wgsl`.
 
 use super::blocks::Overrides;
 use super::rows::Table;
@@ -44,43 +45,55 @@ pub fn walk_pairs(
     index: u32,
     mut accept: impl FnMut(u32, u32),
 ) -> u32 {
-    if index >= input.table.absent_begin(params) {
-        return 0;
-    }
-    let mut admit = |a: u32, b: u32| {
-        if !overrides.filters || passes_filters(&input.objects[a as usize], &input.objects[b as usize]) {
-            accept(a, b);
+    let mut candidates = 0u32;
+    walk_tests(params, input, overrides, index, |own, other, is_pair| {
+        candidates = candidates.wrapping_add(1);
+        if is_pair {
+            accept(own, other);
         }
-    };
-    let candidates = if params.scheme == SCHEME_UNIFORM {
-        walk_covered(params, input, index, &mut admit)
-    } else {
-        walk_one_cell(params, input.table, index, &mut admit)
-    };
+    });
     if overrides.count_candidates { candidates } else { 0 }
+}
+
+/// Walks the candidates of a sorted entry and hands the object and each of them to `visit`, with whether they are a pair.
+pub(crate) fn walk_tests(
+    params: &Params,
+    input: &PairInput<'_>,
+    overrides: Overrides,
+    index: u32,
+    mut visit: impl FnMut(u32, u32, bool),
+) {
+    if index >= input.table.absent_begin(params) {
+        return;
+    }
+    let mut test = |a: u32, b: u32, meets: bool| {
+        let admits = || !overrides.filters || passes_filters(&input.objects[a as usize], &input.objects[b as usize]);
+        visit(a, b, meets && admits());
+    };
+    if params.scheme == SCHEME_UNIFORM {
+        walk_covered(params, input, index, &mut test);
+    } else {
+        walk_one_cell(params, input.table, index, &mut test);
+    }
 }
 
 /// Every candidate of one object, each unordered pair from one side only: the large list; at the object's own level the
 /// entries behind it in its row and the rows of the half shell that it reaches into; at every coarser level all cells
 /// from its upper corner back to its lower one and as far before as objects there reach. After Schornbaum's hierarchical
 /// hash grids; the adaptive scheme is the case of no reach.
-fn walk_one_cell(params: &Params, table: Table<'_>, index: u32, admit: &mut impl FnMut(u32, u32)) -> u32 {
+fn walk_one_cell(params: &Params, table: Table<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool)) {
     let own = &table.records[index as usize];
-    let mut candidates = 0u32;
     let mut test = |entries: std::ops::Range<u32>| {
         if entries.start < entries.end {
-            candidates = candidates.wrapping_add(entries.len() as u32);
             for other in &table.records[entries.start as usize..entries.end as usize] {
-                if overlaps(own, other) {
-                    admit(own.object, other.object);
-                }
+                visit(own.object, other.object, overlaps(own, other));
             }
         }
     };
     let large = table.large(params, own.world);
     test(large.start.max(index + 1)..large.end);
     if index >= table.large_begin() {
-        return candidates;
+        return;
     }
     let box_min = own.low.map(|bound| flush(unordered(bound)));
     let box_max = own.high.map(|bound| flush(unordered(bound)));
@@ -116,13 +129,12 @@ fn walk_one_cell(params: &Params, table: Table<'_>, index: u32, admit: &mut impl
         }
         next = level.next;
     }
-    candidates
 }
 
 /// Every candidate of one entry: the entries behind it in its bucket, where a pair counts only in the bucket of its home
 /// cell (the larger of the two lower corners, an axis each), which both boxes cover; and, from the object's own home
 /// entry alone, the large list.
-fn walk_covered(params: &Params, input: &PairInput<'_>, index: u32, admit: &mut impl FnMut(u32, u32)) -> u32 {
+fn walk_covered(params: &Params, input: &PairInput<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool)) {
     let table = input.table;
     let value = input.values[index as usize];
     let own = &table.records[(value & ID_MASK) as usize];
@@ -138,19 +150,20 @@ fn walk_covered(params: &Params, input: &PairInput<'_>, index: u32, admit: &mut 
         )
     };
     let lower = lower_of(own);
-    let mut candidates = 0u32;
     let mut test = |entries: std::ops::Range<u32>, in_bucket: bool| {
         if entries.start < entries.end {
-            candidates = candidates.wrapping_add(entries.len() as u32);
             for &value in &input.values[entries.start as usize..entries.end as usize] {
                 let other = &table.records[(value & ID_MASK) as usize];
-                if overlaps(own, other) {
+                let is_home = || {
                     let other_lower = lower_of(other);
                     let home = std::array::from_fn(|axis| lower[axis].max(other_lower[axis]));
-                    if !in_bucket || key_of(level, home, own.world) == key {
-                        admit(own.object, other.object);
-                    }
-                }
+                    key_of(level, home, own.world) == key
+                };
+                visit(
+                    own.object,
+                    other.object,
+                    overlaps(own, other) && (!in_bucket || is_home()),
+                );
             }
         }
     };
@@ -163,5 +176,4 @@ fn walk_covered(params: &Params, input: &PairInput<'_>, index: u32, admit: &mut 
         // The shader marks these as outside any bucket, too: what is left of the large list.
         test(index + 1..large.end, false);
     }
-    candidates
 }

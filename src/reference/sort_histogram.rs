@@ -1,17 +1,17 @@
-//! Twin of `shaders/sort_histogram.wgsl`.
+//! Twin of `shaders/sort_histogram.wgsl` and `shaders/sort_histogram_strips.wgsl`.
 
-use super::blocks::{DIGITS, SORT_TILE, SortParams};
+use super::blocks::SortParams;
 use crate::grid::Grid;
 
-/// How many keys of each tile of 1920 have each digit.
+/// How many keys of each tile have each digit.
 ///
-/// Returns `256 * tiles` words as `[digit][tile]`, so that one exclusive scan over all of them gives every tile its
-/// places.
+/// Returns `2^bits * tiles` words as `[digit][tile]`, and `2^bits` more that are 0 here and unwritten on the GPU:
+/// [`sort_scan`](super::sort_scan::sort_scan) fills them.
 pub fn sort_histogram(sort: &SortParams, grid: &Grid, keys: &[u32]) -> Vec<u32> {
     let tiles = sort.tiles as usize;
-    let mut counts = vec![0; DIGITS * tiles];
+    let mut counts = vec![0; sort.counter_words() as usize];
     let keys = &keys[..keys.len().min(grid.entry_count as usize)];
-    for (tile, keys) in keys.chunks(SORT_TILE).take(tiles).enumerate() {
+    for (tile, keys) in keys.chunks(sort.tile as usize).take(tiles).enumerate() {
         for &key in keys {
             counts[sort.digit_of(key) * tiles + tile] += 1;
         }

@@ -12,18 +12,29 @@ use crate::counters::word;
 use crate::grid::{self, Grid, Level, Params};
 use crate::plan;
 use crate::reference::blocks::{Round, ScanParams, ScatterParams, SortParams};
+use crate::sort;
+
+/// What the features that a pass asks for allow it.
+fn capabilities(pass: &Pass) -> Capabilities {
+    if pass.features() == wgpu::Features::SUBGROUP {
+        Capabilities::SUBGROUP
+    } else {
+        assert_eq!(pass.features(), wgpu::Features::empty(), "{}", pass.name);
+        Capabilities::empty()
+    }
+}
 
 fn parse(pass: &Pass) -> (Module, ModuleInfo) {
     let module = naga::front::wgsl::parse_str(pass.source())
         .unwrap_or_else(|error| panic!("{}: {}", pass.name, error.emit_to_string(pass.source())));
-    let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+    let info = Validator::new(ValidationFlags::all(), capabilities(pass))
         .validate(&module)
         .unwrap_or_else(|error| panic!("{}: {}", pass.name, error.emit_to_string(pass.source())));
     (module, info)
 }
 
 #[test]
-fn every_pass_is_valid_without_capabilities_and_has_one_entry_point() {
+fn every_pass_is_valid_with_no_capability_but_its_own_and_has_one_entry_point() {
     for pass in passes() {
         let (module, _) = parse(pass);
         let names: Vec<_> = module.entry_points.iter().map(|entry| entry.name.as_str()).collect();
@@ -31,11 +42,22 @@ fn every_pass_is_valid_without_capabilities_and_has_one_entry_point() {
     }
 }
 
-/// Devices differ in the size of a subgroup, and some have none.
+/// Devices differ in the size of a subgroup, and some have none. One pass knows of them, and has a twin that does not; sizes,
+/// numbers and barriers of subgroups it does without.
 #[test]
-fn no_pass_knows_of_subgroups() {
+fn no_pass_depends_on_subgroups() {
     for pass in passes() {
-        for word in ["subgroup", "enable ", "quad"] {
+        let by_ballots = pass.name == "sort_scatter_subgroups";
+        assert_eq!(pass.features() == wgpu::Features::SUBGROUP, by_ballots, "{}", pass.name);
+        let other = [
+            "enable ",
+            "quad",
+            "subgroup_size",
+            "subgroup_id",
+            "num_subgroups",
+            "subgroupBarrier",
+        ];
+        for word in other.into_iter().chain((!by_ballots).then_some("subgroup")) {
             assert!(!pass.source().contains(word), "{}: {word}", pass.name);
         }
     }
@@ -207,8 +229,8 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         offsets!(Params: object_count, ray_count, entry_capacity, table_capacity, pair_capacity, hit_capacity, first_pair,
             first_hit, scheme, cell_inverse, sample_count, sample_stride, dimensions, world_count, large_mask, margin,
             ray_stride, ray_cell_capacity, first_ray_cell, period_x, period_y, period_z, query_count,
-            wide_queries, neighbors, once, radius, nearest, result_capacity, first_result, first_object, static_count,
-            pair_rows, asker_count),
+            wide_queries, neighbors, once, radius, nearest, result_capacity, first_result, pair_bit_words, first_object,
+            static_count, pair_rows, asker_count),
     );
     check::<ScanParams>(
         "ScanParams",
@@ -218,7 +240,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         "Round",
         offsets!(Round: first, tests, is_last, turns, canary_turns, continues, is_continued),
     );
-    check::<SortParams>("SortParams", offsets!(SortParams: shift, tiles));
+    check::<SortParams>("SortParams", offsets!(SortParams: shift, bits, tile, tiles));
     check::<ScatterParams>("ScatterParams", offsets!(ScatterParams: change_count, object_count));
 }
 
@@ -245,8 +267,7 @@ fn constants_agree_with_the_host() {
         ("OWNER_STATIC", crate::Aabb::STATIC),
         ("OWNER_MASK", crate::Aabb::OWNER_MASK),
         ("TILE", plan::SCAN_TILE),
-        ("SORT_TILE", plan::SORT_TILE),
-        ("DIGITS", 1 << plan::DIGIT_BITS),
+        ("STRIPS", sort::STRIPS),
         ("COUNTER_INVALID", word::INVALID as u32),
         ("COUNTER_EXCLUDED", word::EXCLUDED as u32),
         ("COUNTER_LARGE", word::LARGE as u32),
@@ -290,6 +311,14 @@ fn constants_agree_with_the_host() {
                 };
                 assert_eq!(value, kept, "{}", pass.name);
             }
+            if name == "SORT_TILE" {
+                let tile = if pass.features() == wgpu::Features::SUBGROUP {
+                    sort::SUBGROUPS_TILE
+                } else {
+                    sort::PORTABLE_TILE
+                };
+                assert_eq!(value, tile, "{}", pass.name);
+            }
             if name == "STATIC_KEPT" {
                 let kept = if pass.name.ends_with("_covered") {
                     0
@@ -308,6 +337,7 @@ fn constants_agree_with_the_host() {
             "{name}: {values:?}, the host has {value}"
         );
     }
+    assert_eq!(seen["SORT_TILE"].len(), 2);
     assert_eq!(seen["SLOTS"], [32_768, 32_768]);
     assert_eq!(seen["OCTAVES"], [24, 24]);
     assert_eq!(plan::DENSITY_SLOTS, 24 * 32_768);
@@ -331,7 +361,8 @@ fn the_box_test_uses_integers_only() {
         };
         assert_ne!(scalar.kind, naga::ScalarKind::Float);
     }
-    for pass in passes().filter(|pass| pass.name.starts_with("pair_")) {
+    let tests_boxes = |pass: &&Pass| pass.name.starts_with("pair_") && pass.name != "pair_replay";
+    for pass in passes().filter(tests_boxes) {
         assert!(pass.source().contains(fragment), "{}", pass.name);
     }
 }
@@ -342,7 +373,11 @@ fn every_pass_translates_to_spirv_hlsl_and_msl() {
         let (module, info) = parse(pass);
         let (module, info) =
             naga::back::pipeline_constants::process_overrides(&module, &info, None, &Default::default()).unwrap();
-        let words = naga::back::spv::write_vec(&module, &info, &Default::default(), None)
+        let options = naga::back::spv::Options {
+            lang_version: if capabilities(pass).is_empty() { (1, 0) } else { (1, 3) },
+            ..Default::default()
+        };
+        let words = naga::back::spv::write_vec(&module, &info, &options, None)
             .unwrap_or_else(|error| panic!("{} to SPIR-V: {error}", pass.name));
         assert_eq!(words[0], 0x0723_0203);
 

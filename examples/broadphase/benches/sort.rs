@@ -1,0 +1,89 @@
+//! The stage `sort` with each strategy on the same uniform boxes: medians of alternating runs, in milliseconds of GPU time.
+//!
+//! `cargo bench -p broadphase --bench sort -- [RUNS]`
+
+use gpu_broad_phase::wgpu::PollType;
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, GpuBroadPhase, Headless, HeadlessDescriptor, SortStrategy, Source, StepInput,
+};
+use pollster::block_on;
+
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the generator of the command line has more than is measured"
+)]
+#[path = "../src/generate/boxes.rs"]
+mod boxes;
+#[allow(dead_code, reason = "the generator of the command line has more than is measured")]
+#[path = "../src/generate/random.rs"]
+mod random;
+
+use random::Random;
+
+const STRATEGIES: [SortStrategy; 3] = [SortStrategy::Portable, SortStrategy::Subgroups, SortStrategy::Strips];
+
+/// Runs a step; returns the milliseconds of its sort.
+fn sort_time(headless: &Headless, broad_phase: &mut GpuBroadPhase, objects: &[Aabb]) -> f64 {
+    let (device, queue) = (headless.device(), headless.queue());
+    let mut encoder = device.create_command_encoder(&Default::default());
+    let input = StepInput {
+        objects: Source::Host(objects),
+        ..Default::default()
+    };
+    broad_phase
+        .step(device, queue, &mut encoder, input)
+        .expect("a step that fits");
+    queue.submit([encoder.finish()]);
+    device
+        .poll(PollType::wait_indefinitely())
+        .expect("a device that answers");
+    let result = block_on(broad_phase.read_back(device, queue)).expect("a read-back");
+    let sort = result.timings.iter().find(|time| time.stage == "sort");
+    sort.expect("a device with timestamps").nanoseconds / 1e6
+}
+
+fn main() {
+    let runs = std::env::args()
+        .filter_map(|argument| argument.parse().ok())
+        .next()
+        .unwrap_or(7);
+    let headless = block_on(Headless::with_descriptor(&HeadlessDescriptor::default())).expect("an adapter");
+    let info = headless.adapter_info();
+    println!("{} ({:?}), driver {}", info.name, info.backend, info.driver_info);
+    for count in [10_000, 100_000, 1_000_000, 4_000_000] {
+        let rows = boxes::uniform(count, 3, &mut Random::new(1));
+        let objects: Vec<_> = rows
+            .chunks_exact(6)
+            .map(|row| Aabb::new([row[0], row[1], row[2]], [row[3], row[4], row[5]]))
+            .collect();
+        let mut broad_phases = STRATEGIES.map(|sort| {
+            let descriptor = BroadPhaseDescriptor {
+                pairs: false,
+                timestamps: true,
+                sort,
+                ..Default::default()
+            };
+            GpuBroadPhase::new(headless.device(), &descriptor).expect("a broad phase")
+        });
+        let mut times = [const { Vec::new() }; STRATEGIES.len()];
+        // The first run warms up.
+        for run in 0..=runs {
+            for (broad_phase, times) in broad_phases.iter_mut().zip(&mut times) {
+                let time = sort_time(&headless, broad_phase, &objects);
+                if run > 0 {
+                    times.push(time);
+                }
+            }
+        }
+        let medians = times.each_mut().map(|times| {
+            times.sort_by(f64::total_cmp);
+            times[times.len() / 2]
+        });
+        print!("{count:>9} keys");
+        for (strategy, median) in STRATEGIES.iter().zip(medians) {
+            print!("  {strategy:?} {median:.2}");
+        }
+        println!(" ms");
+    }
+}
