@@ -536,6 +536,8 @@ impl GpuBroadPhase {
             }
             before => {
                 let label = format!("{}/static", self.label);
+                // Larger ones than are needed count as well.
+                let before = before.filter(|_| self.descriptor.max_bytes.is_none());
                 let mut buffers = before.map_or_else(|| Buffers::new(&label), |table| table.buffers);
                 buffers.fit(device, &plan, &OF_STEP);
                 let inputs = statics::sources(device, &label, statics, &plan, &objects);

@@ -723,8 +723,9 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
                 ..free
             };
             let mut on_gpu = broad_phase(&adapter, &tight);
-            for moving in [90, 30, 80] {
+            for (statics, moving) in [(900, 90), (900, 30), (200, 80), (850, 20)] {
                 let mut case = Case::new(51, [900, 90], 1);
+                case.statics.truncate(statics);
                 case.moving.truncate(moving);
                 for _ in 0..2 {
                     submit(&adapter, &mut on_gpu, (&case.scene()).into());
