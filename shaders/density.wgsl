@@ -22,7 +22,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
 
     let sample = flat_workgroup(group, groups) * WORKGROUP + local;
     if (sample < params.sample_count) {
-        let object = sample * params.sample_stride;
+        let object = sampled_object(sample);
         let low = objects[2u * (params.first_object + object)];
         let high = objects[2u * (params.first_object + object) + 1u];
         if (classify(low, high) == CLASS_FINITE) {

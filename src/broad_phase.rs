@@ -808,6 +808,7 @@ impl GpuBroadPhase {
         let recorded = self.recorded.as_mut().ok_or(StepError::NoStep)?;
         // The table keeps the sizes that it was built with.
         let mut plan = recorded.plan;
+        plan.is_counted = recorded.emits_pairs;
         let limit = plan::binding_limit(&device.limits());
         if recorded.emits_pairs {
             plan.fit_pairs(&self.descriptor, self.wanted, limit);

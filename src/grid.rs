@@ -306,6 +306,16 @@ impl Params {
         &objects[..objects.len().min(self.object_count as usize)]
     }
 
+    /// The objects, among those of the table, that statistics look at: twin of `sampled_object` in
+    /// `shaders/common/size.wgsl`.
+    pub(crate) fn sampled_objects(&self) -> impl Iterator<Item = usize> {
+        let (stride, last) = (self.sample_stride.max(1), self.object_count.saturating_sub(1));
+        (0..self.sample_count).map(move |sample| {
+            let offset = (sample.wrapping_mul(0x9e37_79b1) >> 16) % stride;
+            (sample * stride + offset).min(last) as usize
+        })
+    }
+
     /// Moving objects where there are static ones: rows of pair counts behind those of the entries.
     pub(crate) const fn static_rows(&self) -> u32 {
         self.pair_rows - self.entry_capacity

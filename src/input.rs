@@ -165,12 +165,13 @@ impl<'a> From<SceneQueries<'a>> for Queries<'a> {
 ///
 /// In results they come first: static object `i` is object `i`, and moving object `i` is object `statics + i`. They count as
 /// marked with [`Aabb::STATIC`], whatever their owner word says, and never pair with one another, nor with moving objects of
-/// that mark. Everything else is as if all were in one list.
+/// that mark, unless the descriptor's [`filters`](crate::BroadPhaseDescriptor::filters) are off: then the latter do. Everything else
+/// is as if all were in one list.
 ///
 /// They are read in the first step with a [`generation`](Self::generation), and again where that, their count or what the
 /// descriptor's [`Growth`](crate::Growth) makes of their table has changed since the step before, after a step without
-/// static objects, after [`trim`](crate::GpuBroadPhase::trim) and after an error of the device. That step has to be
-/// submitted, ahead of those that are recorded later: where its encoder is dropped instead, call
+/// static objects, after [`trim`](crate::GpuBroadPhase::trim) and after an error of the device. Steps with static objects have to
+/// be submitted in the order in which they are recorded: where the encoder of one is dropped instead, call
 /// [`forget_statics`](crate::GpuBroadPhase::forget_statics).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Statics<'a> {

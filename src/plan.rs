@@ -25,7 +25,7 @@ const DISPATCH_TESTS: u64 = 1 << 32;
 /// unless nearest objects are kept in order.
 const CAUTION_FACTOR: u32 = 8;
 /// More than the turns that writing takes beyond counting, so that writing is never cut where counting was not.
-const CANARY_TURNS: u32 = 16;
+const CANARY_TURNS: u32 = 32;
 /// Box tests of one walk in one dispatch.
 const MAX_ROUND_TESTS: u64 = 16_384;
 const MIN_ROUND_TESTS: u64 = 1024;
@@ -114,6 +114,8 @@ pub(crate) struct Plan {
     pub sort: SortStrategy,
     /// Whether outputs are put in ascending order.
     pub sorts_outputs: bool,
+    /// Whether pairs were counted already, so that what counting kept for writing them has to stay as it is.
+    pub is_counted: bool,
     /// Whether pairs stand from an earlier step, so that their buffer has to stay as it is.
     pub pairs_stand: bool,
     /// Entries that the static objects' table holds.
@@ -157,7 +159,7 @@ impl Plan {
         let table = grid::table_capacity(scheme, object_count, capacities.entries)
             .min(words - past_cells)
             .min(LARGEST_COUNT - past_cells);
-        let sample_stride = (object_count / SAMPLES).max(1);
+        let sample_stride = object_count.div_ceil(SAMPLES).max(1);
         let mut plan = Self {
             params: Params {
                 object_count,
@@ -165,7 +167,7 @@ impl Plan {
                 table_capacity: table as u32,
                 scheme,
                 cell_inverse: grid::cell_inverse(descriptor.scheme),
-                sample_count: (object_count / sample_stride).min(SAMPLES),
+                sample_count: object_count.div_ceil(sample_stride),
                 sample_stride,
                 dimensions: descriptor.dimensions.count(),
                 world_count: descriptor.worlds,
@@ -188,6 +190,7 @@ impl Plan {
             caution: 0,
             sort: descriptor.sort,
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
+            is_counted: false,
             pairs_stand: false,
             static_entries: statics.map_or(0, |statics| statics.params.entry_capacity),
             static_bytes: statics.map_or(0, Self::table_bytes),
@@ -242,7 +245,9 @@ impl Plan {
     fn fit_bits(&mut self, wanted: Rows, binding_limit: u64) {
         let walked = self.pairs && !self.is_uniform() && self.rounds == 1;
         let entries = u64::from(self.params.entry_capacity.max(1));
-        let most = binding_limit / 4 / entries;
+        // As many tests as a round makes have bits, so that all of them are written anew.
+        let tested = u64::from(self.round_tests(self.params.entry_capacity, 1) / u32::BITS);
+        let most = tested.min(binding_limit / 4 / entries);
         self.params.pair_bit_words = if walked {
             u64::from(wanted.bit_words).min(most) as u32
         } else {
@@ -255,6 +260,8 @@ impl Plan {
         let replayed = u32::BITS * self.params.pair_bit_words;
         self.rounds_of(self.params.entry_capacity, 1).map(move |round| Round {
             first: round.first.saturating_add(replayed),
+            // No test that counting did not make.
+            tests: round.tests.saturating_sub(replayed),
             ..round
         })
     }
@@ -353,7 +360,7 @@ impl Plan {
         let Some(limit) = descriptor.max_bytes else {
             return Ok(());
         };
-        if self.bytes() > limit && !self.pairs_stand {
+        if self.bytes() > limit && !self.is_counted {
             self.params.pair_bit_words = 0;
         }
         let bytes = self.bytes();

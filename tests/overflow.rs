@@ -218,6 +218,78 @@ fn closest_hits_of_crowded_rays_are_found_over_several_rounds() {
     }
 }
 
+/// So many boxes of edge 1 in a cube, that each has about `neighbours` partners.
+fn crowd(count: usize, neighbours: f32, rng: &mut Rng) -> Vec<Aabb> {
+    let side = (8.0 * count as f32 / neighbours).cbrt();
+    (0..count)
+        .map(|_| {
+            let low = [(); 3].map(|()| side * rng.unit());
+            Aabb::new(low, low.map(|low| low + 1.0))
+        })
+        .collect()
+}
+
+/// What counting kept of crowded boxes outlasts outputs that grow before the pairs are written, and is given up where
+/// memory is short of it from the start.
+#[test]
+fn pairs_of_crowded_boxes_are_whole_under_every_memory_limit() {
+    let mut rng = Rng(8);
+    let scenes = [crowd(3000, 30.0, &mut rng), crowd(3000, 50.0, &mut rng)];
+    let expected = scenes.each_ref().map(|objects| brute_force::pairs(objects));
+    for adapter in adapters() {
+        let mut unlimited = headless(&adapter, BroadPhaseDescriptor::default());
+        for objects in &scenes {
+            block_on(unlimited.step(objects, &[])).expect("an answer");
+        }
+        let all = unlimited.broad_phase().memory();
+        let mut answers = 0;
+        for part in 12..=34 {
+            let descriptor = BroadPhaseDescriptor {
+                max_bytes: Some(all * part / 20),
+                ..Default::default()
+            };
+            let mut limited = headless(&adapter, descriptor);
+            for (objects, expected) in scenes.iter().zip(&expected) {
+                match block_on(limited.step(objects, &[])) {
+                    Ok(result) => {
+                        answers += 1;
+                        assert!(sorted(result.pairs) == *expected, "{part} of 20 on {}", adapter.name);
+                    }
+                    Err(error) => assert!(
+                        matches!(error, HeadlessError::Step(StepError::Descriptor(_))),
+                        "{error}"
+                    ),
+                }
+            }
+        }
+        assert!(answers > 20, "{answers} answers on {}", adapter.name);
+    }
+}
+
+/// A count that ends early is no licence to write what was not counted.
+#[test]
+fn the_prefix_of_an_unfinished_count_does_not_depend_on_the_step_before() {
+    let mut rng = Rng(9);
+    let before = crowd(17_500, 30.0, &mut rng);
+    let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 17_500];
+    for adapter in adapters().into_iter().take(1) {
+        let descriptor = BroadPhaseDescriptor {
+            capacities: Capacities {
+                pairs: Some(600_000),
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let mut fresh = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
+        let expected = step(&adapter, &mut fresh, &crowd, &[]);
+        assert_ne!(expected.counters.status & STATUS_ROUNDS, 0);
+        let mut used = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
+        assert_eq!(step(&adapter, &mut used, &before, &[]).counters.status, 0);
+        let found = step(&adapter, &mut used, &crowd, &[]);
+        assert!(found.pairs == expected.pairs, "{}", adapter.name);
+    }
+}
+
 #[test]
 fn max_bytes_is_held_and_the_answer_comes_in_parts() {
     let mut rng = Rng(5);

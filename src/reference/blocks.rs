@@ -32,7 +32,7 @@ pub struct SortParams {
 /// tests of a walk at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct Round {
-    /// Tests of each walk that earlier rounds made: a multiple of `tests`.
+    /// Tests of each walk that earlier rounds made, or whose bits were kept.
     pub first: u32,
     /// Tests of each walk that this round makes, at most; above zero.
     pub tests: u32,

@@ -11,12 +11,8 @@ pub fn density(params: &Params, objects: &[Aabb], size_statistics: &[u32], world
     let mut slots = vec![0u32; (OCTAVES * SLOTS) as usize];
     let mut density = vec![0u32; 2 * OCTAVES as usize];
     let top = top_exponent(size_statistics[1024]);
-    let samples = params
-        .objects(objects)
-        .iter()
-        .enumerate()
-        .step_by(params.sample_stride.max(1) as usize)
-        .take(params.sample_count as usize);
+    let objects = params.objects(objects);
+    let samples = params.sampled_objects().map(|index| (index, &objects[index]));
     for (index, object) in samples.filter(|(_, object)| classify(object) == Class::Finite) {
         let world = params.world_of(worlds, index);
         let side = longest_side_bits(object);

@@ -259,7 +259,7 @@ fn table_params(
     first_object: u32,
 ) -> Result<Params, DescriptorError> {
     let object_count = count_of("objects", objects as u64, ID_MASK)?;
-    let sample_stride = (object_count / SAMPLES).max(1);
+    let sample_stride = object_count.div_ceil(SAMPLES).max(1);
     let scheme = grid::scheme_number(descriptor.scheme);
     Ok(Params {
         object_count,
@@ -276,7 +276,7 @@ fn table_params(
         period_y: descriptor.periods[1],
         period_z: descriptor.periods[2],
         sample_stride,
-        sample_count: (object_count / sample_stride).min(SAMPLES),
+        sample_count: object_count.div_ceil(sample_stride),
         first_object,
         ..Params::default()
     })

@@ -10,8 +10,8 @@ use crate::types::Aabb;
 /// Returns 1025 words: 1024 size classes, then the bits of the largest magnitude of a coordinate.
 pub fn size_statistics(params: &Params, objects: &[Aabb]) -> Vec<u32> {
     let mut statistics = vec![0u32; 1025];
-    let samples = params.objects(objects).iter().step_by(params.sample_stride.max(1) as usize);
-    for object in samples.take(params.sample_count as usize) {
+    let objects = params.objects(objects);
+    for object in params.sampled_objects().map(|index| &objects[index]) {
         if classify(object) == Class::Finite {
             statistics[size_class(object)] += 1;
             for bound in object.min.into_iter().chain(object.max) {

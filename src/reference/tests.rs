@@ -942,6 +942,37 @@ fn traces_hold_what_the_passes_promise() {
     }
 }
 
+/// The finest cell is chosen from a sample: neither the order of the objects nor a pattern in it may hide the small ones.
+#[test]
+fn small_boxes_are_seen_wherever_they_lie_in_the_list() {
+    let mut random = SplitMix(29);
+    let boxes = |count: usize, side: f32, world: f32, random: &mut SplitMix| -> Vec<Aabb> {
+        let one = |_| {
+            let low = [(); 3].map(|()| world * random.unit());
+            Aabb::new(low, low.map(|low| low + side))
+        };
+        (0..count).map(one).collect()
+    };
+    let large = boxes(16_384, 10.0, 1000.0, &mut random);
+    let small = boxes(16_000, 0.1, 10.0, &mut random);
+    let behind = [&large[..], &small].concat();
+    // Every fourth one is large.
+    let mixed: Vec<_> = large[..5000]
+        .iter()
+        .zip(small.chunks(3))
+        .flat_map(|(large, small)| [&[*large], small].concat())
+        .collect();
+    let descriptor = BroadPhaseDescriptor {
+        count_candidates: true,
+        ..BroadPhaseDescriptor::default()
+    };
+    for objects in [behind, mixed] {
+        let counters = step(&descriptor, &objects, &[]).unwrap().counters;
+        let each = counters.pair_candidates as f64 / objects.len() as f64;
+        assert!(each < 200.0, "{each} box tests an object");
+    }
+}
+
 /// Counts alone, where the answer would not fit anywhere: 64-bit totals and saturated offsets.
 #[test]
 fn totals_past_32_bits_are_counted() {

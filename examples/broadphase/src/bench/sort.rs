@@ -38,7 +38,7 @@ impl<'a> Keys<'a> {
             unsorted: entries.map(|(&key, &value)| [key, value]).collect(),
             expected: trace.values,
             bits: (u32::BITS - largest.leading_zeros()).max(1),
-            digit_bits: reference::blocks::DIGITS.ilog2() * trace.digits.len() as u32,
+            digit_bits: trace.digits.iter().map(|digit| digit.sort.bits).sum(),
         })
     }
 
