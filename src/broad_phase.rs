@@ -12,6 +12,7 @@ use crate::gpu::timing::Timing;
 use crate::gpu::upload::{self, Block, Blocks, Uniforms};
 use crate::grid::{self, Params};
 use crate::input::{self, Queries, QueryInput, Rays, Source, Statics, StepInput};
+use crate::memory::MemoryUse;
 use crate::output::{StepOutput, Window};
 use crate::plan::{self, LEVEL_TILE, OF_STEP, Plan, Rows};
 use crate::reference::blocks::{Round, ScanParams, SortParams};
@@ -353,6 +354,27 @@ impl GpuBroadPhase {
     /// are below [`required_limits`](Self::required_limits), [`CreateError::Device`] where the
     /// device refuses the pipelines.
     pub fn new(device: &wgpu::Device, descriptor: &BroadPhaseDescriptor<'_>) -> Result<Self, CreateError> {
+        Self::create(device, descriptor, None)
+    }
+
+    /// As [`new`](Self::new), with a cache of compiled pipelines of the caller's: those of this broad phase are looked up there
+    /// and put there, now and when they are first used. Where the cache comes from, what it holds and when it is saved is the caller's.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new).
+    pub fn with_pipeline_cache(
+        device: &wgpu::Device,
+        descriptor: &BroadPhaseDescriptor<'_>,
+        cache: &wgpu::PipelineCache,
+    ) -> Result<Self, CreateError> {
+        Self::create(device, descriptor, Some(cache))
+    }
+
+    fn create(
+        device: &wgpu::Device,
+        descriptor: &BroadPhaseDescriptor<'_>,
+        cache: Option<&wgpu::PipelineCache>,
+    ) -> Result<Self, CreateError> {
         descriptor::validate(descriptor)?;
         let mut missing = None;
         let mut required = Self::required_limits();
@@ -380,7 +402,7 @@ impl GpuBroadPhase {
             ..*descriptor
         };
         let scopes = Scopes::begin(device);
-        let pipelines = Pipelines::new(label, &constants);
+        let pipelines = Pipelines::new(label, &constants, cache.cloned());
         pipelines.make(
             device,
             shaders::passes().filter(|pass| is_sure_to_run(descriptor, pass.name)),
@@ -843,6 +865,18 @@ impl GpuBroadPhase {
     pub fn memory(&self) -> u64 {
         let statics = self.statics.as_ref().map_or(0, |table| table.buffers.bytes());
         self.buffers.bytes() + statics
+    }
+
+    /// What these bytes are for.
+    pub fn memory_use(&self) -> MemoryUse {
+        let own = self
+            .buffers
+            .sizes()
+            .chain(self.statics.iter().flat_map(|table| table.buffers.sizes()));
+        own.fold(MemoryUse::default(), |mut sum, (name, bytes)| {
+            *sum.part(name) += bytes;
+            sum
+        })
     }
 
     /// What the broad phase was made from.

@@ -73,6 +73,7 @@ mod gpu;
 pub mod grid;
 mod headless;
 mod input;
+mod memory;
 mod object_set;
 mod output;
 mod plan;
@@ -95,6 +96,7 @@ pub use error::{CreateError, DescriptorError, HeadlessError, ReadBackError, Step
 pub use grid::MAX_COVER;
 pub use headless::{Headless, HeadlessDescriptor, adapters};
 pub use input::{Queries, QueryInput, Rays, Source, Statics, StepInput};
+pub use memory::MemoryUse;
 pub use object_set::{Handle, ObjectSet, StaleHandle};
 pub use output::{StepOutput, Window};
 pub use queries::{Neighbor, Neighbors, Query, QueryMode};

@@ -62,6 +62,11 @@ impl Buffers {
         self.by_name.get(name)
     }
 
+    /// Every buffer's name and bytes.
+    pub fn sizes(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.by_name.iter().map(|(&name, buffer)| (name, buffer.size()))
+    }
+
     /// Bytes of all buffers.
     pub fn bytes(&self) -> u64 {
         self.by_name.values().map(wgpu::Buffer::size).sum()

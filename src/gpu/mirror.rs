@@ -85,7 +85,7 @@ impl Mirror {
 impl Resident {
     fn new(device: &wgpu::Device, capacity: u64) -> Self {
         Self {
-            pipelines: Pipelines::new(LABEL, &[]),
+            pipelines: Pipelines::new(LABEL, &[], None),
             buffer: create(device, capacity),
             adapter: device.adapter_info(),
             device: device.clone(),

@@ -18,13 +18,15 @@ struct Pipeline {
 pub(crate) struct Pipelines {
     label: String,
     constants: Vec<(&'static str, f64)>,
+    cache: Option<wgpu::PipelineCache>,
     by_pass: HashMap<&'static str, OnceLock<Pipeline>>,
 }
 
 impl Pipelines {
     /// `constants` are set where a pass declares an `override` of that name.
-    pub fn new(label: &str, constants: &[(&'static str, f64)]) -> Self {
+    pub fn new(label: &str, constants: &[(&'static str, f64)], cache: Option<wgpu::PipelineCache>) -> Self {
         Self {
+            cache,
             label: label.to_owned(),
             constants: constants.to_vec(),
             by_pass: shaders::passes().map(|pass| (pass.name, OnceLock::new())).collect(),
@@ -39,7 +41,7 @@ impl Pipelines {
     }
 
     fn get(&self, device: &wgpu::Device, pass: &Pass) -> &Pipeline {
-        self.by_pass[pass.name].get_or_init(|| create(device, &self.label, pass, &self.constants))
+        self.by_pass[pass.name].get_or_init(|| create(device, &self.label, pass, &self.constants, self.cache.as_ref()))
     }
 
     /// Dispatches a pass; `buffer` finds each binding of the pass table by name.
@@ -74,7 +76,13 @@ impl Pipelines {
     }
 }
 
-fn create(device: &wgpu::Device, prefix: &str, pass: &Pass, constants: &[(&str, f64)]) -> Pipeline {
+fn create(
+    device: &wgpu::Device,
+    prefix: &str,
+    pass: &Pass,
+    constants: &[(&str, f64)],
+    cache: Option<&wgpu::PipelineCache>,
+) -> Pipeline {
     let label = format!("{prefix}/{}", pass.name);
     let label = Some(label.as_str());
     let entries: Vec<_> = pass
@@ -128,7 +136,7 @@ fn create(device: &wgpu::Device, prefix: &str, pass: &Pass, constants: &[(&str, 
             constants: &constants,
             ..Default::default()
         },
-        cache: None,
+        cache,
     });
     Pipeline { layout, pipeline }
 }

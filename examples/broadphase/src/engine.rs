@@ -3,8 +3,8 @@
 use anyhow::{Error, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, DescriptorError, Dimensions, Headless, HeadlessDescriptor, HeadlessError, Ray, Scheme,
-    StepError, StepResult, reference,
+    Aabb, BroadPhaseDescriptor, DescriptorError, Dimensions, Headless, HeadlessDescriptor, HeadlessError, MemoryUse,
+    Ray, Scheme, StepError, StepResult, reference,
 };
 use pollster::block_on;
 
@@ -70,10 +70,10 @@ impl Engine {
         }
     }
 
-    /// Bytes of the device's buffers.
-    pub fn memory(&self) -> Option<u64> {
+    /// What the device's buffers are for, in bytes.
+    pub fn memory(&self) -> Option<MemoryUse> {
         match &self.backing {
-            Backing::Gpu(headless) => Some(headless.broad_phase().memory()),
+            Backing::Gpu(headless) => Some(headless.broad_phase().memory_use()),
             Backing::Cpu(_) => None,
         }
     }

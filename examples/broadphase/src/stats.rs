@@ -49,8 +49,12 @@ pub fn run(args: &StatsArgs, reporter: Reporter) -> Result<Status> {
     print(|out| {
         write_totals(out, &descriptor, &counters)?;
         writeln!(out, "{:<24}  {milliseconds:>14.3}", "second step, ms")?;
-        if let Some(bytes) = engine.memory() {
-            writeln!(out, "{:<24}  {bytes:>14}", "bytes on the device")?;
+        if let Some(memory) = engine.memory() {
+            writeln!(out, "{:<24}  {:>14}", "bytes on the device", memory.total())?;
+            let each = ratio(memory.objects, counters.objects.into());
+            writeln!(out, "{:<24}  {each:>14}", "bytes per object")?;
+            let each = ratio(memory.pairs, counters.pairs_needed);
+            writeln!(out, "{:<24}  {each:>14}", "bytes per pair")?;
         }
         write_levels(out, descriptor.scheme, &trace)?;
         write_histogram(out, &trace)

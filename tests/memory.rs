@@ -1,0 +1,103 @@
+//! What memory is for, and pipelines that come out of a cache.
+
+mod common;
+
+use common::{Rng, adapters, uniform};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, PairOrder, Ray, RayMode, Source, StepInput,
+    StepResult, adapters as all_adapters, wgpu,
+};
+use pollster::block_on;
+
+fn step(device: &wgpu::Device, queue: &wgpu::Queue, gpu: &mut GpuBroadPhase, objects: &[Aabb]) -> StepResult {
+    let mut encoder = device.create_command_encoder(&Default::default());
+    let rays = [Ray::new([0.0; 3], [1.0, 0.5, 0.25], f32::INFINITY)];
+    let input = StepInput {
+        objects: Source::Host(objects),
+        rays: Source::Host(&rays).into(),
+        ..Default::default()
+    };
+    gpu.step(device, queue, &mut encoder, input).expect("a step");
+    queue.submit([encoder.finish()]);
+    block_on(gpu.read_back(device, queue)).expect("a result")
+}
+
+#[test]
+fn objects_take_at_most_160_bytes_and_pairs_8() {
+    let mut rng = Rng(3);
+    let count = 50_000;
+    let objects = uniform(count, &mut rng);
+    for adapter in adapters() {
+        let (device, queue) = (&adapter.device, &adapter.queue);
+        let mut gpu = GpuBroadPhase::new(device, &BroadPhaseDescriptor::default()).unwrap();
+        let pairs = step(device, queue, &mut gpu, &objects).counters.pairs_needed;
+        let exact = BroadPhaseDescriptor {
+            growth: Growth::Fixed,
+            capacities: Capacities {
+                pairs: Some(pairs as u32),
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let mut gpu = GpuBroadPhase::new(device, &exact).unwrap();
+        assert_eq!(gpu.memory_use().total(), 0);
+        assert_eq!(step(device, queue, &mut gpu, &objects).pairs.len() as u64, pairs);
+        let memory = gpu.memory_use();
+        assert_eq!(memory.total(), gpu.memory());
+        let each = memory.objects as f64 / count as f64;
+        println!("{each:.1} bytes an object beside {memory:?} on {}", adapter.name);
+        assert!((60.0..=160.0).contains(&each), "{each} bytes an object");
+        assert_eq!(memory.pairs, (8 * pairs).next_multiple_of(16));
+        assert_eq!(memory.inputs, 32 * (count as u64 + 1));
+        assert_eq!(memory.order, 0);
+
+        let mut sorted = GpuBroadPhase::new(
+            device,
+            &BroadPhaseDescriptor {
+                pair_order: PairOrder::Sorted,
+                ray_mode: RayMode::All,
+                ..exact
+            },
+        )
+        .unwrap();
+        step(device, queue, &mut sorted, &objects);
+        assert!(sorted.memory_use().order >= 24 * pairs && sorted.memory_use().answers > 0);
+    }
+}
+
+#[test]
+fn pipelines_are_put_into_a_cache_and_come_out_of_it() {
+    let objects = uniform(500, &mut Rng(4));
+    let with_caches = block_on(all_adapters(wgpu::Backends::VULKAN))
+        .into_iter()
+        .filter(|adapter| adapter.features().contains(wgpu::Features::PIPELINE_CACHE));
+    for adapter in with_caches {
+        let request = wgpu::DeviceDescriptor {
+            required_features: wgpu::Features::PIPELINE_CACHE,
+            required_limits: GpuBroadPhase::required_limits(),
+            ..Default::default()
+        };
+        let (device, queue) = block_on(adapter.request_device(&request)).unwrap();
+        let cache = |data| {
+            let descriptor = wgpu::PipelineCacheDescriptor {
+                label: None,
+                data,
+                fallback: true,
+            };
+            // SAFETY: the data is none or comes from a cache of this adapter.
+            unsafe { device.create_pipeline_cache(&descriptor) }
+        };
+        let first = cache(None);
+        let empty = first.get_data().unwrap_or_default().len();
+        let descriptor = BroadPhaseDescriptor::default();
+        let mut gpu = GpuBroadPhase::with_pipeline_cache(&device, &descriptor, &first).unwrap();
+        let expected = step(&device, &queue, &mut gpu, &objects);
+        let data = first.get_data().expect("a cache with contents");
+        assert!(data.len() >= empty, "{} bytes", data.len());
+
+        let second = cache(Some(&data));
+        let mut gpu = GpuBroadPhase::with_pipeline_cache(&device, &descriptor, &second).unwrap();
+        let found = step(&device, &queue, &mut gpu, &objects);
+        assert!(found.pairs == expected.pairs && found.ray_hits == expected.ray_hits);
+    }
+}
