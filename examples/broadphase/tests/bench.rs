@@ -272,6 +272,10 @@ fn bad_arguments_are_refused() {
         (&["bench", "-o", "rows.npy"], &["rows.npy", ".csv"]),
         (&["bench", "boxes.csv", "--elements", "edges"], &["--elements"]),
         (&["bench", "--count", "10", "--cell-size", "2"], &["--cell-size"]),
+        (
+            &["bench", "--count", "10", "--scheme", "uniform", "--cell-size", "1e38"],
+            &["cell"],
+        ),
     ] {
         folder.refuses(arguments, needles);
     }

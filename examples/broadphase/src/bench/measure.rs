@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Error, Result, anyhow};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::answer::{Answer, Rows};
@@ -75,49 +75,79 @@ impl Row {
     }
 }
 
-/// The rows of all contestants in their order, and what is wrong with their answers.
-pub fn measure(
-    contestants: &mut [Box<dyn Contestant + '_>],
-    runs: u32,
-    reporter: Reporter,
-) -> Result<(Vec<Row>, Vec<String>)> {
+/// The rows of all contestants in their order, and what is wrong: answers that differ, and engines that failed, which are left
+/// out from there on.
+pub fn measure(contestants: Vec<Box<dyn Contestant + '_>>, runs: u32, reporter: Reporter) -> (Vec<Row>, Vec<String>) {
     let bar = reporter.bar(u64::from(runs + 1) * contestants.len() as u64, "measuring");
-    let mut answers = Vec::new();
-    for contestant in contestants.iter_mut() {
-        answers.push(contestant.prepare()?);
+    let mut faults = Vec::new();
+    let mut prepared = Vec::new();
+    for mut contestant in contestants {
+        match contestant.prepare() {
+            Ok(answer) => prepared.push(Some(Measured {
+                contestant,
+                answer,
+                times: Vec::new(),
+            })),
+            Err(error) => faults.push(failure(&*contestant, &error)),
+        }
         bar.inc(1);
     }
-    let mut times: Vec<Vec<(&'static str, Vec<f64>)>> = vec![Vec::new(); contestants.len()];
     for _ in 0..runs {
-        for (contestant, times) in contestants.iter_mut().zip(&mut times) {
-            for (stage, time) in contestant.run()? {
-                match times.iter_mut().find(|(known, _)| *known == stage) {
-                    Some((_, times)) => times.push(time),
-                    None => times.push((stage, vec![time])),
-                }
+        for slot in &mut prepared {
+            let Some(measured) = slot else { continue };
+            if let Err(error) = measured.run() {
+                faults.push(failure(&*measured.contestant, &error));
+                *slot = None;
             }
             bar.inc(1);
         }
     }
     bar.finish_and_clear();
-    let mut rows = Vec::new();
-    for ((contestant, times), &answer) in contestants.iter().zip(times).zip(&answers) {
-        for (stage, mut times) in times {
+    let rows: Vec<_> = prepared.into_iter().flatten().flat_map(Measured::rows).collect();
+    faults.extend(disagreements(&rows));
+    (rows, faults)
+}
+
+fn failure(contestant: &dyn Contestant, error: &Error) -> String {
+    let (engine, stage) = (contestant.engine(), contestant.question().stage());
+    format!("{stage}: {engine} failed: {error:#}")
+}
+
+/// A contestant and what it was seen to do.
+struct Measured<'a> {
+    contestant: Box<dyn Contestant + 'a>,
+    answer: Answer,
+    /// Milliseconds of each stage in every run.
+    times: Vec<(&'static str, Vec<f64>)>,
+}
+
+impl Measured<'_> {
+    fn run(&mut self) -> Result<()> {
+        for (stage, time) in self.contestant.run()? {
+            match self.times.iter_mut().find(|(known, _)| *known == stage) {
+                Some((_, times)) => times.push(time),
+                None => self.times.push((stage, vec![time])),
+            }
+        }
+        Ok(())
+    }
+
+    fn rows(self) -> Vec<Row> {
+        let row = |(stage, mut times): (&'static str, Vec<f64>)| {
             times.sort_by(f64::total_cmp);
-            rows.push(Row {
-                engine: contestant.engine(),
-                threads: contestant.threads(),
-                question: contestant.question(),
+            Row {
+                engine: self.contestant.engine(),
+                threads: self.contestant.threads(),
+                question: self.contestant.question(),
                 stage,
-                is_whole: contestant.is_whole(),
+                is_whole: self.contestant.is_whole(),
                 median_ms: median(&times),
                 min_ms: times[0],
-                answer,
-            });
-        }
+                answer: self.answer,
+            }
+        };
+        self.times.into_iter().map(row).collect()
     }
-    let faults = disagreements(&rows);
-    Ok((rows, faults))
 }
 
 /// Of ascending times.
@@ -256,7 +286,7 @@ mod tests {
             for (name, answer) in names.into_iter().zip(answers) {
                 contestants.push(Box::new(Fixed(name, answer)));
             }
-            measure(&mut contestants, 3, Reporter { quiet: true }).unwrap().1
+            measure(contestants, 3, Reporter { quiet: true }).1
         };
         let right = answer(3, Some(9));
         assert!(faults([right, right, answer(3, None)]).is_empty());
@@ -278,13 +308,29 @@ mod tests {
     }
 
     #[test]
-    fn an_engine_that_panics_is_an_error_that_names_it() {
-        let mut engine = OnCpu {
-            engine: "fragile",
-            pool: pools().unwrap().remove(0),
-            question: Question::Pairs,
-            work: Box::new(|| panic!("on purpose")),
+    fn an_engine_that_fails_is_named_and_the_others_go_on() {
+        let pool = pools().unwrap().remove(0);
+        let engine = |engine, work| -> Box<dyn Contestant> {
+            Box::new(OnCpu {
+                engine,
+                pool: Arc::clone(&pool),
+                question: Question::Pairs,
+                work,
+            })
         };
-        assert_eq!(engine.prepare().unwrap_err().to_string(), "fragile panicked");
+        let contestants = vec![
+            engine("fragile", Box::new(|| panic!("on purpose"))),
+            engine("short", Box::new(|| Err(anyhow!("no memory")))),
+            engine("sound", Box::new(|| Ok(vec![vec![[1, 2]]]))),
+        ];
+        let (rows, faults) = measure(contestants, 2, Reporter { quiet: true });
+        assert_eq!(
+            faults,
+            [
+                "total: fragile failed: fragile panicked",
+                "total: short failed: no memory"
+            ]
+        );
+        assert_eq!((rows.len(), rows[0].engine, rows[0].answer.results), (1, "sound", 1));
     }
 }

@@ -54,8 +54,9 @@ const BRUTE_FORCE_ON_GPU: usize = 1 << 20;
 pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
     let engines = Engines::new(&args.engines)?;
     let plot_format = args.plot.as_deref().map(plot::Format::of).transpose()?;
+    let is_printed = args.output == Path::new("-");
     ensure!(
-        args.output == Path::new("-") || args.output.extension().is_some_and(|extension| extension == "csv"),
+        is_printed || args.output.extension().is_some_and(|extension| extension == "csv"),
         "{}: a result file of bench ends in .csv",
         args.output.display()
     );
@@ -77,22 +78,15 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
             faults.extend(wrong.into_iter().map(|fault| format!("{title}: {fault}")));
             reporter.say(block.text());
             blocks.push(block);
+            // What ends early leaves what it had.
+            write_files(args, plot_format, engine.headless(), &blocks)?;
         }
     }
     if let Some(text) = table::scaling_text(&blocks) {
         reporter.say(text);
     }
-    if args.output == Path::new("-") {
+    if is_printed {
         print(|out| table::write_csv(out, &blocks))?;
-    } else {
-        save(&args.output, |file| table::write_csv(file, &blocks))?;
-    }
-    if let Some(path) = &args.markdown {
-        let info = engine.headless().map(Headless::adapter_info);
-        save(path, |file| table::write_markdown(file, &blocks, info, args.runs))?;
-    }
-    if let Some((path, format)) = args.plot.as_ref().zip(plot_format) {
-        plot::write(path, format, &blocks)?;
     }
     for fault in &faults {
         reporter.warn(fault);
@@ -102,6 +96,25 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
     } else {
         Status::NotWhole
     })
+}
+
+fn write_files(
+    args: &BenchArgs,
+    plot_format: Option<plot::Format>,
+    headless: Option<&Headless>,
+    blocks: &[Block],
+) -> Result<()> {
+    if args.output != Path::new("-") {
+        save(&args.output, |file| table::write_csv(file, blocks))?;
+    }
+    if let Some(path) = &args.markdown {
+        let info = headless.map(Headless::adapter_info);
+        save(path, |file| table::write_markdown(file, blocks, info, args.runs))?;
+    }
+    if let Some((path, format)) = args.plot.as_ref().zip(plot_format) {
+        plot::write(path, format, blocks)?;
+    }
+    Ok(())
 }
 
 /// Who is to run.
@@ -173,16 +186,15 @@ impl Bench<'_> {
         };
         let on_device = self.headless.map(|headless| OnDevice::new(headless, &scene.boxes));
 
-        let mut contestants = self.pairs(&scene, on_device.as_ref(), &descriptor, &mut block.notes)?;
-        let (rows, mut faults) = measure(&mut contestants, self.args.runs, self.reporter)?;
+        let contestants = self.pairs(&scene, on_device.as_ref(), &descriptor, &mut block.notes)?;
+        let (rows, mut faults) = measure(contestants, self.args.runs, self.reporter);
         block.rows.extend(rows);
-        drop(contestants);
         if let Some(on_device) = &on_device {
             block.memory = on_device.exact_memory(&descriptor)?;
         }
         if let Some(rays) = &rays {
-            let mut contestants = self.rays(&scene, rays, on_device.as_ref(), &descriptor)?;
-            let (rows, wrong) = measure(&mut contestants, self.args.runs, self.reporter)?;
+            let contestants = self.rays(&scene, rays, on_device.as_ref(), &descriptor)?;
+            let (rows, wrong) = measure(contestants, self.args.runs, self.reporter);
             block.rows.extend(rows);
             faults.extend(wrong);
         }
@@ -208,7 +220,7 @@ impl Bench<'_> {
                         contestants.push(Box::new(Step::new(on_device, descriptor, variant)?));
                     }
                 }
-                None => contestants.push(Box::new(self.reference(scene, descriptor, None))),
+                None => contestants.push(Box::new(self.reference(scene, descriptor, None)?)),
             }
         }
         if let Some(on_device) = on_device
@@ -291,7 +303,7 @@ impl Bench<'_> {
             if self.engines.contains(gpu::NAME) {
                 contestants.push(match on_device {
                     Some(on_device) => Box::new(RayCast::new(on_device, descriptor, question, of_question)?),
-                    None => Box::new(self.reference(scene, descriptor, Some((question, of_question)))),
+                    None => Box::new(self.reference(scene, descriptor, Some((question, of_question)))?),
                 });
             }
         }
@@ -310,7 +322,7 @@ impl Bench<'_> {
         scene: &'s Scene,
         descriptor: &BroadPhaseDescriptor<'static>,
         rays: Option<(Question, &'s [gpu_broad_phase::Ray])>,
-    ) -> OnCpu<'s> {
+    ) -> Result<OnCpu<'s>> {
         let (question, rays) = rays.unwrap_or((Question::Pairs, &[]));
         let descriptor = BroadPhaseDescriptor {
             pairs: question == Question::Pairs,
@@ -321,7 +333,9 @@ impl Bench<'_> {
             },
             ..*descriptor
         };
-        OnCpu {
+        // What is wrong with a descriptor is the caller's.
+        reference::step(&descriptor, &[], &[])?;
+        Ok(OnCpu {
             engine: gpu::NAME,
             pool: Arc::clone(&self.pools[0]),
             question,
@@ -344,7 +358,7 @@ impl Bench<'_> {
                 };
                 Ok(vec![rows])
             }),
-        }
+        })
     }
 
     /// The sort alone, by those who are wanted.
@@ -376,7 +390,7 @@ impl Bench<'_> {
         if self.engines.contains(LAMPSHADE) {
             contestants.push(Box::new(peers::lampshade::Lampshade::new(&on, &keys)));
         }
-        let (rows, faults) = measure(&mut contestants, self.args.runs, self.reporter)?;
+        let (rows, faults) = measure(contestants, self.args.runs, self.reporter);
         block.rows.extend(rows);
         block.key_bits = Some((keys.bits, keys.digit_bits));
         Ok(faults)
