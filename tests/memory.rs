@@ -48,7 +48,9 @@ fn objects_take_at_most_160_bytes_and_pairs_8() {
         println!("{each:.1} bytes an object beside {memory:?} on {}", adapter.name);
         assert!((60.0..=160.0).contains(&each), "{each} bytes an object");
         assert_eq!(memory.pairs, (8 * pairs).next_multiple_of(16));
-        assert_eq!(memory.inputs, 32 * (count as u64 + 1));
+        // No buffer is empty.
+        let boxes_and_ray = 32 * (count as u64 + 1);
+        assert!((boxes_and_ray..=boxes_and_ray + 64).contains(&memory.inputs));
         assert_eq!(memory.order, 0);
 
         let mut sorted = GpuBroadPhase::new(
