@@ -1019,7 +1019,7 @@ fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
         found.check("pairs", &pairs[shown(all, window)]);
         found.check_left_behind("pair_offsets", &shifted(&counts, shift), entries);
     }
-    if !uniform_scheme {
+    if !uniform_scheme && bench.overrides.filters {
         check_bits(bench, trace, objects, &pairs);
     }
 }
@@ -1033,7 +1033,7 @@ fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
         keys: &trace.keys,
         values: &trace.values,
     };
-    for pair_bit_words in [1, 2, 40] {
+    for pair_bit_words in [1, 40] {
         let params = Params {
             pair_bit_words,
             pair_rows: entries as u32,
@@ -1069,7 +1069,7 @@ fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
         }
 
         scan_of(&mut kept.counts);
-        let tried = if pair_bit_words == 2 { 6 } else { 1 };
+        let tried = if pair_bit_words == 1 { 6 } else { 1 };
         for window in windows(pairs.len()).into_iter().take(tried) {
             let (shift, first, capacity) = window;
             let params = Params {
