@@ -12,9 +12,9 @@ fn visit_candidate(other: u32, meets: bool) -> bool {
 
 fn goes_on() -> bool {
     if (round.first == 0u) {
-        return begin_entry(entry);
+        return begin_entry(entry, KEPT);
     }
-    return resume_entry(entry);
+    return resume_entry(entry, KEPT);
 }
 
 @compute @workgroup_size(256)

@@ -231,12 +231,12 @@ passes! {
 
     /// The pairs with static objects, schemes of one entry an object.
     PAIR_STATIC_EMIT_ONE_CELL = "pair_static_emit_one_cell"
-    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_static.wgsl", "common/query_entry_one_cell.wgsl", "common/query_walk.wgsl", "common/pair_slots_static_read.wgsl", "pair_static_emit.wgsl"]
+    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_static.wgsl", "common/query_entry_one_cell.wgsl", "common/query_walk.wgsl", "common/pair_slots_static_read.wgsl", "common/pair_write.wgsl", "pair_static_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Read "pair_slots", 7: Write "pair_offsets", 8: Write "pairs", 9: Read "own_records", 10: Uniform "round" }
 
     /// The pairs with static objects, scheme of covered cells.
     PAIR_STATIC_EMIT_COVERED = "pair_static_emit_covered"
-    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_static.wgsl", "common/query_entry_covered.wgsl", "common/query_walk.wgsl", "common/pair_slots_static_none.wgsl", "pair_static_emit.wgsl"]
+    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_static.wgsl", "common/query_entry_covered.wgsl", "common/query_walk.wgsl", "common/pair_slots_static_none.wgsl", "common/pair_write.wgsl", "pair_static_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 6: Read "values", 7: Write "pair_offsets", 8: Write "pairs", 9: Read "own_records", 10: Uniform "round" }
 
     /// Hits a ray, schemes of one entry an object.

@@ -5,6 +5,6 @@ const STATIC_KEPT: u32 = 0u;
 fn keep_partner(row: u32, place: u32, other: u32) {
 }
 
-fn kept_partner(row: u32, place: u32) -> u32 {
+fn kept_partner(index: u32, place: u32) -> u32 {
     return 0u;
 }

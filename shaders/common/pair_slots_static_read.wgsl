@@ -7,6 +7,6 @@ const STATIC_KEPT: u32 = 16u;
 
 @group(0) @binding(5) var<storage, read> slots: array<u32>;
 
-fn kept_partner(row: u32, place: u32) -> u32 {
-    return slots[KEPT * params.entry_capacity + place * static_rows() + row];
+fn kept_partner(index: u32, place: u32) -> u32 {
+    return slots[KEPT * params.entry_capacity + place * static_rows() + index - params.entry_capacity];
 }

@@ -21,7 +21,7 @@ fn window_end() -> u32 {
     return params.first_pair + min(params.pair_capacity, NO_PLACE - params.first_pair);
 }
 
-// Where a word lies that an entry leaves for its next round.
+// Where a word lies that an entry leaves for its next round. Here and below an entry is a row of pair counts.
 fn progress_of(entry: u32) -> u32 {
     return params.pair_rows + 1u + entry;
 }
@@ -33,30 +33,31 @@ fn shows(entry: u32) -> bool {
     return place_of_next != end && end > params.first_pair && place_of_next < window_end();
 }
 
-fn keeps_all(entry: u32) -> bool {
+// Whether so many partners are all.
+fn keeps_all(entry: u32, kept: u32) -> bool {
     let end = offsets[entry + 1u];
-    return end != NO_PLACE && end - offsets[entry] <= KEPT;
+    return end != NO_PLACE && end - offsets[entry] <= kept;
 }
 
 // Writes an entry's pairs if their partners were kept. Whether there are pairs left to find.
-fn begin_entry(entry: u32) -> bool {
+fn begin_entry(entry: u32, kept: u32) -> bool {
     if (!shows(entry)) {
         return false;
     }
-    if (!keeps_all(entry)) {
+    if (!keeps_all(entry, kept)) {
         return true;
     }
     let count = offsets[entry + 1u] - place_of_next;
     own_object = entry_object(entry);
-    for (var k = 0u; k < min(count, KEPT); k += 1u) {
+    for (var k = 0u; k < min(count, kept); k += 1u) {
         write_pair(kept_partner(entry, k));
     }
     return false;
 }
 
 // Goes on where an earlier round ended. Whether there are pairs left to find.
-fn resume_entry(entry: u32) -> bool {
-    if (!shows(entry) || keeps_all(entry)) {
+fn resume_entry(entry: u32, kept: u32) -> bool {
+    if (!shows(entry) || keeps_all(entry, kept)) {
         return false;
     }
     place_of_next = offsets[progress_of(entry)];

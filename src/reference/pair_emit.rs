@@ -6,7 +6,7 @@ use crate::grid::Params;
 use crate::types::Pair;
 
 /// The largest u32 stands for every place that does not fit 32 bits.
-const NO_PLACE: u32 = u32::MAX;
+pub(crate) const NO_PLACE: u32 = u32::MAX;
 
 /// Writes an entry's pairs as far as their places fall into the window: twin of `shaders/common/pair_write.wgsl`.
 pub(crate) struct Writer<'a> {

@@ -1,12 +1,10 @@
 //! Twin of `shaders/pair_static_emit.wgsl`.
 
 use super::blocks::{Overrides, partners_kept, static_partners_kept};
+use super::pair_emit::{NO_PLACE, Writer};
 use super::pair_static::{StaticPairInput, walk_static};
 use crate::grid::Params;
 use crate::types::Pair;
-
-/// The largest u32 stands for every place that does not fit 32 bits.
-const NO_PLACE: u32 = u32::MAX;
 
 /// Writes the pairs of moving and static objects whose places fall into the window `first_pair .. first_pair + pairs.len()`:
 /// from the partners that counting kept, or by the walk once more where a moving object has more of them.
@@ -27,24 +25,13 @@ pub fn pair_static_emit(
     let behind = partners_kept(params) as usize * entries;
     for (row, ends) in (0..params.static_rows()).zip(offsets[entries..].windows(2)) {
         let own = input.own_records[row as usize].object;
-        let mut place = ends[0];
-        let mut write = |other: u32| {
-            if place != NO_PLACE {
-                if let Some(slot) = place
-                    .checked_sub(params.first_pair)
-                    .and_then(|place| pairs.get_mut(place as usize))
-                {
-                    *slot = Pair { a: other, b: own };
-                }
-                place += 1;
-            }
-        };
+        let mut writer = Writer::new(params, pairs, ends[0]);
         if ends[1] != NO_PLACE && ends[1] - ends[0] <= kept {
             for k in 0..(ends[1] - ends[0]) as usize {
-                write(slots[behind + k * rows + row as usize]);
+                writer.write(own, slots[behind + k * rows + row as usize]);
             }
         } else {
-            walk_static(params, input, overrides, row, write);
+            walk_static(params, input, overrides, row, |other| writer.write(own, other));
         }
     }
 }
