@@ -23,6 +23,9 @@ fn main() {
     var next = NO_LEVEL;
     var table_base = 0u;
     var occupied = 0u;
+    var levels = 0u;
+    var fullest = NO_LEVEL;
+    var most = 0u;
     // From the coarsest, so that each level can name the next coarser one.
     for (var step = 0u; step < MAX_LEVELS; step += 1u) {
         let index = MAX_LEVELS - 1u - step;
@@ -73,9 +76,16 @@ fn main() {
         table_base += level.table_size;
         occupied += 1u;
         next = index;
+        levels |= 1u << index;
+        if (count > most) {
+            most = count;
+            fullest = index;
+        }
         grid.levels[index] = level;
     }
     grid.first_level = next;
+    grid.occupied = levels;
+    grid.fullest_level = fullest;
     grid.table_cells = table_base;
     grid.base_inverse = base_inverse();
     grid.x_detail = x_detail();

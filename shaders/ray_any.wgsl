@@ -2,6 +2,9 @@
 
 @group(0) @binding(7) var<storage, read_write> met: array<u32>;
 
+// Large boxes are met soonest, in the fewest steps.
+const COARSE_FIRST: bool = true;
+
 var<private> found: bool;
 
 fn search_limit() -> f32 {
@@ -22,10 +25,11 @@ fn accept_hit(object: u32, t: f32) {
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let index = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (index >= params.ray_count) {
+    let place = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (place >= params.ray_count) {
         return;
     }
+    let index = ray_at(place);
     found = !is_first_of_all() && met[index] != 0u;
     let ray = load_ray(index);
     begin_round();

@@ -1,8 +1,10 @@
-// The walk once more, writing the hits whose places fall into the window that the output buffer shows. What earlier
-// rounds wrote of a ray stands behind the offsets.
+// The hits whose places fall into the window that the output buffer shows: those that counting kept, or by the walk once more
+// where a ray has more. What earlier rounds wrote of such a ray stands behind the offsets.
 
 @group(0) @binding(7) var<storage, read_write> offsets: array<u32>;
 @group(0) @binding(8) var<storage, read_write> hits: array<vec2<u32>>;
+
+const COARSE_FIRST: bool = false;
 
 var<private> place_of_next: u32;
 
@@ -28,15 +30,27 @@ fn accept_hit(object: u32, t: f32) {
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let index = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (index >= params.ray_count) {
+    let place = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (place >= params.ray_count) {
         return;
     }
+    let index = ray_at(place);
     place_of_next = offsets[index];
     let end = offsets[index + 1u];
     // Nothing of this ray shows in the window; a window's end past 32 bits lies past every place.
     let window_end = params.first_hit + min(params.hit_capacity, 0xffffffffu - params.first_hit);
     if (place_of_next == end || end <= params.first_hit || place_of_next >= window_end) {
+        return;
+    }
+    // Saturated places count nothing.
+    if (end != 0xffffffffu && end - place_of_next <= params.hits_kept) {
+        if (is_first_of_all()) {
+            let hits_found = end - place_of_next;
+            for (var hit = 0u; hit < hits_found; hit += 1u) {
+                let at = kept_at(index, hit);
+                accept_hit(offsets[at], bitcast<f32>(offsets[at + 1u]));
+            }
+        }
         return;
     }
     let progress = params.ray_count + 1u + index;

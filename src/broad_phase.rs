@@ -86,6 +86,18 @@ impl Sorted {
         },
     ];
 
+    /// The same of rays.
+    const RAYS: [Self; 2] = [
+        Self {
+            keys: "ray_keys_0",
+            values: "ray_values_0",
+        },
+        Self {
+            keys: "ray_keys_1",
+            values: "ray_values_1",
+        },
+    ];
+
     /// How the passes that read entries name them.
     fn names(self) -> [(&'static str, Bound<'static>); 2] {
         [
@@ -155,6 +167,15 @@ impl Turn {
             };
             names.push(("queries", Bound::Buffer(records)));
         }
+        if plan.params.ray_count > 0 {
+            // Any buffer will do where rays are walked as they come.
+            let order = if plan.sorts_rays() {
+                rays_sorted(plan).values
+            } else {
+                "starts"
+            };
+            names.push(("ray_order", Bound::Buffer(order)));
+        }
         match self.table {
             Part::Moving => names.extend(sorted.names()),
             Part::Static => names.extend(statics::names()),
@@ -174,6 +195,7 @@ struct StepBlocks {
     scan_ray_cells: Block,
     scan_results: Block,
     sort: Vec<Digit>,
+    ray_sort: Vec<Digit>,
     pair_rounds: Vec<Block>,
     pair_emit_rounds: Vec<Block>,
     static_pair_rounds: Vec<Block>,
@@ -240,6 +262,7 @@ impl StepBlocks {
             digits.collect()
         };
         let sort = digits(plan.digits());
+        let ray_sort = digits(plan.ray_digits());
         let order = plan.order_keys().map(|count| (count, digits(plan.order_digits(count))));
         let mut rounds = |walks| plan.rounds_of(walks, 1).map(|round| blocks.push(&round)).collect();
         let pair_rounds = rounds(params.entry_capacity);
@@ -265,6 +288,7 @@ impl StepBlocks {
             scan_ray_cells,
             scan_results,
             sort,
+            ray_sort,
             pair_rounds,
             pair_emit_rounds,
             static_pair_rounds,
@@ -831,6 +855,7 @@ impl GpuBroadPhase {
         // The table keeps the sizes that it was built with.
         let mut plan = recorded.plan;
         plan.is_counted = recorded.emits_pairs;
+        plan.hits_are_counted = true;
         let limit = plan::binding_limit(&device.limits());
         if recorded.emits_pairs {
             plan.fit_pairs(&self.descriptor, self.wanted, limit);
@@ -1071,6 +1096,27 @@ impl Sort {
     }
 }
 
+/// Where rays lie once they are sorted: the sides take turns.
+fn rays_sorted(plan: &Plan) -> Sorted {
+    Sorted::RAYS[plan.ray_digits().len() % 2]
+}
+
+/// Puts rays in the order of where they start.
+fn record_ray_sort(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) {
+    let sort = Sort {
+        strategy: plan.sort,
+        sides: Sorted::RAYS,
+        grid: "ray_grid",
+    };
+    let unsorted = Sorted::RAYS[0];
+    recorder.stage("ray_sort", |stage| {
+        let [keys, values] = unsorted.names();
+        let names = [keys, values, ("sort_grid", Bound::Buffer("ray_grid"))];
+        stage.run(&shaders::RAY_KEYS, plan.params.ray_count, &names);
+        sort.record(stage, &blocks.ray_sort, unsorted);
+    });
+}
+
 /// An output whose rows are put in ascending order.
 struct Order {
     stage: &'static str,
@@ -1208,6 +1254,9 @@ fn record_pair_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlo
 /// From the table to the offsets of hits, cells of rays and results.
 fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Sorted) {
     let (rays, queries) = (plan.params.ray_count, plan.params.query_count);
+    if plan.sorts_rays() {
+        record_ray_sort(recorder, plan, blocks);
+    }
     if rays > 0 && plan.ray_mode == RayMode::All {
         let pass = by_scheme(plan, &shaders::RAY_COUNT_ONE_CELL, &shaders::RAY_COUNT_COVERED);
         recorder.rounds("ray_count", &blocks.ray_turns, |stage, turn| {

@@ -106,6 +106,10 @@ pub struct Params {
     pub pair_rows: u32,
     /// Queries of a dispatch: all, or as many as objects of the table whose objects ask.
     pub asker_count: u32,
+    /// 1 where rays are walked in the order of where they start.
+    pub rays_sorted: u32,
+    /// Hits of a ray that counting keeps for writing.
+    pub hits_kept: u32,
 }
 
 /// One level of the grid: `Level` in the shaders. 64 bytes.
@@ -160,8 +164,12 @@ pub struct Grid {
     pub table_cells: u32,
     /// Sorted entries.
     pub entry_count: u32,
+    /// The occupied levels, a bit each.
+    pub occupied: u32,
+    /// The level of most objects, or 32.
+    pub fullest_level: u32,
     /// Unused.
-    pub padding: [u32; 3],
+    pub padding: u32,
     /// The levels; only occupied ones are filled in.
     pub levels: [Level; MAX_LEVELS as usize],
 }

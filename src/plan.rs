@@ -6,6 +6,7 @@ use crate::gpu::buffers::rounded;
 use crate::grid::{self, Params};
 use crate::queries::{Neighbor, Neighbors, Query, QueryMode};
 use crate::reference::blocks::{MAX_TURNS, Round, SortParams};
+use crate::reference::ray_keys::RAY_KEY_BITS;
 use crate::sort;
 use crate::types::{Aabb, Pair, RayCell, RayHit};
 
@@ -34,6 +35,11 @@ pub(crate) const MAX_ROUNDS: u32 = 4096;
 /// Pairs an object from which on counting keeps bits.
 const CROWDED_PAIRS: u64 = 12;
 const MAX_BIT_WORDS: u64 = 512;
+/// Hits of a ray that counting keeps before anything is known of them, and at most.
+const FIRST_HITS_KEPT: u64 = 8;
+const MOST_HITS_KEPT: u64 = 64;
+/// Rays from which on sorting them takes less than it saves.
+const SORTED_RAYS: u32 = 4096;
 /// Nearest objects of a query, at most: keeping them in order takes as many turns a box test.
 pub(crate) const MAX_NEAREST: u32 = 1024;
 /// Rows that memory limits leave to an output: fewer would make an answer of too many parts.
@@ -58,6 +64,8 @@ pub(crate) struct Rows {
     pub rounds: u32,
     /// Not rows: words of bits that an entry's pairs are written from.
     pub bit_words: u32,
+    /// Not rows: hits of a ray that counting keeps.
+    pub hits_kept: u32,
     /// Not rows: how often drivers cut walks so far.
     pub caution: u32,
 }
@@ -80,6 +88,7 @@ impl Rows {
             results: grown(self.results, needed.results, held.results),
             rounds: grown(self.rounds, needed.rounds, held.rounds),
             bit_words: needed.bit_words,
+            hits_kept: needed.hits_kept,
             caution: self.caution,
         }
     }
@@ -116,6 +125,8 @@ pub(crate) struct Plan {
     pub sorts_outputs: bool,
     /// Whether pairs were counted already, so that what counting kept for writing them has to stay as it is.
     pub is_counted: bool,
+    /// The same of hits.
+    pub hits_are_counted: bool,
     /// Whether pairs stand from an earlier step, so that their buffer has to stay as it is.
     pub pairs_stand: bool,
     /// Entries that the static objects' table holds.
@@ -191,6 +202,7 @@ impl Plan {
             sort: descriptor.sort,
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
             is_counted: false,
+            hits_are_counted: false,
             pairs_stand: false,
             static_entries: statics.map_or(0, |statics| statics.params.entry_capacity),
             static_bytes: statics.map_or(0, Self::table_bytes),
@@ -212,6 +224,9 @@ impl Plan {
     ) -> Result<(), DescriptorError> {
         asked.write(&mut self.params)?;
         self.ray_cells = descriptor.ray_cells && asked.rays > 0;
+        self.hits_are_counted = false;
+        self.params.rays_sorted = u32::from(!self.is_uniform() && self.params.ray_count >= SORTED_RAYS);
+        self.fit_hits_kept(wanted, binding_limit);
         self.fit_answers(descriptor, wanted, binding_limit);
         self.fit_memory(descriptor)?;
         match self.buffers().into_iter().find(|&(_, bytes)| bytes > binding_limit) {
@@ -250,6 +265,17 @@ impl Plan {
         let most = tested.min(binding_limit / 4 / entries);
         self.params.pair_bit_words = if walked {
             u64::from(wanted.bit_words).min(most) as u32
+        } else {
+            0
+        };
+    }
+
+    /// Chooses how many hits of a ray counting keeps.
+    fn fit_hits_kept(&mut self, wanted: Rows, binding_limit: u64) {
+        let rays = u64::from(self.params.ray_count.max(1));
+        let most = (binding_limit / 4).saturating_sub(2 * rays + 1) / (2 * rays);
+        self.params.hits_kept = if self.all_hits() {
+            FIRST_HITS_KEPT.max(wanted.hits_kept.into()).min(most) as u32
         } else {
             0
         };
@@ -363,6 +389,9 @@ impl Plan {
         if self.bytes() > limit && !self.is_counted {
             self.params.pair_bit_words = 0;
         }
+        if self.bytes() > limit && !self.hits_are_counted {
+            self.params.hits_kept = 0;
+        }
         let bytes = self.bytes();
         if bytes <= limit {
             return Ok(());
@@ -469,6 +498,17 @@ impl Plan {
         self.sort.digits(self.params.entry_capacity, key_bits)
     }
 
+    /// The digits of the sort of rays.
+    pub fn ray_digits(&self) -> Vec<SortParams> {
+        let rays = if self.sorts_rays() { self.params.ray_count } else { 0 };
+        self.sort.digits(rays, RAY_KEY_BITS)
+    }
+
+    /// Whether rays are walked in the order of where they start.
+    pub fn sorts_rays(&self) -> bool {
+        self.params.rays_sorted != 0
+    }
+
     /// The digits of the sort of outputs by keys below `count`.
     pub fn order_digits(&self, count: u32) -> Vec<SortParams> {
         self.sort.digits(self.sorted_rows(), sort::bits_below(count))
@@ -485,7 +525,8 @@ impl Plan {
         let order = self
             .order_keys()
             .map(|count| sort::counter_words(&self.order_digits(count)));
-        order.into_iter().fold(sort::counter_words(&self.digits()), u32::max)
+        let own = [self.digits(), self.ray_digits()].map(|digits| sort::counter_words(&digits));
+        order.into_iter().chain(own).fold(0, u32::max)
     }
 
     /// The table of so many static objects, which nothing is asked of on its own.
@@ -594,10 +635,21 @@ impl Plan {
                 RayMode::Closest => buffers.push(hits(self.left_behind(rays, 2))),
                 RayMode::Any => buffers.push(("ray_any", 4 * rays)),
                 RayMode::All => {
-                    let offsets = rays + 1 + self.left_behind_tables(rays);
+                    let kept = u64::from(params.hits_kept);
+                    let left_behind = if kept > 0 { rays } else { self.left_behind_tables(rays) };
+                    let offsets = rays + 1 + left_behind + 2 * kept * rays;
                     buffers.extend([hits(0), ("ray_offsets", 4 * offsets)]);
                 }
             }
+        }
+        if self.sorts_rays() {
+            buffers.extend([
+                ("ray_keys_0", 4 * rays),
+                ("ray_keys_1", 4 * rays),
+                ("ray_values_0", 4 * rays),
+                ("ray_values_1", 4 * rays),
+                ("ray_grid", size_of::<grid::Grid>() as u64),
+            ]);
         }
         if self.ray_cells {
             let cells = size_of::<RayCell>() as u64 * u64::from(params.ray_cell_capacity);
@@ -692,6 +744,15 @@ pub(crate) fn bit_words(pairs: u64, entries: u64) -> u32 {
     } else {
         mean.min(MAX_BIT_WORDS) as u32
     }
+}
+
+/// Hits of a ray that pay to be kept, as rays of the last step had so many: nearly all of most rays.
+pub(crate) fn hits_kept(hits: u64, rays: u64) -> u32 {
+    let mean = hits.div_ceil(rays.max(1));
+    if mean > MOST_HITS_KEPT {
+        return 0;
+    }
+    (mean + mean / 2 + FIRST_HITS_KEPT).min(MOST_HITS_KEPT) as u32
 }
 
 const fn few_each(count: u32) -> u64 {

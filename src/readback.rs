@@ -53,6 +53,7 @@ impl GpuBroadPhase {
             results: need(counters.results_needed),
             rounds: counters.rounds_needed,
             bit_words: plan::bit_words(counters.pairs_needed, counters.entries_needed),
+            hits_kept: plan::hits_kept(counters.hits_needed, plan.params.ray_count.into()),
             caution: self.wanted.caution,
         };
         if self.grows() {
@@ -65,6 +66,7 @@ impl GpuBroadPhase {
                 results: counters.results_capacity,
                 rounds: counters.rounds_capacity,
                 bit_words: 0,
+                hits_kept: 0,
                 caution: 0,
             };
             self.wanted = self.wanted.grown(self.needed, held);

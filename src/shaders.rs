@@ -239,44 +239,49 @@ passes! {
     ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_static.wgsl", "common/query_entry_covered.wgsl", "common/query_walk.wgsl", "common/pair_slots_static_none.wgsl", "common/pair_write.wgsl", "pair_static_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 6: Read "values", 7: Write "pair_offsets", 8: Write "pairs", 9: Read "own_records", 10: Uniform "round" }
 
+    /// Keys by which rays are put in the order of where they start.
+    RAY_KEYS = "ray_keys"
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "ray_keys.wgsl"]
+    { 0: Uniform "params", 1: Read "grid", 2: Write "keys", 3: Write "values", 4: Read "rays", 5: Write "sort_grid" }
+
     /// Hits a ray, schemes of one entry an object.
     RAY_COUNT_ONE_CELL = "ray_count_one_cell"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_count.wgsl"]
-    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_offsets", 8: Write "counters", 10: Uniform "round" }
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_count.wgsl"]
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_offsets", 8: Write "counters", 9: Read "ray_order", 10: Uniform "round" }
 
     /// Hits a ray, scheme of covered cells.
     RAY_COUNT_COVERED = "ray_count_covered"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_count.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 6: Read "values", 7: Write "ray_offsets", 8: Write "counters", 10: Uniform "round" }
 
     /// The hits, schemes of one entry an object.
     RAY_EMIT_ONE_CELL = "ray_emit_one_cell"
-    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_emit.wgsl"]
-    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_offsets", 8: Write "ray_hits", 10: Uniform "round" }
+    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_emit.wgsl"]
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_offsets", 8: Write "ray_hits", 9: Read "ray_order", 10: Uniform "round" }
 
     /// The hits, scheme of covered cells.
     RAY_EMIT_COVERED = "ray_emit_covered"
-    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_emit.wgsl"]
+    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 6: Read "values", 7: Write "ray_offsets", 8: Write "ray_hits", 10: Uniform "round" }
 
     /// The closest hits, schemes of one entry an object.
     RAY_CLOSEST_ONE_CELL = "ray_closest_one_cell"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_closest.wgsl"]
-    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_hits", 8: Write "counters", 10: Uniform "round" }
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_closest.wgsl"]
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_hits", 8: Write "counters", 9: Read "ray_order", 10: Uniform "round" }
 
     /// The closest hits, scheme of covered cells.
     RAY_CLOSEST_COVERED = "ray_closest_covered"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_closest.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_closest.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 6: Read "values", 7: Write "ray_hits", 8: Write "counters", 10: Uniform "round" }
 
     /// Whether rays meet anything, schemes of one entry an object.
     RAY_ANY_ONE_CELL = "ray_any_one_cell"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_any.wgsl"]
-    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_any", 8: Write "counters", 10: Uniform "round" }
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_any.wgsl"]
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_any", 8: Write "counters", 9: Read "ray_order", 10: Uniform "round" }
 
     /// Whether rays meet anything, scheme of covered cells.
     RAY_ANY_COVERED = "ray_any_covered"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_any.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_any.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 6: Read "values", 7: Write "ray_any", 8: Write "counters", 10: Uniform "round" }
 
     /// Cells a ray.

@@ -21,8 +21,8 @@ use gpu_broad_phase::reference::rows::Table;
 use gpu_broad_phase::reference::{
     Trace, base_cell, cell_starts, density, layout, level_statistics, order, order_firsts, order_rows, order_seconds,
     pair_emit, pair_replay, pair_static_count, pair_static_emit, query_count, query_emit, query_nearest, ray_any,
-    ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, scan_apply, scan_reduce, scan_spine, scatter,
-    sort_histogram, sort_scan, sort_scatter, trace, world_pairs, world_pairs_static,
+    ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, ray_keys, scan_apply, scan_reduce, scan_spine,
+    scatter, sort_histogram, sort_scan, sort_scatter, trace, world_pairs, world_pairs_static,
 };
 use gpu_broad_phase::shaders::{self, Binding, Pass, passes};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -1262,8 +1262,38 @@ fn ray_bytes(rays: SceneRays<'_>) -> (&'static str, Vec<u8>) {
 fn ray_params(trace: &Trace, rays: SceneRays<'_>) -> Params {
     Params {
         ray_stride: if matches!(rays, SceneRays::Swept(_)) { 4 } else { 2 },
+        rays_sorted: 1,
         ..trace.params
     }
+}
+
+/// Checks the keys of rays and returns the order that they give.
+fn check_ray_keys(bench: &Bench, trace: &Trace, rays: SceneRays<'_>) -> Vec<u32> {
+    let params = ray_params(trace, rays);
+    let (keys, values) = ray_keys::ray_keys(&params, &trace.grid, rays);
+    let counted = Grid {
+        entry_count: params.ray_count,
+        ..Grid::default()
+    };
+    let found = bench.run(
+        &shaders::RAY_KEYS,
+        groups(rays.len()),
+        uniform(&params),
+        &[
+            ray_bytes(rays),
+            ("grid", bytes(&[trace.grid])),
+            ("keys", poison::<u32>(rays.len())),
+            ("values", poison::<u32>(rays.len())),
+            ("sort_grid", bytes(&[Grid::default()])),
+        ],
+    );
+    found.check("keys", &keys);
+    found.check("values", &values);
+    found.check("sort_grid", &[counted]);
+    assert!(keys.iter().all(|key| key >> ray_keys::RAY_KEY_BITS == 0));
+    let mut order = values;
+    order.sort_by_key(|&ray| keys[ray as usize]);
+    order
 }
 
 /// The order of a ray's hits may differ between devices, the hits may not.
@@ -1283,8 +1313,13 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme:
             &shaders::RAY_ANY_ONE_CELL,
         ]
     };
+    let order = check_ray_keys(bench, trace, rays);
     let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
-        let given = vec![ray_bytes(rays), ("objects", bytes(&trace.objects))];
+        let given = vec![
+            ray_bytes(rays),
+            ("objects", bytes(&trace.objects)),
+            ("ray_order", bytes(&order)),
+        ];
         [given, more].concat()
     };
     let walks = Walk::all(trace, rays.len(), false);
@@ -1312,6 +1347,7 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme:
     found.check("ray_offsets", &offsets);
     found.check_ray_rounds(&counters, rounds);
 
+    let counts = offsets.clone();
     let all = scan_of(&mut offsets) as usize;
     let emit = |window| {
         let (shift, first, capacity) = window;
@@ -1364,6 +1400,34 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme:
         let found = bench.run_walks(emit_pass, &walks, params, &inputs(more), Some(rounds));
         found.check("ray_hits", &hits[shown(all, window)]);
         found.check_left_behind("ray_offsets", &shifted, rays.len());
+    }
+
+    // From hits that counting kept: of some rays all, of others not.
+    for hits_kept in [1, 5] {
+        let keeping = Params {
+            hits_kept,
+            hit_capacity: all as u32,
+            ..params
+        };
+        let behind = rays.len() * (1 + 2 * hits_kept as usize);
+        let counting = inputs(vec![
+            ("ray_offsets", poison::<u32>(rays.len() + 1 + behind)),
+            ("counters", bytes(&used_counters())),
+        ]);
+        for rounds in [None, Some(rounds)] {
+            let counted = bench.run_walks(count_pass, &walks, keeping, &counting, rounds);
+            counted.check_left_behind("ray_offsets", &bytes(&counts), behind);
+            let words = counted.take::<u32>("ray_offsets", rays.len() + 1 + behind);
+            let more = vec![
+                (
+                    "ray_offsets",
+                    [bytes(&offsets), bytes(&words[rays.len() + 1..])].concat(),
+                ),
+                ("ray_hits", poison::<RayHit>(all)),
+            ];
+            let found = bench.run_walks(emit_pass, &walks, keeping, &inputs(more), rounds);
+            found.check("ray_hits", &hits);
+        }
     }
 
     let mut counters = used_counters();

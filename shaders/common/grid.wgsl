@@ -37,8 +37,10 @@ struct Grid {
     first_level: u32,
     table_cells: u32,
     entry_count: u32,
-    padding_0: u32,
-    padding_1: u32,
+    // A bit a level.
+    occupied: u32,
+    // The level of most objects, or 32.
+    fullest_level: u32,
     padding_2: u32,
     levels: array<Level, 32>,
 }

@@ -55,6 +55,10 @@ struct Params {
     pair_rows: u32,
     // Queries of the dispatch: all, or as many as objects of the table whose objects ask.
     asker_count: u32,
+    // Whether rays are walked in the order of where they start.
+    rays_sorted: u32,
+    // Hits of a ray that counting keeps for writing.
+    hits_kept: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

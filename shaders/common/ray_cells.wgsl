@@ -2,6 +2,8 @@
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 
+const COARSE_FIRST: bool = false;
+
 // What is added to the levels of the static objects' table.
 const STATIC_LEVELS: u32 = 32u;
 

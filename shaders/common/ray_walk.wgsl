@@ -5,7 +5,7 @@
 // that sweeps a box has slabs and cells wider by the box's half extents.
 //
 // What is done with the cells is another fragment's: `search_limit`, `walk_pays`, `without_cells`, `visit_slab`. A pass
-// says where its rounds begin: `enters_part`, `geometry_limit`.
+// says where its rounds begin, `enters_part`, `geometry_limit`, and with which level: `COARSE_FIRST`.
 
 const MAX_RAY_STEPS: i32 = 4096;
 const RELATIVE_SLACK: f32 = 0x1p-19;
@@ -148,13 +148,14 @@ fn walk_level(ray: Ray, index: u32) {
     }
 }
 
-// All levels, finest first.
+// All levels, from the coarsest or from the finest.
 fn walk_levels(ray: Ray) {
-    var index = grid.first_level;
-    for (var visited = 0u; visited < MAX_LEVELS && index != NO_LEVEL; visited += 1u) {
+    var rest = grid.occupied;
+    for (var visited = 0u; visited < MAX_LEVELS && rest != 0u; visited += 1u) {
+        let index = select(firstTrailingBit(rest), firstLeadingBit(rest), COARSE_FIRST);
+        rest &= ~(1u << index);
         if (enters_part(visited + 1u)) {
             walk_level(ray, index);
         }
-        index = grid.levels[index].next;
     }
 }

@@ -16,6 +16,8 @@ pub fn layout(params: &Params, level_statistics: &[u32], grid: &mut Grid, counte
     let mut next = NO_LEVEL;
     let mut table_base = 0u32;
     let mut occupied = 0;
+    let mut most = 0;
+    (grid.occupied, grid.fullest_level) = (0, NO_LEVEL);
     // From the coarsest, so that each level can name the next coarser one.
     for index in (0..MAX_LEVELS).rev() {
         let words = &level_statistics[8 * index as usize..][..8];
@@ -71,6 +73,10 @@ pub fn layout(params: &Params, level_statistics: &[u32], grid: &mut Grid, counte
         table_base = table_base.wrapping_add(level.table_size);
         occupied += 1;
         next = index;
+        grid.occupied |= 1 << index;
+        if count > most {
+            (most, grid.fullest_level) = (count, index);
+        }
         grid.levels[index as usize] = level;
     }
     grid.first_level = next;

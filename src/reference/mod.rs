@@ -47,6 +47,7 @@ pub mod ray_closest;
 pub mod ray_count;
 pub mod ray_emit;
 pub mod ray_hits;
+pub mod ray_keys;
 mod ray_walk;
 pub mod rows;
 pub mod scan_apply;

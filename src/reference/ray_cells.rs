@@ -37,6 +37,8 @@ pub(crate) fn walk_ray(params: &Params, grids: &[&Grid], ray: &LoadedRay, visito
 }
 
 impl<V: CellVisitor> SlabVisitor for Walk<'_, V> {
+    const COARSE_FIRST: bool = false;
+
     fn search_limit(&self) -> f32 {
         LARGEST_FLOAT
     }

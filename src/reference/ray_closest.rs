@@ -13,6 +13,9 @@ struct Closest {
 }
 
 impl HitVisitor for Closest {
+    /// Large boxes are met soonest, in the fewest steps, and shorten the walks of all finer levels.
+    const COARSE_FIRST: bool = true;
+
     fn search_limit(&self) -> f32 {
         self.t
     }

@@ -31,6 +31,8 @@ pub struct RayInput<'a> {
 
 /// What a hit pass does with its hits.
 pub trait HitVisitor {
+    /// Whether the walk begins with the coarsest level, not the finest.
+    const COARSE_FIRST: bool = false;
     /// Hits past this parameter need not be looked for.
     fn search_limit(&self) -> f32;
     /// Takes a hit; each object of a walk comes once.
@@ -178,6 +180,8 @@ impl<V: HitVisitor> Walk<'_, V> {
 }
 
 impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
+    const COARSE_FIRST: bool = V::COARSE_FIRST;
+
     fn search_limit(&self) -> f32 {
         self.visitor.search_limit()
     }

@@ -6,7 +6,7 @@
 //! sweeps a box has slabs and cells wider by the box's half extents.
 
 use super::ray::{LARGEST_FLOAT, LoadedRay};
-use crate::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, flush};
+use crate::grid::{Grid, Level, MAX_LEVELS, Params, SCHEME_ADAPTIVE, flush};
 
 pub(crate) const MAX_RAY_STEPS: i32 = 4096;
 const RELATIVE_SLACK: f32 = 1.0 / (1u32 << 19) as f32;
@@ -27,6 +27,8 @@ pub(crate) struct Visit {
 
 /// What is done with the cells of a walk.
 pub(crate) trait SlabVisitor {
+    /// Whether the walk begins with the coarsest level, not the finest.
+    const COARSE_FIRST: bool;
     /// Slabs past this parameter need not be visited.
     fn search_limit(&self) -> f32;
     /// Whether a level is walked at all, in so many steps of about `breadth` and at `most` so many cells an axis each, or
@@ -46,10 +48,14 @@ pub(crate) fn per_axis<T>(value: impl FnMut(usize) -> T) -> [T; 3] {
     std::array::from_fn(value)
 }
 
-/// All levels, finest first.
-pub(crate) fn walk_levels(params: &Params, grid: &Grid, ray: &LoadedRay, visitor: &mut impl SlabVisitor) {
-    for (index, level) in grid.occupied_levels() {
-        walk_level(params, grid.x_detail, ray, index, level, visitor);
+/// All levels, from the coarsest or from the finest.
+pub(crate) fn walk_levels<V: SlabVisitor>(params: &Params, grid: &Grid, ray: &LoadedRay, visitor: &mut V) {
+    for place in 0..MAX_LEVELS {
+        let index = if V::COARSE_FIRST { MAX_LEVELS - 1 - place } else { place };
+        if grid.occupied & (1 << index) != 0 {
+            let level = &grid.levels[index as usize];
+            walk_level(params, grid.x_detail, ray, index, level, visitor);
+        }
     }
 }
 

@@ -207,7 +207,7 @@ fn structs_lie_in_memory_as_the_shaders_read_them() {
     members.retain(|(name, _)| !name.starts_with("padding"));
     assert_eq!(
         members,
-        offsets!(Grid: base_inverse, x_detail, first_level, table_cells, entry_count, levels)
+        offsets!(Grid: base_inverse, x_detail, first_level, table_cells, entry_count, occupied, fullest_level, levels)
     );
 }
 
@@ -230,7 +230,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
             first_hit, scheme, cell_inverse, sample_count, sample_stride, dimensions, world_count, large_mask, margin,
             ray_stride, ray_cell_capacity, first_ray_cell, period_x, period_y, period_z, query_count,
             wide_queries, neighbors, once, radius, nearest, result_capacity, first_result, pair_bit_words, first_object,
-            static_count, pair_rows, asker_count),
+            static_count, pair_rows, asker_count, rays_sorted, hits_kept),
     );
     check::<ScanParams>(
         "ScanParams",

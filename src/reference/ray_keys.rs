@@ -1,0 +1,40 @@
+//! Twin of `shaders/ray_keys.wgsl`.
+
+use crate::grid::{Grid, MAX_LEVELS, Params, cell_of, flush};
+use crate::scene::SceneRays;
+
+/// Bits of a key an axis.
+const AXIS_BITS: u32 = 7;
+/// Bits of a key.
+pub const RAY_KEY_BITS: u32 = 3 * AXIS_BITS;
+
+/// Sets two bits of zero before each of the lowest eight.
+fn spread(bits: u32) -> u32 {
+    let wide = (bits | bits << 8) & 0xf00f;
+    let wide = (wide | wide << 4) & 0x000c_30c3;
+    (wide | wide << 2) & 0x0024_9249
+}
+
+/// Keys by which rays are sorted so that neighbours walk through neighbouring cells, and the rays' numbers as values.
+///
+/// A key is the Morton code ("A Computer Oriented Geodetic Data Base", 1966) of the cell that the ray starts in on the level of most
+/// objects, or of the cell next to it where it starts outside.
+pub fn ray_keys(params: &Params, grid: &Grid, rays: SceneRays<'_>) -> (Vec<u32>, Vec<u32>) {
+    let level = &grid.levels[grid.fullest_level.min(MAX_LEVELS - 1) as usize];
+    let lower = [level.lower_x >> grid.x_detail, level.lower_y, level.lower_z];
+    let upper = [level.upper_x >> grid.x_detail, level.upper_y, level.upper_z];
+    let sizes: [u32; 3] = std::array::from_fn(|axis| upper[axis].wrapping_sub(lower[axis]) as u32);
+    let size_bits = u32::BITS - sizes.into_iter().fold(0, u32::max).leading_zeros();
+    let shift = size_bits.max(AXIS_BITS) - AXIS_BITS;
+    let key = |origin: [f32; 3]| {
+        let origin = origin.map(|component| if component.is_finite() { flush(component) } else { 0.0 });
+        let cell = cell_of(params.scheme, origin, [level.inverse; 3]);
+        let place = |axis: usize| {
+            let within = cell[axis].clamp(lower[axis], upper[axis]);
+            spread(within.wrapping_sub(lower[axis]) as u32 >> shift) << axis
+        };
+        place(0) | place(1) | place(2)
+    };
+    let rays = rays.iter().take(params.ray_count as usize).enumerate();
+    rays.map(|(index, ray)| (key(ray.ray.origin), index as u32)).unzip()
+}
