@@ -1,11 +1,12 @@
-//! What memory is for, and pipelines that come out of a cache.
+//! What memory is for, what is made once, and pipelines that come out of a cache.
 
 mod common;
 
-use common::{Rng, adapters, uniform};
+use common::{Rng, TestAdapter, adapters, uniform};
+use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, PairOrder, Ray, RayMode, Source, StepInput,
-    StepResult, adapters as all_adapters, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, PairOrder, Queries, QueryInput, Ray, RayMode,
+    Source, Statics, StepInput, StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -64,6 +65,80 @@ fn objects_take_at_most_160_bytes_and_pairs_8() {
         .unwrap();
         step(device, queue, &mut sorted, &objects);
         assert!(sorted.memory_use().order >= 24 * pairs && sorted.memory_use().answers > 0);
+    }
+}
+
+/// A device that no other test counts on.
+fn own_device(adapter: &TestAdapter) -> (wgpu::Device, wgpu::Queue) {
+    let own = block_on(all_adapters(adapter.backends)).into_iter().next();
+    let request = wgpu::DeviceDescriptor {
+        required_limits: GpuBroadPhase::required_limits(),
+        ..Default::default()
+    };
+    block_on(own.expect("an adapter").request_device(&request)).expect("a device")
+}
+
+/// Bind groups and buffers that there are on a device.
+fn created(device: &wgpu::Device) -> [isize; 2] {
+    let counters = device.get_internal_counters().hal;
+    [counters.bind_groups.read(), counters.buffers.read()]
+}
+
+/// What a recording makes outlasts it at least until its encoder is done, so that it can be counted there.
+#[test]
+fn a_steady_step_creates_no_bind_group_and_no_buffer() {
+    let mut rng = Rng(5);
+    let (moving, fixed) = (uniform(2000, &mut rng), uniform(500, &mut rng));
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let [objects, statics] = [&moving, &fixed].map(|boxes| {
+            device.create_buffer_init(&BufferInitDescriptor {
+                label: Some("boxes of the caller"),
+                contents: bytemuck::cast_slice(boxes),
+                usage: wgpu::BufferUsages::STORAGE,
+            })
+        });
+        let brought = StepInput {
+            objects: Source::device(&objects, moving.len() as u32),
+            ..Default::default()
+        };
+        let with_statics = StepInput {
+            statics: Statics {
+                objects: Source::device(&statics, fixed.len() as u32),
+                ..Default::default()
+            },
+            ..brought
+        };
+        let descriptor = BroadPhaseDescriptor {
+            pair_order: PairOrder::Sorted,
+            ray_mode: RayMode::All,
+            ..Default::default()
+        };
+        let query = QueryInput {
+            queries: Queries::Boxes(Source::device(&objects, 100)),
+            ..Default::default()
+        };
+        for (what, input) in [("brought", brought), ("with statics", with_statics)] {
+            let mut gpu = GpuBroadPhase::new(&device, &descriptor).expect("a broad phase");
+            for step in 1..=6 {
+                device
+                    .poll(wgpu::PollType::wait_indefinitely())
+                    .expect("an idle device");
+                let [groups, buffers] = created(&device);
+                let mut encoder = device.create_command_encoder(&Default::default());
+                gpu.step(&device, &queue, &mut encoder, input).expect("a step");
+                gpu.query(&device, &queue, &mut encoder, query).expect("a query");
+                let [all_groups, all_buffers] = created(&device);
+                let made = (all_groups - groups, all_buffers - buffers);
+                let what = format!("{made:?} in step {step}, {what}, on {}", adapter.name);
+                if step == 1 {
+                    assert!(made.0 > 20 && made.1 > 20, "{what}");
+                } else {
+                    assert_eq!(made, (0, 0), "{what}");
+                }
+                queue.submit([encoder.finish()]);
+            }
+        }
     }
 }
 

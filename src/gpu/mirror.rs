@@ -3,6 +3,7 @@
 
 use encase::UniformBuffer;
 
+use super::bindings::{Bindings, Range};
 use super::pass::Pipelines;
 use super::recorder::WORKGROUP;
 use super::scope::Scopes;
@@ -142,10 +143,11 @@ impl Resident {
             "changed_boxes" => &values,
             _ => &self.buffer,
         };
+        // What is bound is made for this update alone.
+        let bindings = &mut Bindings::default();
+        let bound = |name| Range::all(buffer(name));
         self.pipelines
-            .dispatch(&self.device, &mut compute, &shaders::SCATTER, groups, |name| {
-                buffer(name).as_entire_buffer_binding()
-            });
+            .dispatch(&self.device, bindings, &mut compute, &shaders::SCATTER, groups, bound);
         [&params, &slots, &values].map(wgpu::Buffer::size).iter().sum()
     }
 
