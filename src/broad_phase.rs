@@ -9,8 +9,9 @@ use crate::gpu::group::Group;
 use crate::gpu::pass::Pipelines;
 use crate::gpu::recorder::{Bound, Input, Recorder, SUBMISSION_ROUNDS, Stage};
 use crate::gpu::scope::{Caught, Scopes};
+use crate::gpu::staging::Staging;
 use crate::gpu::timing::Timing;
-use crate::gpu::upload::{self, Block, Blocks, Uniforms};
+use crate::gpu::upload::{Block, Blocks, Uniforms};
 use crate::grid::{self, Params};
 use crate::input::{self, Queries, QueryInput, Rays, Source, Statics, StepInput};
 use crate::memory::MemoryUse;
@@ -109,6 +110,10 @@ pub struct GpuBroadPhase {
     pipelines: Pipelines,
     pub(crate) buffers: Buffers,
     bindings: Bindings,
+    /// What read-backs are copied to.
+    pub(crate) readings: Staging,
+    /// What data of the host is copied from.
+    uploads: Staging,
     pub(crate) timing: Option<Timing>,
     /// What read-backs have shown to be needed, with head room.
     pub(crate) wanted: Rows,
@@ -418,6 +423,8 @@ impl GpuBroadPhase {
             pipelines,
             buffers: Buffers::new(label),
             bindings: Bindings::default(),
+            readings: Staging::readings(),
+            uploads: Staging::uploads(),
             timing,
             wanted: Rows::default(),
             needed: Rows::default(),
@@ -705,7 +712,7 @@ impl GpuBroadPhase {
 
     /// Records the writing of outputs as the last plan says; `first` after the counts were taken, when stages are
     /// timed and what has no windows, one answer a ray, is found.
-    fn record_outputs(
+    pub(crate) fn record_outputs(
         &mut self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -790,6 +797,8 @@ impl GpuBroadPhase {
         let group = (!is_split).then(|| Group::begin(device, encoder, &self.label));
         let scopes = Scopes::begin(device);
         self.bindings.begin();
+        self.readings.begin();
+        self.uploads.begin();
         let recorded = record(self, encoder);
         self.caught = scopes.end().after(std::mem::take(&mut self.caught));
         if let Some(group) = group {
@@ -824,6 +833,8 @@ impl GpuBroadPhase {
     pub(crate) fn forget(&mut self) {
         self.buffers.clear();
         self.bindings.clear();
+        self.readings.clear();
+        self.uploads.clear();
         self.statics = None;
         self.recorded = None;
         self.wanted = Rows {
@@ -923,12 +934,8 @@ impl GpuBroadPhase {
             Source::Device { .. } => self.buffers.get(name).clone(),
             Source::Host(elements) => {
                 let own = self.buffers.get(name);
-                if !elements.is_empty() {
-                    let bytes = bytemuck::cast_slice(elements);
-                    let label = format!("{}/{name}_upload", self.label);
-                    let upload = upload::staged(device, &label, bytes);
-                    encoder.copy_buffer_to_buffer(&upload, 0, own, 0, bytes.len() as u64);
-                }
+                let bytes = bytemuck::cast_slice(elements);
+                self.uploads.upload(device, encoder, &self.label, bytes, own);
                 own.clone()
             }
         };

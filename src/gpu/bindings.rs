@@ -6,7 +6,7 @@ use super::upload::filled;
 
 /// How many recordings in a row may do without a thing before it is given up: callers take turns with buffers of their own, one
 /// a frame in flight, and with steps and queries.
-const KEPT: u64 = 8;
+pub(crate) const KEPT: u64 = 8;
 
 /// Something with the number of the recording that used it last.
 struct Used<T> {

@@ -7,5 +7,6 @@ pub(crate) mod mirror;
 pub(crate) mod pass;
 pub(crate) mod recorder;
 pub(crate) mod scope;
+pub(crate) mod staging;
 pub(crate) mod timing;
 pub(crate) mod upload;
