@@ -1,14 +1,9 @@
-//! Data that a step brings along, in buffers of the step's own: `Queue::write_buffer` lands before the whole submission,
-//! so that writing into a shared buffer would show the last step's input to all steps of an encoder.
+//! Data that a step brings along, in buffers that no other step writes to while it is under way: `Queue::write_buffer` lands
+//! before the whole submission, so that writing into a shared buffer would show the last step's input to all steps of an encoder.
 
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 
 use super::bindings::{Bindings, Range};
-
-/// A buffer to copy from that holds `bytes` from its creation on.
-pub(crate) fn staged(device: &wgpu::Device, label: &str, bytes: &[u8]) -> wgpu::Buffer {
-    filled(device, label, wgpu::BufferUsages::COPY_SRC, bytes)
-}
 
 /// A buffer that holds `bytes` from its creation on.
 pub(crate) fn filled(device: &wgpu::Device, label: &str, usage: wgpu::BufferUsages, bytes: &[u8]) -> wgpu::Buffer {
