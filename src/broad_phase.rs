@@ -883,7 +883,8 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Bytes of the buffers that the broad phase owns.
+    /// Bytes of the buffers on the device that the broad phase owns. Memory of the host that uploads and read-backs pass
+    /// through comes on top: it is used again by later steps, and freed where eight in a row did not use it.
     pub fn memory(&self) -> u64 {
         let statics = self.statics.as_ref().map_or(0, |table| table.buffers.bytes());
         self.buffers.bytes() + statics
