@@ -3,13 +3,15 @@
 use crate::counters::{STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, word};
 use crate::descriptor::{self, BroadPhaseDescriptor, Growth, PairOrder, RayMode, Scheme, SortStrategy};
 use crate::error::{CreateError, StepError};
+use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::group::Group;
 use crate::gpu::pass::Pipelines;
 use crate::gpu::recorder::{Bound, Input, Recorder, SUBMISSION_ROUNDS, Stage};
 use crate::gpu::scope::{Caught, Scopes};
+use crate::gpu::staging::Staging;
 use crate::gpu::timing::Timing;
-use crate::gpu::upload::{self, Block, Blocks, Uniforms};
+use crate::gpu::upload::{Block, Blocks, Uniforms};
 use crate::grid::{self, Params};
 use crate::input::{self, Queries, QueryInput, Rays, Source, Statics, StepInput};
 use crate::memory::MemoryUse;
@@ -119,6 +121,11 @@ pub struct GpuBroadPhase {
     descriptor: BroadPhaseDescriptor<'static>,
     pipelines: Pipelines,
     pub(crate) buffers: Buffers,
+    bindings: Bindings,
+    /// What read-backs are copied to.
+    pub(crate) readings: Staging,
+    /// What data of the host is copied from.
+    uploads: Staging,
     pub(crate) timing: Option<Timing>,
     /// What read-backs have shown to be needed, with head room.
     pub(crate) wanted: Rows,
@@ -213,7 +220,7 @@ struct Digit {
 }
 
 impl StepBlocks {
-    fn write(device: &wgpu::Device, queue: &wgpu::Queue, label: &str, plan: &Plan) -> (Self, Uniforms) {
+    fn write(device: &wgpu::Device, bindings: &mut Bindings, label: &str, plan: &Plan) -> (Self, Uniforms) {
         let params = &plan.params;
         let mut blocks = Blocks::new(device);
         let mut scan = |count, total_word: usize, capacity, status_bit| {
@@ -296,7 +303,7 @@ impl StepBlocks {
             query_turns,
             order,
         };
-        (step_blocks, blocks.finish(device, queue, label))
+        (step_blocks, blocks.finish(device, bindings, label))
     }
 }
 
@@ -439,6 +446,9 @@ impl GpuBroadPhase {
         Ok(Self {
             pipelines,
             buffers: Buffers::new(label),
+            bindings: Bindings::default(),
+            readings: Staging::readings(),
+            uploads: Staging::uploads(),
             timing,
             wanted: Rows::default(),
             needed: Rows::default(),
@@ -513,11 +523,8 @@ impl GpuBroadPhase {
         brought.extend(input.objects.is_brought().then_some(objects));
         brought.extend(input.worlds.is_brought().then_some("worlds"));
         let held = self.buffers.find("objects").cloned();
-        if self.descriptor.max_bytes.is_some() {
-            self.buffers.release(&plan, &brought, &[]);
-        }
-        self.buffers.fit(device, &plan, &brought);
-        let table = self.fit_statics(device, queue, encoder, &input.statics, static_plan, held);
+        self.fit(device, &plan, &brought, &[]);
+        let table = self.fit_statics(device, encoder, &input.statics, static_plan, held);
 
         let mut inputs = vec![self.place(device, encoder, objects, input.objects)];
         if plan.has_worlds() {
@@ -557,18 +564,30 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
+    /// Makes room for what a plan asks for, but for the buffers that are brought along, and gives up what is over, but for
+    /// those that are kept, where memory is limited.
+    fn fit(&mut self, device: &wgpu::Device, plan: &Plan, brought: &[&str], kept: &[&str]) {
+        if self.descriptor.max_bytes.is_some() {
+            self.bindings.forget(&self.buffers.release(plan, brought, kept));
+        }
+        self.bindings.forget(&self.buffers.fit(device, plan, brought));
+    }
+
     /// Keeps the table of the static objects, or records its building where they changed; gives up that of others. `held` is
     /// the buffer of objects that the step before had.
     fn fit_statics(
         &mut self,
         device: &wgpu::Device,
-        queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
         statics: &Statics<'_>,
         plan: Option<Plan>,
         held: Option<wgpu::Buffer>,
     ) -> Option<StaticState> {
         let before = self.statics.take();
+        let is_kept = |table: &&StaticTable| plan.is_some_and(|plan| table.is_of(statics.generation, &plan));
+        if let Some(gone) = before.as_ref().filter(|table| !is_kept(table)) {
+            self.bindings.forget(&gone.buffers.all());
+        }
         let plan = plan?;
         let objects = self.buffers.get("objects").clone();
         let (table, timed) = match before {
@@ -585,9 +604,11 @@ impl GpuBroadPhase {
                 // Larger ones than are needed count as well.
                 let before = before.filter(|_| self.descriptor.max_bytes.is_none());
                 let mut buffers = before.map_or_else(|| Buffers::new(&label), |table| table.buffers);
-                buffers.fit(device, &plan, &OF_STEP);
+                drop(buffers.fit(device, &plan, &OF_STEP));
+                // Most of what building binds is given up right after it.
+                let mut bindings = Bindings::default();
                 let inputs = statics::sources(device, &label, statics, &plan, &objects);
-                let (blocks, uniforms) = StepBlocks::write(device, queue, &label, &plan);
+                let (blocks, uniforms) = StepBlocks::write(device, &mut bindings, &label, &plan);
                 let mut timing = self.timing.as_mut();
                 if let Some(timing) = timing.as_deref_mut() {
                     timing.begin_step();
@@ -596,6 +617,7 @@ impl GpuBroadPhase {
                     device,
                     encoder,
                     pipelines: &self.pipelines,
+                    bindings: &mut bindings,
                     buffers: &buffers,
                     uniforms: &uniforms,
                     params: blocks.params,
@@ -642,15 +664,11 @@ impl GpuBroadPhase {
         plan.ask(&self.descriptor, &input.plan(objects.into()), self.wanted, limit)?;
         let mut brought = brought_names(input);
         brought.extend(OF_TABLE);
-        if self.descriptor.max_bytes.is_some() {
-            let kept = [&OF_TABLE[..], pairs_kept(&plan)].concat();
-            self.buffers.release(&plan, &brought, &kept);
-        }
-        self.buffers.fit(device, &plan, &brought);
-
         let sorted = recorded.sorted;
         let of_table = |input: &&Input| OF_TABLE.contains(&input.name);
         let mut inputs: Vec<_> = recorded.inputs.iter().filter(of_table).cloned().collect();
+        let kept = [&OF_TABLE[..], pairs_kept(&plan)].concat();
+        self.fit(device, &plan, &brought, &kept);
         self.place_asked(device, encoder, input, &plan, &mut inputs);
         self.record(
             device,
@@ -690,7 +708,7 @@ impl GpuBroadPhase {
         timed: Timed,
         body: impl FnOnce(&mut Recorder<'_>, &StepBlocks) -> T,
     ) -> T {
-        let (blocks, uniforms) = StepBlocks::write(device, queue, &self.label, plan);
+        let (blocks, uniforms) = StepBlocks::write(device, &mut self.bindings, &self.label, plan);
         let mut timing = self.timing.as_mut().filter(|_| timed != Timed::Not);
         if let Some(timing) = timing.as_deref_mut().filter(|_| timed == Timed::Anew) {
             timing.begin_step();
@@ -699,6 +717,7 @@ impl GpuBroadPhase {
             device,
             encoder,
             pipelines: &self.pipelines,
+            bindings: &mut self.bindings,
             buffers: &self.buffers,
             uniforms: &uniforms,
             params: blocks.params,
@@ -717,7 +736,7 @@ impl GpuBroadPhase {
 
     /// Records the writing of outputs as the last plan says; `first` after the counts were taken, when stages are
     /// timed and what has no windows, one answer a ray, is found.
-    fn record_outputs(
+    pub(crate) fn record_outputs(
         &mut self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
@@ -801,6 +820,9 @@ impl GpuBroadPhase {
         let is_split = self.splits_submissions && MAX_TABLES * self.rounds() as usize > SUBMISSION_ROUNDS;
         let group = (!is_split).then(|| Group::begin(device, encoder, &self.label));
         let scopes = Scopes::begin(device);
+        self.bindings.begin();
+        self.readings.begin();
+        self.uploads.begin();
         let recorded = record(self, encoder);
         self.caught = scopes.end().after(std::mem::take(&mut self.caught));
         if let Some(group) = group {
@@ -834,6 +856,9 @@ impl GpuBroadPhase {
     /// Gives up all buffers, since those that a device refused look like any others, and what they were to hold.
     pub(crate) fn forget(&mut self) {
         self.buffers.clear();
+        self.bindings.clear();
+        self.readings.clear();
+        self.uploads.clear();
         self.statics = None;
         self.recorded = None;
         self.wanted = Rows {
@@ -869,11 +894,8 @@ impl GpuBroadPhase {
         recorded.plan = plan;
         // Inputs lie where they were put.
         let inputs = [&OF_TABLE[..], &["rays", "queries"]].concat();
-        if self.descriptor.max_bytes.is_some() {
-            let kept = [&inputs[..], pairs_kept(&plan)].concat();
-            self.buffers.release(&plan, &[], &kept);
-        }
-        self.buffers.fit(device, &plan, &inputs);
+        let kept = [&inputs[..], pairs_kept(&plan)].concat();
+        self.fit(device, &plan, &inputs, &kept);
         self.record_outputs(device, queue, encoder, after_counts);
         Ok(plan)
     }
@@ -886,7 +908,8 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Bytes of the buffers that the broad phase owns.
+    /// Bytes of the buffers on the device that the broad phase owns. Memory of the host that uploads and read-backs pass
+    /// through comes on top: it is used again by later steps, and freed where eight in a row did not use it.
     pub fn memory(&self) -> u64 {
         let statics = self.statics.as_ref().map_or(0, |table| table.buffers.bytes());
         self.buffers.bytes() + statics
@@ -937,12 +960,8 @@ impl GpuBroadPhase {
             Source::Device { .. } => self.buffers.get(name).clone(),
             Source::Host(elements) => {
                 let own = self.buffers.get(name);
-                if !elements.is_empty() {
-                    let bytes = bytemuck::cast_slice(elements);
-                    let label = format!("{}/{name}_upload", self.label);
-                    let upload = upload::staged(device, &label, bytes);
-                    encoder.copy_buffer_to_buffer(&upload, 0, own, 0, bytes.len() as u64);
-                }
+                let bytes = bytemuck::cast_slice(elements);
+                self.uploads.upload(device, encoder, &self.label, bytes, own);
                 own.clone()
             }
         };

@@ -11,6 +11,7 @@ use crate::input::{QueryInput, StepInput};
 use crate::output::Window;
 use crate::plan::MAX_ROUNDS;
 use crate::queries::QueryMode;
+use crate::readback::{Extent, Reading};
 use crate::reference::order::sort_walks;
 use crate::result::StepResult;
 use crate::scene::{Scene, SceneQueries, SceneRays};
@@ -34,7 +35,15 @@ pub struct Headless {
     queue: wgpu::Queue,
     broad_phase: GpuBroadPhase,
     lost: Arc<AtomicBool>,
+    /// Whether the outputs held the last answer of a step, so that they are likely to hold the next one: that is then
+    /// written without being counted first, which saves a wait.
+    steps_fit: bool,
+    /// The same of queries.
+    queries_fit: bool,
 }
+
+/// A read-back and the submission that it is part of.
+type Submitted = (Reading, wgpu::SubmissionIndex);
 
 /// The adapters of the backends, in the order that an index in [`HeadlessDescriptor::adapter`] counts.
 pub async fn adapters(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
@@ -107,6 +116,8 @@ impl Headless {
             device,
             queue,
             lost,
+            steps_fit: false,
+            queries_fit: false,
         })
     }
 
@@ -153,8 +164,18 @@ impl Headless {
     /// As [`step`](Self::step), and where worlds are missing.
     pub async fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, HeadlessError> {
         let input = StepInput::from(scene);
+        if self.steps_fit {
+            let reading = self.submit(|broad_phase, device, queue, encoder| {
+                broad_phase.record_counts(device, queue, encoder, input)?;
+                broad_phase.record_outputs(device, queue, encoder, true);
+                record_reading(broad_phase, device, encoder, Extent::Everything)
+            })?;
+            if let Some(result) = self.take_if_whole(reading).await? {
+                return Ok(result);
+            }
+        }
         loop {
-            // Counting first costs a submission and saves writing into outputs that are too small.
+            // Counting first costs a wait and saves writing into outputs that are too small.
             let mut counters = self.count(input).await?;
             while self.broad_phase.grows() && lacking(&counters).is_some() {
                 // Missing entries hide pairs and hits: only a whole new step shows them.
@@ -165,7 +186,8 @@ impl Headless {
                     return Err(too_many("cell entries", needed, capacity));
                 }
             }
-            if let Some(result) = self.finish(counters).await? {
+            if let Some((result, fits)) = self.finish(counters).await? {
+                self.steps_fit = fits;
                 return Ok(result);
             }
         }
@@ -187,31 +209,64 @@ impl Headless {
             queries: queries.into(),
             query_mode,
         };
-        loop {
-            self.submit(|broad_phase, device, queue, encoder| {
-                broad_phase
-                    .record_query_counts(device, queue, encoder, &input)
-                    .map(drop)
+        if self.queries_fit {
+            let reading = self.submit(|broad_phase, device, queue, encoder| {
+                broad_phase.record_query_counts(device, queue, encoder, &input)?;
+                broad_phase.record_outputs(device, queue, encoder, true);
+                record_reading(broad_phase, device, encoder, Extent::Everything)
             })?;
-            let counters = self.broad_phase.read_counters(&self.device, &self.queue).await;
-            let counters = counters.map_err(|error| self.cause(error))?;
-            if let Some(result) = self.finish(counters).await? {
+            if let Some(result) = self.take_if_whole(reading).await? {
+                return Ok(result);
+            }
+        }
+        loop {
+            let reading = self.submit(|broad_phase, device, queue, encoder| {
+                broad_phase.record_query_counts(device, queue, encoder, &input)?;
+                record_reading(broad_phase, device, encoder, Extent::Counters)
+            })?;
+            let counters = self.receive_counters(reading).await?;
+            if let Some((result, fits)) = self.finish(counters).await? {
+                self.queries_fit = fits;
                 return Ok(result);
             }
         }
     }
 
-    /// Writes and reads what was counted, or makes room for more rounds where walks need them.
-    async fn finish(&mut self, counted: Counters) -> Result<Option<StepResult>, HeadlessError> {
-        let unfinished = |counters: &Counters| counters.status & (STATUS_ROUNDS | STATUS_CUT) != 0;
+    /// The answer that was written without being counted first, if the outputs hold it.
+    async fn take_if_whole(&mut self, reading: Submitted) -> Result<Option<StepResult>, HeadlessError> {
+        let mut result = self.receive(reading).await?;
+        let counters = result.counters;
+        let grows = self.broad_phase.grows();
+        if grows && lacking(&counters).is_some() {
+            return Ok(None);
+        }
+        self.fit_rounds(&counters)?;
+        if unfinished(&counters) || (grows && !self.is_whole(&result, &counters)) {
+            return Ok(None);
+        }
+        if grows {
+            result.counters.status &= STATUS_ROUNDS | STATUS_CUT;
+        }
+        Ok(Some(result))
+    }
+
+    /// Writes and reads what was counted, or makes room for more rounds where walks need them. Tells whether outputs held it
+    /// at once.
+    async fn finish(&mut self, counted: Counters) -> Result<Option<(StepResult, bool)>, HeadlessError> {
         let mut counters = counted;
         let mut result = None;
         // Closest hits and nearest objects are found with the writing of the rest.
         if !unfinished(&counters) {
-            let written = self.write(counters).await?;
+            let (written, fits) = self.write(counters).await?;
             counters = written.counters;
-            result = (!unfinished(&counters)).then_some(written);
+            result = (!unfinished(&counters)).then_some((written, fits));
         }
+        self.fit_rounds(&counters)?;
+        Ok(result)
+    }
+
+    /// Makes room for as many rounds as walks needed.
+    fn fit_rounds(&mut self, counters: &Counters) -> Result<(), HeadlessError> {
         let is_short = counters.status & STATUS_ROUNDS != 0;
         let more = if is_short { counters.rounds_capacity + 1 } else { 1 };
         let rounds = counters.rounds_needed.max(more);
@@ -221,19 +276,28 @@ impl Headless {
         }
         // One crowded scene need not slow those that follow.
         self.broad_phase.wanted.rounds = rounds.min(MAX_ROUNDS);
-        Ok(result)
+        Ok(())
     }
 
     async fn count(&mut self, input: StepInput<'_>) -> Result<Counters, HeadlessError> {
-        self.submit(|broad_phase, device, queue, encoder| {
-            broad_phase.record_counts(device, queue, encoder, input).map(drop)
+        let reading = self.submit(|broad_phase, device, queue, encoder| {
+            broad_phase.record_counts(device, queue, encoder, input)?;
+            record_reading(broad_phase, device, encoder, Extent::Counters)
         })?;
-        let counters = self.broad_phase.read_counters(&self.device, &self.queue).await;
-        counters.map_err(|error| self.cause(error))
+        self.receive_counters(reading).await
     }
 
-    /// Writes and reads the outputs that were counted: at once, or in chunks where one binding is too small.
-    async fn write(&mut self, counters: Counters) -> Result<StepResult, HeadlessError> {
+    /// Whether a result has all that is needed.
+    fn is_whole(&self, result: &StepResult, needed: &Counters) -> bool {
+        let holds = |rows: usize, needed: u64| rows as u64 >= needed;
+        let has_pairs = !self.broad_phase.emits_pairs() || holds(result.pairs.len(), needed.pairs_needed);
+        let has_hits = result.ray_offsets.is_empty() || holds(result.ray_hits.len(), needed.hits_needed);
+        let has_cells = holds(result.ray_cells.len(), needed.ray_cells_needed);
+        has_pairs && has_hits && has_cells && holds(result.query_objects.len(), needed.results_needed)
+    }
+
+    /// Writes and reads the outputs that were counted: at once, as it then tells, or in chunks where one binding is too small.
+    async fn write(&mut self, counters: Counters) -> Result<(StepResult, bool), HeadlessError> {
         if self.broad_phase.grows() {
             for (what, needed) in [
                 ("pairs", counters.pairs_needed),
@@ -248,19 +312,12 @@ impl Headless {
         }
         let mut whole = self.write_window(Window::default(), true).await?;
         if !self.broad_phase.grows() {
-            return Ok(whole);
+            return Ok((whole, true));
         }
         let all_hits = !whole.ray_offsets.is_empty();
-        let emits_pairs = self.broad_phase.emits_pairs();
         let mut is_in_parts = false;
         loop {
-            let [pairs, hits, ray_cells] = [whole.pairs.len(), whole.ray_hits.len(), whole.ray_cells.len()];
-            let results = whole.query_objects.len();
-            let has_pairs = !emits_pairs || pairs as u64 >= counters.pairs_needed;
-            let has_hits = !all_hits || hits as u64 >= counters.hits_needed;
-            let has_cells = ray_cells as u64 >= counters.ray_cells_needed;
-            let has_results = results as u64 >= counters.results_needed;
-            if has_pairs && has_hits && has_cells && has_results {
+            if self.is_whole(&whole, &counters) {
                 if is_in_parts && self.broad_phase.descriptor().pair_order == PairOrder::Sorted {
                     whole.pairs.sort_unstable();
                     sort_walks(&mut whole.ray_hits, &whole.ray_offsets, |hit| hit.object);
@@ -268,13 +325,13 @@ impl Headless {
                 }
                 // The other bits speak of the buffers as they were when the counts were taken.
                 whole.counters.status &= STATUS_ROUNDS | STATUS_CUT;
-                return Ok(whole);
+                return Ok((whole, !is_in_parts));
             }
             let first = Window {
-                pairs: pairs as u32,
-                hits: hits as u32,
-                ray_cells: ray_cells as u32,
-                results: results as u32,
+                pairs: whole.pairs.len() as u32,
+                hits: whole.ray_hits.len() as u32,
+                ray_cells: whole.ray_cells.len() as u32,
+                results: whole.query_objects.len() as u32,
             };
             is_in_parts = true;
             let chunk = self.write_window(first, false).await?;
@@ -291,13 +348,25 @@ impl Headless {
     }
 
     async fn write_window(&mut self, first: Window, after_counts: bool) -> Result<StepResult, HeadlessError> {
-        self.submit(|broad_phase, device, queue, encoder| {
-            broad_phase
-                .record_window(device, queue, encoder, first, after_counts)
-                .map(drop)
+        let reading = self.submit(|broad_phase, device, queue, encoder| {
+            broad_phase.record_window(device, queue, encoder, first, after_counts)?;
+            record_reading(broad_phase, device, encoder, Extent::Everything)
         })?;
-        let result = self.broad_phase.read_back(&self.device, &self.queue).await;
+        self.receive(reading).await
+    }
+
+    async fn receive(&mut self, (reading, submission): Submitted) -> Result<StepResult, HeadlessError> {
+        let Self { device, queue, .. } = self;
+        let result = self.broad_phase.receive(device, queue, reading, submission).await;
         result.map_err(|error| self.cause(error))
+    }
+
+    async fn receive_counters(&mut self, (reading, submission): Submitted) -> Result<Counters, HeadlessError> {
+        let counters = self
+            .broad_phase
+            .receive_counters(&self.device, reading, submission)
+            .await;
+        counters.map_err(|error| self.cause(error))
     }
 
     /// Looks whether the device was lost.
@@ -326,8 +395,8 @@ impl Headless {
             &wgpu::Device,
             &wgpu::Queue,
             &mut wgpu::CommandEncoder,
-        ) -> Result<(), StepError>,
-    ) -> Result<(), HeadlessError> {
+        ) -> Result<Reading, StepError>,
+    ) -> Result<Submitted, HeadlessError> {
         let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
             label: Some("gpu_broad_phase/headless"),
         });
@@ -341,10 +410,25 @@ impl Headless {
         let recorded = broad_phase.guarded(device, &mut encoder, |broad_phase, encoder| {
             record(broad_phase, device, queue, encoder)
         });
-        recorded.map_err(|error| self.cause(error))?;
-        self.queue.submit([encoder.finish()]);
-        Ok(())
+        let reading = recorded.map_err(|error| self.cause(error))?;
+        Ok((reading, self.queue.submit([encoder.finish()])))
     }
+}
+
+/// Behind what was recorded, so that both are one submission.
+fn record_reading(
+    broad_phase: &GpuBroadPhase,
+    device: &wgpu::Device,
+    encoder: &mut wgpu::CommandEncoder,
+    extent: Extent,
+) -> Result<Reading, StepError> {
+    let reading = broad_phase.record_reading(device, encoder, extent);
+    reading.ok_or(StepError::NoStep)
+}
+
+/// Whether walks ended early.
+const fn unfinished(counters: &Counters) -> bool {
+    counters.status & (STATUS_ROUNDS | STATUS_CUT) != 0
 }
 
 /// As in `vulkan, gl`.

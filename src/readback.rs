@@ -1,13 +1,225 @@
-//! Reading results: calls of their own, after the submission.
+//! Reading results: calls of their own, after the submission. Everything that is read comes in one copy and one wait: how long
+//! an output is stands in the counters, so that it is guessed from the last answer, and further copies bring what was left out.
+
+use std::ops::Range;
 
 use crate::broad_phase::GpuBroadPhase;
 use crate::counters::{Counters, STATUS_CUT, word};
 use crate::descriptor::RayMode;
 use crate::error::ReadBackError;
 use crate::gpu::scope::Scopes;
-use crate::plan::{self, Rows};
-use crate::result::{StageTime, StepResult};
+use crate::gpu::staging;
+use crate::gpu::timing::Timing;
+use crate::plan::{self, Plan, Rows};
+use crate::queries::Neighbor;
+use crate::result::StepResult;
 use crate::types::{Pair, RayCell, RayHit};
+
+/// Bytes of an output that are read beyond what the last answer had: copying them costs less than waiting again.
+const SPARE: u64 = 1 << 16;
+const COUNTERS: &str = "counters";
+const TIMINGS: &str = "timings";
+
+/// What is to be read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Counters,
+    /// Outputs and stage times as well.
+    Everything,
+}
+
+/// An output as a recording leaves it.
+struct Output {
+    name: &'static str,
+    row_bytes: u64,
+    rows: OutputRows,
+}
+
+enum OutputRows {
+    Known(u64),
+    /// Only the counters tell how many.
+    Counted {
+        needed: fn(&Counters) -> u64,
+        /// Rows that the last answer needed.
+        last: u32,
+        /// What was needed of the rows ahead of the window.
+        first: u32,
+        capacity: u32,
+    },
+}
+
+/// Copies of outputs that are on their way to the host.
+pub(crate) struct Reading {
+    staging: staging::Buffer,
+    parts: Vec<Part>,
+}
+
+/// A part of a buffer that is to be read.
+struct Copy<'b> {
+    name: &'static str,
+    buffer: &'b wgpu::Buffer,
+    row_bytes: u64,
+    bytes: Range<u64>,
+}
+
+/// Where the rows of an output lie in the staging buffer.
+struct Part {
+    name: &'static str,
+    bytes: Range<u64>,
+}
+
+impl Output {
+    fn new<T>(name: &'static str, rows: OutputRows) -> Self {
+        Self {
+            name,
+            row_bytes: size_of::<T>() as u64,
+            rows,
+        }
+    }
+
+    /// The rows that it holds.
+    fn held(&self, counters: &Counters) -> u64 {
+        match self.rows {
+            OutputRows::Known(rows) => rows,
+            OutputRows::Counted {
+                needed,
+                first,
+                capacity,
+                ..
+            } => needed(counters).saturating_sub(first.into()).min(capacity.into()),
+        }
+    }
+
+    /// The rows that are read before their number is known.
+    fn guess(&self) -> u64 {
+        match self.rows {
+            OutputRows::Known(rows) => rows,
+            OutputRows::Counted {
+                last, first, capacity, ..
+            } => (u64::from(last.saturating_sub(first)) + SPARE / self.row_bytes).min(capacity.into()),
+        }
+    }
+}
+
+/// What a recording writes beside counters; `needed` by the last answer.
+fn outputs(plan: &Plan, emits_pairs: bool, needed: &Rows) -> Vec<Output> {
+    use OutputRows::{Counted, Known};
+    let params = &plan.params;
+    let mut outputs = Vec::new();
+    if emits_pairs {
+        let rows = Counted {
+            needed: |counters| counters.pairs_needed,
+            last: needed.pairs,
+            first: params.first_pair,
+            capacity: params.pair_capacity,
+        };
+        outputs.push(Output::new::<Pair>("pairs", rows));
+        if plan.has_worlds() {
+            outputs.push(Output::new::<u32>("world_pairs", Known(params.world_count.into())));
+        }
+    }
+    let rays = u64::from(params.ray_count);
+    if rays > 0 {
+        match plan.ray_mode {
+            RayMode::Closest => outputs.push(Output::new::<RayHit>("ray_hits", Known(rays))),
+            RayMode::Any => outputs.push(Output::new::<u32>("ray_any", Known(rays))),
+            RayMode::All => {
+                let rows = Counted {
+                    needed: |counters| counters.hits_needed,
+                    last: needed.hits,
+                    first: params.first_hit,
+                    capacity: params.hit_capacity,
+                };
+                outputs.push(Output::new::<RayHit>("ray_hits", rows));
+                outputs.push(Output::new::<u32>("ray_offsets", Known(rays + 1)));
+            }
+        }
+        if plan.ray_cells {
+            let rows = Counted {
+                needed: |counters| counters.ray_cells_needed,
+                last: needed.ray_cells,
+                first: params.first_ray_cell,
+                capacity: params.ray_cell_capacity,
+            };
+            outputs.push(Output::new::<RayCell>("ray_cells", rows));
+            outputs.push(Output::new::<u32>("ray_cell_offsets", Known(rays + 1)));
+        }
+    }
+    let queries = u64::from(params.query_count);
+    if plan.asks_all() {
+        let rows = Counted {
+            needed: |counters| counters.results_needed,
+            last: needed.results,
+            first: params.first_result,
+            capacity: params.result_capacity,
+        };
+        outputs.push(Output::new::<u32>("query_objects", rows));
+        outputs.push(Output::new::<u32>("query_offsets", Known(queries + 1)));
+    }
+    if plan.asks_nearest() {
+        let rows = Known(queries * u64::from(params.nearest));
+        outputs.push(Output::new::<Neighbor>("query_nearest", rows));
+    }
+    outputs
+}
+
+impl Reading {
+    fn part(&self, name: &str) -> Option<&Part> {
+        self.parts.iter().find(|part| part.name == name)
+    }
+
+    /// Bytes of an output that were read.
+    fn bytes(&self, name: &str) -> u64 {
+        self.part(name).map_or(0, |part| part.bytes.end - part.bytes.start)
+    }
+
+    /// Rows of an output, once they are mapped.
+    fn rows<T: bytemuck::Pod>(&self, name: &str, rows: u64) -> Result<Vec<T>, ReadBackError> {
+        let Some(Part { bytes, .. }) = self.part(name).filter(|_| rows > 0) else {
+            return Ok(Vec::new());
+        };
+        let end = bytes
+            .end
+            .min(bytes.start.saturating_add(rows.saturating_mul(size_of::<T>() as u64)));
+        if end == bytes.start {
+            return Ok(Vec::new());
+        }
+        let view = self.staging.buffer.get_mapped_range(bytes.start..end);
+        let view = view.map_err(|error| ReadBackError::Map(error.to_string()))?;
+        Ok(bytemuck::pod_collect_to_vec(&view))
+    }
+}
+
+/// An answer on the host, rows of an output in one reading or in several.
+struct Answer {
+    outputs: Vec<Output>,
+    counters: Counters,
+    readings: Vec<Reading>,
+}
+
+impl Answer {
+    fn rows_read(&self, output: &Output) -> u64 {
+        let bytes: u64 = self.readings.iter().map(|reading| reading.bytes(output.name)).sum();
+        bytes / output.row_bytes
+    }
+
+    fn rows<T: bytemuck::Pod>(&self, name: &str) -> Result<Vec<T>, ReadBackError> {
+        let mut rows = Vec::new();
+        if let Some(output) = self.outputs.iter().find(|output| output.name == name) {
+            let held = output.held(&self.counters);
+            for reading in &self.readings {
+                let more = reading.rows(name, held - rows.len() as u64)?;
+                // The first ones are most often all.
+                if rows.is_empty() {
+                    rows = more;
+                } else {
+                    rows.extend(more);
+                }
+            }
+        }
+        Ok(rows)
+    }
+}
 
 impl GpuBroadPhase {
     /// Reads the counters of the last step, once it was submitted. With [`Growth::Grow`](crate::Growth::Grow) this is
@@ -24,22 +236,12 @@ impl GpuBroadPhase {
         device: &wgpu::Device,
         queue: &wgpu::Queue,
     ) -> Result<Counters, ReadBackError> {
-        if self.lost {
-            return Err(ReadBackError::DeviceLost);
-        }
-        if let Some(error) = std::mem::take(&mut self.caught).wait().await {
-            self.forget();
-            return Err(ReadBackError::Device(error));
-        }
-        let plan = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.plan;
-        let bytes = 4 * word::COUNT as u64;
-        let words = self.read(device, queue, self.buffers.get("counters"), bytes).await?;
-        let counters = Counters::from_words(
-            bytemuck::cast_slice(&words),
-            &plan.params,
-            plan.rounds,
-            plan.static_entries,
-        );
+        let (reading, submission) = self.submit_reading(device, queue, Extent::Counters).await?;
+        self.receive_counters(device, reading, submission).await
+    }
+
+    /// Takes in what the counters say of the last step.
+    fn note(&mut self, counters: &Counters) {
         if counters.status & STATUS_CUT != 0 {
             self.wanted.caution += 1;
         }
@@ -71,7 +273,6 @@ impl GpuBroadPhase {
             };
             self.wanted = self.wanted.grown(self.needed, held);
         }
-        Ok(counters)
     }
 
     /// Reads the whole result of the last step, [`window`](Self::window) or [`query`](Self::query), once it was submitted:
@@ -81,115 +282,194 @@ impl GpuBroadPhase {
     /// # Errors
     /// As [`read_counters`](Self::read_counters).
     pub async fn read_back(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<StepResult, ReadBackError> {
-        let counters = self.read_counters(device, queue).await?;
-        let recorded = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?;
-        let (plan, emits_pairs) = (recorded.plan, recorded.emits_pairs);
-        let mut result = StepResult {
-            counters,
-            ..StepResult::default()
+        let (reading, submission) = self.submit_reading(device, queue, Extent::Everything).await?;
+        self.receive(device, queue, reading, submission).await
+    }
+
+    /// Records the copies of a read-back behind what was recorded last.
+    pub(crate) fn record_reading(
+        &self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        extent: Extent,
+    ) -> Option<Reading> {
+        let whole = |name, buffer, bytes| Copy {
+            name,
+            buffer,
+            row_bytes: bytes,
+            bytes: 0..bytes,
         };
-        let held = |needed: u64, first: u32, capacity: u32| needed.saturating_sub(first.into()).min(capacity.into());
-        if emits_pairs {
-            let pairs = held(counters.pairs_needed, plan.params.first_pair, plan.params.pair_capacity);
-            result.pairs = self.read_rows::<Pair>(device, queue, "pairs", pairs).await?;
-        }
-        if emits_pairs && plan.has_worlds() {
-            let worlds = u64::from(plan.params.world_count);
-            result.world_pairs = self.read_rows::<u32>(device, queue, "world_pairs", worlds).await?;
-        }
-        if plan.params.ray_count > 0 {
-            let rays = u64::from(plan.params.ray_count);
-            match plan.ray_mode {
-                RayMode::Closest => {
-                    result.ray_hits = self.read_rows::<RayHit>(device, queue, "ray_hits", rays).await?;
-                }
-                RayMode::Any => result.ray_any = self.read_rows::<u32>(device, queue, "ray_any", rays).await?,
-                RayMode::All => {
-                    let hits = held(counters.hits_needed, plan.params.first_hit, plan.params.hit_capacity);
-                    result.ray_hits = self.read_rows::<RayHit>(device, queue, "ray_hits", hits).await?;
-                    result.ray_offsets = self.read_rows::<u32>(device, queue, "ray_offsets", rays + 1).await?;
-                }
+        let mut copies = vec![whole(COUNTERS, self.buffers.find(COUNTERS)?, 4 * word::COUNT as u64)];
+        if extent == Extent::Everything {
+            if let Some((buffer, bytes)) = self.timing.as_ref().map(Timing::resolved) {
+                copies.push(whole(TIMINGS, buffer, bytes));
             }
-            if plan.ray_cells {
-                let params = &plan.params;
-                let cells = held(
-                    counters.ray_cells_needed,
-                    params.first_ray_cell,
-                    params.ray_cell_capacity,
-                );
-                result.ray_cells = self.read_rows::<RayCell>(device, queue, "ray_cells", cells).await?;
-                result.ray_cell_offsets = self
-                    .read_rows::<u32>(device, queue, "ray_cell_offsets", rays + 1)
-                    .await?;
+            let outputs = self.outputs()?;
+            copies.extend(outputs.iter().map(|output| self.copy_of(output, 0..output.guess())));
+        }
+        Some(self.copy_out(device, encoder, &copies))
+    }
+
+    /// Waits for a whole answer.
+    pub(crate) async fn receive(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        reading: Reading,
+        submission: wgpu::SubmissionIndex,
+    ) -> Result<StepResult, ReadBackError> {
+        let counters = self.map_counters(device, &reading, submission).await?;
+        let outputs = self.outputs().ok_or(ReadBackError::NoStep)?;
+        let mut answer = Answer {
+            outputs,
+            counters,
+            readings: vec![reading],
+        };
+        loop {
+            let missing: Vec<_> = answer
+                .outputs
+                .iter()
+                .filter_map(|output| {
+                    let (read, held) = (answer.rows_read(output), output.held(&counters));
+                    (read < held).then(|| self.copy_of(output, read..held))
+                })
+                .collect();
+            if missing.is_empty() {
+                break;
             }
+            let copy = |encoder: &mut wgpu::CommandEncoder| Some(self.copy_out(device, encoder, &missing));
+            let (rest, submission) = submit(device, queue, copy).await?;
+            self.map(device, &rest, submission).await?;
+            answer.readings.push(rest);
         }
-        let queries = u64::from(plan.params.query_count);
-        if plan.asks_all() {
-            let first = plan.params.first_result;
-            let results = held(counters.results_needed, first, plan.params.result_capacity);
-            result.query_objects = self.read_rows(device, queue, "query_objects", results).await?;
-            result.query_offsets = self.read_rows(device, queue, "query_offsets", queries + 1).await?;
+        let mut result = StepResult {
+            pairs: answer.rows("pairs")?,
+            world_pairs: answer.rows("world_pairs")?,
+            ray_hits: answer.rows("ray_hits")?,
+            ray_any: answer.rows("ray_any")?,
+            ray_offsets: answer.rows("ray_offsets")?,
+            ray_cells: answer.rows("ray_cells")?,
+            ray_cell_offsets: answer.rows("ray_cell_offsets")?,
+            query_objects: answer.rows("query_objects")?,
+            query_offsets: answer.rows("query_offsets")?,
+            query_nearest: answer.rows("query_nearest")?,
+            timings: Vec::new(),
+            counters,
+        };
+        if let Some(timing) = &self.timing {
+            let ticks: Vec<u64> = answer.readings[0].rows(TIMINGS, u64::MAX)?;
+            result.timings = timing.read(&ticks, queue.get_timestamp_period());
         }
-        if plan.asks_nearest() {
-            let neighbors = queries * u64::from(plan.params.nearest);
-            result.query_nearest = self.read_rows(device, queue, "query_nearest", neighbors).await?;
-        }
-        result.timings = self.read_timings(device, queue).await?;
+        answer.readings.into_iter().for_each(|reading| self.put_back(reading));
         Ok(result)
     }
 
-    async fn read_rows<T: bytemuck::Pod>(
-        &self,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
-        name: &str,
-        rows: u64,
-    ) -> Result<Vec<T>, ReadBackError> {
-        let bytes = rows * size_of::<T>() as u64;
-        let bytes = self.read(device, queue, self.buffers.get(name), bytes).await?;
-        Ok(bytemuck::pod_collect_to_vec(&bytes))
+    /// What the last recording wrote.
+    fn outputs(&self) -> Option<Vec<Output>> {
+        let recorded = self.recorded.as_ref()?;
+        Some(outputs(&recorded.plan, recorded.emits_pairs, &self.needed))
     }
 
-    async fn read_timings(&self, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Vec<StageTime>, ReadBackError> {
-        let Some(timing) = &self.timing else {
-            return Ok(Vec::new());
-        };
-        let (buffer, bytes) = timing.resolved();
-        let bytes = self.read(device, queue, buffer, bytes).await?;
-        let ticks: Vec<u64> = bytemuck::pod_collect_to_vec(&bytes);
-        Ok(timing.read(&ticks, queue.get_timestamp_period()))
-    }
-
-    /// Copies the first bytes of a buffer to the host.
-    async fn read(
-        &self,
+    /// Submits a read-back of what was submitted before.
+    async fn submit_reading(
+        &mut self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
-        source: &wgpu::Buffer,
-        bytes: u64,
-    ) -> Result<Vec<u8>, ReadBackError> {
-        if bytes == 0 {
-            return Ok(Vec::new());
+        extent: Extent,
+    ) -> Result<(Reading, wgpu::SubmissionIndex), ReadBackError> {
+        if self.lost {
+            return Err(ReadBackError::DeviceLost);
         }
-        // A device that was lost unnoticed refuses the staging buffer or its mapping.
-        let scopes = Scopes::begin(device);
-        let staging = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("gpu_broad_phase/readback"),
-            size: bytes,
-            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
-            label: Some("gpu_broad_phase/readback"),
-        });
-        encoder.copy_buffer_to_buffer(source, 0, &staging, 0, bytes);
+        self.hear().await?;
+        submit(device, queue, |encoder| self.record_reading(device, encoder, extent)).await
+    }
+
+    /// Listens for what the device still has to say of the recording.
+    async fn hear(&mut self) -> Result<(), ReadBackError> {
+        match std::mem::take(&mut self.caught).wait().await {
+            None => Ok(()),
+            Some(error) => {
+                self.forget();
+                Err(ReadBackError::Device(error))
+            }
+        }
+    }
+
+    /// Waits for counters.
+    pub(crate) async fn receive_counters(
+        &mut self,
+        device: &wgpu::Device,
+        reading: Reading,
+        submission: wgpu::SubmissionIndex,
+    ) -> Result<Counters, ReadBackError> {
+        let counters = self.map_counters(device, &reading, submission).await?;
+        self.put_back(reading);
+        Ok(counters)
+    }
+
+    /// Waits for a read-back, and takes in what its counters say.
+    async fn map_counters(
+        &mut self,
+        device: &wgpu::Device,
+        reading: &Reading,
+        submission: wgpu::SubmissionIndex,
+    ) -> Result<Counters, ReadBackError> {
+        self.hear().await?;
+        let plan = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.plan;
+        self.map(device, reading, submission).await?;
+        let words: Vec<u32> = reading.rows(COUNTERS, word::COUNT as u64)?;
+        let counters = Counters::from_words(&words, &plan.params, plan.rounds, plan.static_entries);
+        self.note(&counters);
+        Ok(counters)
+    }
+
+    /// The copy of some rows.
+    fn copy_of(&self, output: &Output, rows: Range<u64>) -> Copy<'_> {
+        Copy {
+            name: output.name,
+            buffer: self.buffers.get(output.name),
+            row_bytes: output.row_bytes,
+            bytes: rows.start * output.row_bytes..rows.end * output.row_bytes,
+        }
+    }
+
+    /// Records copies, as many rows as one buffer holds.
+    fn copy_out(&self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder, copies: &[Copy<'_>]) -> Reading {
+        let sizes = copies
+            .iter()
+            .map(|copy| (copy.row_bytes, copy.bytes.end - copy.bytes.start));
+        let places = lay_out(sizes, device.limits().max_buffer_size);
+        let end = places.last().map_or(0, |bytes| bytes.end);
+        let staging = self.readings.take(device, "gpu_broad_phase/readback", end);
+        let mut parts = Vec::new();
+        for (copy, bytes) in copies.iter().zip(places) {
+            if !bytes.is_empty() {
+                let length = bytes.end - bytes.start;
+                encoder.copy_buffer_to_buffer(copy.buffer, copy.bytes.start, &staging.buffer, bytes.start, length);
+            }
+            let name = copy.name;
+            parts.push(Part { name, bytes });
+        }
+        Reading { staging, parts }
+    }
+
+    /// Maps what was read once its submission is done.
+    async fn map(
+        &self,
+        device: &wgpu::Device,
+        reading: &Reading,
         #[cfg_attr(target_arch = "wasm32", allow(unused_variables, reason = "nobody waits there"))]
-        let submission = queue.submit([encoder.finish()]);
+        submission: wgpu::SubmissionIndex,
+    ) -> Result<(), ReadBackError> {
+        // A device that was lost unnoticed refuses the mapping.
+        let scopes = Scopes::begin(device);
         let (sender, receiver) = futures_intrusive::channel::shared::oneshot_channel();
-        staging.map_async(wgpu::MapMode::Read, .., move |mapped| {
+        let mapped = move |mapped| {
             // The receiver is gone where the caller dropped the future: nobody wants the answer.
             let _ = sender.send(mapped);
-        });
+        };
+        let end = reading.parts.iter().map(|part| part.bytes.end).fold(0, u64::max);
+        reading.staging.buffer.map_async(wgpu::MapMode::Read, ..end, mapped);
         if let Some(error) = scopes.end().wait().await {
             return Err(ReadBackError::Map(error));
         }
@@ -205,15 +485,65 @@ impl GpuBroadPhase {
                 error => ReadBackError::Map(error.to_string()),
             })?;
         match receiver.receive().await {
-            Some(Ok(())) => {}
-            Some(Err(error)) => return Err(ReadBackError::Map(error.to_string())),
-            None => return Err(ReadBackError::DeviceLost),
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => Err(ReadBackError::Map(error.to_string())),
+            None => Err(ReadBackError::DeviceLost),
         }
-        let bytes = staging
-            .get_mapped_range(..)
-            .map_err(|error| ReadBackError::Map(error.to_string()))?
-            .to_vec();
-        staging.unmap();
-        Ok(bytes)
+    }
+
+    /// Lets the next read-back use the same memory.
+    pub(crate) fn put_back(&self, reading: Reading) {
+        reading.staging.buffer.unmap();
+        self.readings.give_back(reading.staging);
+    }
+}
+
+/// Where copies lie in a buffer of `limit` bytes, by the bytes of a row and of all rows: as many rows of each as there is room
+/// left for.
+fn lay_out(sizes: impl Iterator<Item = (u64, u64)>, limit: u64) -> Vec<Range<u64>> {
+    let mut end: u64 = 0;
+    let places = sizes.map(|(row_bytes, bytes)| {
+        let start = end.next_multiple_of(wgpu::MAP_ALIGNMENT).min(limit);
+        let rows = (limit - start) / row_bytes.max(1);
+        end = start + bytes.min(rows * row_bytes);
+        start..end
+    });
+    places.collect()
+}
+
+/// Records and submits a read-back.
+async fn submit(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    record: impl FnOnce(&mut wgpu::CommandEncoder) -> Option<Reading>,
+) -> Result<(Reading, wgpu::SubmissionIndex), ReadBackError> {
+    // A device that was lost unnoticed refuses the staging buffer.
+    let scopes = Scopes::begin(device);
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
+        label: Some("gpu_broad_phase/readback"),
+    });
+    let submitted = record(&mut encoder).map(|reading| (reading, queue.submit([encoder.finish()])));
+    match scopes.end().wait().await {
+        None => submitted.ok_or(ReadBackError::NoStep),
+        Some(error) => Err(ReadBackError::Map(error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_buffer_does_not_hold_is_left_to_the_next() {
+        let sizes = [(160, 160), (0, 0), (4, 12), (8, 800), (12, 24), (4, 4)];
+        assert_eq!(
+            lay_out(sizes.into_iter(), 1000),
+            [0..160, 160..160, 160..172, 176..976, 976..1000, 1000..1000]
+        );
+        assert_eq!(
+            lay_out(sizes.into_iter(), 350),
+            [0..160, 160..160, 160..172, 176..344, 344..344, 344..348]
+        );
+        assert_eq!(lay_out([(8, 80), (8, 80)].into_iter(), 85), [0..80, 80..80]);
     }
 }

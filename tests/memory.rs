@@ -1,11 +1,12 @@
-//! What memory is for, and pipelines that come out of a cache.
+//! What memory is for, what is made once, and pipelines that come out of a cache.
 
 mod common;
 
-use common::{Rng, adapters, uniform};
+use common::{Rng, TestAdapter, adapters, uniform};
+use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, PairOrder, Ray, RayMode, Source, StepInput,
-    StepResult, adapters as all_adapters, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, ObjectSet, PairOrder, Queries, QueryInput, Ray,
+    RayMode, Source, Statics, StepInput, StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -64,6 +65,181 @@ fn objects_take_at_most_160_bytes_and_pairs_8() {
         .unwrap();
         step(device, queue, &mut sorted, &objects);
         assert!(sorted.memory_use().order >= 24 * pairs && sorted.memory_use().answers > 0);
+    }
+}
+
+/// A device that no other test counts on.
+fn own_device(adapter: &TestAdapter) -> (wgpu::Device, wgpu::Queue) {
+    let own = block_on(all_adapters(adapter.backends)).into_iter().next();
+    let request = wgpu::DeviceDescriptor {
+        required_limits: GpuBroadPhase::required_limits(),
+        ..Default::default()
+    };
+    block_on(own.expect("an adapter").request_device(&request)).expect("a device")
+}
+
+/// Bind groups and buffers that there are on a device.
+fn created(device: &wgpu::Device) -> [isize; 2] {
+    let counters = device.get_internal_counters().hal;
+    [counters.bind_groups.read(), counters.buffers.read()]
+}
+
+/// What a recording makes outlasts it at least until its encoder is done, so that it can be counted there.
+#[test]
+fn a_steady_step_creates_no_bind_group_and_no_buffer() {
+    let mut rng = Rng(5);
+    let (moving, fixed) = (uniform(2000, &mut rng), uniform(500, &mut rng));
+    let rays = [Ray::new([0.0; 3], [1.0, 0.5, 0.25], f32::INFINITY); 20];
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let [objects, statics] = [&moving, &fixed].map(|boxes| {
+            device.create_buffer_init(&BufferInitDescriptor {
+                label: Some("boxes of the caller"),
+                contents: bytemuck::cast_slice(boxes),
+                usage: wgpu::BufferUsages::STORAGE,
+            })
+        });
+        let brought = StepInput {
+            objects: Source::device(&objects, moving.len() as u32),
+            ..Default::default()
+        };
+        let with_statics = StepInput {
+            statics: Statics {
+                objects: Source::device(&statics, fixed.len() as u32),
+                ..Default::default()
+            },
+            ..brought
+        };
+        let from_host = StepInput {
+            objects: Source::Host(&moving),
+            rays: Source::Host(&rays).into(),
+            ..Default::default()
+        };
+        let descriptor = BroadPhaseDescriptor {
+            pair_order: PairOrder::Sorted,
+            ray_mode: RayMode::All,
+            ..Default::default()
+        };
+        let query = QueryInput {
+            queries: Queries::Boxes(Source::Host(&fixed)),
+            ..Default::default()
+        };
+        // What the first query makes room for is bound anew by the second step.
+        for (what, input, queries, steady) in [
+            ("brought", brought, false, 2),
+            ("statics", with_statics, false, 2),
+            ("host", from_host, false, 2),
+            ("queries", from_host, true, 3),
+        ] {
+            let mut gpu = GpuBroadPhase::new(&device, &descriptor).expect("a broad phase");
+            for step in 1..=6 {
+                device
+                    .poll(wgpu::PollType::wait_indefinitely())
+                    .expect("an idle device");
+                let [groups, buffers] = created(&device);
+                let mut encoder = device.create_command_encoder(&Default::default());
+                gpu.step(&device, &queue, &mut encoder, input).expect("a step");
+                if queries {
+                    gpu.query(&device, &queue, &mut encoder, query).expect("a query");
+                }
+                let [all_groups, all_buffers] = created(&device);
+                let made = (all_groups - groups, all_buffers - buffers);
+                let what = format!("{made:?} in step {step}, {what}, on {}", adapter.name);
+                if step == 1 {
+                    assert!(made.0 > 20 && made.1 > 15, "{what}");
+                } else if step >= steady {
+                    assert_eq!(made, (0, 0), "{what}");
+                }
+                queue.submit([encoder.finish()]);
+            }
+        }
+    }
+}
+
+/// Objects that move are uploaded each time, through the same buffers.
+#[test]
+fn a_steady_update_of_a_set_creates_no_bind_group_and_no_buffer() {
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let mut set = ObjectSet::new();
+        let handles: Vec<_> = (0..1000).map(|_| set.insert(Aabb::new([0.0; 3], [1.0; 3]))).collect();
+        for (what, moving) in [("some", 100), ("most", 900)] {
+            for step in 1..=6 {
+                for handle in &handles[..moving] {
+                    set.move_to(*handle, [step as f32; 3], [step as f32 + 1.0; 3])
+                        .expect("an object");
+                }
+                device
+                    .poll(wgpu::PollType::wait_indefinitely())
+                    .expect("an idle device");
+                let before = created(&device);
+                let mut encoder = device.create_command_encoder(&Default::default());
+                set.record(&device, &mut encoder).expect("an update");
+                if step > 2 {
+                    assert_eq!(created(&device), before, "{what}, {step} on {}", adapter.name);
+                }
+                queue.submit([encoder.finish()]);
+            }
+        }
+    }
+}
+
+#[test]
+fn memory_is_given_back_with_what_was_bound_and_staged() {
+    let objects = uniform(5000, &mut Rng(6));
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let rays = [Ray::new([0.0; 3], [1.0, 0.5, 0.25], f32::INFINITY)];
+        let mut gpu = GpuBroadPhase::new(&device, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        let idle = || {
+            device
+                .poll(wgpu::PollType::wait_indefinitely())
+                .expect("an idle device");
+            created(&device)
+        };
+        let before = idle();
+        step(&device, &queue, &mut gpu, &objects);
+        // One of the caller's that only bind groups hold.
+        let brought = device.create_buffer_init(&BufferInitDescriptor {
+            label: Some("a ray of the caller"),
+            contents: bytemuck::cast_slice(&rays),
+            usage: wgpu::BufferUsages::STORAGE,
+        });
+        let mut encoder = device.create_command_encoder(&Default::default());
+        let input = QueryInput {
+            rays: Source::<Ray>::device(&brought, 1).into(),
+            ..Default::default()
+        };
+        gpu.query(&device, &queue, &mut encoder, input).expect("a query");
+        queue.submit([encoder.finish()]);
+        drop(brought);
+        let held = idle();
+        for _ in 0..10 {
+            step(&device, &queue, &mut gpu, &objects);
+        }
+        let [groups, buffers] = idle();
+        assert!(
+            groups < held[0] && buffers < held[1],
+            "{groups} of {held:?} on {}",
+            adapter.name
+        );
+
+        // Outgrown by all that depends on the number of objects.
+        let mut larger = objects.clone();
+        larger.extend_from_slice(&objects);
+        step(&device, &queue, &mut gpu, &larger);
+        step(&device, &queue, &mut gpu, &larger);
+        let grown = idle();
+        // Beside uniform blocks and what the last steps were staged in.
+        let what = format!("{grown:?} after {buffers} buffers on {}", adapter.name);
+        assert!(grown[1] <= buffers + 6, "{what}");
+        gpu.trim();
+        let [groups, buffers] = idle();
+        assert!(
+            groups <= before[0] && buffers <= before[1],
+            "{groups} and {buffers}, before {before:?} on {}",
+            adapter.name
+        );
     }
 }
 

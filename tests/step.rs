@@ -7,8 +7,8 @@ use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, Dimensions, GpuBroadPhase, Growth, Headless,
-    HeadlessDescriptor, Pair, PairOrder, Ray, RayHit, RayMode, Rays, ReadBackError, STATUS_ENTRIES, STATUS_PAIRS,
-    STATUS_RAY_CELLS, Scene, SceneRays, Scheme, Source, StepError, StepInput, StepResult, Window, wgpu,
+    HeadlessDescriptor, Pair, PairOrder, QueryMode, Ray, RayHit, RayMode, Rays, ReadBackError, STATUS_ENTRIES,
+    STATUS_PAIRS, STATUS_RAY_CELLS, Scene, SceneRays, Scheme, Source, StepError, StepInput, StepResult, Window, wgpu,
 };
 use pollster::block_on;
 
@@ -640,6 +640,67 @@ fn answers_past_one_binding_come_whole_out_of_headless() {
         assert!(result.counters.is_whole());
         let expected = (0..6_000).flat_map(|a| (a + 1..6_000).map(move |b| Pair { a, b }));
         assert!(sorted(result.pairs).into_iter().eq(expected), "{}", adapter.name);
+    }
+}
+
+/// A step is written without being counted first where the one before fitted; one that then does not fit is done again.
+#[test]
+fn headless_answers_alike_whether_it_counts_first_or_not() {
+    for adapter in adapters() {
+        for (scheme, ray_mode) in SCHEMES
+            .into_iter()
+            .zip([RayMode::Closest, RayMode::All, RayMode::Closest])
+        {
+            let mut rng = Rng(31);
+            let (small, crowd) = (uniform(400, &mut rng), vec![Aabb::new([0.0; 3], [1.0; 3]); 700]);
+            let rays: Vec<_> = small
+                .iter()
+                .map(|from| Ray::new(from.min, [1.0, 0.25, 0.5], 9.0))
+                .collect();
+            let asked: Vec<_> = [&crowd[..], &small, &small].concat();
+            let descriptor = HeadlessDescriptor {
+                backends: Some(adapter.backends),
+                broad_phase: BroadPhaseDescriptor {
+                    scheme,
+                    ray_mode,
+                    count_candidates: true,
+                    ..Default::default()
+                },
+                ..Default::default()
+            };
+            let fresh = || block_on(Headless::with_descriptor(&descriptor)).unwrap();
+            let answer = |headless: &mut Headless, objects: &[Aabb], asked: &[Aabb]| {
+                [
+                    block_on(headless.step(objects, &rays)).unwrap(),
+                    block_on(headless.query(rays.as_slice().into(), asked.into(), QueryMode::All)).unwrap(),
+                ]
+            };
+            let scenes = [(&small[..], &asked[1100..]), (&crowd, &asked)];
+            let expected = scenes.map(|(objects, asked)| answer(&mut fresh(), objects, asked));
+            let mut used = fresh();
+            for scene in [0, 0, 1, 1, 0, 0, 1] {
+                let (objects, asked) = scenes[scene];
+                for (found, expected) in answer(&mut used, objects, asked).iter().zip(&expected[scene]) {
+                    let what = format!("{scene}, {scheme:?} on {}", adapter.name);
+                    assert!(found.pairs == expected.pairs, "{what}");
+                    assert!(found.query_objects == expected.query_objects, "{what}");
+                    assert!(found.query_offsets == expected.query_offsets, "{what}");
+                    assert!(found.ray_hits == expected.ray_hits, "{what}");
+                    assert!(found.ray_offsets == expected.ray_offsets, "{what}");
+                    let counted = |result: &StepResult| {
+                        let counters = result.counters;
+                        let needs = [counters.pairs_needed, counters.hits_needed, counters.results_needed];
+                        (
+                            needs,
+                            counters.ray_candidates,
+                            counters.query_candidates,
+                            counters.status,
+                        )
+                    };
+                    assert_eq!(counted(found), counted(expected), "{what}");
+                }
+            }
+        }
     }
 }
 

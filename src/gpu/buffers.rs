@@ -18,8 +18,10 @@ impl Buffers {
         }
     }
 
-    /// Makes every buffer of the plan at least as large as it asks for, but for those that the caller brings.
-    pub fn fit(&mut self, device: &wgpu::Device, plan: &Plan, brought: &[&str]) {
+    /// Makes every buffer of the plan at least as large as it asks for, but for those that the caller brings. Returns what
+    /// proved too small.
+    pub fn fit(&mut self, device: &wgpu::Device, plan: &Plan, brought: &[&str]) -> Vec<wgpu::Buffer> {
+        let mut outgrown = Vec::new();
         for (name, bytes) in plan.buffers() {
             let fits = self.by_name.get(name).is_some_and(|buffer| buffer.size() >= bytes);
             if !fits && !brought.contains(&name) {
@@ -29,18 +31,25 @@ impl Buffers {
                     usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
                     mapped_at_creation: false,
                 });
-                self.by_name.insert(name, buffer);
+                outgrown.extend(self.by_name.insert(name, buffer));
             }
         }
+        outgrown
     }
 
-    /// Gives up what the plan does not ask for or asks for in another size, but for the buffers that are `kept`.
-    pub fn release(&mut self, plan: &Plan, brought: &[&str], kept: &[&str]) {
+    /// Gives up what the plan does not ask for or asks for in another size, but for the buffers that are `kept`. Returns it.
+    pub fn release(&mut self, plan: &Plan, brought: &[&str], kept: &[&str]) -> Vec<wgpu::Buffer> {
         let planned: HashMap<_, _> = plan.buffers().into_iter().collect();
+        let mut released = Vec::new();
         self.by_name.retain(|name, buffer| {
             let as_planned = planned.get(name).is_some_and(|&bytes| rounded(bytes) == buffer.size());
-            kept.contains(name) || (as_planned && !brought.contains(name))
+            let stays = kept.contains(name) || (as_planned && !brought.contains(name));
+            if !stays {
+                released.push(buffer.clone());
+            }
+            stays
         });
+        released
     }
 
     /// Gives up all buffers but these.
@@ -60,6 +69,10 @@ impl Buffers {
 
     pub fn find(&self, name: &str) -> Option<&wgpu::Buffer> {
         self.by_name.get(name)
+    }
+
+    pub fn all(&self) -> Vec<wgpu::Buffer> {
+        self.by_name.values().cloned().collect()
     }
 
     /// Every buffer's name and bytes.

@@ -3,10 +3,11 @@
 
 use encase::UniformBuffer;
 
+use super::bindings::{Bindings, Range};
 use super::pass::Pipelines;
 use super::recorder::WORKGROUP;
 use super::scope::Scopes;
-use super::upload::{filled, staged};
+use super::staging::{self, Staging};
 use crate::error::DescriptorError;
 use crate::plan;
 use crate::reference::blocks::ScatterParams;
@@ -28,6 +29,10 @@ struct Resident {
     device: wgpu::Device,
     adapter: wgpu::AdapterInfo,
     pipelines: Pipelines,
+    bindings: Bindings,
+    uploads: Staging,
+    /// What the pass reads changes from.
+    changes: Staging,
     buffer: wgpu::Buffer,
 }
 
@@ -63,6 +68,7 @@ impl Mirror {
         let resident = self
             .resident
             .get_or_insert_with(|| Resident::new(device, boxes.len() as u64));
+        resident.begin();
         let outgrown = resident.fit(boxes.len() as u64, limit);
         // Collecting boxes from all over takes about twice the time of copying as many in a row.
         self.uploaded = if is_new || changed.len() > boxes.len() / 2 {
@@ -86,6 +92,9 @@ impl Resident {
     fn new(device: &wgpu::Device, capacity: u64) -> Self {
         Self {
             pipelines: Pipelines::new(LABEL, &[], None),
+            bindings: Bindings::default(),
+            uploads: Staging::uploads(),
+            changes: Staging::new(wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST),
             buffer: create(device, capacity),
             adapter: device.adapter_info(),
             device: device.clone(),
@@ -97,12 +106,20 @@ impl Resident {
         self.device == *device && self.adapter == device.adapter_info()
     }
 
+    /// Begins an update: gives up what the last ones did not use.
+    fn begin(&mut self) {
+        self.bindings.begin();
+        self.uploads.begin();
+        self.changes.begin();
+    }
+
     /// Makes room for `count` boxes; returns the buffer that proved too small.
     fn fit(&mut self, count: u64, limit: u64) -> Option<wgpu::Buffer> {
         let held = self.buffer.size() / BOX_BYTES;
         if count <= held {
             return None;
         }
+        self.bindings.forget(std::slice::from_ref(&self.buffer));
         let larger = create(&self.device, count.max(2 * held).min(limit / BOX_BYTES));
         Some(std::mem::replace(&mut self.buffer, larger))
     }
@@ -110,57 +127,62 @@ impl Resident {
     /// Returns the bytes uploaded.
     fn upload_all(&self, encoder: &mut wgpu::CommandEncoder, boxes: &[Aabb]) -> u64 {
         let bytes: &[u8] = bytemuck::cast_slice(boxes);
-        if bytes.is_empty() {
-            return 0;
-        }
-        let upload = staged(&self.device, &label("objects_upload"), bytes);
-        encoder.copy_buffer_to_buffer(&upload, 0, &self.buffer, 0, bytes.len() as u64);
-        upload.size()
+        self.uploads.upload(&self.device, encoder, LABEL, bytes, &self.buffer);
+        bytes.len() as u64
     }
 
     /// Returns the bytes uploaded.
-    fn upload_changes(&self, encoder: &mut wgpu::CommandEncoder, boxes: &[Aabb], changed: &[u32]) -> u64 {
+    fn upload_changes(&mut self, encoder: &mut wgpu::CommandEncoder, boxes: &[Aabb], changed: &[u32]) -> u64 {
         if changed.is_empty() {
             return 0;
         }
         let changed_boxes: Vec<_> = changed.iter().map(|&slot| boxes[slot as usize]).collect();
-        let storage = |name, bytes: &[u8]| filled(&self.device, &label(name), wgpu::BufferUsages::STORAGE, bytes);
-        let slots = storage("changed_slots", bytemuck::cast_slice(changed));
-        let values = storage("changed_boxes", bytemuck::cast_slice(&changed_boxes));
-        let params = self.params(&ScatterParams {
+        let (slots, values): (&[u8], &[u8]) = (bytemuck::cast_slice(changed), bytemuck::cast_slice(&changed_boxes));
+        let [slot_buffer, value_buffer] = [("changed_slots", slots), ("changed_boxes", values)]
+            .map(|(name, bytes)| self.upload(encoder, name, bytes));
+        let params = block(&ScatterParams {
             change_count: changed.len() as u32,
             object_count: boxes.len() as u32,
         });
+        let uploaded = params.len() + slots.len() + values.len();
+        let params = self.bindings.uniform(&self.device, &label("scatter"), params);
         let mut compute = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some(&label("scatter")),
             timestamp_writes: None,
         });
         let groups = (changed.len() as u32).div_ceil(WORKGROUP);
-        let buffer = |name| match name {
-            "scatter" => &params,
-            "changed_slots" => &slots,
-            "changed_boxes" => &values,
-            _ => &self.buffer,
+        let bound = |name| {
+            Range::all(match name {
+                "scatter" => &params,
+                "changed_slots" => &slot_buffer.buffer,
+                "changed_boxes" => &value_buffer.buffer,
+                _ => &self.buffer,
+            })
         };
+        let bindings = &mut self.bindings;
         self.pipelines
-            .dispatch(&self.device, &mut compute, &shaders::SCATTER, groups, |name| {
-                buffer(name).as_entire_buffer_binding()
-            });
-        [&params, &slots, &values].map(wgpu::Buffer::size).iter().sum()
+            .dispatch(&self.device, bindings, &mut compute, &shaders::SCATTER, groups, bound);
+        // Later updates are submitted after this one.
+        self.changes.give_back(slot_buffer);
+        self.changes.give_back(value_buffer);
+        uploaded as u64
     }
 
-    fn params(&self, params: &ScatterParams) -> wgpu::Buffer {
-        let mut block = UniformBuffer::new([0; 16]);
-        // The block has room for it: that cannot fail.
-        let written = block.write(params);
-        debug_assert!(written.is_ok());
-        filled(
-            &self.device,
-            &label("scatter_params"),
-            wgpu::BufferUsages::UNIFORM,
-            &block.into_inner(),
-        )
+    /// Puts changes into a buffer for the pass to read.
+    fn upload(&self, encoder: &mut wgpu::CommandEncoder, name: &str, bytes: &[u8]) -> staging::Buffer {
+        let to = self.changes.take(&self.device, &label(name), bytes.len() as u64);
+        self.uploads.upload(&self.device, encoder, LABEL, bytes, &to.buffer);
+        to
     }
+}
+
+/// The bytes of a uniform block.
+fn block(params: &ScatterParams) -> Vec<u8> {
+    let mut block = UniformBuffer::new([0; 16]);
+    // The block has room for it: that cannot fail.
+    let written = block.write(params);
+    debug_assert!(written.is_ok());
+    block.into_inner().to_vec()
 }
 
 fn label(name: &str) -> String {

@@ -1,10 +1,12 @@
 //! What runs on the device: pipelines, buffers, the recording of stages.
 
+pub(crate) mod bindings;
 pub(crate) mod buffers;
 pub(crate) mod group;
 pub(crate) mod mirror;
 pub(crate) mod pass;
 pub(crate) mod recorder;
 pub(crate) mod scope;
+pub(crate) mod staging;
 pub(crate) mod timing;
 pub(crate) mod upload;

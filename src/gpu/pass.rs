@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use super::bindings::{Bindings, Range};
 use crate::shaders::{self, Binding, Pass};
 
 /// Workgroups of one dimension, at most: WebGPU's default limit.
@@ -44,34 +45,40 @@ impl Pipelines {
         self.by_pass[pass.name].get_or_init(|| create(device, &self.label, pass, &self.constants, self.cache.as_ref()))
     }
 
-    /// Dispatches a pass; `buffer` finds each binding of the pass table by name.
-    pub fn dispatch<'b>(
+    /// Dispatches a pass; `bound` finds each binding of the pass table by name.
+    pub fn dispatch(
         &self,
         device: &wgpu::Device,
+        bindings: &mut Bindings,
         compute: &mut wgpu::ComputePass<'_>,
         pass: &Pass,
         groups: u32,
-        buffer: impl Fn(&'static str) -> wgpu::BufferBinding<'b>,
+        bound: impl Fn(&'static str) -> Range,
     ) {
         if groups == 0 {
             return;
         }
         let Pipeline { layout, pipeline } = self.get(device, pass);
-        let entries: Vec<_> = pass
-            .bindings
-            .iter()
-            .map(|&(binding, _, name)| wgpu::BindGroupEntry {
-                binding,
-                resource: wgpu::BindingResource::Buffer(buffer(name)),
+        let bound = pass.bindings.iter().map(|&(_, _, name)| bound(name)).collect();
+        let group = bindings.group(pass.name, bound, |bound| {
+            let entries: Vec<_> = std::iter::zip(pass.bindings, bound)
+                .map(|(&(binding, _, _), range)| wgpu::BindGroupEntry {
+                    binding,
+                    resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                        buffer: &range.buffer,
+                        offset: range.offset,
+                        size: range.size,
+                    }),
+                })
+                .collect();
+            device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: Some(&format!("{}/{}", self.label, pass.name)),
+                layout,
+                entries: &entries,
             })
-            .collect();
-        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some(&format!("{}/{}", self.label, pass.name)),
-            layout,
-            entries: &entries,
         });
         compute.set_pipeline(pipeline);
-        compute.set_bind_group(0, &group, &[]);
+        compute.set_bind_group(0, group, &[]);
         compute.dispatch_workgroups(groups.min(MAX_GROUPS), groups.div_ceil(MAX_GROUPS), 1);
     }
 }

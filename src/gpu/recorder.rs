@@ -1,5 +1,6 @@
 //! Records stages: one labelled compute pass each, with as many dispatches as the stage has.
 
+use super::bindings::{Bindings, Range};
 use super::buffers::Buffers;
 use super::pass::Pipelines;
 use super::timing::Timing;
@@ -18,6 +19,7 @@ pub(crate) struct Recorder<'r> {
     pub device: &'r wgpu::Device,
     pub encoder: &'r mut wgpu::CommandEncoder,
     pub pipelines: &'r Pipelines,
+    pub bindings: &'r mut Bindings,
     pub buffers: &'r Buffers,
     pub uniforms: &'r Uniforms,
     /// The block that the name `params` stands for.
@@ -46,6 +48,7 @@ pub(crate) struct Stage<'s> {
     device: &'s wgpu::Device,
     compute: wgpu::ComputePass<'s>,
     pipelines: &'s Pipelines,
+    bindings: &'s mut Bindings,
     buffers: &'s Buffers,
     uniforms: &'s Uniforms,
     params: Block,
@@ -108,6 +111,7 @@ impl Recorder<'_> {
             device: self.device,
             compute,
             pipelines: self.pipelines,
+            bindings: self.bindings,
             buffers: self.buffers,
             uniforms: self.uniforms,
             params: self.params,
@@ -156,22 +160,21 @@ impl Stage<'_> {
             ..
         } = *self;
         let lying = |name: &str| match inputs.iter().find(|input| input.name == name) {
-            Some(input) => wgpu::BufferBinding {
-                buffer: &input.buffer,
+            Some(input) => Range {
+                buffer: input.buffer.clone(),
                 offset: 0,
                 size: wgpu::BufferSize::new(input.bytes),
             },
-            None => buffers.get(name).as_entire_buffer_binding(),
+            None => Range::all(buffers.get(name)),
+        };
+        let bound = |name| match names.iter().find(|(pass_name, _)| *pass_name == name) {
+            Some((_, Bound::Block(block))) => uniforms.range(*block),
+            Some((_, Bound::Buffer(buffer))) => lying(buffer),
+            None if name == "params" => uniforms.range(params),
+            None => lying(name),
         };
         self.pipelines
-            .dispatch(self.device, &mut self.compute, pass, groups, |name| {
-                match names.iter().find(|(pass_name, _)| *pass_name == name) {
-                    Some((_, Bound::Block(block))) => uniforms.binding(*block),
-                    Some((_, Bound::Buffer(buffer))) => lying(buffer),
-                    None if name == "params" => uniforms.binding(params),
-                    None => lying(name),
-                }
-            });
+            .dispatch(self.device, self.bindings, &mut self.compute, pass, groups, bound);
     }
 
     /// Turns the counts in a buffer into offsets.

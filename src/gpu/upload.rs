@@ -1,12 +1,9 @@
-//! Data that a step brings along, in buffers of the step's own: `Queue::write_buffer` lands before the whole submission,
-//! so that writing into a shared buffer would show the last step's input to all steps of an encoder.
+//! Data that a step brings along, in buffers that no other step writes to while it is under way: `Queue::write_buffer` lands
+//! before the whole submission, so that writing into a shared buffer would show the last step's input to all steps of an encoder.
 
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 
-/// A buffer to copy from that holds `bytes` from its creation on.
-pub(crate) fn staged(device: &wgpu::Device, label: &str, bytes: &[u8]) -> wgpu::Buffer {
-    filled(device, label, wgpu::BufferUsages::COPY_SRC, bytes)
-}
+use super::bindings::{Bindings, Range};
 
 /// A buffer that holds `bytes` from its creation on.
 pub(crate) fn filled(device: &wgpu::Device, label: &str, usage: wgpu::BufferUsages, bytes: &[u8]) -> wgpu::Buffer {
@@ -56,17 +53,10 @@ impl Blocks {
         Block(self.ranges.len() - 1)
     }
 
-    pub fn finish(self, device: &wgpu::Device, queue: &wgpu::Queue, label: &str) -> Uniforms {
-        let buffer = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some(&format!("{label}/params")),
-            size: self.bytes.len() as u64,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        // Safe from later steps: the buffer is this step's alone.
-        queue.write_buffer(&buffer, 0, &self.bytes);
+    /// Puts the blocks into a buffer, or finds one that holds the same.
+    pub fn finish(self, device: &wgpu::Device, bindings: &mut Bindings, label: &str) -> Uniforms {
         Uniforms {
-            buffer,
+            buffer: bindings.uniform(device, label, self.bytes),
             ranges: self.ranges,
         }
     }
@@ -78,10 +68,10 @@ pub(crate) struct Uniforms {
 }
 
 impl Uniforms {
-    pub fn binding(&self, Block(index): Block) -> wgpu::BufferBinding<'_> {
+    pub fn range(&self, Block(index): Block) -> Range {
         let (offset, size) = self.ranges[index];
-        wgpu::BufferBinding {
-            buffer: &self.buffer,
+        Range {
+            buffer: self.buffer.clone(),
             offset,
             size: wgpu::BufferSize::new(size),
         }

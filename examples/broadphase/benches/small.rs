@@ -1,0 +1,125 @@
+//! What small steps cost beside the work of the device: the host's time to record a step, and a whole step of `Headless` with
+//! rays from boxes on the host to vectors of pairs and hits. Medians and least of all runs, in microseconds; the three sizes take turns.
+//!
+//! `cargo bench -p broadphase --bench small -- [RUNS]`
+
+use std::time::Instant;
+
+use gpu_broad_phase::wgpu::PollType;
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Headless, HeadlessDescriptor, Ray, Source, StepInput,
+};
+use pollster::block_on;
+
+#[allow(
+    dead_code,
+    unused_imports,
+    reason = "the generator of the command line has more than is measured"
+)]
+#[path = "../src/generate/boxes.rs"]
+mod boxes;
+#[allow(dead_code, reason = "the generator of the command line has more than is measured")]
+#[path = "../src/generate/random.rs"]
+mod random;
+
+use random::Random;
+
+/// A scene, who steps it, and the times so far.
+struct Case {
+    objects: Vec<Aabb>,
+    rays: Vec<Ray>,
+    broad_phase: GpuBroadPhase,
+    headless: Headless,
+    recorded: Vec<f64>,
+    whole: Vec<f64>,
+}
+
+impl Case {
+    fn new(count: u32) -> Self {
+        let rows = boxes::uniform(count, 3, &mut Random::new(1));
+        let objects: Vec<_> = rows
+            .chunks_exact(6)
+            .map(|row| Aabb::new([row[0], row[1], row[2]], [row[3], row[4], row[5]]))
+            .collect();
+        let rays = objects
+            .iter()
+            .take(100)
+            .map(|from| Ray::new(from.min, [1.0, 0.5, 0.25], 8.0));
+        let headless = block_on(Headless::with_descriptor(&HeadlessDescriptor::default())).expect("an adapter");
+        let descriptor = BroadPhaseDescriptor {
+            capacities: Capacities {
+                pairs: Some(8 * count),
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        Self {
+            rays: rays.collect(),
+            objects,
+            broad_phase: GpuBroadPhase::new(headless.device(), &descriptor).expect("a broad phase"),
+            headless,
+            recorded: Vec::new(),
+            whole: Vec::new(),
+        }
+    }
+
+    /// Records and runs a step; only the recording is timed.
+    fn record(&mut self) {
+        let (device, queue) = (self.headless.device(), self.headless.queue());
+        let mut encoder = device.create_command_encoder(&Default::default());
+        let input = StepInput {
+            objects: Source::Host(&self.objects),
+            rays: Source::Host(self.rays.as_slice()).into(),
+            ..Default::default()
+        };
+        let start = Instant::now();
+        self.broad_phase
+            .step(device, queue, &mut encoder, input)
+            .expect("a step that fits");
+        self.recorded.push(start.elapsed().as_secs_f64() * 1e6);
+        queue.submit([encoder.finish()]);
+        device
+            .poll(PollType::wait_indefinitely())
+            .expect("a device that answers");
+    }
+
+    fn step(&mut self) {
+        let start = Instant::now();
+        block_on(self.headless.step(&self.objects, &self.rays)).expect("an answer");
+        self.whole.push(start.elapsed().as_secs_f64() * 1e6);
+    }
+}
+
+/// The median and the least.
+fn median(times: &mut [f64]) -> (f64, f64) {
+    times.sort_by(f64::total_cmp);
+    (times[times.len() / 2], times[0])
+}
+
+fn main() {
+    let runs = std::env::args()
+        .filter_map(|argument| argument.parse().ok())
+        .next()
+        .unwrap_or(101);
+    let mut cases = [100, 1_000, 10_000].map(Case::new);
+    let info = cases[0].headless.adapter_info();
+    println!("{} ({:?}), driver {}", info.name, info.backend, info.driver_info);
+    // The first ones warm up.
+    for run in 0..runs + 3 {
+        for case in &mut cases {
+            if run == 3 {
+                case.recorded.clear();
+                case.whole.clear();
+            }
+            case.record();
+            case.step();
+        }
+    }
+    for case in &mut cases {
+        let ((recorded, least_recorded), (whole, least)) = (median(&mut case.recorded), median(&mut case.whole));
+        println!(
+            "{:>6} boxes: recorded in {recorded:.0} ({least_recorded:.0}) us, Headless {whole:.0} ({least:.0}) us",
+            case.objects.len(),
+        );
+    }
+}

@@ -1,0 +1,126 @@
+//! Buffers that data passes through on its way to the device or back, each for one recording at a time.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::bindings::KEPT;
+
+/// Sizes differ from one recording to the next: a buffer has some room to spare.
+const fn roomy(bytes: u64) -> u64 {
+    let eighth = bytes.next_power_of_two() / 8;
+    bytes.next_multiple_of(if eighth > 256 { eighth } else { 256 })
+}
+
+/// Buffers of one usage, used again once nobody needs what they hold.
+pub(crate) struct Staging {
+    usage: wgpu::BufferUsages,
+    recording: u64,
+    free: Arc<Free>,
+}
+
+#[derive(Default)]
+struct Free(Mutex<Vec<Buffer>>);
+
+/// A buffer of a pool.
+pub(crate) struct Buffer {
+    /// The recording that took it last.
+    taken: u64,
+    pub buffer: wgpu::Buffer,
+}
+
+impl Free {
+    fn lock(&self) -> MutexGuard<'_, Vec<Buffer>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Staging {
+    /// For data on its way to the device.
+    pub fn uploads() -> Self {
+        Self::new(wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC)
+    }
+
+    /// For data on its way back.
+    pub fn readings() -> Self {
+        Self::new(wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST)
+    }
+
+    pub fn new(usage: wgpu::BufferUsages) -> Self {
+        Self {
+            usage,
+            recording: 0,
+            free: Arc::default(),
+        }
+    }
+
+    /// Begins a recording: gives up what the last ones did not use.
+    pub fn begin(&mut self) {
+        self.recording += 1;
+        let first = self.recording.saturating_sub(KEPT);
+        self.free.lock().retain(|free| free.taken >= first);
+    }
+
+    /// Gives up everything, and what is under way once it is back.
+    pub fn clear(&mut self) {
+        self.free = Arc::default();
+    }
+
+    /// A buffer with room for so many bytes.
+    pub fn take(&self, device: &wgpu::Device, label: &str, bytes: u64) -> Buffer {
+        let size = roomy(bytes);
+        // Larger ones are not worth what mapping them may cost.
+        let fits = |free: &Buffer| (bytes..=4 * size).contains(&free.buffer.size());
+        let mut free = self.free.lock();
+        let found = (0..free.len())
+            .filter(|&index| fits(&free[index]))
+            .min_by_key(|&index| free[index].buffer.size());
+        let found = found.map(|index| free.swap_remove(index).buffer);
+        drop(free);
+        let create = || {
+            device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size: size.min(device.limits().max_buffer_size).max(bytes),
+                usage: self.usage,
+                mapped_at_creation: self.usage.contains(wgpu::BufferUsages::MAP_WRITE),
+            })
+        };
+        Buffer {
+            taken: self.recording,
+            buffer: found.unwrap_or_else(create),
+        }
+    }
+
+    /// Records the copy of `bytes` to the front of a buffer. Their own buffer comes back once the submission of the encoder is
+    /// done; an encoder that is dropped takes it along.
+    pub fn upload(
+        &self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        label: &str,
+        bytes: &[u8],
+        to: &wgpu::Buffer,
+    ) {
+        if bytes.is_empty() {
+            return;
+        }
+        // Whatever is free is mapped.
+        let staged = self.take(device, &format!("{label}/upload"), bytes.len() as u64);
+        let buffer = staged.buffer.clone();
+        // A mapping fails only where the device is lost; nothing reads the buffer then.
+        if let Ok(mut view) = buffer.get_mapped_range_mut(..bytes.len() as u64) {
+            view.copy_from_slice(bytes);
+        }
+        buffer.unmap();
+        encoder.copy_buffer_to_buffer(&buffer, 0, to, 0, bytes.len() as u64);
+        let free = Arc::downgrade(&self.free);
+        encoder.map_buffer_on_submit(&buffer, wgpu::MapMode::Write, .., move |mapped| {
+            if let (Ok(()), Some(free)) = (mapped, free.upgrade()) {
+                free.lock().push(staged);
+            }
+        });
+    }
+
+    /// Takes a buffer back.
+    pub fn give_back(&self, buffer: Buffer) {
+        self.free.lock().push(buffer);
+    }
+}
