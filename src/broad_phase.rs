@@ -18,6 +18,7 @@ use crate::memory::MemoryUse;
 use crate::output::{StepOutput, Window};
 use crate::plan::{self, LEVEL_TILE, OF_STEP, Plan, Rows};
 use crate::reference::blocks::{Round, ScanParams, SortParams};
+use crate::scene::SWEPT_STRIDE;
 use crate::shaders;
 use crate::statics::{self, STATIC_INPUTS, StaticTable};
 use crate::types::{Aabb, Pair, RayHit};
@@ -617,6 +618,7 @@ impl GpuBroadPhase {
                     device,
                     encoder,
                     pipelines: &self.pipelines,
+                    sweeps: false,
                     bindings: &mut bindings,
                     buffers: &buffers,
                     uniforms: &uniforms,
@@ -717,6 +719,7 @@ impl GpuBroadPhase {
             device,
             encoder,
             pipelines: &self.pipelines,
+            sweeps: plan.params.ray_stride == SWEPT_STRIDE,
             bindings: &mut self.bindings,
             buffers: &self.buffers,
             uniforms: &uniforms,

@@ -245,6 +245,10 @@ impl GpuBroadPhase {
         if counters.status & STATUS_CUT != 0 {
             self.wanted.caution += 1;
         }
+        let rays = self
+            .recorded
+            .as_ref()
+            .map_or(0, |recorded| recorded.plan.params.ray_count);
         let need = |needed: u64| u32::try_from(needed).unwrap_or(u32::MAX);
         self.needed = Rows {
             entries: need(counters.entries_needed),
@@ -255,7 +259,7 @@ impl GpuBroadPhase {
             results: need(counters.results_needed),
             rounds: counters.rounds_needed,
             bit_words: plan::bit_words(counters.pairs_needed, counters.entries_needed),
-            hits_kept: plan::hits_kept(counters.hits_needed, plan.params.ray_count.into()),
+            hits_kept: plan::hits_kept(counters.hits_needed, rays.into()),
             caution: self.wanted.caution,
         };
         if self.grows() {

@@ -10,6 +10,9 @@ const FAR_WIDENING: f32 = 0x1.000008p+0;
 const MISS: f32 = -1.0;
 const SWEPT_STRIDE: u32 = 4u;
 
+// Whether rays may sweep a box, as a constant: drivers that take both sides of a branch would pay for it at every box.
+override SWEPT: bool = true;
+
 struct Ray {
     origin: vec3<f32>,
     t_max: f32,
@@ -87,7 +90,7 @@ fn load_ray(index: u32) -> Ray {
 fn enter_box(ray: Ray, box_low: vec3<i32>, box_high: vec3<i32>) -> f32 {
     var low = box_low;
     var high = box_high;
-    if (params.ray_stride == SWEPT_STRIDE) {
+    if (SWEPT) {
         // A box that is swept meets another where its centre meets that one grown.
         let sweeps = ray.half_extents > vec3<f32>(0.0);
         low = select(low, grown(unordered(low), ray.half_extents, -1), sweeps);

@@ -4,7 +4,7 @@
 use encase::UniformBuffer;
 
 use super::bindings::{Bindings, Range};
-use super::pass::Pipelines;
+use super::pass::{Form, Pipelines};
 use super::recorder::WORKGROUP;
 use super::scope::Scopes;
 use super::staging::{self, Staging};
@@ -159,9 +159,13 @@ impl Resident {
                 _ => &self.buffer,
             })
         };
+        let form = Form {
+            pass: &shaders::SCATTER,
+            sweeps: false,
+        };
         let bindings = &mut self.bindings;
         self.pipelines
-            .dispatch(&self.device, bindings, &mut compute, &shaders::SCATTER, groups, bound);
+            .dispatch(&self.device, bindings, &mut compute, form, groups, bound);
         // Later updates are submitted after this one.
         self.changes.give_back(slot_buffer);
         self.changes.give_back(value_buffer);

@@ -20,8 +20,20 @@ pub(crate) struct Pipelines {
     label: String,
     constants: Vec<(&'static str, f64)>,
     cache: Option<wgpu::PipelineCache>,
-    by_pass: HashMap<&'static str, OnceLock<Pipeline>>,
+    /// Each with and without [`SWEPT`].
+    by_pass: HashMap<&'static str, [OnceLock<Pipeline>; 2]>,
 }
+
+/// A pass as it is dispatched.
+#[derive(Clone, Copy)]
+pub(crate) struct Form<'p> {
+    pub pass: &'p Pass,
+    /// Whether rays sweep a box.
+    pub sweeps: bool,
+}
+
+/// The constant of passes that have a form of their own where rays sweep a box.
+const SWEPT: &str = "SWEPT";
 
 impl Pipelines {
     /// `constants` are set where a pass declares an `override` of that name.
@@ -30,19 +42,23 @@ impl Pipelines {
             cache,
             label: label.to_owned(),
             constants: constants.to_vec(),
-            by_pass: shaders::passes().map(|pass| (pass.name, OnceLock::new())).collect(),
+            by_pass: shaders::passes().map(|pass| (pass.name, Default::default())).collect(),
         }
     }
 
     /// Makes pipelines ahead of their use.
     pub fn make<'p>(&self, device: &wgpu::Device, passes: impl IntoIterator<Item = &'p Pass>) {
         for pass in passes {
-            self.get(device, pass);
+            self.get(device, pass, false);
         }
     }
 
-    fn get(&self, device: &wgpu::Device, pass: &Pass) -> &Pipeline {
-        self.by_pass[pass.name].get_or_init(|| create(device, &self.label, pass, &self.constants, self.cache.as_ref()))
+    fn get(&self, device: &wgpu::Device, pass: &Pass, sweeps: bool) -> &Pipeline {
+        let sweeps = sweeps && declares(pass, SWEPT);
+        self.by_pass[pass.name][usize::from(sweeps)].get_or_init(|| {
+            let constants = [&self.constants[..], &[(SWEPT, sweeps.into())]].concat();
+            create(device, &self.label, pass, &constants, self.cache.as_ref())
+        })
     }
 
     /// Dispatches a pass; `bound` finds each binding of the pass table by name.
@@ -51,14 +67,14 @@ impl Pipelines {
         device: &wgpu::Device,
         bindings: &mut Bindings,
         compute: &mut wgpu::ComputePass<'_>,
-        pass: &Pass,
+        Form { pass, sweeps }: Form<'_>,
         groups: u32,
         bound: impl Fn(&'static str) -> Range,
     ) {
         if groups == 0 {
             return;
         }
-        let Pipeline { layout, pipeline } = self.get(device, pass);
+        let Pipeline { layout, pipeline } = self.get(device, pass, sweeps);
         let bound = pass.bindings.iter().map(|&(_, _, name)| bound(name)).collect();
         let group = bindings.group(pass.name, bound, |bound| {
             let entries: Vec<_> = std::iter::zip(pass.bindings, bound)
@@ -81,6 +97,10 @@ impl Pipelines {
         compute.set_bind_group(0, group, &[]);
         compute.dispatch_workgroups(groups.min(MAX_GROUPS), groups.div_ceil(MAX_GROUPS), 1);
     }
+}
+
+fn declares(pass: &Pass, constant: &str) -> bool {
+    pass.source().contains(&format!("override {constant}:"))
 }
 
 fn create(
@@ -131,7 +151,7 @@ fn create(
     });
     let constants: Vec<_> = constants
         .iter()
-        .filter(|(name, _)| pass.source().contains(&format!("override {name}:")))
+        .filter(|(name, _)| declares(pass, name))
         .copied()
         .collect();
     let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {

@@ -2,7 +2,7 @@
 
 use super::bindings::{Bindings, Range};
 use super::buffers::Buffers;
-use super::pass::Pipelines;
+use super::pass::{Form, Pipelines};
 use super::timing::Timing;
 use super::upload::{Block, Uniforms};
 use crate::plan::SCAN_TILE;
@@ -19,6 +19,8 @@ pub(crate) struct Recorder<'r> {
     pub device: &'r wgpu::Device,
     pub encoder: &'r mut wgpu::CommandEncoder,
     pub pipelines: &'r Pipelines,
+    /// Whether rays sweep a box.
+    pub sweeps: bool,
     pub bindings: &'r mut Bindings,
     pub buffers: &'r Buffers,
     pub uniforms: &'r Uniforms,
@@ -48,6 +50,7 @@ pub(crate) struct Stage<'s> {
     device: &'s wgpu::Device,
     compute: wgpu::ComputePass<'s>,
     pipelines: &'s Pipelines,
+    sweeps: bool,
     bindings: &'s mut Bindings,
     buffers: &'s Buffers,
     uniforms: &'s Uniforms,
@@ -111,6 +114,7 @@ impl Recorder<'_> {
             device: self.device,
             compute,
             pipelines: self.pipelines,
+            sweeps: self.sweeps,
             bindings: self.bindings,
             buffers: self.buffers,
             uniforms: self.uniforms,
@@ -173,8 +177,12 @@ impl Stage<'_> {
             None if name == "params" => uniforms.range(params),
             None => lying(name),
         };
+        let form = Form {
+            pass,
+            sweeps: self.sweeps,
+        };
         self.pipelines
-            .dispatch(self.device, self.bindings, &mut self.compute, pass, groups, bound);
+            .dispatch(self.device, self.bindings, &mut self.compute, form, groups, bound);
     }
 
     /// Turns the counts in a buffer into offsets.
