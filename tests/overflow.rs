@@ -65,19 +65,26 @@ fn rods(count: u32) -> Vec<Aabb> {
     rods
 }
 
-/// Five thousand million box tests a run: every scheme on the first adapter, and on the others, with room to grow, an
-/// error in place of a vector that no host holds.
+/// More than 2^32 pairs take as many box tests: they run once on the first adapter, and once on each other one, with room to
+/// grow, for the error in place of a vector that no host holds. The scan that makes 64-bit totals is one for all schemes
+/// (`tests/passes.rs` takes it past 32 bits), so fewer boxes, still more than a round holds, do for the other schemes.
 #[test]
 fn equal_boxes_past_32_bits_of_pairs_are_counted_exactly_and_give_a_prefix() {
-    const COUNT: u32 = 100_000;
-    const NEEDED: u64 = 4_999_950_000;
-    let objects = vec![Aabb::new([0.0; 3], [1.0; 3]); COUNT as usize];
+    const MANY: u32 = 93_000;
+    const FEW: u32 = 20_000;
+    const NEEDED: u64 = pairs_of(MANY);
+    const fn pairs_of(count: u32) -> u64 {
+        count as u64 * (count as u64 - 1) / 2
+    }
+    const { assert!(NEEDED > 1 << 32) };
+    let objects = vec![Aabb::new([0.0; 3], [1.0; 3]); MANY as usize];
     let adapters = adapters();
-    for (adapter, scheme) in adapters
-        .iter()
-        .take(1)
-        .flat_map(|adapter| SCHEMES.map(|scheme| (adapter, scheme)))
-    {
+    for (adapter, (scheme, count)) in adapters.iter().take(1).flat_map(|adapter| {
+        SCHEMES
+            .into_iter()
+            .zip([MANY, FEW, FEW])
+            .map(move |case| (adapter, case))
+    }) {
         let descriptor = BroadPhaseDescriptor {
             scheme,
             growth: Growth::Fixed,
@@ -87,15 +94,15 @@ fn equal_boxes_past_32_bits_of_pairs_are_counted_exactly_and_give_a_prefix() {
             },
             ..Default::default()
         };
-        let result = block_on(headless(adapter, descriptor).step(&objects, &[])).expect("a prefix");
-        let what = format!("{scheme:?} on {}", adapter.name);
-        assert_eq!(result.counters.pairs_needed, NEEDED, "{what}");
+        let result = block_on(headless(adapter, descriptor).step(&objects[..count as usize], &[])).expect("a prefix");
+        let what = format!("{count} boxes, {scheme:?} on {}", adapter.name);
+        assert_eq!(result.counters.pairs_needed, pairs_of(count), "{what}");
         assert_eq!(result.counters.status, STATUS_PAIRS, "{what}");
-        assert!(result.counters.rounds_needed >= 7, "{what}");
+        assert!(result.counters.rounds_needed >= count.div_ceil(16_384), "{what}");
         let mut pairs = sorted(result.pairs);
         pairs.dedup();
         assert_eq!(pairs.len(), 1000, "{what}");
-        assert!(pairs.iter().all(|pair| pair.a < pair.b && pair.b < COUNT), "{what}");
+        assert!(pairs.iter().all(|pair| pair.a < pair.b && pair.b < count), "{what}");
     }
     for adapter in adapters.iter().skip(1) {
         let error = block_on(headless(adapter, BroadPhaseDescriptor::default()).step(&objects, &[])).err();
@@ -108,14 +115,14 @@ fn equal_boxes_past_32_bits_of_pairs_are_counted_exactly_and_give_a_prefix() {
     }
 }
 
-/// A hundred thousand on one adapter, where they are five thousand million box tests.
+/// Fifty thousand on one adapter, where they are more than a thousand million box tests.
 #[test]
 fn long_thin_rods_in_one_cell_take_bounded_rounds() {
     let adapters = adapters();
     let short = adapters
         .iter()
         .flat_map(|adapter| SCHEMES.map(|scheme| (17_000, adapter, scheme)));
-    let long = adapters.iter().take(1).map(|adapter| (100_000, adapter, SCHEMES[0]));
+    let long = adapters.iter().take(1).map(|adapter| (50_000, adapter, SCHEMES[0]));
     for (count, adapter, scheme) in short.chain(long) {
         let objects = rods(count);
         let descriptor = BroadPhaseDescriptor {

@@ -1033,6 +1033,10 @@ fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
         keys: &trace.keys,
         values: &trace.values,
     };
+    // One walk an entry: there are many words to ask about.
+    let tests: Vec<_> = (0..entries)
+        .map(|entry| tests_of(trace, &input, entry as u32))
+        .collect();
     for pair_bit_words in [1, 40] {
         let params = Params {
             pair_bit_words,
@@ -1063,8 +1067,7 @@ fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
         found.check("pair_offsets", &kept.counts);
         let words: Vec<u32> = found.take("pair_bits", kept.bits.len());
         for (place, (&found, &expected)) in words.iter().zip(&kept.bits).enumerate() {
-            let tests = tests_of(trace, &input, (place % entries) as u32);
-            let is_written = place / entries < tests.div_ceil(32);
+            let is_written = place / entries < tests[place % entries].div_ceil(32);
             assert_eq!(found, if is_written { expected } else { STALE }, "word {place}");
         }
 
@@ -1963,17 +1966,40 @@ fn check_scatter(bench: &mut Bench, slots: usize, spare: usize, rng: &mut Rng) {
     found.check("objects", &expected);
 }
 
+/// Adapters side by side: most dispatches of these tests are too small for more than one processor. Tests take turns on an
+/// adapter, because wgpu's GL takes a thread that waits for another one's long dispatch for a deadlock.
+fn on_each_adapter(test: impl Fn(TestAdapter) + Sync) {
+    static TURNS: [Mutex<()>; 4] = [const { Mutex::new(()) }; 4];
+    let (test, adapters) = (&test, adapters());
+    assert!(adapters.len() <= TURNS.len());
+    std::thread::scope(|scope| {
+        for (adapter, turn) in adapters.into_iter().zip(&TURNS) {
+            scope.spawn(move || {
+                let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+                test(adapter);
+            });
+        }
+    });
+}
+
+/// Whether WebGPU would allow a pass does not depend on the boxes: there, enough scenes are tried to run every pass.
+fn is_tried(scene: &Scene) -> bool {
+    let flags = wgpu::InstanceFlags::from_env_or_default();
+    !flags.contains(wgpu::InstanceFlags::STRICT_WEBGPU_COMPLIANCE)
+        || (255..=257).contains(&scene.objects.len()) && scene.name.starts_with("lattice")
+}
+
 #[test]
 fn every_pass_equals_its_reference() {
     let overrides = |filters, count_candidates| Overrides {
         filters,
         count_candidates,
     };
-    for adapter in adapters() {
+    on_each_adapter(|adapter| {
         let strategies = strategies(&adapter);
         let features = adapter.device.features();
         let mut bench = Bench::new(adapter);
-        for (index, scene) in scenes(42).enumerate() {
+        for (index, scene) in scenes(42).enumerate().filter(|(_, scene)| is_tried(scene)) {
             bench.fold = [65_535, 1, 3][index % 3];
             let descriptor = |scheme, entries| BroadPhaseDescriptor {
                 sort: strategies[index % strategies.len()],
@@ -2045,7 +2071,7 @@ fn every_pass_equals_its_reference() {
         let can_run = |pass: &&Pass| features.contains(pass.features());
         let table: BTreeSet<_> = passes().filter(can_run).map(|pass| pass.name).collect();
         assert_eq!(covered, table, "{}", bench.adapter.name);
-    }
+    });
 }
 
 /// Keys whose order or sameness strains a sort.
@@ -2061,7 +2087,7 @@ fn keys_to_sort(count: usize, rng: &mut Rng) -> [Vec<u32>; 6] {
 
 #[test]
 fn sorting_is_stable_at_every_tile_boundary() {
-    for adapter in adapters() {
+    on_each_adapter(|adapter| {
         let mut rng = Rng(9);
         for strategy in strategies(&adapter) {
             let mut bench = Bench::new(adapter.clone());
@@ -2096,7 +2122,7 @@ fn sorting_is_stable_at_every_tile_boundary() {
                 }
             }
         }
-    }
+    });
 }
 
 #[test]
@@ -2148,7 +2174,7 @@ fn check_starts(bench: &Bench, cells: u32, keys: &[u32]) {
 
 #[test]
 fn long_gaps_of_the_table_are_filled() {
-    for adapter in adapters() {
+    on_each_adapter(|adapter| {
         let bench = Bench::new(adapter);
         let cells = 100_000;
         for keys in [
@@ -2160,15 +2186,15 @@ fn long_gaps_of_the_table_are_filled() {
         ] {
             check_starts(&bench, cells, &keys);
         }
-    }
+    });
 }
 
 #[test]
 fn more_workgroups_than_one_dimension_has_are_all_run() {
-    for adapter in adapters() {
+    on_each_adapter(|adapter| {
         let bench = Bench::new(adapter);
         let entries = 256 * 65_535 + 300;
         let keys: Vec<u32> = (0..entries).map(|entry| entry >> 7).collect();
         check_starts(&bench, (entries >> 7) + 40, &keys);
-    }
+    });
 }
