@@ -22,8 +22,8 @@ fn main() {
     let uniform_scheme = params.scheme == SCHEME_UNIFORM;
     var next = NO_LEVEL;
     var table_base = 0u;
+    var level_count = 0u;
     var occupied = 0u;
-    var levels = 0u;
     var fullest = NO_LEVEL;
     var most = 0u;
     // From the coarsest, so that each level can name the next coarser one.
@@ -74,9 +74,9 @@ fn main() {
         }
         level.table_base = table_base;
         table_base += level.table_size;
-        occupied += 1u;
+        level_count += 1u;
         next = index;
-        levels |= 1u << index;
+        occupied |= 1u << index;
         if (count > most) {
             most = count;
             fullest = index;
@@ -84,7 +84,7 @@ fn main() {
         grid.levels[index] = level;
     }
     grid.first_level = next;
-    grid.occupied = levels;
+    grid.occupied = occupied;
     grid.fullest_level = fullest;
     grid.table_cells = table_base;
     grid.base_inverse = base_inverse();
@@ -93,6 +93,6 @@ fn main() {
         grid.entry_count = params.object_count;
         counters[COUNTER_ENTRIES_NEEDED] = params.object_count;
     }
-    counters[COUNTER_LEVELS] += occupied;
+    counters[COUNTER_LEVELS] += level_count;
     counters[COUNTER_TABLE_CELLS] += table_base;
 }

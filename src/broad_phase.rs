@@ -182,7 +182,7 @@ impl Turn {
             } else {
                 "starts"
             };
-            names.push(("ray_order", Bound::Buffer(order)));
+            names.push(("walk_order", Bound::Buffer(order)));
         }
         match self.table {
             Part::Moving => names.extend(sorted.names()),
@@ -882,8 +882,7 @@ impl GpuBroadPhase {
         let recorded = self.recorded.as_mut().ok_or(StepError::NoStep)?;
         // The table keeps the sizes that it was built with.
         let mut plan = recorded.plan;
-        plan.is_counted = recorded.emits_pairs;
-        plan.hits_are_counted = true;
+        plan.is_counted = true;
         let limit = plan::binding_limit(&device.limits());
         if recorded.emits_pairs {
             plan.fit_pairs(&self.descriptor, self.wanted, limit);
@@ -1133,7 +1132,11 @@ fn record_ray_sort(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks
     let unsorted = Sorted::RAYS[0];
     recorder.stage("ray_sort", |stage| {
         let [keys, values] = unsorted.names();
-        let names = [keys, values, ("sort_grid", Bound::Buffer("ray_grid"))];
+        let mut names = vec![keys, values, ("sort_grid", Bound::Buffer("ray_grid"))];
+        // Where most of the objects are.
+        if plan.params.static_count > plan.params.object_count {
+            names.push(("grid", Bound::Buffer(statics::GRID)));
+        }
         stage.run(&shaders::RAY_KEYS, plan.params.ray_count, &names);
         sort.record(stage, &blocks.ray_sort, unsorted);
     });

@@ -176,14 +176,9 @@ pub struct Grid {
 
 impl Grid {
     /// The occupied levels with their indices, finest first.
-    pub(crate) fn occupied_levels(&self) -> impl Iterator<Item = (u32, &Level)> {
-        let mut next = self.first_level;
-        std::iter::from_fn(move || {
-            let index = next;
-            let level = self.levels.get(index as usize)?;
-            next = level.next;
-            Some((index, level))
-        })
+    pub(crate) fn occupied_levels(&self) -> impl DoubleEndedIterator<Item = (u32, &Level)> {
+        let levels = (0u32..MAX_LEVELS).zip(&self.levels[..]);
+        levels.filter(|(index, _)| self.occupied & (1 << index) != 0)
     }
 }
 

@@ -26,7 +26,7 @@ const DISPATCH_TESTS: u64 = 1 << 32;
 /// unless nearest objects are kept in order.
 const CAUTION_FACTOR: u32 = 8;
 /// More than the turns that writing takes beyond counting, so that writing is never cut where counting was not.
-const CANARY_TURNS: u32 = 32;
+const CANARY_TURNS: u32 = 32 + MOST_HITS_KEPT;
 /// Box tests of one walk in one dispatch.
 const MAX_ROUND_TESTS: u64 = 16_384;
 const MIN_ROUND_TESTS: u64 = 1024;
@@ -35,9 +35,13 @@ pub(crate) const MAX_ROUNDS: u32 = 4096;
 /// Pairs an object from which on counting keeps bits.
 const CROWDED_PAIRS: u64 = 12;
 const MAX_BIT_WORDS: u64 = 512;
-/// Hits of a ray that counting keeps before anything is known of them, and at most.
-const FIRST_HITS_KEPT: u64 = 8;
-const MOST_HITS_KEPT: u64 = 64;
+/// Hits of a ray that counting keeps while nothing is known of them.
+const FIRST_HITS_KEPT: u32 = 8;
+const MOST_HITS_KEPT: u32 = 64;
+/// Fewer save no walk worth their memory.
+const FEWEST_HITS_KEPT: u64 = 4;
+/// Bytes of all hits that are kept, at most.
+const KEPT_HITS_BYTES: u64 = 64 << 20;
 /// Rays from which on sorting them takes less than it saves.
 const SORTED_RAYS: u32 = 4096;
 /// Nearest objects of a query, at most: keeping them in order takes as many turns a box test.
@@ -64,8 +68,8 @@ pub(crate) struct Rows {
     pub rounds: u32,
     /// Not rows: words of bits that an entry's pairs are written from.
     pub bit_words: u32,
-    /// Not rows: hits of a ray that counting keeps.
-    pub hits_kept: u32,
+    /// Not rows: hits of a ray that counting keeps, where steps have shown how many there are.
+    pub hits_kept: Option<u32>,
     /// Not rows: how often drivers cut walks so far.
     pub caution: u32,
 }
@@ -88,7 +92,12 @@ impl Rows {
             results: grown(self.results, needed.results, held.results),
             rounds: grown(self.rounds, needed.rounds, held.rounds),
             bit_words: needed.bit_words,
-            hits_kept: needed.hits_kept,
+            // No more often than needed, since a change makes buffers and bind groups anew.
+            hits_kept: match (self.hits_kept, needed.hits_kept) {
+                (Some(kept), Some(pays)) if kept / 2 < pays && pays <= kept => Some(kept),
+                (kept, None) => kept,
+                (_, pays) => pays,
+            },
             caution: self.caution,
         }
     }
@@ -123,10 +132,8 @@ pub(crate) struct Plan {
     pub sort: SortStrategy,
     /// Whether outputs are put in ascending order.
     pub sorts_outputs: bool,
-    /// Whether pairs were counted already, so that what counting kept for writing them has to stay as it is.
+    /// Whether pairs and hits were counted already, so that what counting kept for writing them has to stay as it is.
     pub is_counted: bool,
-    /// The same of hits.
-    pub hits_are_counted: bool,
     /// Whether pairs stand from an earlier step, so that their buffer has to stay as it is.
     pub pairs_stand: bool,
     /// Entries that the static objects' table holds.
@@ -202,7 +209,6 @@ impl Plan {
             sort: descriptor.sort,
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
             is_counted: false,
-            hits_are_counted: false,
             pairs_stand: false,
             static_entries: statics.map_or(0, |statics| statics.params.entry_capacity),
             static_bytes: statics.map_or(0, Self::table_bytes),
@@ -224,7 +230,7 @@ impl Plan {
     ) -> Result<(), DescriptorError> {
         asked.write(&mut self.params)?;
         self.ray_cells = descriptor.ray_cells && asked.rays > 0;
-        self.hits_are_counted = false;
+        self.is_counted = false;
         self.params.rays_sorted = u32::from(!self.is_uniform() && self.params.ray_count >= SORTED_RAYS);
         self.fit_hits_kept(wanted, binding_limit);
         self.fit_answers(descriptor, wanted, binding_limit);
@@ -273,9 +279,13 @@ impl Plan {
     /// Chooses how many hits of a ray counting keeps.
     fn fit_hits_kept(&mut self, wanted: Rows, binding_limit: u64) {
         let rays = u64::from(self.params.ray_count.max(1));
-        let most = (binding_limit / 4).saturating_sub(2 * rays + 1) / (2 * rays);
-        self.params.hits_kept = if self.all_hits() {
-            FIRST_HITS_KEPT.max(wanted.hits_kept.into()).min(most) as u32
+        let hit_bytes = size_of::<RayHit>() as u64;
+        // Behind a word a ray of offsets, and one that rounds leave.
+        let beside = hit_bytes * rays + 4;
+        let most = binding_limit.saturating_sub(beside).min(KEPT_HITS_BYTES) / (hit_bytes * rays);
+        let pays = u64::from(wanted.hits_kept.unwrap_or(FIRST_HITS_KEPT));
+        self.params.hits_kept = if self.all_hits() && most >= FEWEST_HITS_KEPT {
+            pays.min(most) as u32
         } else {
             0
         };
@@ -386,11 +396,8 @@ impl Plan {
         let Some(limit) = descriptor.max_bytes else {
             return Ok(());
         };
-        if self.bytes() > limit && !self.is_counted {
-            self.params.pair_bit_words = 0;
-        }
-        if self.bytes() > limit && !self.hits_are_counted {
-            self.params.hits_kept = 0;
+        if !self.is_counted {
+            self.drop_what_saves_time(descriptor, limit);
         }
         let bytes = self.bytes();
         if bytes <= limit {
@@ -413,6 +420,24 @@ impl Plan {
             self.shrink(descriptor, &wanted, share);
         }
         Ok(())
+    }
+
+    /// Does without what only saves time, as far as bytes are short where no output is smaller than it may become.
+    fn drop_what_saves_time(&mut self, descriptor: &BroadPhaseDescriptor<'_>, limit: u64) {
+        let drops: [fn(&mut Params); 3] = [
+            |params| params.pair_bit_words = 0,
+            |params| params.hits_kept = 0,
+            |params| params.rays_sorted = 0,
+        ];
+        for drop in drops {
+            let mut least = *self;
+            for rows in least.outputs(descriptor) {
+                *rows = (*rows).max(SMALLEST_OUTPUT);
+            }
+            if least.bytes() > limit {
+                drop(&mut self.params);
+            }
+        }
     }
 
     fn rows_of_outputs(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<u32> {
@@ -500,8 +525,8 @@ impl Plan {
 
     /// The digits of the sort of rays.
     pub fn ray_digits(&self) -> Vec<SortParams> {
-        let rays = if self.sorts_rays() { self.params.ray_count } else { 0 };
-        self.sort.digits(rays, RAY_KEY_BITS)
+        let key_bits = if self.sorts_rays() { RAY_KEY_BITS } else { 0 };
+        self.sort.digits(self.params.ray_count, key_bits)
     }
 
     /// Whether rays are walked in the order of where they start.
@@ -746,13 +771,18 @@ pub(crate) fn bit_words(pairs: u64, entries: u64) -> u32 {
     }
 }
 
-/// Hits of a ray that pay to be kept, as rays of the last step had so many: nearly all of most rays.
-pub(crate) fn hits_kept(hits: u64, rays: u64) -> u32 {
+/// Hits of a ray that pay to be kept, as rays of the last step had so many: nearly all of most rays, or none of too many.
+pub(crate) fn worth_keeping(hits: u64, rays: u64) -> u32 {
     let mean = hits.div_ceil(rays.max(1));
-    if mean > MOST_HITS_KEPT {
-        return 0;
+    let most_rays = mean + mean / 2 + 4;
+    if mean > u64::from(MOST_HITS_KEPT) {
+        0
+    } else {
+        // In few steps, so that it seldom changes.
+        most_rays
+            .next_power_of_two()
+            .clamp(FIRST_HITS_KEPT.into(), MOST_HITS_KEPT.into()) as u32
     }
-    (mean + mean / 2 + FIRST_HITS_KEPT).min(MOST_HITS_KEPT) as u32
 }
 
 const fn few_each(count: u32) -> u64 {
@@ -811,4 +841,92 @@ pub(crate) fn check_worlds(
 pub(crate) fn binding_limit(limits: &wgpu::Limits) -> u64 {
     // Sizes are rounded up to 16 bytes.
     limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) & !15
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cast(rays: u64, wanted: Rows, max_bytes: Option<u64>) -> Result<Plan, DescriptorError> {
+        let descriptor = BroadPhaseDescriptor {
+            ray_mode: RayMode::All,
+            max_bytes,
+            ..Default::default()
+        };
+        let asked = Asked {
+            rays,
+            ray_stride: 2,
+            ..Asked::default()
+        };
+        Plan::new(&descriptor, 10_000, None, &asked, wanted, 128 << 20)
+    }
+
+    #[test]
+    fn memory_is_taken_first_from_what_saves_time_alone() {
+        let (rays, wanted) = (u64::from(SORTED_RAYS), Rows::default());
+        let whole = cast(rays, wanted, None).unwrap();
+        assert!(whole.sorts_rays() && whole.params.hits_kept == FIRST_HITS_KEPT);
+        let mut least = whole;
+        (least.params.rays_sorted, least.params.hits_kept) = (0, 0);
+        for rows in least.outputs(&BroadPhaseDescriptor::default()) {
+            *rows = SMALLEST_OUTPUT;
+        }
+        let plan = cast(rays, wanted, Some(least.bytes())).unwrap();
+        assert!(!plan.sorts_rays() && plan.params.hits_kept == 0);
+        assert!(plan.bytes() <= least.bytes());
+        let plan = cast(rays, wanted, Some(whole.bytes())).unwrap();
+        assert_eq!(plan.params, whole.params);
+    }
+
+    #[test]
+    fn what_was_counted_is_written_from_what_was_kept() {
+        let mut plan = cast(5000, Rows::default(), None).unwrap();
+        let before = plan.params;
+        plan.is_counted = true;
+        let descriptor = BroadPhaseDescriptor {
+            max_bytes: Some(plan.bytes() - 16),
+            ..Default::default()
+        };
+        plan.fit_memory(&descriptor).unwrap();
+        assert!(plan.params.pair_capacity < before.pair_capacity);
+        assert_eq!(
+            (plan.params.hits_kept, plan.params.rays_sorted),
+            (before.hits_kept, before.rays_sorted)
+        );
+    }
+
+    #[test]
+    fn hits_are_kept_where_they_are_few_and_seldom_otherwise_than_before() {
+        assert_eq!([0, 1000, 4000].map(|hits| worth_keeping(hits, 1000)), [8, 8, 16]);
+        assert_eq!(
+            [16_400, 64_000, 64_001].map(|hits| worth_keeping(hits, 1000)),
+            [32, 64, 0]
+        );
+        assert_eq!(worth_keeping(0, 0), 8);
+        let kept = |hits_kept| Rows {
+            hits_kept,
+            ..Rows::default()
+        };
+        let next = |kept_before, pays| kept(kept_before).grown(kept(pays), Rows::default()).hits_kept;
+        assert_eq!(next(None, Some(8)), Some(8));
+        assert_eq!(next(Some(8), Some(16)), Some(16));
+        assert_eq!(next(Some(32), Some(32)), Some(32));
+        assert_eq!(next(Some(32), Some(16)), Some(16));
+        assert_eq!(next(Some(32), Some(0)), Some(0));
+        assert_eq!(next(Some(32), None), Some(32));
+    }
+
+    #[test]
+    fn kept_hits_stay_within_a_binding_and_their_share() {
+        for rays in [1, 5000, 1 << 20, 3 << 20] {
+            let wanted = Rows {
+                hits_kept: Some(MOST_HITS_KEPT),
+                ..Rows::default()
+            };
+            let plan = cast(rays, wanted, None).unwrap();
+            let kept = 8 * u64::from(plan.params.hits_kept) * rays;
+            assert!(kept <= KEPT_HITS_BYTES, "{rays}: {kept}");
+            assert_eq!(plan.params.hits_kept == 0, rays == 3 << 20);
+        }
+    }
 }

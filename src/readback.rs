@@ -245,10 +245,10 @@ impl GpuBroadPhase {
         if counters.status & STATUS_CUT != 0 {
             self.wanted.caution += 1;
         }
-        let rays = self
-            .recorded
-            .as_ref()
-            .map_or(0, |recorded| recorded.plan.params.ray_count);
+        let asked = self.recorded.as_ref().map(|recorded| &recorded.plan);
+        let hits_kept = asked
+            .filter(|plan| plan.all_hits())
+            .map(|plan| plan::worth_keeping(counters.hits_needed, plan.params.ray_count.into()));
         let need = |needed: u64| u32::try_from(needed).unwrap_or(u32::MAX);
         self.needed = Rows {
             entries: need(counters.entries_needed),
@@ -259,7 +259,7 @@ impl GpuBroadPhase {
             results: need(counters.results_needed),
             rounds: counters.rounds_needed,
             bit_words: plan::bit_words(counters.pairs_needed, counters.entries_needed),
-            hits_kept: plan::hits_kept(counters.hits_needed, rays.into()),
+            hits_kept,
             caution: self.wanted.caution,
         };
         if self.grows() {
@@ -272,7 +272,7 @@ impl GpuBroadPhase {
                 results: counters.results_capacity,
                 rounds: counters.rounds_capacity,
                 bit_words: 0,
-                hits_kept: 0,
+                hits_kept: None,
                 caution: 0,
             };
             self.wanted = self.wanted.grown(self.needed, held);

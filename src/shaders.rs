@@ -247,7 +247,7 @@ passes! {
     /// Hits a ray, schemes of one entry an object.
     RAY_COUNT_ONE_CELL = "ray_count_one_cell"
     ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_count.wgsl"]
-    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_offsets", 8: Write "counters", 9: Read "ray_order", 10: Uniform "round" }
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_offsets", 8: Write "counters", 9: Read "walk_order", 10: Uniform "round" }
 
     /// Hits a ray, scheme of covered cells.
     RAY_COUNT_COVERED = "ray_count_covered"
@@ -257,7 +257,7 @@ passes! {
     /// The hits, schemes of one entry an object.
     RAY_EMIT_ONE_CELL = "ray_emit_one_cell"
     ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_emit.wgsl"]
-    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_offsets", 8: Write "ray_hits", 9: Read "ray_order", 10: Uniform "round" }
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_offsets", 8: Write "ray_hits", 9: Read "walk_order", 10: Uniform "round" }
 
     /// The hits, scheme of covered cells.
     RAY_EMIT_COVERED = "ray_emit_covered"
@@ -267,7 +267,7 @@ passes! {
     /// The closest hits, schemes of one entry an object.
     RAY_CLOSEST_ONE_CELL = "ray_closest_one_cell"
     ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_closest.wgsl"]
-    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_hits", 8: Write "counters", 9: Read "ray_order", 10: Uniform "round" }
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_hits", 8: Write "counters", 9: Read "walk_order", 10: Uniform "round" }
 
     /// The closest hits, scheme of covered cells.
     RAY_CLOSEST_COVERED = "ray_closest_covered"
@@ -277,7 +277,7 @@ passes! {
     /// Whether rays meet anything, schemes of one entry an object.
     RAY_ANY_ONE_CELL = "ray_any_one_cell"
     ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_any.wgsl"]
-    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_any", 8: Write "counters", 9: Read "ray_order", 10: Uniform "round" }
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_any", 8: Write "counters", 9: Read "walk_order", 10: Uniform "round" }
 
     /// Whether rays meet anything, scheme of covered cells.
     RAY_ANY_COVERED = "ray_any_covered"

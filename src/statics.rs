@@ -8,17 +8,15 @@ use crate::input::{Source, Statics};
 use crate::plan::Plan;
 
 /// What walks read of the table, by the names that they have beside the moving objects' ones.
-const WALKED: [(&str, &str); 3] = [
-    ("grid", "static_grid"),
-    ("records", RECORDS),
-    ("starts", "static_starts"),
-];
+const WALKED: [(&str, &str); 3] = [("grid", GRID), ("records", RECORDS), ("starts", "static_starts")];
 const VALUES: &str = "static_values";
+/// The levels of the static objects.
+pub(crate) const GRID: &str = "static_grid";
 /// The records of the static objects.
 pub(crate) const RECORDS: &str = "static_records";
 
 /// The inputs of a step that are the table's.
-pub(crate) const STATIC_INPUTS: [&str; 4] = ["static_grid", RECORDS, "static_starts", VALUES];
+pub(crate) const STATIC_INPUTS: [&str; 4] = [GRID, RECORDS, "static_starts", VALUES];
 
 /// A table on the device. It holds what its generation says once everything recorded so far has run.
 pub(crate) struct StaticTable {

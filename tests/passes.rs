@@ -64,6 +64,8 @@ struct Bench {
     round: Cell<Round>,
     /// What all rounds have in common.
     base: Cell<Round>,
+    /// Whether rays sweep a box.
+    sweeps: Cell<bool>,
     /// As the uniform block numbers it.
     scheme: u32,
     /// Workgroups of the first dimension, at most: more fold into the second.
@@ -83,6 +85,7 @@ impl Bench {
             },
             round: Cell::new(ONE_ROUND),
             base: Cell::new(ONE_ROUND),
+            sweeps: Cell::new(false),
             scheme: 0,
             fold: 65_535,
             scene: String::new(),
@@ -96,6 +99,7 @@ impl Bench {
             ("SCHEME", self.scheme),
             ("FILTERS", self.overrides.filters.into()),
             ("COUNT_CANDIDATES", self.overrides.count_candidates.into()),
+            ("SWEPT", self.sweeps.get().into()),
         ]
         .into_iter()
         .filter(|(name, _)| pass.source().contains(&format!("override {name}:")))
@@ -1316,12 +1320,13 @@ fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme:
             &shaders::RAY_ANY_ONE_CELL,
         ]
     };
+    bench.sweeps.set(matches!(rays, SceneRays::Swept(_)));
     let order = check_ray_keys(bench, trace, rays);
     let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
         let given = vec![
             ray_bytes(rays),
             ("objects", bytes(&trace.objects)),
-            ("ray_order", bytes(&order)),
+            ("walk_order", bytes(&order)),
         ];
         [given, more].concat()
     };

@@ -148,11 +148,12 @@ fn walk_level(ray: Ray, index: u32) {
     }
 }
 
-// All levels, from the coarsest or from the finest.
+// All levels, from the coarsest or from the finest. Coarse layers of the adaptive scheme hold small boxes too.
 fn walk_levels(ray: Ray) {
+    let coarse_first = COARSE_FIRST && SCHEME == SCHEME_HIERARCHICAL;
     var rest = grid.occupied;
     for (var visited = 0u; visited < MAX_LEVELS && rest != 0u; visited += 1u) {
-        let index = select(firstTrailingBit(rest), firstLeadingBit(rest), COARSE_FIRST);
+        let index = select(firstTrailingBit(rest), firstLeadingBit(rest), coarse_first);
         rest &= ~(1u << index);
         if (enters_part(visited + 1u)) {
             walk_level(ray, index);

@@ -20,8 +20,14 @@ pub(crate) struct Pipelines {
     label: String,
     constants: Vec<(&'static str, f64)>,
     cache: Option<wgpu::PipelineCache>,
-    /// Each with and without [`SWEPT`].
-    by_pass: HashMap<&'static str, [OnceLock<Pipeline>; 2]>,
+    by_pass: HashMap<&'static str, Forms>,
+}
+
+/// A pass's pipelines.
+struct Forms {
+    plain: OnceLock<Pipeline>,
+    /// With [`SWEPT`], where the pass declares it.
+    swept: Option<OnceLock<Pipeline>>,
 }
 
 /// A pass as it is dispatched.
@@ -42,7 +48,13 @@ impl Pipelines {
             cache,
             label: label.to_owned(),
             constants: constants.to_vec(),
-            by_pass: shaders::passes().map(|pass| (pass.name, Default::default())).collect(),
+            by_pass: shaders::passes()
+                .map(|pass| {
+                    let swept = declares(pass, SWEPT).then(OnceLock::new);
+                    let plain = OnceLock::new();
+                    (pass.name, Forms { plain, swept })
+                })
+                .collect(),
         }
     }
 
@@ -54,9 +66,10 @@ impl Pipelines {
     }
 
     fn get(&self, device: &wgpu::Device, pass: &Pass, sweeps: bool) -> &Pipeline {
-        let sweeps = sweeps && declares(pass, SWEPT);
-        self.by_pass[pass.name][usize::from(sweeps)].get_or_init(|| {
-            let constants = [&self.constants[..], &[(SWEPT, sweeps.into())]].concat();
+        let forms = &self.by_pass[pass.name];
+        let swept = forms.swept.as_ref().filter(|_| sweeps);
+        swept.unwrap_or(&forms.plain).get_or_init(|| {
+            let constants = [&self.constants[..], &[(SWEPT, swept.is_some().into())]].concat();
             create(device, &self.label, pass, &constants, self.cache.as_ref())
         })
     }

@@ -31,7 +31,7 @@ pub struct RayInput<'a> {
 
 /// What a hit pass does with its hits.
 pub trait HitVisitor {
-    /// Whether the walk begins with the coarsest level, not the finest.
+    /// Whether the walk begins with the coarsest level of the hierarchical scheme, not the finest.
     const COARSE_FIRST: bool = false;
     /// Hits past this parameter need not be looked for.
     fn search_limit(&self) -> f32;

@@ -3,8 +3,8 @@
 use crate::grid::{Grid, MAX_LEVELS, Params, cell_of, flush};
 use crate::scene::SceneRays;
 
-/// Bits of a key an axis.
-const AXIS_BITS: u32 = 7;
+/// Bits of a key an axis: `RAY_KEY_AXIS_BITS` in the shader.
+pub(crate) const AXIS_BITS: u32 = 7;
 /// Bits of a key.
 pub const RAY_KEY_BITS: u32 = 3 * AXIS_BITS;
 

@@ -6,7 +6,7 @@
 //! sweeps a box has slabs and cells wider by the box's half extents.
 
 use super::ray::{LARGEST_FLOAT, LoadedRay};
-use crate::grid::{Grid, Level, MAX_LEVELS, Params, SCHEME_ADAPTIVE, flush};
+use crate::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, SCHEME_HIERARCHICAL, flush};
 
 pub(crate) const MAX_RAY_STEPS: i32 = 4096;
 const RELATIVE_SLACK: f32 = 1.0 / (1u32 << 19) as f32;
@@ -27,7 +27,7 @@ pub(crate) struct Visit {
 
 /// What is done with the cells of a walk.
 pub(crate) trait SlabVisitor {
-    /// Whether the walk begins with the coarsest level, not the finest.
+    /// Whether the walk begins with the coarsest level of the hierarchical scheme, not the finest.
     const COARSE_FIRST: bool;
     /// Slabs past this parameter need not be visited.
     fn search_limit(&self) -> f32;
@@ -48,14 +48,13 @@ pub(crate) fn per_axis<T>(value: impl FnMut(usize) -> T) -> [T; 3] {
     std::array::from_fn(value)
 }
 
-/// All levels, from the coarsest or from the finest.
+/// All levels, from the coarsest or from the finest. Coarse layers of the adaptive scheme hold small boxes too.
 pub(crate) fn walk_levels<V: SlabVisitor>(params: &Params, grid: &Grid, ray: &LoadedRay, visitor: &mut V) {
-    for place in 0..MAX_LEVELS {
-        let index = if V::COARSE_FIRST { MAX_LEVELS - 1 - place } else { place };
-        if grid.occupied & (1 << index) != 0 {
-            let level = &grid.levels[index as usize];
-            walk_level(params, grid.x_detail, ray, index, level, visitor);
-        }
+    let mut walk = |(index, level)| walk_level(params, grid.x_detail, ray, index, level, visitor);
+    if V::COARSE_FIRST && params.scheme == SCHEME_HIERARCHICAL {
+        grid.occupied_levels().rev().for_each(&mut walk);
+    } else {
+        grid.occupied_levels().for_each(&mut walk);
     }
 }
 

@@ -290,6 +290,7 @@ fn constants_agree_with_the_host() {
         ("QUERY_VECTORS", (size_of::<crate::Query>() / 16) as u32),
         ("COUNTER_QUERIES_INVALID", word::QUERIES_INVALID as u32),
         ("COUNTER_QUERY_CANDIDATES", word::QUERY_CANDIDATES as u32),
+        ("RAY_KEY_AXIS_BITS", crate::reference::ray_keys::AXIS_BITS),
         ("SWEPT_STRIDE", crate::scene::SWEPT_STRIDE),
         ("STATIC_LEVELS", grid::MAX_LEVELS),
     ];
