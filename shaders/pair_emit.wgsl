@@ -12,9 +12,9 @@ fn visit_candidate(other: u32, meets: bool) -> bool {
 
 fn goes_on() -> bool {
     if (round.first == 0u) {
-        return begin_entry(entry, KEPT);
+        return begin_entry(entry, params.partners_kept);
     }
-    return resume_entry(entry, KEPT);
+    return resume_entry(entry, params.partners_kept);
 }
 
 @compute @workgroup_size(256)

@@ -43,7 +43,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (entry >= params.entry_capacity) {
         return;
     }
-    for (var walks = begin_entry(entry, KEPT); walks; walks = false) {
+    for (var walks = begin_entry(entry, params.partners_kept); walks; walks = false) {
         walk_pairs(entry);
         offsets[progress_of(entry)] = place_of_next;
     }

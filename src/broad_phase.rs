@@ -16,7 +16,7 @@ use crate::grid::{self, Params};
 use crate::input::{self, Queries, QueryInput, Rays, Source, Statics, StepInput};
 use crate::memory::MemoryUse;
 use crate::output::{StepOutput, Window};
-use crate::plan::{self, LEVEL_TILE, OF_STEP, Plan, Rows};
+use crate::plan::{self, LEVEL_TILE, OF_STEP, Plan, Rows, STATIC_PARTNERS_KEPT};
 use crate::reference::blocks::{Round, ScanParams, SortParams};
 use crate::scene::SWEPT_STRIDE;
 use crate::shaders;
@@ -272,17 +272,21 @@ impl StepBlocks {
         let sort = digits(plan.digits());
         let ray_sort = digits(plan.ray_digits());
         let order = plan.order_keys().map(|count| (count, digits(plan.order_digits(count))));
-        let mut rounds = |walks| plan.rounds_of(walks, 1).map(|round| blocks.push(&round)).collect();
-        let pair_rounds = rounds(params.entry_capacity);
-        let static_pair_rounds = rounds(params.object_count);
+        let mut rounds = |walks, kept| {
+            let rounds = plan.rounds_of(walks, 1, kept);
+            rounds.map(|round| blocks.push(&round)).collect()
+        };
+        let pair_rounds = rounds(params.entry_capacity, params.partners_kept);
+        let static_pair_rounds = rounds(params.object_count, STATIC_PARTNERS_KEPT);
         let pair_emit_rounds = plan.pair_emit_rounds().map(|round| blocks.push(&round)).collect();
-        let ray_turns = turns(&mut blocks, plan, params.ray_count, 1, false);
+        let ray_turns = turns(&mut blocks, plan, params.ray_count, 1, params.hits_kept, false);
         // Nearest objects are kept in order.
         let query_turns = turns(
             &mut blocks,
             plan,
             params.query_count,
             params.nearest + 1,
+            0,
             params.neighbors != 0,
         );
         let static_params = blocks.push(&of_statics(params));
@@ -319,7 +323,7 @@ fn of_statics(params: &Params) -> Params {
 
 /// The rounds of so many rays or queries: of all tables that each walks, one table after the other. Where objects ask, static
 /// ones walk the table of the moving ones alone. A test takes up to `test_turns` turns of a loop.
-fn turns(blocks: &mut Blocks, plan: &Plan, count: u32, test_turns: u32, is_asking: bool) -> Vec<Turn> {
+fn turns(blocks: &mut Blocks, plan: &Plan, count: u32, test_turns: u32, kept: u32, is_asking: bool) -> Vec<Turn> {
     let own = plan.params;
     let asked_by_statics = Params {
         asker_count: own.static_count,
@@ -337,7 +341,7 @@ fn turns(blocks: &mut Blocks, plan: &Plan, count: u32, test_turns: u32, is_askin
     let mut all = Vec::new();
     for (params, table, askers, walks, [continues, is_continued]) in walks {
         let params = blocks.push(&params);
-        let rounds = plan.rounds_of(walks, test_turns).enumerate();
+        let rounds = plan.rounds_of(walks, test_turns, kept).enumerate();
         all.extend(rounds.map(|(index, round)| Turn {
             params,
             round: blocks.push(&Round {

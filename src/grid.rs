@@ -110,6 +110,8 @@ pub struct Params {
     pub rays_sorted: u32,
     /// Hits of a ray that counting keeps for writing.
     pub hits_kept: u32,
+    /// Partners of an entry that counting keeps for writing.
+    pub partners_kept: u32,
 }
 
 /// One level of the grid: `Level` in the shaders. 64 bytes.

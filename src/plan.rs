@@ -16,8 +16,10 @@ pub(crate) const SAMPLES: u32 = 16_384;
 pub(crate) const LARGEST_COUNT: u64 = 1 << 31;
 /// Words of the density estimate's hash tables.
 pub(crate) const DENSITY_SLOTS: u64 = 24 * 32_768;
-/// Partners of an entry that counting keeps for writing (`KEPT` in `shaders/common/pair_slots_*.wgsl`).
-pub(crate) const PARTNERS_KEPT: u32 = 8;
+/// Partners of an entry that counting keeps for writing, at most (`MOST_KEPT` in `shaders/common/pair_slots_write.wgsl`).
+pub(crate) const MOST_PARTNERS_KEPT: u32 = 12;
+/// The same where twelve of all entries are more than a binding holds. No more bytes than boxes take.
+const FEW_PARTNERS_KEPT: u32 = 8;
 /// Static partners of a moving object that counting keeps (`STATIC_KEPT` in `shaders/common/pair_slots_static_*.wgsl`).
 pub(crate) const STATIC_PARTNERS_KEPT: u32 = 16;
 /// Box tests of one dispatch, about: a fraction of a second on weak hardware, whose drivers give up after some.
@@ -25,8 +27,9 @@ const DISPATCH_TESTS: u64 = 1 << 32;
 /// By what walks are cut smaller each time that a driver cuts them. Once is enough for any eight lanes of llvmpipe together,
 /// unless nearest objects are kept in order.
 const CAUTION_FACTOR: u32 = 8;
-/// More than the turns that writing takes beyond counting, so that writing is never cut where counting was not.
-const CANARY_TURNS: u32 = 32 + MOST_HITS_KEPT;
+/// Turns that writing may take beyond those of counting and of what counting kept. Counting tries out as many more as both, so
+/// that writing is never cut where counting was not.
+const WRITING_TURNS: u32 = 8;
 /// Box tests of one walk in one dispatch.
 const MAX_ROUND_TESTS: u64 = 16_384;
 const MIN_ROUND_TESTS: u64 = 1024;
@@ -213,6 +216,7 @@ impl Plan {
             static_entries: statics.map_or(0, |statics| statics.params.entry_capacity),
             static_bytes: statics.map_or(0, Self::table_bytes),
         };
+        plan.params.partners_kept = plan.partners_kept(binding_limit);
         plan.fit_pairs(descriptor, wanted, binding_limit);
         plan.fit_rounds(descriptor, wanted);
         plan.fit_bits(wanted, binding_limit);
@@ -256,6 +260,21 @@ impl Plan {
         );
     }
 
+    fn partners_kept(&self, binding_limit: u64) -> u32 {
+        let fits = |kept| 4 * self.slot_words(kept) <= binding_limit;
+        match (self.is_uniform(), fits(MOST_PARTNERS_KEPT)) {
+            (true, _) => 0,
+            (false, true) => MOST_PARTNERS_KEPT,
+            (false, false) => FEW_PARTNERS_KEPT,
+        }
+    }
+
+    /// Words of all partners that counting keeps, where it keeps so many of an entry.
+    fn slot_words(&self, kept: u32) -> u64 {
+        let [entries, rows] = [self.params.entry_capacity, self.params.static_rows()].map(u64::from);
+        u64::from(kept) * entries + u64::from(STATIC_PARTNERS_KEPT) * rows
+    }
+
     /// Chooses how many rounds the walks have.
     pub fn fit_rounds(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Rows) {
         self.rounds = rounds(descriptor, wanted);
@@ -294,12 +313,13 @@ impl Plan {
     /// The rounds in which pairs are written: behind those whose bits were kept.
     pub fn pair_emit_rounds(&self) -> impl Iterator<Item = Round> {
         let replayed = u32::BITS * self.params.pair_bit_words;
-        self.rounds_of(self.params.entry_capacity, 1).map(move |round| Round {
-            first: round.first.saturating_add(replayed),
-            // No test that counting did not make.
-            tests: round.tests.saturating_sub(replayed),
-            ..round
-        })
+        self.rounds_of(self.params.entry_capacity, 1, self.params.partners_kept)
+            .map(move |round| Round {
+                first: round.first.saturating_add(replayed),
+                // No test that counting did not make.
+                tests: round.tests.saturating_sub(replayed),
+                ..round
+            })
     }
 
     /// Box tests that a round of so many walks makes of each, where a test takes up to so many turns of a loop.
@@ -315,8 +335,8 @@ impl Plan {
         CAUTION_FACTOR.saturating_pow(self.caution)
     }
 
-    /// The rounds of so many walks, where a test takes up to so many turns of a loop.
-    pub fn rounds_of(&self, walks: u32, turns: u32) -> impl Iterator<Item = Round> {
+    /// The rounds of so many walks, where a test takes up to so many turns of a loop and counting keeps so many results of a walk.
+    pub fn rounds_of(&self, walks: u32, turns: u32, kept: u32) -> impl Iterator<Item = Round> {
         let tests = self.round_tests(walks, turns);
         let turns = MAX_TURNS as u32 / self.cut_smaller();
         let rounds = self.rounds;
@@ -326,7 +346,7 @@ impl Plan {
             tests,
             is_last: u32::from(round + 1 == rounds),
             turns,
-            canary_turns: CANARY_TURNS,
+            canary_turns: kept + WRITING_TURNS,
             continues: 0,
             is_continued: 0,
         })
@@ -645,8 +665,7 @@ impl Plan {
                 buffers.push(("world_pairs", 4 * u64::from(params.world_count)));
             }
             if !self.is_uniform() {
-                let kept = u64::from(PARTNERS_KEPT) * entries + u64::from(STATIC_PARTNERS_KEPT) * (pair_rows - entries);
-                buffers.push(("pair_slots", 4 * kept));
+                buffers.push(("pair_slots", 4 * self.slot_words(params.partners_kept)));
                 buffers.push(("pair_bits", 4 * u64::from(params.pair_bit_words) * entries));
             }
         }
@@ -914,6 +933,23 @@ mod tests {
         assert_eq!(next(Some(32), Some(16)), Some(16));
         assert_eq!(next(Some(32), Some(0)), Some(0));
         assert_eq!(next(Some(32), None), Some(32));
+    }
+
+    #[test]
+    fn partners_that_are_kept_leave_room_for_as_many_objects_as_boxes_do() {
+        let kept = |objects| {
+            let plan = Plan::new(
+                &BroadPhaseDescriptor::default(),
+                objects,
+                None,
+                &Asked::default(),
+                Rows::default(),
+                128 << 20,
+            );
+            plan.unwrap().params.partners_kept
+        };
+        let most = (128 << 20) / size_of::<Aabb>() as u64;
+        assert_eq!([1_000_000, most].map(kept), [MOST_PARTNERS_KEPT, FEW_PARTNERS_KEPT]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use common::{Rng, Scene, TestAdapter, adapters, scenes, sweep};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use gpu_broad_phase::grid::{Grid, Params, Record};
 use gpu_broad_phase::reference::blocks::{
-    Overrides, PARTNERS_KEPT, Round, SCAN_TILE, STATIC_PARTNERS_KEPT, ScanParams, ScatterParams, SortParams,
+    Overrides, Round, SCAN_TILE, STATIC_PARTNERS_KEPT, ScanParams, ScatterParams, SortParams,
 };
 use gpu_broad_phase::reference::pair_count::{self, PairCounts};
 use gpu_broad_phase::reference::pair_walk::{self, PairInput};
@@ -942,7 +942,7 @@ fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
     found.check("pair_offsets", &counts);
     found.check("counters", &counters);
     if !uniform_scheme {
-        let kept = PARTNERS_KEPT as usize * entries;
+        let kept = trace.params.partners_kept as usize * entries;
         let expected: Vec<_> = (0..kept)
             .map(|slot| {
                 let written = slot / entries < counts[slot % entries] as usize;

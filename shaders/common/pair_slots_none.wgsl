@@ -1,7 +1,5 @@
 // No partners are kept: the entries of this scheme already bind as many buffers as a stage may.
 
-const KEPT: u32 = 0u;
-
 fn keep_partner(place: u32, other: u32, is_pair: bool) {
 }
 

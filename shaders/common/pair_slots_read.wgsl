@@ -1,7 +1,5 @@
 // The partners that counting kept.
 
-const KEPT: u32 = 8u;
-
 @group(0) @binding(5) var<storage, read> slots: array<u32>;
 
 fn kept_partner(index: u32, place: u32) -> u32 {

@@ -1,21 +1,24 @@
 // The first partners of every entry are kept, so that writing its pairs seldom needs a second walk.
 
-const KEPT: u32 = 8u;
+// `partners_kept` is no more than this.
+const MOST_KEPT: u32 = 12u;
 
 @group(0) @binding(5) var<storage, read_write> slots: array<u32>;
 
 // In registers until the walk ends: drivers for CPUs pay for a store in a loop as if every turn made it.
 var<private> first_partners: vec4<u32>;
 var<private> next_partners: vec4<u32>;
+var<private> last_partners: vec4<u32>;
 
 fn keep_partner(place: u32, other: u32, is_pair: bool) {
     let takes = vec4<bool>(is_pair);
     first_partners = select(first_partners, vec4<u32>(other), takes & (vec4<u32>(place) == vec4<u32>(0u, 1u, 2u, 3u)));
     next_partners = select(next_partners, vec4<u32>(other), takes & (vec4<u32>(place) == vec4<u32>(4u, 5u, 6u, 7u)));
+    last_partners = select(last_partners, vec4<u32>(other), takes & (vec4<u32>(place) == vec4<u32>(8u, 9u, 10u, 11u)));
 }
 
 fn store_partner(index: u32, place: u32, partner: u32, before: u32, count: u32) {
-    if (place >= before && place < count) {
+    if (place >= before && place < min(count, params.partners_kept)) {
         slots[place * params.entry_capacity + index] = partner;
     }
 }
@@ -30,4 +33,8 @@ fn store_partners(index: u32, before: u32, count: u32) {
     store_partner(index, 5u, next_partners.y, before, count);
     store_partner(index, 6u, next_partners.z, before, count);
     store_partner(index, 7u, next_partners.w, before, count);
+    store_partner(index, 8u, last_partners.x, before, count);
+    store_partner(index, 9u, last_partners.y, before, count);
+    store_partner(index, 10u, last_partners.z, before, count);
+    store_partner(index, 11u, last_partners.w, before, count);
 }

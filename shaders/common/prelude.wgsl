@@ -59,6 +59,8 @@ struct Params {
     rays_sorted: u32,
     // Hits of a ray that counting keeps for writing.
     hits_kept: u32,
+    // Partners of an entry that counting keeps for writing.
+    partners_kept: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -90,19 +90,6 @@ pub struct Overrides {
     pub count_candidates: bool,
 }
 
-/// Partners of an entry that [`pair_count`](super::pair_count::pair_count) keeps for
-/// [`pair_emit`](super::pair_emit::pair_emit): `KEPT` in `shaders/common/pair_slots_*.wgsl`. The uniform scheme keeps none.
-pub const PARTNERS_KEPT: u32 = crate::plan::PARTNERS_KEPT;
-
-/// Partners that the passes of a scheme keep.
-pub(crate) const fn partners_kept(params: &Params) -> u32 {
-    if params.scheme == SCHEME_UNIFORM {
-        0
-    } else {
-        PARTNERS_KEPT
-    }
-}
-
 /// Static partners of a moving object that [`pair_static_count`](super::pair_static_count::pair_static_count) keeps:
 /// `STATIC_KEPT` in `shaders/common/pair_slots_static_*.wgsl`. The uniform scheme keeps none.
 pub const STATIC_PARTNERS_KEPT: u32 = crate::plan::STATIC_PARTNERS_KEPT;

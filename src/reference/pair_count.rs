@@ -1,6 +1,6 @@
 //! Twin of `shaders/pair_count.wgsl`.
 
-use super::blocks::{Overrides, add64, partners_kept};
+use super::blocks::{Overrides, add64};
 use super::pair_walk::{PairInput, walk_tests};
 use crate::counters::word;
 use crate::grid::Params;
@@ -23,7 +23,7 @@ pub struct PairCounts {
 /// counted.
 pub fn pair_count(params: &Params, input: &PairInput<'_>, overrides: Overrides, counters: &mut [u32]) -> PairCounts {
     let entries = params.entry_capacity as usize;
-    let kept = partners_kept(params);
+    let kept = params.partners_kept;
     let bit_words = params.pair_bit_words as usize;
     let mut bits = vec![0; entries * bit_words];
     let mut slots = vec![0; entries * kept as usize];

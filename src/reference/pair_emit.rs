@@ -1,6 +1,6 @@
 //! Twin of `shaders/pair_emit.wgsl`.
 
-use super::blocks::{Overrides, partners_kept};
+use super::blocks::Overrides;
 use super::pair_walk::{PairInput, walk_pairs};
 use crate::grid::Params;
 use crate::types::Pair;
@@ -77,7 +77,7 @@ pub fn pair_emit(
     offsets: &[u32],
 ) -> Vec<Pair> {
     let mut pairs = vec![Pair { a: 0, b: 0 }; params.pair_capacity as usize];
-    let kept = partners_kept(params);
+    let kept = params.partners_kept;
     for (index, ends) in (0..params.entry_capacity).zip(offsets.windows(2)) {
         let mut writer = Writer::new(params, &mut pairs, ends[0]);
         if !written_from_slots(params, input, slots, index, ends, kept, &mut writer) {

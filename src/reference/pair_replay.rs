@@ -1,6 +1,6 @@
 //! Twin of `shaders/pair_replay.wgsl`.
 
-use super::blocks::{Overrides, PARTNERS_KEPT};
+use super::blocks::Overrides;
 use super::pair_count::PairCounts;
 use super::pair_emit::{Writer, written_from_slots};
 use super::pair_walk::{PairInput, walk_tests};
@@ -21,8 +21,15 @@ pub fn pair_replay(params: &Params, input: &PairInput<'_>, kept: &PairCounts) ->
         .zip(kept.counts.windows(2))
         .map(|(index, ends)| {
             let mut writer = Writer::new(params, &mut pairs, ends[0]);
-            if written_from_slots(params, input, &kept.slots, index, ends, PARTNERS_KEPT, &mut writer)
-                || !writer.shows_before(ends[1])
+            if written_from_slots(
+                params,
+                input,
+                &kept.slots,
+                index,
+                ends,
+                params.partners_kept,
+                &mut writer,
+            ) || !writer.shows_before(ends[1])
             {
                 return 0;
             }

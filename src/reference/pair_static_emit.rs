@@ -1,6 +1,6 @@
 //! Twin of `shaders/pair_static_emit.wgsl`.
 
-use super::blocks::{Overrides, partners_kept, static_partners_kept};
+use super::blocks::{Overrides, static_partners_kept};
 use super::pair_emit::{NO_PLACE, Writer};
 use super::pair_static::{StaticPairInput, walk_static};
 use crate::grid::Params;
@@ -22,7 +22,7 @@ pub fn pair_static_emit(
 ) {
     let (entries, rows) = (params.entry_capacity as usize, params.static_rows() as usize);
     let kept = static_partners_kept(params);
-    let behind = partners_kept(params) as usize * entries;
+    let behind = params.partners_kept as usize * entries;
     for (row, ends) in (0..params.static_rows()).zip(offsets[entries..].windows(2)) {
         let own = input.own_records[row as usize].object;
         let mut writer = Writer::new(params, pairs, ends[0]);

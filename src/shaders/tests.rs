@@ -230,7 +230,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
             first_hit, scheme, cell_inverse, sample_count, sample_stride, dimensions, world_count, large_mask, margin,
             ray_stride, ray_cell_capacity, first_ray_cell, period_x, period_y, period_z, query_count,
             wide_queries, neighbors, once, radius, nearest, result_capacity, first_result, pair_bit_words, first_object,
-            static_count, pair_rows, asker_count, rays_sorted, hits_kept),
+            static_count, pair_rows, asker_count, rays_sorted, hits_kept, partners_kept),
     );
     check::<ScanParams>(
         "ScanParams",
@@ -304,13 +304,8 @@ fn constants_agree_with_the_host() {
                 _ => continue,
             };
             let name = constant.name.clone().unwrap_or_default();
-            if name == "KEPT" {
-                let kept = if pass.name.ends_with("_covered") {
-                    0
-                } else {
-                    plan::PARTNERS_KEPT
-                };
-                assert_eq!(value, kept, "{}", pass.name);
+            if name == "MOST_KEPT" {
+                assert_eq!(value, plan::MOST_PARTNERS_KEPT, "{}", pass.name);
             }
             if name == "SORT_TILE" {
                 let tile = if pass.features() == wgpu::Features::SUBGROUP {
