@@ -286,7 +286,7 @@ impl StepBlocks {
             plan,
             params.query_count,
             params.nearest + 1,
-            0,
+            params.nearest,
             params.neighbors != 0,
         );
         let static_params = blocks.push(&of_statics(params));

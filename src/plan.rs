@@ -18,7 +18,7 @@ pub(crate) const LARGEST_COUNT: u64 = 1 << 31;
 pub(crate) const DENSITY_SLOTS: u64 = 24 * 32_768;
 /// Partners of an entry that counting keeps for writing, at most (`MOST_KEPT` in `shaders/common/pair_slots_write.wgsl`).
 pub(crate) const MOST_PARTNERS_KEPT: u32 = 12;
-/// The same where twelve of all entries are more than a binding holds. No more bytes than boxes take.
+/// The same where twelve of all entries are more than a binding holds, or memory is short. No more bytes than boxes take.
 const FEW_PARTNERS_KEPT: u32 = 8;
 /// Static partners of a moving object that counting keeps (`STATIC_KEPT` in `shaders/common/pair_slots_static_*.wgsl`).
 pub(crate) const STATIC_PARTNERS_KEPT: u32 = 16;
@@ -27,8 +27,8 @@ const DISPATCH_TESTS: u64 = 1 << 32;
 /// By what walks are cut smaller each time that a driver cuts them. Once is enough for any eight lanes of llvmpipe together,
 /// unless nearest objects are kept in order.
 const CAUTION_FACTOR: u32 = 8;
-/// Turns that writing may take beyond those of counting and of what counting kept. Counting tries out as many more as both, so
-/// that writing is never cut where counting was not.
+/// Turns that a walk may take beyond those of counting and of a loop over what it keeps. Counting tries out as many more as both,
+/// so that nothing is cut where counting was not.
 const WRITING_TURNS: u32 = 8;
 /// Box tests of one walk in one dispatch.
 const MAX_ROUND_TESTS: u64 = 16_384;
@@ -97,7 +97,7 @@ impl Rows {
             bit_words: needed.bit_words,
             // No more often than needed, since a change makes buffers and bind groups anew.
             hits_kept: match (self.hits_kept, needed.hits_kept) {
-                (Some(kept), Some(pays)) if kept / 2 < pays && pays <= kept => Some(kept),
+                (Some(kept), Some(pays)) if kept / 4 < pays && pays <= kept => Some(kept),
                 (kept, None) => kept,
                 (_, pays) => pays,
             },
@@ -444,8 +444,9 @@ impl Plan {
 
     /// Does without what only saves time, as far as bytes are short where no output is smaller than it may become.
     fn drop_what_saves_time(&mut self, descriptor: &BroadPhaseDescriptor<'_>, limit: u64) {
-        let drops: [fn(&mut Params); 3] = [
+        let drops: [fn(&mut Params); 4] = [
             |params| params.pair_bit_words = 0,
+            |params| params.partners_kept = params.partners_kept.min(FEW_PARTNERS_KEPT),
             |params| params.hits_kept = 0,
             |params| params.rays_sorted = 0,
         ];
@@ -887,11 +888,13 @@ mod tests {
         assert!(whole.sorts_rays() && whole.params.hits_kept == FIRST_HITS_KEPT);
         let mut least = whole;
         (least.params.rays_sorted, least.params.hits_kept) = (0, 0);
+        least.params.partners_kept = FEW_PARTNERS_KEPT;
         for rows in least.outputs(&BroadPhaseDescriptor::default()) {
             *rows = SMALLEST_OUTPUT;
         }
         let plan = cast(rays, wanted, Some(least.bytes())).unwrap();
         assert!(!plan.sorts_rays() && plan.params.hits_kept == 0);
+        assert_eq!(plan.params.partners_kept, FEW_PARTNERS_KEPT);
         assert!(plan.bytes() <= least.bytes());
         let plan = cast(rays, wanted, Some(whole.bytes())).unwrap();
         assert_eq!(plan.params, whole.params);
@@ -930,7 +933,8 @@ mod tests {
         assert_eq!(next(None, Some(8)), Some(8));
         assert_eq!(next(Some(8), Some(16)), Some(16));
         assert_eq!(next(Some(32), Some(32)), Some(32));
-        assert_eq!(next(Some(32), Some(16)), Some(16));
+        assert_eq!(next(Some(32), Some(16)), Some(32));
+        assert_eq!(next(Some(32), Some(8)), Some(8));
         assert_eq!(next(Some(32), Some(0)), Some(0));
         assert_eq!(next(Some(32), None), Some(32));
     }
