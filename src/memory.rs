@@ -10,7 +10,7 @@ pub struct MemoryUse {
     pub objects: u64,
     /// Pairs.
     pub pairs: u64,
-    /// What is found for rays and queries.
+    /// What is found for rays and queries, with what rays are sorted by and what counting keeps of their hits.
     pub answers: u64,
     /// What [`PairOrder::Sorted`](crate::PairOrder::Sorted) takes.
     pub order: u64,
