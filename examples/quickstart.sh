@@ -9,7 +9,7 @@ out="${1:-target/quickstart}"
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-$(mktemp -d)}"
 mkdir -p "$out"
 cargo build --release --locked --package broadphase
-broadphase=target/release/broadphase
+broadphase="${CARGO_TARGET_DIR:-target}/release/broadphase"
 mesh=("$out/cloth0.ply" --next "$out/cloth1.ply" --elements vertices,edges,faces)
 
 "$broadphase" generate cloth --count 3000 --seed 1 -o "$out/cloth.ply"
