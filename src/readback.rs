@@ -69,11 +69,25 @@ struct Part {
 }
 
 impl Output {
-    fn new<T>(name: &'static str, rows: OutputRows) -> Self {
+    fn known<T>(name: &'static str, rows: u64) -> Self {
         Self {
             name,
             row_bytes: size_of::<T>() as u64,
-            rows,
+            rows: OutputRows::Known(rows),
+        }
+    }
+
+    /// `[last, first, capacity]` as in [`OutputRows::Counted`].
+    fn counted<T>(name: &'static str, needed: fn(&Counters) -> u64, [last, first, capacity]: [u32; 3]) -> Self {
+        Self {
+            name,
+            row_bytes: size_of::<T>() as u64,
+            rows: OutputRows::Counted {
+                needed,
+                last,
+                first,
+                capacity,
+            },
         }
     }
 
@@ -103,62 +117,55 @@ impl Output {
 
 /// What a recording writes beside counters; `needed` by the last answer.
 fn outputs(plan: &Plan, emits_pairs: bool, needed: &Rows) -> Vec<Output> {
-    use OutputRows::{Counted, Known};
     let params = &plan.params;
     let mut outputs = Vec::new();
     if emits_pairs {
-        let rows = Counted {
-            needed: |counters| counters.pairs_needed,
-            last: needed.pairs,
-            first: params.first_pair,
-            capacity: params.pair_capacity,
-        };
-        outputs.push(Output::new::<Pair>("pairs", rows));
+        let rows = [needed.pairs, params.first_pair, params.pair_capacity];
+        outputs.push(Output::counted::<Pair>("pairs", |counters| counters.pairs_needed, rows));
         if plan.has_worlds() {
-            outputs.push(Output::new::<u32>("world_pairs", Known(params.world_count.into())));
+            outputs.push(Output::known::<u32>("world_pairs", params.world_count.into()));
         }
     }
     let rays = u64::from(params.ray_count);
     if rays > 0 {
         match plan.ray_mode {
-            RayMode::Closest => outputs.push(Output::new::<RayHit>("ray_hits", Known(rays))),
-            RayMode::Any => outputs.push(Output::new::<u32>("ray_any", Known(rays))),
+            RayMode::Closest => outputs.push(Output::known::<RayHit>("ray_hits", rays)),
+            RayMode::Any => outputs.push(Output::known::<u32>("ray_any", rays)),
             RayMode::All => {
-                let rows = Counted {
-                    needed: |counters| counters.hits_needed,
-                    last: needed.hits,
-                    first: params.first_hit,
-                    capacity: params.hit_capacity,
-                };
-                outputs.push(Output::new::<RayHit>("ray_hits", rows));
-                outputs.push(Output::new::<u32>("ray_offsets", Known(rays + 1)));
+                let rows = [needed.hits, params.first_hit, params.hit_capacity];
+                outputs.push(Output::counted::<RayHit>(
+                    "ray_hits",
+                    |counters| counters.hits_needed,
+                    rows,
+                ));
+                outputs.push(Output::known::<u32>("ray_offsets", rays + 1));
             }
         }
         if plan.ray_cells {
-            let rows = Counted {
-                needed: |counters| counters.ray_cells_needed,
-                last: needed.ray_cells,
-                first: params.first_ray_cell,
-                capacity: params.ray_cell_capacity,
-            };
-            outputs.push(Output::new::<RayCell>("ray_cells", rows));
-            outputs.push(Output::new::<u32>("ray_cell_offsets", Known(rays + 1)));
+            let rows = [needed.ray_cells, params.first_ray_cell, params.ray_cell_capacity];
+            outputs.push(Output::counted::<RayCell>(
+                "ray_cells",
+                |counters| counters.ray_cells_needed,
+                rows,
+            ));
+            outputs.push(Output::known::<u32>("ray_cell_offsets", rays + 1));
         }
     }
     let queries = u64::from(params.query_count);
     if plan.asks_all() {
-        let rows = Counted {
-            needed: |counters| counters.results_needed,
-            last: needed.results,
-            first: params.first_result,
-            capacity: params.result_capacity,
-        };
-        outputs.push(Output::new::<u32>("query_objects", rows));
-        outputs.push(Output::new::<u32>("query_offsets", Known(queries + 1)));
+        let rows = [needed.results, params.first_result, params.result_capacity];
+        outputs.push(Output::counted::<u32>(
+            "query_objects",
+            |counters| counters.results_needed,
+            rows,
+        ));
+        outputs.push(Output::known::<u32>("query_offsets", queries + 1));
     }
     if plan.asks_nearest() {
-        let rows = Known(queries * u64::from(params.nearest));
-        outputs.push(Output::new::<Neighbor>("query_nearest", rows));
+        outputs.push(Output::known::<Neighbor>(
+            "query_nearest",
+            queries * u64::from(params.nearest),
+        ));
     }
     outputs
 }

@@ -11,7 +11,7 @@ use gpu_broad_phase::{
 };
 use pollster::block_on;
 
-/// From the first of these on rays are sorted.
+/// One too few to be sorted, just enough, and no whole number of workgroups.
 const COUNTS: [usize; 3] = [4095, 4096, 5003];
 
 /// A broad phase on an adapter of the tests.

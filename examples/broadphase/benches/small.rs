@@ -3,6 +3,8 @@
 //!
 //! `cargo bench -p broadphase --bench small -- [RUNS]`
 
+mod scene;
+
 use std::time::Instant;
 
 use gpu_broad_phase::wgpu::PollType;
@@ -10,19 +12,6 @@ use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Headless, HeadlessDescriptor, Ray, Source, StepInput,
 };
 use pollster::block_on;
-
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "the generator of the command line has more than is measured"
-)]
-#[path = "../src/generate/boxes.rs"]
-mod boxes;
-#[allow(dead_code, reason = "the generator of the command line has more than is measured")]
-#[path = "../src/generate/random.rs"]
-mod random;
-
-use random::Random;
 
 /// A scene, who steps it, and the times so far.
 struct Case {
@@ -36,11 +25,7 @@ struct Case {
 
 impl Case {
     fn new(count: u32) -> Self {
-        let rows = boxes::uniform(count, 3, &mut Random::new(1));
-        let objects: Vec<_> = rows
-            .chunks_exact(6)
-            .map(|row| Aabb::new([row[0], row[1], row[2]], [row[3], row[4], row[5]]))
-            .collect();
+        let objects = scene::uniform(count);
         let rays = objects
             .iter()
             .take(100)

@@ -2,24 +2,13 @@
 //!
 //! `cargo bench -p broadphase --bench sort -- [RUNS]`
 
+mod scene;
+
 use gpu_broad_phase::wgpu::PollType;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, GpuBroadPhase, Headless, HeadlessDescriptor, SortStrategy, Source, StepInput,
 };
 use pollster::block_on;
-
-#[allow(
-    dead_code,
-    unused_imports,
-    reason = "the generator of the command line has more than is measured"
-)]
-#[path = "../src/generate/boxes.rs"]
-mod boxes;
-#[allow(dead_code, reason = "the generator of the command line has more than is measured")]
-#[path = "../src/generate/random.rs"]
-mod random;
-
-use random::Random;
 
 const STRATEGIES: [SortStrategy; 3] = [SortStrategy::Portable, SortStrategy::Subgroups, SortStrategy::Strips];
 
@@ -52,11 +41,7 @@ fn main() {
     let info = headless.adapter_info();
     println!("{} ({:?}), driver {}", info.name, info.backend, info.driver_info);
     for count in [10_000, 100_000, 1_000_000, 4_000_000] {
-        let rows = boxes::uniform(count, 3, &mut Random::new(1));
-        let objects: Vec<_> = rows
-            .chunks_exact(6)
-            .map(|row| Aabb::new([row[0], row[1], row[2]], [row[3], row[4], row[5]]))
-            .collect();
+        let objects = scene::uniform(count);
         let mut broad_phases = STRATEGIES.map(|sort| {
             let descriptor = BroadPhaseDescriptor {
                 pairs: false,
