@@ -9,7 +9,7 @@
 const OWN_GAP: u32 = 32u;
 
 // begin, end (one past), value of each thread's long gap
-var<workgroup> gaps: array<vec3<u32>, 256>;
+var<workgroup> gaps: array<vec3<u32>, 512>;
 var<workgroup> gap_count: atomic<u32>;
 
 fn fill(key: u32, gap: vec3<u32>) {
@@ -24,13 +24,16 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         atomicStore(&gap_count, 0u);
     }
     workgroupBarrier();
-    let entry = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (entry <= grid.entry_count) {
+    let first = flat_workgroup(group, groups) * WORKGROUP + local;
+    // Invocations are one more than entries without the cover table's, which are fewer.
+    let invocations = params.entry_capacity + 1u;
+    let last = grid.entry_count;
+    for (var entry = select(last + 1u, first, first < invocations); entry <= last; entry += invocations) {
         var begin = 0u;
         if (entry > 0u) {
             begin = keys[entry - 1u] + 1u;
         }
-        var end = absent_key(grid.table_cells) + 1u;
+        var end = grid.key_count;
         if (entry < grid.entry_count) {
             end = keys[entry] + 1u;
         }

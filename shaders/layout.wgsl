@@ -8,6 +8,7 @@
 const BIAS: u32 = 0x80000000u;
 const TABLE_CELLS_PER_OBJECT: u32 = 4u;
 const TABLE_CELLS_PER_LEVEL: u32 = 128u;
+const FEW_LARGER: u32 = 32u;
 
 // a * b, or a value above every limit.
 fn saturating_product(a: u32, b: u32) -> u32 {
@@ -15,6 +16,45 @@ fn saturating_product(a: u32, b: u32) -> u32 {
         return 0xffffffffu;
     }
     return a * b;
+}
+
+// Boxes of larger levels may get a cover table where those that look it up, up to some level, are nearly all.
+fn level_below_cover(occupied: u32) -> u32 {
+    if (params.cover_capacity == 0u) {
+        return 0u;
+    }
+    var placed = 0u;
+    for (var index = 0u; index < MAX_LEVELS; index += 1u) {
+        placed += level_statistics[8u * index];
+    }
+    var below = 0u;
+    var objects = 0u;
+    for (; below < MAX_LEVELS && objects < placed - placed / FEW_LARGER; below += 1u) {
+        objects += level_statistics[8u * below];
+    }
+    return select(0u, below, below < MAX_LEVELS && (occupied >> below) > 0u);
+}
+
+// Where the objects lie that look it up, in cells of the highest of their levels.
+fn bound_cover(occupied: u32) {
+    var lower = vec3<i32>(0x7fffffff);
+    var upper = vec3<i32>(-0x7fffffff);
+    for (var index = 0u; index < grid.cover_below; index += 1u) {
+        let level = grid.levels[index];
+        if ((occupied & (1u << index)) != 0u) {
+            let octaves = vec3<u32>(grid.cover_below - 1u - index);
+            let highest = vec3<i32>(level.upper_x, level.upper_y, level.upper_z) >> octaves;
+            lower = min(lower, vec3<i32>(level.lower_x, level.lower_y, level.lower_z) >> octaves);
+            // What underflows lies in cell 0 of a coarser level, although in cell -1 of its own.
+            upper = max(upper, select(highest, vec3<i32>(0), highest == vec3<i32>(-1)));
+        }
+    }
+    grid.cover.lower_x = lower.x;
+    grid.cover.lower_y = lower.y;
+    grid.cover.lower_z = lower.z;
+    grid.cover.upper_x = upper.x;
+    grid.cover.upper_y = upper.y;
+    grid.cover.upper_z = upper.z;
 }
 
 @compute @workgroup_size(1)
@@ -87,6 +127,12 @@ fn main() {
     grid.occupied = occupied;
     grid.fullest_level = fullest;
     grid.table_cells = table_base;
+    grid.key_count = absent_key(table_base) + 1u;
+    grid.cover_below = level_below_cover(occupied);
+    grid.cover_shift = 0u;
+    if (grid.cover_below > 0u) {
+        bound_cover(occupied);
+    }
     grid.base_inverse = base_inverse();
     grid.x_detail = x_detail();
     if (!uniform_scheme) {

@@ -13,8 +13,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     for (var slot = strip; slot < sort.tiles << sort.bits; slot += sort.tiles) {
         digit_counts[slot] = 0u;
     }
-    var index = strip * sort.tile;
-    let end = min(index + sort.tile, grid.entry_count);
+    let strip_length = strip_keys(grid.entry_count);
+    var index = strip * strip_length;
+    let end = min(index + strip_length, grid.entry_count);
     for (; index + 3u < end; index += 4u) {
         let slots = slots_of(vec4<u32>(keys[index], keys[index + 1u], keys[index + 2u], keys[index + 3u]), strip);
         digit_counts[slots.x] += 1u;

@@ -31,8 +31,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         digit_counts[digit * sort.tiles + strip] += below;
         below += digit_counts[totals + digit];
     }
-    var index = strip * sort.tile;
-    let end = min(index + sort.tile, grid.entry_count);
+    let strip_length = strip_keys(grid.entry_count);
+    var index = strip * strip_length;
+    let end = min(index + strip_length, grid.entry_count);
     for (; index + 3u < end; index += 4u) {
         let four = vec4<u32>(keys[index], keys[index + 1u], keys[index + 2u], keys[index + 3u]);
         let theirs = vec4<u32>(values[index], values[index + 1u], values[index + 2u], values[index + 3u]);

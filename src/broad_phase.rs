@@ -16,7 +16,7 @@ use crate::grid::{self, Params};
 use crate::input::{self, Queries, QueryInput, Rays, Source, Statics, StepInput};
 use crate::memory::MemoryUse;
 use crate::output::{StepOutput, Window};
-use crate::plan::{self, LEVEL_TILE, OF_STEP, Plan, Rows, STATIC_PARTNERS_KEPT};
+use crate::plan::{self, COVER_TILE, LEVEL_TILE, OF_STEP, Plan, Rows, STATIC_PARTNERS_KEPT};
 use crate::reference::blocks::{Round, ScanParams, SortParams};
 use crate::scene::SWEPT_STRIDE;
 use crate::shaders;
@@ -1040,7 +1040,6 @@ impl GpuBroadPhase {
 /// From objects to sorted entries and their cell table.
 fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -> Sorted {
     let objects = plan.params.object_count;
-    let entries = plan.params.entry_capacity;
     for accumulated in [
         "size_statistics",
         "density",
@@ -1074,6 +1073,14 @@ fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -
             stage.run(&shaders::KEYS, objects, &unsorted.names());
         }
     });
+    if plan.params.cover_capacity > 0 {
+        let tiles = objects.div_ceil(COVER_TILE);
+        recorder.stage("cover", |stage| {
+            stage.run_groups(&shaders::COVER_COUNT, tiles, &unsorted.names());
+            stage.run_groups(&shaders::COVER_LAYOUT, 1, &[]);
+            stage.run_groups(&shaders::COVER_EMIT, tiles, &unsorted.names());
+        });
+    }
     let sort = Sort {
         strategy: plan.sort,
         sides: Sorted::SIDES,
@@ -1082,7 +1089,7 @@ fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -
     let mut sorted = unsorted;
     recorder.stage("sort", |stage| sorted = sort.record(stage, &blocks.sort, unsorted));
     recorder.stage("cells", |stage| {
-        stage.run(&shaders::CELL_STARTS, entries + 1, &sorted.names());
+        stage.run(&shaders::CELL_STARTS, plan.params.entry_capacity + 1, &sorted.names());
     });
     recorder.stage("gather", |stage| {
         stage.run(&shaders::GATHER, objects, &sorted.names());
@@ -1433,6 +1440,7 @@ fn is_sure_to_run(descriptor: &BroadPhaseDescriptor<'_>, pass: &str) -> bool {
         "size_statistics" | "density" | "base_cell" => descriptor.scheme == Scheme::Hierarchical,
         "entry_count" | "entry_emit" => matches!(descriptor.scheme, Scheme::Uniform { .. }),
         "keys" => !matches!(descriptor.scheme, Scheme::Uniform { .. }),
+        "cover_count" | "cover_layout" | "cover_emit" => descriptor.scheme == Scheme::Hierarchical && descriptor.pairs,
         "prepare" => plan::prepares(descriptor),
         "scatter" | "pair_count_crowded" | "pair_replay" => false,
         _ if pass.starts_with("sort_") => {

@@ -112,6 +112,8 @@ pub struct Params {
     pub hits_kept: u32,
     /// Partners of an entry that counting keeps for writing.
     pub partners_kept: u32,
+    /// Entries that the cover table has room for, behind those of the objects.
+    pub cover_capacity: u32,
 }
 
 /// One level of the grid: `Level` in the shaders. 64 bytes.
@@ -152,7 +154,7 @@ pub struct Level {
     pub stride_world: u32,
 }
 
-/// The grid of a step: `Grid` in the shaders. 2,080 bytes.
+/// The grid of a step: `Grid` in the shaders. 2,152 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct Grid {
@@ -170,10 +172,19 @@ pub struct Grid {
     pub occupied: u32,
     /// The level of most objects, or 32.
     pub fullest_level: u32,
-    /// Unused.
-    pub padding: u32,
+    /// Objects of levels below this look larger ones up in the cover table; 0 where there is none.
+    pub cover_below: u32,
+    /// Cells of that table are those of level `cover_below - 1` shifted right by this.
+    pub cover_shift: u32,
+    /// Keys that the cell table has a start of: those of cells, of the large list, of what takes no part and, where there is a
+    /// cover table, of its cells and past them.
+    pub key_count: u32,
     /// The levels; only occupied ones are filled in.
     pub levels: [Level; MAX_LEVELS as usize],
+    /// Larger boxes once more, in every cell that they cover, for the pairs of smaller ones: `table_base` is the key of the first cell,
+    /// `count` the number of entries, `next` the finest level that is too coarse to be covered. Its bounds are told in its own cells,
+    /// whole ones of x too.
+    pub cover: Level,
 }
 
 impl Grid {
@@ -321,6 +332,11 @@ impl Params {
         })
     }
 
+    /// Sorted entries that the buffers hold, those of the cover table among them.
+    pub(crate) const fn table_entries(&self) -> u32 {
+        self.entry_capacity + self.cover_capacity
+    }
+
     /// Moving objects where there are static ones: rows of pair counts behind those of the entries.
     pub(crate) const fn static_rows(&self) -> u32 {
         self.pair_rows - self.entry_capacity
@@ -457,9 +473,9 @@ pub(crate) const fn scheme_number(scheme: Scheme) -> u32 {
     }
 }
 
-/// Bits of the largest key: the table's cells, the large list's slots and the key past them.
+/// Bits of the largest key: the table's cells, the large list's slots, the key past them and the one past the cover table's.
 pub(crate) fn key_bits(table_capacity: u32, large_mask: u32) -> u32 {
-    32 - (table_capacity + large_mask + 1).leading_zeros()
+    32 - (table_capacity + large_mask + 2).leading_zeros()
 }
 
 #[cfg(test)]

@@ -32,7 +32,8 @@ pub struct StepOutput<'s> {
     /// are those of the objects that move.
     pub cell_starts: &'s wgpu::Buffer,
     /// The sorted entries: the object of each, counted from the first that is not static, bit 31 set where the cell is that of the
-    /// object's lower corner.
+    /// object's lower corner. With [`Scheme::Hierarchical`](crate::Scheme::Hierarchical) those of larger objects in the cover table
+    /// ([`grid::Grid::cover`](crate::grid::Grid::cover)) come behind one an object.
     pub entries: &'s wgpu::Buffer,
     /// The boxes as ordered integers, see [`grid::Record`](crate::grid::Record): with schemes of one entry an object in the order
     /// of the entries, with [`Scheme::Uniform`](crate::Scheme::Uniform) in that of the objects.

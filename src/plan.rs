@@ -6,6 +6,7 @@ use crate::gpu::buffers::rounded;
 use crate::grid::{self, Params};
 use crate::queries::{Neighbor, Neighbors, Query, QueryMode};
 use crate::reference::blocks::{MAX_TURNS, Round, SortParams};
+use crate::reference::cover;
 use crate::reference::ray_keys::RAY_KEY_BITS;
 use crate::sort;
 use crate::types::{Aabb, Pair, RayCell, RayHit};
@@ -54,6 +55,8 @@ const SMALLEST_OUTPUT: u32 = 1024;
 /// Objects of a workgroup of the pass `level_statistics`.
 pub(crate) const LEVEL_TILE: u32 = 2048;
 pub(crate) const SCAN_TILE: u32 = 2048;
+/// Objects of a workgroup of the passes that count and write entries of the cover table.
+pub(crate) const COVER_TILE: u32 = 1024;
 
 /// Buffers that a static objects' table does not have of its own.
 pub(crate) const OF_STEP: [&str; 4] = ["objects", "given_objects", "worlds", "step_counters"];
@@ -176,7 +179,7 @@ impl Plan {
         let static_rows = if static_count > 0 { object_count } else { 0 };
         let large_mask = grid::large_mask(descriptor.worlds);
         // More words than cells have to fit: the starts of the large list's slots and of what takes no part.
-        let past_cells = u64::from(large_mask) + 2;
+        let past_cells = u64::from(large_mask) + 3;
         let table = grid::table_capacity(scheme, object_count, capacities.entries)
             .min(words - past_cells)
             .min(LARGEST_COUNT - past_cells);
@@ -216,6 +219,7 @@ impl Plan {
             static_entries: statics.map_or(0, |statics| statics.params.entry_capacity),
             static_bytes: statics.map_or(0, Self::table_bytes),
         };
+        plan.params.cover_capacity = plan.cover_capacity(descriptor, binding_limit);
         plan.params.partners_kept = plan.partners_kept(binding_limit);
         plan.fit_pairs(descriptor, wanted, binding_limit);
         plan.fit_rounds(descriptor, wanted);
@@ -258,6 +262,18 @@ impl Plan {
             few_each(self.params.object_count),
             size_of::<Pair>(),
         );
+    }
+
+    /// What decides on it may only be the input, the descriptor and the device: the order of pairs depends on it.
+    fn cover_capacity(&self, descriptor: &BroadPhaseDescriptor<'_>, binding_limit: u64) -> u32 {
+        let record_bytes = size_of::<grid::Record>() as u64;
+        let bound = binding_limit / record_bytes;
+        // An entry takes a record, two keys and two values.
+        let affordable = descriptor
+            .max_bytes
+            .map_or(u64::MAX, |limit| limit / 16 / (record_bytes + 16));
+        let most = bound.saturating_sub(self.params.object_count.into()).min(affordable);
+        most.min(cover::capacity(&self.params, descriptor.pairs).into()) as u32
     }
 
     fn partners_kept(&self, binding_limit: u64) -> u32 {
@@ -541,7 +557,7 @@ impl Plan {
     /// The digits of the sort: only as many as the largest key needs.
     pub fn digits(&self) -> Vec<SortParams> {
         let key_bits = grid::key_bits(self.params.table_capacity, self.params.large_mask);
-        self.sort.digits(self.params.entry_capacity, key_bits)
+        self.sort.digits(self.params.table_entries(), key_bits)
     }
 
     /// The digits of the sort of rays.
@@ -622,20 +638,24 @@ impl Plan {
         .fold(1, u32::max);
         let mut buffers = vec![
             ("objects", size_of::<Aabb>() as u64 * u64::from(self.all_objects())),
-            ("records", size_of::<grid::Record>() as u64 * objects),
+            (
+                "records",
+                size_of::<grid::Record>() as u64 * (objects + u64::from(params.cover_capacity)),
+            ),
+            ("cover_sums", 12 * u64::from(params.object_count.div_ceil(COVER_TILE))),
             ("level_statistics", 4 * 256),
             ("grid", size_of::<grid::Grid>() as u64),
             ("counters", 4 * crate::counters::word::COUNT as u64),
             ("step_counters", 4 * crate::counters::word::COUNT as u64),
-            ("keys_0", 4 * entries),
-            ("keys_1", 4 * entries),
-            ("values_0", 4 * entries),
-            ("values_1", 4 * entries),
+            ("keys_0", 4 * u64::from(self.params.table_entries())),
+            ("keys_1", 4 * u64::from(self.params.table_entries())),
+            ("values_0", 4 * u64::from(self.params.table_entries())),
+            ("values_1", 4 * u64::from(self.params.table_entries())),
             ("digit_counts", 4 * u64::from(self.counter_words())),
             ("tile_sums", 8 * u64::from(largest_scan.div_ceil(SCAN_TILE))),
             (
                 "starts",
-                4 * (u64::from(params.table_capacity) + u64::from(params.large_mask) + 2),
+                4 * (u64::from(params.table_capacity) + u64::from(params.large_mask) + 3),
             ),
             ("worlds", if self.has_worlds() { 4 * objects } else { 0 }),
         ];

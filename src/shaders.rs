@@ -109,6 +109,21 @@ passes! {
     ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/place.wgsl", "common/worlds.wgsl", "keys.wgsl"]
     { 0: Uniform "params", 1: Read "objects", 2: Read "grid", 3: Write "keys", 4: Write "values", 9: Read "worlds" }
 
+    /// Entries of the cover table, for each choice of its cells.
+    COVER_COUNT = "cover_count"
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/cover.wgsl", "cover_count.wgsl"]
+    { 0: Uniform "params", 1: Read "objects", 2: Read "grid", 3: Read "keys", 4: Write "cover_sums" }
+
+    /// The choice of the cover table's cells, and the places of its entries.
+    COVER_LAYOUT = "cover_layout"
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/cover.wgsl", "cover_layout.wgsl"]
+    { 0: Uniform "params", 1: Write "cover_sums", 2: Write "grid" }
+
+    /// Entries of larger boxes in the cover table.
+    COVER_EMIT = "cover_emit"
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/worlds.wgsl", "common/cover.wgsl", "cover_emit.wgsl"]
+    { 0: Uniform "params", 1: Read "objects", 2: Read "grid", 3: Write "keys", 4: Write "values", 5: Read "cover_sums", 9: Read "worlds" }
+
     /// Cells covered by each object of the uniform scheme.
     ENTRY_COUNT = "entry_count"
     ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/place.wgsl", "entry_count.wgsl"]
@@ -176,17 +191,17 @@ passes! {
 
     /// Boxes in the order of the walks.
     GATHER = "gather"
-    ["common/prelude.wgsl", "common/box.wgsl", "common/worlds.wgsl", "gather.wgsl"]
-    { 0: Uniform "params", 1: Read "objects", 2: Read "values", 3: Write "records", 9: Read "worlds" }
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/worlds.wgsl", "gather.wgsl"]
+    { 0: Uniform "params", 1: Read "objects", 2: Read "values", 3: Write "records", 4: Read "grid", 9: Read "worlds" }
 
     /// Pairs an entry, schemes of one entry an object.
     PAIR_COUNT_ONE_CELL = "pair_count_one_cell"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_boxes.wgsl", "common/pair_test.wgsl", "common/pair_slots_write.wgsl", "pair_count.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/cover.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_boxes.wgsl", "common/pair_test.wgsl", "common/pair_slots_write.wgsl", "pair_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Write "pair_slots", 7: Write "pair_offsets", 8: Write "counters", 10: Uniform "round" }
 
     /// The same where boxes crowd: a bit for each box test is kept.
     PAIR_COUNT_CROWDED = "pair_count_crowded"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_boxes.wgsl", "common/pair_test_strips.wgsl", "common/pair_slots_write.wgsl", "pair_count.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/cover.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_boxes.wgsl", "common/pair_test_strips.wgsl", "common/pair_slots_write.wgsl", "pair_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Write "pair_slots", 6: Write "pair_bits", 7: Write "pair_offsets", 8: Write "counters", 10: Uniform "round" }
 
     /// Pairs an entry, scheme of covered cells.
@@ -201,12 +216,12 @@ passes! {
 
     /// Pairs of crowded boxes by the bits that counting kept, one entry an object.
     PAIR_REPLAY = "pair_replay"
-    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_slots_read.wgsl", "common/pair_write.wgsl", "pair_replay.wgsl"]
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/cover.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_slots_read.wgsl", "common/pair_write.wgsl", "pair_replay.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 5: Read "pair_slots", 6: Read "pair_bits", 7: Write "pair_offsets", 8: Write "pairs" }
 
     /// The pairs, schemes of one entry an object.
     PAIR_EMIT_ONE_CELL = "pair_emit_one_cell"
-    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_boxes.wgsl", "common/pair_test.wgsl", "common/pair_slots_read.wgsl", "common/pair_write.wgsl", "pair_emit.wgsl"]
+    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/cover.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_boxes.wgsl", "common/pair_test.wgsl", "common/pair_slots_read.wgsl", "common/pair_write.wgsl", "pair_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Read "pair_slots", 7: Write "pair_offsets", 8: Write "pairs", 10: Uniform "round" }
 
     /// The pairs, scheme of covered cells.

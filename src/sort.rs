@@ -92,10 +92,8 @@ impl SortStrategy {
         let (tile, tiles) = match self {
             Self::Auto | Self::Portable => (PORTABLE_TILE, keys.div_ceil(PORTABLE_TILE)),
             Self::Subgroups => (SUBGROUPS_TILE, keys.div_ceil(SUBGROUPS_TILE)),
-            Self::Strips => {
-                let tiles = strips(keys, each);
-                (keys.div_ceil(tiles).max(1), tiles)
-            }
+            // Keys may be fewer than there is room for, and all processors are to have their share.
+            Self::Strips => (0, strips(keys, each)),
         };
         (0..count)
             .map(|digit| SortParams {

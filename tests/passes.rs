@@ -13,16 +13,16 @@ use common::{Rng, Scene, TestAdapter, adapters, scenes, sweep};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use gpu_broad_phase::grid::{Grid, Params, Record};
 use gpu_broad_phase::reference::blocks::{
-    Overrides, Round, SCAN_TILE, STATIC_PARTNERS_KEPT, ScanParams, ScatterParams, SortParams,
+    COVER_TILE, Overrides, Round, SCAN_TILE, STATIC_PARTNERS_KEPT, ScanParams, ScatterParams, SortParams,
 };
 use gpu_broad_phase::reference::pair_count::{self, PairCounts};
 use gpu_broad_phase::reference::pair_walk::{self, PairInput};
 use gpu_broad_phase::reference::rows::Table;
 use gpu_broad_phase::reference::{
-    Trace, base_cell, cell_starts, density, layout, level_statistics, order, order_firsts, order_rows, order_seconds,
-    pair_emit, pair_replay, pair_static_count, pair_static_emit, query_count, query_emit, query_nearest, ray_any,
-    ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, ray_keys, scan_apply, scan_reduce, scan_spine,
-    scatter, sort_histogram, sort_scan, sort_scatter, trace, world_pairs, world_pairs_static,
+    Trace, base_cell, cell_starts, cover_layout, density, layout, level_statistics, order, order_firsts, order_rows,
+    order_seconds, pair_emit, pair_replay, pair_static_count, pair_static_emit, query_count, query_emit, query_nearest,
+    ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, ray_keys, scan_apply, scan_reduce,
+    scan_spine, scatter, sort_histogram, sort_scan, sort_scatter, trace, world_pairs, world_pairs_static,
 };
 use gpu_broad_phase::shaders::{self, Binding, Pass, passes};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -272,7 +272,13 @@ impl Walk {
             is_continued,
             ..ONE_ROUND
         };
-        let asking_of = |of: &Trace| if objects_ask { of.records.len() } else { asking };
+        let asking_of = |of: &Trace| {
+            if objects_ask {
+                of.params.object_count as usize
+            } else {
+                asking
+            }
+        };
         let inputs = |table: &Trace, askers: &Trace| {
             let asks = objects_ask.then(|| ("queries", bytes(&askers.records)));
             [asks.into_iter().collect(), walk_inputs(table)].concat()
@@ -677,6 +683,7 @@ fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescriptor<'
     found.check("counters", &counters);
 
     let capacity = trace.params.entry_capacity as usize;
+    let all_capacity = capacity + trace.params.cover_capacity as usize;
     let entries = trace.grid.entry_count;
     let outputs = || [("keys", poison::<u32>(capacity)), ("values", poison::<u32>(capacity))];
     let found = if uniform_scheme {
@@ -738,8 +745,16 @@ fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescriptor<'
             ],
         )
     };
-    found.check("keys", &trace.unsorted_keys[..entries as usize]);
-    found.check("values", &trace.unsorted_values[..entries as usize]);
+    let before_cover = if trace.params.cover_capacity > 0 {
+        count
+    } else {
+        entries as usize
+    };
+    found.check("keys", &trace.unsorted_keys[..before_cover]);
+    found.check("values", &trace.unsorted_values[..before_cover]);
+    if trace.params.cover_capacity > 0 {
+        check_cover(bench, trace, objects, worlds);
+    }
 
     let (mut keys, mut values) = (&trace.unsorted_keys, &trace.unsorted_values);
     for digit in &trace.digits {
@@ -757,7 +772,7 @@ fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescriptor<'
             ("keys", with_stale(&trace.keys, entries)),
             (
                 "starts",
-                poison::<u32>((trace.params.table_capacity + trace.params.large_mask) as usize + 2),
+                poison::<u32>((trace.params.table_capacity + trace.params.large_mask) as usize + 3),
             ),
         ],
     );
@@ -769,11 +784,70 @@ fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescriptor<'
         &[
             object_bytes(),
             ("values", with_stale(&trace.values, entries)),
-            ("records", poison::<Record>(count)),
+            ("records", poison::<Record>(all_capacity)),
+            grid(&trace.grid),
             world_bytes(),
         ],
     );
     found.check("records", &trace.records);
+}
+
+/// The passes that enter larger boxes in the cover table.
+fn check_cover(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u32]) {
+    let params = &trace.params;
+    let count = params.object_count as usize;
+    let tiles = count.div_ceil(COVER_TILE);
+    let grid = |grid: &Grid| ("grid", bytes_of(grid).to_vec());
+    let keys = &trace.unsorted_keys;
+    let found = bench.run(
+        &shaders::COVER_COUNT,
+        tiles as u32,
+        uniform(params),
+        &[
+            ("objects", bytes(objects)),
+            grid(&trace.grid_after_layout),
+            ("keys", with_stale(keys, params.object_count)),
+            ("cover_sums", poison::<u32>(trace.cover_sums.len())),
+        ],
+    );
+    found.check("cover_sums", &trace.cover_sums);
+
+    // As counted, with sums past 32 bits, and with less room.
+    let mut huge = trace.cover_sums.clone();
+    huge.iter_mut().for_each(|sum| *sum |= 0xc000_0000);
+    let less = Params {
+        cover_capacity: trace.grid.cover.count.saturating_sub(1),
+        ..*params
+    };
+    for (params, sums) in [(params, &trace.cover_sums), (params, &huge), (&less, &trace.cover_sums)] {
+        let (mut expected, mut places) = (trace.grid_after_layout, sums.clone());
+        cover_layout::cover_layout(params, &mut places, &mut expected);
+        let found = bench.run(
+            &shaders::COVER_LAYOUT,
+            1,
+            uniform(params),
+            &[("cover_sums", bytes(sums)), grid(&trace.grid_after_layout)],
+        );
+        found.check("cover_sums", &places);
+        found.check("grid", &[expected]);
+    }
+
+    let found = bench.run(
+        &shaders::COVER_EMIT,
+        tiles as u32,
+        uniform(params),
+        &[
+            ("objects", bytes(objects)),
+            grid(&trace.grid),
+            ("keys", with_stale(keys, params.object_count)),
+            ("values", with_stale(&trace.unsorted_values, params.object_count)),
+            ("cover_sums", bytes(&trace.cover_places)),
+            ("worlds", bytes(worlds)),
+        ],
+    );
+    let entries = trace.grid.entry_count as usize;
+    found.check("keys", &keys[..entries]);
+    found.check("values", &trace.unsorted_values[..entries]);
 }
 
 /// Those whose passes the adapter can run.
@@ -2096,7 +2170,7 @@ fn sorting_is_stable_at_every_tile_boundary() {
         let mut rng = Rng(9);
         for strategy in strategies(&adapter) {
             let mut bench = Bench::new(adapter.clone());
-            // Tiles of strips are as long as the host says.
+            // Strips share the keys.
             let (tiles, digits): (&[u32], &[(u32, u32)]) = match strategy {
                 SortStrategy::Subgroups => (&[3328], &[(0, 8), (24, 8), (3, 5), (31, 1)]),
                 SortStrategy::Strips => (&[1, 100, 1024], &[(0, 8), (24, 8), (3, 5), (31, 1), (20, 12), (0, 11)]),
@@ -2117,7 +2191,7 @@ fn sorting_is_stable_at_every_tile_boundary() {
                         let sort = SortParams {
                             shift,
                             bits,
-                            tile,
+                            tile: if strategy == SortStrategy::Strips { 0 } else { tile },
                             tiles: (count + spare).div_ceil(tile).max(1),
                         };
                         bench.scene = format!("{count} keys, {sort:?}, case {case}");
@@ -2142,7 +2216,8 @@ fn digits_cover_all_bits_of_a_key_and_tiles_all_keys() {
                     assert_eq!(sort.shift, next);
                     assert!(sort.bits > 0);
                     next += sort.bits;
-                    assert!(sort.tiles > 0 && u64::from(sort.tiles) * u64::from(sort.tile) >= u64::from(keys));
+                    let fits = u64::from(sort.tiles) * u64::from(sort.tile) >= u64::from(keys);
+                    assert!(sort.tiles > 0 && (fits || strategy == Strips && sort.tile == 0));
                 }
                 assert_eq!(next, bits);
                 assert_eq!(
@@ -2155,26 +2230,32 @@ fn digits_cover_all_bits_of_a_key_and_tiles_all_keys() {
     }
 }
 
-/// The table of `keys`, as many of them as there are entries.
+/// The table of `keys`, an invocation each, and two where a part of them are of the cover table.
 fn check_starts(bench: &Bench, cells: u32, keys: &[u32]) {
     let grid = Grid {
         table_cells: cells,
+        key_count: cells + 2,
         entry_count: keys.len() as u32,
         ..Default::default()
     };
-    let params = Params::default();
-    let expected = cell_starts::cell_starts(&params, &grid, keys);
-    let found = bench.run(
-        &shaders::CELL_STARTS,
-        groups(keys.len() + 1),
-        uniform(&params),
-        &[
-            ("grid", bytes_of(&grid).to_vec()),
-            ("keys", bytes(keys)),
-            ("starts", poison::<u32>(cells as usize + 2)),
-        ],
-    );
-    found.check("starts", &expected);
+    let expected = cell_starts::cell_starts(&grid, keys);
+    for entry_capacity in [keys.len(), keys.len() - keys.len() / 5] {
+        let params = Params {
+            entry_capacity: entry_capacity as u32,
+            ..Default::default()
+        };
+        let found = bench.run(
+            &shaders::CELL_STARTS,
+            groups(entry_capacity + 1),
+            uniform(&params),
+            &[
+                ("grid", bytes_of(&grid).to_vec()),
+                ("keys", bytes(keys)),
+                ("starts", poison::<u32>(cells as usize + 2)),
+            ],
+        );
+        found.check("starts", &expected);
+    }
 }
 
 #[test]

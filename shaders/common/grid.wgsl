@@ -41,6 +41,13 @@ struct Grid {
     occupied: u32,
     // The level of most objects, or 32.
     fullest_level: u32,
-    padding_2: u32,
+    // Objects of levels below this look larger ones up in the cover table; 0 where there is none.
+    cover_below: u32,
+    // Cells of that table are those of level `cover_below - 1` shifted right by this.
+    cover_shift: u32,
+    // Keys that the cell table has a start of: those of cells, of the large list, of what takes no part, of the cover table and past it.
+    key_count: u32,
     levels: array<Level, 32>,
+    // Cells that larger boxes are entered in once more, all that they cover. `next` is the first level that is not.
+    cover: Level,
 }

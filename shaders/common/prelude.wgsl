@@ -61,6 +61,8 @@ struct Params {
     hits_kept: u32,
     // Partners of an entry that counting keeps for writing.
     partners_kept: u32,
+    // Entries that the cover table has room for, behind those of the objects.
+    cover_capacity: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

@@ -5,7 +5,7 @@ struct SortParams {
     // Lowest bit of the digit, and how many it has.
     shift: u32,
     bits: u32,
-    // Keys of a tile.
+    // Keys of a tile; 0 where tiles share the keys evenly.
     tile: u32,
     tiles: u32,
 }

@@ -8,3 +8,8 @@ const STRIPS: u32 = 8u;
 fn slots_of(four: vec4<u32>, strip: u32) -> vec4<u32> {
     return ((four >> vec4<u32>(sort.shift)) & vec4<u32>(digits() - 1u)) * sort.tiles + strip;
 }
+
+// Keys of a strip: all strips have as many, however many keys there are.
+fn strip_keys(keys: u32) -> u32 {
+    return (keys + sort.tiles - 1u) / sort.tiles;
+}

@@ -22,7 +22,7 @@ pub struct SortParams {
     pub shift: u32,
     /// Bits of the digit.
     pub bits: u32,
-    /// Keys of a tile.
+    /// Keys of a tile; 0 where tiles share the keys evenly.
     pub tile: u32,
     /// Tiles that the keys are cut into.
     pub tiles: u32,
@@ -106,10 +106,22 @@ pub(crate) const fn static_partners_kept(params: &Params) -> u32 {
 /// Words of a scan tile: `TILE` in `shaders/common/scan.wgsl`.
 pub const SCAN_TILE: usize = crate::plan::SCAN_TILE as usize;
 
+/// Objects of a workgroup of the passes that count and write entries of the cover table: `COVER_TILE` in
+/// `shaders/common/cover.wgsl`.
+pub const COVER_TILE: usize = crate::plan::COVER_TILE as usize;
+
 impl SortParams {
     /// Values that the digit has.
     pub(crate) fn digits(&self) -> usize {
         1 << self.bits
+    }
+
+    /// Keys of a tile, of so many keys.
+    pub(crate) fn tile_keys(&self, keys: usize) -> usize {
+        match self.tile {
+            0 => keys.div_ceil(self.tiles as usize).max(1),
+            tile => tile as usize,
+        }
     }
 
     pub(crate) fn digit_of(&self, key: u32) -> usize {

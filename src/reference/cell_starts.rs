@@ -1,14 +1,14 @@
 //! Twin of `shaders/cell_starts.wgsl`.
 
-use crate::grid::{Grid, Params};
+use crate::grid::Grid;
 
 /// The cell table: word `k` is the first sorted entry whose key is `k` or more, for every cell, the large list and the
-/// entries that take no part.
+/// entries that take no part, and for the cells of the cover table.
 ///
-/// Returns one word more than the key of what takes no part: the shader writes no word past these. The last word is the end of the large list.
-pub fn cell_starts(params: &Params, grid: &Grid, keys: &[u32]) -> Vec<u32> {
+/// Returns `key_count` words of the grid: the shader writes no word past these. The word of what takes no part is the end of the large list.
+pub fn cell_starts(grid: &Grid, keys: &[u32]) -> Vec<u32> {
     let keys = &keys[..keys.len().min(grid.entry_count as usize)];
-    let words = params.absent_key(grid) as usize + 1;
+    let words = grid.key_count as usize;
     let mut starts = Vec::with_capacity(words);
     for (entry, &key) in keys.iter().enumerate() {
         let end = (key as usize + 1).min(words);

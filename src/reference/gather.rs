@@ -1,12 +1,17 @@
 //! Twin of `shaders/gather.wgsl`.
 
-use crate::grid::{ID_MASK, Params, Record, SCHEME_UNIFORM, ordered};
+use crate::grid::{Grid, ID_MASK, Params, Record, SCHEME_UNIFORM, ordered};
 use crate::types::Aabb;
 
-/// Boxes as ordered integers in the order in which the walks read them: sorted by cell where an object has one entry,
-/// else by object. Returns a record an object.
-pub fn gather(params: &Params, objects: &[Aabb], values: &[u32], worlds: &[u32]) -> Vec<Record> {
-    (0..params.object_count)
+/// Boxes as ordered integers in the order in which the walks read them: sorted by cell where an object has one entry, those of
+/// the cover table behind it, else by object. Returns a record an entry or an object.
+pub fn gather(params: &Params, objects: &[Aabb], values: &[u32], grid: &Grid, worlds: &[u32]) -> Vec<Record> {
+    let count = if params.scheme == SCHEME_UNIFORM {
+        params.object_count
+    } else {
+        grid.entry_count
+    };
+    (0..count)
         .map(|index| {
             let object = if params.scheme == SCHEME_UNIFORM {
                 index

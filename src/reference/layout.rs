@@ -7,6 +7,9 @@ use crate::grid::{
     TABLE_CELLS_PER_LEVEL, TABLE_CELLS_PER_OBJECT, level_inverse,
 };
 
+/// The cover table is for scenes of which at most one object in so many is larger than those that look it up.
+pub(crate) const FEW_LARGER: u32 = 32;
+
 /// Gives every occupied level its part of the cell table: its cells one by one where they are few enough (finer along x
 /// if they fit), else a power of two of hashed slots.
 ///
@@ -81,6 +84,12 @@ pub fn layout(params: &Params, level_statistics: &[u32], grid: &mut Grid, counte
     }
     grid.first_level = next;
     grid.table_cells = table_base;
+    grid.key_count = params.absent_key(grid) + 1;
+    grid.cover_below = level_below_cover(params, level_statistics, grid.occupied);
+    grid.cover_shift = 0;
+    if grid.cover_below > 0 {
+        bound_cover(grid);
+    }
     grid.base_inverse = params.base_inverse(grid);
     grid.x_detail = params.x_detail();
     if !uniform {
@@ -89,4 +98,46 @@ pub fn layout(params: &Params, level_statistics: &[u32], grid: &mut Grid, counte
     }
     counters[word::LEVELS] += occupied;
     counters[word::TABLE_CELLS] += table_base;
+}
+
+/// Boxes of larger levels may get a cover table where those that look it up, up to some level, are nearly all.
+fn level_below_cover(params: &Params, level_statistics: &[u32], occupied: u32) -> u32 {
+    if params.cover_capacity == 0 {
+        return 0;
+    }
+    let placed: u32 = level_statistics.iter().step_by(8).sum();
+    let mut objects = 0;
+    let mut below = 0;
+    while below < MAX_LEVELS && objects < placed - placed / FEW_LARGER {
+        objects += level_statistics[8 * below as usize];
+        below += 1;
+    }
+    if below < MAX_LEVELS && occupied >> below > 0 {
+        below
+    } else {
+        0
+    }
+}
+
+/// Where the objects lie that look it up, in cells of the highest of their levels.
+fn bound_cover(grid: &mut Grid) {
+    let (mut lower, mut upper) = ([i32::MAX; 3], [-i32::MAX; 3]);
+    let below = grid.cover_below;
+    for (index, level) in grid.occupied_levels().filter(|&(index, _)| index < below) {
+        let octaves = below - 1 - index;
+        let lowest = [level.lower_x, level.lower_y, level.lower_z];
+        let highest = [level.upper_x, level.upper_y, level.upper_z];
+        for axis in 0..3 {
+            lower[axis] = lower[axis].min(lowest[axis] >> octaves);
+            // What underflows lies in cell 0 of a coarser level, although in cell -1 of its own.
+            let highest = match highest[axis] >> octaves {
+                -1 => 0,
+                highest => highest,
+            };
+            upper[axis] = upper[axis].max(highest);
+        }
+    }
+    let cover = &mut grid.cover;
+    [cover.lower_x, cover.lower_y, cover.lower_z] = lower;
+    [cover.upper_x, cover.upper_y, cover.upper_z] = upper;
 }

@@ -14,6 +14,10 @@ pub mod base_cell;
 pub mod blocks;
 pub mod brute_force;
 pub mod cell_starts;
+pub(crate) mod cover;
+pub mod cover_count;
+pub mod cover_emit;
+pub mod cover_layout;
 pub mod density;
 pub mod entry_count;
 pub mod entry_emit;
@@ -127,11 +131,15 @@ pub struct Trace {
     pub entry_offsets: Vec<u32>,
     /// The counters after that scan (uniform).
     pub counters_after_entries: Vec<u32>,
+    /// Output of [`cover_count`] (hierarchical).
+    pub cover_sums: Vec<u32>,
+    /// The same after [`cover_layout`] (hierarchical).
+    pub cover_places: Vec<u32>,
     /// The final grid, with the number of entries.
     pub grid: Grid,
-    /// Output of [`keys`] or [`entry_emit`].
+    /// Output of [`keys`] and [`cover_emit`], or of [`entry_emit`].
     pub unsorted_keys: Vec<u32>,
-    /// Output of [`keys`] or [`entry_emit`].
+    /// Output of [`keys`] and [`cover_emit`], or of [`entry_emit`].
     pub unsorted_values: Vec<u32>,
     /// The digits of the sort, lowest first; kept by [`trace`] alone.
     pub digits: Vec<SortDigit>,
@@ -265,7 +273,7 @@ fn table_params(
     Ok(Params {
         object_count,
         entry_capacity: object_count,
-        table_capacity: grid::table_capacity(scheme, object_count, descriptor.capacities.entries).min(LARGEST_COUNT - 2)
+        table_capacity: grid::table_capacity(scheme, object_count, descriptor.capacities.entries).min(LARGEST_COUNT - 3)
             as u32,
         scheme,
         cell_inverse: grid::cell_inverse(descriptor.scheme),
@@ -291,6 +299,7 @@ fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<[P
     plan::check_worlds(descriptor, scene.statics.worlds.len() as u64, statics as u64)?;
     let mut of_statics = table_params(descriptor, statics, 0)?;
     let mut params = table_params(descriptor, moving, of_statics.object_count)?;
+    params.cover_capacity = cover::capacity(&params, descriptor.pairs);
     for params in [&mut params, &mut of_statics] {
         params.static_count = statics as u32;
     }
@@ -443,7 +452,12 @@ impl Trace {
         let walk = |of: &'a Self, askers: &'a Self| QueryInput {
             table: of.table(),
             queries,
-            askers: if is_asking { &askers.records } else { &[] },
+            // Not what the cover table has once more.
+            askers: if is_asking {
+                &askers.records[..askers.params.object_count as usize]
+            } else {
+                &[]
+            },
             objects: &self.objects,
             values: &of.values,
         };
@@ -656,6 +670,15 @@ fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy, keep: bool) 
     } else {
         keys::keys(params, objects, &grid, worlds)
     };
+    if params.cover_capacity > 0 {
+        let mut sums = cover_count::cover_count(params, objects, &grid, &keys);
+        trace.cover_sums.clone_from(&sums);
+        cover_layout::cover_layout(params, &mut sums, &mut grid);
+        keys.resize(params.table_entries() as usize, 0);
+        values.resize(params.table_entries() as usize, 0);
+        cover_emit::cover_emit(params, objects, &grid, &mut keys, &mut values, &sums, worlds);
+        trace.cover_places = sums;
+    }
     trace.grid = grid;
     if keep {
         trace.unsorted_keys.clone_from(&keys);
@@ -663,7 +686,7 @@ fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy, keep: bool) 
     }
 
     let key_bits = grid::key_bits(params.table_capacity, params.large_mask);
-    for sort in strategy.digits(params.entry_capacity, key_bits) {
+    for sort in strategy.digits(params.table_entries(), key_bits) {
         let digit_counts = sort_histogram::sort_histogram(&sort, &grid, &keys);
         let mut digit_offsets = digit_counts.clone();
         sort_scan::sort_scan(&sort, &mut digit_offsets);
@@ -678,8 +701,8 @@ fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy, keep: bool) 
             });
         }
     }
-    trace.starts = cell_starts::cell_starts(params, &grid, &keys);
-    trace.records = gather::gather(params, objects, &values, worlds);
+    trace.starts = cell_starts::cell_starts(&grid, &keys);
+    trace.records = gather::gather(params, objects, &values, &grid, worlds);
     trace.keys = keys;
     trace.values = values;
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::grid::{DENSE, Grid, Level, Params, Record, slot_of};
+use crate::grid::{DENSE, Grid, Level, Params, Record, key_of, slot_of};
 
 /// What the walks read, in binding order.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +39,12 @@ impl Table<'_> {
             return self.range(base, base + level.stride_world);
         }
         self.range(level.table_base, level.table_base + level.table_size)
+    }
+
+    /// The entries of one cell.
+    pub(crate) fn cell(&self, level: &Level, cell: [i32; 3], world: u32) -> Range<u32> {
+        let key = key_of(level, cell, world);
+        self.range(key, key + 1)
     }
 
     fn range(&self, from: u32, to: u32) -> Range<u32> {

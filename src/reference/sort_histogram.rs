@@ -11,7 +11,7 @@ pub fn sort_histogram(sort: &SortParams, grid: &Grid, keys: &[u32]) -> Vec<u32> 
     let tiles = sort.tiles as usize;
     let mut counts = vec![0; sort.counter_words() as usize];
     let keys = &keys[..keys.len().min(grid.entry_count as usize)];
-    for (tile, keys) in keys.chunks(sort.tile as usize).take(tiles).enumerate() {
+    for (tile, keys) in keys.chunks(sort.tile_keys(keys.len())).take(tiles).enumerate() {
         for &key in keys {
             counts[sort.digit_of(key) * tiles + tile] += 1;
         }

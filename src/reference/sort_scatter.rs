@@ -21,8 +21,9 @@ pub fn sort_scatter(
     let mut sorted_keys = vec![0; keys.len()];
     let mut sorted_values = vec![0; values.len()];
     let mut places = sort_places(sort, digit_counts);
+    let tile_keys = sort.tile_keys(entries);
     for (index, (&key, &value)) in keys.iter().zip(values).take(entries).enumerate() {
-        let tile = index / sort.tile as usize;
+        let tile = index / tile_keys;
         if tile >= tiles {
             break;
         }

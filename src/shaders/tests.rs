@@ -12,6 +12,7 @@ use crate::counters::word;
 use crate::grid::{self, Grid, Level, Params};
 use crate::plan;
 use crate::reference::blocks::{Round, ScanParams, ScatterParams, SortParams};
+use crate::reference::{cover, cover_layout, layout};
 use crate::sort;
 
 /// What the features that a pass asks for allow it.
@@ -202,12 +203,12 @@ fn structs_lie_in_memory_as_the_shaders_read_them() {
         offsets!(Level: inverse, count, table_base, table_size, table_mask, stride_y, stride_z, x_shift, lower_x, lower_y,
             lower_z, next, upper_x, upper_y, upper_z, stride_world)
     );
-    let (size, mut members) = wgsl_struct("Grid");
+    let (size, members) = wgsl_struct("Grid");
     assert_eq!(size as usize, size_of::<Grid>());
-    members.retain(|(name, _)| !name.starts_with("padding"));
     assert_eq!(
         members,
-        offsets!(Grid: base_inverse, x_detail, first_level, table_cells, entry_count, occupied, fullest_level, levels)
+        offsets!(Grid: base_inverse, x_detail, first_level, table_cells, entry_count, occupied, fullest_level,
+            cover_below, cover_shift, key_count, levels, cover)
     );
 }
 
@@ -230,7 +231,8 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
             first_hit, scheme, cell_inverse, sample_count, sample_stride, dimensions, world_count, large_mask, margin,
             ray_stride, ray_cell_capacity, first_ray_cell, period_x, period_y, period_z, query_count,
             wide_queries, neighbors, once, radius, nearest, result_capacity, first_result, pair_bit_words, first_object,
-            static_count, pair_rows, asker_count, rays_sorted, hits_kept, partners_kept),
+            static_count, pair_rows, asker_count, rays_sorted, hits_kept, partners_kept,
+            cover_capacity),
     );
     check::<ScanParams>(
         "ScanParams",
@@ -268,6 +270,12 @@ fn constants_agree_with_the_host() {
         ("OWNER_MASK", crate::Aabb::OWNER_MASK),
         ("TILE", plan::SCAN_TILE),
         ("STRIPS", sort::STRIPS),
+        ("COVER_SHIFTS", cover::COVER_SHIFTS),
+        ("COVER_OCTAVES", cover::COVER_OCTAVES),
+        ("COVER_TILE", plan::COVER_TILE),
+        ("COVER_LANES", cover::COVER_LANES),
+        ("CROWDED_CELL", cover_layout::CROWDED_CELL),
+        ("FEW_LARGER", layout::FEW_LARGER),
         ("COUNTER_INVALID", word::INVALID as u32),
         ("COUNTER_EXCLUDED", word::EXCLUDED as u32),
         ("COUNTER_LARGE", word::LARGE as u32),

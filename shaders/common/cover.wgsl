@@ -1,0 +1,84 @@
+// The cover table: larger boxes once more, in every cell that they cover. An object of up to the level `cover_below - 1` looks up
+// one cell there, that of its lower corner, and meets all boxes of larger levels which it may overlap. For that a larger box is entered
+// as far below its own cells as such an object reaches up. All of it is told in cells of that level, which are integers:
+// rounding loses nothing.
+
+// Choices of how much coarser than that level the table's cells are: by 2, 4 or 8.
+const COVER_SHIFTS: u32 = 3u;
+// Levels above that of the cells that are covered: a box of the highest has 33 cells an axis at most.
+const COVER_OCTAVES: u32 = 4u;
+// Objects of a workgroup of the passes that count and write entries. Workgroups have few lanes, each with many objects: most have
+// nothing to do and should be done soon.
+const COVER_TILE: u32 = 1024u;
+const COVER_LANES: u32 = 64u;
+
+fn cover_tiles() -> u32 {
+    return (params.object_count + COVER_TILE - 1u) / COVER_TILE;
+}
+
+struct Cover {
+    lower: vec3<i32>,
+    // Cells an axis, none where the box is out of reach.
+    size: vec3<u32>,
+}
+
+// Cells an axis of a level, from what comes in the cells of the highest level that looks them up.
+fn cover_shifts(shift: u32) -> vec3<u32> {
+    return vec3<u32>(X_DETAIL, 0u, 0u) + vec3<u32>(shift);
+}
+
+fn cover_inverse() -> vec3<f32> {
+    return axis_inverse(level_inverse(grid.base_inverse, grid.cover_below - 1u), X_DETAIL);
+}
+
+// The cell that an object looks up whose lower corner this is.
+fn looked_up(low: vec3<f32>) -> vec3<i32> {
+    return cell_of(low, cover_inverse()) >> cover_shifts(grid.cover_shift);
+}
+
+// What tells the cells that boxes are entered in.
+struct Covering {
+    inverse: vec3<f32>,
+    shifts: vec3<u32>,
+    // Cells where objects lie that look them up.
+    first: vec3<i32>,
+    last: vec3<i32>,
+}
+
+// With the cells that the table has, or, until these are chosen, with those of the highest level that looks them up.
+fn covering_of(shift: u32) -> Covering {
+    let first = vec3<i32>(grid.cover.lower_x, grid.cover.lower_y, grid.cover.lower_z);
+    let last = vec3<i32>(grid.cover.upper_x, grid.cover.upper_y, grid.cover.upper_z);
+    return Covering(cover_inverse(), cover_shifts(shift), first, last);
+}
+
+fn cover_of(low: vec3<u32>, high: vec3<u32>, covering: Covering) -> Cover {
+    let reach = vec3<i32>(1i << X_DETAIL, 1, 1);
+    let lower = (cell_of(flush_bits(low), covering.inverse) - reach) >> covering.shifts;
+    let upper = cell_of(flush_bits(high), covering.inverse) >> covering.shifts;
+    let clipped = max(lower, covering.first);
+    return Cover(clipped, vec3<u32>(max(min(upper, covering.last) - clipped + vec3<i32>(1), vec3<i32>(0))));
+}
+
+fn cover_count(cover: Cover) -> u32 {
+    return cover.size.x * cover.size.y * cover.size.z;
+}
+
+// The finest level that is too coarse to be covered, or 32.
+fn level_past_cover(shift: u32) -> u32 {
+    let first = grid.cover_below + shift + COVER_OCTAVES;
+    if (first >= MAX_LEVELS) {
+        return NO_LEVEL;
+    }
+    return countTrailingZeros(grid.occupied & (0xffffffffu << first));
+}
+
+// The keys of the objects that are covered, whose levels' parts of the table come one behind the other, the coarsest first.
+fn covered_keys(shift: u32) -> vec2<u32> {
+    let past = level_past_cover(shift);
+    var begin = 0u;
+    if (past != NO_LEVEL) {
+        begin = grid.levels[past].table_base + grid.levels[past].table_size;
+    }
+    return vec2<u32>(begin, grid.levels[grid.cover_below - 1u].table_base);
+}

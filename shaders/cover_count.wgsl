@@ -1,0 +1,51 @@
+// Counts the entries that the objects of each tile would have in the cover table, for each choice of its cells.
+
+@group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read> grid: Grid;
+@group(0) @binding(3) var<storage, read> keys: array<u32>;
+// `[shift - 1][tile]`.
+@group(0) @binding(4) var<storage, read_write> cover_sums: array<u32>;
+
+var<workgroup> sums: array<atomic<u32>, 3>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    if (local < COVER_SHIFTS) {
+        atomicStore(&sums[local], 0u);
+    }
+    workgroupBarrier();
+    let tile = flat_workgroup(group, groups);
+    let tiles = cover_tiles();
+    var own = vec3<u32>(0u);
+    if (grid.cover_below > 0u) {
+        // The coarser the cells, the more levels are covered: the last choice has them all.
+        let covered = covered_keys(COVER_SHIFTS);
+        let begins = vec3<u32>(covered_keys(1u).x, covered_keys(2u).x, covered.x);
+        let finest = covering_of(0u);
+        let end = min((tile + 1u) * COVER_TILE, params.object_count);
+        for (var object = tile * COVER_TILE + local; object < end; object += COVER_LANES) {
+            let key = keys[object];
+            for (var counts = key >= covered.x && key < covered.y; counts; counts = false) {
+                let name = params.first_object + object;
+                let low = objects[2u * name].xyz;
+                let high = objects[2u * name + 1u].xyz;
+                var count: vec3<u32>;
+                for (var choice = 0u; choice < COVER_SHIFTS; choice += 1u) {
+                    let shifts = cover_shifts(choice + 1u);
+                    let covering = Covering(finest.inverse, shifts, finest.first >> shifts, finest.last >> shifts);
+                    count[choice] = cover_count(cover_of(low, high, covering));
+                }
+                own += select(vec3<u32>(0u), count, vec3<u32>(key) >= begins);
+            }
+        }
+    }
+    for (var adds = any(own > vec3<u32>(0u)); adds; adds = false) {
+        atomicAdd(&sums[0], own.x);
+        atomicAdd(&sums[1], own.y);
+        atomicAdd(&sums[2], own.z);
+    }
+    workgroupBarrier();
+    if (local < COVER_SHIFTS && tile < tiles) {
+        cover_sums[local * tiles + tile] = atomicLoad(&sums[local]);
+    }
+}

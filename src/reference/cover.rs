@@ -1,0 +1,118 @@
+//! The cover table: twin of `shaders/common/cover.wgsl`.
+//!
+//! Larger boxes are entered once more, in every cell that they cover of one table. An object of up to the level
+//! `cover_below - 1` looks up one cell there, that of its lower corner, and meets all boxes of larger levels which it may overlap.
+//! For that a larger box is entered as far below its own cells as such an object reaches up. All of it is told in cells of that level,
+//! which are integers: rounding loses nothing.
+
+use std::ops::Range;
+
+use crate::grid::{Grid, MAX_LEVELS, NO_LEVEL, Params, SCHEME_HIERARCHICAL, X_DETAIL, axis_inverse, cell_of, flush};
+use crate::grid::{level_inverse, unordered};
+use crate::types::Aabb;
+
+/// Choices of how much coarser than the highest level that looks them up the table's cells are: by 2, 4 or 8.
+pub const COVER_SHIFTS: u32 = 3;
+/// Levels above that of the cells that are covered: a box of the highest has 33 cells an axis at most.
+pub(crate) const COVER_OCTAVES: u32 = 4;
+/// Lanes of a workgroup of the passes that count and write entries.
+pub(crate) const COVER_LANES: u32 = 64;
+
+/// The cells that a box is entered in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cover {
+    pub lower: [i32; 3],
+    /// Cells an axis, none where the box is out of reach.
+    pub size: [u32; 3],
+}
+
+impl Cover {
+    /// Within the cells of `bounds`.
+    pub fn of(grid: &Grid, object: &Aabb, shift: u32, bounds: [[i32; 3]; 2]) -> Self {
+        let inverse = inverse(grid);
+        let shifts = shifts(shift);
+        let reach = [1 << X_DETAIL, 1, 1];
+        let cells = |bounds: [f32; 3]| cell_of(SCHEME_HIERARCHICAL, bounds.map(flush), inverse);
+        let (low, high) = (cells(object.min), cells(object.max));
+        let [first, last] = bounds;
+        let lower: [i32; 3] = std::array::from_fn(|axis| first[axis].max((low[axis] - reach[axis]) >> shifts[axis]));
+        let upper: [i32; 3] = std::array::from_fn(|axis| last[axis].min(high[axis] >> shifts[axis]));
+        Self {
+            lower,
+            size: std::array::from_fn(|axis| (upper[axis] - lower[axis] + 1).max(0) as u32),
+        }
+    }
+
+    pub fn count(&self) -> u32 {
+        self.size.into_iter().product()
+    }
+
+    /// The cells, x fastest.
+    pub fn cells(self) -> impl Iterator<Item = [i32; 3]> {
+        let [x, y, _] = self.size;
+        (0..self.count()).map(move |entry| {
+            let offset = [entry % x, entry / x % y, entry / x / y];
+            std::array::from_fn(|axis| self.lower[axis] + offset[axis] as i32)
+        })
+    }
+}
+
+/// Cells an axis of the table, from the cells of the highest level that looks them up.
+fn shifts(shift: u32) -> [u32; 3] {
+    [X_DETAIL + shift, shift, shift]
+}
+
+/// Where objects lie that look cells up: cells that the table has, or, until its cells are chosen, those of their highest level.
+pub(crate) fn bounds(grid: &Grid) -> [[i32; 3]; 2] {
+    let cover = &grid.cover;
+    [
+        [cover.lower_x, cover.lower_y, cover.lower_z],
+        [cover.upper_x, cover.upper_y, cover.upper_z],
+    ]
+}
+
+/// The same in cells of the table.
+pub(crate) fn shifted_bounds(grid: &Grid, shift: u32) -> [[i32; 3]; 2] {
+    let shifts = shifts(shift);
+    bounds(grid).map(|cell| std::array::from_fn(|axis| cell[axis] >> shifts[axis]))
+}
+
+fn inverse(grid: &Grid) -> [f32; 3] {
+    axis_inverse(level_inverse(grid.base_inverse, grid.cover_below - 1), X_DETAIL)
+}
+
+/// The cell that an object looks up whose lower corner this is.
+pub(crate) fn looked_up(grid: &Grid, low: [i32; 3]) -> [i32; 3] {
+    let cell = cell_of(
+        SCHEME_HIERARCHICAL,
+        low.map(|bound| flush(unordered(bound))),
+        inverse(grid),
+    );
+    let shifts = shifts(grid.cover_shift);
+    std::array::from_fn(|axis| cell[axis] >> shifts[axis])
+}
+
+/// The finest level that is too coarse to be covered, or 32.
+pub(crate) fn level_past_cover(grid: &Grid, shift: u32) -> u32 {
+    let first = grid.cover_below + shift + COVER_OCTAVES;
+    (first..MAX_LEVELS)
+        .find(|level| grid.occupied >> level & 1 != 0)
+        .unwrap_or(NO_LEVEL)
+}
+
+/// The keys of the objects that are covered, whose levels' parts of the table come one behind the other, the coarsest first.
+pub(crate) fn covered_keys(grid: &Grid, shift: u32) -> Range<u32> {
+    let past = grid.levels.get(level_past_cover(grid, shift) as usize);
+    let begin = past.map_or(0, |level| level.table_base + level.table_size);
+    begin..grid.levels[grid.cover_below as usize - 1].table_base
+}
+
+/// Entries that the table has room for. Pairs alone look boxes up there, and their order depends on it: so it depends on
+/// the input and the descriptor alone.
+pub(crate) fn capacity(params: &Params, pairs: bool) -> u32 {
+    if pairs && params.scheme == SCHEME_HIERARCHICAL {
+        params.object_count / 4
+    } else {
+        0
+    }
+}

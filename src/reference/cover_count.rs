@@ -1,0 +1,27 @@
+//! Twin of `shaders/cover_count.wgsl`.
+
+use super::blocks::COVER_TILE;
+use super::cover::{COVER_SHIFTS, Cover, covered_keys, shifted_bounds};
+use crate::grid::{Grid, Params};
+use crate::types::Aabb;
+
+/// The entries that the objects of each tile would have in the cover table, for each choice of its cells: words as
+/// `[shift - 1][tile]`.
+pub fn cover_count(params: &Params, objects: &[Aabb], grid: &Grid, keys: &[u32]) -> Vec<u32> {
+    let objects = params.objects(objects);
+    let tiles = || objects.chunks(COVER_TILE).zip(keys.chunks(COVER_TILE));
+    let choices = (1..=COVER_SHIFTS).flat_map(|shift| {
+        tiles().map(move |(objects, keys)| {
+            if grid.cover_below == 0 {
+                return 0;
+            }
+            let bounds = shifted_bounds(grid, shift);
+            let covered = covered_keys(grid, shift);
+            let covered = objects.iter().zip(keys).filter(|(_, key)| covered.contains(key));
+            covered
+                .map(|(object, _)| Cover::of(grid, object, shift, bounds).count())
+                .sum()
+        })
+    });
+    choices.collect()
+}
