@@ -16,7 +16,12 @@ struct ScanParams {
 
 @group(0) @binding(0) var<uniform> scan: ScanParams;
 
+// Threads whose values one thread adds up: few barriers, where a step for each power of two would take sixteen.
+const RUN: u32 = 16u;
+
 var<workgroup> partial: array<vec2<u32>, 256>;
+// Of the runs; the total comes last.
+var<workgroup> run_sums: array<vec2<u32>, 17>;
 
 fn flat_workgroup(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return group.y * groups.x + group.x;
@@ -26,20 +31,28 @@ fn flat_workgroup(group: vec3<u32>, groups: vec3<u32>) -> u32 {
 fn workgroup_scan(local: u32, value: vec2<u32>) -> array<vec2<u32>, 2> {
     partial[local] = value;
     workgroupBarrier();
-    for (var distance = 1u; distance < WORKGROUP; distance *= 2u) {
-        var sum = partial[local];
-        if (local >= distance) {
-            sum = add64(sum, partial[local - distance]);
+    if (local < WORKGROUP / RUN) {
+        var sum = vec2<u32>(0u);
+        for (var k = local * RUN; k < (local + 1u) * RUN; k += 1u) {
+            let next = add64(sum, partial[k]);
+            partial[k] = sum;
+            sum = next;
         }
-        workgroupBarrier();
-        partial[local] = sum;
-        workgroupBarrier();
+        run_sums[local] = sum;
     }
-    let total = partial[WORKGROUP - 1u];
-    var before = vec2<u32>(0u);
-    if (local > 0u) {
-        before = partial[local - 1u];
+    workgroupBarrier();
+    if (local == 0u) {
+        var sum = vec2<u32>(0u);
+        for (var k = 0u; k < WORKGROUP / RUN; k += 1u) {
+            let next = add64(sum, run_sums[k]);
+            run_sums[k] = sum;
+            sum = next;
+        }
+        run_sums[WORKGROUP / RUN] = sum;
     }
+    workgroupBarrier();
+    let before = add64(run_sums[local / RUN], partial[local]);
+    let total = run_sums[WORKGROUP / RUN];
     workgroupBarrier();
     return array<vec2<u32>, 2>(before, total);
 }
