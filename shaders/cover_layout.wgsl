@@ -15,13 +15,6 @@ fn saturating_sum(a: u32, b: u32) -> u32 {
     return select(a + b, 0xffffffffu, a + b < a);
 }
 
-fn saturating_product(a: u32, b: u32) -> u32 {
-    if (b != 0u && a > 0xffffffffu / b) {
-        return 0xffffffffu;
-    }
-    return a * b;
-}
-
 // The places of the entries of so many tiles from the first one on.
 fn scan_tiles(choice: u32, tiles: u32, local: u32) {
     let each = (tiles + WORKGROUP - 1u) / WORKGROUP;
@@ -93,7 +86,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
     let room = params.table_capacity - grid.table_cells;
     for (var shift = 1u; shift <= COVER_SHIFTS && grid.cover_shift == 0u; shift += 1u) {
         let cover = cover_table(shift);
-        if (cover.count > 0u && cover.count / CROWDED_CELL <= cover.table_size && cover.count <= params.cover_capacity && cover.table_size <= room) {
+        if (cover.count / CROWDED_CELL <= cover.table_size && cover.count <= params.cover_capacity && cover.table_size <= room) {
             grid.cover_shift = shift;
             grid.cover = cover;
             grid.key_count = cover.table_base + cover.table_size + 1u;

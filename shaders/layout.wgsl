@@ -10,14 +10,6 @@ const TABLE_CELLS_PER_OBJECT: u32 = 4u;
 const TABLE_CELLS_PER_LEVEL: u32 = 128u;
 const FEW_LARGER: u32 = 32u;
 
-// a * b, or a value above every limit.
-fn saturating_product(a: u32, b: u32) -> u32 {
-    if (b != 0u && a > 0xffffffffu / b) {
-        return 0xffffffffu;
-    }
-    return a * b;
-}
-
 // Boxes of larger levels may get a cover table where those that look it up, up to some level, are nearly all.
 fn level_below_cover(occupied: u32) -> u32 {
     if (params.cover_capacity == 0u) {

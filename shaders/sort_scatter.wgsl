@@ -57,14 +57,14 @@ fn scan_counts(local: u32) -> u32 {
 
 // Two digits a thread: the keys of lower digits, and those of the same digit in earlier tiles.
 fn find_targets(local: u32, tile: u32) {
-    var pair = vec2<u32>(0u);
+    var pair: array<u32, 2>;
     for (var k = 0u; k < 2u; k += 1u) {
         let digit = 2u * local + k;
         if (digit < digits()) {
             pair[k] = digit_counts[digits() * sort.tiles + digit];
         }
     }
-    var below = workgroup_scan(local, pair.x + pair.y);
+    var below = workgroup_scan(local, pair[0] + pair[1]);
     for (var k = 0u; k < 2u; k += 1u) {
         let digit = 2u * local + k;
         if (digit < digits()) {

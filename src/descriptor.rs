@@ -10,7 +10,8 @@ use crate::plan::MAX_ROUNDS;
 #[non_exhaustive]
 pub enum Scheme {
     /// Hierarchical hash grid (after Schornbaum's thesis): an object lies in one cell of the level that fits its size.
-    /// Nothing to tune: the finest cell and the levels come from the sizes and the density of the objects themselves.
+    /// Nothing to tune: the finest cell and the levels come from the sizes and the density of the objects themselves. Where a
+    /// few objects are far larger than most, pairs look them up in a table of the cells that they cover.
     #[default]
     Hierarchical,
     /// Spatial hash: an object is entered into every cell of one size that it covers. Objects that cover more than
@@ -172,8 +173,8 @@ pub struct BroadPhaseDescriptor<'a> {
     pub growth: Growth,
     /// Bytes that the buffers of the broad phase may have together ([`GpuBroadPhase::memory`](crate::GpuBroadPhase::memory));
     /// no limit of its own where `None`. Outputs grow no further than fits: a step that needs more writes a prefix and says
-    /// so, and [`Headless`](crate::Headless) takes the answer in parts. What only saves time is given up first, and the table of
-    /// larger objects that [`Scheme::Hierarchical`] adds for pairs takes no more than a sixteenth of it. Host data on its way to the device and the
+    /// so, and [`Headless`](crate::Headless) takes the answer in parts. What only saves time is given up first, and there is
+    /// no table of larger objects where [`Scheme::Hierarchical`] would leave less than half of it. Host data on its way to the device and the
     /// staging buffers of read-backs come on top.
     pub max_bytes: Option<u64>,
     /// How long a read-back waits for the device, on native targets, before it gives up with

@@ -40,7 +40,7 @@ pub struct Params {
     pub object_count: u32,
     /// Rays of the step.
     pub ray_count: u32,
-    /// Sorted entries that the buffers hold.
+    /// Sorted entries that the buffers hold, without those of the cover table.
     pub entry_capacity: u32,
     /// Cells that the table holds.
     pub table_capacity: u32,
@@ -166,7 +166,7 @@ pub struct Grid {
     pub first_level: u32,
     /// Cells of the table. From this key on come those of the large list, then that of objects that take no part.
     pub table_cells: u32,
-    /// Sorted entries.
+    /// Sorted entries, those of the cover table among them.
     pub entry_count: u32,
     /// The occupied levels, a bit each.
     pub occupied: u32,
@@ -182,7 +182,7 @@ pub struct Grid {
     /// The levels; only occupied ones are filled in.
     pub levels: [Level; MAX_LEVELS as usize],
     /// Larger boxes once more, in every cell that they cover, for the pairs of smaller ones: `table_base` is the key of the first cell,
-    /// `count` the number of entries, `next` the finest level that is too coarse to be covered. Its bounds are told in its own cells,
+    /// `count` the number of entries, `next` the finest level that is too coarse to be entered. Its bounds are told in its own cells,
     /// whole ones of x too.
     pub cover: Level,
 }
@@ -473,9 +473,9 @@ pub(crate) const fn scheme_number(scheme: Scheme) -> u32 {
     }
 }
 
-/// Bits of the largest key: the table's cells, the large list's slots, the key past them and the one past the cover table's.
+/// Bits of the largest key: the table's cells, those of the cover table among them, the large list's slots and the key past those.
 pub(crate) fn key_bits(table_capacity: u32, large_mask: u32) -> u32 {
-    32 - (table_capacity + large_mask + 2).leading_zeros()
+    32 - (table_capacity + large_mask + 1).leading_zeros()
 }
 
 #[cfg(test)]

@@ -178,7 +178,7 @@ impl Plan {
         };
         let static_rows = if static_count > 0 { object_count } else { 0 };
         let large_mask = grid::large_mask(descriptor.worlds);
-        // More words than cells have to fit: the starts of the large list's slots and of what takes no part.
+        // More words than cells have to fit: the starts of the large list's slots and of what takes no part, and the cover table's end.
         let past_cells = u64::from(large_mask) + 3;
         let table = grid::table_capacity(scheme, object_count, capacities.entries)
             .min(words - past_cells)
@@ -219,7 +219,7 @@ impl Plan {
             static_entries: statics.map_or(0, |statics| statics.params.entry_capacity),
             static_bytes: statics.map_or(0, Self::table_bytes),
         };
-        plan.params.cover_capacity = plan.cover_capacity(descriptor, binding_limit);
+        plan.params.cover_capacity = plan.cover_capacity(descriptor, statics, asked, binding_limit)?;
         plan.params.partners_kept = plan.partners_kept(binding_limit);
         plan.fit_pairs(descriptor, wanted, binding_limit);
         plan.fit_rounds(descriptor, wanted);
@@ -264,16 +264,32 @@ impl Plan {
         );
     }
 
-    /// What decides on it may only be the input, the descriptor and the device: the order of pairs depends on it.
-    fn cover_capacity(&self, descriptor: &BroadPhaseDescriptor<'_>, binding_limit: u64) -> u32 {
-        let record_bytes = size_of::<grid::Record>() as u64;
-        let bound = binding_limit / record_bytes;
-        // An entry takes a record, two keys and two values.
-        let affordable = descriptor
-            .max_bytes
-            .map_or(u64::MAX, |limit| limit / 16 / (record_bytes + 16));
-        let most = bound.saturating_sub(self.params.object_count.into()).min(affordable);
-        most.min(cover::capacity(&self.params, descriptor.pairs).into()) as u32
+    /// Entries that the cover table has room for, none where memory is short. What decides on it may only be the input, the descriptor
+    /// and the device: the order of pairs depends on it.
+    fn cover_capacity(
+        &self,
+        descriptor: &BroadPhaseDescriptor<'_>,
+        statics: Option<&Self>,
+        asked: &Asked,
+        binding_limit: u64,
+    ) -> Result<u32, DescriptorError> {
+        let records = binding_limit / size_of::<grid::Record>() as u64;
+        let most = records.saturating_sub(self.params.object_count.into());
+        let capacity = most.min(cover::capacity(&self.params, descriptor.pairs).into()) as u32;
+        let Some(limit) = descriptor.max_bytes.filter(|_| capacity > 0) else {
+            return Ok(capacity);
+        };
+        let unlimited = BroadPhaseDescriptor {
+            max_bytes: None,
+            ..*descriptor
+        };
+        let objects = self.params.object_count.into();
+        let mut least = Self::new(&unlimited, objects, statics, asked, Rows::default(), binding_limit)?;
+        least.drop_what_saves_time(descriptor, 0);
+        let wanted = least.rows_of_outputs(descriptor);
+        least.shrink(descriptor, &wanted, 0.0);
+        // As much is left to outputs and to what later steps may turn out to need.
+        Ok(if least.bytes() <= limit / 2 { capacity } else { 0 })
     }
 
     fn partners_kept(&self, binding_limit: u64) -> u32 {
@@ -916,8 +932,33 @@ mod tests {
         assert!(!plan.sorts_rays() && plan.params.hits_kept == 0);
         assert_eq!(plan.params.partners_kept, FEW_PARTNERS_KEPT);
         assert!(plan.bytes() <= least.bytes());
-        let plan = cast(rays, wanted, Some(whole.bytes())).unwrap();
+        let plan = cast(rays, wanted, Some(2 * whole.bytes())).unwrap();
         assert_eq!(plan.params, whole.params);
+    }
+
+    /// It decides the order of pairs.
+    #[test]
+    fn room_for_the_cover_table_does_not_depend_on_steps_before() {
+        let more = Rows {
+            pairs: 1 << 20,
+            rounds: 3,
+            bit_words: 64,
+            hits_kept: Some(MOST_HITS_KEPT),
+            ..Rows::default()
+        };
+        let whole = cast(5000, Rows::default(), None).unwrap();
+        assert_eq!(whole.params.cover_capacity, 2500);
+        let mut seen = Vec::new();
+        for share in 8..40 {
+            let limit = Some(whole.bytes() * share / 16);
+            let capacities = [Rows::default(), more].map(|wanted| cast(5000, wanted, limit));
+            let [Ok(first), Ok(later)] = capacities else {
+                continue;
+            };
+            assert_eq!(first.params.cover_capacity, later.params.cover_capacity, "{limit:?}");
+            seen.push(first.params.cover_capacity);
+        }
+        assert!(seen.contains(&0) && seen.contains(&2500), "{seen:?}");
     }
 
     #[test]

@@ -101,7 +101,7 @@ passes! {
 
     /// The levels' parts of the cell table.
     LAYOUT = "layout"
-    ["common/prelude.wgsl", "common/counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/place.wgsl", "layout.wgsl"]
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/place.wgsl", "common/wide.wgsl", "layout.wgsl"]
     { 0: Uniform "params", 1: Read "level_statistics", 2: Write "grid", 3: Write "counters" }
 
     /// Keys of the schemes of one entry an object.
@@ -116,7 +116,7 @@ passes! {
 
     /// The choice of the cover table's cells, and the places of its entries.
     COVER_LAYOUT = "cover_layout"
-    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/cover.wgsl", "cover_layout.wgsl"]
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/wide.wgsl", "common/cover.wgsl", "cover_layout.wgsl"]
     { 0: Uniform "params", 1: Write "cover_sums", 2: Write "grid" }
 
     /// Entries of larger boxes in the cover table.

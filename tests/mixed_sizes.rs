@@ -1,12 +1,18 @@
 //! Scenes with a few boxes far larger than most, which are entered in the cover table: the pairs of brute force, in the order of the
 //! reference.
 
+#[path = "common/agreement.rs"]
+mod agreement;
 mod common;
 
-use common::steps::{broad_phase, whole};
+use agreement::{Expected, check};
+use common::steps::{broad_phase, read, submit, whole};
 use common::{Rng, adapters};
 use gpu_broad_phase::reference::{Trace, brute_force, step_scene, trace};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Scene};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, PairOrder, Ray, RayMode, Scene,
+    SceneQueries, SceneRays, SceneStatics,
+};
 
 /// Small boxes on a lattice of halves, most of them touching others, some a float off, and one in `rarity` up to 2^`octaves` times as
 /// large, flat or long.
@@ -152,6 +158,123 @@ fn corners_that_underflow_in_coarser_cells_are_looked_up() {
     for adapter in adapters() {
         let found = whole(&adapter, &mut broad_phase(&adapter, &descriptor), (&scene).into());
         assert!(found.pairs == trace.pairs, "{}", adapter.name);
+    }
+}
+
+/// Whatever else is asked of a step, the larger boxes' further entries change nothing, and no step before does.
+#[test]
+fn a_cover_table_is_no_business_of_what_else_is_asked() {
+    let mut rng = Rng(93);
+    let all = mixed(2400, 100, 5, 1.0, &mut rng);
+    let (statics, moving) = all.split_at(600);
+    let other = mixed(700, 30, 3, 1.0, &mut rng);
+    let ray = |rng: &mut Rng| {
+        let origin = [0; 3].map(|_| 40.0 * rng.unit() - 20.0);
+        Ray::new(origin, [0; 3].map(|_| rng.unit() - 0.5), 30.0)
+    };
+    let rays: Vec<_> = (0..300).map(|_| ray(&mut rng)).collect();
+    let asked: Vec<_> = all.iter().step_by(7).copied().collect();
+    let base = BroadPhaseDescriptor {
+        ray_mode: RayMode::All,
+        ..Default::default()
+    };
+    let variants = [
+        base,
+        BroadPhaseDescriptor {
+            pair_order: PairOrder::Sorted,
+            ..base
+        },
+        BroadPhaseDescriptor {
+            capacities: Capacities {
+                rounds: Some(3),
+                ..Default::default()
+            },
+            ..base
+        },
+        BroadPhaseDescriptor {
+            growth: Growth::Fixed,
+            capacities: Capacities {
+                pairs: Some(900),
+                ..Default::default()
+            },
+            ..base
+        },
+        BroadPhaseDescriptor {
+            max_bytes: Some(16 << 20),
+            ..base
+        },
+        // No room for the table.
+        BroadPhaseDescriptor {
+            max_bytes: Some(7 << 20),
+            ..base
+        },
+    ];
+    for adapter in adapters() {
+        for descriptor in &variants {
+            let mut gpu = broad_phase(&adapter, descriptor);
+            for static_part in [&[][..], statics] {
+                let scene = Scene {
+                    objects: moving,
+                    statics: SceneStatics {
+                        objects: static_part,
+                        ..Default::default()
+                    },
+                    rays: SceneRays::Plain(&rays),
+                    queries: SceneQueries::Boxes(&asked),
+                    ..Default::default()
+                };
+                let what = format!("{} static, {descriptor:?} on {}", static_part.len(), adapter.name);
+                let twin = trace(descriptor, &scene).unwrap();
+                assert!(twin.grid.cover_below > 0, "{what}");
+                let expected = Expected::of(descriptor, &scene);
+                let mut step = |scene: &Scene<'_>| {
+                    for _ in 0..4 {
+                        submit(&adapter, &mut gpu, scene.into());
+                        let result = read(&adapter, &mut gpu);
+                        if result.counters.is_whole() || descriptor.growth == Growth::Fixed {
+                            return result;
+                        }
+                    }
+                    panic!("{what}");
+                };
+                let first = step(&scene);
+                check(descriptor, &scene, &expected, &first, &what);
+                let unlike = Scene {
+                    objects: &other,
+                    ..Default::default()
+                };
+                step(&unlike);
+                let again = step(&scene);
+                assert!(again.pairs == first.pairs && again.ray_hits == first.ray_hits, "{what}");
+                if descriptor.max_bytes.is_none() {
+                    assert!(first.pairs == twin.pairs, "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// Objects that ask for their neighbours are those of the table without the larger boxes' further entries.
+#[test]
+fn neighbors_ask_once_each_beside_a_cover_table() {
+    let mut rng = Rng(94);
+    let objects = mixed(1500, 100, 4, 1.0, &mut rng);
+    let scene = Scene {
+        objects: &objects,
+        queries: SceneQueries::Neighbors(Neighbors {
+            radius: 1.0,
+            once: false,
+        }),
+        ..Default::default()
+    };
+    let descriptor = BroadPhaseDescriptor::default();
+    assert!(trace(&descriptor, &scene).unwrap().grid.cover_below > 0);
+    let expected = Expected::of(&descriptor, &scene);
+    let twin = step_scene(&descriptor, &scene).unwrap();
+    check(&descriptor, &scene, &expected, &twin, "reference");
+    for adapter in adapters() {
+        let found = whole(&adapter, &mut broad_phase(&adapter, &descriptor), (&scene).into());
+        check(&descriptor, &scene, &expected, &found, &adapter.name);
     }
 }
 

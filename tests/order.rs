@@ -180,8 +180,8 @@ fn answers_in_parts_are_ascending_as_a_whole() {
             let unlimited = descriptor(scheme);
             let mut gpu = broad_phase(&adapter, &unlimited);
             let expected = words(&scene_of(&adapter, &mut gpu, &scene));
-            // Less than the first sizes of the outputs take.
-            let limit = gpu.memory() - 110_000;
+            // Less than the first sizes of the outputs take, and the table of larger objects, which is given up.
+            let limit = gpu.memory() - 130_000;
             let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
                 backends: Some(adapter.backends),
                 broad_phase: BroadPhaseDescriptor {

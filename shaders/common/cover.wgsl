@@ -1,11 +1,11 @@
 // The cover table: larger boxes once more, in every cell that they cover. An object of up to the level `cover_below - 1` looks up
-// one cell there, that of its lower corner, and meets all boxes of larger levels which it may overlap. For that a larger box is entered
+// one cell there, that of its lower corner, and meets all boxes of the levels entered which it may overlap. For that a larger box is entered
 // as far below its own cells as such an object reaches up. All of it is told in cells of that level, which are integers:
 // rounding loses nothing.
 
 // Choices of how much coarser than that level the table's cells are: by 2, 4 or 8.
 const COVER_SHIFTS: u32 = 3u;
-// Levels above that of the cells that are covered: a box of the highest has 33 cells an axis at most.
+// Levels above that of the cells that are entered: a box of the highest has 33 cells an axis at most.
 const COVER_OCTAVES: u32 = 4u;
 // Objects of a workgroup of the passes that count and write entries. Workgroups have few lanes, each with many objects: most have
 // nothing to do and should be done soon.
@@ -60,11 +60,11 @@ fn cover_of(low: vec3<u32>, high: vec3<u32>, covering: Covering) -> Cover {
     return Cover(clipped, vec3<u32>(max(min(upper, covering.last) - clipped + vec3<i32>(1), vec3<i32>(0))));
 }
 
-fn cover_count(cover: Cover) -> u32 {
+fn cover_cells(cover: Cover) -> u32 {
     return cover.size.x * cover.size.y * cover.size.z;
 }
 
-// The finest level that is too coarse to be covered, or 32.
+// The finest level that is too coarse to be entered, or 32.
 fn level_past_cover(shift: u32) -> u32 {
     let first = grid.cover_below + shift + COVER_OCTAVES;
     if (first >= MAX_LEVELS) {
@@ -73,8 +73,8 @@ fn level_past_cover(shift: u32) -> u32 {
     return countTrailingZeros(grid.occupied & (0xffffffffu << first));
 }
 
-// The keys of the objects that are covered, whose levels' parts of the table come one behind the other, the coarsest first.
-fn covered_keys(shift: u32) -> vec2<u32> {
+// The keys of the objects that are entered, whose levels' parts of the table come one behind the other, the coarsest first.
+fn larger_keys(shift: u32) -> vec2<u32> {
     let past = level_past_cover(shift);
     var begin = 0u;
     if (past != NO_LEVEL) {

@@ -1,6 +1,6 @@
 // The rows of all candidates of one object, each unordered pair from one side only: the large list; what the cover table has of
 // larger objects; at the object's own level the entries behind it in its row and the rows of the half shell that it reaches into; at
-// every coarser level that is not covered all cells from its upper corner back to its lower one and as far before as objects there
+// every coarser level that is not in that table all cells from its upper corner back to its lower one and as far before as objects there
 // reach.
 
 fn entry_object(index: u32) -> u32 {
@@ -37,9 +37,9 @@ fn walk_pairs(index: u32) {
     let box_max = flush_bits(unordered(high));
     let own_level = place_one_cell(unordered(low), unordered(high), grid.base_inverse).level;
     let detail = x_detail();
-    let is_covered = own_level < grid.cover_below;
+    let looks_up = own_level < grid.cover_below;
     // A loop of one turn: drivers for CPUs skip loops that no lane enters, and take both sides of branches.
-    for (var looks = is_covered; looks; looks = false) {
+    for (var looks = looks_up; looks; looks = false) {
         let key = key_of(grid.cover, looked_up(box_min), world);
         let begin = starts[key];
         let count = starts[key + 1u] - begin;
@@ -51,7 +51,7 @@ fn walk_pairs(index: u32) {
         let level = grid.levels[next_level];
         let at_own_level = next_level == own_level;
         next_level = level.next;
-        for (var climbs = is_covered && next_level >= grid.cover_below; climbs; climbs = false) {
+        for (var climbs = looks_up && next_level >= grid.cover_below; climbs; climbs = false) {
             next_level = max(next_level, grid.cover.next);
         }
         let inverse = axis_inverse(level.inverse, detail);

@@ -26,30 +26,33 @@ fn progress_of(entry: u32) -> u32 {
     return params.pair_rows + 1u + entry;
 }
 
-// Finds the places of an entry's pairs; whether the window shows any.
-fn shows(entry: u32) -> bool {
-    place_of_next = offsets[entry];
-    let end = offsets[entry + 1u];
-    return place_of_next != end && end > params.first_pair && place_of_next < window_end();
+// The places of an entry's pairs, looked up once: the buffer is written to, so that a compiler would look again each time.
+fn places_of(entry: u32) -> vec2<u32> {
+    return vec2<u32>(offsets[entry], offsets[entry + 1u]);
+}
+
+// Whether the window shows any of these places.
+fn shows(places: vec2<u32>) -> bool {
+    return places.x != places.y && places.y > params.first_pair && places.x < window_end();
 }
 
 // Whether so many partners are all.
-fn keeps_all(entry: u32, kept: u32) -> bool {
-    let end = offsets[entry + 1u];
-    return end != NO_PLACE && end - offsets[entry] <= kept;
+fn keeps_all(places: vec2<u32>, kept: u32) -> bool {
+    return places.y != NO_PLACE && places.y - places.x <= kept;
 }
 
 // Writes an entry's pairs if their partners were kept. Whether there are pairs left to find.
 fn begin_entry(entry: u32, kept: u32) -> bool {
-    if (!shows(entry)) {
+    let places = places_of(entry);
+    place_of_next = places.x;
+    if (!shows(places)) {
         return false;
     }
-    if (!keeps_all(entry, kept)) {
+    if (!keeps_all(places, kept)) {
         return true;
     }
-    let count = offsets[entry + 1u] - place_of_next;
     own_object = entry_object(entry);
-    for (var k = 0u; k < min(count, kept); k += 1u) {
+    for (var k = 0u; k < min(places.y - places.x, kept); k += 1u) {
         write_pair(kept_partner(entry, k));
     }
     return false;
@@ -57,10 +60,10 @@ fn begin_entry(entry: u32, kept: u32) -> bool {
 
 // Goes on where an earlier round ended. Whether there are pairs left to find.
 fn resume_entry(entry: u32, kept: u32) -> bool {
-    if (!shows(entry) || keeps_all(entry, kept)) {
+    let places = places_of(entry);
+    if (!shows(places) || keeps_all(places, kept)) {
         return false;
     }
     place_of_next = offsets[progress_of(entry)];
-    let end = offsets[entry + 1u];
-    return place_of_next < window_end() && (place_of_next != end || end == NO_PLACE);
+    return place_of_next < window_end() && (place_of_next != places.y || places.y == NO_PLACE);
 }

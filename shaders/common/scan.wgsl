@@ -19,7 +19,8 @@ struct ScanParams {
 // Threads whose values one thread adds up: few barriers, where a step for each power of two would take sixteen.
 const RUN: u32 = 16u;
 
-var<workgroup> partial: array<vec2<u32>, 256>;
+// A word of room behind each run, so that threads of one step read different memory banks.
+var<workgroup> partial: array<vec2<u32>, 272>;
 // Of the runs; the total comes last.
 var<workgroup> run_sums: array<vec2<u32>, 17>;
 
@@ -27,15 +28,19 @@ fn flat_workgroup(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return group.y * groups.x + group.x;
 }
 
+fn padded(thread: u32) -> u32 {
+    return thread + thread / RUN;
+}
+
 // Exclusive scan of one value a thread over the workgroup; the total comes second.
 fn workgroup_scan(local: u32, value: vec2<u32>) -> array<vec2<u32>, 2> {
-    partial[local] = value;
+    partial[padded(local)] = value;
     workgroupBarrier();
     if (local < WORKGROUP / RUN) {
         var sum = vec2<u32>(0u);
         for (var k = local * RUN; k < (local + 1u) * RUN; k += 1u) {
-            let next = add64(sum, partial[k]);
-            partial[k] = sum;
+            let next = add64(sum, partial[padded(k)]);
+            partial[padded(k)] = sum;
             sum = next;
         }
         run_sums[local] = sum;
@@ -51,7 +56,7 @@ fn workgroup_scan(local: u32, value: vec2<u32>) -> array<vec2<u32>, 2> {
         run_sums[WORKGROUP / RUN] = sum;
     }
     workgroupBarrier();
-    let before = add64(run_sums[local / RUN], partial[local]);
+    let before = add64(run_sums[local / RUN], partial[padded(local)]);
     let total = run_sums[WORKGROUP / RUN];
     workgroupBarrier();
     return array<vec2<u32>, 2>(before, total);

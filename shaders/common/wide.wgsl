@@ -9,3 +9,11 @@ fn add64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
 fn saturate64(value: vec2<u32>) -> u32 {
     return select(value.x, 0xffffffffu, value.y != 0u);
 }
+
+// a * b, or a value above every limit.
+fn saturating_product(a: u32, b: u32) -> u32 {
+    if (b != 0u && a > 0xffffffffu / b) {
+        return 0xffffffffu;
+    }
+    return a * b;
+}

@@ -1,7 +1,7 @@
 //! The cover table: twin of `shaders/common/cover.wgsl`.
 //!
 //! Larger boxes are entered once more, in every cell that they cover of one table. An object of up to the level
-//! `cover_below - 1` looks up one cell there, that of its lower corner, and meets all boxes of larger levels which it may overlap.
+//! `cover_below - 1` looks up one cell there, that of its lower corner, and meets all boxes of the levels entered which it may overlap.
 //! For that a larger box is entered as far below its own cells as such an object reaches up. All of it is told in cells of that level,
 //! which are integers: rounding loses nothing.
 
@@ -13,7 +13,7 @@ use crate::types::Aabb;
 
 /// Choices of how much coarser than the highest level that looks them up the table's cells are: by 2, 4 or 8.
 pub const COVER_SHIFTS: u32 = 3;
-/// Levels above that of the cells that are covered: a box of the highest has 33 cells an axis at most.
+/// Levels above that of the cells that are entered: a box of the highest has 33 cells an axis at most.
 pub(crate) const COVER_OCTAVES: u32 = 4;
 /// Lanes of a workgroup of the passes that count and write entries.
 pub(crate) const COVER_LANES: u32 = 64;
@@ -92,7 +92,7 @@ pub(crate) fn looked_up(grid: &Grid, low: [i32; 3]) -> [i32; 3] {
     std::array::from_fn(|axis| cell[axis] >> shifts[axis])
 }
 
-/// The finest level that is too coarse to be covered, or 32.
+/// The finest level that is too coarse to be entered, or 32.
 pub(crate) fn level_past_cover(grid: &Grid, shift: u32) -> u32 {
     let first = grid.cover_below + shift + COVER_OCTAVES;
     (first..MAX_LEVELS)
@@ -100,15 +100,15 @@ pub(crate) fn level_past_cover(grid: &Grid, shift: u32) -> u32 {
         .unwrap_or(NO_LEVEL)
 }
 
-/// The keys of the objects that are covered, whose levels' parts of the table come one behind the other, the coarsest first.
-pub(crate) fn covered_keys(grid: &Grid, shift: u32) -> Range<u32> {
+/// The keys of the objects that are entered, whose levels' parts of the table come one behind the other, the coarsest first.
+pub(crate) fn larger_keys(grid: &Grid, shift: u32) -> Range<u32> {
     let past = grid.levels.get(level_past_cover(grid, shift) as usize);
     let begin = past.map_or(0, |level| level.table_base + level.table_size);
     begin..grid.levels[grid.cover_below as usize - 1].table_base
 }
 
-/// Entries that the table has room for. Pairs alone look boxes up there, and their order depends on it: so it depends on
-/// the input and the descriptor alone.
+/// Entries that the table may have. Pairs alone look boxes up there, and their order depends on it: so it depends on the
+/// input and the descriptor alone, and on a device on what that has room for.
 pub(crate) fn capacity(params: &Params, pairs: bool) -> u32 {
     if pairs && params.scheme == SCHEME_HIERARCHICAL {
         params.object_count / 4

@@ -1,7 +1,7 @@
 //! Twin of `shaders/cover_emit.wgsl`.
 
 use super::blocks::COVER_TILE;
-use super::cover::{COVER_LANES, Cover, bounds, covered_keys};
+use super::cover::{COVER_LANES, Cover, bounds, larger_keys};
 use crate::grid::{Grid, Params, key_of};
 use crate::types::Aabb;
 
@@ -24,7 +24,7 @@ pub fn cover_emit(
     if grid.cover_below == 0 {
         return;
     }
-    let covered = covered_keys(grid, grid.cover_shift);
+    let larger = larger_keys(grid, grid.cover_shift);
     let objects = params.objects(objects);
     let tiles = objects.len().div_ceil(COVER_TILE);
     let places = &cover_sums[(grid.cover_shift as usize - 1) * tiles..][..tiles];
@@ -33,7 +33,7 @@ pub fn cover_emit(
         // A lane's objects, and then those of the next one.
         let of_lanes = (0..LANES).flat_map(|lane| (lane..COVER_TILE).step_by(LANES));
         for object in of_lanes.map(|index| tile * COVER_TILE + index) {
-            if object >= objects.len() || !covered.contains(&keys[object]) {
+            if object >= objects.len() || !larger.contains(&keys[object]) {
                 continue;
             }
             let world = params.world_of(worlds, object);

@@ -26,8 +26,7 @@ pub fn cover_layout(params: &Params, cover_sums: &mut [u32], grid: &mut Grid) {
     }
     let room = params.table_capacity - grid.table_cells;
     let fits = |cover: &Level| {
-        cover.count > 0
-            && cover.count <= params.cover_capacity
+        cover.count <= params.cover_capacity
             && cover.count / CROWDED_CELL <= cover.table_size
             && cover.table_size <= room
     };

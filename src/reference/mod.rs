@@ -5,7 +5,8 @@
 //! the shader does: tests run each pass on the output of the reference passes before it and compare buffers. Some things
 //! may differ and are not compared byte for byte: box tests of rays, the order of a ray's hits under
 //! [`Scheme::Uniform`](crate::Scheme::Uniform) and the cells of rays, since the cells that a ray's walk visits are chosen in
-//! floating point with a margin, and words that a pass leaves unwritten.
+//! floating point with a margin, and words that a pass leaves unwritten. The order of pairs differs where `max_bytes` or the size of
+//! a binding leaves a device no room for the table of larger objects that the reference has.
 //!
 //! [`step`] runs all of them: it is what a GPU step answers, without a GPU, and serves where no adapter exists.
 //! [`trace`] keeps every buffer in between. [`brute_force`] is the answer by definition, which tests hold both to.

@@ -80,7 +80,7 @@ pub(crate) fn walk_tests(
 
 /// Every candidate of one object, each unordered pair from one side only: the large list; what the cover table has of larger
 /// objects; at the object's own level the entries behind it in its row and the rows of the half shell that it reaches into; at
-/// every coarser level that is not covered all cells from its upper corner back to its lower one and as far before as objects there
+/// every coarser level that is not in that table all cells from its upper corner back to its lower one and as far before as objects there
 /// reach. After Schornbaum's hierarchical
 /// hash grids; the adaptive scheme is the case of no reach.
 fn walk_one_cell(params: &Params, table: Table<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool)) {
@@ -100,8 +100,8 @@ fn walk_one_cell(params: &Params, table: Table<'_>, index: u32, visit: &mut impl
     let box_min = own.low.map(|bound| flush(unordered(bound)));
     let box_max = own.high.map(|bound| flush(unordered(bound)));
     let own_level = place_one_cell(params, box_min, box_max, table.grid.base_inverse).level;
-    let is_covered = own_level < table.grid.cover_below;
-    if is_covered {
+    let looks_up = own_level < table.grid.cover_below;
+    if looks_up {
         test(table.cell(&table.grid.cover, looked_up(table.grid, own.low), own.world));
     }
     let detail = params.x_detail();
@@ -134,7 +134,7 @@ fn walk_one_cell(params: &Params, table: Table<'_>, index: u32, visit: &mut impl
             }
         }
         next = level.next;
-        if is_covered && next >= table.grid.cover_below {
+        if looks_up && next >= table.grid.cover_below {
             next = next.max(table.grid.cover.next);
         }
     }

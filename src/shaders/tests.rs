@@ -5,7 +5,7 @@ use std::mem::offset_of;
 
 use encase::ShaderType;
 use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
-use naga::{AddressSpace, Module, Statement, StorageAccess, TypeInner};
+use naga::{AddressSpace, Expression, Module, Statement, StorageAccess, TypeInner};
 
 use super::*;
 use crate::counters::word;
@@ -60,6 +60,51 @@ fn no_pass_depends_on_subgroups() {
         ];
         for word in other.into_iter().chain((!by_ballots).then_some("subgroup")) {
             assert!(!pass.source().contains(word), "{}: {word}", pass.name);
+        }
+    }
+}
+
+/// Direct3D's older compiler unrolls loops that write to a component of a vector that a variable picks, or gives up.
+#[test]
+fn components_of_variables_are_written_by_constants() {
+    fn stores(block: &naga::Block, pointers: &mut Vec<naga::Handle<Expression>>) {
+        for statement in block {
+            match statement {
+                Statement::Store { pointer, .. } => pointers.push(*pointer),
+                Statement::Block(inner) => stores(inner, pointers),
+                Statement::If { accept, reject, .. } => {
+                    [accept, reject].iter().for_each(|inner| stores(inner, pointers))
+                }
+                Statement::Loop { body, continuing, .. } => {
+                    [body, continuing].iter().for_each(|inner| stores(inner, pointers));
+                }
+                Statement::Switch { cases, .. } => cases.iter().for_each(|case| stores(&case.body, pointers)),
+                _ => {}
+            }
+        }
+    }
+    for pass in passes() {
+        let (module, info) = parse(pass);
+        let of_functions = module
+            .functions
+            .iter()
+            .map(|(handle, function)| (function, &info[handle]));
+        let of_entries = module.entry_points.iter().enumerate();
+        let of_entries = of_entries.map(|(index, entry)| (&entry.function, info.get_entry_point(index)));
+        for (function, info) in of_functions.chain(of_entries) {
+            let mut pointers = Vec::new();
+            stores(&function.body, &mut pointers);
+            for pointer in pointers {
+                let Expression::Access { base, .. } = function.expressions[pointer] else {
+                    continue;
+                };
+                let is_vector = match *info[base].ty.inner_with(&module.types) {
+                    TypeInner::Pointer { base, .. } => matches!(module.types[base].inner, TypeInner::Vector { .. }),
+                    TypeInner::ValuePointer { size, .. } => size.is_some(),
+                    _ => false,
+                };
+                assert!(!is_vector, "{}", pass.name);
+            }
         }
     }
 }
