@@ -8,12 +8,6 @@
 
 var<workgroup> sums: array<atomic<u32>, 3>;
 
-// Cells of a table so much coarser than the cells of `finest`.
-fn cells_with(shift: u32, low: vec3<u32>, high: vec3<u32>, finest: Covering) -> u32 {
-    let shifts = cover_shifts(shift);
-    return cover_cells(cover_of(low, high, Covering(finest.inverse, shifts, finest.first >> shifts, finest.last >> shifts)));
-}
-
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
     if (local < COVER_SHIFTS) {
@@ -27,7 +21,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         // The coarser the cells, the more levels are covered: the last choice has them all.
         let larger = larger_keys(COVER_SHIFTS);
         let begins = vec3<u32>(larger_keys(1u).x, larger_keys(2u).x, larger.x);
-        let finest = covering_of(0u);
+        let by_2 = covering_of(1u);
+        let by_4 = covering_of(2u);
+        let by_8 = covering_of(3u);
         let end = min((tile + 1u) * COVER_TILE, params.object_count);
         for (var object = tile * COVER_TILE + local; object < end; object += COVER_LANES) {
             let key = keys[object];
@@ -35,7 +31,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
                 let name = params.first_object + object;
                 let low = objects[2u * name].xyz;
                 let high = objects[2u * name + 1u].xyz;
-                let count = vec3<u32>(cells_with(1u, low, high, finest), cells_with(2u, low, high, finest), cells_with(3u, low, high, finest));
+                let count = vec3<u32>(cover_cells(cover_of(low, high, by_2)), cover_cells(cover_of(low, high, by_4)), cover_cells(cover_of(low, high, by_8)));
                 own += select(vec3<u32>(0u), count, vec3<u32>(key) >= begins);
             }
         }

@@ -56,8 +56,8 @@ fn cover_table(shift: u32) -> Level {
     cover.count = totals[shift - 1u];
     cover.next = level_past_cover(shift);
     let bounds = covering_of(shift);
-    let lower = bounds.first >> bounds.shifts;
-    let upper = bounds.last >> bounds.shifts;
+    let lower = bounds.first;
+    let upper = bounds.last;
     cover.lower_x = lower.x;
     cover.lower_y = lower.y;
     cover.lower_z = lower.z;

@@ -45,11 +45,13 @@ struct Covering {
     last: vec3<i32>,
 }
 
-// With the cells that the table has, or, until these are chosen, with those of the highest level that looks them up.
+// The bounds stand in the grid in cells of the highest level that looks up, and, once the table's cells are chosen, in those.
 fn covering_of(shift: u32) -> Covering {
-    let first = vec3<i32>(grid.cover.lower_x, grid.cover.lower_y, grid.cover.lower_z);
-    let last = vec3<i32>(grid.cover.upper_x, grid.cover.upper_y, grid.cover.upper_z);
-    return Covering(cover_inverse(), cover_shifts(shift), first, last);
+    let shifts = cover_shifts(shift);
+    let rest = select(vec3<u32>(0u), shifts, grid.cover_shift == 0u);
+    let first = vec3<i32>(grid.cover.lower_x, grid.cover.lower_y, grid.cover.lower_z) >> rest;
+    let last = vec3<i32>(grid.cover.upper_x, grid.cover.upper_y, grid.cover.upper_z) >> rest;
+    return Covering(cover_inverse(), shifts, first, last);
 }
 
 fn cover_of(low: vec3<u32>, high: vec3<u32>, covering: Covering) -> Cover {

@@ -27,14 +27,14 @@ pub(crate) struct Cover {
 }
 
 impl Cover {
-    /// Within the cells of `bounds`.
-    pub fn of(grid: &Grid, object: &Aabb, shift: u32, bounds: [[i32; 3]; 2]) -> Self {
+    /// Within the cells that are looked up.
+    pub fn of(grid: &Grid, object: &Aabb, shift: u32) -> Self {
         let inverse = inverse(grid);
         let shifts = shifts(shift);
         let reach = [1 << X_DETAIL, 1, 1];
-        let cells = |bounds: [f32; 3]| cell_of(SCHEME_HIERARCHICAL, bounds.map(flush), inverse);
+        let cells = |corner: [f32; 3]| cell_of(SCHEME_HIERARCHICAL, corner.map(flush), inverse);
         let (low, high) = (cells(object.min), cells(object.max));
-        let [first, last] = bounds;
+        let [first, last] = bounds(grid, shift);
         let lower: [i32; 3] = std::array::from_fn(|axis| first[axis].max((low[axis] - reach[axis]) >> shifts[axis]));
         let upper: [i32; 3] = std::array::from_fn(|axis| last[axis].min(high[axis] >> shifts[axis]));
         Self {
@@ -62,19 +62,16 @@ fn shifts(shift: u32) -> [u32; 3] {
     [X_DETAIL + shift, shift, shift]
 }
 
-/// Where objects lie that look cells up: cells that the table has, or, until its cells are chosen, those of their highest level.
-pub(crate) fn bounds(grid: &Grid) -> [[i32; 3]; 2] {
+/// Where objects lie that look cells up, in cells of a table of this shift: the grid has the bounds in cells of the highest level that
+/// looks up, and, once the table's cells are chosen, in those.
+pub(crate) fn bounds(grid: &Grid, shift: u32) -> [[i32; 3]; 2] {
     let cover = &grid.cover;
+    let rest = if grid.cover_shift == 0 { shifts(shift) } else { [0; 3] };
+    let shifted = |cell: [i32; 3]| std::array::from_fn(|axis| cell[axis] >> rest[axis]);
     [
-        [cover.lower_x, cover.lower_y, cover.lower_z],
-        [cover.upper_x, cover.upper_y, cover.upper_z],
+        shifted([cover.lower_x, cover.lower_y, cover.lower_z]),
+        shifted([cover.upper_x, cover.upper_y, cover.upper_z]),
     ]
-}
-
-/// The same in cells of the table.
-pub(crate) fn shifted_bounds(grid: &Grid, shift: u32) -> [[i32; 3]; 2] {
-    let shifts = shifts(shift);
-    bounds(grid).map(|cell| std::array::from_fn(|axis| cell[axis] >> shifts[axis]))
 }
 
 fn inverse(grid: &Grid) -> [f32; 3] {

@@ -1,7 +1,7 @@
 //! Twin of `shaders/cover_count.wgsl`.
 
 use super::blocks::COVER_TILE;
-use super::cover::{COVER_SHIFTS, Cover, larger_keys, shifted_bounds};
+use super::cover::{COVER_SHIFTS, Cover, larger_keys};
 use crate::grid::{Grid, Params};
 use crate::types::Aabb;
 
@@ -15,12 +15,9 @@ pub fn cover_count(params: &Params, objects: &[Aabb], grid: &Grid, keys: &[u32])
             if grid.cover_below == 0 {
                 return 0;
             }
-            let bounds = shifted_bounds(grid, shift);
             let larger = larger_keys(grid, shift);
             let entered = objects.iter().zip(keys).filter(|(_, key)| larger.contains(key));
-            entered
-                .map(|(object, _)| Cover::of(grid, object, shift, bounds).count())
-                .sum()
+            entered.map(|(object, _)| Cover::of(grid, object, shift).count()).sum()
         })
     });
     choices.collect()

@@ -1,7 +1,7 @@
 //! Twin of `shaders/cover_emit.wgsl`.
 
 use super::blocks::COVER_TILE;
-use super::cover::{COVER_LANES, Cover, bounds, larger_keys};
+use super::cover::{COVER_LANES, Cover, larger_keys};
 use crate::grid::{Grid, Params, key_of};
 use crate::types::Aabb;
 
@@ -37,7 +37,7 @@ pub fn cover_emit(
                 continue;
             }
             let world = params.world_of(worlds, object);
-            for cell in Cover::of(grid, &objects[object], grid.cover_shift, bounds(grid)).cells() {
+            for cell in Cover::of(grid, &objects[object], grid.cover_shift).cells() {
                 keys[place] = key_of(&grid.cover, cell, world);
                 values[place] = object as u32;
                 place += 1;

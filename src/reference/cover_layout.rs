@@ -1,6 +1,6 @@
 //! Twin of `shaders/cover_layout.wgsl`.
 
-use super::cover::{COVER_SHIFTS, level_past_cover, shifted_bounds};
+use super::cover::{COVER_SHIFTS, bounds, level_past_cover};
 use crate::grid::{DENSE, Grid, Level, Params};
 
 /// Entries of a cell, on average, from which on looking one up takes more than it saves.
@@ -47,7 +47,7 @@ pub fn cover_layout(params: &Params, cover_sums: &mut [u32], grid: &mut Grid) {
 
 /// The table has a cell for each in which the lower corner of an object that looks it up may lie, and comes behind all other keys.
 fn cover_table(params: &Params, grid: &Grid, shift: u32, entries: u32) -> Level {
-    let [lower, upper] = shifted_bounds(grid, shift);
+    let [lower, upper] = bounds(grid, shift);
     let cells: [u32; 3] = std::array::from_fn(|axis| (upper[axis] - lower[axis]) as u32 + 1);
     let stride_z = cells[0].saturating_mul(cells[1]);
     let stride_world = stride_z.saturating_mul(cells[2]);
