@@ -1,5 +1,5 @@
-// Writes pairs: from the partners that counting kept, or by the walk once more where an entry has more of them. What
-// earlier rounds, or bits, wrote of an entry stands behind the offsets.
+// Writes pairs by the walk once more: of entries that have more partners than counting kept. What earlier rounds, or bits,
+// wrote of an entry stands behind the offsets.
 
 fn visit_candidate(other: u32, meets: bool) -> bool {
     if (meets) {
@@ -12,17 +12,18 @@ fn visit_candidate(other: u32, meets: bool) -> bool {
 
 fn goes_on() -> bool {
     if (round.first == 0u) {
-        return begin_entry(entry, params.partners_kept);
+        return begin_entry(entry, 0u);
     }
-    return resume_entry(entry, params.partners_kept);
+    return resume_entry(entry, 0u);
 }
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    entry = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (entry >= params.entry_capacity) {
+    let place = walking_group(group, groups) * WORKGROUP + local;
+    if (place >= walk_count()) {
         return;
     }
+    entry = walking_entry(place);
     // A loop of one turn: drivers for CPUs skip loops that no lane enters, and take both sides of branches.
     for (var walks = goes_on(); walks; walks = false) {
         begin_round();

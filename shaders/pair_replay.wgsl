@@ -39,12 +39,12 @@ fn visit_row(row: Row, first: u32) {
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    entry = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (entry >= params.entry_capacity) {
+    let place = walking_group(group, groups) * WORKGROUP + local;
+    if (place >= walk_count()) {
         return;
     }
-    for (var walks = begin_entry(entry, params.partners_kept); walks; walks = false) {
-        walk_pairs(entry);
-        offsets[progress_of(entry)] = place_of_next;
-    }
+    entry = walking_entry(place);
+    place_of_next = places_of(entry).x;
+    walk_pairs(entry);
+    offsets[progress_of(entry)] = place_of_next;
 }

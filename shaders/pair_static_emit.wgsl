@@ -13,7 +13,7 @@ fn accept_result(other: u32, squared: f32) {
 
 fn goes_on(index: u32) -> bool {
     if (round.first == 0u) {
-        return begin_entry(index, STATIC_KEPT);
+        return write_kept(index, STATIC_KEPT);
     }
     return resume_entry(index, STATIC_KEPT);
 }

@@ -101,6 +101,11 @@ impl Sorted {
         },
     ];
 
+    /// The two buffers of [`SIDES`](Self::SIDES) that these are not.
+    fn other_side(self) -> Self {
+        Self::SIDES[usize::from(self == Self::SIDES[0])]
+    }
+
     /// How the passes that read entries name them.
     fn names(self) -> [(&'static str, Bound<'static>); 2] {
         [
@@ -1322,15 +1327,31 @@ fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBl
 }
 
 fn record_pair_emit(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Sorted) {
-    if plan.params.pair_bit_words > 0 {
-        recorder.stage("pair_replay", |stage| {
-            stage.run(&shaders::PAIR_REPLAY, plan.params.entry_capacity, &sorted.names());
+    let entries = plan.params.entry_capacity;
+    if plan.is_uniform() {
+        recorder.rounds("pair_emit", &blocks.pair_emit_rounds, |stage, &round| {
+            stage.run(&shaders::PAIR_EMIT_COVERED, entries, &sorted.names_in(round));
+        });
+    } else {
+        const GROUPS: &str = "pair_walk_groups";
+        // Keys as they were before the last digit are of no use any more.
+        let list = sorted.other_side().keys;
+        let walks = ("pair_walks", Bound::Buffer(list));
+        recorder.clear(GROUPS);
+        recorder.clear_words(list, 0, 1);
+        recorder.stage("pair_emit_kept", |stage| {
+            stage.run(&shaders::PAIR_EMIT_KEPT, entries, &[walks])
+        });
+        if plan.params.pair_bit_words > 0 {
+            recorder.stage("pair_replay", |stage| {
+                stage.run_indirect(&shaders::PAIR_REPLAY, GROUPS, &[walks])
+            });
+        }
+        recorder.rounds("pair_emit", &blocks.pair_emit_rounds, |stage, &round| {
+            let names = [walks, ("round", Bound::Block(round))];
+            stage.run_indirect(&shaders::PAIR_EMIT_ONE_CELL, GROUPS, &names);
         });
     }
-    let pass = by_scheme(plan, &shaders::PAIR_EMIT_ONE_CELL, &shaders::PAIR_EMIT_COVERED);
-    recorder.rounds("pair_emit", &blocks.pair_emit_rounds, |stage, &round| {
-        stage.run(pass, plan.params.entry_capacity, &sorted.names_in(round));
-    });
     if plan.has_statics() {
         let pass = by_scheme(
             plan,
@@ -1440,6 +1461,7 @@ fn is_sure_to_run(descriptor: &BroadPhaseDescriptor<'_>, pass: &str) -> bool {
         "size_statistics" | "density" | "base_cell" => descriptor.scheme == Scheme::Hierarchical,
         "entry_count" | "entry_emit" => matches!(descriptor.scheme, Scheme::Uniform { .. }),
         "keys" => !matches!(descriptor.scheme, Scheme::Uniform { .. }),
+        "pair_emit_kept" => descriptor.pairs && !matches!(descriptor.scheme, Scheme::Uniform { .. }),
         "cover_count" | "cover_layout" | "cover_emit" => descriptor.scheme == Scheme::Hierarchical && descriptor.pairs,
         "prepare" => plan::prepares(descriptor),
         "scatter" | "pair_count_crowded" | "pair_replay" => false,

@@ -663,8 +663,9 @@ impl Plan {
             ("grid", size_of::<grid::Grid>() as u64),
             ("counters", 4 * crate::counters::word::COUNT as u64),
             ("step_counters", 4 * crate::counters::word::COUNT as u64),
-            ("keys_0", 4 * u64::from(self.params.table_entries())),
-            ("keys_1", 4 * u64::from(self.params.table_entries())),
+            // And the word that a list of walks begins with, which lies where keys were.
+            ("keys_0", 4 * (u64::from(self.params.table_entries()) + 1)),
+            ("keys_1", 4 * (u64::from(self.params.table_entries()) + 1)),
             ("values_0", 4 * u64::from(self.params.table_entries())),
             ("values_1", 4 * u64::from(self.params.table_entries())),
             ("digit_counts", 4 * u64::from(self.counter_words())),
@@ -702,6 +703,7 @@ impl Plan {
                 buffers.push(("world_pairs", 4 * u64::from(params.world_count)));
             }
             if !self.is_uniform() {
+                buffers.push(("pair_walk_groups", 12));
                 buffers.push(("pair_slots", 4 * self.slot_words(params.partners_kept)));
                 buffers.push(("pair_bits", 4 * u64::from(params.pair_bit_words) * entries));
             }

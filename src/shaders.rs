@@ -214,19 +214,24 @@ passes! {
     ["common/prelude.wgsl", "common/box.wgsl", "world_pairs.wgsl"]
     { 0: Uniform "params", 1: Read "records", 2: Read "values", 3: Read "pair_offsets", 4: Write "world_pairs" }
 
+    /// Pairs whose partners were kept, one entry an object.
+    PAIR_EMIT_KEPT = "pair_emit_kept"
+    ["common/prelude.wgsl", "common/pair_slots_read.wgsl", "common/pair_write.wgsl", "common/pair_write_kept.wgsl", "pair_emit_kept.wgsl"]
+    { 0: Uniform "params", 2: Read "records", 5: Read "pair_slots", 6: Write "pair_walk_groups", 7: Write "pair_offsets", 8: Write "pairs", 9: Write "pair_walks" }
+
     /// Pairs of crowded boxes by the bits that counting kept, one entry an object.
     PAIR_REPLAY = "pair_replay"
-    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/cover.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_slots_read.wgsl", "common/pair_write.wgsl", "pair_replay.wgsl"]
-    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 5: Read "pair_slots", 6: Read "pair_bits", 7: Write "pair_offsets", 8: Write "pairs" }
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/cover.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_walks_listed.wgsl", "common/pair_write.wgsl", "pair_replay.wgsl"]
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 6: Read "pair_bits", 7: Write "pair_offsets", 8: Write "pairs", 9: Read "pair_walks" }
 
-    /// The pairs, schemes of one entry an object.
+    /// The rest of the pairs, schemes of one entry an object.
     PAIR_EMIT_ONE_CELL = "pair_emit_one_cell"
-    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/cover.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_boxes.wgsl", "common/pair_test.wgsl", "common/pair_slots_read.wgsl", "common/pair_write.wgsl", "pair_emit.wgsl"]
-    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Read "pair_slots", 7: Write "pair_offsets", 8: Write "pairs", 10: Uniform "round" }
+    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/cover.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_boxes.wgsl", "common/pair_test.wgsl", "common/pair_walks_listed.wgsl", "common/pair_write.wgsl", "pair_emit.wgsl"]
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 7: Write "pair_offsets", 8: Write "pairs", 9: Read "pair_walks", 10: Uniform "round" }
 
     /// The pairs, scheme of covered cells.
     PAIR_EMIT_COVERED = "pair_emit_covered"
-    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_covered.wgsl", "common/pair_slots_none.wgsl", "common/pair_write.wgsl", "pair_emit.wgsl"]
+    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_covered.wgsl", "common/pair_walks_all.wgsl", "common/pair_write.wgsl", "pair_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Read "keys", 6: Read "values", 7: Write "pair_offsets", 8: Write "pairs", 10: Uniform "round" }
 
     /// Pairs with static objects a moving object, schemes of one entry an object.
@@ -246,12 +251,12 @@ passes! {
 
     /// The pairs with static objects, schemes of one entry an object.
     PAIR_STATIC_EMIT_ONE_CELL = "pair_static_emit_one_cell"
-    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_static.wgsl", "common/query_entry_one_cell.wgsl", "common/query_walk.wgsl", "common/pair_slots_static_read.wgsl", "common/pair_write.wgsl", "pair_static_emit.wgsl"]
+    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_static.wgsl", "common/query_entry_one_cell.wgsl", "common/query_walk.wgsl", "common/pair_slots_static_read.wgsl", "common/pair_write.wgsl", "common/pair_write_kept.wgsl", "pair_static_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Read "pair_slots", 7: Write "pair_offsets", 8: Write "pairs", 9: Read "own_records", 10: Uniform "round" }
 
     /// The pairs with static objects, scheme of covered cells.
     PAIR_STATIC_EMIT_COVERED = "pair_static_emit_covered"
-    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_static.wgsl", "common/query_entry_covered.wgsl", "common/query_walk.wgsl", "common/pair_slots_static_none.wgsl", "common/pair_write.wgsl", "pair_static_emit.wgsl"]
+    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_static.wgsl", "common/query_entry_covered.wgsl", "common/query_walk.wgsl", "common/pair_slots_static_none.wgsl", "common/pair_write.wgsl", "common/pair_write_kept.wgsl", "pair_static_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 6: Read "values", 7: Write "pair_offsets", 8: Write "pairs", 9: Read "own_records", 10: Uniform "round" }
 
     /// Keys by which rays are put in the order of where they start.

@@ -20,9 +20,10 @@ use gpu_broad_phase::reference::pair_walk::{self, PairInput};
 use gpu_broad_phase::reference::rows::Table;
 use gpu_broad_phase::reference::{
     Trace, base_cell, cell_starts, cover_layout, density, layout, level_statistics, order, order_firsts, order_rows,
-    order_seconds, pair_emit, pair_replay, pair_static_count, pair_static_emit, query_count, query_emit, query_nearest,
-    ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, ray_keys, scan_apply, scan_reduce,
-    scan_spine, scatter, sort_histogram, sort_scan, sort_scatter, trace, world_pairs, world_pairs_static,
+    order_seconds, pair_emit, pair_emit_kept, pair_replay, pair_static_count, pair_static_emit, query_count,
+    query_emit, query_nearest, ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, ray_keys,
+    scan_apply, scan_reduce, scan_spine, scatter, sort_histogram, sort_scan, sort_scatter, trace, world_pairs,
+    world_pairs_static,
 };
 use gpu_broad_phase::shaders::{self, Binding, Pass, passes};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -34,6 +35,7 @@ use gpu_broad_phase::{
 /// Fills what a pass has to write, the space behind every buffer and what a step before may have left.
 const POISON: u8 = 0xcd;
 const STALE: u32 = u32::from_ne_bytes([POISON; 4]);
+const STALE_PAIR: Pair = Pair { a: STALE, b: STALE };
 const PADDING: usize = 4096;
 /// No walk of these tests has as many box tests.
 const ONE_ROUND: Round = Round {
@@ -157,7 +159,9 @@ impl Bench {
             let mut compute = encoder.begin_compute_pass(&Default::default());
             compute.set_pipeline(&pipeline);
             compute.set_bind_group(0, &group, &[]);
-            compute.dispatch_workgroups(groups.min(self.fold), groups.div_ceil(self.fold), 1);
+            let is_indirect = pass.bindings.contains(&(9, Binding::Read, "pair_walks"));
+            let fold = if is_indirect { 65_535 } else { self.fold };
+            compute.dispatch_workgroups(groups.min(fold), groups.div_ceil(fold), 1);
         }
         let read: Vec<_> = buffers
             .iter()
@@ -958,8 +962,11 @@ fn table(trace: &Trace) -> Table<'_> {
 
 /// The same places `shift` further on; what does not fit 32 bits is the largest, as a scan leaves it.
 fn shifted(offsets: &[u32], shift: u32) -> Vec<u8> {
-    let offsets: Vec<_> = offsets.iter().map(|offset| offset.saturating_add(shift)).collect();
-    bytes(&offsets)
+    bytes(&shifted_words(offsets, shift))
+}
+
+fn shifted_words(offsets: &[u32], shift: u32) -> Vec<u32> {
+    offsets.iter().map(|offset| offset.saturating_add(shift)).collect()
 }
 
 /// Windows on an answer of `all` rows whose first one lies at `shift`: `(shift, first, capacity)`, `first` from `shift`.
@@ -1063,7 +1070,9 @@ fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
         pair_capacity: all as u32,
         ..params
     };
-    let pairs = pair_emit::pair_emit(&whole, &input, bench.overrides, &slots, &counts);
+    let mut pairs = vec![STALE_PAIR; all];
+    let every = 0..trace.params.entry_capacity;
+    pair_emit::pair_emit(&whole, &input, bench.overrides, every, &counts, &mut pairs);
     for window in windows(all) {
         let (shift, first, capacity) = window;
         let params = Params {
@@ -1071,35 +1080,79 @@ fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: b
             pair_capacity: capacity as u32,
             ..params
         };
-        let found = bench.run(
-            emit_pass,
-            groups(trace.params.entry_capacity as usize),
-            uniform(&params),
-            &inputs(vec![
-                ("pair_slots", bytes(&slots)),
-                ("pair_offsets", shifted(&counts, shift)),
-                ("pairs", poison::<Pair>(capacity)),
-            ]),
-        );
+        let (kept, walks) = if uniform_scheme {
+            (vec![STALE_PAIR; capacity], vec![0; entries])
+        } else {
+            emitted_kept(bench, trace, &params, &slots, &shifted_words(&counts, shift))
+        };
+        let contents = inputs(vec![
+            ("pair_offsets", shifted(&counts, shift)),
+            ("pair_walks", listed(&walks)),
+            ("pairs", bytes(&kept)),
+        ]);
+        let found = bench.run(emit_pass, groups(walks.len()), uniform(&params), &contents);
         found.check("pairs", &pairs[shown(all, window)]);
         if !bench.tries_rounds(window) {
             continue;
         }
         let contents = inputs(vec![
-            ("pair_slots", bytes(&slots)),
             (
                 "pair_offsets",
                 [shifted(&counts, shift), poison::<u32>(entries)].concat(),
             ),
-            ("pairs", poison::<Pair>(capacity)),
+            ("pair_walks", listed(&walks)),
+            ("pairs", bytes(&kept)),
         ]);
-        let found = bench.run_rounds(emit_pass, groups(entries), &uniform(&params), &contents, rounds);
+        let found = bench.run_rounds(emit_pass, groups(walks.len()), &uniform(&params), &contents, rounds);
         found.check("pairs", &pairs[shown(all, window)]);
         found.check_left_behind("pair_offsets", &shifted(&counts, shift), entries);
     }
     if !uniform_scheme && bench.overrides.filters {
         check_bits(bench, trace, objects, &pairs);
     }
+}
+
+/// A list of entries that walk, as the passes read it.
+fn listed(walks: &[u32]) -> Vec<u8> {
+    bytes(&[&[walks.len() as u32], walks].concat())
+}
+
+/// Runs and checks the pass that writes pairs of kept partners. Returns what it leaves of the window's pairs and the entries
+/// that it lists, in its order.
+fn emitted_kept(
+    bench: &Bench,
+    trace: &Trace,
+    params: &Params,
+    slots: &[u32],
+    offsets: &[u32],
+) -> (Vec<Pair>, Vec<u32>) {
+    let capacity = params.pair_capacity as usize;
+    let entries = params.entry_capacity as usize;
+    let mut pairs = vec![STALE_PAIR; capacity];
+    let expected = pair_emit_kept::pair_emit_kept(params, &trace.records, slots, offsets, &mut pairs);
+    let found = bench.run(
+        &shaders::PAIR_EMIT_KEPT,
+        groups(entries),
+        uniform(params),
+        &[
+            ("records", bytes(&trace.records)),
+            ("pair_slots", bytes(slots)),
+            ("pair_offsets", bytes(offsets)),
+            ("pair_walks", [zeros(1), poison::<u32>(entries)].concat()),
+            ("pair_walk_groups", zeros(3)),
+            ("pairs", poison::<Pair>(capacity)),
+        ],
+    );
+    found.check("pairs", &pairs);
+    found.check("pair_offsets", offsets);
+    let list: Vec<u32> = found.take("pair_walks", 1 + expected.len());
+    let walks = list[1..].to_vec();
+    let mut sorted = walks.clone();
+    sorted.sort_unstable();
+    assert_eq!((list[0], &sorted), (expected.len() as u32, &expected), "{}", found.what);
+    let groups = expected.len().div_ceil(256) as u32;
+    found.check("pair_walk_groups", &[groups, groups.min(1), groups.min(1)]);
+    (pairs, walks)
 }
 
 /// Pairs of crowded boxes: by the bits that counting keeps, as far as they go, and by the walk from there on.
@@ -1159,26 +1212,32 @@ fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
                 ..params
             };
             let shifted_kept = PairCounts {
-                counts: kept.counts.iter().map(|place| place.saturating_add(shift)).collect(),
+                counts: shifted_words(&kept.counts, shift),
                 ..kept.clone()
             };
-            let (replayed, places) = pair_replay::pair_replay(&params, &input, &shifted_kept);
+            let (from_slots, walks) = emitted_kept(bench, trace, &params, &kept.slots, &shifted_kept.counts);
+            let mut replayed = from_slots.clone();
+            let next = pair_replay::pair_replay(&params, &input, &shifted_kept, &walks, &mut replayed);
+            let mut places = vec![STALE; entries];
+            for (&entry, next) in walks.iter().zip(next) {
+                places[entry as usize] = next;
+            }
             let more = |offsets: Vec<u8>, pairs: Vec<u8>| {
                 let own = vec![
                     ("objects", bytes(objects)),
-                    ("pair_slots", bytes(&kept.slots)),
                     ("pair_bits", bytes(&kept.bits)),
+                    ("pair_walks", listed(&walks)),
                     ("pair_offsets", offsets),
                     ("pairs", pairs),
                 ];
                 [walk_inputs(trace), own].concat()
             };
-            let offsets = [bytes(&shifted_kept.counts), zeros(entries)].concat();
+            let offsets = [bytes(&shifted_kept.counts), poison::<u32>(entries)].concat();
             let found = bench.run(
                 &shaders::PAIR_REPLAY,
-                groups(entries),
+                groups(walks.len()),
                 uniform(&params),
-                &more(offsets, zeros(2 * capacity)),
+                &more(offsets, bytes(&from_slots)),
             );
             found.check("pairs", &replayed);
             let offsets = [&shifted_kept.counts[..], &places].concat();
@@ -1190,13 +1249,13 @@ fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
             });
             let found = bench.run(
                 &shaders::PAIR_EMIT_ONE_CELL,
-                groups(entries),
+                groups(walks.len()),
                 uniform(&params),
                 &more(bytes(&offsets), bytes(&replayed)),
             );
             bench.round.set(ONE_ROUND);
             let mut expected = pairs[shown(pairs.len(), window)].to_vec();
-            expected.resize(capacity, Pair { a: 0, b: 0 });
+            expected.resize(capacity, STALE_PAIR);
             found.check("pairs", &expected);
         }
     }
@@ -1291,8 +1350,7 @@ fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     let slots = [slots, more.slots].concat();
     let all = scan_of(&mut counts) as usize;
     // Those of moving objects alone stay as they are.
-    let stale = Pair { a: STALE, b: STALE };
-    let mut pairs = vec![stale; all];
+    let mut pairs = vec![STALE_PAIR; all];
     pair_static_emit::pair_static_emit(&params, &input, bench.overrides, &slots, &counts, &mut pairs);
     for window in windows(all) {
         let (shift, first, capacity) = window;

@@ -5,10 +5,6 @@
 @group(0) @binding(5) var<storage, read> keys: array<u32>;
 @group(0) @binding(6) var<storage, read> values: array<u32>;
 
-fn entry_object(index: u32) -> u32 {
-    return params.first_object + (values[index] & ID_MASK);
-}
-
 fn test_large(low: vec3<i32>, high: vec3<i32>, world: u32, candidate: u32) {
     let other = values[candidate] & ID_MASK;
     let other_high = records[2u * other + 1u];

@@ -3,10 +3,6 @@
 // every coarser level that is not in that table all cells from its upper corner back to its lower one and as far before as objects there
 // reach.
 
-fn entry_object(index: u32) -> u32 {
-    return records[2u * index].w;
-}
-
 // The box whose candidates are walked.
 var<private> own_box_low: vec3<i32>;
 var<private> own_box_high: vec3<i32>;

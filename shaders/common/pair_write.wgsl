@@ -41,21 +41,11 @@ fn keeps_all(places: vec2<u32>, kept: u32) -> bool {
     return places.y != NO_PLACE && places.y - places.x <= kept;
 }
 
-// Writes an entry's pairs if their partners were kept. Whether there are pairs left to find.
+// Goes to where the pairs of an entry begin. Whether counting kept too few of the partners that the window shows.
 fn begin_entry(entry: u32, kept: u32) -> bool {
     let places = places_of(entry);
     place_of_next = places.x;
-    if (!shows(places)) {
-        return false;
-    }
-    if (!keeps_all(places, kept)) {
-        return true;
-    }
-    own_object = entry_object(entry);
-    for (var k = 0u; k < min(places.y - places.x, kept); k += 1u) {
-        write_pair(kept_partner(entry, k));
-    }
-    return false;
+    return shows(places) && !keeps_all(places, kept);
 }
 
 // Goes on where an earlier round ended. Whether there are pairs left to find.

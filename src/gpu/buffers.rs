@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use crate::plan::Plan;
 
+/// Buffers that say how many workgroups are dispatched.
+pub(crate) const INDIRECT: [&str; 1] = ["pair_walk_groups"];
+
 /// Buffers by the names of the pass table.
 pub(crate) struct Buffers {
     label: String,
@@ -25,10 +28,13 @@ impl Buffers {
         for (name, bytes) in plan.buffers() {
             let fits = self.by_name.get(name).is_some_and(|buffer| buffer.size() >= bytes);
             if !fits && !brought.contains(&name) {
+                let mut usage =
+                    wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+                usage.set(wgpu::BufferUsages::INDIRECT, INDIRECT.contains(&name));
                 let buffer = device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some(&format!("{}/{name}", self.label)),
                     size: rounded(bytes),
-                    usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST,
+                    usage,
                     mapped_at_creation: false,
                 });
                 outgrown.extend(self.by_name.insert(name, buffer));

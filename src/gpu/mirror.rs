@@ -4,7 +4,7 @@
 use encase::UniformBuffer;
 
 use super::bindings::{Bindings, Range};
-use super::pass::{Form, Pipelines};
+use super::pass::{Form, Groups, Pipelines};
 use super::recorder::WORKGROUP;
 use super::scope::Scopes;
 use super::staging::{self, Staging};
@@ -165,7 +165,7 @@ impl Resident {
         };
         let bindings = &mut self.bindings;
         self.pipelines
-            .dispatch(&self.device, bindings, &mut compute, form, groups, bound);
+            .dispatch(&self.device, bindings, &mut compute, form, Groups::Count(groups), bound);
         // Later updates are submitted after this one.
         self.changes.give_back(slot_buffer);
         self.changes.give_back(value_buffer);

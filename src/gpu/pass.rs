@@ -7,7 +7,7 @@ use super::bindings::{Bindings, Range};
 use crate::shaders::{self, Binding, Pass};
 
 /// Workgroups of one dimension, at most: WebGPU's default limit.
-const MAX_GROUPS: u32 = 65_535;
+pub(crate) const MAX_GROUPS: u32 = 65_535;
 
 /// A pass made ready for a device.
 struct Pipeline {
@@ -36,6 +36,14 @@ pub(crate) struct Form<'p> {
     pub pass: &'p Pass,
     /// Whether rays sweep a box.
     pub sweeps: bool,
+}
+
+/// How many workgroups are dispatched.
+#[derive(Clone, Copy)]
+pub(crate) enum Groups<'b> {
+    Count(u32),
+    /// As many as a buffer says, in three dimensions.
+    In(&'b wgpu::Buffer),
 }
 
 /// The constant of passes that have a form of their own where rays sweep a box.
@@ -81,10 +89,10 @@ impl Pipelines {
         bindings: &mut Bindings,
         compute: &mut wgpu::ComputePass<'_>,
         Form { pass, sweeps }: Form<'_>,
-        groups: u32,
+        groups: Groups<'_>,
         bound: impl Fn(&'static str) -> Range,
     ) {
-        if groups == 0 {
+        if matches!(groups, Groups::Count(0)) {
             return;
         }
         let Pipeline { layout, pipeline } = self.get(device, pass, sweeps);
@@ -108,7 +116,12 @@ impl Pipelines {
         });
         compute.set_pipeline(pipeline);
         compute.set_bind_group(0, group, &[]);
-        compute.dispatch_workgroups(groups.min(MAX_GROUPS), groups.div_ceil(MAX_GROUPS), 1);
+        match groups {
+            Groups::Count(groups) => {
+                compute.dispatch_workgroups(groups.min(MAX_GROUPS), groups.div_ceil(MAX_GROUPS), 1);
+            }
+            Groups::In(buffer) => compute.dispatch_workgroups_indirect(buffer, 0),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::bindings::{Bindings, Range};
 use super::buffers::Buffers;
-use super::pass::{Form, Pipelines};
+use super::pass::{Form, Groups, Pipelines};
 use super::timing::Timing;
 use super::upload::{Block, Uniforms};
 use crate::plan::SCAN_TILE;
@@ -156,6 +156,16 @@ impl Stage<'_> {
     /// Dispatches a number of workgroups. `names` says what the pass's names stand for where they are not names of
     /// buffers themselves.
     pub fn run_groups(&mut self, pass: &Pass, groups: u32, names: &[(&str, Bound<'_>)]) {
+        self.dispatch(pass, Groups::Count(groups), names);
+    }
+
+    /// Dispatches as many workgroups as one of the own buffers says, which is one of [`INDIRECT`](super::buffers::INDIRECT).
+    pub fn run_indirect(&mut self, pass: &Pass, groups: &str, names: &[(&str, Bound<'_>)]) {
+        let buffers = self.buffers;
+        self.dispatch(pass, Groups::In(buffers.get(groups)), names);
+    }
+
+    fn dispatch(&mut self, pass: &Pass, groups: Groups<'_>, names: &[(&str, Bound<'_>)]) {
         let Self {
             buffers,
             uniforms,

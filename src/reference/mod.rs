@@ -32,6 +32,7 @@ pub mod order_rows;
 pub mod order_seconds;
 pub mod pair_count;
 pub mod pair_emit;
+pub mod pair_emit_kept;
 pub mod pair_replay;
 pub mod pair_static;
 pub mod pair_static_count;
@@ -160,7 +161,7 @@ pub struct Trace {
     pub pair_offsets: Vec<u32>,
     /// The partners that [`pair_count`] kept, followed by those that [`pair_static_count`] did.
     pub pair_slots: Vec<u32>,
-    /// Output of [`pair_emit`] and [`pair_static_emit`], without what it left unwritten.
+    /// Output of [`pair_emit_kept`], [`pair_emit`] and [`pair_static_emit`], without what it left unwritten.
     pub pairs: Vec<Pair>,
     /// Output of [`ray_count`] ([`RayMode::All`]).
     pub ray_counts: Vec<u32>,
@@ -507,7 +508,7 @@ fn find_pairs(
         "pairs",
     )?;
     params.pair_capacity = written;
-    let mut pairs = pair_emit::pair_emit(&params, &input, overrides, &slots, &counts);
+    let mut pairs = emitted_pairs(&params, &input, overrides, &slots, &counts);
     if let Some(input) = trace.static_pair_input() {
         pair_static_emit::pair_static_emit(&params, &input, overrides, &slots, &counts, &mut pairs);
     }
@@ -522,6 +523,24 @@ fn find_pairs(
     trace.pair_slots = slots;
     trace.pairs = pairs;
     Ok(())
+}
+
+/// The pairs of moving objects that a window of `pair_capacity` shows.
+fn emitted_pairs(
+    params: &Params,
+    input: &pair_walk::PairInput<'_>,
+    overrides: Overrides,
+    slots: &[u32],
+    offsets: &[u32],
+) -> Vec<Pair> {
+    let mut pairs = vec![Pair { a: 0, b: 0 }; params.pair_capacity as usize];
+    let walks = if params.scheme == SCHEME_UNIFORM {
+        (0..params.entry_capacity).collect()
+    } else {
+        pair_emit_kept::pair_emit_kept(params, input.table.records, slots, offsets, &mut pairs)
+    };
+    pair_emit::pair_emit(params, input, overrides, walks, offsets, &mut pairs);
+    pairs
 }
 
 fn cast_rays(

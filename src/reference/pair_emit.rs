@@ -35,54 +35,35 @@ impl<'a> Writer<'a> {
         self.place += 1;
     }
 
-    /// Whether the window shows any of the places from the next one up to `end`.
-    pub fn shows_before(&self, end: u32) -> bool {
-        let window_end = self.params.first_pair.saturating_add(self.params.pair_capacity);
-        self.place != end && end > self.params.first_pair && self.place < window_end
-    }
-}
-
-/// Writes the pairs of an entry whose partners were all kept; whether they were. `ends` are the places of its first pair
-/// and of the next entry's.
-pub(crate) fn written_from_slots(
-    params: &Params,
-    input: &PairInput<'_>,
-    slots: &[u32],
-    index: u32,
-    ends: &[u32],
-    kept: u32,
-    writer: &mut Writer<'_>,
-) -> bool {
-    let entries = params.entry_capacity as usize;
-    let is_kept = ends[1] != NO_PLACE && ends[1] - ends[0] <= kept;
-    if is_kept {
-        for k in 0..(ends[1] - ends[0]) as usize {
-            let own = input.table.records[index as usize].object;
-            writer.write(own, slots[k * entries + index as usize]);
+    /// Writes the pairs of `own` up to `end` if no more than `kept` partners are all. Whether there are pairs left to find:
+    /// twin of `shaders/common/pair_write_kept.wgsl`.
+    pub fn write_kept(mut self, end: u32, kept: u32, own: u32, partner: impl Fn(usize) -> u32) -> bool {
+        let window_end = self.params.first_pair.saturating_add(self.pairs.len() as u32);
+        if self.place == end || end <= self.params.first_pair || self.place >= window_end {
+            return false;
         }
+        if end == NO_PLACE || end - self.place > kept {
+            return true;
+        }
+        (0..(end - self.place) as usize).for_each(|place| self.write(own, partner(place)));
+        false
     }
-    is_kept
 }
 
-/// Writes the pairs whose places fall into the window `first_pair .. first_pair + pair_capacity`: from the partners that
-/// counting kept, or by the walk once more where an entry has more of them.
+/// Walks once more through the entries that [`pair_emit_kept`](super::pair_emit_kept::pair_emit_kept) left, or through all
+/// (uniform scheme), and writes the pairs whose places fall into the window `first_pair .. first_pair + pairs.len()`.
 ///
-/// `slots` and the scanned `offsets` are the output of [`pair_count`](super::pair_count::pair_count). Returns
-/// `pair_capacity` pairs; those that the shader leaves unwritten are `(0, 0)`.
+/// `offsets` are the scanned output of [`pair_count`](super::pair_count::pair_count).
 pub fn pair_emit(
     params: &Params,
     input: &PairInput<'_>,
     overrides: Overrides,
-    slots: &[u32],
+    walks: impl IntoIterator<Item = u32>,
     offsets: &[u32],
-) -> Vec<Pair> {
-    let mut pairs = vec![Pair { a: 0, b: 0 }; params.pair_capacity as usize];
-    let kept = params.partners_kept;
-    for (index, ends) in (0..params.entry_capacity).zip(offsets.windows(2)) {
-        let mut writer = Writer::new(params, &mut pairs, ends[0]);
-        if !written_from_slots(params, input, slots, index, ends, kept, &mut writer) {
-            walk_pairs(params, input, overrides, index, |own, other| writer.write(own, other));
-        }
+    pairs: &mut [Pair],
+) {
+    for entry in walks {
+        let mut writer = Writer::new(params, pairs, offsets[entry as usize]);
+        walk_pairs(params, input, overrides, entry, |own, other| writer.write(own, other));
     }
-    pairs
 }

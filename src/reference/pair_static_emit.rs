@@ -1,7 +1,7 @@
 //! Twin of `shaders/pair_static_emit.wgsl`.
 
 use super::blocks::{Overrides, static_partners_kept};
-use super::pair_emit::{NO_PLACE, Writer};
+use super::pair_emit::Writer;
 use super::pair_static::{StaticPairInput, walk_static};
 use crate::grid::Params;
 use crate::types::Pair;
@@ -25,12 +25,9 @@ pub fn pair_static_emit(
     let behind = params.partners_kept as usize * entries;
     for (row, ends) in (0..params.static_rows()).zip(offsets[entries..].windows(2)) {
         let own = input.own_records[row as usize].object;
-        let mut writer = Writer::new(params, pairs, ends[0]);
-        if ends[1] != NO_PLACE && ends[1] - ends[0] <= kept {
-            for k in 0..(ends[1] - ends[0]) as usize {
-                writer.write(own, slots[behind + k * rows + row as usize]);
-            }
-        } else {
+        let partner = |place: usize| slots[behind + place * rows + row as usize];
+        if Writer::new(params, pairs, ends[0]).write_kept(ends[1], kept, own, partner) {
+            let mut writer = Writer::new(params, pairs, ends[0]);
             walk_static(params, input, overrides, row, |other| writer.write(own, other));
         }
     }

@@ -895,7 +895,7 @@ fn windows_of_pairs_join_to_the_whole() {
                 pair_capacity: 97.min(trace.pairs.len() - first) as u32,
                 ..trace.params
             };
-            joined.extend(pair_emit::pair_emit(
+            joined.extend(emitted_pairs(
                 &params,
                 &input,
                 overrides,

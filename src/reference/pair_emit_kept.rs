@@ -1,0 +1,29 @@
+//! Twin of `shaders/pair_emit_kept.wgsl`.
+
+use super::pair_emit::Writer;
+use crate::grid::{Params, Record};
+use crate::types::Pair;
+
+/// Writes the pairs of entries whose partners counting kept all, as far as their places fall into the window
+/// `first_pair .. first_pair + pairs.len()`. Returns the entries that are left to walk: those that the window shows pairs of
+/// and that have more partners than were kept. The shader lists the same in no particular order.
+///
+/// `slots` and the scanned `offsets` are the output of [`pair_count`](super::pair_count::pair_count).
+pub fn pair_emit_kept(
+    params: &Params,
+    records: &[Record],
+    slots: &[u32],
+    offsets: &[u32],
+    pairs: &mut [Pair],
+) -> Vec<u32> {
+    let stride = params.entry_capacity as usize;
+    (0..params.entry_capacity)
+        .zip(offsets.windows(2))
+        .filter(|&(entry, ends)| {
+            let partners = |place: usize| slots[place * stride + entry as usize];
+            let own = records[entry as usize].object;
+            Writer::new(params, pairs, ends[0]).write_kept(ends[1], params.partners_kept, own, partners)
+        })
+        .map(|(entry, _)| entry)
+        .collect()
+}
