@@ -580,7 +580,7 @@ impl GpuBroadPhase {
         if self.descriptor.max_bytes.is_some() {
             self.bindings.forget(&self.buffers.release(plan, brought, kept));
         }
-        self.bindings.forget(&self.buffers.fit(device, plan, brought));
+        self.bindings.forget(&self.buffers.fit(device, plan.buffers(), brought));
     }
 
     /// Keeps the table of the static objects, or records its building where they changed; gives up that of others. `held` is
@@ -614,7 +614,7 @@ impl GpuBroadPhase {
                 // Larger ones than are needed count as well.
                 let before = before.filter(|_| self.descriptor.max_bytes.is_none());
                 let mut buffers = before.map_or_else(|| Buffers::new(&label), |table| table.buffers);
-                drop(buffers.fit(device, &plan, &OF_STEP));
+                drop(buffers.fit(device, plan.buffers(), &OF_STEP));
                 // Most of what building binds is given up right after it.
                 let mut bindings = Bindings::default();
                 let inputs = statics::sources(device, &label, statics, &plan, &objects);

@@ -112,6 +112,9 @@ pub enum StepError {
         /// Bytes the buffer has.
         available: u64,
     },
+    /// Pair events were asked of a step without pairs.
+    #[error("the step has no pairs: its descriptor does not ask for them")]
+    NoPairs,
     /// A further window was asked for before any step was recorded.
     #[error("no step has been recorded yet")]
     NoStep,

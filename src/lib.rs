@@ -69,6 +69,7 @@ mod broad_phase;
 mod counters;
 mod descriptor;
 mod error;
+mod events;
 mod gpu;
 pub mod grid;
 mod headless;
@@ -93,6 +94,7 @@ pub use counters::{
 };
 pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme, SortStrategy};
 pub use error::{CreateError, DescriptorError, HeadlessError, ReadBackError, StepError};
+pub use events::{EventOutput, Events, ObjectNames, PairEvents};
 pub use grid::MAX_COVER;
 pub use headless::{Headless, HeadlessDescriptor, adapters};
 pub use input::{Queries, QueryInput, Rays, Source, Statics, StepInput};
@@ -102,7 +104,7 @@ pub use output::{StepOutput, Window};
 pub use queries::{Neighbor, Neighbors, Query, QueryMode};
 pub use result::{StageTime, StepResult};
 pub use scene::{Scene, SceneQueries, SceneRays, SceneStatics};
-pub use types::{Aabb, NONE, Pair, Ray, RayCell, RayHit, SweptRay};
+pub use types::{Aabb, NONE, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay};
 pub use wgpu;
 
 /// Runs the README's example as a test.

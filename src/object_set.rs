@@ -3,10 +3,11 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::DescriptorError;
+use crate::events::ObjectNames;
 use crate::gpu::mirror::{self, Mirror};
 use crate::input::{Source, Statics, StepInput};
 use crate::plan::LARGEST_COUNT;
-use crate::types::Aabb;
+use crate::types::{Aabb, PairEvent, STATIC_SLOT};
 
 /// What a slot without an object holds: a point at the origin that takes no part.
 const FREE: Aabb = Aabb::point([0.0; 3]).with_owner(Aabb::EXCLUDED);
@@ -22,9 +23,6 @@ pub struct Handle {
     generation: u32,
 }
 
-/// Set in the slots of static objects. Slots are fewer than 2^31.
-const STATIC_SLOT: u32 = 1 << 31;
-
 impl Handle {
     /// The index of the object in [`ObjectSet::slots`], or in [`ObjectSet::static_slots`] for a static one. In a set without
     /// static objects it names the object in results, too; else [`ObjectSet::object_of`] says how results name it.
@@ -35,6 +33,27 @@ impl Handle {
     /// Whether the object is a static one.
     pub const fn is_static(self) -> bool {
         self.slot & STATIC_SLOT != 0
+    }
+}
+
+impl From<PairEvent> for [Handle; 2] {
+    /// The objects of an event: of use where the step's objects were those of an [`ObjectSet`]. That of an event that ended may be
+    /// gone.
+    fn from(event: PairEvent) -> Self {
+        [(event.a, event.a_generation), (event.b, event.b_generation)]
+            .map(|(slot, generation)| Handle { slot, generation })
+    }
+}
+
+impl From<[Handle; 2]> for PairEvent {
+    /// The event of a pair, its objects in the order of their names in results: static ones first, then by index.
+    fn from([a, b]: [Handle; 2]) -> Self {
+        Self {
+            a: a.slot,
+            a_generation: a.generation,
+            b: b.slot,
+            b_generation: b.generation,
+        }
     }
 }
 
@@ -57,19 +76,9 @@ pub struct StaleHandle(
     pub Handle,
 );
 
-/// One place of the set.
-#[derive(Clone, Copy, Debug, Default)]
-struct Slot {
-    /// Counts the insertions and removals: odd while the slot has an object.
-    generation: u32,
-    /// Listed in [`ObjectSet::changed`].
-    changed: bool,
-}
-
-impl Slot {
-    const fn is_live(self) -> bool {
-        self.generation % 2 == 1
-    }
+/// Whether the slot with this generation has an object.
+const fn is_live(generation: u32) -> bool {
+    generation % 2 == 1
 }
 
 /// Boxes that live across steps, each under a [`Handle`], and buffers on the device that follow them.
@@ -117,8 +126,10 @@ pub struct ObjectSet {
 #[derive(Default)]
 struct Part {
     boxes: Vec<Aabb>,
-    /// As many as boxes.
-    slots: Vec<Slot>,
+    /// Of each slot the number of insertions and removals: odd while it has an object.
+    generations: Vec<u32>,
+    /// Whether a slot is listed in `changed`.
+    listed: Vec<bool>,
     /// Slots without an object that may get one.
     free: Vec<u32>,
     /// Slots whose box is not yet recorded for upload, once each.
@@ -138,7 +149,8 @@ impl ObjectSet {
         Self {
             moving: Part {
                 boxes: Vec::with_capacity(objects),
-                slots: Vec::with_capacity(objects),
+                generations: Vec::with_capacity(objects),
+                listed: Vec::with_capacity(objects),
                 ..Part::default()
             },
             ..Self::default()
@@ -189,8 +201,8 @@ impl ObjectSet {
     pub fn get(&self, handle: Handle) -> Result<&Aabb, StaleHandle> {
         let (part, index) = (self.part(handle), handle.index() as usize);
         // Generations of slots without an object are even, those of handles odd.
-        match part.slots.get(index) {
-            Some(slot) if slot.generation == handle.generation => Ok(&part.boxes[index]),
+        match part.generations.get(index) {
+            Some(&generation) if generation == handle.generation => Ok(&part.boxes[index]),
             _ => Err(StaleHandle(handle)),
         }
     }
@@ -272,11 +284,21 @@ impl ObjectSet {
             None => (&self.statics, object, STATIC_SLOT),
             Some(index) => (&self.moving, index, 0),
         };
-        let slot = part.slots.get(index as usize).filter(|slot| slot.is_live())?;
-        Some(Handle {
+        let generation = part.generations.get(index as usize).copied()?;
+        is_live(generation).then_some(Handle {
             slot: index | mark,
-            generation: slot.generation,
+            generation,
         })
+    }
+
+    /// Names of the objects that last from step to step, for [`PairEvents::record`](crate::PairEvents::record). They are those
+    /// of the set as it is: take them along with the step, before anything is inserted or removed.
+    pub fn names(&self) -> ObjectNames<'_> {
+        ObjectNames {
+            static_count: self.statics.boxes.len() as u32,
+            static_generations: Source::Host(&self.statics.generations),
+            generations: Source::Host(&self.moving.generations),
+        }
     }
 
     /// Objects in the set, static and excluded ones among them.
@@ -402,9 +424,8 @@ impl Part {
     /// Returns the slot and its generation.
     fn insert(&mut self, object: Aabb) -> (u32, u32) {
         let index = self.free.pop().unwrap_or_else(|| self.add_slot());
-        let slot = &mut self.slots[index as usize];
-        slot.generation += 1;
-        let generation = slot.generation;
+        self.generations[index as usize] += 1;
+        let generation = self.generations[index as usize];
         self.live += 1;
         self.write(index, object);
         (index, generation)
@@ -412,8 +433,8 @@ impl Part {
 
     fn clear(&mut self) {
         // The lowest index is free last and thus taken first.
-        for index in (0..self.slots.len() as u32).rev() {
-            if self.slots[index as usize].is_live() {
+        for index in (0..self.generations.len() as u32).rev() {
+            if is_live(self.generations[index as usize]) {
                 self.release(index);
             }
         }
@@ -426,17 +447,18 @@ impl Part {
     ) -> Result<Source<'_, Aabb>, DescriptorError> {
         let buffer = self.mirror.update(device, encoder, &self.boxes, &self.changed)?;
         for index in self.changed.drain(..) {
-            self.slots[index as usize].changed = false;
+            self.listed[index as usize] = false;
         }
         Ok(Source::device(buffer, self.boxes.len() as u32))
     }
 
     /// A slot at the end. It is listed as changed whatever comes into it: the device has no box there yet.
     fn add_slot(&mut self) -> u32 {
-        let index = self.slots.len() as u32;
+        let index = self.boxes.len() as u32;
         assert!(u64::from(index) + 1 < LARGEST_COUNT, "more slots than a step can have");
         self.boxes.push(FREE);
-        self.slots.push(Slot::default());
+        self.generations.push(0);
+        self.listed.push(false);
         self.list(index);
         index
     }
@@ -446,9 +468,9 @@ impl Part {
     fn release(&mut self, index: u32) {
         self.write(index, FREE);
         self.live -= 1;
-        let slot = &mut self.slots[index as usize];
-        slot.generation = slot.generation.wrapping_add(1);
-        if slot.generation != 0 {
+        let generation = &mut self.generations[index as usize];
+        *generation = generation.wrapping_add(1);
+        if *generation != 0 {
             self.free.push(index);
         }
     }
@@ -462,9 +484,9 @@ impl Part {
     }
 
     fn list(&mut self, index: u32) {
-        let slot = &mut self.slots[index as usize];
-        if !slot.changed {
-            slot.changed = true;
+        let listed = &mut self.listed[index as usize];
+        if !*listed {
+            *listed = true;
             self.changed.push(index);
         }
     }
@@ -479,7 +501,7 @@ mod tests {
     /// As if everything was uploaded.
     fn forget_changes(set: &mut ObjectSet) {
         set.moving.changed.clear();
-        set.moving.slots.iter_mut().for_each(|slot| slot.changed = false);
+        set.moving.listed.fill(false);
     }
 
     #[test]
@@ -525,7 +547,7 @@ mod tests {
     fn a_slot_whose_generation_would_wrap_is_never_used_again() {
         let mut set = ObjectSet::new();
         let first = set.insert(UNIT);
-        set.moving.slots[0].generation = u32::MAX - 2;
+        set.moving.generations[0] = u32::MAX - 2;
         set.remove(set.handle_of(0).unwrap()).unwrap();
         let last = set.insert(UNIT);
         assert_eq!((last.index(), last.generation), (0, u32::MAX));

@@ -2,13 +2,14 @@
 //! an output is stands in the counters, so that it is guessed from the last answer, and further copies bring what was left out.
 
 use std::ops::Range;
+use std::time::Duration;
 
 use crate::broad_phase::GpuBroadPhase;
 use crate::counters::{Counters, STATUS_CUT, word};
 use crate::descriptor::RayMode;
 use crate::error::ReadBackError;
 use crate::gpu::scope::Scopes;
-use crate::gpu::staging;
+use crate::gpu::staging::{self, Staging};
 use crate::gpu::timing::Timing;
 use crate::plan::{self, Plan, Rows};
 use crate::queries::Neighbor;
@@ -55,11 +56,11 @@ pub(crate) struct Reading {
 }
 
 /// A part of a buffer that is to be read.
-struct Copy<'b> {
-    name: &'static str,
-    buffer: &'b wgpu::Buffer,
-    row_bytes: u64,
-    bytes: Range<u64>,
+pub(crate) struct Copy<'b> {
+    pub name: &'static str,
+    pub buffer: &'b wgpu::Buffer,
+    pub row_bytes: u64,
+    pub bytes: Range<u64>,
 }
 
 /// Where the rows of an output lie in the staging buffer.
@@ -171,6 +172,50 @@ fn outputs(plan: &Plan, emits_pairs: bool, needed: &Rows) -> Vec<Output> {
 }
 
 impl Reading {
+    /// Maps what was read once its submission is done.
+    pub async fn map(
+        &self,
+        device: &wgpu::Device,
+        #[cfg_attr(target_arch = "wasm32", allow(unused_variables, reason = "nobody waits there"))]
+        submission: wgpu::SubmissionIndex,
+        #[cfg_attr(target_arch = "wasm32", allow(unused_variables, reason = "nobody waits there"))] timeout: Duration,
+    ) -> Result<(), ReadBackError> {
+        // A device that was lost unnoticed refuses the mapping.
+        let scopes = Scopes::begin(device);
+        let (sender, receiver) = futures_intrusive::channel::shared::oneshot_channel();
+        let mapped = move |mapped| {
+            // The receiver is gone where the caller dropped the future: nobody wants the answer.
+            let _ = sender.send(mapped);
+        };
+        let end = self.parts.iter().map(|part| part.bytes.end).fold(0, u64::max);
+        self.staging.buffer.map_async(wgpu::MapMode::Read, ..end, mapped);
+        if let Some(error) = scopes.end().wait().await {
+            return Err(ReadBackError::Map(error));
+        }
+        // The browser drives its own event loop and has no blocking poll.
+        #[cfg(not(target_arch = "wasm32"))]
+        device
+            .poll(wgpu::PollType::Wait {
+                submission_index: Some(submission),
+                timeout: Some(timeout),
+            })
+            .map_err(|error| match error {
+                wgpu::PollError::Timeout => ReadBackError::Timeout(timeout),
+                error => ReadBackError::Map(error.to_string()),
+            })?;
+        match receiver.receive().await {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => Err(ReadBackError::Map(error.to_string())),
+            None => Err(ReadBackError::DeviceLost),
+        }
+    }
+
+    /// Lets the next read-back use the same memory.
+    pub fn put_back(self, readings: &Staging) {
+        self.staging.buffer.unmap();
+        readings.give_back(self.staging);
+    }
+
     fn part(&self, name: &str) -> Option<&Part> {
         self.parts.iter().find(|part| part.name == name)
     }
@@ -181,7 +226,7 @@ impl Reading {
     }
 
     /// Rows of an output, once they are mapped.
-    fn rows<T: bytemuck::Pod>(&self, name: &str, rows: u64) -> Result<Vec<T>, ReadBackError> {
+    pub fn rows<T: bytemuck::Pod>(&self, name: &str, rows: u64) -> Result<Vec<T>, ReadBackError> {
         let Some(Part { bytes, .. }) = self.part(name).filter(|_| rows > 0) else {
             return Ok(Vec::new());
         };
@@ -318,7 +363,7 @@ impl GpuBroadPhase {
             let outputs = self.outputs()?;
             copies.extend(outputs.iter().map(|output| self.copy_of(output, 0..output.guess())));
         }
-        Some(self.copy_out(device, encoder, &copies))
+        Some(copy_out(&self.readings, device, encoder, &copies))
     }
 
     /// Waits for a whole answer.
@@ -348,7 +393,7 @@ impl GpuBroadPhase {
             if missing.is_empty() {
                 break;
             }
-            let copy = |encoder: &mut wgpu::CommandEncoder| Some(self.copy_out(device, encoder, &missing));
+            let copy = |encoder: &mut wgpu::CommandEncoder| Some(copy_out(&self.readings, device, encoder, &missing));
             let (rest, submission) = submit(device, queue, copy).await?;
             self.map(device, &rest, submission).await?;
             answer.readings.push(rest);
@@ -444,69 +489,45 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Records copies, as many rows as one buffer holds.
-    fn copy_out(&self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder, copies: &[Copy<'_>]) -> Reading {
-        let sizes = copies
-            .iter()
-            .map(|copy| (copy.row_bytes, copy.bytes.end - copy.bytes.start));
-        let places = lay_out(sizes, device.limits().max_buffer_size);
-        let end = places.last().map_or(0, |bytes| bytes.end);
-        let staging = self.readings.take(device, "gpu_broad_phase/readback", end);
-        let mut parts = Vec::new();
-        for (copy, bytes) in copies.iter().zip(places) {
-            if !bytes.is_empty() {
-                let length = bytes.end - bytes.start;
-                encoder.copy_buffer_to_buffer(copy.buffer, copy.bytes.start, &staging.buffer, bytes.start, length);
-            }
-            let name = copy.name;
-            parts.push(Part { name, bytes });
-        }
-        Reading { staging, parts }
-    }
-
     /// Maps what was read once its submission is done.
     async fn map(
         &self,
         device: &wgpu::Device,
         reading: &Reading,
-        #[cfg_attr(target_arch = "wasm32", allow(unused_variables, reason = "nobody waits there"))]
         submission: wgpu::SubmissionIndex,
     ) -> Result<(), ReadBackError> {
-        // A device that was lost unnoticed refuses the mapping.
-        let scopes = Scopes::begin(device);
-        let (sender, receiver) = futures_intrusive::channel::shared::oneshot_channel();
-        let mapped = move |mapped| {
-            // The receiver is gone where the caller dropped the future: nobody wants the answer.
-            let _ = sender.send(mapped);
-        };
-        let end = reading.parts.iter().map(|part| part.bytes.end).fold(0, u64::max);
-        reading.staging.buffer.map_async(wgpu::MapMode::Read, ..end, mapped);
-        if let Some(error) = scopes.end().wait().await {
-            return Err(ReadBackError::Map(error));
-        }
-        // The browser drives its own event loop and has no blocking poll.
-        #[cfg(not(target_arch = "wasm32"))]
-        device
-            .poll(wgpu::PollType::Wait {
-                submission_index: Some(submission),
-                timeout: Some(self.descriptor().timeout),
-            })
-            .map_err(|error| match error {
-                wgpu::PollError::Timeout => ReadBackError::Timeout(self.descriptor().timeout),
-                error => ReadBackError::Map(error.to_string()),
-            })?;
-        match receiver.receive().await {
-            Some(Ok(())) => Ok(()),
-            Some(Err(error)) => Err(ReadBackError::Map(error.to_string())),
-            None => Err(ReadBackError::DeviceLost),
-        }
+        reading.map(device, submission, self.descriptor().timeout).await
     }
 
     /// Lets the next read-back use the same memory.
     pub(crate) fn put_back(&self, reading: Reading) {
-        reading.staging.buffer.unmap();
-        self.readings.give_back(reading.staging);
+        reading.put_back(&self.readings);
     }
+}
+
+/// Records copies, as many rows as one buffer holds.
+pub(crate) fn copy_out(
+    readings: &Staging,
+    device: &wgpu::Device,
+    encoder: &mut wgpu::CommandEncoder,
+    copies: &[Copy<'_>],
+) -> Reading {
+    let sizes = copies
+        .iter()
+        .map(|copy| (copy.row_bytes, copy.bytes.end - copy.bytes.start));
+    let places = lay_out(sizes, device.limits().max_buffer_size);
+    let end = places.last().map_or(0, |bytes| bytes.end);
+    let staging = readings.take(device, "gpu_broad_phase/readback", end);
+    let mut parts = Vec::new();
+    for (copy, bytes) in copies.iter().zip(places) {
+        if !bytes.is_empty() {
+            let length = bytes.end - bytes.start;
+            encoder.copy_buffer_to_buffer(copy.buffer, copy.bytes.start, &staging.buffer, bytes.start, length);
+        }
+        let name = copy.name;
+        parts.push(Part { name, bytes });
+    }
+    Reading { staging, parts }
 }
 
 /// Where copies lie in a buffer of `limit` bytes, by the bytes of a row and of all rows: as many rows of each as there is room
@@ -523,7 +544,7 @@ fn lay_out(sizes: impl Iterator<Item = (u64, u64)>, limit: u64) -> Vec<Range<u64
 }
 
 /// Records and submits a read-back.
-async fn submit(
+pub(crate) async fn submit(
     device: &wgpu::Device,
     queue: &wgpu::Queue,
     record: impl FnOnce(&mut wgpu::CommandEncoder) -> Option<Reading>,

@@ -344,6 +344,26 @@ passes! {
     ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_entry_covered.wgsl", "common/query_walk.wgsl", "common/query_images.wgsl", "common/query_counters.wgsl", "query_nearest.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "queries", 5: Read "objects", 6: Read "values", 7: Write "query_nearest", 8: Write "counters", 10: Uniform "round" }
 
+    /// Which pairs of a step the step before had as well.
+    EVENT_MATCH = "event_match"
+    ["common/counters.wgsl", "common/wide.wgsl", "common/event.wgsl", "common/event_rows.wgsl", "event_match.wgsl"]
+    { 0: Uniform "event", 1: Read "pairs", 2: Read "static_generations", 3: Read "generations", 4: Read "step_counters", 5: Read "previous_rows", 6: Read "previous_table", 7: Write "marks", 8: Write "matched" }
+
+    /// Pairs that persist and pairs that begin.
+    EVENT_EMIT = "event_emit"
+    ["common/counters.wgsl", "common/wide.wgsl", "common/event.wgsl", "common/event_rows.wgsl", "event_emit.wgsl"]
+    { 0: Uniform "event", 1: Read "pairs", 2: Read "static_generations", 3: Read "generations", 4: Read "step_counters", 7: Read "marks", 8: Write "rows", 9: Write "counters" }
+
+    /// Pairs that end.
+    EVENT_END = "event_end"
+    ["common/event.wgsl", "event_end.wgsl"]
+    { 0: Uniform "event", 5: Read "previous_rows", 6: Read "previous_counters", 7: Read "matched", 8: Write "ended", 9: Write "counters" }
+
+    /// The hash table of a step's pairs.
+    EVENT_INSERT = "event_insert"
+    ["common/event.wgsl", "event_insert.wgsl"]
+    { 0: Uniform "event", 5: Read "rows", 6: Read "counters", 7: Write "table" }
+
     /// Pairs to sort: their second keys.
     ORDER_SECONDS_PAIRS = "order_seconds_pairs"
     ["common/prelude.wgsl", "common/counters.wgsl", "common/wide.wgsl", "common/grid.wgsl", "common/order.wgsl", "common/order_pairs.wgsl", "order_seconds.wgsl"]

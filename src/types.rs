@@ -5,6 +5,9 @@ use bytemuck::{Pod, Zeroable};
 /// The object or hit index that stands for "none".
 pub const NONE: u32 = u32::MAX;
 
+/// Set in the index of a static object where it has to name it for good. Indices are below 2^31.
+pub(crate) const STATIC_SLOT: u32 = 1 << 31;
+
 /// An axis-aligned bounding box with its filter words: 32 bytes, two 16-byte loads.
 ///
 /// Buffer layout (little endian): `min.x, min.y, min.z` as `f32`, `layers` as `u32`, `max.x, max.y, max.z` as `f32`,
@@ -194,6 +197,20 @@ pub struct Pair {
     pub a: u32,
     /// The larger index.
     pub b: u32,
+}
+
+/// A pair of objects under names that last from step to step: of [`PairEvents`](crate::PairEvents). 16 bytes: four `u32`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
+pub struct PairEvent {
+    /// Index of the object that results name first; its top bit is set where it is that of a static object.
+    pub a: u32,
+    /// Which of the objects that have had this index: see [`ObjectNames`](crate::ObjectNames).
+    pub a_generation: u32,
+    /// As [`a`](Self::a), of the other object.
+    pub b: u32,
+    /// As [`a_generation`](Self::a_generation), of the other object.
+    pub b_generation: u32,
 }
 
 /// A hit of a ray. 8 bytes: `object` as `u32`, `t` as `f32`.

@@ -21,11 +21,16 @@ impl Buffers {
         }
     }
 
-    /// Makes every buffer of the plan at least as large as it asks for, but for those that the caller brings. Returns what
+    /// Makes every buffer, given by name and bytes, at least as large, but for those that the caller brings. Returns what
     /// proved too small.
-    pub fn fit(&mut self, device: &wgpu::Device, plan: &Plan, brought: &[&str]) -> Vec<wgpu::Buffer> {
+    pub fn fit(
+        &mut self,
+        device: &wgpu::Device,
+        sizes: impl IntoIterator<Item = (&'static str, u64)>,
+        brought: &[&str],
+    ) -> Vec<wgpu::Buffer> {
         let mut outgrown = Vec::new();
-        for (name, bytes) in plan.buffers() {
+        for (name, bytes) in sizes {
             let fits = self.by_name.get(name).is_some_and(|buffer| buffer.size() >= bytes);
             if !fits && !brought.contains(&name) {
                 let mut usage =

@@ -81,6 +81,25 @@ pub struct ScatterParams {
     pub object_count: u32,
 }
 
+/// The uniform block of the passes of pair events: `EventParams` in `shaders/common/event.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
+pub struct EventParams {
+    /// Pairs that the step's buffer has room for.
+    pub pair_capacity: u32,
+    /// Rows that the step before has room for.
+    pub previous_capacity: u32,
+    /// Slots of the hash table of this step's rows, less one; a power of two less one.
+    pub table_mask: u32,
+    /// The same of the step before.
+    pub previous_mask: u32,
+    /// Objects that results name first, the static ones.
+    pub static_count: u32,
+    /// Static objects that have a generation; that of others is 0.
+    pub static_generations: u32,
+    /// Moving objects that have a generation; that of others is 0.
+    pub generations: u32,
+}
+
 /// What the shaders get as pipeline overrides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overrides {

@@ -11,8 +11,8 @@ use super::*;
 use crate::counters::word;
 use crate::grid::{self, Grid, Level, Params};
 use crate::plan;
-use crate::reference::blocks::{Round, ScanParams, ScatterParams, SortParams};
-use crate::reference::{cover, cover_layout, layout};
+use crate::reference::blocks::{EventParams, Round, ScanParams, ScatterParams, SortParams};
+use crate::reference::{cover, cover_layout, event, layout};
 use crate::sort;
 
 /// What the features that a pass asks for allow it.
@@ -288,6 +288,11 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         offsets!(Round: first, tests, is_last, turns, canary_turns, continues, is_continued),
     );
     check::<SortParams>("SortParams", offsets!(SortParams: shift, bits, tile, tiles));
+    check::<EventParams>(
+        "EventParams",
+        offsets!(EventParams: pair_capacity, previous_capacity, table_mask, previous_mask, static_count,
+            static_generations, generations),
+    );
     check::<ScatterParams>("ScatterParams", offsets!(ScatterParams: change_count, object_count));
 }
 
@@ -346,6 +351,13 @@ fn constants_agree_with_the_host() {
         ("RAY_KEY_AXIS_BITS", crate::reference::ray_keys::AXIS_BITS),
         ("SWEPT_STRIDE", crate::scene::SWEPT_STRIDE),
         ("MAX_GROUPS", crate::gpu::pass::MAX_GROUPS),
+        ("STATIC_SLOT", crate::types::STATIC_SLOT),
+        ("STATUS_LACKS_PAIRS", crate::events::LACKS_PAIRS),
+        ("EVENT_PERSISTING", event::word::PERSISTING as u32),
+        ("EVENT_MATCHED", event::word::MATCHED as u32),
+        ("EVENT_BEGUN", event::word::BEGUN as u32),
+        ("EVENT_STATUS", event::word::STATUS as u32),
+        ("EVENT_ENDED", event::word::ENDED as u32),
         ("STATIC_LEVELS", grid::MAX_LEVELS),
     ];
     let mut seen: BTreeMap<String, Vec<u32>> = BTreeMap::new();

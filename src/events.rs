@@ -1,0 +1,425 @@
+//! Pair events: which pairs begin, persist and end from one step to the next.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use crate::counters::{STATUS_CUT, STATUS_ENTRIES, STATUS_PAIRS, STATUS_ROUNDS};
+use crate::error::{DescriptorError, ReadBackError, StepError};
+use crate::gpu::bindings::Bindings;
+use crate::gpu::buffers::Buffers;
+use crate::gpu::group::Group;
+use crate::gpu::pass::Pipelines;
+use crate::gpu::recorder::{Input, Recorder};
+use crate::gpu::scope::{Caught, Scopes};
+use crate::gpu::staging::Staging;
+use crate::gpu::upload::Blocks;
+use crate::input::{self, Source};
+use crate::output::StepOutput;
+use crate::plan::{self, SCAN_TILE};
+use crate::readback::{self, Copy, Reading};
+use crate::reference::blocks::{EventParams, ScanParams};
+use crate::reference::event::word;
+use crate::shaders;
+use crate::types::{Pair, PairEvent};
+
+/// Status bits of a step that say that pairs are missing.
+pub(crate) const LACKS_PAIRS: u32 = STATUS_ENTRIES | STATUS_PAIRS | STATUS_ROUNDS | STATUS_CUT;
+
+const ROW_BYTES: u64 = size_of::<PairEvent>() as u64;
+/// Buffers of which there is one for either of two steps in a row.
+const ROWS: [&str; 2] = ["rows_0", "rows_1"];
+const COUNTERS: [&str; 2] = ["counters_0", "counters_1"];
+const TABLE: &str = "table";
+/// What stands for the step before the first: zeros that nobody writes to.
+const NOTHING: &str = "nothing";
+
+/// What names the objects of a step for good: an index, and a generation that tells apart the objects that have it one after the
+/// other. [`ObjectSet::names`](crate::ObjectSet::names) gives those of its handles. The default takes the indices of the step as
+/// they are: then an index has to go on standing for the same object.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ObjectNames<'a> {
+    /// How many static objects the step has, which results name first. They are named by their index with its top bit set, so that
+    /// their number may change, and moving objects by their index among themselves.
+    pub static_count: u32,
+    /// The generation of each static object; that of others is 0. Any number that the object before at this index did not have.
+    pub static_generations: Source<'a, u32>,
+    /// The generation of each moving object, like those of static ones.
+    pub generations: Source<'a, u32>,
+}
+
+/// The events of a step: buffers with the usages `STORAGE` and `COPY_SRC`. The next two calls of [`PairEvents::record`] may write
+/// into them or replace them.
+#[derive(Clone, Copy, Debug)]
+pub struct EventOutput<'s> {
+    /// The step's pairs as [`PairEvent`]s: those that the step before had too, in the order of the pairs, and behind them those
+    /// that begin, in that order.
+    pub rows: &'s wgpu::Buffer,
+    /// [`PairEvent`]s that the step before had and this one does not, persisting ones of that step first.
+    pub ended: &'s wgpu::Buffer,
+    /// Eight `u32`: 0 the pairs that persist, 4 those that begin, 6 those that ended, 5 the bits of the step's status that say
+    /// that pairs are missing ([`STATUS_PAIRS`], [`STATUS_ENTRIES`], [`STATUS_ROUNDS`], [`STATUS_CUT`]): what is missing counts as
+    /// ended, and begins when it is back.
+    pub counters: &'s wgpu::Buffer,
+    /// Rows that there is room for. As many as pairs, so that they always fit.
+    pub capacity: u32,
+    /// The same of pairs that ended.
+    pub ended_capacity: u32,
+}
+
+/// The events of a step on the host.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Events {
+    /// Pairs that the step before had too, in the order of the step's pairs; none after
+    /// [`read_changes`](PairEvents::read_changes).
+    pub persisting: Vec<PairEvent>,
+    /// Pairs that it did not have, in that order.
+    pub begun: Vec<PairEvent>,
+    /// Pairs that only the step before had.
+    pub ended: Vec<PairEvent>,
+    /// [`STATUS_PAIRS`] and the like where pairs of the step are missing: they count as ended. 0 where all are there.
+    pub status: u32,
+}
+
+/// Finds which pairs begin, persist and end from one step of a broad phase to the next, on the GPU.
+///
+/// Pairs are told apart by what names their objects for good, see [`ObjectNames`]. So a pair ends where one of its objects is
+/// removed, and another begins where a new object at the same index overlaps the other one. The order of events follows from that of the
+/// pairs and is as deterministic.
+///
+/// ```no_run
+/// # use gpu_broad_phase::{GpuBroadPhase, Handle, ObjectSet, PairEvents, wgpu};
+/// # async fn frame(
+/// #     device: &wgpu::Device, queue: &wgpu::Queue, broad_phase: &mut GpuBroadPhase, objects: &mut ObjectSet,
+/// #     events: &mut PairEvents,
+/// # ) -> Result<(), Box<dyn std::error::Error>> {
+/// let mut encoder = device.create_command_encoder(&Default::default());
+/// let input = objects.record(device, &mut encoder)?;
+/// let output = broad_phase.step(device, queue, &mut encoder, input)?;
+/// events.record(device, &mut encoder, &output, objects.names())?;
+/// queue.submit([encoder.finish()]);
+/// for event in events.read_changes(device, queue).await?.begun {
+///     let [a, b]: [Handle; 2] = event.into();
+///     println!("{a:?} touches {b:?}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Memory: 52 to 60 bytes for each pair that the outputs of both steps have room for.
+pub struct PairEvents {
+    label: String,
+    pipelines: Pipelines,
+    bindings: Bindings,
+    buffers: Buffers,
+    uploads: Staging,
+    readings: Staging,
+    timeout: Duration,
+    caught: Caught,
+    last: Option<Recorded>,
+}
+
+/// A step that was recorded.
+#[derive(Clone, Copy)]
+struct Recorded {
+    /// Which buffers of [`ROWS`] and [`COUNTERS`] are its own.
+    side: usize,
+    capacity: u32,
+    /// Rows that the step before has room for.
+    previous_capacity: u32,
+}
+
+impl Recorded {
+    /// Slots of the hash table less one: at most half of them are in use.
+    fn table_mask(self) -> u32 {
+        (2 * self.capacity.max(1)).next_power_of_two() - 1
+    }
+}
+
+impl PairEvents {
+    /// Finds the events of the steps of one broad phase, on its device. `label` is put before the labels of all buffers,
+    /// pipelines and passes, `gpu_broad_phase/events` where there is none.
+    pub fn new(label: Option<&str>) -> Self {
+        let label = label.unwrap_or("gpu_broad_phase/events");
+        Self {
+            label: label.to_owned(),
+            pipelines: Pipelines::new(label, &[], None),
+            bindings: Bindings::default(),
+            buffers: Buffers::new(label),
+            uploads: Staging::uploads(),
+            readings: Staging::readings(),
+            timeout: crate::BroadPhaseDescriptor::default().timeout,
+            caught: Caught::default(),
+            last: None,
+        }
+    }
+
+    /// Records the finding of the events of a step, right behind it and before any [`window`](crate::GpuBroadPhase::window).
+    /// In the first call, and after [`reset`](Self::reset), all pairs begin. Never submits, waits or reads back.
+    ///
+    /// The encoders of all calls have to be submitted, in the order of the calls; where one is dropped, call
+    /// [`reset`](Self::reset).
+    ///
+    /// # Errors
+    /// [`StepError::NoPairs`] for a step without pairs, [`StepError::Usage`] and [`StepError::BufferTooSmall`] for a buffer of
+    /// generations that cannot be read, [`DescriptorError::BufferTooLarge`] where the rows do not fit a binding of the device:
+    /// nothing is recorded then. [`StepError::Device`] where the device refuses a buffer: the encoder has to be dropped.
+    pub fn record<'s>(
+        &'s mut self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        step: &StepOutput<'_>,
+        names: ObjectNames<'_>,
+    ) -> Result<EventOutput<'s>, StepError> {
+        let pairs = step.pairs.ok_or(StepError::NoPairs)?;
+        input::check("generations of static objects", &names.static_generations)?;
+        input::check("generations", &names.generations)?;
+        let previous = self.last;
+        let recorded = Recorded {
+            side: previous.map_or(0, |previous| 1 - previous.side),
+            capacity: step.pair_capacity,
+            previous_capacity: previous.map_or(0, |previous| previous.capacity),
+        };
+        let sizes = sizes(recorded, &names);
+        let limit = plan::binding_limit(&device.limits());
+        if let Some(&(_, needed)) = sizes.iter().find(|&&(_, bytes)| bytes > limit) {
+            let what = "pair events";
+            return Err(DescriptorError::BufferTooLarge { what, needed, limit }.into());
+        }
+        let group = Group::begin(device, encoder, &self.label);
+        let scopes = Scopes::begin(device);
+        self.bindings.begin();
+        self.uploads.begin();
+        self.readings.begin();
+        self.record_passes(device, encoder, [pairs, step.counters], names, sizes, recorded);
+        self.last = Some(recorded);
+        self.caught = scopes.end().after(std::mem::take(&mut self.caught));
+        group.end(encoder);
+        if let Some(error) = self.caught.now() {
+            self.reset();
+            return Err(StepError::Device(error));
+        }
+        Ok(EventOutput {
+            rows: self.buffers.get(ROWS[recorded.side]),
+            ended: self.buffers.get("ended"),
+            counters: self.buffers.get(COUNTERS[recorded.side]),
+            capacity: recorded.capacity,
+            ended_capacity: recorded.previous_capacity,
+        })
+    }
+
+    fn record_passes(
+        &mut self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        [pairs, step_counters]: [&wgpu::Buffer; 2],
+        names: ObjectNames<'_>,
+        sizes: Vec<(&'static str, u64)>,
+        recorded: Recorded,
+    ) {
+        // Where the table has to grow, the old one is still looked in.
+        let table = self.buffers.find(TABLE).cloned();
+        self.bindings.forget(&self.buffers.fit(device, sizes, &[]));
+        let own = |name: &'static str| self.buffers.get(name).clone();
+        let of_previous = |name| match self.last {
+            Some(_) => own(name),
+            None => own(NOTHING),
+        };
+        let mut inputs: Vec<_> = [
+            ("pairs", pairs.clone()),
+            ("step_counters", step_counters.clone()),
+            ("rows", own(ROWS[recorded.side])),
+            ("counters", own(COUNTERS[recorded.side])),
+            ("previous_rows", of_previous(ROWS[1 - recorded.side])),
+            ("previous_counters", of_previous(COUNTERS[1 - recorded.side])),
+            (
+                "previous_table",
+                table.filter(|_| self.last.is_some()).unwrap_or_else(|| own(NOTHING)),
+            ),
+        ]
+        .into_iter()
+        .map(|(name, buffer)| Input {
+            name,
+            bytes: buffer.size(),
+            buffer,
+        })
+        .collect();
+        for (name, source) in [
+            ("static_generations", names.static_generations),
+            ("generations", names.generations),
+        ] {
+            let buffer = match source {
+                Source::Device { buffer, count: 1.., .. } => buffer.clone(),
+                Source::Device { .. } => own(name),
+                Source::Host(words) => {
+                    let own = own(name);
+                    self.uploads
+                        .upload(device, encoder, &self.label, bytemuck::cast_slice(words), &own);
+                    own
+                }
+            };
+            inputs.push(Input {
+                name,
+                bytes: buffer.size(),
+                buffer,
+            });
+        }
+        let (capacity, previous_capacity) = (recorded.capacity, recorded.previous_capacity);
+        let mut blocks = Blocks::new(device);
+        let params = blocks.push(&EventParams {
+            pair_capacity: capacity,
+            previous_capacity,
+            table_mask: recorded.table_mask(),
+            previous_mask: self.last.map_or(0, Recorded::table_mask),
+            static_count: names.static_count,
+            static_generations: names.static_generations.count() as u32,
+            generations: names.generations.count() as u32,
+        });
+        let [scan_marks, scan_matched] =
+            [(capacity, word::PERSISTING), (previous_capacity, word::MATCHED)].map(|(rows, total_word)| {
+                blocks.push(&ScanParams {
+                    count: rows + 1,
+                    total_word: total_word as u32,
+                    capacity: u32::MAX,
+                    status_bit: 0,
+                })
+            });
+        let uniforms = blocks.finish(device, &mut self.bindings, &self.label);
+        let mut recorder = Recorder {
+            device,
+            encoder,
+            pipelines: &self.pipelines,
+            sweeps: false,
+            bindings: &mut self.bindings,
+            buffers: &self.buffers,
+            uniforms: &uniforms,
+            params,
+            inputs: &inputs,
+            timing: None,
+            submits: None,
+            label: &self.label,
+            stage_name: |name| name,
+        };
+        recorder.clear(COUNTERS[recorded.side]);
+        recorder.clear_words("matched", 0, u64::from(previous_capacity) + 1);
+        let event = [("event", crate::gpu::recorder::Bound::Block(params))];
+        recorder.stage("event_match", |stage| {
+            stage.run(&shaders::EVENT_MATCH, capacity + 1, &event);
+            stage.scan("marks", capacity + 1, scan_marks);
+            stage.scan("matched", previous_capacity + 1, scan_matched);
+        });
+        recorder.stage("event_emit", |stage| {
+            stage.run(&shaders::EVENT_EMIT, capacity + 1, &event);
+            stage.run(&shaders::EVENT_END, previous_capacity + 1, &event);
+        });
+        recorder.clear_words(TABLE, 0, u64::from(recorded.table_mask()) + 1);
+        recorder.stage("event_insert", |stage| {
+            stage.run(&shaders::EVENT_INSERT, capacity, &event);
+        });
+    }
+
+    /// Forgets the step before: all pairs of the next one begin. Call it where an encoder is dropped instead of submitted.
+    pub fn reset(&mut self) {
+        self.last = None;
+    }
+
+    /// Bytes of the buffers on the device.
+    pub fn memory(&self) -> u64 {
+        self.buffers.bytes()
+    }
+
+    /// Reads the events of the last step that was recorded, once it was submitted. Submits copies to `queue`; on native targets the call
+    /// waits for the device, in the browser it awaits it.
+    ///
+    /// # Errors
+    /// [`ReadBackError::NoStep`] before the first step and after [`reset`](Self::reset), [`ReadBackError::Map`] or
+    /// [`ReadBackError::DeviceLost`] where the device is lost, [`ReadBackError::Timeout`] where it takes longer than ten
+    /// minutes, [`ReadBackError::Device`] where it refused the recording.
+    pub async fn read_back(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Events, ReadBackError> {
+        self.read(device, queue, true).await
+    }
+
+    /// The same without the pairs that persist, which are most of all as a rule.
+    ///
+    /// # Errors
+    /// As [`read_back`](Self::read_back).
+    pub async fn read_changes(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Events, ReadBackError> {
+        self.read(device, queue, false).await
+    }
+
+    async fn read(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, all: bool) -> Result<Events, ReadBackError> {
+        if let Some(error) = std::mem::take(&mut self.caught).wait().await {
+            self.reset();
+            return Err(ReadBackError::Device(error));
+        }
+        let Recorded { side, .. } = self.last.ok_or(ReadBackError::NoStep)?;
+        let counters: Vec<u32> = self
+            .read_rows(device, queue, COUNTERS[side], 0..word::COUNT as u64)
+            .await?;
+        let [persisting, begun, ended] =
+            [word::PERSISTING, word::BEGUN, word::ENDED].map(|word| u64::from(counters[word]));
+        let first = if all { 0 } else { persisting };
+        let mut rows: Vec<PairEvent> = self
+            .read_rows(device, queue, ROWS[side], first..persisting + begun)
+            .await?;
+        Ok(Events {
+            begun: rows.split_off((persisting - first) as usize),
+            persisting: rows,
+            ended: self.read_rows(device, queue, "ended", 0..ended).await?,
+            status: counters[word::STATUS],
+        })
+    }
+
+    async fn read_rows<T: bytemuck::Pod>(
+        &self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        name: &'static str,
+        rows: Range<u64>,
+    ) -> Result<Vec<T>, ReadBackError> {
+        if rows.is_empty() {
+            return Ok(Vec::new());
+        }
+        let row_bytes = size_of::<T>() as u64;
+        let copy = Copy {
+            name,
+            buffer: self.buffers.get(name),
+            row_bytes,
+            bytes: row_bytes * rows.start..row_bytes * rows.end,
+        };
+        let record =
+            |encoder: &mut wgpu::CommandEncoder| Some(readback::copy_out(&self.readings, device, encoder, &[copy]));
+        let (reading, submission) = readback::submit(device, queue, record).await?;
+        reading.map(device, submission, self.timeout).await?;
+        let read = reading.rows(name, rows.end - rows.start);
+        Reading::put_back(reading, &self.readings);
+        read
+    }
+}
+
+/// Name and bytes of the buffers of a step.
+fn sizes(recorded: Recorded, names: &ObjectNames<'_>) -> Vec<(&'static str, u64)> {
+    let (rows, previous) = (u64::from(recorded.capacity), u64::from(recorded.previous_capacity));
+    // What the caller brings takes none.
+    let own = |source: &Source<'_, u32>| {
+        if source.is_brought() {
+            4
+        } else {
+            4 * source.count().max(1)
+        }
+    };
+    vec![
+        (ROWS[recorded.side], ROW_BYTES * rows.max(1)),
+        (COUNTERS[recorded.side], 4 * word::COUNT as u64),
+        (NOTHING, 4 * word::COUNT as u64),
+        (TABLE, 4 * (u64::from(recorded.table_mask()) + 1)),
+        ("marks", 4 * (rows + 1)),
+        ("matched", 4 * (previous + 1)),
+        ("ended", ROW_BYTES * previous.max(1)),
+        (
+            "tile_sums",
+            size_of::<Pair>() as u64 * (rows.max(previous) + 1).div_ceil(u64::from(SCAN_TILE)),
+        ),
+        ("static_generations", own(&names.static_generations)),
+        ("generations", own(&names.generations)),
+    ]
+}

@@ -1,0 +1,399 @@
+//! Pair events: over many steps of a living scene they are the differences of brute-force sets.
+
+mod common;
+
+use std::collections::BTreeSet;
+
+use common::steps::{SCHEMES, broad_phase, encoder, read};
+use common::{Rng, TestAdapter, adapters};
+use gpu_broad_phase::reference::brute_force;
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, Events, GpuBroadPhase, Growth, Handle, ObjectNames,
+    ObjectSet, Pair, PairEvent, PairEvents, ReadBackError, STATUS_PAIRS, Source, StepError, StepInput, wgpu,
+};
+use pollster::block_on;
+
+/// A pair of handles, the lower one first.
+type Touch = [Handle; 2];
+
+fn touch(event: PairEvent) -> Touch {
+    let mut touch: Touch = event.into();
+    touch.sort_unstable();
+    touch
+}
+
+/// On a lattice, so that many boxes share faces; a few are large.
+fn random_box(rng: &mut Rng) -> Aabb {
+    let low = [0; 3].map(|_| rng.below(7) as f32 - 3.0);
+    let size = if rng.below(12) == 0 { 4.0 } else { 1.0 };
+    Aabb::new(low, low.map(|low| low + size))
+}
+
+fn disturb(set: &mut ObjectSet, handles: &mut Vec<Handle>, rng: &mut Rng) {
+    let handle = handles[rng.below(handles.len())];
+    match rng.below(9) {
+        0 => handles.push(set.insert(random_box(rng))),
+        1 => handles.push(set.insert_static(random_box(rng))),
+        2 | 3 if handles.len() > 40 => {
+            handles.retain(|&kept| kept != handle);
+            set.remove(handle).unwrap();
+        }
+        4 => set.exclude(handle).unwrap(),
+        5 => set.include(handle).unwrap(),
+        6 => set
+            .set_layers(handle, rng.below(4) as u16, 1 | rng.below(4) as u16)
+            .unwrap(),
+        _ => {
+            let Aabb { min, max, .. } = random_box(rng);
+            set.move_to(handle, min, max).unwrap();
+        }
+    }
+}
+
+/// What overlaps, by definition.
+fn touches(set: &ObjectSet) -> BTreeSet<Touch> {
+    let (handles, boxes): (Vec<_>, Vec<_>) = set
+        .iter()
+        .map(|(handle, &object)| {
+            let mark = if handle.is_static() { Aabb::STATIC } else { 0 };
+            (handle, object.with_owner(object.owner | mark))
+        })
+        .unzip();
+    let pairs = brute_force::pairs(&boxes);
+    let by_handle = |Pair { a, b }: Pair| {
+        let mut touch = [a, b].map(|index| handles[index as usize]);
+        touch.sort_unstable();
+        touch
+    };
+    pairs.into_iter().map(by_handle).collect()
+}
+
+fn set_of(events: &[PairEvent]) -> BTreeSet<Touch> {
+    let touches: BTreeSet<_> = events.iter().map(|&event| touch(event)).collect();
+    assert_eq!(touches.len(), events.len(), "a pair is told twice");
+    touches
+}
+
+/// Against what touched before and what touches now.
+fn check(events: &Events, [before, now]: &[BTreeSet<Touch>; 2], what: &str) {
+    assert_eq!(events.status, 0, "{what}");
+    let of = |set: Vec<&Touch>| set.into_iter().copied().collect::<BTreeSet<_>>();
+    assert_eq!(
+        set_of(&events.begun),
+        of(now.difference(before).collect()),
+        "{what}: begun"
+    );
+    assert_eq!(
+        set_of(&events.ended),
+        of(before.difference(now).collect()),
+        "{what}: ended"
+    );
+    let persisting = of(now.intersection(before).collect());
+    assert_eq!(set_of(&events.persisting), persisting, "{what}: persisting");
+}
+
+/// Events of a step come in the order of its pairs.
+fn check_order(events: &Events, before: &BTreeSet<Touch>, pairs: &[Pair], handle: impl Fn(u32) -> Handle, what: &str) {
+    let touches = pairs.iter().map(|pair| [handle(pair.a), handle(pair.b)]);
+    let (persisting, begun): (Vec<Touch>, Vec<Touch>) = touches.partition(|touch| {
+        let mut touch = *touch;
+        touch.sort_unstable();
+        before.contains(&touch)
+    });
+    for (events, expected) in [(&events.persisting, persisting), (&events.begun, begun)] {
+        let found: Vec<Touch> = events.iter().map(|&event| event.into()).collect();
+        assert_eq!(found, expected, "{what}");
+    }
+}
+
+/// The rows of pairs of which nobody has said what names their objects.
+fn rows_of(pairs: &[Pair]) -> Vec<PairEvent> {
+    let row = |&Pair { a, b }: &Pair| PairEvent {
+        a,
+        b,
+        ..PairEvent::default()
+    };
+    pairs.iter().map(row).collect()
+}
+
+fn row(touch: Touch) -> PairEvent {
+    touch.into()
+}
+
+fn read_events(adapter: &TestAdapter, events: &mut PairEvents) -> Events {
+    block_on(events.read_back(&adapter.device, &adapter.queue)).unwrap()
+}
+
+/// Records the set, a step and its events.
+fn record(
+    adapter: &TestAdapter,
+    encoder: &mut wgpu::CommandEncoder,
+    broad_phase: &mut GpuBroadPhase,
+    events: &mut PairEvents,
+    set: &mut ObjectSet,
+) {
+    let input = set.record(&adapter.device, encoder).unwrap();
+    let output = broad_phase
+        .step(&adapter.device, &adapter.queue, encoder, input)
+        .unwrap();
+    events.record(&adapter.device, encoder, &output, set.names()).unwrap();
+}
+
+#[test]
+fn events_of_a_thousand_steps_are_the_differences_of_brute_force_sets() {
+    for (index, adapter) in adapters().into_iter().enumerate() {
+        // One adapter makes them all.
+        let steps = if index == 0 { 1000 } else { 150 };
+        for scheme in SCHEMES {
+            let mut rng = Rng(0xe7e5);
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                // Room for every answer here.
+                capacities: Capacities {
+                    pairs: Some(1 << 13),
+                    entries: Some(1 << 14),
+                    ..Default::default()
+                },
+                ..Default::default()
+            };
+            let mut broad_phase = broad_phase(&adapter, &descriptor);
+            let mut events = PairEvents::new(None);
+            let mut set = ObjectSet::new();
+            let mut handles: Vec<_> = (0..80).map(|_| set.insert(random_box(&mut rng))).collect();
+            let mut touching = [BTreeSet::new(), BTreeSet::new()];
+            let mut seen = [0; 3];
+            for step in 0..steps {
+                let what = format!("{scheme:?}, step {step} on {}", adapter.name);
+                let mut encoder = encoder(&adapter);
+                // Some encoders hold two steps, of which only the last is read, and some steps nobody reads.
+                for _ in 0..=rng.below(4) / 3 {
+                    (0..rng.below(12)).for_each(|_| disturb(&mut set, &mut handles, &mut rng));
+                    record(&adapter, &mut encoder, &mut broad_phase, &mut events, &mut set);
+                    touching = [std::mem::take(&mut touching[1]), touches(&set)];
+                }
+                adapter.queue.submit([encoder.finish()]);
+                if rng.below(8) == 0 {
+                    continue;
+                }
+                let found = read_events(&adapter, &mut events);
+                check(&found, &touching, &what);
+                for (seen, events) in seen.iter_mut().zip([&found.persisting, &found.begun, &found.ended]) {
+                    *seen += events.len();
+                }
+                if step % 10 == 0 {
+                    let pairs = read(&adapter, &mut broad_phase).pairs;
+                    check_order(
+                        &found,
+                        &touching[0],
+                        &pairs,
+                        |object| set.handle_of(object).unwrap(),
+                        &what,
+                    );
+                }
+            }
+            assert!(seen.iter().all(|&seen| seen > 3 * steps), "{seen:?}");
+        }
+    }
+}
+
+/// Pairs of many boxes, more than a workgroup or a tile of the scan has, of which a part moves.
+#[test]
+fn many_pairs_that_come_and_go_are_told_once() {
+    for adapter in adapters() {
+        let mut rng = Rng(77);
+        let mut boxes = common::uniform(20_000, &mut rng);
+        let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let mut events = PairEvents::new(Some("many"));
+        let mut before = BTreeSet::new();
+        for round in 0..3 {
+            let input = StepInput {
+                objects: Source::Host(&boxes),
+                ..Default::default()
+            };
+            let mut encoder = encoder(&adapter);
+            let output = broad_phase
+                .step(&adapter.device, &adapter.queue, &mut encoder, input)
+                .unwrap();
+            let names = ObjectNames::default();
+            events.record(&adapter.device, &mut encoder, &output, names).unwrap();
+            adapter.queue.submit([encoder.finish()]);
+            let found = read_events(&adapter, &mut events);
+            let result = read(&adapter, &mut broad_phase);
+            assert!(result.counters.is_whole());
+            let now: BTreeSet<Touch> = rows_of(&result.pairs).into_iter().map(touch).collect();
+            assert!(now.len() > 50_000, "{} pairs", now.len());
+            check(
+                &found,
+                &[before, now.clone()],
+                &format!("round {round} on {}", adapter.name),
+            );
+            before = now;
+            for object in boxes.iter_mut().step_by(7) {
+                let shift = rng.unit();
+                object.min[0] += shift;
+                object.max[0] += shift;
+            }
+        }
+    }
+}
+
+/// Where outputs grow, what the step before had is kept.
+#[test]
+fn outputs_may_grow_from_step_to_step() {
+    for adapter in adapters() {
+        let mut rng = Rng(5);
+        let descriptor = BroadPhaseDescriptor {
+            capacities: Capacities {
+                pairs: Some(64),
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let mut broad_phase = broad_phase(&adapter, &descriptor);
+        let mut events = PairEvents::new(None);
+        let mut boxes = Vec::new();
+        let mut before: Vec<PairEvent> = Vec::new();
+        let mut seen = BTreeSet::new();
+        for step in 0..24 {
+            boxes.extend((0..40).map(|_| random_box(&mut rng)));
+            let input = StepInput {
+                objects: Source::Host(&boxes),
+                ..Default::default()
+            };
+            let mut encoder = encoder(&adapter);
+            let output = broad_phase
+                .step(&adapter.device, &adapter.queue, &mut encoder, input)
+                .unwrap();
+            let events_of = events
+                .record(&adapter.device, &mut encoder, &output, ObjectNames::default())
+                .unwrap();
+            seen.insert(events_of.capacity);
+            adapter.queue.submit([encoder.finish()]);
+            let found = read_events(&adapter, &mut events);
+            let result = read(&adapter, &mut broad_phase);
+            // What a step lacks is told, and counts as ended.
+            assert_eq!(found.status, result.counters.status & STATUS_PAIRS, "step {step}");
+            let now = rows_of(&result.pairs);
+            let [touching_before, touching] = [&before, &now].map(|rows| rows.iter().copied().map(touch).collect());
+            let whole = Events { status: 0, ..found };
+            check(
+                &whole,
+                &[touching_before, touching],
+                &format!("step {step} on {}", adapter.name),
+            );
+            before = [whole.persisting, whole.begun].concat();
+        }
+        assert!(seen.len() > 3, "{seen:?}");
+    }
+}
+
+#[test]
+fn a_reset_forgets_the_step_before_and_changes_come_without_what_persists() {
+    for adapter in adapters() {
+        let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let mut events = PairEvents::new(None);
+        let mut set = ObjectSet::new();
+        let unit = Aabb::new([0.0; 3], [1.0; 3]);
+        let [wall, ball] = [set.insert_static(unit), set.insert(unit)];
+        let mut frame = |events: &mut PairEvents, set: &mut ObjectSet| {
+            let mut encoder = encoder(&adapter);
+            record(&adapter, &mut encoder, &mut broad_phase, events, set);
+            adapter.queue.submit([encoder.finish()]);
+            block_on(events.read_changes(&adapter.device, &adapter.queue)).unwrap()
+        };
+        let begun = |touches: &[Touch]| Events {
+            begun: touches.iter().map(|&[a, b]| row([a, b])).collect(),
+            ..Events::default()
+        };
+        assert_eq!(frame(&mut events, &mut set), begun(&[[wall, ball]]));
+        assert_eq!(frame(&mut events, &mut set), Events::default());
+        events.reset();
+        let none = block_on(events.read_back(&adapter.device, &adapter.queue));
+        assert_eq!(none, Err(ReadBackError::NoStep));
+        assert_eq!(frame(&mut events, &mut set), begun(&[[wall, ball]]));
+
+        // Another object at the same index is another pair.
+        set.remove(ball).unwrap();
+        let other = set.insert(unit);
+        assert_eq!(other.index(), ball.index());
+        let expected = Events {
+            ended: vec![row([wall, ball])],
+            ..begun(&[[wall, other]])
+        };
+        assert_eq!(frame(&mut events, &mut set), expected);
+        // A new static slot changes how results name the ball, and no event.
+        set.insert_static(Aabb::new([9.0; 3], [10.0; 3]));
+        assert_eq!(frame(&mut events, &mut set), Events::default());
+        set.clear();
+        let expected = Events {
+            ended: vec![row([wall, other])],
+            ..Events::default()
+        };
+        assert_eq!(frame(&mut events, &mut set), expected);
+        assert_eq!(frame(&mut events, &mut set), Events::default());
+    }
+}
+
+#[test]
+fn what_cannot_be_told_apart_is_refused() {
+    for adapter in adapters() {
+        let mut events = PairEvents::new(None);
+        let no_pairs = BroadPhaseDescriptor {
+            pairs: false,
+            ..Default::default()
+        };
+        let fixed = BroadPhaseDescriptor {
+            growth: Growth::Fixed,
+            capacities: Capacities {
+                pairs: Some(10_000_000),
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 2];
+        let input = StepInput {
+            objects: Source::Host(&boxes),
+            ..Default::default()
+        };
+        let plain = adapter.device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 16,
+            usage: wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let unbound = ObjectNames {
+            generations: Source::device(&plain, 2),
+            ..Default::default()
+        };
+        let mut refused = |descriptor: &BroadPhaseDescriptor<'_>, names| {
+            let mut broad_phase = broad_phase(&adapter, descriptor);
+            let mut encoder = encoder(&adapter);
+            let output = broad_phase
+                .step(&adapter.device, &adapter.queue, &mut encoder, input)
+                .unwrap();
+            events.record(&adapter.device, &mut encoder, &output, names).err()
+        };
+        assert_eq!(refused(&no_pairs, ObjectNames::default()), Some(StepError::NoPairs));
+        let what = "generations";
+        assert_eq!(
+            refused(&BroadPhaseDescriptor::default(), unbound),
+            Some(StepError::Usage { what })
+        );
+        let limit = adapter
+            .device
+            .limits()
+            .max_storage_buffer_binding_size
+            .min(adapter.device.limits().max_buffer_size);
+        if limit < 160_000_000 {
+            let what = "pair events";
+            let needed = 160_000_000;
+            let error = DescriptorError::BufferTooLarge {
+                what,
+                needed,
+                limit: limit & !15,
+            };
+            assert_eq!(refused(&fixed, ObjectNames::default()), Some(error.into()));
+        }
+        assert_eq!(refused(&BroadPhaseDescriptor::default(), ObjectNames::default()), None);
+    }
+}
