@@ -8,8 +8,8 @@ const STATUS_LACKS_PAIRS: u32 = 75u;
 @group(0) @binding(9) var<storage, read_write> counters: array<u32>;
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let pair = flat_workgroup(group, groups) * WORKGROUP + local;
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let pair = flat_workgroup(group) * WORKGROUP + local;
     let count = shown();
     let persisting = counters[EVENT_PERSISTING];
     if (pair == 0u) {

@@ -6,8 +6,8 @@
 @group(0) @binding(7) var<storage, read_write> table: array<atomic<u32>>;
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let row = flat_workgroup(group, groups) * WORKGROUP + local;
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let row = flat_workgroup(group) * WORKGROUP + local;
     if (row >= counters[EVENT_PERSISTING] + counters[EVENT_BEGUN]) {
         return;
     }

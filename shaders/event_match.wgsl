@@ -1,5 +1,4 @@
-// Looks every pair of the step up among those of the step before: 1 for each that was there, on both sides. One mark more than
-// pairs, so that the scan ends with the total.
+// Looks every pair of the step up among those of the step before: 1 for each that was there, on both sides. The marks were 0.
 
 @group(0) @binding(5) var<storage, read> previous_rows: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read> previous_table: array<u32>;
@@ -23,17 +22,14 @@ fn find(row: vec4<u32>) -> u32 {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let pair = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (pair > event.pair_capacity) {
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let pair = flat_workgroup(group) * WORKGROUP + local;
+    if (pair >= shown()) {
         return;
     }
-    var found = 0u;
-    if (pair < shown()) {
-        found = find(row_of(pair));
-    }
-    marks[pair] = min(found, 1u);
+    let found = find(row_of(pair));
     if (found > 0u) {
+        marks[pair] = 1u;
         matched[found - 1u] = 1u;
     }
 }

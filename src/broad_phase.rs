@@ -1034,6 +1034,12 @@ impl GpuBroadPhase {
             static_cell_starts: self.statics.as_ref().map(|table| table.buffers.get("starts")),
             static_records: self.statics.as_ref().map(|table| table.buffers.get("records")),
             static_grid: self.statics.as_ref().map(|table| table.buffers.get("grid")),
+            window: Window {
+                pairs: plan.params.first_pair,
+                hits: plan.params.first_hit,
+                ray_cells: plan.params.first_ray_cell,
+                results: plan.params.first_result,
+            },
             pair_capacity: plan.params.pair_capacity,
             hit_capacity: plan.params.hit_capacity,
             ray_cell_capacity: plan.params.ray_cell_capacity,

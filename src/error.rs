@@ -1,5 +1,7 @@
 //! What can go wrong.
 
+use crate::dispatch::OutputRows;
+
 /// A descriptor, or the size of a step's input, that cannot work.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -112,9 +114,12 @@ pub enum StepError {
         /// Bytes the buffer has.
         available: u64,
     },
-    /// Pair events were asked of a step without pairs.
-    #[error("the step has no pairs: its descriptor does not ask for them")]
-    NoPairs,
+    /// Something was asked of an output that the step does not have: its descriptor or its input does not ask for it.
+    #[error("the step has no {rows:?}: its descriptor or its input does not ask for them")]
+    NoOutput {
+        /// The output.
+        rows: OutputRows,
+    },
     /// A further window was asked for before any step was recorded.
     #[error("no step has been recorded yet")]
     NoStep,

@@ -3,13 +3,14 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::counters::{STATUS_CUT, STATUS_ENTRIES, STATUS_PAIRS, STATUS_ROUNDS};
+use crate::counters::{self, STATUS_CUT, STATUS_ENTRIES, STATUS_PAIRS, STATUS_ROUNDS};
+use crate::dispatch::OutputRows;
 use crate::error::{DescriptorError, ReadBackError, StepError};
 use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::group::Group;
 use crate::gpu::pass::Pipelines;
-use crate::gpu::recorder::{Input, Recorder};
+use crate::gpu::recorder::{Bound, Input, Recorder, WORKGROUP};
 use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::staging::Staging;
 use crate::gpu::upload::Blocks;
@@ -17,7 +18,7 @@ use crate::input::{self, Source};
 use crate::output::StepOutput;
 use crate::plan::{self, SCAN_TILE};
 use crate::readback::{self, Copy, Reading};
-use crate::reference::blocks::{EventParams, ScanParams};
+use crate::reference::blocks::{DispatchParams, EventParams, ScanParams};
 use crate::reference::event::word;
 use crate::shaders;
 use crate::types::{Pair, PairEvent};
@@ -29,6 +30,8 @@ const ROW_BYTES: u64 = size_of::<PairEvent>() as u64;
 /// Buffers of which there is one for either of two steps in a row.
 const ROWS: [&str; 2] = ["rows_0", "rows_1"];
 const COUNTERS: [&str; 2] = ["counters_0", "counters_1"];
+/// Indirect dispatches over the rows.
+const GROUPS: [&str; 2] = ["groups_0", "groups_1"];
 const TABLE: &str = "table";
 /// What stands for the step before the first: zeros that nobody writes to.
 const NOTHING: &str = "nothing";
@@ -160,7 +163,7 @@ impl PairEvents {
     /// [`reset`](Self::reset).
     ///
     /// # Errors
-    /// [`StepError::NoPairs`] for a step without pairs, [`StepError::Usage`] and [`StepError::BufferTooSmall`] for a buffer of
+    /// [`StepError::NoOutput`] for a step without pairs, [`StepError::Usage`] and [`StepError::BufferTooSmall`] for a buffer of
     /// generations that cannot be read, [`DescriptorError::BufferTooLarge`] where the rows do not fit a binding of the device:
     /// nothing is recorded then. [`StepError::Device`] where the device refuses a buffer: the encoder has to be dropped.
     pub fn record<'s>(
@@ -170,7 +173,9 @@ impl PairEvents {
         step: &StepOutput<'_>,
         names: ObjectNames<'_>,
     ) -> Result<EventOutput<'s>, StepError> {
-        let pairs = step.pairs.ok_or(StepError::NoPairs)?;
+        let pairs = step.pairs.ok_or(StepError::NoOutput {
+            rows: OutputRows::Pairs,
+        })?;
         input::check("generations of static objects", &names.static_generations)?;
         input::check("generations", &names.generations)?;
         let previous = self.last;
@@ -274,6 +279,12 @@ impl PairEvents {
             static_generations: names.static_generations.count() as u32,
             generations: names.generations.count() as u32,
         });
+        let dispatch = blocks.push(&DispatchParams {
+            needed_word: counters::word::PAIRS_NEEDED as u32,
+            first: 0,
+            capacity,
+            workgroup_rows: WORKGROUP,
+        });
         let [scan_marks, scan_matched] =
             [(capacity, word::PERSISTING), (previous_capacity, word::MATCHED)].map(|(rows, total_word)| {
                 blocks.push(&ScanParams {
@@ -300,20 +311,25 @@ impl PairEvents {
             stage_name: |name| name,
         };
         recorder.clear(COUNTERS[recorded.side]);
+        recorder.clear_words("marks", 0, u64::from(capacity) + 1);
         recorder.clear_words("matched", 0, u64::from(previous_capacity) + 1);
-        let event = [("event", crate::gpu::recorder::Bound::Block(params))];
+        let event = [("event", Bound::Block(params))];
+        let groups = GROUPS[recorded.side];
+        let previous_groups = self.last.map_or(NOTHING, |last| GROUPS[last.side]);
         recorder.stage("event_match", |stage| {
-            stage.run(&shaders::EVENT_MATCH, capacity + 1, &event);
+            let args = [("dispatch", Bound::Block(dispatch)), ("args", Bound::Buffer(groups))];
+            stage.run_groups(&shaders::DISPATCH_ARGS, 1, &args);
+            stage.run_indirect(&shaders::EVENT_MATCH, groups, &event);
             stage.scan("marks", capacity + 1, scan_marks);
             stage.scan("matched", previous_capacity + 1, scan_matched);
         });
         recorder.stage("event_emit", |stage| {
-            stage.run(&shaders::EVENT_EMIT, capacity + 1, &event);
-            stage.run(&shaders::EVENT_END, previous_capacity + 1, &event);
+            stage.run_indirect(&shaders::EVENT_EMIT, groups, &event);
+            stage.run_indirect(&shaders::EVENT_END, previous_groups, &event);
         });
         recorder.clear_words(TABLE, 0, u64::from(recorded.table_mask()) + 1);
         recorder.stage("event_insert", |stage| {
-            stage.run(&shaders::EVENT_INSERT, capacity, &event);
+            stage.run_indirect(&shaders::EVENT_INSERT, groups, &event);
         });
     }
 
@@ -410,6 +426,7 @@ fn sizes(recorded: Recorded, names: &ObjectNames<'_>) -> Vec<(&'static str, u64)
     vec![
         (ROWS[recorded.side], ROW_BYTES * rows.max(1)),
         (COUNTERS[recorded.side], 4 * word::COUNT as u64),
+        (GROUPS[recorded.side], 16),
         (NOTHING, 4 * word::COUNT as u64),
         (TABLE, 4 * (u64::from(recorded.table_mask()) + 1)),
         ("marks", 4 * (rows + 1)),

@@ -68,6 +68,7 @@ mod advice;
 mod broad_phase;
 mod counters;
 mod descriptor;
+mod dispatch;
 mod error;
 mod events;
 mod gpu;
@@ -93,6 +94,7 @@ pub use counters::{
     Counters, STATUS_CUT, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, STATUS_ROUNDS,
 };
 pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme, SortStrategy};
+pub use dispatch::{DispatchArgs, OutputRows};
 pub use error::{CreateError, DescriptorError, HeadlessError, ReadBackError, StepError};
 pub use events::{EventOutput, Events, ObjectNames, PairEvents};
 pub use grid::MAX_COVER;

@@ -46,6 +46,8 @@ pub struct StepOutput<'s> {
     pub static_records: Option<&'s wgpu::Buffer>,
     /// Static objects: the levels of their table.
     pub static_grid: Option<&'s wgpu::Buffer>,
+    /// From which places on the outputs are shown: 0 but for a [`window`](crate::GpuBroadPhase::window).
+    pub window: Window,
     /// Pairs that fit.
     pub pair_capacity: u32,
     /// Hits that fit.

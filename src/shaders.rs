@@ -344,6 +344,11 @@ passes! {
     ["common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_entry_covered.wgsl", "common/query_walk.wgsl", "common/query_images.wgsl", "common/query_counters.wgsl", "query_nearest.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "queries", 5: Read "objects", 6: Read "values", 7: Write "query_nearest", 8: Write "counters", 10: Uniform "round" }
 
+    /// Indirect dispatches over an output's rows.
+    DISPATCH_ARGS = "dispatch_args"
+    ["common/wide.wgsl", "dispatch_args.wgsl"]
+    { 0: Uniform "dispatch", 1: Read "step_counters", 2: Write "args" }
+
     /// Which pairs of a step the step before had as well.
     EVENT_MATCH = "event_match"
     ["common/counters.wgsl", "common/wide.wgsl", "common/event.wgsl", "common/event_rows.wgsl", "event_match.wgsl"]

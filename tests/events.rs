@@ -9,7 +9,8 @@ use common::{Rng, TestAdapter, adapters};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, Events, GpuBroadPhase, Growth, Handle, ObjectNames,
-    ObjectSet, Pair, PairEvent, PairEvents, ReadBackError, STATUS_PAIRS, Source, StepError, StepInput, wgpu,
+    ObjectSet, OutputRows, Pair, PairEvent, PairEvents, ReadBackError, STATUS_PAIRS, Source, StepError, StepInput,
+    wgpu,
 };
 use pollster::block_on;
 
@@ -373,7 +374,11 @@ fn what_cannot_be_told_apart_is_refused() {
                 .unwrap();
             events.record(&adapter.device, &mut encoder, &output, names).err()
         };
-        assert_eq!(refused(&no_pairs, ObjectNames::default()), Some(StepError::NoPairs));
+        let rows = OutputRows::Pairs;
+        assert_eq!(
+            refused(&no_pairs, ObjectNames::default()),
+            Some(StepError::NoOutput { rows })
+        );
         let what = "generations";
         assert_eq!(
             refused(&BroadPhaseDescriptor::default(), unbound),

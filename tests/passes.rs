@@ -13,16 +13,17 @@ use common::{Rng, Scene, TestAdapter, adapters, scenes, sweep};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use gpu_broad_phase::grid::{Grid, Params, Record};
 use gpu_broad_phase::reference::blocks::{
-    COVER_TILE, EventParams, Overrides, Round, SCAN_TILE, STATIC_PARTNERS_KEPT, ScanParams, ScatterParams, SortParams,
+    COVER_TILE, DispatchParams, EventParams, Overrides, Round, SCAN_TILE, STATIC_PARTNERS_KEPT, ScanParams,
+    ScatterParams, SortParams,
 };
 use gpu_broad_phase::reference::event::{self, Generations};
 use gpu_broad_phase::reference::pair_count::{self, PairCounts};
 use gpu_broad_phase::reference::pair_walk::{self, PairInput};
 use gpu_broad_phase::reference::rows::Table;
 use gpu_broad_phase::reference::{
-    Trace, base_cell, cell_starts, cover_layout, density, event_emit, event_end, event_insert, event_match, layout,
-    level_statistics, order, order_firsts, order_rows, order_seconds, pair_emit, pair_emit_kept, pair_replay,
-    pair_static_count, pair_static_emit, query_count, query_emit, query_nearest, ray_any, ray_cells_count,
+    Trace, base_cell, cell_starts, cover_layout, density, dispatch_args, event_emit, event_end, event_insert,
+    event_match, layout, level_statistics, order, order_firsts, order_rows, order_seconds, pair_emit, pair_emit_kept,
+    pair_replay, pair_static_count, pair_static_emit, query_count, query_emit, query_nearest, ray_any, ray_cells_count,
     ray_cells_emit, ray_closest, ray_count, ray_emit, ray_keys, scan_apply, scan_reduce, scan_spine, scatter,
     sort_histogram, sort_scan, sort_scatter, trace, world_pairs, world_pairs_static,
 };
@@ -160,7 +161,8 @@ impl Bench {
             let mut compute = encoder.begin_compute_pass(&Default::default());
             compute.set_pipeline(&pipeline);
             compute.set_bind_group(0, &group, &[]);
-            let is_indirect = pass.bindings.contains(&(9, Binding::Read, "pair_walks"));
+            let is_indirect =
+                pass.name.starts_with("event_") || pass.bindings.contains(&(9, Binding::Read, "pair_walks"));
             let fold = if is_indirect { 65_535 } else { self.fold };
             compute.dispatch_workgroups(groups.min(fold), groups.div_ceil(fold), 1);
         }
@@ -2104,6 +2106,29 @@ fn check_scatter(bench: &mut Bench, slots: usize, spare: usize, rng: &mut Rng) {
     found.check("objects", &expected);
 }
 
+fn check_dispatch(bench: &mut Bench, needed: u64, [first, capacity, workgroup_rows]: [u32; 3]) {
+    bench.scene = format!("{needed} rows, room for {capacity} from {first} on, {workgroup_rows} a workgroup");
+    let params = DispatchParams {
+        needed_word: 12,
+        first,
+        capacity,
+        workgroup_rows,
+    };
+    let mut counters = used_counters();
+    (counters[12], counters[13]) = (needed as u32, (needed >> 32) as u32);
+    let found = bench.run(
+        &shaders::DISPATCH_ARGS,
+        1,
+        uniform(&params),
+        &[("step_counters", bytes(&counters)), ("args", poison::<u32>(4))],
+    );
+    let args = dispatch_args::dispatch_args(&params, &counters);
+    found.check("args", &args);
+    let [x, y, z, rows] = args.map(u64::from);
+    assert!(x <= 65_535 && y <= 65_535 && z == 1);
+    assert!(x * y * u64::from(workgroup_rows) >= rows, "{args:?}");
+}
+
 /// The passes of pair events, for so many pairs in either step. `spare` rows have room beyond them; without, the step needed
 /// more pairs than it shows.
 fn check_events(bench: &mut Bench, [before, now]: [usize; 2], spare: usize, rng: &mut Rng) {
@@ -2171,12 +2196,9 @@ fn check_events(bench: &mut Bench, [before, now]: [usize; 2], spare: usize, rng:
     let (mut marks, mut matched) = event_match::event_match(&params, &pairs, generations, &previous, &previous_table);
     let found = bench.run(
         &shaders::EVENT_MATCH,
-        groups(rows + 1),
+        groups(rows),
         uniform(&params),
-        &inputs(vec![
-            ("marks", poison::<u32>(rows + 1)),
-            ("matched", zeros(previous_rows + 1)),
-        ]),
+        &inputs(vec![("marks", zeros(rows + 1)), ("matched", zeros(previous_rows + 1))]),
     );
     found.check("marks", &marks);
     found.check("matched", &matched);
@@ -2199,7 +2221,7 @@ fn check_events(bench: &mut Bench, [before, now]: [usize; 2], spare: usize, rng:
     let emitted = event_emit::event_emit(&params, &pairs, generations, status, &marks, &mut counters);
     let found = bench.run(
         &shaders::EVENT_EMIT,
-        groups(rows + 1),
+        groups(rows),
         uniform(&params),
         &inputs(vec![
             ("marks", bytes(&marks)),
@@ -2217,7 +2239,7 @@ fn check_events(bench: &mut Bench, [before, now]: [usize; 2], spare: usize, rng:
     let ended = event_end::event_end(&previous, &matched, &mut counters);
     let found = bench.run(
         &shaders::EVENT_END,
-        groups(previous_rows + 1),
+        groups(previous_rows),
         uniform(&params),
         &inputs(vec![
             ("previous_counters", bytes(&previous_counters)),
@@ -2375,6 +2397,20 @@ fn every_pass_equals_its_reference() {
         {
             bench.fold = [65_535, 1, 3][index % 3];
             check_events(&mut bench, counts, [0, 700][index % 2], &mut rng);
+        }
+        for (needed, capacity, workgroup_rows) in [
+            (0u64, 100, 64),
+            (1, 100, 64),
+            (64, 100, 64),
+            (65, 100, 64),
+            (1 << 40, 100, 1),
+            (u64::from(u32::MAX), u32::MAX, 2),
+            (65_535 * 64, u32::MAX, 64),
+            (65_535 * 64 + 1, u32::MAX, 64),
+        ] {
+            for first in [0, 1, 70] {
+                check_dispatch(&mut bench, needed, [first, capacity, workgroup_rows]);
+            }
         }
         let covered = bench.run.borrow().clone();
         let can_run = |pass: &&Pass| features.contains(pass.features());

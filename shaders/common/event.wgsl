@@ -31,9 +31,12 @@ const EVENT_BEGUN: u32 = 4u;
 const EVENT_STATUS: u32 = 5u;
 const EVENT_ENDED: u32 = 6u;
 
-// More workgroups than one dimension may have fold into the second.
-fn flat_workgroup(group: vec3<u32>, groups: vec3<u32>) -> u32 {
-    return group.y * groups.x + group.x;
+// Workgroups of one dimension, at most. More fold into the second; Direct3D does not tell how many an indirect dispatch has, unless it
+// was validated.
+const MAX_GROUPS: u32 = 65535u;
+
+fn flat_workgroup(group: vec3<u32>) -> u32 {
+    return group.y * MAX_GROUPS + group.x;
 }
 
 // A round of MurmurHash3 (Appleby, public domain).

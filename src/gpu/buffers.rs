@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::plan::Plan;
 
 /// Buffers that say how many workgroups are dispatched.
-pub(crate) const INDIRECT: [&str; 1] = ["pair_walk_groups"];
+pub(crate) const INDIRECT: [&str; 5] = ["args", "pair_walk_groups", "groups_0", "groups_1", "nothing"];
 
 /// Buffers by the names of the pass table.
 pub(crate) struct Buffers {

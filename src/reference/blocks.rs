@@ -100,6 +100,19 @@ pub struct EventParams {
     pub generations: u32,
 }
 
+/// The uniform block of the pass that makes indirect dispatches: `DispatchParams` in `shaders/dispatch_args.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
+pub struct DispatchParams {
+    /// Word of the counters where the 64-bit number of needed rows begins.
+    pub needed_word: u32,
+    /// Place of the first row that the output shows.
+    pub first: u32,
+    /// Rows that there is room for.
+    pub capacity: u32,
+    /// Rows that a workgroup takes.
+    pub workgroup_rows: u32,
+}
+
 /// What the shaders get as pipeline overrides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overrides {

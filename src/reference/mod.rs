@@ -20,6 +20,7 @@ pub mod cover_count;
 pub mod cover_emit;
 pub mod cover_layout;
 pub mod density;
+pub mod dispatch_args;
 pub mod entry_count;
 pub mod entry_emit;
 pub mod event;

@@ -11,7 +11,7 @@ use super::*;
 use crate::counters::word;
 use crate::grid::{self, Grid, Level, Params};
 use crate::plan;
-use crate::reference::blocks::{EventParams, Round, ScanParams, ScatterParams, SortParams};
+use crate::reference::blocks::{DispatchParams, EventParams, Round, ScanParams, ScatterParams, SortParams};
 use crate::reference::{cover, cover_layout, event, layout};
 use crate::sort;
 
@@ -288,6 +288,10 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         offsets!(Round: first, tests, is_last, turns, canary_turns, continues, is_continued),
     );
     check::<SortParams>("SortParams", offsets!(SortParams: shift, bits, tile, tiles));
+    check::<DispatchParams>(
+        "DispatchParams",
+        offsets!(DispatchParams: needed_word, first, capacity, workgroup_rows),
+    );
     check::<EventParams>(
         "EventParams",
         offsets!(EventParams: pair_capacity, previous_capacity, table_mask, previous_mask, static_count,

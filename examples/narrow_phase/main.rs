@@ -1,0 +1,258 @@
+//! A narrow phase behind the broad phase, all on the GPU: contacts of spheres, found for the pairs of their boxes by an indirect
+//! dispatch. The host never asks how many pairs there are; it reads the contacts once all is done, to check and to draw them.
+//!
+//! ```sh
+//! cargo run --release --example narrow_phase -- [--output DIR]
+//! ```
+//!
+//! With `--output`, `DIR/narrow_phase.png` shows a slice of the spheres, those that touch another one in colour.
+
+use std::error::Error;
+use std::path::Path;
+
+use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, DispatchArgs, GpuBroadPhase, Headless, OutputRows, Pair, Source, StepInput, wgpu,
+};
+
+const SPHERES: usize = 20_000;
+/// Edge of the cube that the centres lie in.
+const SIDE: f32 = 60.0;
+/// Pixels of the picture, a side.
+const PIXELS: usize = 720;
+
+/// As the shader reads it.
+#[repr(C)]
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+struct Sphere {
+    center: [f32; 3],
+    radius: f32,
+}
+
+/// As the shader writes it.
+#[repr(C)]
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+struct Contact {
+    normal: [f32; 3],
+    depth: f32,
+}
+
+/// What a frame found.
+struct Found {
+    pairs: Vec<Pair>,
+    /// One a pair.
+    contacts: Vec<Contact>,
+    /// Those that touch.
+    count: u32,
+}
+
+impl Sphere {
+    fn bounds(&self) -> Aabb {
+        let [low, high] = [-self.radius, self.radius].map(|reach| self.center.map(|middle| middle + reach));
+        Aabb::new(low, high)
+    }
+
+    /// As [`Contact::depth`], on the CPU.
+    fn depth(&self, other: &Self) -> f32 {
+        let squares: f32 = (0..3)
+            .map(|axis| (other.center[axis] - self.center[axis]).powi(2))
+            .sum();
+        self.radius + other.radius - squares.sqrt()
+    }
+}
+
+/// Spheres of radius 0.3 to 1.2 anywhere in the cube.
+fn spheres() -> Vec<Sphere> {
+    // A generator after Lehmer (1949), modulo 2^31 - 1.
+    let mut state = 1u64;
+    let mut unit = || {
+        state = state * 48_271 % ((1 << 31) - 1);
+        state as f32 / (1u64 << 31) as f32
+    };
+    let sphere = |_| Sphere {
+        center: [0; 3].map(|_| SIDE * unit()),
+        radius: 0.3 + 0.9 * unit(),
+    };
+    (0..SPHERES).map(sphere).collect()
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let output = match &std::env::args().skip(1).collect::<Vec<_>>()[..] {
+        [] => None,
+        [flag, directory] if flag == "--output" => Some(directory.clone()),
+        _ => return Err("usage: narrow_phase [--output DIR]".into()),
+    };
+    let spheres = spheres();
+    // A renderer has a device of its own; here `Headless` lends one.
+    let headless = pollster::block_on(Headless::new())?;
+    println!("{}", headless.adapter_info().name);
+    let Found { pairs, contacts, count } = find_contacts(headless.device(), headless.queue(), &spheres)?;
+    println!("{SPHERES} spheres, {} pairs of boxes, {count} contacts", pairs.len());
+
+    let expected: Vec<_> = pairs
+        .iter()
+        .map(|pair| spheres[pair.a as usize].depth(&spheres[pair.b as usize]))
+        .collect();
+    let worst = std::iter::zip(&contacts, &expected).map(|(contact, depth)| (contact.depth - depth).abs());
+    println!(
+        "depths differ from the CPU's by {:.1e} at most",
+        worst.fold(0.0, f32::max)
+    );
+    if let Some(directory) = output {
+        std::fs::create_dir_all(&directory)?;
+        let path = Path::new(&directory).join("narrow_phase.png");
+        draw(&path, &spheres, &pairs, &contacts)?;
+        println!("wrote {}", path.display());
+    }
+    Ok(())
+}
+
+/// One frame: boxes, pairs and contacts, in one submission.
+fn find_contacts(device: &wgpu::Device, queue: &wgpu::Queue, spheres: &[Sphere]) -> Result<Found, Box<dyn Error>> {
+    let pipeline = pipeline(device);
+    let mut broad_phase = GpuBroadPhase::new(device, &BroadPhaseDescriptor::default())?;
+    let mut args = DispatchArgs::new(None);
+    let boxes: Vec<_> = spheres.iter().map(Sphere::bounds).collect();
+    let input = StepInput {
+        objects: Source::Host(&boxes),
+        ..StepInput::default()
+    };
+
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("frame") });
+    let step = broad_phase.step(device, queue, &mut encoder, input)?;
+    let args = args.record(device, &mut encoder, &step, OutputRows::Pairs, 64)?;
+    let pairs = step.pairs.ok_or("the descriptor asks for pairs")?;
+    // A contact for each pair that there is room for.
+    let contacts = storage(
+        device,
+        "contacts",
+        u64::from(step.pair_capacity) * size_of::<Contact>() as u64,
+    );
+    let count = storage(device, "contact count", 4);
+    let sphere_buffer = device.create_buffer_init(&BufferInitDescriptor {
+        label: Some("spheres"),
+        contents: bytemuck::cast_slice(spheres),
+        usage: wgpu::BufferUsages::STORAGE,
+    });
+    let bound = [&sphere_buffer, pairs, args, &contacts, &count];
+    let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: Some("narrow phase"),
+        layout: &pipeline.get_bind_group_layout(0),
+        entries: &[0, 1, 2, 3, 4].map(|binding| wgpu::BindGroupEntry {
+            binding,
+            resource: bound[binding as usize].as_entire_binding(),
+        }),
+    });
+    {
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("narrow phase"),
+            timestamp_writes: None,
+        });
+        pass.set_pipeline(&pipeline);
+        pass.set_bind_group(0, &group, &[]);
+        pass.dispatch_workgroups_indirect(args, 0);
+    }
+    queue.submit([encoder.finish()]);
+
+    // From here on only to look at the answer.
+    let result = pollster::block_on(broad_phase.read_back(device, queue))?;
+    let rows = result.pairs.len();
+    let contacts = download(device, queue, &contacts, rows)?;
+    let count: Vec<u32> = download(device, queue, &count, 1)?;
+    Ok(Found {
+        pairs: result.pairs,
+        contacts,
+        count: count[0],
+    })
+}
+
+fn pipeline(device: &wgpu::Device) -> wgpu::ComputePipeline {
+    let module = device.create_shader_module(wgpu::include_wgsl!("narrow_phase.wgsl"));
+    device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some("narrow phase"),
+        layout: None,
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: Default::default(),
+        cache: None,
+    })
+}
+
+fn storage(device: &wgpu::Device, label: &str, size: u64) -> wgpu::Buffer {
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some(label),
+        size,
+        usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+        mapped_at_creation: false,
+    })
+}
+
+/// The first rows of a buffer.
+fn download<T: bytemuck::Pod>(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    buffer: &wgpu::Buffer,
+    rows: usize,
+) -> Result<Vec<T>, Box<dyn Error>> {
+    let bytes = (rows * size_of::<T>()) as u64;
+    let staging = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("read back"),
+        size: bytes.max(4),
+        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+    encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, bytes);
+    queue.submit([encoder.finish()]);
+    // An error shows when the range is asked for.
+    staging.map_async(wgpu::MapMode::Read, .., |_| {});
+    device.poll(wgpu::PollType::wait_indefinitely())?;
+    let rows = bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..bytes)?);
+    Ok(rows)
+}
+
+/// A slice through the middle of the cube: spheres that it cuts, darker towards their rim, those that touch another one in colour.
+fn draw(path: &Path, spheres: &[Sphere], pairs: &[Pair], contacts: &[Contact]) -> Result<(), Box<dyn Error>> {
+    let mut touches = vec![false; spheres.len()];
+    for (pair, _) in std::iter::zip(pairs, contacts).filter(|(_, contact)| contact.depth >= 0.0) {
+        for sphere in [pair.a, pair.b] {
+            touches[sphere as usize] = true;
+        }
+    }
+    let scale = SIDE / PIXELS as f32;
+    let mut pixels = vec![[16u8, 18, 24]; PIXELS * PIXELS];
+    for (sphere, touches) in std::iter::zip(spheres, touches) {
+        let height = sphere.center[2] - SIDE / 2.0;
+        let cut = sphere.radius.powi(2) - height.powi(2);
+        if cut <= 0.0 {
+            continue;
+        }
+        let reach = cut.sqrt();
+        let color: [f32; 3] = if touches {
+            [255.0, 140.0, 60.0]
+        } else {
+            [110.0, 130.0, 150.0]
+        };
+        let [columns, rows] = [0, 1].map(|axis| {
+            let middle = sphere.center[axis];
+            let pixel = |place: f32| ((place / scale).max(0.0) as usize).min(PIXELS);
+            pixel(middle - reach)..pixel(middle + reach + scale)
+        });
+        for row in rows {
+            for column in columns.clone() {
+                let [x, y] = [column, row].map(|pixel| (pixel as f32 + 0.5) * scale);
+                let squares = (x - sphere.center[0]).powi(2) + (y - sphere.center[1]).powi(2);
+                if squares <= cut {
+                    let light = 0.45 + 0.55 * (1.0 - squares / cut).sqrt();
+                    pixels[row * PIXELS + column] = color.map(|channel| (channel * light) as u8);
+                }
+            }
+        }
+    }
+    let file = std::io::BufWriter::new(std::fs::File::create(path)?);
+    let mut encoder = png::Encoder::new(file, PIXELS as u32, PIXELS as u32);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.write_header()?.write_image_data(pixels.as_flattened())?;
+    Ok(())
+}

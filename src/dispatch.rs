@@ -1,0 +1,158 @@
+//! Indirect dispatches over what a step wrote: as many workgroups as there are rows, without asking the host.
+
+use crate::counters::word;
+use crate::error::{DescriptorError, StepError};
+use crate::gpu::bindings::Bindings;
+use crate::gpu::buffers::Buffers;
+use crate::gpu::pass::Pipelines;
+use crate::gpu::recorder::{Bound, Input, Recorder};
+use crate::gpu::scope::Scopes;
+use crate::gpu::upload::Blocks;
+use crate::output::StepOutput;
+use crate::reference::blocks::DispatchParams;
+use crate::shaders;
+
+/// An output whose rows only the device counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OutputRows {
+    /// [`StepOutput::pairs`].
+    Pairs,
+    /// [`StepOutput::ray_hits`] with [`RayMode::All`](crate::RayMode::All).
+    Hits,
+    /// [`StepOutput::ray_cells`].
+    RayCells,
+    /// [`StepOutput::query_objects`].
+    QueryObjects,
+}
+
+/// Makes the arguments of an indirect dispatch with an invocation for each row of an output, such as a narrow phase over the
+/// pairs of the step recorded before it:
+///
+/// ```no_run
+/// # use gpu_broad_phase::{DispatchArgs, GpuBroadPhase, OutputRows, StepInput, wgpu};
+/// # fn frame(
+/// #     device: &wgpu::Device, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase,
+/// #     input: StepInput<'_>, narrow_phase: &wgpu::ComputePipeline, args: &mut DispatchArgs,
+/// # ) -> Result<(), Box<dyn std::error::Error>> {
+/// let output = broad_phase.step(device, queue, encoder, input)?;
+/// let args = args.record(device, encoder, &output, OutputRows::Pairs, 64)?;
+/// let mut pass = encoder.begin_compute_pass(&Default::default());
+/// pass.set_pipeline(narrow_phase);
+/// // pass.set_bind_group(..);
+/// pass.dispatch_workgroups_indirect(args, 0);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// In the shader the place of a row is `(group.y * 65535 + group.x) * workgroup_rows + local_invocation_index`, and there are
+/// `args[3]` of them. One `DispatchArgs` holds the arguments of its last call.
+pub struct DispatchArgs {
+    label: String,
+    pipelines: Pipelines,
+    bindings: Bindings,
+    buffers: Buffers,
+}
+
+const ARGS: &str = "args";
+
+impl DispatchArgs {
+    /// Arguments of dispatches on one device. `label` is put before the labels of the buffer, the pipeline and the pass,
+    /// `gpu_broad_phase/dispatch` where there is none.
+    pub fn new(label: Option<&str>) -> Self {
+        let label = label.unwrap_or("gpu_broad_phase/dispatch");
+        Self {
+            label: label.to_owned(),
+            pipelines: Pipelines::new(label, &[], None),
+            bindings: Bindings::default(),
+            buffers: Buffers::new(label),
+        }
+    }
+
+    /// Records what fills a buffer with four `u32`: workgroups in three dimensions, at most 65,535 each and at least one in all, and
+    /// the rows that the output shows. The buffer has the usages `INDIRECT`, `STORAGE` and `COPY_SRC`; the next call fills it anew.
+    ///
+    /// # Errors
+    /// [`StepError::NoOutput`] where the step has no such output, [`DescriptorError::ZeroCapacity`] for workgroups of no rows,
+    /// [`StepError::Device`] where the device refuses a buffer: the encoder then has to be dropped.
+    pub fn record<'s>(
+        &'s mut self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        step: &StepOutput<'_>,
+        rows: OutputRows,
+        workgroup_rows: u32,
+    ) -> Result<&'s wgpu::Buffer, StepError> {
+        let (has_output, needed_word, first, capacity) = match rows {
+            OutputRows::Pairs => (
+                step.pairs.is_some(),
+                word::PAIRS_NEEDED,
+                step.window.pairs,
+                step.pair_capacity,
+            ),
+            OutputRows::Hits => (
+                step.ray_offsets.is_some(),
+                word::HITS_NEEDED,
+                step.window.hits,
+                step.hit_capacity,
+            ),
+            OutputRows::RayCells => (
+                step.ray_cells.is_some(),
+                word::RAY_CELLS_NEEDED,
+                step.window.ray_cells,
+                step.ray_cell_capacity,
+            ),
+            OutputRows::QueryObjects => (
+                step.query_objects.is_some(),
+                word::RESULTS_NEEDED,
+                step.window.results,
+                step.result_capacity,
+            ),
+        };
+        if !has_output {
+            return Err(StepError::NoOutput { rows });
+        }
+        if workgroup_rows == 0 {
+            let what = "rows of a workgroup";
+            return Err(DescriptorError::ZeroCapacity { what }.into());
+        }
+        let scopes = Scopes::begin(device);
+        self.bindings.begin();
+        drop(self.buffers.fit(device, [(ARGS, 16)], &[]));
+        let mut blocks = Blocks::new(device);
+        let params = blocks.push(&DispatchParams {
+            needed_word: needed_word as u32,
+            first,
+            capacity,
+            workgroup_rows,
+        });
+        let uniforms = blocks.finish(device, &mut self.bindings, &self.label);
+        let inputs = [Input {
+            name: "step_counters",
+            buffer: step.counters.clone(),
+            bytes: step.counters.size(),
+        }];
+        let mut recorder = Recorder {
+            device,
+            encoder,
+            pipelines: &self.pipelines,
+            sweeps: false,
+            bindings: &mut self.bindings,
+            buffers: &self.buffers,
+            uniforms: &uniforms,
+            params,
+            inputs: &inputs,
+            timing: None,
+            submits: None,
+            label: &self.label,
+            stage_name: |name| name,
+        };
+        recorder.stage("args", |stage| {
+            stage.run_groups(&shaders::DISPATCH_ARGS, 1, &[("dispatch", Bound::Block(params))]);
+        });
+        match scopes.end().now() {
+            Some(error) => Err(StepError::Device(error)),
+            None => Ok(self.buffers.get(ARGS)),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! Indirect dispatches over what a step wrote: a pipeline of the caller's meets each row once, without the host knowing how many
+//! there are.
+
+mod common;
+
+use common::steps::{broad_phase, encoder, read};
+use common::{Rng, TestAdapter, adapters};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, DispatchArgs, GpuBroadPhase, Growth, OutputRows, Queries,
+    Ray, RayMode, Source, StepError, StepInput, StepOutput, Window, wgpu,
+};
+
+/// Adds one to the word of each row.
+fn visitor(adapter: &TestAdapter, workgroup_rows: u32) -> wgpu::ComputePipeline {
+    let source = format!(
+        "
+        @group(0) @binding(0) var<storage, read> args: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> visits: array<u32>;
+
+        @compute @workgroup_size({workgroup_rows})
+        fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {{
+            let row = (group.y * 65535u + group.x) * {workgroup_rows}u + local;
+            if (row < args[3]) {{
+                visits[row] += 1u;
+            }}
+        }}"
+    );
+    let module = adapter.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: None,
+        source: wgpu::ShaderSource::Wgsl(source.into()),
+    });
+    adapter
+        .device
+        .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: None,
+            layout: None,
+            module: &module,
+            entry_point: Some("main"),
+            compilation_options: Default::default(),
+            cache: None,
+        })
+}
+
+/// How often each of the first `words` rows is visited by a dispatch with these arguments.
+fn visits(
+    adapter: &TestAdapter,
+    mut encoder: wgpu::CommandEncoder,
+    args: &wgpu::Buffer,
+    workgroup_rows: u32,
+    words: usize,
+) -> Vec<u32> {
+    let (device, queue) = (&adapter.device, &adapter.queue);
+    let pipeline = visitor(adapter, workgroup_rows);
+    let buffer = |usage| {
+        device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 4 * words as u64,
+            usage,
+            mapped_at_creation: false,
+        })
+    };
+    let visits = buffer(wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC);
+    let staging = buffer(wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST);
+    let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: None,
+        layout: &pipeline.get_bind_group_layout(0),
+        entries: &[(0, args), (1, &visits)].map(|(binding, buffer)| wgpu::BindGroupEntry {
+            binding,
+            resource: buffer.as_entire_binding(),
+        }),
+    });
+    {
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        pass.set_pipeline(&pipeline);
+        pass.set_bind_group(0, &group, &[]);
+        pass.dispatch_workgroups_indirect(args, 0);
+    }
+    encoder.copy_buffer_to_buffer(&visits, 0, &staging, 0, staging.size());
+    queue.submit([encoder.finish()]);
+    staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap());
+    device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..).unwrap())
+}
+
+struct Input {
+    boxes: Vec<Aabb>,
+    rays: Vec<Ray>,
+}
+
+impl Input {
+    fn new(rng: &mut Rng) -> Self {
+        let boxes = common::uniform(3000, rng);
+        let rays = boxes
+            .iter()
+            .take(500)
+            .map(|object| Ray::new(object.min, [0.3, 1.0, 0.2], 9.0))
+            .collect();
+        Self { boxes, rays }
+    }
+
+    fn step<'s>(
+        &self,
+        adapter: &TestAdapter,
+        encoder: &mut wgpu::CommandEncoder,
+        broad_phase: &'s mut GpuBroadPhase,
+    ) -> StepOutput<'s> {
+        let input = StepInput {
+            objects: Source::Host(&self.boxes),
+            rays: Source::Host(&self.rays[..]).into(),
+            queries: Queries::Boxes(Source::Host(&self.boxes[..700])),
+            ..Default::default()
+        };
+        broad_phase
+            .step(&adapter.device, &adapter.queue, encoder, input)
+            .unwrap()
+    }
+}
+
+#[test]
+fn a_pipeline_of_the_callers_meets_each_row_once() {
+    for adapter in adapters() {
+        let input = Input::new(&mut Rng(3));
+        let descriptor = |growth, pairs| BroadPhaseDescriptor {
+            ray_mode: RayMode::All,
+            ray_cells: true,
+            growth,
+            capacities: Capacities {
+                pairs,
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let kinds = [
+            OutputRows::Pairs,
+            OutputRows::Hits,
+            OutputRows::RayCells,
+            OutputRows::QueryObjects,
+        ];
+        let mut args = DispatchArgs::new(None);
+        for (case, rows) in kinds.into_iter().enumerate() {
+            let workgroup_rows = [64, 1, 256, 100][case];
+            // The capacity cuts pairs short.
+            for descriptor in [descriptor(Growth::Grow, None), descriptor(Growth::Fixed, Some(1000))] {
+                let mut broad_phase = broad_phase(&adapter, &descriptor);
+                let mut encoder = encoder(&adapter);
+                let output = input.step(&adapter, &mut encoder, &mut broad_phase);
+                let args = args
+                    .record(&adapter.device, &mut encoder, &output, rows, workgroup_rows)
+                    .unwrap()
+                    .clone();
+                let found = visits(&adapter, encoder, &args, workgroup_rows, 1 << 16);
+                let result = read(&adapter, &mut broad_phase);
+                let expected = match rows {
+                    OutputRows::Pairs => result.pairs.len(),
+                    OutputRows::Hits => result.ray_hits.len(),
+                    OutputRows::RayCells => result.ray_cells.len(),
+                    _ => result.query_objects.len(),
+                };
+                assert!((1000..1 << 16).contains(&expected), "{rows:?}: {expected}");
+                assert!(found[..expected].iter().all(|&visits| visits == 1), "{rows:?}");
+                assert!(found[expected..].iter().all(|&visits| visits == 0), "{rows:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_window_has_the_rows_that_it_shows() {
+    for adapter in adapters() {
+        let input = Input::new(&mut Rng(4));
+        let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let mut first = encoder(&adapter);
+        input.step(&adapter, &mut first, &mut broad_phase);
+        adapter.queue.submit([first.finish()]);
+        let all = read(&adapter, &mut broad_phase).pairs.len();
+        for skipped in [all as u32 - 5, all as u32, all as u32 + 70] {
+            let window = Window {
+                pairs: skipped,
+                ..Window::default()
+            };
+            let mut encoder = encoder(&adapter);
+            let output = broad_phase
+                .window(&adapter.device, &adapter.queue, &mut encoder, window)
+                .unwrap();
+            let mut args = DispatchArgs::new(Some("window"));
+            let args = args
+                .record(&adapter.device, &mut encoder, &output, OutputRows::Pairs, 64)
+                .unwrap();
+            let found = visits(&adapter, encoder, args, 64, 256);
+            let shown = all.saturating_sub(skipped as usize);
+            assert_eq!(found.iter().sum::<u32>() as usize, shown);
+        }
+    }
+}
+
+#[test]
+fn outputs_that_there_are_not_have_no_rows() {
+    for adapter in adapters() {
+        let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let mut encoder = encoder(&adapter);
+        let output = broad_phase
+            .step(&adapter.device, &adapter.queue, &mut encoder, StepInput::default())
+            .unwrap();
+        let mut args = DispatchArgs::new(None);
+        for rows in [OutputRows::Hits, OutputRows::RayCells, OutputRows::QueryObjects] {
+            let refused = args.record(&adapter.device, &mut encoder, &output, rows, 64);
+            assert_eq!(refused.err(), Some(StepError::NoOutput { rows }));
+        }
+        let refused = args.record(&adapter.device, &mut encoder, &output, OutputRows::Pairs, 0);
+        let what = "rows of a workgroup";
+        assert_eq!(refused.err(), Some(DescriptorError::ZeroCapacity { what }.into()));
+    }
+}
