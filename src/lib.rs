@@ -5,6 +5,8 @@
 //! - [`GpuBroadPhase`] records into the encoder of a renderer or a simulation; [`StepOutput`] names the buffers that the
 //!   next pass can bind. [`GpuBroadPhase::read_back`] reads them, after the submission.
 //! - [`ObjectSet`] keeps objects that live across steps under handles and uploads only what changed.
+//! - [`PairEvents`] finds which pairs begin, persist and end from step to step, [`DispatchArgs`] dispatches a caller's pass over
+//!   rows that only the device has counted.
 //! - [`reference::step`] gives the same answer on the CPU.
 //!
 //! # Buffers
@@ -15,6 +17,8 @@
 //! | rays | [`Ray`], 32 bytes | `origin.xyz, t_max, direction.xyz, layers` |
 //! | or | [`SweptRay`], 64 bytes | the same, then `half_extents.xyz, t_min, world`, three unused words |
 //! | pairs | [`Pair`], 8 bytes | `a, b` with `a < b` |
+//! | events | [`PairEvent`], 16 bytes | `a, a_generation, b, b_generation` |
+//! | indirect dispatch | 4 `u32` | workgroups in three dimensions, rows |
 //! | hits | [`RayHit`], 8 bytes | `object, t` |
 //! | ray offsets | `u32` | rays + 1, hits of ray `r` at `offsets[r]..offsets[r + 1]` |
 //! | rays that meet anything | `u32` | 0 or 1 a ray |
