@@ -396,6 +396,7 @@ fn crowded_boxes_keep_their_bytes_once_their_tests_are_kept() {
             assert!(first.pairs == second.pairs, "{pair_order:?} on {}", adapter.name);
             let replays = second.timings.iter().any(|time| time.stage == "pair_replay");
             assert!(replays || second.timings.is_empty(), "{:?}", second.timings);
+            assert!(second.timings.windows(2).all(|two| two[0].begin <= two[1].begin));
 
             let sparse = uniform(3000, &mut rng);
             whole(&adapter, &mut used, &sparse, &[]);

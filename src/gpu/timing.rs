@@ -62,12 +62,15 @@ impl Timing {
 
     /// `ticks` as read from [`resolved`](Self::resolved); `period` is in nanoseconds a tick.
     pub fn read(&self, ticks: &[u64], period: f32) -> Vec<StageTime> {
+        let first = ticks.first().copied().unwrap_or(0);
+        let nanoseconds = |from: u64, to: u64| to.saturating_sub(from) as f64 * f64::from(period);
         self.stages
             .iter()
             .zip(ticks.chunks_exact(2))
             .map(|(&stage, edge)| StageTime {
                 stage,
-                nanoseconds: edge[1].saturating_sub(edge[0]) as f64 * f64::from(period),
+                begin: nanoseconds(first, edge[0]),
+                nanoseconds: nanoseconds(edge[0], edge[1]),
             })
             .collect()
     }
