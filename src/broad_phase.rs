@@ -387,6 +387,23 @@ impl GpuBroadPhase {
         wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SUBGROUP
     }
 
+    /// What to ask an adapter for where the device is made for the broad phase: [`required_limits`](Self::required_limits) with
+    /// bindings and buffers as large as the adapter has them, and those of [`optional_features`](Self::optional_features) that it
+    /// has. A renderer joins them to what it asks for itself.
+    pub fn device_descriptor(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
+        let available = adapter.limits();
+        wgpu::DeviceDescriptor {
+            label: Some("gpu_broad_phase/device"),
+            required_features: adapter.features() & Self::optional_features(),
+            required_limits: wgpu::Limits {
+                max_storage_buffer_binding_size: available.max_storage_buffer_binding_size,
+                max_buffer_size: available.max_buffer_size,
+                ..Self::required_limits()
+            },
+            ..Default::default()
+        }
+    }
+
     /// Makes the pipelines that every step with this descriptor needs; those of optional inputs are made when they are first
     /// used. Buffers come with the first step.
     ///

@@ -91,18 +91,8 @@ impl Headless {
                     (None, None) => String::new(),
                 },
             })?;
-        let available = adapter.limits();
         let (device, queue) = adapter
-            .request_device(&wgpu::DeviceDescriptor {
-                label: Some("gpu_broad_phase/device"),
-                required_features: adapter.features() & GpuBroadPhase::optional_features(),
-                required_limits: wgpu::Limits {
-                    max_storage_buffer_binding_size: available.max_storage_buffer_binding_size,
-                    max_buffer_size: available.max_buffer_size,
-                    ..GpuBroadPhase::required_limits()
-                },
-                ..Default::default()
-            })
+            .request_device(&GpuBroadPhase::device_descriptor(&adapter))
             .await
             .map_err(|error| HeadlessError::NoDevice(error.to_string()))?;
         let mut broad_phase = GpuBroadPhase::new(&device, &descriptor.broad_phase)?;

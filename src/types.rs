@@ -13,6 +13,9 @@ pub(crate) const STATIC_SLOT: u32 = 1 << 31;
 /// Buffer layout (little endian): `min.x, min.y, min.z` as `f32`, `layers` as `u32`, `max.x, max.y, max.z` as `f32`,
 /// `owner` as `u32`. Bind it in WGSL as `array<vec4<u32>>`, two elements an object.
 ///
+/// Vectors of glam, mint, nalgebra and the like convert to and from the arrays: `Aabb::new(low.into(), high.into())`,
+/// `Vec3::from(bounds.min)`.
+///
 /// The box is closed: boxes that only touch overlap. A box with a NaN or with `min > max` on some axis takes no part
 /// in anything and is counted as [`Counters::invalid`](crate::Counters::invalid). Infinite bounds are allowed. A box of zero size is a point.
 #[repr(C)]
