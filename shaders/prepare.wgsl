@@ -1,8 +1,11 @@
 // Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, positions
-// moved into their periods, objects of a world that does not exist made invalid, static ones marked.
+// moved into their periods, objects of a world that does not exist made invalid, static ones marked, those past a count that
+// the device knows alone excluded.
 
 @group(0) @binding(1) var<storage, read> given_objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> objects: array<vec4<u32>>;
+
+@group(0) @binding(3) var<storage, read> object_limits: array<u32>;
 
 // The image of a finite position in 0 <= p < period: a remainder by long division of mantissas, so that it is exact where
 // the position is not negative and rounded once where it is, on every device alike.
@@ -57,6 +60,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
     if (world_of(object) >= params.world_count) {
         low.x = 0x7fc00000u;
+    }
+    if (params.object_limit > 0u && object >= object_limits[params.object_limit - 1u]) {
+        high.w = OWNER_EXCLUDED;
     }
     let name = params.first_object + object;
     high.w |= select(0u, OWNER_STATIC, name < params.static_count);

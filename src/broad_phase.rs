@@ -13,7 +13,7 @@ use crate::gpu::staging::Staging;
 use crate::gpu::timing::Timing;
 use crate::gpu::upload::{Block, Blocks, Uniforms};
 use crate::grid::{self, Params};
-use crate::input::{self, Queries, QueryInput, Rays, Source, Statics, StepInput};
+use crate::input::{self, DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
 use crate::memory::MemoryUse;
 use crate::output::{StepOutput, Window};
 use crate::plan::{self, COVER_TILE, LEVEL_TILE, OF_STEP, Plan, Rows, STATIC_PARTNERS_KEPT};
@@ -525,6 +525,7 @@ impl GpuBroadPhase {
     ) -> Result<Plan, StepError> {
         input::check("objects", &input.objects)?;
         input::check("worlds", &input.worlds)?;
+        input::check_limit(input.object_limit)?;
         input::check("static objects", &input.statics.objects)?;
         input::check("worlds of static objects", &input.statics.worlds)?;
         let asked = input.asked();
@@ -537,7 +538,7 @@ impl GpuBroadPhase {
             0 => None,
             _ => Some(Plan::of_statics(&self.descriptor, statics, self.wanted, limit)?),
         };
-        let plan = Plan::new(
+        let mut plan = Plan::new(
             &self.descriptor,
             objects,
             static_plan.as_ref(),
@@ -545,6 +546,9 @@ impl GpuBroadPhase {
             self.wanted,
             limit,
         )?;
+        if let Some(limit) = input.object_limit {
+            plan.limit_objects(&self.descriptor, limit.word)?;
+        }
         let objects = if plan.prepares { "given_objects" } else { "objects" };
         let mut brought = brought_names(&asked);
         brought.extend(input.objects.is_brought().then_some(objects));
@@ -556,6 +560,13 @@ impl GpuBroadPhase {
         let mut inputs = vec![self.place(device, encoder, objects, input.objects)];
         if plan.has_worlds() {
             inputs.push(self.place(device, encoder, "worlds", input.worlds));
+        }
+        if let Some(DeviceCount { buffer, word }) = input.object_limit {
+            inputs.push(Input {
+                name: "object_limits",
+                buffer: buffer.clone(),
+                bytes: 4 * (u64::from(word) + 1),
+            });
         }
         self.place_asked(device, encoder, &asked, &plan, &mut inputs);
         let (timed, static_counters) = match table {
@@ -1078,7 +1089,10 @@ fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -
         recorder.clear(accumulated);
     }
     if plan.prepares {
-        recorder.stage("prepare", |stage| stage.run(&shaders::PREPARE, objects, &[]));
+        // Any buffer will do where all objects take part.
+        let all = [("object_limits", Bound::Buffer("counters"))];
+        let limits = if plan.params.object_limit == 0 { &all[..] } else { &[] };
+        recorder.stage("prepare", |stage| stage.run(&shaders::PREPARE, objects, limits));
     }
     if plan.is_hierarchical() {
         recorder.stage("statistics", |stage| {

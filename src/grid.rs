@@ -114,6 +114,8 @@ pub struct Params {
     pub partners_kept: u32,
     /// Entries that the cover table has room for, behind those of the objects.
     pub cover_capacity: u32,
+    /// One more than the word of a buffer that says how many of the objects take part; 0 where all do.
+    pub object_limit: u32,
 }
 
 /// One level of the grid: `Level` in the shaders. 64 bytes.

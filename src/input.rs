@@ -193,11 +193,24 @@ impl<'a> From<SceneStatics<'a>> for Statics<'a> {
     }
 }
 
+/// A number that only the device knows: a word of a buffer of the caller's with the usage `STORAGE`.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceCount<'a> {
+    /// The buffer.
+    pub buffer: &'a wgpu::Buffer,
+    /// Which word of it, a `u32` each.
+    pub word: u32,
+}
+
 /// The input of a step.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StepInput<'a> {
     /// The boxes; where there are static ones, those that move.
     pub objects: Source<'a, Aabb>,
+    /// How many of [`objects`](Self::objects) take part, the first ones, where only the device knows it: particles that a pass
+    /// emitted, say. The rest count as [`excluded`](crate::Counters::excluded), and the step takes as long as if all took part. A number
+    /// past them is all of them.
+    pub object_limit: Option<DeviceCount<'a>>,
     /// The world of each object; none with one world. An object whose world does not exist is invalid.
     pub worlds: Source<'a, u32>,
     /// The static objects; none by default.
@@ -252,6 +265,7 @@ impl<'a> From<&Scene<'a>> for StepInput<'a> {
     fn from(scene: &Scene<'a>) -> Self {
         Self {
             objects: Source::Host(scene.objects),
+            object_limit: None,
             worlds: Source::Host(scene.worlds),
             statics: scene.statics.into(),
             rays: scene.rays.into(),
@@ -259,6 +273,16 @@ impl<'a> From<&Scene<'a>> for StepInput<'a> {
             query_mode: scene.query_mode,
         }
     }
+}
+
+/// Whether the passes can read a number of the caller's.
+pub(crate) fn check_limit(limit: Option<DeviceCount<'_>>) -> Result<(), StepError> {
+    let Some(DeviceCount { buffer, word }) = limit else {
+        return Ok(());
+    };
+    // The word's place has to be told, one more.
+    let count = word.saturating_add(1);
+    check("the object limit", &Source::<u32>::device(buffer, count))
 }
 
 /// Whether the passes can read a caller's buffer.

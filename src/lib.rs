@@ -103,7 +103,7 @@ pub use error::{CreateError, DescriptorError, HeadlessError, ReadBackError, Step
 pub use events::{EventOutput, Events, ObjectNames, PairEvents};
 pub use grid::MAX_COVER;
 pub use headless::{Headless, HeadlessDescriptor, adapters};
-pub use input::{Queries, QueryInput, Rays, Source, Statics, StepInput};
+pub use input::{DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
 pub use memory::MemoryUse;
 pub use object_set::{Handle, ObjectSet, StaleHandle};
 pub use output::{StepOutput, Window};

@@ -228,6 +228,13 @@ impl Plan {
         Ok(plan)
     }
 
+    /// Only so many objects take part as a word of a buffer says.
+    pub fn limit_objects(&mut self, descriptor: &BroadPhaseDescriptor<'_>, word: u32) -> Result<(), DescriptorError> {
+        self.params.object_limit = word + 1;
+        self.prepares = true;
+        self.fit_memory(descriptor)
+    }
+
     /// The same table and the same pairs, asked something else.
     pub fn ask(
         &mut self,

@@ -77,7 +77,7 @@ passes! {
     /// Objects as the other passes read them.
     PREPARE = "prepare"
     ["common/prelude.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/worlds.wgsl", "prepare.wgsl"]
-    { 0: Uniform "params", 1: Read "given_objects", 2: Write "objects", 9: Read "worlds" }
+    { 0: Uniform "params", 1: Read "given_objects", 2: Write "objects", 3: Read "object_limits", 9: Read "worlds" }
 
     /// Histogram of sizes.
     SIZE_STATISTICS = "size_statistics"

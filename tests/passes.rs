@@ -23,9 +23,9 @@ use gpu_broad_phase::reference::rows::Table;
 use gpu_broad_phase::reference::{
     Trace, base_cell, cell_starts, cover_layout, density, dispatch_args, event_emit, event_end, event_insert,
     event_match, layout, level_statistics, order, order_firsts, order_rows, order_seconds, pair_emit, pair_emit_kept,
-    pair_replay, pair_static_count, pair_static_emit, query_count, query_emit, query_nearest, ray_any, ray_cells_count,
-    ray_cells_emit, ray_closest, ray_count, ray_emit, ray_keys, scan_apply, scan_reduce, scan_spine, scatter,
-    sort_histogram, sort_scan, sort_scatter, trace, world_pairs, world_pairs_static,
+    pair_replay, pair_static_count, pair_static_emit, prepare, query_count, query_emit, query_nearest, ray_any,
+    ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, ray_keys, scan_apply, scan_reduce, scan_spine,
+    scatter, sort_histogram, sort_scan, sort_scatter, trace, world_pairs, world_pairs_static,
 };
 use gpu_broad_phase::shaders::{self, Binding, Pass, passes};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -1990,11 +1990,31 @@ fn check_parts(
                 &[
                     ("given_objects", bytes(given)),
                     ("objects", objects),
+                    ("object_limits", zeros(1)),
                     ("worlds", bytes(worlds)),
                 ],
             );
             objects = found.take("objects", 32 * scene.objects.len());
         }
+        let limits = [7, moving.len() as u32 / 2];
+        let limited = Params {
+            object_limit: 2,
+            ..trace.params
+        };
+        let found = bench.run(
+            &shaders::PREPARE,
+            groups(moving.len()),
+            uniform(&limited),
+            &[
+                ("given_objects", bytes(moving)),
+                ("objects", objects.clone()),
+                ("object_limits", bytes(&limits)),
+                ("worlds", bytes(worlds)),
+            ],
+        );
+        let expected = prepare::prepare(&limited, moving, &limits, worlds);
+        let found: Vec<u8> = found.take("objects", 32 * scene.objects.len());
+        assert!(found.ends_with(&bytes(&expected)), "{}: limited objects", bench.scene);
         // As bytes: a NaN is not equal to itself.
         assert!(objects == bytes(&trace.objects), "{}: objects", bench.scene);
     }

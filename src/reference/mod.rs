@@ -360,8 +360,8 @@ fn run(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, keep: bool) -> 
     let objects = if plan::prepares(descriptor) || has_statics {
         let statics = scene.statics;
         [
-            prepare::prepare(&static_params, statics.objects, statics.worlds),
-            prepare::prepare(&params, scene.objects, scene.worlds),
+            prepare::prepare(&static_params, statics.objects, &[], statics.worlds),
+            prepare::prepare(&params, scene.objects, &[], scene.worlds),
         ]
         .concat()
     } else {

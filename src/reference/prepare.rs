@@ -12,8 +12,13 @@ fn wrapped(value: f32, period: f32) -> f32 {
 }
 
 /// Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, positions
-/// moved into their periods, objects of a world that does not exist made invalid, static ones marked.
-pub fn prepare(params: &Params, given_objects: &[Aabb], worlds: &[u32]) -> Vec<Aabb> {
+/// moved into their periods, objects of a world that does not exist made invalid, static ones marked, those past a count that
+/// the device knows alone excluded.
+pub fn prepare(params: &Params, given_objects: &[Aabb], object_limits: &[u32], worlds: &[u32]) -> Vec<Aabb> {
+    let limit = match params.object_limit {
+        0 => u32::MAX,
+        place => object_limits[place as usize - 1],
+    };
     let objects = given_objects.iter().take(params.object_count as usize);
     let prepared = |(index, &given): (usize, &Aabb)| {
         let mut object = given;
@@ -39,6 +44,9 @@ pub fn prepare(params: &Params, given_objects: &[Aabb], worlds: &[u32]) -> Vec<A
         }
         if params.world_of(worlds, index) >= params.world_count {
             object.min[0] = f32::from_bits(0x7fc0_0000);
+        }
+        if index as u32 >= limit {
+            object.owner = Aabb::EXCLUDED;
         }
         if params.first_object + (index as u32) < params.static_count {
             object.owner |= Aabb::STATIC;

@@ -1340,7 +1340,7 @@ fn a_margin_is_rounded_outward_by_no_more_than_two_floats() {
             margin: random.range(1e-6, 5.0),
             ..Params::default()
         };
-        let grown = prepare::prepare(&params, &[object], &[])[0];
+        let grown = prepare::prepare(&params, &[object], &[], &[])[0];
         for axis in 0..3 {
             let exact_low = f64::from(object.min[axis]) - f64::from(params.margin);
             let exact_high = f64::from(object.max[axis]) + f64::from(params.margin);

@@ -1,13 +1,14 @@
-//! Indirect dispatches over what a step wrote: a pipeline of the caller's meets each row once, without the host knowing how many
-//! there are.
+//! Numbers that only the device knows. Indirect dispatches over what a step wrote: a pipeline of the caller's meets each row once,
+//! without the host knowing how many there are. Objects of which a word on the device says how many there are.
 
 mod common;
 
-use common::steps::{broad_phase, encoder, read};
-use common::{Rng, TestAdapter, adapters};
+use common::steps::{SCHEMES, broad_phase, encoder, read, whole};
+use common::{Rng, TestAdapter, adapters, uniform};
+use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, DispatchArgs, GpuBroadPhase, Growth, OutputRows, Queries,
-    Ray, RayMode, Source, StepError, StepInput, StepOutput, Window, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, DeviceCount, DispatchArgs, GpuBroadPhase, Growth,
+    OutputRows, PairOrder, Queries, Ray, RayMode, Source, Statics, StepError, StepInput, StepOutput, Window, wgpu,
 };
 
 /// Adds one to the word of each row.
@@ -89,7 +90,7 @@ struct Input {
 
 impl Input {
     fn new(rng: &mut Rng) -> Self {
-        let boxes = common::uniform(3000, rng);
+        let boxes = uniform(3000, rng);
         let rays = boxes
             .iter()
             .take(500)
@@ -209,5 +210,69 @@ fn outputs_that_there_are_not_have_no_rows() {
         let refused = args.record(&adapter.device, &mut encoder, &output, OutputRows::Pairs, 0);
         let what = "rows of a workgroup";
         assert_eq!(refused.err(), Some(DescriptorError::ZeroCapacity { what }.into()));
+    }
+}
+
+/// Only the device knows how many objects there are: the first ones, in a buffer that has room for more.
+#[test]
+fn objects_past_a_count_on_the_device_take_no_part() {
+    for adapter in adapters() {
+        let mut rng = Rng(0xc0);
+        let boxes = uniform(900, &mut rng);
+        let statics = uniform(300, &mut rng);
+        let buffer = |words: &[u32], usage| {
+            adapter.device.create_buffer_init(&BufferInitDescriptor {
+                label: Some("counts"),
+                contents: bytemuck::cast_slice(words),
+                usage,
+            })
+        };
+        let counts = buffer(&[3, 0, 400, 900, 5000], wgpu::BufferUsages::STORAGE);
+        for scheme in SCHEMES {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                pair_order: PairOrder::Sorted,
+                ..Default::default()
+            };
+            let mut broad_phase = broad_phase(&adapter, &descriptor);
+            for (statics, word) in (0..5).flat_map(|word| [(&[][..], word), (&statics[..], word)]) {
+                let limit = [3, 0, 400, 900, 900][word as usize];
+                let input = |objects, object_limit| StepInput {
+                    objects: Source::Host(objects),
+                    object_limit,
+                    statics: Statics {
+                        objects: Source::Host(statics),
+                        ..Default::default()
+                    },
+                    ..Default::default()
+                };
+                let expected = whole(&adapter, &mut broad_phase, input(&boxes[..limit], None));
+                let buffer = &counts;
+                let limited = input(&boxes, Some(DeviceCount { buffer, word }));
+                let found = whole(&adapter, &mut broad_phase, limited);
+                let what = format!("{scheme:?}, {limit} objects on {}", adapter.name);
+                assert_eq!(found.pairs, expected.pairs, "{what}");
+                assert_eq!(found.counters.excluded as usize, 900 - limit, "{what}");
+            }
+        }
+        let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let plain = buffer(&[1], wgpu::BufferUsages::COPY_SRC);
+        let mut refused = |buffer, word| {
+            let input = StepInput {
+                object_limit: Some(DeviceCount { buffer, word }),
+                ..Default::default()
+            };
+            let mut encoder = encoder(&adapter);
+            let step = broad_phase.step(&adapter.device, &adapter.queue, &mut encoder, input);
+            step.err()
+        };
+        let what = "the object limit";
+        assert_eq!(refused(&plain, 0), Some(StepError::Usage { what }));
+        let too_small = StepError::BufferTooSmall {
+            what,
+            needed: 24,
+            available: 20,
+        };
+        assert_eq!(refused(&counts, 5), Some(too_small));
     }
 }
