@@ -885,7 +885,7 @@ impl GpuBroadPhase {
     }
 
     /// Gives all memory back, along with the last step and what is left to read of it. Outputs then start at the size that
-    /// the last step needed which was read back.
+    /// the last step needed which was read back. [`PairEvents::trim`](crate::PairEvents::trim) goes along with it.
     pub fn trim(&mut self) {
         self.forget();
         if self.grows() {

@@ -6,7 +6,7 @@ use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::pass::Pipelines;
 use crate::gpu::recorder::{Bound, Input, Recorder};
-use crate::gpu::scope::Scopes;
+use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::upload::Blocks;
 use crate::output::StepOutput;
 use crate::reference::blocks::DispatchParams;
@@ -52,6 +52,7 @@ pub struct DispatchArgs {
     pipelines: Pipelines,
     bindings: Bindings,
     buffers: Buffers,
+    caught: Caught,
 }
 
 const ARGS: &str = "args";
@@ -66,6 +67,7 @@ impl DispatchArgs {
             pipelines: Pipelines::new(label, &[], None),
             bindings: Bindings::default(),
             buffers: Buffers::new(label),
+            caught: Caught::default(),
         }
     }
 
@@ -74,7 +76,8 @@ impl DispatchArgs {
     ///
     /// # Errors
     /// [`StepError::NoOutput`] where the step has no such output, [`DescriptorError::ZeroCapacity`] for workgroups of no rows,
-    /// [`StepError::Device`] where the device refuses a buffer: the encoder then has to be dropped.
+    /// [`StepError::Device`] where the device refuses a buffer: the encoder then has to be dropped. Browsers tell this later: the
+    /// next call returns it.
     pub fn record<'s>(
         &'s mut self,
         device: &wgpu::Device,
@@ -150,8 +153,14 @@ impl DispatchArgs {
         recorder.stage("args", |stage| {
             stage.run_groups(&shaders::DISPATCH_ARGS, 1, &[("dispatch", Bound::Block(params))]);
         });
-        match scopes.end().now() {
-            Some(error) => Err(StepError::Device(error)),
+        self.caught = scopes.end().after(std::mem::take(&mut self.caught));
+        match self.caught.now() {
+            Some(error) => {
+                // A buffer that a device refused looks like any other.
+                self.buffers.clear();
+                self.bindings.clear();
+                Err(StepError::Device(error))
+            }
             None => Ok(self.buffers.get(ARGS)),
         }
     }

@@ -120,6 +120,12 @@ pub enum StepError {
         /// The output.
         rows: OutputRows,
     },
+    /// Pair events were asked of a [`window`](crate::GpuBroadPhase::window), which does not show all pairs of its step.
+    #[error("pair events need a step's own output; this one shows its pairs from place {first} on")]
+    Window {
+        /// The first place that the output shows.
+        first: u32,
+    },
     /// A further window was asked for before any step was recorded.
     #[error("no step has been recorded yet")]
     NoStep,

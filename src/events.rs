@@ -108,7 +108,8 @@ pub struct Events {
 /// # }
 /// ```
 ///
-/// Memory: 52 to 60 bytes for each pair that the outputs of both steps have room for.
+/// Memory: 64 to 72 bytes for each pair that the outputs of both steps have room for, and 4 an object for generations from the
+/// host, which are uploaded in every call.
 pub struct PairEvents {
     label: String,
     pipelines: Pipelines,
@@ -163,7 +164,8 @@ impl PairEvents {
     /// [`reset`](Self::reset).
     ///
     /// # Errors
-    /// [`StepError::NoOutput`] for a step without pairs, [`StepError::Usage`] and [`StepError::BufferTooSmall`] for a buffer of
+    /// [`StepError::NoOutput`] for a step without pairs, [`StepError::Window`] for the output of a window,
+    /// [`StepError::Usage`] and [`StepError::BufferTooSmall`] for a buffer of
     /// generations that cannot be read, [`DescriptorError::BufferTooLarge`] where the rows do not fit a binding of the device:
     /// nothing is recorded then. [`StepError::Device`] where the device refuses a buffer: the encoder has to be dropped.
     pub fn record<'s>(
@@ -176,6 +178,10 @@ impl PairEvents {
         let pairs = step.pairs.ok_or(StepError::NoOutput {
             rows: OutputRows::Pairs,
         })?;
+        if step.window.pairs > 0 {
+            let first = step.window.pairs;
+            return Err(StepError::Window { first });
+        }
         input::check("generations of static objects", &names.static_generations)?;
         input::check("generations", &names.generations)?;
         let previous = self.last;
@@ -200,7 +206,7 @@ impl PairEvents {
         self.caught = scopes.end().after(std::mem::take(&mut self.caught));
         group.end(encoder);
         if let Some(error) = self.caught.now() {
-            self.reset();
+            self.trim();
             return Err(StepError::Device(error));
         }
         Ok(EventOutput {
@@ -264,8 +270,8 @@ impl PairEvents {
             };
             inputs.push(Input {
                 name,
-                bytes: buffer.size(),
                 buffer,
+                bytes: 4 * source.count().max(1),
             });
         }
         let (capacity, previous_capacity) = (recorded.capacity, recorded.previous_capacity);
@@ -338,6 +344,17 @@ impl PairEvents {
         self.last = None;
     }
 
+    /// Gives all memory back, along with the step before. What was bound of steps is given up too, which keeps their outputs' memory
+    /// for up to eight further calls otherwise: call it along with [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
+    pub fn trim(&mut self) {
+        self.last = None;
+        // Buffers that a device refused look like any others.
+        self.buffers.clear();
+        self.bindings.clear();
+        self.uploads.clear();
+        self.readings.clear();
+    }
+
     /// Bytes of the buffers on the device.
     pub fn memory(&self) -> u64 {
         self.buffers.bytes()
@@ -364,7 +381,7 @@ impl PairEvents {
 
     async fn read(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, all: bool) -> Result<Events, ReadBackError> {
         if let Some(error) = std::mem::take(&mut self.caught).wait().await {
-            self.reset();
+            self.trim();
             return Err(ReadBackError::Device(error));
         }
         let Recorded { side, .. } = self.last.ok_or(ReadBackError::NoStep)?;

@@ -292,7 +292,8 @@ impl ObjectSet {
     }
 
     /// Names of the objects that last from step to step, for [`PairEvents::record`](crate::PairEvents::record). They are those
-    /// of the set as it is: take them along with the step, before anything is inserted or removed.
+    /// of the set as it is: take them along with the step, before anything is inserted or removed. Unlike boxes they are uploaded as a
+    /// whole, 4 bytes a slot.
     pub fn names(&self) -> ObjectNames<'_> {
         ObjectNames {
             static_count: self.statics.boxes.len() as u32,

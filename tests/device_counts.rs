@@ -169,27 +169,47 @@ fn a_pipeline_of_the_callers_meets_each_row_once() {
 fn a_window_has_the_rows_that_it_shows() {
     for adapter in adapters() {
         let input = Input::new(&mut Rng(4));
-        let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
-        let mut first = encoder(&adapter);
-        input.step(&adapter, &mut first, &mut broad_phase);
-        adapter.queue.submit([first.finish()]);
-        let all = read(&adapter, &mut broad_phase).pairs.len();
-        for skipped in [all as u32 - 5, all as u32, all as u32 + 70] {
-            let window = Window {
-                pairs: skipped,
-                ..Window::default()
-            };
+        let descriptor = BroadPhaseDescriptor {
+            ray_mode: RayMode::All,
+            ray_cells: true,
+            ..Default::default()
+        };
+        let mut broad_phase = broad_phase(&adapter, &descriptor);
+        let mut step = || {
             let mut encoder = encoder(&adapter);
-            let output = broad_phase
-                .window(&adapter.device, &adapter.queue, &mut encoder, window)
-                .unwrap();
-            let mut args = DispatchArgs::new(Some("window"));
-            let args = args
-                .record(&adapter.device, &mut encoder, &output, OutputRows::Pairs, 64)
-                .unwrap();
-            let found = visits(&adapter, encoder, args, 64, 256);
-            let shown = all.saturating_sub(skipped as usize);
-            assert_eq!(found.iter().sum::<u32>() as usize, shown);
+            input.step(&adapter, &mut encoder, &mut broad_phase);
+            adapter.queue.submit([encoder.finish()]);
+            read(&adapter, &mut broad_phase)
+        };
+        // The first one shows what there has to be room for.
+        step();
+        let all = step();
+        assert!(all.counters.is_whole());
+        let counts = [
+            (OutputRows::Pairs, all.pairs.len()),
+            (OutputRows::Hits, all.ray_hits.len()),
+            (OutputRows::RayCells, all.ray_cells.len()),
+            (OutputRows::QueryObjects, all.query_objects.len()),
+        ];
+        // Another number of rows is left of each output; then none.
+        for left in [[5u32, 90, 7, 30], [0; 4]] {
+            let [pairs, hits, ray_cells, results] = [0, 1, 2, 3].map(|kind: usize| counts[kind].1 as u32 - left[kind]);
+            let window = Window {
+                pairs,
+                hits,
+                ray_cells,
+                results: results + u32::from(left[3] == 0),
+            };
+            for ((rows, _), left) in counts.into_iter().zip(left) {
+                let mut encoder = encoder(&adapter);
+                let output = broad_phase
+                    .window(&adapter.device, &adapter.queue, &mut encoder, window)
+                    .unwrap();
+                let mut args = DispatchArgs::new(Some("window"));
+                let args = args.record(&adapter.device, &mut encoder, &output, rows, 64).unwrap();
+                let found = visits(&adapter, encoder, args, 64, 256);
+                assert_eq!(found.iter().sum::<u32>(), left, "{rows:?} on {}", adapter.name);
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, Events, GpuBroadPhase, Growth, Handle, ObjectNames,
     ObjectSet, OutputRows, Pair, PairEvent, PairEvents, ReadBackError, STATUS_PAIRS, Source, StepError, StepInput,
-    wgpu,
+    Window, wgpu,
 };
 use pollster::block_on;
 
@@ -400,5 +400,129 @@ fn what_cannot_be_told_apart_is_refused() {
             assert_eq!(refused(&fixed, ObjectNames::default()), Some(error.into()));
         }
         assert_eq!(refused(&BroadPhaseDescriptor::default(), ObjectNames::default()), None);
+
+        let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let mut encoder = encoder(&adapter);
+        broad_phase
+            .step(&adapter.device, &adapter.queue, &mut encoder, input)
+            .unwrap();
+        let window = Window {
+            pairs: 1,
+            ..Default::default()
+        };
+        let output = broad_phase
+            .window(&adapter.device, &adapter.queue, &mut encoder, window)
+            .unwrap();
+        let refused = events.record(&adapter.device, &mut encoder, &output, ObjectNames::default());
+        assert_eq!(refused.err(), Some(StepError::Window { first: 1 }));
+    }
+}
+
+/// Generations in a buffer of the caller's, of which only a part is theirs, are those of the host.
+#[test]
+fn generations_may_lie_on_the_device() {
+    for adapter in adapters() {
+        let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 3];
+        let input = StepInput {
+            objects: Source::Host(&boxes),
+            ..Default::default()
+        };
+        let words = [7u32, 8, 9, 10];
+        // Past a binding's limit, were it bound whole.
+        let large = wgpu::BufferDescriptor {
+            label: Some("generations"),
+            size: adapter.device.limits().max_buffer_size.min((128 << 20) + 64),
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        };
+        let buffer = adapter.device.create_buffer(&large);
+        adapter.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&words));
+        let mut told = Vec::new();
+        for generations in [Source::Host(&words[..2]), Source::device(&buffer, 2)] {
+            let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+            let mut events = PairEvents::new(None);
+            let mut encoder = encoder(&adapter);
+            let output = broad_phase
+                .step(&adapter.device, &adapter.queue, &mut encoder, input)
+                .unwrap();
+            let names = ObjectNames {
+                generations,
+                ..Default::default()
+            };
+            events.record(&adapter.device, &mut encoder, &output, names).unwrap();
+            adapter.queue.submit([encoder.finish()]);
+            told.push(read_events(&adapter, &mut events).begun);
+        }
+        let row = |a, b| PairEvent {
+            a,
+            a_generation: [7, 8, 0][a as usize],
+            b,
+            b_generation: [7, 8, 0][b as usize],
+        };
+        let mut expected = [row(0, 1), row(0, 2), row(1, 2)];
+        expected.sort_unstable();
+        for mut told in told {
+            told.sort_unstable();
+            assert_eq!(told, expected, "{}", adapter.name);
+        }
+    }
+}
+
+/// A refusal of the device, here a buffer of another one, leaves nothing behind; memory is what the docs say, and is given back.
+#[test]
+fn refusals_are_forgotten_and_memory_is_as_documented() {
+    let adapters = adapters();
+    for adapter in &adapters {
+        let boxes = common::uniform(40_000, &mut Rng(8));
+        let descriptor = BroadPhaseDescriptor {
+            capacities: Capacities {
+                pairs: Some(1 << 18),
+                ..Default::default()
+            },
+            growth: Growth::Fixed,
+            ..Default::default()
+        };
+        let mut broad_phase = broad_phase(adapter, &descriptor);
+        let mut events = PairEvents::new(None);
+        let mut frame = |events: &mut PairEvents, names| {
+            let mut encoder = encoder(adapter);
+            let input = StepInput {
+                objects: Source::Host(&boxes),
+                ..Default::default()
+            };
+            let output = broad_phase
+                .step(&adapter.device, &adapter.queue, &mut encoder, input)
+                .unwrap();
+            let recorded = events.record(&adapter.device, &mut encoder, &output, names).map(|_| ());
+            if recorded.is_ok() {
+                adapter.queue.submit([encoder.finish()]);
+            }
+            recorded
+        };
+        let destroyed = adapter.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("destroyed"),
+            size: 64,
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        });
+        destroyed.destroy();
+        let refused = ObjectNames {
+            generations: Source::device(&destroyed, 4),
+            ..Default::default()
+        };
+        for _ in 0..3 {
+            let answer = frame(&mut events, refused);
+            assert!(matches!(answer, Err(StepError::Device(_))), "{answer:?}");
+            assert_eq!(events.memory(), 0);
+            frame(&mut events, ObjectNames::default()).unwrap();
+            frame(&mut events, ObjectNames::default()).unwrap();
+            let begun = block_on(events.read_changes(&adapter.device, &adapter.queue)).unwrap();
+            assert!(begun.begun.is_empty() && begun.ended.is_empty());
+        }
+        frame(&mut events, ObjectNames::default()).unwrap();
+        let each = events.memory() as f64 / f64::from(1u32 << 18);
+        assert!((64.0..72.1).contains(&each), "{each} bytes a pair");
+        events.trim();
+        assert_eq!(events.memory(), 0);
     }
 }
