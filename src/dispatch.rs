@@ -8,23 +8,9 @@ use crate::gpu::pass::Pipelines;
 use crate::gpu::recorder::{Bound, Input, Recorder};
 use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::upload::Blocks;
-use crate::output::StepOutput;
+use crate::output::{OutputRows, StepOutput};
 use crate::reference::blocks::DispatchParams;
 use crate::shaders;
-
-/// An output whose rows only the device counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum OutputRows {
-    /// [`StepOutput::pairs`].
-    Pairs,
-    /// [`StepOutput::ray_hits`] with [`RayMode::All`](crate::RayMode::All).
-    Hits,
-    /// [`StepOutput::ray_cells`].
-    RayCells,
-    /// [`StepOutput::query_objects`].
-    QueryObjects,
-}
 
 /// Makes the arguments of an indirect dispatch with an invocation for each row of an output, such as a narrow phase over the
 /// pairs of the step recorded before it:

@@ -4,7 +4,6 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::counters::{self, STATUS_CUT, STATUS_ENTRIES, STATUS_PAIRS, STATUS_ROUNDS};
-use crate::dispatch::OutputRows;
 use crate::error::{DescriptorError, ReadBackError, StepError};
 use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
@@ -15,7 +14,7 @@ use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::staging::Staging;
 use crate::gpu::upload::Blocks;
 use crate::input::{self, Source};
-use crate::output::StepOutput;
+use crate::output::{OutputRows, StepOutput};
 use crate::plan::{self, SCAN_TILE};
 use crate::readback::{self, Copy, Reading};
 use crate::reference::blocks::{DispatchParams, EventParams, ScanParams};

@@ -7,6 +7,7 @@
 //! - [`ObjectSet`] keeps objects that live across steps under handles and uploads only what changed.
 //! - [`PairEvents`] finds which pairs begin, persist and end from step to step, [`DispatchArgs`] dispatches a caller's pass over
 //!   rows that only the device has counted.
+//! - [`guide`] puts all of it into a renderer, step by step.
 //! - [`reference::step`] gives the same answer on the CPU.
 //!
 //! # Buffers
@@ -77,6 +78,8 @@ mod error;
 mod events;
 mod gpu;
 pub mod grid;
+#[doc = include_str!("guide.md")]
+pub mod guide {}
 mod headless;
 mod input;
 mod memory;
@@ -98,7 +101,7 @@ pub use counters::{
     Counters, STATUS_CUT, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, STATUS_ROUNDS,
 };
 pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme, SortStrategy};
-pub use dispatch::{DispatchArgs, OutputRows};
+pub use dispatch::DispatchArgs;
 pub use error::{CreateError, DescriptorError, HeadlessError, ReadBackError, StepError};
 pub use events::{EventOutput, Events, ObjectNames, PairEvents};
 pub use grid::MAX_COVER;
@@ -106,7 +109,7 @@ pub use headless::{Headless, HeadlessDescriptor, adapters};
 pub use input::{DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
 pub use memory::MemoryUse;
 pub use object_set::{Handle, ObjectSet, StaleHandle};
-pub use output::{StepOutput, Window};
+pub use output::{OutputRows, StepOutput, Window};
 pub use queries::{Neighbor, Neighbors, Query, QueryMode};
 pub use result::{StageTime, StepResult};
 pub use scene::{Scene, SceneQueries, SceneRays, SceneStatics};

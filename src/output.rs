@@ -58,6 +58,20 @@ pub struct StepOutput<'s> {
     pub result_capacity: u32,
 }
 
+/// An output whose rows only the device counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OutputRows {
+    /// [`StepOutput::pairs`].
+    Pairs,
+    /// [`StepOutput::ray_hits`] with [`RayMode::All`](crate::RayMode::All).
+    Hits,
+    /// [`StepOutput::ray_cells`].
+    RayCells,
+    /// [`StepOutput::query_objects`].
+    QueryObjects,
+}
+
 /// From which place on each output of the last step is shown: see [`GpuBroadPhase::window`](crate::GpuBroadPhase::window).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
