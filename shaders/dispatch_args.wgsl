@@ -12,9 +12,6 @@ struct DispatchParams {
     workgroup_rows: u32,
 }
 
-// Workgroups of one dimension, at most: WebGPU's default limit. More fold into the second.
-const MAX_GROUPS: u32 = 65535u;
-
 @group(0) @binding(0) var<uniform> dispatch: DispatchParams;
 @group(0) @binding(1) var<storage, read> step_counters: array<u32>;
 @group(0) @binding(2) var<storage, read_write> args: array<u32>;
@@ -23,9 +20,9 @@ const MAX_GROUPS: u32 = 65535u;
 fn main() {
     let needed = saturate64(vec2<u32>(step_counters[dispatch.needed_word], step_counters[dispatch.needed_word + 1u]));
     let rows = min(needed - min(needed, dispatch.first), dispatch.capacity);
-    let groups = max(rows / dispatch.workgroup_rows + min(rows % dispatch.workgroup_rows, 1u), 1u);
-    args[0] = min(groups, MAX_GROUPS);
-    args[1] = min((groups - 1u) / MAX_GROUPS + 1u, MAX_GROUPS);
-    args[2] = 1u;
+    let groups = folded_groups(max(rows / dispatch.workgroup_rows + min(rows % dispatch.workgroup_rows, 1u), 1u));
+    args[0] = groups.x;
+    args[1] = groups.y;
+    args[2] = groups.z;
     args[3] = rows;
 }

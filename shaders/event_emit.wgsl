@@ -9,7 +9,7 @@ const STATUS_LACKS_PAIRS: u32 = 75u;
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let pair = flat_workgroup(group) * WORKGROUP + local;
+    let pair = flat_indirect(group) * WORKGROUP + local;
     let count = shown();
     let persisting = counters[EVENT_PERSISTING];
     if (pair == 0u) {

@@ -8,7 +8,7 @@
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let row = flat_workgroup(group) * WORKGROUP + local;
+    let row = flat_indirect(group) * WORKGROUP + local;
     let count = min(previous_counters[EVENT_PERSISTING] + previous_counters[EVENT_BEGUN], event.previous_capacity);
     if (row == 0u) {
         counters[EVENT_ENDED] = count - counters[EVENT_MATCHED];

@@ -7,7 +7,7 @@
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let row = flat_workgroup(group) * WORKGROUP + local;
+    let row = flat_indirect(group) * WORKGROUP + local;
     if (row >= counters[EVENT_PERSISTING] + counters[EVENT_BEGUN]) {
         return;
     }

@@ -23,7 +23,7 @@ fn find(row: vec4<u32>) -> u32 {
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let pair = flat_workgroup(group) * WORKGROUP + local;
+    let pair = flat_indirect(group) * WORKGROUP + local;
     if (pair >= shown()) {
         return;
     }

@@ -12,7 +12,7 @@ fn visit_candidate(other: u32, meets: bool) -> bool {
 
 fn goes_on() -> bool {
     if (round.first == 0u) {
-        return begin_entry(entry, 0u);
+        return begin_entry(entry);
     }
     return resume_entry(entry, 0u);
 }

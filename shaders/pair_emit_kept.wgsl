@@ -17,10 +17,10 @@ fn list_walk(entry: u32) {
     let place = atomicAdd(&pair_walks[0], 1u);
     atomicStore(&pair_walks[1u + place], entry);
     if (place % WORKGROUP == 0u) {
-        let groups = place / WORKGROUP + 1u;
-        atomicMax(&pair_walk_groups[0], min(groups, MAX_GROUPS));
-        atomicMax(&pair_walk_groups[1], (groups + MAX_GROUPS - 1u) / MAX_GROUPS);
-        atomicMax(&pair_walk_groups[2], 1u);
+        let groups = folded_groups(place / WORKGROUP + 1u);
+        atomicMax(&pair_walk_groups[0], groups.x);
+        atomicMax(&pair_walk_groups[1], groups.y);
+        atomicMax(&pair_walk_groups[2], groups.z);
     }
 }
 

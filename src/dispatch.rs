@@ -2,11 +2,9 @@
 
 use crate::counters::word;
 use crate::error::{DescriptorError, StepError};
-use crate::gpu::bindings::Bindings;
-use crate::gpu::buffers::Buffers;
-use crate::gpu::pass::Pipelines;
-use crate::gpu::recorder::{Bound, Input, Recorder};
-use crate::gpu::scope::{Caught, Scopes};
+use crate::gpu::component::Component;
+use crate::gpu::recorder::{Bound, Input};
+use crate::gpu::scope::Scopes;
 use crate::gpu::upload::Blocks;
 use crate::output::{OutputRows, StepOutput};
 use crate::reference::blocks::DispatchParams;
@@ -34,11 +32,7 @@ use crate::shaders;
 /// In the shader the place of a row is `(group.y * 65535 + group.x) * workgroup_rows + local_invocation_index`, and there are
 /// `args[3]` of them. One `DispatchArgs` holds the arguments of its last call.
 pub struct DispatchArgs {
-    label: String,
-    pipelines: Pipelines,
-    bindings: Bindings,
-    buffers: Buffers,
-    caught: Caught,
+    own: Component,
 }
 
 const ARGS: &str = "args";
@@ -49,11 +43,7 @@ impl DispatchArgs {
     pub fn new(label: Option<&str>) -> Self {
         let label = label.unwrap_or("gpu_broad_phase/dispatch");
         Self {
-            label: label.to_owned(),
-            pipelines: Pipelines::new(label, &[], None),
-            bindings: Bindings::default(),
-            buffers: Buffers::new(label),
-            caught: Caught::default(),
+            own: Component::new(label),
         }
     }
 
@@ -106,8 +96,8 @@ impl DispatchArgs {
             return Err(DescriptorError::ZeroCapacity { what }.into());
         }
         let scopes = Scopes::begin(device);
-        self.bindings.begin();
-        drop(self.buffers.fit(device, [(ARGS, 16)], &[]));
+        self.own.bindings.begin();
+        drop(self.own.buffers.fit(device, [(ARGS, 16)], &[]));
         let mut blocks = Blocks::new(device);
         let params = blocks.push(&DispatchParams {
             needed_word: needed_word as u32,
@@ -115,39 +105,22 @@ impl DispatchArgs {
             capacity,
             workgroup_rows,
         });
-        let uniforms = blocks.finish(device, &mut self.bindings, &self.label);
+        let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
         let inputs = [Input {
             name: "step_counters",
             buffer: step.counters.clone(),
             bytes: step.counters.size(),
         }];
-        let mut recorder = Recorder {
-            device,
-            encoder,
-            pipelines: &self.pipelines,
-            sweeps: false,
-            bindings: &mut self.bindings,
-            buffers: &self.buffers,
-            uniforms: &uniforms,
-            params,
-            inputs: &inputs,
-            timing: None,
-            submits: None,
-            label: &self.label,
-            stage_name: |name| name,
-        };
+        let mut recorder = self.own.recorder(device, encoder, &uniforms, params, &inputs);
         recorder.stage("args", |stage| {
             stage.run_groups(&shaders::DISPATCH_ARGS, 1, &[("dispatch", Bound::Block(params))]);
         });
-        self.caught = scopes.end().after(std::mem::take(&mut self.caught));
-        match self.caught.now() {
+        match self.own.end(scopes) {
             Some(error) => {
-                // A buffer that a device refused looks like any other.
-                self.buffers.clear();
-                self.bindings.clear();
+                self.own.clear();
                 Err(StepError::Device(error))
             }
-            None => Ok(self.buffers.get(ARGS)),
+            None => Ok(self.own.buffers.get(ARGS)),
         }
     }
 }

@@ -5,22 +5,20 @@ use std::time::Duration;
 
 use crate::counters::{self, STATUS_CUT, STATUS_ENTRIES, STATUS_PAIRS, STATUS_ROUNDS};
 use crate::error::{DescriptorError, ReadBackError, StepError};
-use crate::gpu::bindings::Bindings;
-use crate::gpu::buffers::Buffers;
+use crate::gpu::component::Component;
 use crate::gpu::group::Group;
-use crate::gpu::pass::Pipelines;
-use crate::gpu::recorder::{Bound, Input, Recorder, WORKGROUP};
-use crate::gpu::scope::{Caught, Scopes};
+use crate::gpu::recorder::{Bound, Input, WORKGROUP};
+use crate::gpu::scope::Scopes;
 use crate::gpu::staging::Staging;
 use crate::gpu::upload::Blocks;
 use crate::input::{self, Source};
 use crate::output::{OutputRows, StepOutput};
 use crate::plan::{self, SCAN_TILE};
-use crate::readback::{self, Copy, Reading};
+use crate::readback::{self, Copy};
 use crate::reference::blocks::{DispatchParams, EventParams, ScanParams};
 use crate::reference::event::word;
 use crate::shaders;
-use crate::types::{Pair, PairEvent};
+use crate::types::PairEvent;
 
 /// Status bits of a step that say that pairs are missing.
 pub(crate) const LACKS_PAIRS: u32 = STATUS_ENTRIES | STATUS_PAIRS | STATUS_ROUNDS | STATUS_CUT;
@@ -110,14 +108,10 @@ pub struct Events {
 /// Memory: 64 to 72 bytes for each pair that the outputs of both steps have room for, and 4 an object for generations from the
 /// host, which are uploaded in every call.
 pub struct PairEvents {
-    label: String,
-    pipelines: Pipelines,
-    bindings: Bindings,
-    buffers: Buffers,
+    own: Component,
     uploads: Staging,
     readings: Staging,
     timeout: Duration,
-    caught: Caught,
     last: Option<Recorded>,
 }
 
@@ -144,14 +138,10 @@ impl PairEvents {
     pub fn new(label: Option<&str>) -> Self {
         let label = label.unwrap_or("gpu_broad_phase/events");
         Self {
-            label: label.to_owned(),
-            pipelines: Pipelines::new(label, &[], None),
-            bindings: Bindings::default(),
-            buffers: Buffers::new(label),
+            own: Component::new(label),
             uploads: Staging::uploads(),
             readings: Staging::readings(),
             timeout: crate::BroadPhaseDescriptor::default().timeout,
-            caught: Caught::default(),
             last: None,
         }
     }
@@ -195,23 +185,23 @@ impl PairEvents {
             let what = "pair events";
             return Err(DescriptorError::BufferTooLarge { what, needed, limit }.into());
         }
-        let group = Group::begin(device, encoder, &self.label);
+        let group = Group::begin(device, encoder, &self.own.label);
         let scopes = Scopes::begin(device);
-        self.bindings.begin();
+        self.own.bindings.begin();
         self.uploads.begin();
         self.readings.begin();
         self.record_passes(device, encoder, [pairs, step.counters], names, sizes, recorded);
         self.last = Some(recorded);
-        self.caught = scopes.end().after(std::mem::take(&mut self.caught));
+        let refused = self.own.end(scopes);
         group.end(encoder);
-        if let Some(error) = self.caught.now() {
+        if let Some(error) = refused {
             self.trim();
             return Err(StepError::Device(error));
         }
         Ok(EventOutput {
-            rows: self.buffers.get(ROWS[recorded.side]),
-            ended: self.buffers.get("ended"),
-            counters: self.buffers.get(COUNTERS[recorded.side]),
+            rows: self.own.buffers.get(ROWS[recorded.side]),
+            ended: self.own.buffers.get("ended"),
+            counters: self.own.buffers.get(COUNTERS[recorded.side]),
             capacity: recorded.capacity,
             ended_capacity: recorded.previous_capacity,
         })
@@ -227,9 +217,9 @@ impl PairEvents {
         recorded: Recorded,
     ) {
         // Where the table has to grow, the old one is still looked in.
-        let table = self.buffers.find(TABLE).cloned();
-        self.bindings.forget(&self.buffers.fit(device, sizes, &[]));
-        let own = |name: &'static str| self.buffers.get(name).clone();
+        let table = self.own.buffers.find(TABLE).cloned();
+        self.own.bindings.forget(&self.own.buffers.fit(device, sizes, &[]));
+        let own = |name: &'static str| self.own.buffers.get(name).clone();
         let of_previous = |name| match self.last {
             Some(_) => own(name),
             None => own(NOTHING),
@@ -263,7 +253,7 @@ impl PairEvents {
                 Source::Host(words) => {
                     let own = own(name);
                     self.uploads
-                        .upload(device, encoder, &self.label, bytemuck::cast_slice(words), &own);
+                        .upload(device, encoder, &self.own.label, bytemuck::cast_slice(words), &own);
                     own
                 }
             };
@@ -299,22 +289,8 @@ impl PairEvents {
                     status_bit: 0,
                 })
             });
-        let uniforms = blocks.finish(device, &mut self.bindings, &self.label);
-        let mut recorder = Recorder {
-            device,
-            encoder,
-            pipelines: &self.pipelines,
-            sweeps: false,
-            bindings: &mut self.bindings,
-            buffers: &self.buffers,
-            uniforms: &uniforms,
-            params,
-            inputs: &inputs,
-            timing: None,
-            submits: None,
-            label: &self.label,
-            stage_name: |name| name,
-        };
+        let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
+        let mut recorder = self.own.recorder(device, encoder, &uniforms, params, &inputs);
         recorder.clear(COUNTERS[recorded.side]);
         recorder.clear_words("marks", 0, u64::from(capacity) + 1);
         recorder.clear_words("matched", 0, u64::from(previous_capacity) + 1);
@@ -347,16 +323,14 @@ impl PairEvents {
     /// for up to eight further calls otherwise: call it along with [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
     pub fn trim(&mut self) {
         self.last = None;
-        // Buffers that a device refused look like any others.
-        self.buffers.clear();
-        self.bindings.clear();
+        self.own.clear();
         self.uploads.clear();
         self.readings.clear();
     }
 
     /// Bytes of the buffers on the device.
     pub fn memory(&self) -> u64 {
-        self.buffers.bytes()
+        self.own.buffers.bytes()
     }
 
     /// Reads the events of the last step that was recorded, once it was submitted. Submits copies to `queue`; on native targets the call
@@ -379,7 +353,7 @@ impl PairEvents {
     }
 
     async fn read(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, all: bool) -> Result<Events, ReadBackError> {
-        if let Some(error) = std::mem::take(&mut self.caught).wait().await {
+        if let Some(error) = self.own.hear().await {
             self.trim();
             return Err(ReadBackError::Device(error));
         }
@@ -414,7 +388,7 @@ impl PairEvents {
         let row_bytes = size_of::<T>() as u64;
         let copy = Copy {
             name,
-            buffer: self.buffers.get(name),
+            buffer: self.own.buffers.get(name),
             row_bytes,
             bytes: row_bytes * rows.start..row_bytes * rows.end,
         };
@@ -423,7 +397,7 @@ impl PairEvents {
         let (reading, submission) = readback::submit(device, queue, record).await?;
         reading.map(device, submission, self.timeout).await?;
         let read = reading.rows(name, rows.end - rows.start);
-        Reading::put_back(reading, &self.readings);
+        reading.put_back(&self.readings);
         read
     }
 }
@@ -448,10 +422,7 @@ fn sizes(recorded: Recorded, names: &ObjectNames<'_>) -> Vec<(&'static str, u64)
         ("marks", 4 * (rows + 1)),
         ("matched", 4 * (previous + 1)),
         ("ended", ROW_BYTES * previous.max(1)),
-        (
-            "tile_sums",
-            size_of::<Pair>() as u64 * (rows.max(previous) + 1).div_ceil(u64::from(SCAN_TILE)),
-        ),
+        ("tile_sums", 8 * (rows.max(previous) + 1).div_ceil(u64::from(SCAN_TILE))),
         ("static_generations", own(&names.static_generations)),
         ("generations", own(&names.generations)),
     ]

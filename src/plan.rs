@@ -55,6 +55,8 @@ const SMALLEST_OUTPUT: u32 = 1024;
 /// Objects of a workgroup of the pass `level_statistics`.
 pub(crate) const LEVEL_TILE: u32 = 2048;
 pub(crate) const SCAN_TILE: u32 = 2048;
+/// Workgroups of one dimension, at most: WebGPU's default limit.
+pub(crate) const MAX_GROUPS: u32 = 65_535;
 /// Objects of a workgroup of the passes that count and write entries of the cover table.
 pub(crate) const COVER_TILE: u32 = 1024;
 

@@ -216,17 +216,17 @@ passes! {
 
     /// Pairs whose partners were kept, one entry an object.
     PAIR_EMIT_KEPT = "pair_emit_kept"
-    ["common/prelude.wgsl", "common/pair_slots_read.wgsl", "common/pair_write.wgsl", "common/pair_write_kept.wgsl", "pair_emit_kept.wgsl"]
+    ["common/prelude.wgsl", "common/pair_slots_read.wgsl", "common/pair_write.wgsl", "common/pair_write_kept.wgsl", "common/indirect.wgsl", "pair_emit_kept.wgsl"]
     { 0: Uniform "params", 2: Read "records", 5: Read "pair_slots", 6: Write "pair_walk_groups", 7: Write "pair_offsets", 8: Write "pairs", 9: Write "pair_walks" }
 
     /// Pairs of crowded boxes by the bits that counting kept, one entry an object.
     PAIR_REPLAY = "pair_replay"
-    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/cover.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_walks_listed.wgsl", "common/pair_write.wgsl", "pair_replay.wgsl"]
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/cover.wgsl", "common/pair_walk_one_cell.wgsl", "common/indirect.wgsl", "common/pair_walks_listed.wgsl", "common/pair_write.wgsl", "pair_replay.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 6: Read "pair_bits", 7: Write "pair_offsets", 8: Write "pairs", 9: Read "pair_walks" }
 
     /// The rest of the pairs, schemes of one entry an object.
     PAIR_EMIT_ONE_CELL = "pair_emit_one_cell"
-    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/cover.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_boxes.wgsl", "common/pair_test.wgsl", "common/pair_walks_listed.wgsl", "common/pair_write.wgsl", "pair_emit.wgsl"]
+    ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/cover.wgsl", "common/pair_walk_one_cell.wgsl", "common/pair_boxes.wgsl", "common/pair_test.wgsl", "common/indirect.wgsl", "common/pair_walks_listed.wgsl", "common/pair_write.wgsl", "pair_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 7: Write "pair_offsets", 8: Write "pairs", 9: Read "pair_walks", 10: Uniform "round" }
 
     /// The pairs, scheme of covered cells.
@@ -346,27 +346,27 @@ passes! {
 
     /// Indirect dispatches over an output's rows.
     DISPATCH_ARGS = "dispatch_args"
-    ["common/wide.wgsl", "dispatch_args.wgsl"]
+    ["common/wide.wgsl", "common/indirect.wgsl", "dispatch_args.wgsl"]
     { 0: Uniform "dispatch", 1: Read "step_counters", 2: Write "args" }
 
     /// Which pairs of a step the step before had as well.
     EVENT_MATCH = "event_match"
-    ["common/counters.wgsl", "common/wide.wgsl", "common/event.wgsl", "common/event_rows.wgsl", "event_match.wgsl"]
+    ["common/counters.wgsl", "common/wide.wgsl", "common/indirect.wgsl", "common/event.wgsl", "common/event_rows.wgsl", "event_match.wgsl"]
     { 0: Uniform "event", 1: Read "pairs", 2: Read "static_generations", 3: Read "generations", 4: Read "step_counters", 5: Read "previous_rows", 6: Read "previous_table", 7: Write "marks", 8: Write "matched" }
 
     /// Pairs that persist and pairs that begin.
     EVENT_EMIT = "event_emit"
-    ["common/counters.wgsl", "common/wide.wgsl", "common/event.wgsl", "common/event_rows.wgsl", "event_emit.wgsl"]
+    ["common/counters.wgsl", "common/wide.wgsl", "common/indirect.wgsl", "common/event.wgsl", "common/event_rows.wgsl", "event_emit.wgsl"]
     { 0: Uniform "event", 1: Read "pairs", 2: Read "static_generations", 3: Read "generations", 4: Read "step_counters", 7: Read "marks", 8: Write "rows", 9: Write "counters" }
 
     /// Pairs that end.
     EVENT_END = "event_end"
-    ["common/event.wgsl", "event_end.wgsl"]
+    ["common/indirect.wgsl", "common/event.wgsl", "event_end.wgsl"]
     { 0: Uniform "event", 5: Read "previous_rows", 6: Read "previous_counters", 7: Read "matched", 8: Write "ended", 9: Write "counters" }
 
     /// The hash table of a step's pairs.
     EVENT_INSERT = "event_insert"
-    ["common/event.wgsl", "event_insert.wgsl"]
+    ["common/indirect.wgsl", "common/event.wgsl", "event_insert.wgsl"]
     { 0: Uniform "event", 5: Read "rows", 6: Read "counters", 7: Write "table" }
 
     /// Pairs to sort: their second keys.

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::steps::{SCHEMES, broad_phase, encoder, read, whole};
+use common::steps::{self, SCHEMES, broad_phase, encoder, read, whole};
 use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
@@ -111,9 +111,7 @@ impl Input {
             queries: Queries::Boxes(Source::Host(&self.boxes[..700])),
             ..Default::default()
         };
-        broad_phase
-            .step(&adapter.device, &adapter.queue, encoder, input)
-            .unwrap()
+        steps::record(adapter, broad_phase, encoder, input)
     }
 }
 

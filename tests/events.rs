@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::steps::{SCHEMES, broad_phase, encoder, read};
+use common::steps::{self, SCHEMES, broad_phase, encoder, read};
 use common::{Rng, TestAdapter, adapters};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
@@ -134,9 +134,7 @@ fn record(
     set: &mut ObjectSet,
 ) {
     let input = set.record(&adapter.device, encoder).unwrap();
-    let output = broad_phase
-        .step(&adapter.device, &adapter.queue, encoder, input)
-        .unwrap();
+    let output = steps::record(adapter, broad_phase, encoder, input);
     events.record(&adapter.device, encoder, &output, set.names()).unwrap();
 }
 
@@ -212,9 +210,7 @@ fn many_pairs_that_come_and_go_are_told_once() {
                 ..Default::default()
             };
             let mut encoder = encoder(&adapter);
-            let output = broad_phase
-                .step(&adapter.device, &adapter.queue, &mut encoder, input)
-                .unwrap();
+            let output = steps::record(&adapter, &mut broad_phase, &mut encoder, input);
             let names = ObjectNames::default();
             events.record(&adapter.device, &mut encoder, &output, names).unwrap();
             adapter.queue.submit([encoder.finish()]);
@@ -262,9 +258,7 @@ fn outputs_may_grow_from_step_to_step() {
                 ..Default::default()
             };
             let mut encoder = encoder(&adapter);
-            let output = broad_phase
-                .step(&adapter.device, &adapter.queue, &mut encoder, input)
-                .unwrap();
+            let output = steps::record(&adapter, &mut broad_phase, &mut encoder, input);
             let events_of = events
                 .record(&adapter.device, &mut encoder, &output, ObjectNames::default())
                 .unwrap();
@@ -369,9 +363,7 @@ fn what_cannot_be_told_apart_is_refused() {
         let mut refused = |descriptor: &BroadPhaseDescriptor<'_>, names| {
             let mut broad_phase = broad_phase(&adapter, descriptor);
             let mut encoder = encoder(&adapter);
-            let output = broad_phase
-                .step(&adapter.device, &adapter.queue, &mut encoder, input)
-                .unwrap();
+            let output = steps::record(&adapter, &mut broad_phase, &mut encoder, input);
             events.record(&adapter.device, &mut encoder, &output, names).err()
         };
         let rows = OutputRows::Pairs;
@@ -403,9 +395,7 @@ fn what_cannot_be_told_apart_is_refused() {
 
         let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let mut encoder = encoder(&adapter);
-        broad_phase
-            .step(&adapter.device, &adapter.queue, &mut encoder, input)
-            .unwrap();
+        steps::record(&adapter, &mut broad_phase, &mut encoder, input);
         let window = Window {
             pairs: 1,
             ..Default::default()
@@ -442,9 +432,7 @@ fn generations_may_lie_on_the_device() {
             let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
             let mut events = PairEvents::new(None);
             let mut encoder = encoder(&adapter);
-            let output = broad_phase
-                .step(&adapter.device, &adapter.queue, &mut encoder, input)
-                .unwrap();
+            let output = steps::record(&adapter, &mut broad_phase, &mut encoder, input);
             let names = ObjectNames {
                 generations,
                 ..Default::default()
@@ -490,9 +478,7 @@ fn refusals_are_forgotten_and_memory_is_as_documented() {
                 objects: Source::Host(&boxes),
                 ..Default::default()
             };
-            let output = broad_phase
-                .step(&adapter.device, &adapter.queue, &mut encoder, input)
-                .unwrap();
+            let output = steps::record(adapter, &mut broad_phase, &mut encoder, input);
             let recorded = events.record(&adapter.device, &mut encoder, &output, names).map(|_| ());
             if recorded.is_ok() {
                 adapter.queue.submit([encoder.finish()]);

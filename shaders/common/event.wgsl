@@ -31,14 +31,6 @@ const EVENT_BEGUN: u32 = 4u;
 const EVENT_STATUS: u32 = 5u;
 const EVENT_ENDED: u32 = 6u;
 
-// Workgroups of one dimension, at most. More fold into the second; Direct3D does not tell how many an indirect dispatch has, unless it
-// was validated.
-const MAX_GROUPS: u32 = 65535u;
-
-fn flat_workgroup(group: vec3<u32>) -> u32 {
-    return group.y * MAX_GROUPS + group.x;
-}
-
 // A round of MurmurHash3 (Appleby, public domain).
 fn mixed(hash: u32, word: u32) -> u32 {
     let scattered = word * 0xcc9e2d51u;

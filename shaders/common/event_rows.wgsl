@@ -26,7 +26,8 @@ fn lasting_name(object: u32) -> vec2<u32> {
 }
 
 fn row_of(pair: u32) -> vec4<u32> {
-    return vec4<u32>(lasting_name(pairs[pair].x), lasting_name(pairs[pair].y));
+    let objects = pairs[pair];
+    return vec4<u32>(lasting_name(objects.x), lasting_name(objects.y));
 }
 
 // Pairs that the step's buffer shows.

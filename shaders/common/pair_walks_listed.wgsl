@@ -10,7 +10,6 @@ fn walking_entry(place: u32) -> u32 {
     return pair_walks[1u + place];
 }
 
-// Direct3D does not tell how many workgroups an indirect dispatch has, unless it was validated.
 fn walking_group(group: vec3<u32>, groups: vec3<u32>) -> u32 {
-    return group.y * MAX_GROUPS + group.x;
+    return flat_indirect(group);
 }

@@ -41,11 +41,11 @@ fn keeps_all(places: vec2<u32>, kept: u32) -> bool {
     return places.y != NO_PLACE && places.y - places.x <= kept;
 }
 
-// Goes to where the pairs of an entry begin. Whether counting kept too few of the partners that the window shows.
-fn begin_entry(entry: u32, kept: u32) -> bool {
+// Goes to where the pairs of an entry begin. Whether the window shows any of them.
+fn begin_entry(entry: u32) -> bool {
     let places = places_of(entry);
     place_of_next = places.x;
-    return shows(places) && !keeps_all(places, kept);
+    return shows(places);
 }
 
 // Goes on where an earlier round ended. Whether there are pairs left to find.

@@ -1,8 +1,6 @@
 // What every pass shares: the uniform block of a step and the flat index of an invocation.
 
 const WORKGROUP: u32 = 256u;
-// Workgroups of one dimension, at most: WebGPU's default limit.
-const MAX_GROUPS: u32 = 65535u;
 const SCHEME_HIERARCHICAL: u32 = 0u;
 const SCHEME_UNIFORM: u32 = 1u;
 const SCHEME_ADAPTIVE: u32 = 2u;

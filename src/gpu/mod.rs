@@ -2,6 +2,7 @@
 
 pub(crate) mod bindings;
 pub(crate) mod buffers;
+pub(crate) mod component;
 pub(crate) mod group;
 pub(crate) mod mirror;
 pub(crate) mod pass;

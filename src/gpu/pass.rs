@@ -4,10 +4,8 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::bindings::{Bindings, Range};
+use crate::plan::MAX_GROUPS;
 use crate::shaders::{self, Binding, Pass};
-
-/// Workgroups of one dimension, at most: WebGPU's default limit.
-pub(crate) const MAX_GROUPS: u32 = 65_535;
 
 /// A pass made ready for a device.
 struct Pipeline {

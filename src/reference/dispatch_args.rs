@@ -1,9 +1,7 @@
 //! Twin of `shaders/dispatch_args.wgsl`.
 
 use super::blocks::{DispatchParams, saturate64, wide};
-
-/// Workgroups of one dimension, at most: WebGPU's default limit.
-const MAX_GROUPS: u32 = 65_535;
+use crate::plan::MAX_GROUPS;
 
 /// Workgroups for as many rows of an output as a step wrote, as indirect dispatches read them: three dimensions, then the rows.
 /// At least one workgroup.

@@ -354,7 +354,7 @@ fn constants_agree_with_the_host() {
         ("COUNTER_QUERY_CANDIDATES", word::QUERY_CANDIDATES as u32),
         ("RAY_KEY_AXIS_BITS", crate::reference::ray_keys::AXIS_BITS),
         ("SWEPT_STRIDE", crate::scene::SWEPT_STRIDE),
-        ("MAX_GROUPS", crate::gpu::pass::MAX_GROUPS),
+        ("MAX_GROUPS", plan::MAX_GROUPS),
         ("STATIC_SLOT", crate::types::STATIC_SLOT),
         ("STATUS_LACKS_PAIRS", crate::events::LACKS_PAIRS),
         ("EVENT_PERSISTING", event::word::PERSISTING as u32),

@@ -6,7 +6,7 @@ use gpu_broad_phase::reference;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Counters, GpuBroadPhase, NONE, Neighbor, Pair, QueryMode, RayHit, RayMode, Scene,
-    Scheme, StepInput, StepResult, wgpu,
+    Scheme, StepInput, StepOutput, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -28,15 +28,15 @@ pub fn encoder(adapter: &TestAdapter) -> wgpu::CommandEncoder {
     adapter.device.create_command_encoder(&Default::default())
 }
 
-pub fn record(
+pub fn record<'s>(
     adapter: &TestAdapter,
-    broad_phase: &mut GpuBroadPhase,
+    broad_phase: &'s mut GpuBroadPhase,
     encoder: &mut wgpu::CommandEncoder,
     input: StepInput<'_>,
-) {
+) -> StepOutput<'s> {
     broad_phase
         .step(&adapter.device, &adapter.queue, encoder, input)
-        .unwrap();
+        .unwrap()
 }
 
 pub fn submit(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: StepInput<'_>) {

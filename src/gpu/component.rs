@@ -1,0 +1,71 @@
+//! What is recorded beside the broad phase, over a step's outputs, with buffers of its own.
+
+use super::bindings::Bindings;
+use super::buffers::Buffers;
+use super::pass::Pipelines;
+use super::recorder::{Input, Recorder};
+use super::scope::{Caught, Scopes};
+use super::upload::{Block, Uniforms};
+
+/// The pipelines, buffers and bind groups of such a recording, and what the device has still to say of it.
+pub(crate) struct Component {
+    pub label: String,
+    pipelines: Pipelines,
+    pub bindings: Bindings,
+    pub buffers: Buffers,
+    caught: Caught,
+}
+
+impl Component {
+    pub fn new(label: &str) -> Self {
+        Self {
+            label: label.to_owned(),
+            pipelines: Pipelines::new(label, &[], None),
+            bindings: Bindings::default(),
+            buffers: Buffers::new(label),
+            caught: Caught::default(),
+        }
+    }
+
+    pub fn recorder<'r>(
+        &'r mut self,
+        device: &'r wgpu::Device,
+        encoder: &'r mut wgpu::CommandEncoder,
+        uniforms: &'r Uniforms,
+        params: Block,
+        inputs: &'r [Input],
+    ) -> Recorder<'r> {
+        Recorder {
+            device,
+            encoder,
+            pipelines: &self.pipelines,
+            sweeps: false,
+            bindings: &mut self.bindings,
+            buffers: &self.buffers,
+            uniforms,
+            params,
+            inputs,
+            timing: None,
+            submits: None,
+            label: &self.label,
+            stage_name: |name| name,
+        }
+    }
+
+    /// Ends a recording; what the device is known to have refused of it.
+    pub fn end(&mut self, scopes: Scopes) -> Option<String> {
+        self.caught = scopes.end().after(std::mem::take(&mut self.caught));
+        self.caught.now()
+    }
+
+    /// What the device has still to say.
+    pub async fn hear(&mut self) -> Option<String> {
+        std::mem::take(&mut self.caught).wait().await
+    }
+
+    /// Gives up all buffers, since those that a device refused look like any others, and what binds them.
+    pub fn clear(&mut self) {
+        self.buffers.clear();
+        self.bindings.clear();
+    }
+}
