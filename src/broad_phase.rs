@@ -17,6 +17,7 @@ use crate::input::{self, DeviceCount, Queries, QueryInput, Rays, Source, Statics
 use crate::memory::MemoryUse;
 use crate::output::{StepOutput, Window};
 use crate::plan::{self, COVER_TILE, LEVEL_TILE, OF_STEP, Plan, Rows, STATIC_PARTNERS_KEPT};
+use crate::queries::asking;
 use crate::reference::blocks::{Round, ScanParams, SortParams};
 use crate::scene::SWEPT_STRIDE;
 use crate::shaders;
@@ -173,7 +174,7 @@ impl Turn {
             ("params", Bound::Block(self.params)),
             ("round", Bound::Block(self.round)),
         ];
-        if plan.params.neighbors != 0 {
+        if plan.params.asking != asking::NOBODY {
             let records = match self.askers {
                 Part::Moving => "records",
                 Part::Static => statics::RECORDS,
@@ -292,7 +293,7 @@ impl StepBlocks {
             params.query_count,
             params.nearest + 1,
             params.nearest,
-            params.neighbors != 0,
+            params.asking != asking::NOBODY,
         );
         let static_params = blocks.push(&of_statics(params));
         let params = blocks.push(params);
@@ -1032,7 +1033,7 @@ impl GpuBroadPhase {
             Queries::Boxes(source) => inputs.push(self.place(device, encoder, "queries", source)),
             Queries::Rounded(source) => inputs.push(self.place(device, encoder, "queries", source)),
             // The records of the objects that ask are bound in their place.
-            Queries::Neighbors(_) => {}
+            Queries::Neighbors(_) | Queries::Partners(_) => {}
         }
     }
 
@@ -1447,7 +1448,7 @@ fn check_asked(asked: &QueryInput<'_>) -> Result<(), StepError> {
         Rays::Swept(source) => input::check("rays", source)?,
     }
     match &asked.queries {
-        Queries::None | Queries::Neighbors(_) => Ok(()),
+        Queries::None | Queries::Neighbors(_) | Queries::Partners(_) => Ok(()),
         Queries::Boxes(source) => input::check("queries", source),
         Queries::Rounded(source) => input::check("queries", source),
     }

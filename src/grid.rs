@@ -80,13 +80,13 @@ pub struct Params {
     pub period_y: f32,
     /// Period of z.
     pub period_z: f32,
-    /// Queries of the step; where the objects ask for their neighbours, the objects.
+    /// Queries of the step; where the objects ask, the objects.
     pub query_count: u32,
     /// 1 where queries take three vectors of four words ([`Query`](crate::Query)), 0 where two ([`Aabb`]).
     pub wide_queries: u32,
-    /// 1 where the objects ask for their neighbours.
-    pub neighbors: u32,
-    /// 1 where just neighbours after the object are wanted.
+    /// 1 where the objects ask for their neighbours, 2 where for their partners, else 0.
+    pub asking: u32,
+    /// 1 where just objects after the one that asks are wanted.
     pub once: u32,
     /// How far neighbours may be.
     pub radius: f32,

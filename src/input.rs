@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use crate::error::StepError;
 use crate::plan::Asked;
-use crate::queries::{Neighbors, Query, QueryMode};
+use crate::queries::{Asking, Neighbors, Partners, Query, QueryMode};
 use crate::scene::{RAY_STRIDE, SWEPT_STRIDE, Scene, SceneQueries, SceneRays, SceneStatics};
 use crate::types::{Aabb, Ray, SweptRay};
 
@@ -128,6 +128,8 @@ pub enum Queries<'a> {
     Rounded(Source<'a, Query>),
     /// The objects' own neighbours.
     Neighbors(Neighbors),
+    /// The objects' own partners: the pairs as rows, one an object.
+    Partners(Partners),
 }
 
 impl Queries<'_> {
@@ -136,13 +138,13 @@ impl Queries<'_> {
             Self::None => 0,
             Self::Boxes(source) => source.count(),
             Self::Rounded(source) => source.count(),
-            Self::Neighbors(_) => objects,
+            Self::Neighbors(_) | Self::Partners(_) => objects,
         }
     }
 
     pub(crate) fn is_brought(&self) -> bool {
         match self {
-            Self::None | Self::Neighbors(_) => false,
+            Self::None | Self::Neighbors(_) | Self::Partners(_) => false,
             Self::Boxes(source) => source.is_brought(),
             Self::Rounded(source) => source.is_brought(),
         }
@@ -156,6 +158,7 @@ impl<'a> From<SceneQueries<'a>> for Queries<'a> {
             SceneQueries::Boxes(boxes) => Self::Boxes(Source::Host(boxes)),
             SceneQueries::Rounded(queries) => Self::Rounded(Source::Host(queries)),
             SceneQueries::Neighbors(neighbors) => Self::Neighbors(neighbors),
+            SceneQueries::Partners(partners) => Self::Partners(partners),
         }
     }
 }
@@ -252,8 +255,9 @@ impl QueryInput<'_> {
             ray_stride: self.rays.stride(),
             queries: self.queries.count(objects),
             wide_queries: matches!(self.queries, Queries::Rounded(_)),
-            neighbors: match self.queries {
-                Queries::Neighbors(neighbors) => Some(neighbors),
+            asking: match self.queries {
+                Queries::Neighbors(neighbors) => Some(Asking::Neighbors(neighbors)),
+                Queries::Partners(partners) => Some(Asking::Partners(partners)),
                 _ => None,
             },
             query_mode: self.query_mode,

@@ -110,7 +110,7 @@ pub use input::{DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInp
 pub use memory::MemoryUse;
 pub use object_set::{Handle, ObjectSet, StaleHandle};
 pub use output::{OutputRows, StepOutput, Window};
-pub use queries::{Neighbor, Neighbors, Query, QueryMode};
+pub use queries::{Neighbor, Neighbors, Partners, Query, QueryMode};
 pub use result::{StageTime, StepResult};
 pub use scene::{Scene, SceneQueries, SceneRays, SceneStatics};
 pub use types::{Aabb, NONE, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay};

@@ -4,7 +4,7 @@ use crate::descriptor::{BroadPhaseDescriptor, Dimensions, Growth, PairOrder, Ray
 use crate::error::DescriptorError;
 use crate::gpu::buffers::rounded;
 use crate::grid::{self, Params};
-use crate::queries::{Neighbor, Neighbors, Query, QueryMode};
+use crate::queries::{Asking, Neighbor, Query, QueryMode, asking};
 use crate::reference::blocks::{MAX_TURNS, Round, SortParams};
 use crate::reference::cover;
 use crate::reference::ray_keys::RAY_KEY_BITS;
@@ -119,7 +119,7 @@ pub(crate) struct Asked {
     pub ray_stride: u32,
     pub queries: u64,
     pub wide_queries: bool,
-    pub neighbors: Option<Neighbors>,
+    pub asking: Option<Asking>,
     pub query_mode: QueryMode,
 }
 
@@ -749,7 +749,7 @@ impl Plan {
             buffers.extend([("ray_cell_offsets", 4 * (rays + 1 + carried)), ("ray_cells", cells)]);
         }
         let queries = u64::from(params.query_count);
-        if queries > 0 && params.neighbors == 0 {
+        if queries > 0 && params.asking == asking::NOBODY {
             let bytes = if params.wide_queries != 0 {
                 size_of::<Query>()
             } else {
@@ -790,19 +790,22 @@ impl Asked {
         params.ray_stride = self.ray_stride;
         params.query_count = count("queries", self.queries)?;
         params.wide_queries = self.wide_queries.into();
-        params.neighbors = self.neighbors.is_some().into();
-        params.asker_count = if self.neighbors.is_some() {
-            params.object_count
-        } else {
-            params.query_count
+        params.asker_count = match self.asking {
+            Some(_) => params.object_count,
+            None => params.query_count,
         };
-        let neighbors = self.neighbors.unwrap_or_default();
-        if !(neighbors.radius >= 0.0 && neighbors.radius.is_finite()) {
-            return Err(DescriptorError::Radius(neighbors.radius));
+        let (kind, radius, once) = match self.asking {
+            None => (asking::NOBODY, 0.0, false),
+            Some(Asking::Neighbors(neighbors)) => (asking::NEIGHBORS, neighbors.radius, neighbors.once),
+            Some(Asking::Partners(partners)) => (asking::PARTNERS, 0.0, partners.once),
+        };
+        if !(radius >= 0.0 && radius.is_finite()) {
+            return Err(DescriptorError::Radius(radius));
         }
+        params.asking = kind;
         // -0 and denormals are 0.
-        params.radius = grid::flush(neighbors.radius);
-        params.once = neighbors.once.into();
+        params.radius = grid::flush(radius);
+        params.once = once.into();
         params.nearest = match self.query_mode {
             QueryMode::All => 0,
             QueryMode::Nearest(0) => return Err(DescriptorError::ZeroCapacity { what: "nearest" }),

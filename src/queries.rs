@@ -83,6 +83,33 @@ pub struct Neighbors {
     pub once: bool,
 }
 
+/// The objects' own partners: each object asks which others its box overlaps. These are the pairs as rows, one an object (CSR),
+/// in place of a list: who overlaps object `i` stands at `query_offsets[i]..query_offsets[i + 1]` of
+/// [`StepOutput::query_objects`](crate::StepOutput::query_objects).
+///
+/// Boxes are compared and filtered as for pairs, so that the margin counts on both sides;
+/// [`periods`](crate::BroadPhaseDescriptor::periods) are not looked across. [`pairs`](crate::BroadPhaseDescriptor::pairs) of the
+/// descriptor may be off: the rows do not need the list.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Partners {
+    /// Only partners after the object itself: each pair once in place of twice.
+    pub once: bool,
+}
+
+/// What the objects themselves ask.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Asking {
+    Neighbors(Neighbors),
+    Partners(Partners),
+}
+
+/// Who asks: `Params::asking`.
+pub(crate) mod asking {
+    pub const NOBODY: u32 = 0;
+    pub const NEIGHBORS: u32 = 1;
+    pub const PARTNERS: u32 = 2;
+}
+
 /// Which results of a query are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QueryMode {

@@ -1,6 +1,6 @@
 //! What a step is asked, on the host.
 
-use crate::queries::{Neighbors, Query, QueryMode};
+use crate::queries::{Neighbors, Partners, Query, QueryMode};
 use crate::types::{Aabb, Ray, SweptRay};
 
 /// Rays on the host, in either form.
@@ -73,6 +73,8 @@ pub enum SceneQueries<'a> {
     Rounded(&'a [Query]),
     /// The objects' own neighbours.
     Neighbors(Neighbors),
+    /// The objects' own partners: the pairs as rows, one an object.
+    Partners(Partners),
 }
 
 impl<'a> From<&'a [Aabb]> for SceneQueries<'a> {
@@ -93,11 +95,17 @@ impl From<Neighbors> for SceneQueries<'_> {
     }
 }
 
+impl From<Partners> for SceneQueries<'_> {
+    fn from(partners: Partners) -> Self {
+        Self::Partners(partners)
+    }
+}
+
 impl SceneQueries<'_> {
     /// The queries of the caller's, all in the wide form; none where the objects themselves ask.
     pub(crate) fn to_vec(self) -> Vec<Query> {
         match self {
-            Self::None | Self::Neighbors(_) => Vec::new(),
+            Self::None | Self::Neighbors(_) | Self::Partners(_) => Vec::new(),
             Self::Boxes(boxes) => boxes.iter().copied().map(Query::from).collect(),
             Self::Rounded(queries) => queries.to_vec(),
         }

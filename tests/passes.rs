@@ -1721,12 +1721,14 @@ fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme
     let forms = [
         (&queries[..0], Vec::new(), [1, 1, 0], trace.objects.len() as u32),
         (&queries[..0], Vec::new(), [1, 0, 0], trace.objects.len() as u32),
+        (&queries[..0], Vec::new(), [2, 1, 0], trace.objects.len() as u32),
+        (&queries[..0], Vec::new(), [2, 0, 0], trace.objects.len() as u32),
         (queries, bytes(queries), [0, 0, 1], asked),
         (&boxes, bytes(&bounds), [0, 0, 0], asked),
     ];
-    for (queries, contents, [neighbors, once, wide_queries], query_count) in forms {
+    for (queries, contents, [asking, once, wide_queries], query_count) in forms {
         let params = Params {
-            neighbors,
+            asking,
             once,
             wide_queries,
             query_count,
@@ -1734,14 +1736,14 @@ fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme
         };
         let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
             // Where objects ask, the walks bring these.
-            let given = (neighbors == 0).then(|| ("queries", contents.clone()));
+            let given = (asking == 0).then(|| ("queries", contents.clone()));
             let given = given.into_iter().chain([("objects", bytes(&trace.objects))]).collect();
             [given, more].concat()
         };
         let count = query_count as usize;
-        let walks = Walk::all(trace, count, neighbors != 0);
+        let walks = Walk::all(trace, count, asking != 0);
         let carried = if walks.len() > 1 { count } else { 0 };
-        let twins = trace.query_inputs(queries, neighbors != 0);
+        let twins = trace.query_inputs(queries, asking != 0);
         let mut counters = used_counters();
         let mut offsets = query_count::query_count(&params, &twins, bench.overrides, &mut counters);
         let more = vec![

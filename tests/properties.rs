@@ -13,8 +13,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use agreement::{Expected, check, hit_bits};
 use common::{TestAdapter, adapters};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Neighbors, Pair, Query, QueryMode, Ray,
-    RayMode, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, StepInput, StepResult, SweptRay, reference,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Neighbors, Pair, Partners, Query,
+    QueryMode, Ray, RayMode, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, StepInput, StepResult, SweptRay,
+    reference,
 };
 use pollster::block_on;
 use proptest::collection::vec;
@@ -292,7 +293,7 @@ struct SceneSeed {
     queries: Vec<QuerySeed>,
     /// Whether rays are swept ones, queries rounded ones.
     is_wide: [bool; 2],
-    neighbors: Option<Neighbors>,
+    asking: Option<SceneQueries<'static>>,
     nearest: u32,
     /// How many quarters of the objects are static ones.
     quarters: usize,
@@ -308,17 +309,19 @@ fn scene_seed(kind: Kind) -> impl Strategy<Value = SceneSeed> {
         Kind::Any => prop_oneof![5 => Just((false, false)), 2 => Just((true, false)), 3 => Just((false, true))].boxed(),
         Kind::Exact | Kind::Whole => Just((false, false)).boxed(),
     };
-    let neighbors =
-        (select(vec![0.0, 0.5, 1.0, 2.6, 1e30]), any::<bool>()).prop_map(|(radius, once)| Neighbors { radius, once });
+    let neighbors = (select(vec![0.0, 0.5, 1.0, 2.6, 1e30]), any::<bool>())
+        .prop_map(|(radius, once)| Neighbors { radius, once }.into());
+    let partners = any::<bool>().prop_map(|once| Partners { once }.into());
+    let asking = prop_oneof![neighbors, partners];
     let contents = (
         vec(object_seed(), 0..48),
         vec(ray_seed(), 0..12),
         vec(query_seed(), 0..12),
     );
-    let asked = (any::<[bool; 2]>(), proptest::option::weighted(0.25, neighbors), 0u32..4);
+    let asked = (any::<[bool; 2]>(), proptest::option::weighted(0.3, asking), 0u32..4);
     let quarters = prop_oneof![3 => Just(0), 2 => 1usize..=4];
     (select(steps), shape, contents, asked, quarters).prop_map(
-        move |(step, (is_free, is_odd), (objects, rays, queries), (is_wide, neighbors, nearest), quarters)| SceneSeed {
+        move |(step, (is_free, is_odd), (objects, rays, queries), (is_wide, asking, nearest), quarters)| SceneSeed {
             lattice: Lattice {
                 step,
                 is_free,
@@ -330,7 +333,7 @@ fn scene_seed(kind: Kind) -> impl Strategy<Value = SceneSeed> {
             rays,
             queries,
             is_wide,
-            neighbors,
+            asking,
             nearest,
             quarters,
         },
@@ -347,7 +350,7 @@ struct Given {
     boxes: Vec<Aabb>,
     rounded: Vec<Query>,
     is_wide: [bool; 2],
-    neighbors: Option<Neighbors>,
+    asking: Option<SceneQueries<'static>>,
     mode: QueryMode,
     /// How many of the first objects are static.
     statics: usize,
@@ -370,10 +373,16 @@ impl SceneSeed {
             rounded,
             statics: self.objects.len() * self.quarters / 4,
             is_wide: self.is_wide,
-            neighbors: self.neighbors.or(is_periodic.then_some(Neighbors {
-                radius: 1.5,
-                once: self.is_wide[0],
-            })),
+            asking: match self.asking {
+                Some(SceneQueries::Partners(_)) | None if is_periodic => Some(
+                    Neighbors {
+                        radius: 1.5,
+                        once: self.is_wide[0],
+                    }
+                    .into(),
+                ),
+                asking => asking,
+            },
             mode: match self.nearest {
                 1 => QueryMode::Nearest(3),
                 _ => QueryMode::All,
@@ -401,8 +410,8 @@ impl Given {
             } else {
                 SceneRays::Plain(&self.plain)
             },
-            queries: match self.neighbors {
-                Some(neighbors) => SceneQueries::Neighbors(neighbors),
+            queries: match self.asking {
+                Some(asking) => asking,
                 None if self.is_wide[1] => SceneQueries::Rounded(&self.rounded),
                 None => SceneQueries::Boxes(&self.boxes),
             },
@@ -548,10 +557,14 @@ fn another_order_of_the_objects_gives_the_same_answer() {
     hold(on_cpu(), strategy, |(descriptor, seed, keys)| {
         let descriptor = everything(descriptor);
         let mut given = seed.given(&descriptor);
-        // Neighbours of the objects after each depend on the order.
-        given.neighbors = given.neighbors.map(|neighbors| Neighbors {
-            once: false,
-            ..neighbors
+        // What comes after an object depends on the order.
+        given.asking = given.asking.map(|asking| match asking {
+            SceneQueries::Neighbors(neighbors) => Neighbors {
+                once: false,
+                ..neighbors
+            }
+            .into(),
+            _ => Partners { once: false }.into(),
         });
         // The first ones: others after another order.
         given.statics = 0;
@@ -570,7 +583,7 @@ fn another_order_of_the_objects_gives_the_same_answer() {
 
         let expected = sets(&before, |object| object);
         let mut found = sets(&after, |object| order[object as usize] as u32);
-        if given.neighbors.is_some() {
+        if given.asking.is_some() {
             let mut by_asker = vec![Vec::new(); found.found.len()];
             for (list, &object) in found.found.into_iter().zip(&order) {
                 by_asker[object] = list;
@@ -610,7 +623,7 @@ fn a_translation_by_whole_cells_keeps_the_answer() {
             }
             if rounds {
                 given.rounded.iter_mut().for_each(|query| query.radius = 0.0);
-                given.neighbors = None;
+                given.asking = None;
             }
             given
         };

@@ -7,8 +7,8 @@ use gpu_broad_phase::reference;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, Neighbor,
-    Neighbors, Pair, Queries, QueryInput, QueryMode, Ray, RayMode, Rays, STATUS_HITS, STATUS_PAIRS, STATUS_RESULTS,
-    STATUS_ROUNDS, Scene, SceneQueries, SceneRays, Scheme, Source, StepInput, StepResult, Window, wgpu,
+    Neighbors, Pair, Partners, Queries, QueryInput, QueryMode, Ray, RayMode, Rays, STATUS_HITS, STATUS_PAIRS,
+    STATUS_RESULTS, STATUS_ROUNDS, Scene, SceneQueries, SceneRays, Scheme, Source, StepInput, StepResult, Window, wgpu,
 };
 use pollster::block_on;
 
@@ -206,6 +206,54 @@ fn neighbors_agree_with_the_reference_and_brute_force() {
                     };
                     check(&adapter, &descriptor, &scene, "points");
                 }
+            }
+        }
+    }
+}
+
+/// Pairs as rows, one an object.
+#[test]
+fn partners_are_the_pairs_of_each_object() {
+    for adapter in adapters() {
+        let mut rng = Rng(64);
+        let mut objects = lattice(600, &mut rng);
+        for object in &mut objects {
+            match rng.below(12) {
+                0 => object.owner = Aabb::EXCLUDED,
+                1 => object.min[1] = f32::NEG_INFINITY,
+                2 => object.max = [40.0; 3],
+                3 => object.min[0] = f32::NAN,
+                4 => *object = object.with_layers(1 << rng.below(3), rng.bits() as u16),
+                5 => object.owner = 1 + rng.below(3) as u32,
+                _ => {}
+            }
+        }
+        for scheme in SCHEMES {
+            for (once, margin) in [(false, 0.0), (true, 0.0), (false, 0.25)] {
+                let descriptor = BroadPhaseDescriptor {
+                    scheme,
+                    margin,
+                    ..Default::default()
+                };
+                let scene = Scene {
+                    objects: &objects,
+                    queries: Partners { once }.into(),
+                    ..Default::default()
+                };
+                let what = format!("{descriptor:?} once {once} on {}", adapter.name);
+                let result = block_on(headless(&adapter, &descriptor).step_scene(&scene)).unwrap();
+                let mut expected = vec![Vec::new(); objects.len()];
+                for Pair { a, b } in brute_force::scene_pairs(&descriptor, &scene) {
+                    expected[a as usize].push(b);
+                    if !once {
+                        expected[b as usize].push(a);
+                    }
+                }
+                expected.iter_mut().for_each(|partners| partners.sort_unstable());
+                assert!(expected.iter().any(|partners| partners.len() > 100), "{what}");
+                assert_eq!(lists(&result), expected, "{what}");
+                let rows = expected.iter().map(Vec::len).sum::<usize>();
+                assert_eq!(result.pairs.len() * if once { 1 } else { 2 }, rows, "{what}");
             }
         }
     }

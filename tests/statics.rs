@@ -11,9 +11,9 @@ use common::{Rng, TestAdapter, adapters, lattice, sweep};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, Dimensions, GpuBroadPhase, Growth, Handle, Headless,
-    HeadlessDescriptor, Neighbors, ObjectSet, Pair, PairOrder, Query, QueryInput, QueryMode, RayCell, RayMode,
-    STATUS_ENTRIES, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, Source, StaleHandle, Statics, StepError,
-    StepInput, StepResult, SweptRay, Window, reference, wgpu,
+    HeadlessDescriptor, Neighbors, ObjectSet, Pair, PairOrder, Partners, Query, QueryInput, QueryMode, RayCell,
+    RayMode, STATUS_ENTRIES, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, Source, StaleHandle, Statics,
+    StepError, StepInput, StepResult, SweptRay, Window, reference, wgpu,
 };
 use pollster::block_on;
 
@@ -205,6 +205,8 @@ fn the_answer_is_that_of_one_list() {
                             once: true,
                         }),
                     ),
+                    (QueryMode::All, Partners { once: false }.into()),
+                    (QueryMode::All, Partners { once: true }.into()),
                     (QueryMode::Nearest(3), scene.queries),
                     (
                         QueryMode::Nearest(4),
@@ -215,7 +217,7 @@ fn the_answer_is_that_of_one_list() {
                     ),
                 ] {
                     (scene.query_mode, scene.queries) = (mode, queries);
-                    let what = format!("{what}, {mode:?} {:?}", matches!(queries, SceneQueries::Neighbors(_)));
+                    let what = format!("{what}, {mode:?} of {:?}", std::mem::discriminant(&queries));
                     let found = whole(&adapter, &mut on_gpu, (&scene).into());
                     check(descriptor, &scene, &found, &what);
                 }

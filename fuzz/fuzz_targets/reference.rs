@@ -7,7 +7,7 @@ mod agreement;
 use arbitrary::{Result, Unstructured};
 use gpu_broad_phase::reference;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Query, QueryMode, Ray, RayMode, Scene,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Partners, Query, QueryMode, Ray, RayMode, Scene,
     SceneQueries, SceneRays, SceneStatics, Scheme, SweptRay,
 };
 use libfuzzer_sys::{Corpus, fuzz_target};
@@ -50,11 +50,12 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
         radius: length(u)?.min(f32::MAX.next_down()),
         once: u.arbitrary()?,
     };
-    let queries = match u.int_in_range(0..=3)? {
+    let queries = match u.int_in_range(0..=4)? {
         0 => SceneQueries::None,
         1 => SceneQueries::Boxes(&boxes),
         2 => SceneQueries::Rounded(&queries),
-        _ => SceneQueries::Neighbors(neighbors),
+        3 => SceneQueries::Neighbors(neighbors),
+        _ => SceneQueries::Partners(Partners { once: neighbors.once }),
     };
     // The definition of all but neighbours knows no periods.
     let is_periodic = descriptor.periods != [0.0; 3];

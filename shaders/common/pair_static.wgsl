@@ -8,7 +8,6 @@
 override FILTERS: bool = true;
 override COUNT_CANDIDATES: bool = false;
 
-const NO_OBJECT: u32 = 0xffffffffu;
 const MISS: f32 = -1.0;
 
 struct Query {
@@ -17,8 +16,8 @@ struct Query {
     layers: u32,
     owner: u32,
     world: u32,
-    // Always NO_OBJECT: whole boxes are looked for.
-    asker: u32,
+    // Never.
+    seeks_corners: bool,
     search_min: vec3<f32>,
     search_max: vec3<f32>,
 }
@@ -54,7 +53,6 @@ fn walk_static(record: u32) {
     query.layers = filters.x;
     query.owner = filters.y;
     query.world = high.w;
-    query.asker = NO_OBJECT;
     let largest = vec3<i32>(0x7f7fffff);
     query.search_min = flush_bits(unordered(max(query.low, -largest)));
     query.search_max = flush_bits(unordered(min(query.high, largest)));

@@ -1,14 +1,11 @@
 // A query: everything within a radius of a box. With radius 0 that is everything that meets the box, by the exact test of
 // pairs.
 
-// Where the objects ask, the records of those that do.
-@group(0) @binding(4) var<storage, read> queries: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read> objects: array<vec4<u32>>;
 
 override FILTERS: bool = true;
 override COUNT_CANDIDATES: bool = false;
 
-const QUERY_VECTORS: u32 = 3u;
 const NO_OBJECT: u32 = 0xffffffffu;
 const LARGEST_FLOAT: f32 = 0x1.fffffep+127;
 const MISS: f32 = -1.0;
@@ -27,8 +24,10 @@ struct Query {
     layers: u32,
     owner: u32,
     world: u32,
-    // The object that asks for its neighbours, or NO_OBJECT.
+    // The object that asks for others, or NO_OBJECT.
     asker: u32,
+    // Whether objects are looked for by their lower corners in place of whole boxes.
+    seeks_corners: bool,
     // Periods that the asker is moved by.
     image: vec3<i32>,
     // Floats of both corners, moved, and widened by the radius and a bound on all rounding.
@@ -58,7 +57,7 @@ fn with_search_bounds(given: Query) -> Query {
     let low = flush_bits(unordered(max(query.low, -largest)));
     let high = flush_bits(unordered(min(query.high, largest)));
     let slack = (max(abs(low), abs(high)) * 0x1p-20) + (abs(moved) + query.radius) * 0x1p-20;
-    let reach = select(vec3<f32>(0.0), query.radius + slack, query.radius > 0.0 || query.asker != NO_OBJECT);
+    let reach = select(vec3<f32>(0.0), query.radius + slack, query.radius > 0.0 || query.seeks_corners);
     query.search_min = max(low + moved - reach, vec3<f32>(-LARGEST_FLOAT));
     query.search_max = min(high + moved + reach, vec3<f32>(LARGEST_FLOAT));
     let exponent = clamp(bitcast<u32>(query.radius) >> 23u, 1u, 253u);
@@ -67,16 +66,12 @@ fn with_search_bounds(given: Query) -> Query {
     return query;
 }
 
-fn load_query(index: u32) -> Query {
-    let stride = select(2u, QUERY_VECTORS, params.wide_queries != 0u);
-    let low = vec4<u32>(flat(queries[stride * index].xyz), queries[stride * index].w);
-    let high = vec4<u32>(flat(queries[stride * index + 1u].xyz), queries[stride * index + 1u].w);
-    var radius_bits = 0u;
+// The query of a box with its filter words.
+fn query_of(given_low: vec4<u32>, given_high: vec4<u32>, radius_bits: u32, world: u32) -> Query {
+    let low = vec4<u32>(flat(given_low.xyz), given_low.w);
+    let high = vec4<u32>(flat(given_high.xyz), given_high.w);
     var query: Query;
-    if (params.wide_queries != 0u) {
-        radius_bits = queries[stride * index + 2u].x;
-        query.world = queries[stride * index + 2u].y;
-    }
+    query.world = world;
     let kind = classify(low, high);
     let no_length = radius_bits > 0x7f800000u && radius_bits != 0x80000000u;
     query.valid = kind != CLASS_INVALID && !no_length && query.world < params.world_count;
@@ -94,35 +89,6 @@ fn periods() -> vec3<f32> {
     return vec3<f32>(params.period_x, params.period_y, params.period_z);
 }
 
-// The query with this index, and which answer it is for: askers come in the order of the records.
-fn begin_query(index: u32) -> Query {
-    if (params.neighbors != 0u) {
-        return asking(index);
-    }
-    return load_query(index);
-}
-
-fn answer_of(query: Query, index: u32) -> u32 {
-    return select(index, query.asker, query.asker != NO_OBJECT);
-}
-
-// The lower corner of an object, asking for others near it.
-fn asking(record: u32) -> Query {
-    let low = queries[2u * record];
-    let kind = classify(objects[2u * low.w], objects[2u * low.w + 1u]);
-    var query: Query;
-    query.low = bitcast<vec3<i32>>(low.xyz);
-    query.high = query.low;
-    query.radius = params.radius;
-    query.layers = objects[2u * low.w].w;
-    query.owner = objects[2u * low.w + 1u].w;
-    query.world = queries[2u * record + 1u].w;
-    query.asker = low.w;
-    query.valid = true;
-    query.answers = kind == CLASS_FINITE;
-    return with_search_bounds(query);
-}
-
 // Squared distance of the object in units of the query's scale, or MISS if it is none of the query's.
 fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> f32 {
     count_candidate();
@@ -131,12 +97,12 @@ fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> f32 {
     if (high_word.w != query.world) {
         return MISS;
     }
-    if (query.asker != NO_OBJECT) {
+    if (query.asker != NO_OBJECT && (low_word.w == query.asker || (params.once != 0u && low_word.w < query.asker))) {
+        return MISS;
+    }
+    if (query.seeks_corners) {
         let infinity = vec3<i32>(0x7f800000);
         if (any(low == -infinity) || any(high == infinity)) {
-            return MISS;
-        }
-        if (low_word.w == query.asker || (params.once != 0u && low_word.w < query.asker)) {
             return MISS;
         }
         if (query.radius == 0.0) {

@@ -15,17 +15,15 @@ fn is_met_here(level: Level, entry: u32, low: vec3<i32>, query: Query, lower: ve
 }
 
 fn reach_of_objects(query: Query) -> vec3<i32> {
-    // Askers look for lower corners.
-    let reach = select(cell_reach(), 0, query.asker != NO_OBJECT);
+    let reach = select(cell_reach(), 0, query.seeks_corners);
     return vec3<i32>(reach << grid.x_detail, reach, reach);
 }
 
-fn level_objects(level: Level, world: u32) -> u32 {
-    let entries = level_entries(level, world);
-    return entries.y - entries.x;
+// Records among which all of a level and a world are.
+fn level_records(level: Level, world: u32) -> vec2<u32> {
+    return level_entries(level, world);
 }
 
-// Every object of the level, without cells.
-fn test_level(query: Query, level: Level) {
-    test_range(query, level_entries(level, query.world));
+fn is_of_level(level: Level, record: u32) -> bool {
+    return true;
 }

@@ -15,13 +15,6 @@ fn found(query: Query, record: u32, squared: f32) {
     }
 }
 
-fn admitted(query: Query, object: u32) -> bool {
-    if (!FILTERS) {
-        return true;
-    }
-    return passes_filters(query.layers, query.owner, objects[2u * object].w, objects[2u * object + 1u].w);
-}
-
 fn test_range(query: Query, entries: vec2<u32>) {
     let share = share_of(entries.y - entries.x);
     for (var k = share.x; k < share.y; k += 1u) {
@@ -32,22 +25,26 @@ fn test_range(query: Query, entries: vec2<u32>) {
     }
 }
 
+// Without cells.
+fn test_level(query: Query, level: Level) {
+    let all = level_records(level, query.world);
+    let share = share_of(all.y - all.x);
+    for (var k = share.x; k < share.y; k += 1u) {
+        if (is_of_level(level, all.x + k)) {
+            test_record(query, all.x + k);
+        }
+    }
+}
+
 fn walk_level(query: Query, level: Level) {
-    let inverse = axis_inverse(level.inverse, grid.x_detail);
-    let bounds_lower = vec3<i32>(level.lower_x, level.lower_y, level.lower_z);
-    let bounds_upper = vec3<i32>(level.upper_x, level.upper_y, level.upper_z);
-    // Cells that objects of the level may be entered in.
-    let lower = max(cell_of(query.search_min, inverse) - reach_of_objects(query), bounds_lower);
-    let upper = min(cell_of(query.search_max, inverse), bounds_upper);
+    let cells = cells_of(query, level);
+    let lower = cells.lower;
+    let upper = cells.upper;
     if (any(lower > upper)) {
         return;
     }
-    let rows = (f32(upper.y) - f32(lower.y) + 1.0) * (f32(upper.z) - f32(lower.z) + 1.0);
-    let row_cells = f32(upper.x >> level.x_shift) - f32(lower.x >> level.x_shift) + 1.0;
-    // Hashed slots would be looked at again and again.
-    let is_crowded = level.table_mask != DENSE && rows * row_cells >= f32(level.table_size);
     let turns = (f32(upper.y) - f32(lower.y) + 2.0) * (f32(upper.z) - f32(lower.z) + 2.0);
-    if (is_crowded || rows >= f32(level_objects(level, query.world)) || !takes_turns(turns)) {
+    if (are_crowded(cells, query, level) || !takes_turns(turns)) {
         test_level(query, level);
         return;
     }

@@ -4,7 +4,7 @@
 use super::ray::{enter_box, load_ray};
 use crate::descriptor::BroadPhaseDescriptor;
 use crate::grid::{Params, ordered};
-use crate::queries::{Neighbors, Query};
+use crate::queries::{Asking, Neighbors, Partners, Query};
 use crate::scene::{Scene, SceneQueries};
 use crate::types::{Aabb, Pair, Ray, RayHit, SweptRay};
 
@@ -163,36 +163,37 @@ pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -
         .collect();
     let is_admitted = |object: &Aabb, by: &Aabb| !descriptor.filters || is_admitted(object, by);
     let norm = |gap: &dyn Fn(usize) -> f64| (0..axes).map(|axis| gap(axis).powi(2)).sum::<f64>().sqrt();
-    let Some(Neighbors { radius, once }) = (match scene.queries {
-        SceneQueries::Neighbors(neighbors) => Some(neighbors),
-        _ => None,
-    }) else {
-        let answer = |query: &Query| {
-            let bounds = as_compared(
-                &BroadPhaseDescriptor {
-                    margin: 0.0,
-                    ..*descriptor
-                },
-                &query.bounds,
-            );
-            let mut found = Found::default();
-            let has_radius = query.radius >= 0.0;
-            if !is_active(&bounds) || !has_radius || query.world >= descriptor.worlds {
-                return found;
-            }
-            for (index, object, world) in &objects {
-                if *world == query.world && is_admitted(object, &bounds) {
-                    let gap = |axis: usize| {
-                        let after = f64::from(object.min[axis]) - f64::from(bounds.max[axis]);
-                        let before = f64::from(bounds.min[axis]) - f64::from(object.max[axis]);
-                        after.max(before).max(0.0)
-                    };
-                    found.add(*index, norm(&gap), query.radius);
+    let asking = match scene.queries {
+        SceneQueries::Neighbors(neighbors) => Asking::Neighbors(neighbors),
+        SceneQueries::Partners(partners) => Asking::Partners(partners),
+        _ => {
+            let answer = |query: &Query| {
+                let bounds = as_compared(
+                    &BroadPhaseDescriptor {
+                        margin: 0.0,
+                        ..*descriptor
+                    },
+                    &query.bounds,
+                );
+                let mut found = Found::default();
+                let has_radius = query.radius >= 0.0;
+                if !is_active(&bounds) || !has_radius || query.world >= descriptor.worlds {
+                    return found;
                 }
-            }
-            found
-        };
-        return scene.queries.to_vec().iter().map(answer).collect();
+                for (index, object, world) in &objects {
+                    if *world == query.world && is_admitted(object, &bounds) {
+                        let gap = |axis: usize| {
+                            let after = f64::from(object.min[axis]) - f64::from(bounds.max[axis]);
+                            let before = f64::from(bounds.min[axis]) - f64::from(object.max[axis]);
+                            after.max(before).max(0.0)
+                        };
+                        found.add(*index, norm(&gap), query.radius);
+                    }
+                }
+                found
+            };
+            return scene.queries.to_vec().iter().map(answer).collect();
+        }
     };
     let position = |object: &Aabb, axis: usize| match descriptor.periods[axis] {
         0.0 => f64::from(object.min[axis]),
@@ -202,23 +203,41 @@ pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -
             _ => 0.0,
         },
     };
-    let mut answers = vec![Found::default(); all.len()];
     let is_finite = |object: &Aabb| object.min.iter().chain(&object.max).all(|bound| bound.is_finite());
-    let finite: Vec<_> = objects.iter().filter(|(_, object, _)| is_finite(object)).collect();
-    for &(asker, asking, own_world) in &finite {
-        for &(index, object, world) in &finite {
+    let (once, askers): (bool, Vec<_>) = match asking {
+        Asking::Neighbors(Neighbors { once, .. }) => (
+            once,
+            objects.iter().filter(|(_, object, _)| is_finite(object)).collect(),
+        ),
+        Asking::Partners(Partners { once }) => (once, objects.iter().collect()),
+    };
+    let mut answers = vec![Found::default(); all.len()];
+    for &(asker, by, own_world) in &askers {
+        for &(index, object, world) in &askers {
             let is_wanted = if once { index > asker } else { index != asker };
             // A static source's objects never meet, whatever the filters.
             let are_static = (*index.max(asker) as usize) < scene.statics.objects.len();
-            if is_wanted && !are_static && world == own_world && is_admitted(object, asking) {
-                let gap = |axis: usize| {
-                    let apart = (position(object, axis) - position(asking, axis)).abs();
-                    match descriptor.periods[axis] {
-                        0.0 => apart,
-                        period => apart.min(f64::from(period) - apart),
+            if !is_wanted || are_static || world != own_world || !is_admitted(object, by) {
+                continue;
+            }
+            let found = &mut answers[*asker as usize];
+            match asking {
+                Asking::Partners(_) => {
+                    let meets = |axis: usize| object.min[axis] <= by.max[axis] && by.min[axis] <= object.max[axis];
+                    if (0..axes).all(meets) {
+                        found.surely.push((*index, 0.0));
                     }
-                };
-                answers[*asker as usize].add(*index, norm(&gap), radius);
+                }
+                Asking::Neighbors(Neighbors { radius, .. }) => {
+                    let gap = |axis: usize| {
+                        let apart = (position(object, axis) - position(by, axis)).abs();
+                        match descriptor.periods[axis] {
+                            0.0 => apart,
+                            period => apart.min(f64::from(period) - apart),
+                        }
+                    };
+                    found.add(*index, norm(&gap), radius);
+                }
             }
         }
     }

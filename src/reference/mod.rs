@@ -90,7 +90,7 @@ use crate::error::DescriptorError;
 use crate::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_HIERARCHICAL, SCHEME_UNIFORM};
 use crate::input::StepInput;
 use crate::plan::{self, LARGEST_COUNT, SAMPLES};
-use crate::queries::{Neighbor, Query};
+use crate::queries::{Neighbor, Query, asking};
 use crate::result::StepResult;
 use crate::scene::{Scene, SceneRays};
 use crate::types::{Aabb, Pair, Ray, RayCell, RayHit};
@@ -627,7 +627,7 @@ fn answer_queries(
 ) -> Result<(), DescriptorError> {
     let mut params = trace.params;
     let mut counters = std::mem::take(&mut trace.counters);
-    let walks = trace.query_inputs(queries, params.neighbors != 0);
+    let walks = trace.query_inputs(queries, params.asking != asking::NOBODY);
     if params.nearest > 0 {
         trace.query_nearest = query_nearest::query_nearest(&params, &walks, overrides, &mut counters);
     } else {

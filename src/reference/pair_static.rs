@@ -39,6 +39,7 @@ pub fn walk_static(
         owner: object.owner,
         world: own.world,
         asker: None,
+        seeks_corners: false,
         image: [0; 3],
         search_min: [0.0; 3],
         search_max: [0.0; 3],

@@ -1,7 +1,7 @@
-//! A query and its test of an object: the twin of `shaders/common/query.wgsl`.
+//! A query and its test of an object: the twin of `shaders/common/query.wgsl` and `shaders/common/query_input.wgsl`.
 
 use crate::grid::{Class, Params, Record, classify, flush, ordered, unordered};
-use crate::queries::Query;
+use crate::queries::{Query, asking};
 use crate::types::Aabb;
 
 const LARGEST_FLOAT: f32 = f32::MAX;
@@ -33,8 +33,10 @@ pub struct LoadedQuery {
     pub owner: u32,
     /// Only objects of this world are found.
     pub world: u32,
-    /// The object that asks for its neighbours.
+    /// The object that asks for others.
     pub asker: Option<u32>,
+    /// Whether objects are looked for by their lower corners in place of whole boxes.
+    pub seeks_corners: bool,
     /// Periods that the asker is moved by.
     pub image: [i32; 3],
     /// Lower corner, moved, and widened by the radius and a bound on all rounding.
@@ -62,7 +64,7 @@ impl LoadedQuery {
             let low = flush(unordered(self.low[axis].max(-largest)));
             let high = flush(unordered(self.high[axis].min(largest)));
             let slack = (low.abs().max(high.abs()) * SLACK) + (moved.abs() + self.radius) * SLACK;
-            let reach = if self.radius > 0.0 || self.asker.is_some() {
+            let reach = if self.radius > 0.0 || self.seeks_corners {
                 self.radius + slack
             } else {
                 0.0
@@ -100,6 +102,7 @@ pub fn load_query(params: &Params, query: &Query) -> LoadedQuery {
         owner: bounds.owner,
         world: query.world,
         asker: None,
+        seeks_corners: false,
         image: [0; 3],
         search_min: [0.0; 3],
         search_max: [0.0; 3],
@@ -109,23 +112,26 @@ pub fn load_query(params: &Params, query: &Query) -> LoadedQuery {
     .at_image(params, [0; 3])
 }
 
-/// The lower corner of an object, asking for others near it.
-pub fn asking(params: &Params, objects: &[Aabb], record: &Record) -> LoadedQuery {
+/// An object that asks for others: for those near its lower corner, or for those that its box overlaps.
+pub fn asked_by(params: &Params, objects: &[Aabb], record: &Record) -> LoadedQuery {
     let object = &objects[record.object as usize];
+    let class = classify(object);
+    let seeks_corners = params.asking == asking::NEIGHBORS;
     LoadedQuery {
         low: record.low,
-        high: record.low,
-        radius: params.radius,
+        high: if seeks_corners { record.low } else { record.high },
+        radius: if seeks_corners { params.radius } else { 0.0 },
         scale: 1.0,
         layers: object.layers,
         owner: object.owner,
         world: record.world,
         asker: Some(record.object),
+        seeks_corners,
         image: [0; 3],
         search_min: [0.0; 3],
         search_max: [0.0; 3],
         valid: true,
-        answers: classify(object) == Class::Finite,
+        answers: class == Class::Finite || (class == Class::Infinite && !seeks_corners),
     }
     .at_image(params, [0; 3])
 }
@@ -136,10 +142,13 @@ pub fn distance_to(params: &Params, query: &LoadedQuery, record: &Record) -> Opt
         return None;
     }
     let apart = |a: i32, b: i32| flush(unordered(a)) - flush(unordered(b));
-    if let Some(asker) = query.asker {
+    let is_unwanted = |asker| record.object == asker || (params.once != 0 && record.object < asker);
+    if query.asker.is_some_and(is_unwanted) {
+        return None;
+    }
+    if query.seeks_corners {
         let infinity = ordered(f32::INFINITY);
-        let is_infinite = record.low.contains(&-infinity) || record.high.contains(&infinity);
-        if is_infinite || record.object == asker || (params.once != 0 && record.object < asker) {
+        if record.low.contains(&-infinity) || record.high.contains(&infinity) {
             return None;
         }
         if query.radius == 0.0 {

@@ -1,17 +1,17 @@
-//! The walk of the query passes: the twin of `shaders/common/query_walk.wgsl`,
+//! The walk of the query passes: the twin of `shaders/common/query_cells.wgsl`, `shaders/common/query_walk.wgsl`,
 //! `shaders/common/query_entry_one_cell.wgsl` and `shaders/common/query_entry_covered.wgsl`.
 
 use std::ops::Range;
 
 use super::blocks::{Overrides, Turns};
 use super::pair_walk::passes_filters;
-use super::query::{LoadedQuery, asking, distance_to, load_query, periods};
+use super::query::{LoadedQuery, asked_by, distance_to, load_query, periods};
 use super::rows::Table;
 use crate::grid::{
     Class, DENSE, HOME_FLAG, ID_MASK, Level, NO_LEVEL, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, classify,
     flush, key_of, place_uniform, unordered,
 };
-use crate::queries::Query;
+use crate::queries::{Query, asking};
 use crate::types::Aabb;
 
 /// What the query passes read, in binding order.
@@ -32,7 +32,7 @@ pub struct QueryInput<'a> {
 impl QueryInput<'_> {
     /// Queries of the walk.
     pub(crate) fn count(&self, params: &Params) -> u32 {
-        if params.neighbors == 0 {
+        if params.asking == asking::NOBODY {
             params.query_count
         } else {
             self.askers.len() as u32
@@ -41,10 +41,10 @@ impl QueryInput<'_> {
 
     /// The query with this index, and which answer it is for: askers come in the order of the records.
     pub(crate) fn begin(&self, params: &Params, index: u32) -> (LoadedQuery, u32) {
-        if params.neighbors == 0 {
+        if params.asking == asking::NOBODY {
             return (load_query(params, &self.queries[index as usize]), index);
         }
-        let query = asking(params, self.objects, &self.askers[index as usize]);
+        let query = asked_by(params, self.objects, &self.askers[index as usize]);
         (query, query.asker.unwrap_or(index))
     }
 }
@@ -72,7 +72,7 @@ pub fn walk_query(
     if !query.answers {
         return 0;
     }
-    let images = periods(params).map(|period| i32::from(period > 0.0 && query.asker.is_some()));
+    let images = periods(params).map(|period| i32::from(period > 0.0 && query.seeks_corners));
     let mut walk = Walk {
         params,
         input,
@@ -167,8 +167,7 @@ impl<F: FnMut(u32, f32)> Walk<'_, F> {
         let detail = table.grid.x_detail;
         let inverse = axis_inverse(level.inverse, detail);
         let scheme = self.params.scheme;
-        // Askers look for lower corners.
-        let reach = if self.query.asker.is_some() {
+        let reach = if self.query.seeks_corners {
             0
         } else {
             self.params.cell_reach()
@@ -224,8 +223,8 @@ impl<F: FnMut(u32, f32)> Walk<'_, F> {
         if !self.is_covered() {
             return home[1] == y && home[2] == z && (lower[0]..=upper[0]).contains(&home[0]);
         }
-        // Askers look for lower corners, which lie in the home cell.
-        let first: [i32; 3] = if self.query.asker.is_some() {
+        // Lower corners lie in the home cell.
+        let first: [i32; 3] = if self.query.seeks_corners {
             home
         } else {
             std::array::from_fn(|axis| home[axis].max(lower[axis]))

@@ -11,6 +11,7 @@ use super::*;
 use crate::counters::word;
 use crate::grid::{self, Grid, Level, Params};
 use crate::plan;
+use crate::queries::asking;
 use crate::reference::blocks::{DispatchParams, EventParams, Round, ScanParams, ScatterParams, SortParams};
 use crate::reference::{cover, cover_layout, event, layout};
 use crate::sort;
@@ -275,7 +276,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         offsets!(Params: object_count, ray_count, entry_capacity, table_capacity, pair_capacity, hit_capacity, first_pair,
             first_hit, scheme, cell_inverse, sample_count, sample_stride, dimensions, world_count, large_mask, margin,
             ray_stride, ray_cell_capacity, first_ray_cell, period_x, period_y, period_z, query_count,
-            wide_queries, neighbors, once, radius, nearest, result_capacity, first_result, pair_bit_words, first_object,
+            wide_queries, asking, once, radius, nearest, result_capacity, first_result, pair_bit_words, first_object,
             static_count, pair_rows, asker_count, rays_sorted, hits_kept, partners_kept,
             cover_capacity, object_limit),
     );
@@ -349,6 +350,8 @@ fn constants_agree_with_the_host() {
         ("COUNTER_RAY_CANDIDATES", word::RAY_CANDIDATES as u32),
         ("NONE", crate::NONE),
         ("NO_OBJECT", crate::NONE),
+        ("ASK_NOBODY", asking::NOBODY),
+        ("ASK_NEIGHBORS", asking::NEIGHBORS),
         ("QUERY_VECTORS", (size_of::<crate::Query>() / 16) as u32),
         ("COUNTER_QUERIES_INVALID", word::QUERIES_INVALID as u32),
         ("COUNTER_QUERY_CANDIDATES", word::QUERY_CANDIDATES as u32),

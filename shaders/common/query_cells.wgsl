@@ -1,0 +1,34 @@
+// Where a query looks on a level, and whom it may find.
+
+// Cells that objects of a level may be entered in; none where a lower one is past an upper one.
+struct Cells {
+    lower: vec3<i32>,
+    upper: vec3<i32>,
+}
+
+fn cells_of(query: Query, level: Level) -> Cells {
+    let inverse = axis_inverse(level.inverse, grid.x_detail);
+    let bounds_lower = vec3<i32>(level.lower_x, level.lower_y, level.lower_z);
+    let bounds_upper = vec3<i32>(level.upper_x, level.upper_y, level.upper_z);
+    let lower = max(cell_of(query.search_min, inverse) - reach_of_objects(query), bounds_lower);
+    return Cells(lower, min(cell_of(query.search_max, inverse), bounds_upper));
+}
+
+// Whether looking at all records of the level is less than looking at so many cells.
+fn are_crowded(cells: Cells, query: Query, level: Level) -> bool {
+    let lower = cells.lower;
+    let upper = cells.upper;
+    let rows = (f32(upper.y) - f32(lower.y) + 1.0) * (f32(upper.z) - f32(lower.z) + 1.0);
+    let row_cells = f32(upper.x >> level.x_shift) - f32(lower.x >> level.x_shift) + 1.0;
+    // Hashed slots would be looked at again and again.
+    let is_repeated = level.table_mask != DENSE && rows * row_cells >= f32(level.table_size);
+    let all = level_records(level, query.world);
+    return is_repeated || rows >= f32(all.y - all.x);
+}
+
+fn admitted(query: Query, object: u32) -> bool {
+    if (!FILTERS) {
+        return true;
+    }
+    return passes_filters(query.layers, query.owner, objects[2u * object].w, objects[2u * object + 1u].w);
+}
