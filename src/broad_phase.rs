@@ -3,7 +3,7 @@
 use crate::counters::{STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, word};
 use crate::descriptor::{self, BroadPhaseDescriptor, Growth, PairOrder, RayMode, Scheme, SortStrategy};
 use crate::error::{CreateError, StepError};
-use crate::gpu::bindings::Bindings;
+use crate::gpu::bindings::{Bindings, Range};
 use crate::gpu::buffers::Buffers;
 use crate::gpu::group::Group;
 use crate::gpu::pass::Pipelines;
@@ -22,6 +22,7 @@ use crate::reference::blocks::{Round, ScanParams, SortParams};
 use crate::scene::SWEPT_STRIDE;
 use crate::shaders;
 use crate::statics::{self, STATIC_INPUTS, StaticTable};
+use crate::table::{self, Table};
 use crate::types::{Aabb, Pair, RayHit};
 
 /// Inputs that the table was built from, and the static objects' table.
@@ -57,6 +58,8 @@ pub(crate) struct Recorded {
     sorted: Sorted,
     /// Whether pairs are written with the rest; else they stand from an earlier step.
     pub emits_pairs: bool,
+    /// The uniform blocks of walks of the objects' table, and of the static ones'.
+    params: [Range; 2],
 }
 
 /// Which of the two key and value buffers hold the sorted entries.
@@ -507,12 +510,12 @@ impl GpuBroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         input: StepInput<'_>,
     ) -> Result<StepOutput<'s>, StepError> {
-        let plan = self.guarded(device, encoder, |this, encoder| {
-            let plan = this.record_counts(device, queue, encoder, input)?;
+        self.guarded(device, encoder, |this, encoder| {
+            this.record_counts(device, queue, encoder, input)?;
             this.record_outputs(device, queue, encoder, true);
-            Ok(plan)
+            Ok(())
         })?;
-        Ok(self.output(&plan))
+        self.output()
     }
 
     /// Records a step up to the counts of pairs and hits; [`record_outputs`](Self::record_outputs) does the rest, once
@@ -575,7 +578,7 @@ impl GpuBroadPhase {
             None => (Timed::Anew, None),
         };
         inputs.extend(self.statics.iter().flat_map(StaticTable::inputs));
-        let sorted = self.record(device, queue, encoder, &plan, &inputs, timed, |recorder, blocks| {
+        let (sorted, params) = self.record(device, queue, encoder, &plan, &inputs, timed, |recorder, blocks| {
             // Counts go on from those of the static objects.
             match &static_counters {
                 Some(counters) => {
@@ -599,6 +602,7 @@ impl GpuBroadPhase {
             inputs,
             sorted,
             emits_pairs: plan.pairs,
+            params,
         });
         Ok(plan)
     }
@@ -710,7 +714,7 @@ impl GpuBroadPhase {
         let kept = [&OF_TABLE[..], pairs_kept(&plan)].concat();
         self.fit(device, &plan, &brought, &kept);
         self.place_asked(device, encoder, input, &plan, &mut inputs);
-        self.record(
+        let ((), params) = self.record(
             device,
             queue,
             encoder,
@@ -729,11 +733,13 @@ impl GpuBroadPhase {
             inputs,
             sorted,
             emits_pairs: false,
+            params,
         });
         Ok(plan)
     }
 
-    /// Records stages over a plan's buffers; `timed` where a new list of stage times begins or goes on.
+    /// Records stages over a plan's buffers; `timed` where a new list of stage times begins or goes on. Returns what the body does and
+    /// where the uniform blocks of both tables lie.
     #[allow(
         clippy::too_many_arguments,
         reason = "the one place that brings a step's parts together"
@@ -747,7 +753,7 @@ impl GpuBroadPhase {
         inputs: &[Input],
         timed: Timed,
         body: impl FnOnce(&mut Recorder<'_>, &StepBlocks) -> T,
-    ) -> T {
+    ) -> (T, [Range; 2]) {
         let (blocks, uniforms) = StepBlocks::write(device, &mut self.bindings, &self.label, plan);
         let mut timing = self.timing.as_mut().filter(|_| timed != Timed::Not);
         if let Some(timing) = timing.as_deref_mut().filter(|_| timed == Timed::Anew) {
@@ -772,7 +778,10 @@ impl GpuBroadPhase {
         if let Some(timing) = self.timing.as_ref().filter(|_| timed != Timed::Not) {
             timing.resolve(encoder);
         }
-        result
+        (
+            result,
+            [blocks.params, blocks.static_params].map(|block| uniforms.range(block)),
+        )
     }
 
     /// Records the writing of outputs as the last plan says; `first` after the counts were taken, when stages are
@@ -793,6 +802,7 @@ impl GpuBroadPhase {
             inputs,
             sorted,
             emits_pairs,
+            ..
         } = &recorded;
         self.record(device, queue, encoder, plan, inputs, timed, |recorder, blocks| {
             if *emits_pairs {
@@ -819,12 +829,12 @@ impl GpuBroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         input: QueryInput<'_>,
     ) -> Result<StepOutput<'s>, StepError> {
-        let plan = self.guarded(device, encoder, |this, encoder| {
-            let plan = this.record_query_counts(device, queue, encoder, &input)?;
+        self.guarded(device, encoder, |this, encoder| {
+            this.record_query_counts(device, queue, encoder, &input)?;
             this.record_outputs(device, queue, encoder, true);
-            Ok(plan)
+            Ok(())
         })?;
-        Ok(self.output(&plan))
+        self.output()
     }
 
     /// Records a further look at the last step's answer: the pairs, hits, cells of rays and results of queries from the
@@ -841,10 +851,10 @@ impl GpuBroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         first: Window,
     ) -> Result<StepOutput<'s>, StepError> {
-        let plan = self.guarded(device, encoder, |this, encoder| {
+        self.guarded(device, encoder, |this, encoder| {
             this.record_window(device, queue, encoder, first, false)
         })?;
-        Ok(self.output(&plan))
+        self.output()
     }
 
     /// Records within a debug group, on a device that is not lost, and with an eye on what the device says of it.
@@ -1037,9 +1047,46 @@ impl GpuBroadPhase {
         }
     }
 
-    fn output(&self, plan: &Plan) -> StepOutput<'_> {
+    /// The table of the objects that move, or of the static ones, as a caller's shader binds it.
+    fn table<'s>(&'s self, recorded: &'s Recorded, part: Part) -> Table<'s> {
+        let (params, names) = match part {
+            Part::Moving => (&recorded.params[0], recorded.sorted.names().to_vec()),
+            Part::Static => (&recorded.params[1], statics::names().to_vec()),
+        };
+        let lying = |name: &str| {
+            let name = match names.iter().find(|(pass_name, _)| *pass_name == name) {
+                Some((_, Bound::Buffer(buffer))) => *buffer,
+                _ => name,
+            };
+            match recorded.inputs.iter().find(|input| input.name == name) {
+                Some(input) => table::Part {
+                    buffer: &input.buffer,
+                    offset: 0,
+                    size: wgpu::BufferSize::new(input.bytes),
+                },
+                None => self.buffers.get(name).into(),
+            }
+        };
+        Table {
+            kind: table::kind(&self.descriptor),
+            parts: table::BINDINGS.map(|(_, name)| match name {
+                "params" => table::Part {
+                    buffer: &params.buffer,
+                    offset: params.offset,
+                    size: params.size,
+                },
+                // Not every scheme has them: any buffer will do that is not bound.
+                "values" if !recorded.plan.is_uniform() => lying("records"),
+                name => lying(name),
+            }),
+        }
+    }
+
+    fn output(&self) -> Result<StepOutput<'_>, StepError> {
+        let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
+        let plan = &recorded.plan;
         let has_rays = plan.params.ray_count > 0;
-        StepOutput {
+        Ok(StepOutput {
             pairs: plan.pairs.then(|| self.buffers.get("pairs")),
             world_pairs: (plan.pairs && plan.has_worlds()).then(|| self.buffers.get("world_pairs")),
             counters: self.buffers.get("counters"),
@@ -1052,17 +1099,14 @@ impl GpuBroadPhase {
             query_objects: plan.asks_all().then(|| self.buffers.get("query_objects")),
             query_nearest: plan.asks_nearest().then(|| self.buffers.get("query_nearest")),
             cell_starts: self.buffers.get("starts"),
-            entries: self.buffers.get(
-                self.recorded
-                    .as_ref()
-                    .map_or(Sorted::SIDES[0], |last| last.sorted)
-                    .values,
-            ),
+            entries: self.buffers.get(recorded.sorted.values),
             records: self.buffers.get("records"),
             grid: self.buffers.get("grid"),
             static_cell_starts: self.statics.as_ref().map(|table| table.buffers.get("starts")),
             static_records: self.statics.as_ref().map(|table| table.buffers.get("records")),
             static_grid: self.statics.as_ref().map(|table| table.buffers.get("grid")),
+            table: self.table(recorded, Part::Moving),
+            static_table: plan.has_statics().then(|| self.table(recorded, Part::Static)),
             window: Window {
                 pairs: plan.params.first_pair,
                 hits: plan.params.first_hit,
@@ -1073,7 +1117,7 @@ impl GpuBroadPhase {
             hit_capacity: plan.params.hit_capacity,
             ray_cell_capacity: plan.params.ray_cell_capacity,
             result_capacity: plan.params.result_capacity,
-        }
+        })
     }
 }
 

@@ -94,6 +94,7 @@ mod scene;
 pub mod shaders;
 mod sort;
 mod statics;
+mod table;
 mod types;
 
 pub use broad_phase::GpuBroadPhase;
@@ -113,6 +114,7 @@ pub use output::{OutputRows, StepOutput, Window};
 pub use queries::{Neighbor, Neighbors, Partners, Query, QueryMode};
 pub use result::{StageTime, StepResult};
 pub use scene::{Scene, SceneQueries, SceneRays, SceneStatics};
+pub use table::{Table, TableShader};
 pub use types::{Aabb, NONE, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay};
 pub use wgpu;
 

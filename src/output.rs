@@ -1,5 +1,7 @@
 //! What comes out of a step.
 
+use crate::table::Table;
+
 /// The outputs of a step: buffers with the usages `STORAGE` and `COPY_SRC` that the caller's next pass can bind. The
 /// next step may write into them or replace them. What lies behind the rows that are named here is the library's own.
 #[derive(Clone, Copy, Debug)]
@@ -46,6 +48,10 @@ pub struct StepOutput<'s> {
     pub static_records: Option<&'s wgpu::Buffer>,
     /// Static objects: the levels of their table.
     pub static_grid: Option<&'s wgpu::Buffer>,
+    /// What a caller's own shader binds to walk the table: see [`TableShader`](crate::TableShader).
+    pub table: Table<'s>,
+    /// Static objects: the same of their table.
+    pub static_table: Option<Table<'s>>,
     /// From which places on the outputs are shown: 0 but for a [`window`](crate::GpuBroadPhase::window).
     pub window: Window,
     /// Pairs that fit.

@@ -63,6 +63,30 @@ macro_rules! passes {
     };
 }
 
+/// What a caller's shader joins to walk a table: schemes of one entry an object, and that of covered cells.
+pub(crate) static TABLE_ONE_CELL: &str = fragments!(
+    "common/prelude.wgsl",
+    "common/box.wgsl",
+    "common/grid.wgsl",
+    "common/cells.wgsl",
+    "common/rows.wgsl",
+    "common/query.wgsl",
+    "common/query_entry_one_cell.wgsl",
+    "common/query_cells.wgsl",
+    "common/table.wgsl",
+);
+pub(crate) static TABLE_COVERED: &str = fragments!(
+    "common/prelude.wgsl",
+    "common/box.wgsl",
+    "common/grid.wgsl",
+    "common/cells.wgsl",
+    "common/rows.wgsl",
+    "common/query.wgsl",
+    "common/query_entry_covered.wgsl",
+    "common/query_cells.wgsl",
+    "common/table.wgsl",
+);
+
 /// All passes, in the order in which a step may run them.
 pub fn passes() -> impl Iterator<Item = &'static Pass> {
     ALL.iter().copied()

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::steps::{self, SCHEMES, broad_phase, encoder, read, whole};
+use common::steps::{self, SCHEMES, broad_phase, download, encoder, read, whole};
 use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
@@ -52,16 +52,12 @@ fn visits(
 ) -> Vec<u32> {
     let (device, queue) = (&adapter.device, &adapter.queue);
     let pipeline = visitor(adapter, workgroup_rows);
-    let buffer = |usage| {
-        device.create_buffer(&wgpu::BufferDescriptor {
-            label: None,
-            size: 4 * words as u64,
-            usage,
-            mapped_at_creation: false,
-        })
-    };
-    let visits = buffer(wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC);
-    let staging = buffer(wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST);
+    let visits = device.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 4 * words as u64,
+        usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+        mapped_at_creation: false,
+    });
     let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
         label: None,
         layout: &pipeline.get_bind_group_layout(0),
@@ -76,11 +72,8 @@ fn visits(
         pass.set_bind_group(0, &group, &[]);
         pass.dispatch_workgroups_indirect(args, 0);
     }
-    encoder.copy_buffer_to_buffer(&visits, 0, &staging, 0, staging.size());
     queue.submit([encoder.finish()]);
-    staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap());
-    device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
-    bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..).unwrap())
+    download(device, queue, &visits, visits.size())
 }
 
 struct Input {

@@ -4,6 +4,7 @@ mod common;
 
 use std::collections::HashMap;
 
+use common::steps::download;
 use common::{Rng, TestAdapter, adapters};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
@@ -108,21 +109,6 @@ fn encode<T>(device: &wgpu::Device, queue: &wgpu::Queue, record: impl FnOnce(&mu
     recorded
 }
 
-fn download(device: &wgpu::Device, queue: &wgpu::Queue, buffer: &wgpu::Buffer, bytes: u64) -> Vec<u8> {
-    let staging = device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some("read back"),
-        size: bytes,
-        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-        mapped_at_creation: false,
-    });
-    encode(device, queue, |encoder| {
-        encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, bytes);
-    });
-    staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap());
-    device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
-    staging.get_mapped_range(..).unwrap().to_vec()
-}
-
 /// Uploads what changed; the device then has to hold all slots. Returns the bytes uploaded.
 fn upload(device: &wgpu::Device, queue: &wgpu::Queue, set: &mut ObjectSet) -> u64 {
     let (buffer, count) = encode(device, queue, |encoder| {
@@ -133,8 +119,8 @@ fn upload(device: &wgpu::Device, queue: &wgpu::Queue, set: &mut ObjectSet) -> u6
     });
     assert_eq!(count as usize, set.slots().len());
     if count > 0 {
-        let found = download(device, queue, &buffer, BOX_BYTES * u64::from(count));
-        assert!(found == bytemuck::cast_slice(set.slots()), "the device has other boxes");
+        let found: Vec<Aabb> = download(device, queue, &buffer, BOX_BYTES * u64::from(count));
+        assert!(found == set.slots(), "the device has other boxes");
     }
     set.uploaded_bytes()
 }
@@ -265,7 +251,7 @@ fn steps_of_one_encoder_each_see_the_set_as_it_was() {
             let result = read_back(&adapter, &mut broad_phase);
             assert_eq!(sorted(result.pairs), brute_force::pairs(set.slots()), "{name}");
             let found = download(&adapter.device, &adapter.queue, &kept, kept.size());
-            assert_eq!(sorted(bytemuck::pod_collect_to_vec(&found)), expected, "{name}");
+            assert_eq!(sorted(found), expected, "{name}");
         }
     }
 }

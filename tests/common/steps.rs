@@ -49,6 +49,27 @@ pub fn read(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase) -> StepResul
     block_on(broad_phase.read_back(&adapter.device, &adapter.queue)).unwrap()
 }
 
+/// The rows that lie in the first bytes of a buffer, once what was submitted is done.
+pub fn download<T: bytemuck::Pod>(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    buffer: &wgpu::Buffer,
+    bytes: u64,
+) -> Vec<T> {
+    let staging = device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("read back"),
+        size: bytes,
+        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    });
+    let mut encoder = device.create_command_encoder(&Default::default());
+    encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, bytes);
+    queue.submit([encoder.finish()]);
+    staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap());
+    device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+    bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..).unwrap())
+}
+
 /// Steps until nothing overflows, as a renderer does frame by frame.
 pub fn whole(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: StepInput<'_>) -> StepResult {
     for _ in 0..4 {

@@ -1,0 +1,204 @@
+// A step's table as a caller's shader walks it: what meets a box or comes within a radius of it, one object after the other, and
+// what lies in a cell. src/table.rs says how it is used.
+
+const ALL_LAYERS: u32 = 0xffffffffu;
+
+// Where a walk is: in the large list, among all records of a level, in a row of a level's cells, or past everything.
+const WALK_LARGE: u32 = 0u;
+const WALK_LEVEL: u32 = 1u;
+const WALK_ROW: u32 = 2u;
+const WALK_DONE: u32 = 3u;
+
+struct Walk {
+    // What was found last: the object, the squared distance between its box and the query, and the record that has its box.
+    object: u32,
+    squared_distance: f32,
+    record: u32,
+    // The rest is the walk's own.
+    query: Query,
+    place: u32,
+    level: u32,
+    following: u32,
+    // A table that was never built names levels without end.
+    levels_left: u32,
+    lower: vec3<i32>,
+    upper: vec3<i32>,
+    y: i32,
+    z: i32,
+    row: Row,
+    passed: u32,
+}
+
+// What meets the box, in world 0, whatever its layers.
+fn box_query(lower: vec3<f32>, upper: vec3<f32>) -> Query {
+    return sphere_box_query(lower, upper, 0.0);
+}
+
+// What comes within the radius of the center.
+fn sphere_query(center: vec3<f32>, radius: f32) -> Query {
+    return sphere_box_query(center, center, radius);
+}
+
+fn sphere_box_query(lower: vec3<f32>, upper: vec3<f32>, radius: f32) -> Query {
+    let low = vec4<u32>(bitcast<vec3<u32>>(lower), ALL_LAYERS);
+    let high = vec4<u32>(bitcast<vec3<u32>>(upper), 0u);
+    return query_of(low, high, bitcast<u32>(radius), 0u);
+}
+
+fn begin_walk(query: Query) -> Walk {
+    let large = large_list(query.world);
+    var walk: Walk;
+    walk.object = NO_OBJECT;
+    walk.query = query;
+    walk.place = select(WALK_DONE, WALK_LARGE, query.answers);
+    walk.following = grid.first_level;
+    walk.levels_left = MAX_LEVELS;
+    walk.row = whole_row(large);
+    return walk;
+}
+
+fn whole_row(range: vec2<u32>) -> Row {
+    let count = range.y - range.x;
+    return Row(range.x, count, 0u, count);
+}
+
+// Whether there is one more object; if so, the walk names it.
+fn next_object(walk: ptr<function, Walk>) -> bool {
+    for (; (*walk).place != WALK_DONE;) {
+        if ((*walk).passed == (*walk).row.count) {
+            go_on(walk);
+        } else {
+            let entry = row_entry((*walk).row, (*walk).passed);
+            (*walk).passed += 1u;
+            if (finds(walk, entry)) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+// To the next row, or to the next level.
+fn go_on(walk: ptr<function, Walk>) {
+    (*walk).passed = 0u;
+    if ((*walk).place == WALK_ROW && ((*walk).y < (*walk).upper.y || (*walk).z < (*walk).upper.z)) {
+        let is_last = (*walk).y == (*walk).upper.y;
+        (*walk).z += select(0, 1, is_last);
+        (*walk).y = select((*walk).y + 1, (*walk).lower.y, is_last);
+    } else {
+        let index = (*walk).following;
+        if (index == NO_LEVEL || (*walk).levels_left == 0u) {
+            (*walk).place = WALK_DONE;
+            return;
+        }
+        let level = grid.levels[index];
+        let cells = cells_of((*walk).query, level);
+        (*walk).level = index;
+        (*walk).following = level.next;
+        (*walk).levels_left -= 1u;
+        (*walk).place = WALK_LEVEL;
+        (*walk).row = Row(0u, 0u, 0u, 0u);
+        if (any(cells.lower > cells.upper)) {
+            return;
+        }
+        if (are_crowded(cells, (*walk).query, level)) {
+            (*walk).row = whole_row(level_records(level, (*walk).query.world));
+            return;
+        }
+        (*walk).place = WALK_ROW;
+        (*walk).lower = cells.lower;
+        (*walk).upper = cells.upper;
+        (*walk).y = cells.lower.y;
+        (*walk).z = cells.lower.z;
+    }
+    let level = grid.levels[(*walk).level];
+    (*walk).row = long_row_of(level, (*walk).lower.x, (*walk).upper.x, (*walk).y, (*walk).z, (*walk).query.world);
+}
+
+// Whether the query has what lies at an entry, or at a record where a level is walked without its cells.
+fn finds(walk: ptr<function, Walk>, entry: u32) -> bool {
+    let query = (*walk).query;
+    let level = grid.levels[min((*walk).level, MAX_LEVELS - 1u)];
+    var record = entry;
+    if ((*walk).place == WALK_LEVEL) {
+        if (!is_of_level(level, record)) {
+            return false;
+        }
+    } else {
+        record = entry_record(entry);
+        if ((*walk).place == WALK_LARGE && !is_home_entry(entry)) {
+            return false;
+        }
+    }
+    let low = records[2u * record];
+    let squared = distance_to(query, low, records[2u * record + 1u]);
+    if (squared < 0.0) {
+        return false;
+    }
+    if ((*walk).place == WALK_ROW) {
+        let corner = bitcast<vec3<i32>>(low.xyz);
+        if (!is_met_here(level, entry, corner, query, (*walk).lower, (*walk).upper, (*walk).y, (*walk).z)) {
+            return false;
+        }
+    }
+    if (!admitted(query, low.w)) {
+        return false;
+    }
+    // Back from units of the scale, which is a power of two.
+    let unit = bitcast<f32>((254u << 23u) - bitcast<u32>(query.scale));
+    (*walk).object = low.w;
+    (*walk).squared_distance = squared * unit * unit;
+    (*walk).record = record;
+    return true;
+}
+
+// Corners of a record's box, as the broad phase compares it: with the margin.
+fn record_min(record: u32) -> vec3<f32> {
+    return bitcast<vec3<f32>>(unordered(bitcast<vec3<i32>>(records[2u * record].xyz)));
+}
+
+fn record_max(record: u32) -> vec3<f32> {
+    return bitcast<vec3<f32>>(unordered(bitcast<vec3<i32>>(records[2u * record + 1u].xyz)));
+}
+
+fn record_object(record: u32) -> u32 {
+    return records[2u * record].w;
+}
+
+// The levels that have objects, from the finest on, end with NO_LEVEL.
+fn first_level() -> u32 {
+    return grid.first_level;
+}
+
+fn level_after(level: u32) -> u32 {
+    return grid.levels[level].next;
+}
+
+// Length of a level's cells along each axis.
+fn cell_size(level: u32) -> vec3<f32> {
+    let halves = select(1.0, 2.0, SCHEME == SCHEME_ADAPTIVE);
+    return halves / axis_inverse(grid.levels[level].inverse, grid.x_detail);
+}
+
+fn cell_at(level: u32, position: vec3<f32>) -> vec3<i32> {
+    let bits = flat(bitcast<vec3<u32>>(position));
+    return cell_of(flush_bits(bits), axis_inverse(grid.levels[level].inverse, grid.x_detail));
+}
+
+// Entries begin.., ..end among which all of a cell are: others may share its slot of the table.
+fn cell_entries(level: u32, cell: vec3<i32>, world: u32) -> vec2<u32> {
+    let row = row_of(grid.levels[level], cell.x, cell.x, cell.y, cell.z, world);
+    let lower = vec3<i32>(grid.levels[level].lower_x, grid.levels[level].lower_y, grid.levels[level].lower_z);
+    let upper = vec3<i32>(grid.levels[level].upper_x, grid.levels[level].upper_y, grid.levels[level].upper_z);
+    let is_outside = any(cell < lower) || any(cell > upper);
+    return vec2<u32>(row.begin, row.begin + select(row.count, 0u, is_outside));
+}
+
+// Whether an entry is one of the cell: with schemes of one entry an object that of an object whose lower corner lies in it, with
+// the uniform scheme that of any object in it.
+fn is_in_cell(level: u32, entry: u32, cell: vec3<i32>, world: u32) -> bool {
+    let record = entry_record(entry);
+    let first = cell_at(level, record_min(record));
+    let last = select(first, cell_at(level, record_max(record)), SCHEME == SCHEME_UNIFORM);
+    return all(first <= cell) && all(cell <= last) && records[2u * record + 1u].w == world;
+}

@@ -1,0 +1,340 @@
+//! The table of a step in a caller's own shaders.
+
+use std::borrow::Cow;
+
+use crate::descriptor::{BroadPhaseDescriptor, Scheme};
+use crate::error::StepError;
+use crate::grid;
+use crate::shaders;
+
+/// The cell table of a step as a caller's shader binds it: [`StepOutput::table`](crate::StepOutput::table).
+#[derive(Clone, Copy, Debug)]
+pub struct Table<'s> {
+    /// Of the descriptor that made it.
+    pub(crate) kind: Kind,
+    /// In the order of [`BINDINGS`].
+    pub(crate) parts: [Part<'s>; 6],
+}
+
+/// What a table and the text that walks it have to agree on: the number of the scheme, and whether filters count.
+pub(crate) type Kind = (u32, bool);
+
+/// A part of a buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Part<'s> {
+    pub buffer: &'s wgpu::Buffer,
+    pub offset: u64,
+    pub size: Option<wgpu::BufferSize>,
+}
+
+/// Binding numbers of the text and what passes call what is bound.
+pub(crate) const BINDINGS: [(u32, &str); 6] = [
+    (0, "params"),
+    (1, "grid"),
+    (2, "records"),
+    (3, "starts"),
+    (5, "objects"),
+    (6, "values"),
+];
+
+/// WGSL with which a caller's own compute, vertex or fragment shader walks the table of a step: a collision test of particles
+/// that are no objects, a probe of a path tracer, an agent that looks around, with no output of the broad phase in between.
+///
+/// [`source`](Self::source) is a text that stands before or behind the caller's own in one module. It declares a bind group of its
+/// own and names that all begin with the prefix. What a shader needs of it, with the prefix `bp_`:
+///
+/// | WGSL | |
+/// |---|---|
+/// | `bp_box_query(lower: vec3f, upper: vec3f) -> bp_Query` | what meets a box: closed boxes, as in [`Queries::Boxes`](crate::Queries::Boxes) |
+/// | `bp_sphere_query(center: vec3f, radius: f32) -> bp_Query` | what comes within a radius, as in [`Query::sphere`](crate::Query::sphere) |
+/// | `bp_query_of(low: vec4u, high: vec4u, radius_bits: u32, world: u32) -> bp_Query` | the words of an [`Aabb`](crate::Aabb) with its layers and owner, a radius and a world |
+/// | `bp_begin_walk(query: bp_Query) -> bp_Walk` | a walk before its first object |
+/// | `bp_next_object(&walk) -> bool` | goes to the next object, false past the last one |
+/// | `walk.object`, `walk.squared_distance`, `walk.record` | what was found; distances are 0 where the radius is |
+/// | `bp_record_min(record: u32) -> vec3f`, `bp_record_max` | corners of the box that was found |
+/// | `bp_first_level() -> u32`, `bp_level_after(level: u32)` | levels that have objects, up to `bp_NO_LEVEL` |
+/// | `bp_cell_size(level: u32) -> vec3f` | sides of a level's cells |
+/// | `bp_cell_at(level: u32, position: vec3f) -> vec3i` | the cell that a position lies in |
+/// | `bp_cell_entries(level: u32, cell: vec3i, world: u32) -> vec2u` | first entry and the one past the last, among which are all of the cell |
+/// | `bp_is_in_cell(level: u32, entry: u32, cell: vec3i, world: u32) -> bool` | whether an entry is one of the cell: hashed cells share slots |
+/// | `bp_entry_record(entry: u32) -> u32`, `bp_record_object(record: u32) -> u32` | the box and the object of an entry |
+///
+/// Each object is found once, in no order that could be relied on; where the descriptor's filters are on, layers and owners count.
+/// Walks are not cut into rounds: an invocation takes as long as its query is large. What is static has a table of its own,
+/// [`StepOutput::static_table`](crate::StepOutput::static_table), for a second dispatch, or for a second text with another prefix and group
+/// in the same shader. Entries of the large list and, with the schemes of one entry an object, boxes that reach into a cell
+/// from the one before are not among that cell's entries: walks find them. The table of a step with
+/// [`STATUS_ENTRIES`](crate::STATUS_ENTRIES) lacks objects.
+///
+/// ```no_run
+/// # use gpu_broad_phase::{GpuBroadPhase, StepOutput, TableShader, wgpu};
+/// # fn frame(device: &wgpu::Device, broad_phase: &GpuBroadPhase, step: &StepOutput<'_>, own: &wgpu::BindGroupLayout)
+/// #     -> Result<(), Box<dyn std::error::Error>> {
+/// let table = TableShader::new(broad_phase.descriptor(), "bp_", 1);
+/// let own_source = "
+///     @group(0) @binding(0) var<storage, read> probes: array<vec4f>;
+///     @group(0) @binding(1) var<storage, read_write> crowds: array<u32>;
+///
+///     @compute @workgroup_size(64)
+///     fn main(@builtin(global_invocation_id) id: vec3u) {
+///         if (id.x >= arrayLength(&probes)) {
+///             return;
+///         }
+///         var walk = bp_begin_walk(bp_sphere_query(probes[id.x].xyz, probes[id.x].w));
+///         while (bp_next_object(&walk)) {
+///             crowds[id.x] += 1u;
+///         }
+///     }";
+/// let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+///     label: Some("probes"),
+///     source: wgpu::ShaderSource::Wgsl(format!("{}{own_source}", table.source()).into()),
+/// });
+/// let layout = table.layout(device, wgpu::ShaderStages::COMPUTE);
+/// let pipeline = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+///     label: Some("probes"),
+///     bind_group_layouts: &[Some(own), Some(&layout)],
+///     immediate_size: 0,
+/// });
+/// // In each frame, behind the step:
+/// let group = table.bind(device, &layout, &step.table)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TableShader {
+    kind: Kind,
+    source: String,
+}
+
+impl<'s> From<&'s wgpu::Buffer> for Part<'s> {
+    fn from(buffer: &'s wgpu::Buffer) -> Self {
+        Self {
+            buffer,
+            offset: 0,
+            size: None,
+        }
+    }
+}
+
+/// Kind of the tables that a descriptor makes.
+pub(crate) const fn kind(descriptor: &BroadPhaseDescriptor<'_>) -> Kind {
+    (grid::scheme_number(descriptor.scheme), descriptor.filters)
+}
+
+/// The bindings that texts of a kind have: entries beside records where these do not come in the same order.
+fn bindings(kind: Kind) -> &'static [(u32, &'static str)] {
+    let is_covered = kind.0 == grid::SCHEME_UNIFORM;
+    &BINDINGS[..if is_covered { 6 } else { 5 }]
+}
+
+impl TableShader {
+    /// The text for tables of broad phases with this descriptor, of which the scheme and
+    /// [`filters`](BroadPhaseDescriptor::filters) count. Its names begin with `prefix`, which has to be the beginning of a WGSL
+    /// identifier, and its bindings are those of `group`.
+    pub fn new(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Self {
+        let kind = kind(descriptor);
+        let text = match descriptor.scheme {
+            Scheme::Uniform { .. } => shaders::TABLE_COVERED,
+            Scheme::Hierarchical | Scheme::Adaptive { .. } => shaders::TABLE_ONE_CELL,
+        };
+        let mut text = Cow::Borrowed(text);
+        for (name, value) in [
+            ("SCHEME: u32", format!("{}u", kind.0)),
+            ("FILTERS: bool", kind.1.to_string()),
+            ("COUNT_CANDIDATES: bool", false.to_string()),
+        ] {
+            text = with_constant(&text, name, &value).into();
+        }
+        let source = prefixed(&text, prefix).replace("@group(0)", &format!("@group({group})"));
+        Self { kind, source }
+    }
+
+    /// The WGSL.
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+
+    /// The layout of its bind group: a uniform block, and four storage buffers that are only read, five with
+    /// [`Scheme::Uniform`].
+    pub fn layout(&self, device: &wgpu::Device, visibility: wgpu::ShaderStages) -> wgpu::BindGroupLayout {
+        let entry = |&(binding, name): &(u32, &str)| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility,
+            ty: wgpu::BindingType::Buffer {
+                ty: match name {
+                    "params" => wgpu::BufferBindingType::Uniform,
+                    _ => wgpu::BufferBindingType::Storage { read_only: true },
+                },
+                has_dynamic_offset: false,
+                min_binding_size: None,
+            },
+            count: None,
+        };
+        let entries: Vec<_> = bindings(self.kind).iter().map(entry).collect();
+        device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some("gpu_broad_phase/table"),
+            entries: &entries,
+        })
+    }
+
+    /// The bind group of a step's table. Later steps may replace the buffers: make one a step, behind it.
+    ///
+    /// # Errors
+    /// [`StepError::OtherTable`] where the table is that of another scheme than the text, or of another choice of filters.
+    pub fn bind(
+        &self,
+        device: &wgpu::Device,
+        layout: &wgpu::BindGroupLayout,
+        table: &Table<'_>,
+    ) -> Result<wgpu::BindGroup, StepError> {
+        if table.kind != self.kind {
+            return Err(StepError::OtherTable);
+        }
+        let bound = bindings(self.kind).iter().zip(table.parts);
+        let entries: Vec<_> = bound
+            .map(|(&(binding, _), Part { buffer, offset, size })| wgpu::BindGroupEntry {
+                binding,
+                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size }),
+            })
+            .collect();
+        Ok(device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("gpu_broad_phase/table"),
+            layout,
+            entries: &entries,
+        }))
+    }
+}
+
+/// The text with a constant in place of what passes leave to their pipelines.
+fn with_constant(text: &str, declared: &str, value: &str) -> String {
+    let begin = format!("override {declared} = ");
+    let lines = text.lines().map(|line| match line.strip_prefix(&begin) {
+        Some(_) => format!("const {declared} = {value};\n"),
+        None => format!("{line}\n"),
+    });
+    lines.collect()
+}
+
+/// The names that a text declares at its outermost level.
+fn declared(text: &str) -> Vec<&str> {
+    let name = |line: &str| {
+        let word = |rest: &str| rest.find(|c: char| !is_of_name(c)).unwrap_or(rest.len());
+        let rest = ["fn ", "struct ", "const "]
+            .iter()
+            .find_map(|kind| line.strip_prefix(kind));
+        let variable = line.find("var<").and_then(|at| {
+            let is_outermost = line.starts_with("var<") || line.starts_with("@group");
+            line[at..]
+                .split_once("> ")
+                .filter(|_| is_outermost)
+                .map(|(_, rest)| rest)
+        });
+        let rest = rest.or(variable)?;
+        let begin = line.len() - rest.len();
+        Some(begin..begin + word(rest))
+    };
+    text.lines()
+        .filter_map(|line| name(line).map(|range| &line[range]))
+        .collect()
+}
+
+fn is_of_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+/// The text with every name that it declares behind a prefix. Comments keep their words.
+fn prefixed(text: &str, prefix: &str) -> String {
+    let names = declared(text);
+    let mut all = String::with_capacity(2 * text.len());
+    for line in text.lines() {
+        let (code, comment) = line.split_at(line.find("//").unwrap_or(line.len()));
+        let mut rest = code;
+        while !rest.is_empty() {
+            let is_name = rest.starts_with(is_of_name);
+            let end = rest.find(|c| is_of_name(c) != is_name).unwrap_or(rest.len());
+            let (part, behind) = rest.split_at(end);
+            if names.contains(&part) {
+                all.push_str(prefix);
+            }
+            all.push_str(part);
+            rest = behind;
+        }
+        all.push_str(comment);
+        all.push('\n');
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use naga::valid::{Capabilities, ValidationFlags, Validator};
+
+    use super::*;
+
+    /// Whatever scheme: valid WGSL that declares nothing outside its prefix and its group, and no loop without a condition.
+    #[test]
+    fn texts_are_valid_and_keep_to_their_prefix_and_group() {
+        let schemes = [
+            Scheme::Hierarchical,
+            Scheme::Uniform { cell_size: 2.0 },
+            Scheme::Adaptive { min_scale: 0.5 },
+        ];
+        for (scheme, filters) in schemes.into_iter().flat_map(|scheme| [(scheme, true), (scheme, false)]) {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                filters,
+                ..Default::default()
+            };
+            let [first, second] = [("bp_", 2), ("Other_", 3)].map(|(prefix, group)| {
+                let shader = TableShader::new(&descriptor, prefix, group);
+                let module = naga::front::wgsl::parse_str(shader.source())
+                    .unwrap_or_else(|error| panic!("{}", error.emit_to_string(shader.source())));
+                Validator::new(ValidationFlags::all(), Capabilities::empty())
+                    .validate(&module)
+                    .unwrap_or_else(|error| panic!("{}", error.emit_to_string(shader.source())));
+                let functions = module
+                    .functions
+                    .iter()
+                    .filter_map(|(_, function)| function.name.as_deref());
+                let constants = module
+                    .constants
+                    .iter()
+                    .filter_map(|(_, constant)| constant.name.as_deref());
+                let types = module.types.iter().filter_map(|(_, ty)| ty.name.as_deref());
+                let variables = module
+                    .global_variables
+                    .iter()
+                    .filter_map(|(_, global)| global.name.as_deref());
+                for name in functions.chain(constants).chain(types).chain(variables) {
+                    assert!(name.starts_with(prefix), "{name}");
+                }
+                assert!(module.overrides.is_empty());
+                let declared: Vec<_> = module
+                    .global_variables
+                    .iter()
+                    .filter_map(|(_, global)| global.binding.as_ref())
+                    .map(|bound| (bound.group, bound.binding))
+                    .collect();
+                let mut expected: Vec<_> = bindings(shader.kind)
+                    .iter()
+                    .map(|&(number, _)| (group, number))
+                    .collect();
+                assert_eq!(declared.len(), expected.len());
+                expected.retain(|binding| !declared.contains(binding));
+                assert_eq!(expected, []);
+                shader
+            });
+            let both = format!("{}{}", first.source(), second.source());
+            assert!(naga::front::wgsl::parse_str(&both).is_ok());
+        }
+    }
+
+    #[test]
+    fn names_in_comments_and_longer_names_stay() {
+        let text = "const low: u32 = 1u; // low is low\nfn lower(low_: u32) -> u32 {\n    return low + low_;\n}\n";
+        assert_eq!(
+            prefixed(text, "p_"),
+            "const p_low: u32 = 1u; // low is low\nfn p_lower(low_: u32) -> u32 {\n    return p_low + low_;\n}\n"
+        );
+    }
+}
