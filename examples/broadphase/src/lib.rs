@@ -1,4 +1,5 @@
-//! The command line of gpu-broad-phase; `broadphase --help` tells the rest. A library, so that the fuzzer reaches the readers.
+//! The command line of gpu-broad-phase; `broadphase --help` tells the rest. A library, so that the fuzzer and the example reach
+//! the readers.
 
 pub mod args;
 mod bench;
@@ -11,7 +12,7 @@ pub mod mesh;
 mod neighbors;
 mod output;
 mod pairs;
-mod picture;
+pub mod picture;
 mod query;
 mod rays;
 pub mod report;

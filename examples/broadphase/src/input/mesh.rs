@@ -9,15 +9,12 @@ use crate::mesh::{Lists, Mesh, Selection, boxes};
 use crate::report::Reporter;
 
 pub fn scene(path: &Path, next: Option<&Path>, selection: &Selection, reporter: Reporter) -> Result<Scene> {
-    let mesh = read(path, selection, reporter)?;
-    let next = match next {
-        Some(next_path) => {
-            let next = read(next_path, selection, reporter)?;
-            check_frames(&mesh, &next)
-                .with_context(|| format!("{} against {}", next_path.display(), path.display()))?;
-            Some(next)
+    let (mesh, next) = match next {
+        Some(next) => {
+            let [mesh, next] = frames([path, next], selection.needs_faces(), reporter)?;
+            (mesh, Some(next))
         }
-        None => None,
+        None => (read(path, selection.needs_faces(), reporter)?, None),
     };
     let (boxes, elements) = boxes(&mesh, next.as_ref(), selection).with_context(|| path.display().to_string())?;
     let [vertices, edges, faces] = elements.totals;
@@ -32,7 +29,16 @@ pub fn scene(path: &Path, next: Option<&Path>, selection: &Selection, reporter: 
     })
 }
 
-fn read(path: &Path, selection: &Selection, reporter: Reporter) -> Result<Mesh> {
+/// Two frames of one mesh.
+pub fn frames(paths: [&Path; 2], needs_faces: bool, reporter: Reporter) -> Result<[Mesh; 2]> {
+    let [mesh_path, next_path] = paths;
+    let mesh = read(mesh_path, needs_faces, reporter)?;
+    let next = read(next_path, needs_faces, reporter)?;
+    check_frames(&mesh, &next).with_context(|| format!("{} against {}", next_path.display(), mesh_path.display()))?;
+    Ok([mesh, next])
+}
+
+fn read(path: &Path, needs_faces: bool, reporter: Reporter) -> Result<Mesh> {
     let read = || {
         let mesh = match extension(path).as_str() {
             "ply" => ply::read(path, reporter)?,
@@ -42,7 +48,7 @@ fn read(path: &Path, selection: &Selection, reporter: Reporter) -> Result<Mesh> 
         if mesh.positions.is_empty() {
             bail!("no vertices");
         }
-        if mesh.faces.is_empty() && selection.needs_faces() {
+        if mesh.faces.is_empty() && needs_faces {
             bail!("no faces");
         }
         Ok(mesh)

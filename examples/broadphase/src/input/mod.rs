@@ -15,7 +15,7 @@ use gpu_broad_phase::{Aabb, Ray};
 use indicatif::{ProgressBar, ProgressBarIter};
 
 use crate::args::ReadingArgs;
-use crate::mesh::{Elements, Kind, Selection, round_down, round_up};
+use crate::mesh::{Elements, Kind, Mesh, Selection, round_down, round_up};
 use crate::report::Reporter;
 
 /// Boxes, and where they come from.
@@ -80,6 +80,11 @@ pub fn scene(
         );
     }
     Ok(scene)
+}
+
+/// Reads two frames of one mesh with faces. Every error names the file.
+pub fn frames(paths: [&Path; 2], reporter: Reporter) -> Result<[Mesh; 2]> {
+    mesh::frames(paths, true, reporter)
 }
 
 /// Reads rays for a scene of so many dimensions.

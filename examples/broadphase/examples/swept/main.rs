@@ -1,0 +1,153 @@
+//! Continuous-collision candidates of a triangle mesh between two frames, in one step: edges that may meet edges, and vertices
+//! that may meet faces. A cloth solver gives each of them to its test of the exact motion; this file is there to be copied.
+//!
+//! ```sh
+//! cargo run --release -p broadphase --example swept -- [FROM.ply TO.ply] [--output DIR [--up y]]
+//! ```
+//!
+//! Without files: two frames of a simulated cloth. With `--output`, `DIR/swept.png` shows edges and faces by the number of
+//! candidates that they are in.
+
+mod picture;
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::iter::zip;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use broadphase::input;
+use broadphase::mesh::Mesh;
+use broadphase::picture::write_png;
+use broadphase::report::Reporter;
+use clap::Parser;
+use gpu_broad_phase::{Aabb, Headless, Pair};
+use pollster::block_on;
+
+#[derive(Parser)]
+struct Args {
+    /// Two frames of one triangle mesh.
+    #[arg(num_args = 2, value_names = ["FROM", "TO"])]
+    frames: Vec<PathBuf>,
+    /// Where to write swept.png.
+    #[arg(long, value_name = "DIR")]
+    output: Option<PathBuf>,
+    /// Which axis of the mesh points up in the picture.
+    #[arg(long, value_name = "AXIS", default_value = "z", value_parser = ["y", "z"])]
+    up: String,
+}
+
+/// The vertices of an element: a vertex has one, thrice; an edge two, the second twice.
+type Element = [u32; 3];
+
+/// Vertices before edges before faces.
+struct Elements {
+    list: Vec<Element>,
+    vertices: usize,
+    edges: usize,
+}
+
+fn main() -> Result<()> {
+    let args = Args::parse();
+    let own = ["cloth0.ply", "cloth1.ply"].map(|name| Path::new(env!("CARGO_MANIFEST_DIR")).join("scenes").join(name));
+    let [from, to] = match &args.frames[..] {
+        [from, to] => [from, to],
+        _ => [&own[0], &own[1]],
+    };
+    let [from, to] = input::frames([from, to], Reporter { quiet: true })?;
+    let mut values = from.positions.iter().chain(&to.positions).flatten();
+    ensure!(values.all(|value| value.is_finite()), "a position that is not finite");
+    let elements = elements(&from)?;
+    let boxes = boxes(&elements, &from.positions, &to.positions);
+
+    let mut broad_phase = block_on(Headless::new())?;
+    // A solver keeps `broad_phase`: its pipelines and buffers serve all later frames.
+    let result = block_on(broad_phase.step(&boxes, &[]))?;
+    let overlaps = result.pairs.len();
+    let share_a_vertex = |pair: &Pair| {
+        let [a, b] = [pair.a, pair.b].map(|index| elements.list[index as usize]);
+        a.iter().any(|vertex| b.contains(vertex))
+    };
+    let candidates = result.pairs.into_iter().filter(|pair| !share_a_vertex(pair));
+    // Layers leave two kinds of pairs, and a vertex comes before its face.
+    let (vertex_face, edge_edge): (Vec<_>, Vec<_>) = candidates.partition(|pair| (pair.a as usize) < elements.vertices);
+
+    println!("{}", broad_phase.adapter_info().name);
+    let faces = elements.list.len() - elements.vertices - elements.edges;
+    println!(
+        "{} vertices, {} edges, {faces} faces",
+        elements.vertices, elements.edges
+    );
+    println!("{overlaps} pairs of boxes; of those that share no vertex");
+    println!("{:>9} edge-edge", edge_edge.len());
+    println!("{:>9} vertex-face", vertex_face.len());
+
+    if let Some(directory) = args.output {
+        fs::create_dir_all(&directory)?;
+        let path = directory.join("swept.png");
+        let canvas = picture::draw(&elements, &to.positions, args.up == "y", &edge_edge, &vertex_face);
+        write_png(&mut File::create(&path)?, &canvas)?;
+        println!("wrote {}", path.display());
+    }
+    Ok(())
+}
+
+fn elements(mesh: &Mesh) -> Result<Elements> {
+    let faces: Vec<[u32; 3]> = mesh
+        .faces
+        .iter()
+        .map(|face| face.try_into().context("a face that is no triangle"))
+        .collect::<Result<_>>()?;
+    // Each edge once, though two faces share it.
+    let edges: BTreeSet<[u32; 2]> = faces
+        .iter()
+        .flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]])
+        .filter(|[a, b]| a != b)
+        .map(|[a, b]| [a.min(b), a.max(b)])
+        .collect();
+    let vertices = mesh.positions.len();
+    Ok(Elements {
+        vertices,
+        edges: edges.len(),
+        list: (0..vertices as u32)
+            .map(|vertex| [vertex; 3])
+            .chain(edges.into_iter().map(|[a, b]| [a, b, b]))
+            .chain(faces)
+            .collect(),
+    })
+}
+
+/// Around each element's way from one frame to the next: vertices move on lines, so that the box of both ends holds it.
+fn boxes(elements: &Elements, from: &[[f64; 3]], to: &[[f64; 3]]) -> Vec<Aabb> {
+    let swept: Vec<_> = zip(from, to).map(|ends| swept(ends.into())).collect();
+    let boxes = elements.list.iter().enumerate().map(|(index, element)| {
+        let [a, b, c] = element.map(|vertex| swept[vertex as usize]);
+        let union = union(union(a, b), c);
+        // Vertices meet faces, edges meet edges, and no other pair is ever written.
+        let (membership, mask) = match index {
+            _ if index < elements.vertices => (1, 2),
+            _ if index < elements.vertices + elements.edges => (4, 4),
+            _ => (2, 1),
+        };
+        union.with_layers(membership, mask)
+    });
+    boxes.collect()
+}
+
+/// One step outward makes up for the rounding of each bound to f32.
+fn swept(ends: [&[f64; 3]; 2]) -> Aabb {
+    let [from, to] = ends.map(|end| {
+        let [low, high] = [f32::next_down, f32::next_up].map(|outward| end.map(|value| outward(value as f32)));
+        Aabb::new(low, high)
+    });
+    union(from, to)
+}
+
+fn union(a: Aabb, b: Aabb) -> Aabb {
+    let [low, high] = [
+        (a.min, b.min, f32::min as fn(f32, f32) -> f32),
+        (a.max, b.max, f32::max),
+    ]
+    .map(|(a, b, choose)| [0, 1, 2].map(|axis| choose(a[axis], b[axis])));
+    Aabb::new(low, high)
+}

@@ -1,0 +1,111 @@
+//! A step that a graphics debugger captures, and the start of a program under RenderDoc.
+
+use std::error::Error;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, GpuBroadPhase, Headless, HeadlessDescriptor, PairOrder, Query, Ray, RayMode, Scene,
+    SceneStatics, StepInput, StepResult, wgpu,
+};
+use pollster::block_on;
+
+/// What labels begin with. The name of the stage ends them.
+pub const LABEL: &str = "gpu_broad_phase";
+
+const BOXES: usize = 1000;
+/// Of them, those that do not move.
+const STATICS: usize = 200;
+/// Edge of the cube that lower corners lie in.
+const SIDE: f32 = 12.0;
+
+/// One step with most of what a step can do, between the two calls that make a capture of it where a debugger is there.
+pub fn step() -> Result<StepResult, Box<dyn Error>> {
+    let headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
+        backends: Some(wgpu::Backends::VULKAN),
+        ..HeadlessDescriptor::default()
+    }))?;
+    let (device, queue) = (headless.device(), headless.queue());
+    let descriptor = BroadPhaseDescriptor {
+        label: Some(LABEL),
+        margin: 0.05,
+        pair_order: PairOrder::Sorted,
+        ray_mode: RayMode::All,
+        ray_cells: true,
+        timestamps: true,
+        ..BroadPhaseDescriptor::default()
+    };
+    let mut broad_phase = GpuBroadPhase::new(device, &descriptor)?;
+
+    let corners = corners();
+    let boxes: Vec<_> = corners
+        .iter()
+        .map(|&low| Aabb::new(low, low.map(|low| low + 1.0)))
+        .collect();
+    let along_x = |&origin| Ray::new(origin, [1.0, 0.2, 0.1], f32::INFINITY);
+    let rays: Vec<_> = corners.iter().map(along_x).collect();
+    let queries: Vec<_> = corners.iter().map(|&middle| Query::sphere(middle, 0.5)).collect();
+    let (statics, objects) = boxes.split_at(STATICS);
+    let scene = Scene {
+        objects,
+        statics: SceneStatics {
+            objects: statics,
+            ..SceneStatics::default()
+        },
+        rays: rays[..].into(),
+        queries: queries[..].into(),
+        ..Scene::default()
+    };
+
+    // SAFETY: this device has no other capture under way.
+    unsafe { device.start_graphics_debugger_capture() };
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("frame") });
+    broad_phase.step(device, queue, &mut encoder, StepInput::from(&scene))?;
+    queue.submit([encoder.finish()]);
+    // The read-back waits for the device: a capture ends with nothing under way.
+    let result = block_on(broad_phase.read_back(device, queue));
+    // SAFETY: the capture was started above.
+    unsafe { device.stop_graphics_debugger_capture() };
+    Ok(result?)
+}
+
+fn corners() -> Vec<[f32; 3]> {
+    // A generator after Lehmer (1949), modulo 2^31 - 1.
+    let mut state = 1u64;
+    let mut unit = || {
+        state = state * 48_271 % ((1 << 31) - 1);
+        state as f32 / (1u64 << 31) as f32
+    };
+    (0..BOXES).map(|_| [0; 3].map(|_| SIDE * unit())).collect()
+}
+
+/// Runs this program under RenderDoc with other arguments, which have to make it take a [`step`], and tells where the capture is.
+pub fn launch(directory: &Path, arguments: &[&str]) -> Result<PathBuf, Box<dyn Error>> {
+    if !cfg!(debug_assertions) {
+        return Err("wgpu knows RenderDoc only in builds with debug assertions: leave --release out".into());
+    }
+    std::fs::create_dir_all(directory)?;
+    // RenderDoc's own ending. It would write over an older capture.
+    let file = directory.join("step_capture.rdc");
+    if file.exists() {
+        std::fs::remove_file(&file)?;
+    }
+    let status = Command::new("renderdoccmd")
+        .args(["capture", "--wait-for-exit", "--capture-file"])
+        .arg(directory.join("step"))
+        .arg(std::env::current_exe()?)
+        .args(arguments)
+        .status()
+        .map_err(|error| match error.kind() {
+            ErrorKind::NotFound => "no renderdoccmd on the PATH: install RenderDoc, on Debian and Ubuntu with \
+                `apt-get install renderdoccmd`, elsewhere from renderdoc.org"
+                .to_owned(),
+            _ => format!("renderdoccmd: {error}"),
+        })?;
+    // Its status says nothing of the program that it ran.
+    if !file.is_file() {
+        return Err(format!("RenderDoc ({status}) made no capture; what stands above may say why").into());
+    }
+    Ok(file)
+}
