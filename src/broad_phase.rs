@@ -18,7 +18,7 @@ use crate::memory::MemoryUse;
 use crate::output::{StepOutput, Window};
 use crate::plan::{self, COVER_TILE, LEVEL_TILE, OF_STEP, Plan, Rows, STATIC_PARTNERS_KEPT};
 use crate::queries::asking;
-use crate::reference::blocks::{Round, ScanParams, SortParams};
+use crate::reference::blocks::{LimitParams, Round, ScanParams, SortParams};
 use crate::scene::SWEPT_STRIDE;
 use crate::shaders;
 use crate::statics::{self, STATIC_INPUTS, StaticTable};
@@ -218,6 +218,10 @@ struct StepBlocks {
     static_pair_rounds: Vec<Block>,
     ray_turns: Vec<Turn>,
     query_turns: Vec<Turn>,
+    /// Rays that are given, where the device says how many of them are cast.
+    ray_limit: Option<(u32, Block)>,
+    /// The same of queries.
+    query_limit: Option<(u32, Block)>,
     /// How many values the keys of outputs may have, and their digits.
     order: [(u32, Vec<Digit>); 3],
 }
@@ -298,6 +302,8 @@ impl StepBlocks {
             params.nearest,
             params.asking != asking::NOBODY,
         );
+        let mut limit = |limit: Option<LimitParams>| limit.map(|limit| (limit.rows, blocks.push(&limit)));
+        let (ray_limit, query_limit) = (limit(plan.ray_limit), limit(plan.query_limit));
         let static_params = blocks.push(&of_statics(params));
         let params = blocks.push(params);
         let step_blocks = Self {
@@ -315,6 +321,8 @@ impl StepBlocks {
             static_pair_rounds,
             ray_turns,
             query_turns,
+            ray_limit,
+            query_limit,
             order,
         };
         (step_blocks, blocks.finish(device, bindings, label))
@@ -529,7 +537,7 @@ impl GpuBroadPhase {
     ) -> Result<Plan, StepError> {
         input::check("objects", &input.objects)?;
         input::check("worlds", &input.worlds)?;
-        input::check_limit(input.object_limit)?;
+        input::check_limit("the object limit", input.object_limit)?;
         input::check("static objects", &input.statics.objects)?;
         input::check("worlds of static objects", &input.statics.worlds)?;
         let asked = input.asked();
@@ -565,13 +573,7 @@ impl GpuBroadPhase {
         if plan.has_worlds() {
             inputs.push(self.place(device, encoder, "worlds", input.worlds));
         }
-        if let Some(DeviceCount { buffer, word }) = input.object_limit {
-            inputs.push(Input {
-                name: "object_limits",
-                buffer: buffer.clone(),
-                bytes: 4 * (u64::from(word) + 1),
-            });
-        }
+        inputs.extend(input.object_limit.map(|limit| limit_input("object_limits", limit)));
         self.place_asked(device, encoder, &asked, &plan, &mut inputs);
         let (timed, static_counters) = match table {
             Some(StaticState { timed, counters }) => (timed, Some(counters)),
@@ -943,7 +945,7 @@ impl GpuBroadPhase {
         plan.params.first_result = first.results;
         recorded.plan = plan;
         // Inputs lie where they were put.
-        let inputs = [&OF_TABLE[..], &["rays", "queries"]].concat();
+        let inputs = [&OF_TABLE[..], &["rays", "given_rays", "queries", "given_queries"]].concat();
         let kept = [&inputs[..], pairs_kept(&plan)].concat();
         self.fit(device, &plan, &inputs, &kept);
         self.record_outputs(device, queue, encoder, after_counts);
@@ -1032,16 +1034,24 @@ impl GpuBroadPhase {
         inputs: &mut Vec<Input>,
     ) {
         if plan.params.ray_count > 0 {
+            let name = ray_name(asked);
             inputs.push(match asked.rays {
-                Rays::Plain(source) => self.place(device, encoder, "rays", source),
-                Rays::Swept(source) => self.place(device, encoder, "rays", source),
+                Rays::Plain(source) => self.place(device, encoder, name, source),
+                Rays::Swept(source) => self.place(device, encoder, name, source),
             });
         }
+        let limits = [("ray_limits", asked.ray_limit), ("query_limits", asked.query_limit)];
+        inputs.extend(
+            limits
+                .into_iter()
+                .filter_map(|(name, limit)| Some(limit_input(name, limit?))),
+        );
+        let name = query_name(asked);
         match asked.queries {
             _ if plan.params.query_count == 0 => {}
             Queries::None => {}
-            Queries::Boxes(source) => inputs.push(self.place(device, encoder, "queries", source)),
-            Queries::Rounded(source) => inputs.push(self.place(device, encoder, "queries", source)),
+            Queries::Boxes(source) => inputs.push(self.place(device, encoder, name, source)),
+            Queries::Rounded(source) => inputs.push(self.place(device, encoder, name, source)),
             // The records of the objects that ask are bound in their place.
             Queries::Neighbors(_) | Queries::Partners(_) => {}
         }
@@ -1374,9 +1384,34 @@ fn record_pair_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlo
     });
 }
 
+/// Makes the rays and queries that are asked of those that are given, where the device says how many of them are.
+fn record_limits(recorder: &mut Recorder<'_>, blocks: &StepBlocks) {
+    let limits = [
+        (blocks.ray_limit, ["ray_limits", "given_rays", "rays"]),
+        (blocks.query_limit, ["query_limits", "given_queries", "queries"]),
+    ];
+    if limits.iter().all(|(limit, _)| limit.is_none()) {
+        return;
+    }
+    recorder.stage("limits", |stage| {
+        for (limit, [limits, given, asked]) in limits {
+            if let Some((rows, block)) = limit {
+                let names = [
+                    ("limit", Bound::Block(block)),
+                    ("limits", Bound::Buffer(limits)),
+                    ("given", Bound::Buffer(given)),
+                    ("asked", Bound::Buffer(asked)),
+                ];
+                stage.run(&shaders::LIMIT_ASKED, rows, &names);
+            }
+        }
+    });
+}
+
 /// From the table to the offsets of hits, cells of rays and results.
 fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Sorted) {
     let (rays, queries) = (plan.params.ray_count, plan.params.query_count);
+    record_limits(recorder, blocks);
     if plan.sorts_rays() {
         record_ray_sort(recorder, plan, blocks);
     }
@@ -1487,6 +1522,8 @@ fn record_asked_emit(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBloc
 }
 
 fn check_asked(asked: &QueryInput<'_>) -> Result<(), StepError> {
+    input::check_limit("the ray limit", asked.ray_limit)?;
+    input::check_limit("the query limit", asked.query_limit)?;
     match &asked.rays {
         Rays::Plain(source) => input::check("rays", source)?,
         Rays::Swept(source) => input::check("rays", source)?,
@@ -1500,10 +1537,36 @@ fn check_asked(asked: &QueryInput<'_>) -> Result<(), StepError> {
 
 /// The inputs that come in buffers of the caller's.
 fn brought_names(asked: &QueryInput<'_>) -> Vec<&'static str> {
-    let rays = asked.rays.is_brought().then_some("rays");
+    let rays = asked.rays.is_brought().then_some(ray_name(asked));
     rays.into_iter()
-        .chain(asked.queries.is_brought().then_some("queries"))
+        .chain(asked.queries.is_brought().then_some(query_name(asked)))
         .collect()
+}
+
+/// What rays are called as they come: those with a limit are not what the walks read.
+const fn ray_name(asked: &QueryInput<'_>) -> &'static str {
+    if asked.ray_limit.is_some() {
+        "given_rays"
+    } else {
+        "rays"
+    }
+}
+
+/// The same of queries.
+const fn query_name(asked: &QueryInput<'_>) -> &'static str {
+    if asked.query_limit.is_some() {
+        "given_queries"
+    } else {
+        "queries"
+    }
+}
+
+fn limit_input(name: &'static str, DeviceCount { buffer, word }: DeviceCount<'_>) -> Input {
+    Input {
+        name,
+        buffer: buffer.clone(),
+        bytes: 4 * (u64::from(word) + 1),
+    }
 }
 
 /// Outputs of pairs that stand from an earlier step.
@@ -1546,7 +1609,8 @@ fn is_sure_to_run(descriptor: &BroadPhaseDescriptor<'_>, pass: &str) -> bool {
         "pair_emit_kept" => descriptor.pairs && !matches!(descriptor.scheme, Scheme::Uniform { .. }),
         "cover_count" | "cover_layout" | "cover_emit" => descriptor.scheme == Scheme::Hierarchical && descriptor.pairs,
         "prepare" => plan::prepares(descriptor),
-        "scatter" | "pair_count_crowded" | "pair_replay" => false,
+        "scatter" | "limit_asked" | "dispatch_args" | "pair_count_crowded" | "pair_replay" => false,
+        _ if pass.starts_with("event_") => false,
         _ if pass.starts_with("sort_") => {
             let passes = descriptor.sort.passes();
             [passes.histogram, passes.scan, passes.scatter]

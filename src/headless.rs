@@ -198,6 +198,7 @@ impl Headless {
             rays: rays.into(),
             queries: queries.into(),
             query_mode,
+            ..QueryInput::default()
         };
         if self.queries_fit {
             let reading = self.submit(|broad_phase, device, queue, encoder| {

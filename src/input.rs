@@ -220,8 +220,14 @@ pub struct StepInput<'a> {
     pub statics: Statics<'a>,
     /// The rays; none by default.
     pub rays: Rays<'a>,
+    /// How many of the rays are cast, the first ones, where only the device knows it: those that are still alive on their paths, say.
+    /// The rest meet nothing; the step takes as long as if all were cast, less their walks. A number past them is all of them.
+    pub ray_limit: Option<DeviceCount<'a>>,
     /// The queries; none by default.
     pub queries: Queries<'a>,
+    /// How many of [`Queries::Boxes`] or [`Queries::Rounded`] are asked, in the same way. Objects that ask are bounded by
+    /// [`object_limit`](Self::object_limit).
+    pub query_limit: Option<DeviceCount<'a>>,
     /// Which results of the queries are wanted.
     pub query_mode: QueryMode,
 }
@@ -231,8 +237,12 @@ pub struct StepInput<'a> {
 pub struct QueryInput<'a> {
     /// The rays; none by default.
     pub rays: Rays<'a>,
+    /// As in [`StepInput::ray_limit`].
+    pub ray_limit: Option<DeviceCount<'a>>,
     /// The queries; none by default.
     pub queries: Queries<'a>,
+    /// As in [`StepInput::query_limit`].
+    pub query_limit: Option<DeviceCount<'a>>,
     /// Which results of the queries are wanted.
     pub query_mode: QueryMode,
 }
@@ -241,7 +251,9 @@ impl<'a> StepInput<'a> {
     pub(crate) const fn asked(&self) -> QueryInput<'a> {
         QueryInput {
             rays: self.rays,
+            ray_limit: self.ray_limit,
             queries: self.queries,
+            query_limit: self.query_limit,
             query_mode: self.query_mode,
         }
     }
@@ -261,6 +273,8 @@ impl QueryInput<'_> {
                 _ => None,
             },
             query_mode: self.query_mode,
+            ray_limit: self.ray_limit.map(|limit| limit.word),
+            query_limit: self.query_limit.map(|limit| limit.word),
         }
     }
 }
@@ -273,20 +287,22 @@ impl<'a> From<&Scene<'a>> for StepInput<'a> {
             worlds: Source::Host(scene.worlds),
             statics: scene.statics.into(),
             rays: scene.rays.into(),
+            ray_limit: None,
             queries: scene.queries.into(),
+            query_limit: None,
             query_mode: scene.query_mode,
         }
     }
 }
 
 /// Whether the passes can read a number of the caller's.
-pub(crate) fn check_limit(limit: Option<DeviceCount<'_>>) -> Result<(), StepError> {
+pub(crate) fn check_limit(what: &'static str, limit: Option<DeviceCount<'_>>) -> Result<(), StepError> {
     let Some(DeviceCount { buffer, word }) = limit else {
         return Ok(());
     };
     // The word's place has to be told, one more.
     let count = word.saturating_add(1);
-    check("the object limit", &Source::<u32>::device(buffer, count))
+    check(what, &Source::<u32>::device(buffer, count))
 }
 
 /// Whether the passes can read a caller's buffer.

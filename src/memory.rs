@@ -27,7 +27,9 @@ impl MemoryUse {
     /// What a buffer counts as, by its name in the pass table.
     pub(crate) fn part(&mut self, name: &str) -> &mut u64 {
         match name {
-            "objects" | "given_objects" | "worlds" | "rays" | "queries" => &mut self.inputs,
+            "objects" | "given_objects" | "worlds" | "rays" | "given_rays" | "queries" | "given_queries" => {
+                &mut self.inputs
+            }
             "pairs" => &mut self.pairs,
             "size_statistics" | "density" | "density_slots" | "level_statistics" | "grid" | "counters"
             | "step_counters" => &mut self.fixed,

@@ -5,7 +5,7 @@ use crate::error::DescriptorError;
 use crate::gpu::buffers::rounded;
 use crate::grid::{self, Params};
 use crate::queries::{Asking, Neighbor, Query, QueryMode, asking};
-use crate::reference::blocks::{MAX_TURNS, Round, SortParams};
+use crate::reference::blocks::{LimitParams, MAX_TURNS, Round, SortParams};
 use crate::reference::cover;
 use crate::reference::ray_keys::RAY_KEY_BITS;
 use crate::sort;
@@ -121,6 +121,10 @@ pub(crate) struct Asked {
     pub wide_queries: bool,
     pub asking: Option<Asking>,
     pub query_mode: QueryMode,
+    /// Where only the device knows how many of the rays are cast: the word that says it.
+    pub ray_limit: Option<u32>,
+    /// The same of queries.
+    pub query_limit: Option<u32>,
 }
 
 /// Everything that the host knows of a step before it runs.
@@ -132,6 +136,10 @@ pub(crate) struct Plan {
     pub pairs: bool,
     pub ray_mode: RayMode,
     pub ray_cells: bool,
+    /// Where rays are copied with a bound on how many are cast.
+    pub ray_limit: Option<LimitParams>,
+    /// The same of queries.
+    pub query_limit: Option<LimitParams>,
     /// Dispatches that each walk is cut into.
     pub rounds: u32,
     /// How often walks are cut smaller by [`CAUTION_FACTOR`].
@@ -212,6 +220,8 @@ impl Plan {
             pairs: descriptor.pairs,
             ray_mode: descriptor.ray_mode,
             ray_cells: false,
+            ray_limit: None,
+            query_limit: None,
             rounds: 1,
             caution: 0,
             sort: descriptor.sort,
@@ -247,6 +257,25 @@ impl Plan {
     ) -> Result<(), DescriptorError> {
         asked.write(&mut self.params)?;
         self.ray_cells = descriptor.ray_cells && asked.rays > 0;
+        // A negative end of the ray, and an excluded query.
+        self.ray_limit = asked
+            .ray_limit
+            .filter(|_| asked.rays > 0)
+            .map(|limit_word| LimitParams {
+                rows: self.params.ray_count,
+                stride: self.params.ray_stride,
+                limit_word,
+                row_word: 3,
+                value: (-1.0f32).to_bits(),
+            });
+        let asks_own = asked.queries > 0 && asked.asking.is_none();
+        self.query_limit = asked.query_limit.filter(|_| asks_own).map(|limit_word| LimitParams {
+            rows: self.params.query_count,
+            stride: 2 + self.params.wide_queries,
+            limit_word,
+            row_word: 7,
+            value: Aabb::EXCLUDED,
+        });
         self.is_counted = false;
         self.params.rays_sorted = u32::from(!self.is_uniform() && self.params.ray_count >= SORTED_RAYS);
         self.fit_hits_kept(wanted, binding_limit);
@@ -718,7 +747,11 @@ impl Plan {
             }
         }
         if params.ray_count > 0 {
-            buffers.push(("rays", 16 * u64::from(params.ray_stride) * rays));
+            let bytes = 16 * u64::from(params.ray_stride) * rays;
+            buffers.push(("rays", bytes));
+            if self.ray_limit.is_some() {
+                buffers.push(("given_rays", bytes));
+            }
             let hits = |more: u64| {
                 let rows = u64::from(params.hit_capacity) + more;
                 ("ray_hits", size_of::<RayHit>() as u64 * rows)
@@ -755,7 +788,11 @@ impl Plan {
             } else {
                 size_of::<Aabb>()
             };
-            buffers.push(("queries", bytes as u64 * queries));
+            let bytes = bytes as u64 * queries;
+            buffers.push(("queries", bytes));
+            if self.query_limit.is_some() {
+                buffers.push(("given_queries", bytes));
+            }
         }
         if self.asks_all() {
             let results = 4 * u64::from(params.result_capacity);

@@ -283,6 +283,11 @@ passes! {
     ["common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_static.wgsl", "common/query_entry_covered.wgsl", "common/query_cells.wgsl", "common/query_walk.wgsl", "common/pair_slots_static_none.wgsl", "common/pair_write.wgsl", "common/pair_write_kept.wgsl", "pair_static_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 6: Read "values", 7: Write "pair_offsets", 8: Write "pairs", 9: Read "own_records", 10: Uniform "round" }
 
+    /// Rays or queries of which the device says how many are asked.
+    LIMIT_ASKED = "limit_asked"
+    ["limit_asked.wgsl"]
+    { 0: Uniform "limit", 1: Read "limits", 2: Read "given", 3: Write "asked" }
+
     /// Keys by which rays are put in the order of where they start.
     RAY_KEYS = "ray_keys"
     ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "ray_keys.wgsl"]

@@ -8,7 +8,8 @@ use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, DeviceCount, DispatchArgs, GpuBroadPhase, Growth,
-    OutputRows, PairOrder, Queries, Ray, RayMode, Source, Statics, StepError, StepInput, StepOutput, Window, wgpu,
+    Neighbor, OutputRows, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, Rays, Source,
+    Statics, StepError, StepInput, StepOutput, StepResult, SweptRay, Window, wgpu,
 };
 
 /// Adds one to the word of each row.
@@ -221,6 +222,169 @@ fn outputs_that_there_are_not_have_no_rows() {
         let refused = args.record(&adapter.device, &mut encoder, &output, OutputRows::Pairs, 0);
         let what = "rows of a workgroup";
         assert_eq!(refused.err(), Some(DescriptorError::ZeroCapacity { what }.into()));
+    }
+}
+
+/// Only the device knows how many rays and queries are asked, of a step and of a later call: those past the number find nothing,
+/// in every mode.
+#[test]
+fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
+    for adapter in adapters() {
+        let mut rng = Rng(0xc1);
+        let boxes = uniform(600, &mut rng);
+        let rays: Vec<_> = boxes
+            .iter()
+            .map(|aimed| {
+                Ray::new(
+                    [-3.0, rng.unit() * 9.0, 1.0],
+                    [0, 1, 2].map(|axis| aimed.min[axis] + 0.1),
+                    900.0,
+                )
+            })
+            .collect();
+        let swept: Vec<_> = rays.iter().map(|&ray| SweptRay::from(ray)).collect();
+        let asked: Vec<_> = boxes.iter().map(|near| Query::sphere(near.min, 2.3)).collect();
+        let buffer = |contents: &[u8]| {
+            adapter.device.create_buffer_init(&BufferInitDescriptor {
+                label: Some("asked on the device"),
+                contents,
+                usage: wgpu::BufferUsages::STORAGE,
+            })
+        };
+        let limits = buffer(bytemuck::cast_slice(&[77u32, 0, 500, 5000]));
+        let on_device = [
+            buffer(bytemuck::cast_slice(&rays)),
+            buffer(bytemuck::cast_slice(&swept)),
+            buffer(bytemuck::cast_slice(&asked)),
+            buffer(bytemuck::cast_slice(&boxes)),
+        ];
+        let given = boxes.len() as u32;
+        // Plain rays and boxes or swept rays and rounded queries, each from the host or in a buffer.
+        let forms: [(Rays<'_>, Queries<'_>); 4] = [
+            (
+                Rays::Plain(Source::Host(&rays)),
+                Queries::Rounded(Source::device(&on_device[2], given)),
+            ),
+            (
+                Rays::Plain(Source::device(&on_device[0], given)),
+                Queries::Boxes(Source::Host(&boxes)),
+            ),
+            (
+                Rays::Swept(Source::Host(&swept)),
+                Queries::Boxes(Source::device(&on_device[3], given)),
+            ),
+            (
+                Rays::Swept(Source::device(&on_device[1], given)),
+                Queries::Rounded(Source::Host(&asked)),
+            ),
+        ];
+        for (case, scheme) in SCHEMES.into_iter().cycle().take(6).enumerate() {
+            let (ray_mode, query_mode) = [
+                (RayMode::All, QueryMode::All),
+                (RayMode::Closest, QueryMode::Nearest(2)),
+                (RayMode::Any, QueryMode::All),
+            ][(case + case / 3) % 3];
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ray_mode,
+                ray_cells: case % 2 == 0,
+                ..Default::default()
+            };
+            let mut broad_phase = broad_phase(&adapter, &descriptor);
+            for (word, (rays, queries)) in (0..4).zip(forms) {
+                let limit = [77, 0, 500, 600][word as usize];
+                let what = format!("{limit} asked of {descriptor:?} on {}", adapter.name);
+                let input = StepInput {
+                    objects: Source::Host(&boxes),
+                    rays,
+                    queries,
+                    query_mode,
+                    ..StepInput::default()
+                };
+                let all = whole(&adapter, &mut broad_phase, input);
+                let count = |word| DeviceCount { buffer: &limits, word };
+                let limited = StepInput {
+                    ray_limit: Some(count(word)),
+                    query_limit: Some(count(3 - word)),
+                    ..input
+                };
+                let query_limit = [600, 500, 0, 77][word as usize];
+                let check = |found: &StepResult| {
+                    check_first(&all, found, limit, query_limit, &what);
+                };
+                let found = whole(&adapter, &mut broad_phase, limited);
+                assert_eq!(found.pairs, all.pairs, "{what}");
+                check(&found);
+                // Whatever was asked before, of the same table.
+                let mut encoder = encoder(&adapter);
+                let later = QueryInput {
+                    rays,
+                    ray_limit: limited.ray_limit,
+                    queries,
+                    query_limit: limited.query_limit,
+                    query_mode,
+                };
+                broad_phase
+                    .query(&adapter.device, &adapter.queue, &mut encoder, later)
+                    .unwrap();
+                adapter.queue.submit([encoder.finish()]);
+                check(&read(&adapter, &mut broad_phase));
+            }
+        }
+        let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let limit = Some(DeviceCount {
+            buffer: &limits,
+            word: 4,
+        });
+        for (what, ray_limit, query_limit) in [("the ray limit", limit, None), ("the query limit", None, limit)] {
+            let mut encoder = encoder(&adapter);
+            let input = StepInput {
+                ray_limit,
+                query_limit,
+                ..StepInput::default()
+            };
+            let refused = broad_phase.step(&adapter.device, &adapter.queue, &mut encoder, input);
+            let too_small = StepError::BufferTooSmall {
+                what,
+                needed: 20,
+                available: 16,
+            };
+            assert_eq!(refused.err(), Some(too_small));
+        }
+    }
+}
+
+/// The answers to the first rays and queries are those of all, the others are those of nothing.
+fn check_first(all: &StepResult, found: &StepResult, rays: usize, queries: usize, what: &str) {
+    let rows = |offsets: &[u32], limit: usize| {
+        let ends = offsets.iter().enumerate();
+        ends.map(|(row, _)| offsets[row.min(limit)]).collect::<Vec<_>>()
+    };
+    assert_eq!(found.ray_offsets, rows(&all.ray_offsets, rays), "{what}");
+    assert_eq!(found.ray_cell_offsets, rows(&all.ray_cell_offsets, rays), "{what}");
+    assert_eq!(found.query_offsets, rows(&all.query_offsets, queries), "{what}");
+    assert_eq!(found.ray_cells[..], all.ray_cells[..found.ray_cells.len()], "{what}");
+    assert_eq!(
+        found.query_objects[..],
+        all.query_objects[..found.query_objects.len()],
+        "{what}"
+    );
+    assert_eq!(found.ray_any.len(), all.ray_any.len());
+    for (ray, (found, all)) in found.ray_any.iter().zip(&all.ray_any).enumerate() {
+        assert_eq!(*found, if ray < rays { *all } else { 0 }, "{what}: ray {ray}");
+    }
+    let is_closest = all.ray_offsets.is_empty();
+    for (place, (found, all)) in found.ray_hits.iter().zip(&all.ray_hits).enumerate() {
+        let expected = if is_closest && place >= rays {
+            RayHit::MISS
+        } else {
+            *all
+        };
+        assert_eq!(*found, expected, "{what}: hit {place}");
+    }
+    for (place, (found, all)) in found.query_nearest.iter().zip(&all.query_nearest).enumerate() {
+        let expected = if place / 2 < queries { *all } else { Neighbor::NONE };
+        assert_eq!(*found, expected, "{what}: nearest {place}");
     }
 }
 

@@ -13,8 +13,8 @@ use common::{Rng, Scene, TestAdapter, adapters, scenes, sweep};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use gpu_broad_phase::grid::{Grid, Params, Record};
 use gpu_broad_phase::reference::blocks::{
-    COVER_TILE, DispatchParams, EventParams, Overrides, Round, SCAN_TILE, STATIC_PARTNERS_KEPT, ScanParams,
-    ScatterParams, SortParams,
+    COVER_TILE, DispatchParams, EventParams, LimitParams, Overrides, Round, SCAN_TILE, STATIC_PARTNERS_KEPT,
+    ScanParams, ScatterParams, SortParams,
 };
 use gpu_broad_phase::reference::event::{self, Generations};
 use gpu_broad_phase::reference::pair_count::{self, PairCounts};
@@ -22,10 +22,10 @@ use gpu_broad_phase::reference::pair_walk::{self, PairInput};
 use gpu_broad_phase::reference::rows::Table;
 use gpu_broad_phase::reference::{
     Trace, base_cell, cell_starts, cover_layout, density, dispatch_args, event_emit, event_end, event_insert,
-    event_match, layout, level_statistics, order, order_firsts, order_rows, order_seconds, pair_emit, pair_emit_kept,
-    pair_replay, pair_static_count, pair_static_emit, prepare, query_count, query_emit, query_nearest, ray_any,
-    ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, ray_keys, scan_apply, scan_reduce, scan_spine,
-    scatter, sort_histogram, sort_scan, sort_scatter, trace, world_pairs, world_pairs_static,
+    event_match, layout, level_statistics, limit_asked, order, order_firsts, order_rows, order_seconds, pair_emit,
+    pair_emit_kept, pair_replay, pair_static_count, pair_static_emit, prepare, query_count, query_emit, query_nearest,
+    ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, ray_keys, scan_apply, scan_reduce,
+    scan_spine, scatter, sort_histogram, sort_scan, sort_scatter, trace, world_pairs, world_pairs_static,
 };
 use gpu_broad_phase::shaders::{self, Binding, Pass, passes};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -2151,6 +2151,31 @@ fn check_dispatch(bench: &mut Bench, needed: u64, [first, capacity, workgroup_ro
     assert!(x * y * u64::from(workgroup_rows) >= rows, "{args:?}");
 }
 
+/// The first of so many rows are asked.
+fn check_limit(bench: &mut Bench, rows: u32, stride: u32, limit: u32, rng: &mut Rng) {
+    bench.scene = format!("{limit} of {rows} rows of {stride} vectors");
+    let params = LimitParams {
+        rows,
+        stride,
+        limit_word: 2,
+        row_word: 4 * stride - 1 - rows % 3,
+        value: 0x0dd5,
+    };
+    let given: Vec<u32> = (0..4 * stride * rows).map(|_| rng.bits() as u32).collect();
+    let limits = [9, 7, limit];
+    let found = bench.run(
+        &shaders::LIMIT_ASKED,
+        rows.div_ceil(256),
+        uniform(&params),
+        &[
+            ("limits", bytes(&limits)),
+            ("given", bytes(&given)),
+            ("asked", poison::<u32>(given.len())),
+        ],
+    );
+    found.check("asked", &limit_asked::limit_asked(&params, &limits, &given));
+}
+
 /// The passes of pair events, for so many pairs in either step. `spare` rows have room beyond them; without, the step needed
 /// more pairs than it shows.
 fn check_events(bench: &mut Bench, [before, now]: [usize; 2], spare: usize, rng: &mut Rng) {
@@ -2433,6 +2458,9 @@ fn every_pass_equals_its_reference() {
             for first in [0, 1, 70] {
                 check_dispatch(&mut bench, needed, [first, capacity, workgroup_rows]);
             }
+        }
+        for (rows, stride, limit) in [(1, 2, 0), (300, 2, 77), (256, 3, 256), (500, 4, 0), (70, 4, 5000)] {
+            check_limit(&mut bench, rows, stride, limit, &mut rng);
         }
         let covered = bench.run.borrow().clone();
         let can_run = |pass: &&Pass| features.contains(pass.features());

@@ -445,6 +445,7 @@ fn the_table_of_both_parts_is_asked_again() {
                     rays: scene.rays.into(),
                     queries: queries.into(),
                     query_mode: QueryMode::All,
+                    ..QueryInput::default()
                 };
                 let ask = |on_gpu: &mut GpuBroadPhase| {
                     let mut encoder = encoder(&adapter);

@@ -100,6 +100,21 @@ pub struct EventParams {
     pub generations: u32,
 }
 
+/// The uniform block of the pass that bounds how many are asked: `LimitParams` in `shaders/limit_asked.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
+pub struct LimitParams {
+    /// Rays or queries that there are.
+    pub rows: u32,
+    /// Vectors of four words that each takes.
+    pub stride: u32,
+    /// Word of the limits that says how many are asked.
+    pub limit_word: u32,
+    /// Word that is replaced in those that are not.
+    pub row_word: u32,
+    /// What it is replaced by.
+    pub value: u32,
+}
+
 /// The uniform block of the pass that makes indirect dispatches: `DispatchParams` in `shaders/dispatch_args.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct DispatchParams {

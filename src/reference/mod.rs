@@ -32,6 +32,7 @@ pub mod gather;
 pub mod keys;
 pub mod layout;
 pub mod level_statistics;
+pub mod limit_asked;
 pub mod order;
 pub mod order_firsts;
 pub mod order_rows;

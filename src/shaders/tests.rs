@@ -12,7 +12,9 @@ use crate::counters::word;
 use crate::grid::{self, Grid, Level, Params};
 use crate::plan;
 use crate::queries::asking;
-use crate::reference::blocks::{DispatchParams, EventParams, Round, ScanParams, ScatterParams, SortParams};
+use crate::reference::blocks::{
+    DispatchParams, EventParams, LimitParams, Round, ScanParams, ScatterParams, SortParams,
+};
 use crate::reference::{cover, cover_layout, event, layout};
 use crate::sort;
 
@@ -297,6 +299,10 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         "EventParams",
         offsets!(EventParams: pair_capacity, previous_capacity, table_mask, previous_mask, static_count,
             static_generations, generations),
+    );
+    check::<LimitParams>(
+        "LimitParams",
+        offsets!(LimitParams: rows, stride, limit_word, row_word, value),
     );
     check::<ScatterParams>("ScatterParams", offsets!(ScatterParams: change_count, object_count));
 }

@@ -1,0 +1,34 @@
+// Rays or queries of which a word on the device says how many are asked. The rest are copied with one word replaced by which they
+// find nothing.
+
+const WORKGROUP: u32 = 256u;
+
+struct LimitParams {
+    rows: u32,
+    // Vectors of four words that a row takes.
+    stride: u32,
+    // Word of the limits.
+    limit_word: u32,
+    // Word of a row that is replaced, and by what.
+    row_word: u32,
+    value: u32,
+}
+
+@group(0) @binding(0) var<uniform> limit: LimitParams;
+@group(0) @binding(1) var<storage, read> limits: array<u32>;
+@group(0) @binding(2) var<storage, read> given: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read_write> asked: array<vec4<u32>>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let index = (group.y * groups.x + group.x) * WORKGROUP + local;
+    if (index >= limit.rows) {
+        return;
+    }
+    for (var part = 0u; part < limit.stride; part += 1u) {
+        let place = limit.stride * index + part;
+        let words = vec4<u32>(4u * part) + vec4<u32>(0u, 1u, 2u, 3u);
+        let is_replaced = (words == vec4<u32>(limit.row_word)) & vec4<bool>(index >= limits[limit.limit_word]);
+        asked[place] = select(given[place], vec4<u32>(limit.value), is_replaced);
+    }
+}
