@@ -5,6 +5,7 @@ use std::io::BufWriter;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use color_quant::NeuQuant;
 use glam::UVec2;
 
 use crate::targets::extent;
@@ -31,47 +32,55 @@ pub fn run<D: Demo>(options: &LoopOptions, demo: &D::Options, directory: &Path) 
     let frames = options.frames.unwrap_or(60);
     let every = frames.div_ceil(ANIMATION_FRAMES);
     let factor = options.size.x.div_ceil(ANIMATION_WIDTH);
-    let path = |ending| directory.join(format!("{}.{ending}", D::NAME));
-    let mut animation = match options.animation {
-        true => Some(writer(
-            &path("animated.png"),
-            options.size / factor,
-            Some((frames / every, every)),
-        )?),
-        false => None,
-    };
+    let mut animation = Vec::new();
     for frame in 1..=frames {
         running.frame(&texture, TIME_STEP, Input::default())?;
-        if let Some(writer) = animation.as_mut().filter(|_| frame % every == 0) {
-            let pixels = shrink(&read(&running.gpu, &texture)?, options.size, factor);
-            writer.write_image_data(pixels.as_flattened())?;
+        if options.animation && frame % every == 0 {
+            animation.push(shrink(&read(&running.gpu, &texture)?, options.size, factor));
         }
     }
     let pixels = read(&running.gpu, &texture)?;
     running.finish()?;
-    if let Some(writer) = animation {
-        writer.finish()?;
-        println!("wrote {}", path("animated.png").display());
+
+    let path = |ending| directory.join(format!("{}.{ending}", D::NAME));
+    let picture = path("png");
+    let mut encoder = encoder(&picture, options.size)?;
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.write_header()?.write_image_data(pixels.as_flattened())?;
+    println!("wrote {}", picture.display());
+    if options.animation {
+        let path = path("animated.png");
+        write_animation(&path, options.size / factor, &animation, every)?;
+        println!("wrote {}", path.display());
     }
-    let mut writer = writer(&path("png"), options.size, None)?;
-    writer.write_image_data(pixels.as_flattened())?;
-    writer.finish()?;
-    println!("wrote {}", path("png").display());
     Ok(())
 }
 
-/// `animation` is how many frames there are and how many sixtieths of a second each lasts.
-fn writer(path: &Path, size: UVec2, animation: Option<(u32, u32)>) -> Result<png::Writer<BufWriter<File>>> {
+fn encoder(path: &Path, size: UVec2) -> Result<png::Encoder<'static, BufWriter<File>>> {
     let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
     let mut encoder = png::Encoder::new(BufWriter::new(file), size.x, size.y);
-    encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
     encoder.set_compression(png::Compression::High);
-    if let Some((frames, sixtieths)) = animation {
-        encoder.set_animated(frames, 0)?;
-        encoder.set_frame_delay(u16::try_from(sixtieths)?, 60)?;
+    Ok(encoder)
+}
+
+/// Frames of `sixtieths` of a second each, in the 256 colours that suit all of them: a third of the bytes.
+fn write_animation(path: &Path, size: UVec2, frames: &[Vec<[u8; 4]>], sixtieths: u32) -> Result<()> {
+    // One pixel in ten is looked at.
+    let colors = NeuQuant::new(10, 256, frames.concat().as_flattened());
+    let mut encoder = encoder(path, size)?;
+    encoder.set_color(png::ColorType::Indexed);
+    encoder.set_palette(colors.color_map_rgb());
+    encoder.set_filter(png::Filter::NoFilter);
+    encoder.set_animated(frames.len().try_into()?, 0)?;
+    encoder.set_frame_delay(sixtieths.try_into()?, 60)?;
+    let mut writer = encoder.write_header()?;
+    for frame in frames {
+        let indices: Vec<_> = frame.iter().map(|pixel| colors.index_of(pixel) as u8).collect();
+        writer.write_image_data(&indices)?;
     }
-    Ok(encoder.write_header()?)
+    writer.finish()?;
+    Ok(())
 }
 
 /// The pixels of a texture, row by row.
@@ -99,9 +108,9 @@ fn read(gpu: &Gpu, texture: &wgpu::Texture) -> Result<Vec<[u8; 3]>> {
 }
 
 /// Each pixel the mean of a square of `factor` by `factor`.
-fn shrink(pixels: &[[u8; 3]], size: UVec2, factor: u32) -> Vec<[u8; 3]> {
+fn shrink(pixels: &[[u8; 3]], size: UVec2, factor: u32) -> Vec<[u8; 4]> {
     let [width, factor] = [size.x, factor].map(|side| side as usize);
-    let small = (size.as_usizevec2()) / factor;
+    let small = size.as_usizevec2() / factor;
     let mean = |corner: usize, channel: usize| {
         let square = (0..factor * factor).map(|place| corner + place / factor * width + place % factor);
         let sum: usize = square.map(|pixel| usize::from(pixels[pixel][channel])).sum();
@@ -109,6 +118,6 @@ fn shrink(pixels: &[[u8; 3]], size: UVec2, factor: u32) -> Vec<[u8; 3]> {
     };
     (0..small.x * small.y)
         .map(|place| (place / small.x * width + place % small.x) * factor)
-        .map(|corner| [0, 1, 2].map(|channel| mean(corner, channel)))
+        .map(|corner| [mean(corner, 0), mean(corner, 1), mean(corner, 2), 255])
         .collect()
 }

@@ -108,7 +108,7 @@ fn boid_vertex(
     let corner = dart[vertex];
     let place = position + corner.x * along + corner.y * vec2<f32>(-along.y, along.x);
     let angle = atan2(velocity.y, velocity.x);
-    let color = 0.5 + 0.5 * cos(angle + vec3<f32>(0.0, 2.1, 4.2));
+    let color = 0.52 + 0.48 * cos(angle + vec3<f32>(0.0, 2.1, 4.2));
     return Corner(vec4<f32>(2.0 * place / params.world - 1.0, 0.0, 1.0), color);
 }
 

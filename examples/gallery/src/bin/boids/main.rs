@@ -13,7 +13,9 @@ use std::f32::consts::TAU;
 use anyhow::{Context, Result};
 use gallery::{Demo, DrawState, Frame, Gpu, Random};
 use glam::Vec2;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Neighbors, Queries, Source, StepInput};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Neighbors, Queries, Source, StepInput,
+};
 
 /// Width by height of the world, which repeats itself in both.
 const ASPECT: f32 = 1.6;
@@ -21,6 +23,8 @@ const ASPECT: f32 = 1.6;
 const RADIUS: f32 = 2.5;
 /// As in the shader.
 const CRUISE: f32 = 14.0;
+/// Neighbours a boid that there is room for at first.
+const FIRST_ROOM: u32 = 64;
 /// The flocks grow denser, so that there are more and more neighbours: every so many frames the outputs get room for them.
 const FRAMES_BETWEEN_CHECKS: u32 = 16;
 const BACKGROUND: wgpu::Color = wgpu::Color {
@@ -165,6 +169,10 @@ impl Demo for Boids {
                 dimensions: Dimensions::Two,
                 periods: [world.x, world.y, 0.0],
                 pairs: false,
+                capacities: Capacities {
+                    results: Some(FIRST_ROOM * options.boids),
+                    ..Capacities::default()
+                },
                 filters: false,
                 ..BroadPhaseDescriptor::default()
             },
