@@ -1,0 +1,243 @@
+//! A flock of boids that stays on the GPU: the broad phase finds who sees whom, a pass of this program steers by it, and the same
+//! buffer is drawn from. The mouse frightens them.
+//!
+//! ```sh
+//! cargo run --release -p gallery --bin boids -- [--boids N] [--output DIR --frames 300]
+//! ```
+
+#[cfg(test)]
+mod tests;
+
+use std::f32::consts::TAU;
+
+use anyhow::{Context, Result};
+use gallery::{Demo, DrawState, Frame, Gpu, Random};
+use glam::Vec2;
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Neighbors, Queries, Source, StepInput,
+};
+
+/// Width by height of the world, which repeats itself in both.
+const ASPECT: f32 = 1.6;
+/// How far a boid sees. A world holds one boid a unit of area.
+const RADIUS: f32 = 2.5;
+/// As in the shader.
+const CRUISE: f32 = 14.0;
+/// Neighbours a boid that there is room for at first.
+const FIRST_ROOM: u32 = 64;
+/// The flocks grow denser, so that there are more and more neighbours: every so many frames the outputs get room for them.
+const FRAMES_BETWEEN_CHECKS: u32 = 16;
+const BACKGROUND: wgpu::Color = wgpu::Color {
+    r: 0.004,
+    g: 0.006,
+    b: 0.014,
+    a: 1.0,
+};
+
+#[derive(clap::Args)]
+struct Options {
+    /// How many there are.
+    #[arg(long, default_value_t = 20_000, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    boids: u32,
+    /// Chooses where they start.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+}
+
+/// As the shader has it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+struct Boid {
+    position: Vec2,
+    velocity: Vec2,
+}
+
+/// As the shader has it.
+#[repr(C)]
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+struct Params {
+    world: Vec2,
+    pointer: Vec2,
+    fright: f32,
+    time_step: f32,
+    radius: f32,
+    count: u32,
+    capacity: u32,
+    padding: u32,
+}
+
+struct Boids {
+    count: u32,
+    world: Vec2,
+    broad_phase: GpuBroadPhase,
+    params: wgpu::Buffer,
+    /// Before and after a frame, in turns.
+    boids: [wgpu::Buffer; 2],
+    /// Of the boids as they are now.
+    boxes: wgpu::Buffer,
+    steer: wgpu::ComputePipeline,
+    draw: wgpu::RenderPipeline,
+    frames: u32,
+    /// Checks that found neighbours missing.
+    short: u32,
+    /// Of the last check.
+    neighbors: u64,
+}
+
+impl Boids {
+    /// Records what moves the boids on.
+    fn advance(
+        &mut self,
+        gpu: &Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+        time_step: f32,
+        pointer: Option<Vec2>,
+    ) -> Result<()> {
+        let input = StepInput {
+            objects: Source::device(&self.boxes, self.count),
+            queries: Queries::Neighbors(Neighbors {
+                radius: RADIUS,
+                once: false,
+            }),
+            ..StepInput::default()
+        };
+        let step = self.broad_phase.step(&gpu.device, &gpu.queue, encoder, input)?;
+        let offsets = step.query_offsets.context("all neighbours are asked for")?;
+        let neighbors = step.query_objects.context("all neighbours are asked for")?;
+        let params = Params {
+            world: self.world,
+            pointer: pointer.unwrap_or_default(),
+            fright: if pointer.is_some() { 150.0 } else { 0.0 },
+            time_step,
+            radius: RADIUS,
+            count: self.count,
+            // Past it nothing is written: boids then steer by those neighbours that there was room for, until the next check.
+            capacity: step.result_capacity,
+            padding: 0,
+        };
+        gpu.queue.write_buffer(&self.params, 0, bytemuck::bytes_of(&params));
+        let [before, after] = &self.boids;
+        let group = gpu.bind_group(
+            &self.steer.get_bind_group_layout(0),
+            &[&self.params, before, offsets, neighbors, after, &self.boxes],
+        );
+        {
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some("steer"),
+                timestamp_writes: None,
+            });
+            pass.set_pipeline(&self.steer);
+            pass.set_bind_group(0, &group, &[]);
+            pass.dispatch_workgroups(self.count.div_ceil(64), 1, 1);
+        }
+        self.boids.swap(0, 1);
+        self.frames += 1;
+        Ok(())
+    }
+
+    /// Where the world is in the target: as large as fits.
+    fn viewport(&self, size: Vec2) -> (Vec2, Vec2) {
+        let scale = (size / self.world).min_element();
+        let fitted = self.world * scale;
+        ((size - fitted) / 2.0, fitted)
+    }
+}
+
+impl Demo for Boids {
+    type Options = Options;
+    const NAME: &'static str = "boids";
+    const ABOUT: &'static str = "A flock of boids that stays on the GPU";
+
+    fn new(gpu: &Gpu, options: &Options) -> Result<Self> {
+        let height = (options.boids as f32 / ASPECT).sqrt().max(4.0 * RADIUS);
+        let world = Vec2::new(ASPECT * height, height);
+        let mut random = Random::new(options.seed);
+        let boids: Vec<_> = (0..options.boids)
+            .map(|_| Boid {
+                position: Vec2::new(random.unit(), random.unit()) * world,
+                velocity: Vec2::from_angle(random.between(0.0, TAU)) * CRUISE,
+            })
+            .collect();
+        let boxes: Vec<_> = boids
+            .iter()
+            .map(|boid| Aabb::point([boid.position.x, boid.position.y, 0.0]))
+            .collect();
+        let broad_phase = GpuBroadPhase::new(
+            &gpu.device,
+            &BroadPhaseDescriptor {
+                label: Some("boids"),
+                dimensions: Dimensions::Two,
+                periods: [world.x, world.y, 0.0],
+                pairs: false,
+                capacities: Capacities {
+                    results: Some(FIRST_ROOM * options.boids),
+                    ..Capacities::default()
+                },
+                filters: false,
+                ..BroadPhaseDescriptor::default()
+            },
+        )?;
+        let module = gpu.device.create_shader_module(wgpu::include_wgsl!("boids.wgsl"));
+        let instances = wgpu::VertexBufferLayout {
+            array_stride: size_of::<Boid>() as u64,
+            step_mode: wgpu::VertexStepMode::Instance,
+            attributes: &wgpu::vertex_attr_array![0 => Float32x2, 1 => Float32x2],
+        };
+        Ok(Self {
+            count: options.boids,
+            world,
+            broad_phase,
+            params: gpu.uniform::<Params>("params", &bytemuck::Zeroable::zeroed()),
+            boids: ["boids", "boids too"].map(|label| gpu.buffer(label, &boids, wgpu::BufferUsages::VERTEX)),
+            boxes: gpu.buffer("boxes", &boxes, wgpu::BufferUsages::empty()),
+            steer: gpu.compute_pipeline(&module, "steer"),
+            draw: gpu.draw_pipeline(&module, "boid", &[instances], DrawState::default()),
+            frames: 0,
+            short: 0,
+            neighbors: 0,
+        })
+    }
+
+    fn frame(&mut self, gpu: &Gpu, frame: &mut Frame<'_>) -> Result<()> {
+        let (corner, fitted) = self.viewport(frame.size().as_vec2());
+        // Pixels count downwards.
+        let in_world = |pixel: Vec2| self.world * ((pixel - corner) / fitted * Vec2::new(1.0, -1.0) + Vec2::Y);
+        let pointer = frame.input.pointer.map(in_world);
+        self.advance(gpu, frame.encoder, frame.time_step, pointer)?;
+
+        let group = gpu.bind_group(&self.draw.get_bind_group_layout(0), &[&self.params]);
+        let mut pass = frame.draw("draw", BACKGROUND);
+        pass.set_viewport(corner.x, corner.y, fitted.x, fitted.y, 0.0, 1.0);
+        pass.set_pipeline(&self.draw);
+        pass.set_bind_group(0, &group, &[]);
+        pass.set_vertex_buffer(0, self.boids[0].slice(..));
+        pass.draw(0..6, 0..self.count);
+        Ok(())
+    }
+
+    fn submitted(&mut self, gpu: &Gpu) -> Result<()> {
+        if self.frames % FRAMES_BETWEEN_CHECKS == 1 {
+            let counters = gpu.read_counters(&mut self.broad_phase)?;
+            self.neighbors = counters.results_needed;
+            self.short += u32::from(!counters.is_whole());
+        }
+        Ok(())
+    }
+
+    fn summary(&mut self, gpu: &Gpu) -> Result<String> {
+        let boids: Vec<Boid> = gpu.read(&self.boids[0], self.count as usize)?;
+        let headings: Vec2 = boids.iter().map(|boid| boid.velocity.normalize_or_zero()).sum();
+        Ok(format!(
+            "{} boids, {:.1} neighbours each, polarisation {:.2}; neighbours were missing in {} of {} checks",
+            self.count,
+            self.neighbors as f64 / f64::from(self.count),
+            headings.length() / self.count as f32,
+            self.short,
+            self.frames.div_ceil(FRAMES_BETWEEN_CHECKS),
+        ))
+    }
+}
+
+fn main() -> Result<()> {
+    gallery::run::<Boids>()
+}

@@ -1,0 +1,243 @@
+//! The device, and the few things that every demo makes on it.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use gpu_broad_phase::{Counters, GpuBroadPhase};
+use wgpu::util::{DeviceExt, initialize_adapter_from_env_or_default};
+
+use crate::targets::{DEPTH_FORMAT, SAMPLES};
+
+/// A device that renders and has what the broad phase needs.
+pub struct Gpu {
+    pub device: wgpu::Device,
+    pub queue: wgpu::Queue,
+    pub info: wgpu::AdapterInfo,
+    /// Of what frames are drawn into: shaders write linear colours, the target encodes them.
+    pub format: wgpu::TextureFormat,
+    submissions: Cell<u64>,
+    bytes_read: Cell<u64>,
+}
+
+/// How triangles are drawn, where it is not by default: opaque, nearest in front, both sides.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DrawState {
+    pub topology: wgpu::PrimitiveTopology,
+    pub cull_mode: Option<wgpu::Face>,
+    pub blend: Option<wgpu::BlendState>,
+    /// Neither tested against depth nor written there.
+    pub no_depth: bool,
+}
+
+impl Gpu {
+    /// A device without a window.
+    ///
+    /// # Errors
+    /// Where there is no adapter, or it refuses what is needed.
+    pub fn offscreen() -> Result<Self> {
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+        Self::new(&instance, None)
+    }
+
+    /// `WGPU_BACKEND` and `WGPU_ADAPTER_NAME` choose where there are several adapters.
+    pub(crate) fn new(instance: &wgpu::Instance, surface: Option<&wgpu::Surface<'_>>) -> Result<Self> {
+        let adapter =
+            pollster::block_on(initialize_adapter_from_env_or_default(instance, surface)).context("no GPU driver")?;
+        let needed = GpuBroadPhase::device_descriptor(&adapter);
+        let rendering = wgpu::Limits {
+            max_texture_dimension_2d: adapter.limits().max_texture_dimension_2d,
+            ..wgpu::Limits::downlevel_defaults()
+        };
+        let descriptor = wgpu::DeviceDescriptor {
+            required_limits: rendering.or_better_values_from(&needed.required_limits),
+            ..needed
+        };
+        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))?;
+        device.on_uncaptured_error(Arc::new(|error| {
+            eprintln!("Error: {error}");
+            std::process::exit(1);
+        }));
+        device.set_device_lost_callback(|reason, message| {
+            if reason != wgpu::DeviceLostReason::Destroyed {
+                eprintln!("Error: the device is lost: {message}");
+                std::process::exit(1);
+            }
+        });
+        let formats = surface.map(|surface| surface.get_capabilities(&adapter).formats);
+        let encoded = |formats: Vec<wgpu::TextureFormat>| {
+            let encoding = formats.iter().find(|format| format.is_srgb());
+            encoding.or(formats.first()).copied()
+        };
+        let format = match formats {
+            Some(formats) => encoded(formats).context("the adapter cannot draw into the window")?,
+            None => wgpu::TextureFormat::Rgba8UnormSrgb,
+        };
+        Ok(Self {
+            device,
+            queue,
+            info: adapter.get_info(),
+            format,
+            submissions: Cell::new(0),
+            bytes_read: Cell::new(0),
+        })
+    }
+
+    /// A buffer with the usages `STORAGE`, `COPY_SRC` and those given.
+    pub fn buffer<T: bytemuck::Pod>(&self, label: &str, contents: &[T], usages: wgpu::BufferUsages) -> wgpu::Buffer {
+        self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+            label: Some(label),
+            contents: bytemuck::cast_slice(contents),
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | usages,
+        })
+    }
+
+    /// A uniform buffer; `queue.write_buffer` changes it.
+    pub fn uniform<T: bytemuck::Pod>(&self, label: &str, contents: &T) -> wgpu::Buffer {
+        self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+            label: Some(label),
+            contents: bytemuck::bytes_of(contents),
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+        })
+    }
+
+    /// A compute pipeline whose layout comes from the shader.
+    pub fn compute_pipeline(&self, module: &wgpu::ShaderModule, entry_point: &str) -> wgpu::ComputePipeline {
+        self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(entry_point),
+            layout: None,
+            module,
+            entry_point: Some(entry_point),
+            compilation_options: Default::default(),
+            cache: None,
+        })
+    }
+
+    /// A pipeline for [`Frame::draw`](crate::Frame::draw), of the entry points `NAME_vertex` and `NAME_fragment`.
+    pub fn draw_pipeline(
+        &self,
+        module: &wgpu::ShaderModule,
+        name: &str,
+        buffers: &[wgpu::VertexBufferLayout<'_>],
+        state: DrawState,
+    ) -> wgpu::RenderPipeline {
+        let depth_compare = match state.no_depth {
+            true => wgpu::CompareFunction::Always,
+            false => wgpu::CompareFunction::LessEqual,
+        };
+        self.device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+            label: Some(name),
+            layout: None,
+            vertex: wgpu::VertexState {
+                module,
+                entry_point: Some(&format!("{name}_vertex")),
+                compilation_options: Default::default(),
+                buffers: &buffers.iter().cloned().map(Some).collect::<Vec<_>>(),
+            },
+            primitive: wgpu::PrimitiveState {
+                topology: state.topology,
+                cull_mode: state.cull_mode,
+                ..Default::default()
+            },
+            depth_stencil: Some(wgpu::DepthStencilState {
+                format: DEPTH_FORMAT,
+                depth_write_enabled: Some(!state.no_depth),
+                depth_compare: Some(depth_compare),
+                stencil: Default::default(),
+                bias: Default::default(),
+            }),
+            multisample: wgpu::MultisampleState {
+                count: SAMPLES,
+                ..Default::default()
+            },
+            fragment: Some(wgpu::FragmentState {
+                module,
+                entry_point: Some(&format!("{name}_fragment")),
+                compilation_options: Default::default(),
+                targets: &[Some(wgpu::ColorTargetState {
+                    format: self.format,
+                    blend: state.blend,
+                    write_mask: wgpu::ColorWrites::ALL,
+                })],
+            }),
+            multiview_mask: None,
+            cache: None,
+        })
+    }
+
+    /// Whole buffers at the bindings from 0 on.
+    pub fn bind_group(&self, layout: &wgpu::BindGroupLayout, buffers: &[&wgpu::Buffer]) -> wgpu::BindGroup {
+        let entries: Vec<_> = std::iter::zip(0.., buffers)
+            .map(|(binding, buffer)| wgpu::BindGroupEntry {
+                binding,
+                resource: buffer.as_entire_binding(),
+            })
+            .collect();
+        self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout,
+            entries: &entries,
+        })
+    }
+
+    /// Submits, and counts it.
+    pub fn submit(&self, encoder: wgpu::CommandEncoder) {
+        self.queue.submit([encoder.finish()]);
+        self.submissions.set(self.submissions.get() + 1);
+    }
+
+    /// Waits for the counters of the last step, after which the next one has the room that this one lacked.
+    ///
+    /// # Errors
+    /// As [`GpuBroadPhase::read_counters`].
+    pub fn read_counters(&self, broad_phase: &mut GpuBroadPhase) -> Result<Counters> {
+        let counters = pollster::block_on(broad_phase.read_counters(&self.device, &self.queue))?;
+        self.submissions.set(self.submissions.get() + 1);
+        // 32 words.
+        self.bytes_read.set(self.bytes_read.get() + 128);
+        Ok(counters)
+    }
+
+    /// Waits for the first rows of a buffer with the usage `COPY_SRC`.
+    ///
+    /// # Errors
+    /// Where the device is lost.
+    pub fn read<T: bytemuck::Pod>(&self, buffer: &wgpu::Buffer, rows: usize) -> Result<Vec<T>> {
+        let bytes = (rows * size_of::<T>()) as u64;
+        let rows = self.read_uncounted(bytes, |encoder, staging| {
+            encoder.copy_buffer_to_buffer(buffer, 0, staging, 0, bytes);
+        })?;
+        self.submissions.set(self.submissions.get() + 1);
+        self.bytes_read.set(self.bytes_read.get() + bytes);
+        Ok(rows)
+    }
+
+    /// The same of whatever `copy` puts into the staging buffer: pictures are not the demo's doing.
+    pub(crate) fn read_uncounted<T: bytemuck::Pod>(
+        &self,
+        bytes: u64,
+        copy: impl FnOnce(&mut wgpu::CommandEncoder, &wgpu::Buffer),
+    ) -> Result<Vec<T>> {
+        let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("read back"),
+            size: bytes.next_multiple_of(4).max(4),
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let mut encoder = self
+            .device
+            .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        copy(&mut encoder, &staging);
+        self.queue.submit([encoder.finish()]);
+        // An error shows when the range is asked for.
+        staging.map_async(wgpu::MapMode::Read, .., |_| {});
+        self.device.poll(wgpu::PollType::wait_indefinitely())?;
+        let rows = bytemuck::pod_collect_to_vec(&staging.get_mapped_range(..bytes)?);
+        Ok(rows)
+    }
+
+    /// Submissions and bytes read back so far, pictures aside.
+    pub(crate) fn traffic(&self) -> (u64, u64) {
+        (self.submissions.get(), self.bytes_read.get())
+    }
+}

@@ -1,0 +1,123 @@
+//! Frames without a window: a picture of the last one, and an animation.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use color_quant::NeuQuant;
+use glam::UVec2;
+
+use crate::targets::extent;
+use crate::{Demo, Gpu, Input, LoopOptions, Running, TIME_STEP};
+
+/// At most; later frames are further apart.
+const ANIMATION_FRAMES: u32 = 60;
+/// Pixels across, at most.
+const ANIMATION_WIDTH: u32 = 480;
+
+pub fn run<D: Demo>(options: &LoopOptions, demo: &D::Options, directory: &Path) -> Result<()> {
+    std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
+    let mut running = Running::<D>::new(Gpu::offscreen()?, demo)?;
+    let texture = running.gpu.device.create_texture(&wgpu::TextureDescriptor {
+        label: Some("picture"),
+        size: extent(options.size),
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format: running.gpu.format,
+        usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
+        view_formats: &[],
+    });
+    let frames = options.frames.unwrap_or(60);
+    let every = frames.div_ceil(ANIMATION_FRAMES);
+    let factor = options.size.x.div_ceil(ANIMATION_WIDTH);
+    let mut animation = Vec::new();
+    for frame in 1..=frames {
+        running.frame(&texture, TIME_STEP, Input::default())?;
+        if options.animation && frame % every == 0 {
+            animation.push(shrink(&read(&running.gpu, &texture)?, options.size, factor));
+        }
+    }
+    let pixels = read(&running.gpu, &texture)?;
+    running.finish()?;
+
+    let path = |ending| directory.join(format!("{}.{ending}", D::NAME));
+    let picture = path("png");
+    let mut encoder = encoder(&picture, options.size)?;
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.write_header()?.write_image_data(pixels.as_flattened())?;
+    println!("wrote {}", picture.display());
+    if options.animation {
+        let path = path("animated.png");
+        write_animation(&path, options.size / factor, &animation, every)?;
+        println!("wrote {}", path.display());
+    }
+    Ok(())
+}
+
+fn encoder(path: &Path, size: UVec2) -> Result<png::Encoder<'static, BufWriter<File>>> {
+    let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    let mut encoder = png::Encoder::new(BufWriter::new(file), size.x, size.y);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::High);
+    Ok(encoder)
+}
+
+/// Frames of `sixtieths` of a second each, in the 256 colours that suit all of them: a third of the bytes.
+fn write_animation(path: &Path, size: UVec2, frames: &[Vec<[u8; 4]>], sixtieths: u32) -> Result<()> {
+    // One pixel in ten is looked at.
+    let colors = NeuQuant::new(10, 256, frames.concat().as_flattened());
+    let mut encoder = encoder(path, size)?;
+    encoder.set_color(png::ColorType::Indexed);
+    encoder.set_palette(colors.color_map_rgb());
+    encoder.set_filter(png::Filter::NoFilter);
+    encoder.set_animated(frames.len().try_into()?, 0)?;
+    encoder.set_frame_delay(sixtieths.try_into()?, 60)?;
+    let mut writer = encoder.write_header()?;
+    for frame in frames {
+        let indices: Vec<_> = frame.iter().map(|pixel| colors.index_of(pixel) as u8).collect();
+        writer.write_image_data(&indices)?;
+    }
+    writer.finish()?;
+    Ok(())
+}
+
+/// The pixels of a texture, row by row.
+fn read(gpu: &Gpu, texture: &wgpu::Texture) -> Result<Vec<[u8; 3]>> {
+    let size = texture.size();
+    let stride = (4 * size.width).next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
+    let bytes = u64::from(stride) * u64::from(size.height);
+    let rows: Vec<[u8; 4]> = gpu.read_uncounted(bytes, |encoder, staging| {
+        let layout = wgpu::TexelCopyBufferLayout {
+            offset: 0,
+            bytes_per_row: Some(stride),
+            rows_per_image: None,
+        };
+        let target = wgpu::TexelCopyBufferInfo {
+            buffer: staging,
+            layout,
+        };
+        encoder.copy_texture_to_buffer(texture.as_image_copy(), target, size);
+    })?;
+    let rows = rows.chunks_exact(stride as usize / 4);
+    Ok(rows
+        .flat_map(|row| &row[..size.width as usize])
+        .map(|&[red, green, blue, _]| [red, green, blue])
+        .collect())
+}
+
+/// Each pixel the mean of a square of `factor` by `factor`.
+fn shrink(pixels: &[[u8; 3]], size: UVec2, factor: u32) -> Vec<[u8; 4]> {
+    let [width, factor] = [size.x, factor].map(|side| side as usize);
+    let small = size.as_usizevec2() / factor;
+    let mean = |corner: usize, channel: usize| {
+        let square = (0..factor * factor).map(|place| corner + place / factor * width + place % factor);
+        let sum: usize = square.map(|pixel| usize::from(pixels[pixel][channel])).sum();
+        (sum / (factor * factor)) as u8
+    };
+    (0..small.x * small.y)
+        .map(|place| (place / small.x * width + place % small.x) * factor)
+        .map(|corner| [mean(corner, 0), mean(corner, 1), mean(corner, 2), 255])
+        .collect()
+}
