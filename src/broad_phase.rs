@@ -24,6 +24,7 @@ use crate::shaders;
 use crate::statics::{self, STATIC_INPUTS, StaticTable};
 use crate::table::{self, Table};
 use crate::types::{Aabb, Pair, RayHit};
+use crate::watch::Watch;
 
 /// Inputs that the table was built from, and the static objects' table.
 const OF_TABLE: [&str; 7] = {
@@ -143,6 +144,7 @@ pub struct GpuBroadPhase {
     pub(crate) needed: Rows,
     pub(crate) lost: bool,
     pub(crate) caught: Caught,
+    pub(crate) watch: Watch,
     pub(crate) recorded: Option<Recorded>,
     pub(crate) statics: Option<StaticTable>,
     /// Whether a long recording may be submitted in parts, in encoders that take the place of the caller's.
@@ -401,7 +403,8 @@ impl GpuBroadPhase {
 
     /// What to ask an adapter for where the device is made for the broad phase: [`required_limits`](Self::required_limits) with
     /// bindings and buffers as large as the adapter has them, and those of [`optional_features`](Self::optional_features) that it
-    /// has. A renderer joins them to what it asks for itself.
+    /// has. A renderer joins them to what it asks for itself, as the [guide](crate::guide) shows: this asks for nothing that
+    /// drawing needs, and for no textures above 2,048 pixels a side.
     pub fn device_descriptor(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
         let available = adapter.limits();
         wgpu::DeviceDescriptor {
@@ -493,6 +496,7 @@ impl GpuBroadPhase {
             needed: Rows::default(),
             lost: false,
             caught,
+            watch: Watch::default(),
             recorded: None,
             statics: None,
             splits_submissions: false,
@@ -869,6 +873,7 @@ impl GpuBroadPhase {
         if self.lost {
             return Err(StepError::DeviceLost);
         }
+        self.take_in();
         // Submissions in parts would leave a group open.
         let is_split = self.splits_submissions && MAX_TABLES * self.rounds() as usize > SUBMISSION_ROUNDS;
         let group = (!is_split).then(|| Group::begin(device, encoder, &self.label));
@@ -912,6 +917,7 @@ impl GpuBroadPhase {
         self.bindings.clear();
         self.readings.clear();
         self.uploads.clear();
+        self.watch = Watch::default();
         self.statics = None;
         self.recorded = None;
         self.wanted = Rows {

@@ -151,6 +151,30 @@ impl Queries<'_> {
     }
 }
 
+impl From<Neighbors> for Queries<'_> {
+    fn from(neighbors: Neighbors) -> Self {
+        Self::Neighbors(neighbors)
+    }
+}
+
+impl From<Partners> for Queries<'_> {
+    fn from(partners: Partners) -> Self {
+        Self::Partners(partners)
+    }
+}
+
+impl<'a> From<Source<'a, Aabb>> for Queries<'a> {
+    fn from(source: Source<'a, Aabb>) -> Self {
+        Self::Boxes(source)
+    }
+}
+
+impl<'a> From<Source<'a, Query>> for Queries<'a> {
+    fn from(source: Source<'a, Query>) -> Self {
+        Self::Rounded(source)
+    }
+}
+
 impl<'a> From<SceneQueries<'a>> for Queries<'a> {
     fn from(queries: SceneQueries<'a>) -> Self {
         match queries {

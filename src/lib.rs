@@ -96,6 +96,7 @@ mod sort;
 mod statics;
 mod table;
 mod types;
+mod watch;
 
 pub use broad_phase::GpuBroadPhase;
 pub use counters::{

@@ -83,6 +83,13 @@ pub struct Neighbors {
     pub once: bool,
 }
 
+impl Neighbors {
+    /// All neighbours within a radius, in both directions.
+    pub const fn within(radius: f32) -> Self {
+        Self { radius, once: false }
+    }
+}
+
 /// The objects' own partners: each object asks which others its box overlaps. These are the pairs as rows, one an object (CSR),
 /// in place of a list: who overlaps object `i` stands at `query_offsets[i]..query_offsets[i + 1]` of
 /// [`StepOutput::query_objects`](crate::StepOutput::query_objects).

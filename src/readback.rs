@@ -216,6 +216,26 @@ impl Reading {
         readings.give_back(self.staging);
     }
 
+    /// What it is mapped in.
+    pub fn buffer(&self) -> &wgpu::Buffer {
+        &self.staging.buffer
+    }
+
+    /// The counters of a step with this plan, once they are mapped.
+    pub fn counters(&self, plan: &Plan) -> Result<Counters, ReadBackError> {
+        let words: Vec<u32> = self.rows(COUNTERS, word::COUNT as u64)?;
+        // Nothing was mapped of a device that is lost.
+        if words.len() < word::COUNT {
+            return Err(ReadBackError::DeviceLost);
+        }
+        Ok(Counters::from_words(
+            &words,
+            &plan.params,
+            plan.rounds,
+            plan.static_entries,
+        ))
+    }
+
     fn part(&self, name: &str) -> Option<&Part> {
         self.parts.iter().find(|part| part.name == name)
     }
@@ -292,15 +312,15 @@ impl GpuBroadPhase {
         self.receive_counters(device, reading, submission).await
     }
 
-    /// Takes in what the counters say of the last step.
-    fn note(&mut self, counters: &Counters) {
-        if counters.status & STATUS_CUT != 0 {
+    /// Takes in what the counters say of a step with this plan.
+    pub(crate) fn note(&mut self, counters: &Counters, plan: &Plan) {
+        // Not once more for steps that were under way before the cut was known.
+        if counters.status & STATUS_CUT != 0 && plan.caution == self.wanted.caution {
             self.wanted.caution += 1;
         }
-        let asked = self.recorded.as_ref().map(|recorded| &recorded.plan);
-        let hits_kept = asked
-            .filter(|plan| plan.all_hits())
-            .map(|plan| plan::worth_keeping(counters.hits_needed, plan.params.ray_count.into()));
+        let hits_kept = plan
+            .all_hits()
+            .then(|| plan::worth_keeping(counters.hits_needed, plan.params.ray_count.into()));
         let need = |needed: u64| u32::try_from(needed).unwrap_or(u32::MAX);
         self.needed = Rows {
             entries: need(counters.entries_needed),
@@ -473,9 +493,8 @@ impl GpuBroadPhase {
         self.hear().await?;
         let plan = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.plan;
         self.map(device, reading, submission).await?;
-        let words: Vec<u32> = reading.rows(COUNTERS, word::COUNT as u64)?;
-        let counters = Counters::from_words(&words, &plan.params, plan.rounds, plan.static_entries);
-        self.note(&counters);
+        let counters = reading.counters(&plan)?;
+        self.note(&counters, &plan);
         Ok(counters)
     }
 

@@ -2,12 +2,13 @@
 
 mod common;
 
+use common::steps::{self, broad_phase};
 use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, GpuBroadPhase, Growth, Headless, HeadlessDescriptor,
     HeadlessError, Pair, Queries, QueryInput, QueryMode, Ray, RayMode, STATUS_CUT, STATUS_PAIRS, STATUS_ROUNDS,
-    SceneQueries, SceneRays, Scheme, Source, StepError, StepInput, StepResult,
+    SceneQueries, SceneRays, Scheme, Source, StepError, StepInput, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -526,5 +527,62 @@ fn a_query_after_a_step_that_ran_out_of_memory_ends() {
             "{}",
             adapter.name
         );
+    }
+}
+
+/// A frame loop that neither waits nor reads anything but the counters, which come along with later submissions.
+#[test]
+fn watched_steps_make_room_without_a_wait() {
+    for adapter in adapters() {
+        let (device, queue) = (&adapter.device, &adapter.queue);
+        let mut rng = Rng(0x3a7c);
+        let crowd: Vec<_> = (0..300)
+            .map(|_| Aabb::new([0; 3].map(|_| rng.unit()), [0; 3].map(|_| 1.0 + rng.unit())))
+            .collect();
+        let input = StepInput {
+            objects: Source::Host(&crowd),
+            ..StepInput::default()
+        };
+        for scheme in SCHEMES {
+            let what = format!("{scheme:?} on {}", adapter.name);
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ..Default::default()
+            };
+            let mut broad_phase = broad_phase(&adapter, &descriptor);
+            let mut encoder = steps::encoder(&adapter);
+            let refused = broad_phase.watch_counters(device, &mut encoder);
+            assert_eq!(refused, Err(StepError::NoStep), "{what}");
+            let mut frames = 0;
+            // The device may still be at the first frames when later ones are recorded.
+            let whole = loop {
+                let mut encoder = steps::encoder(&adapter);
+                steps::record(&adapter, &mut broad_phase, &mut encoder, input);
+                broad_phase.watch_counters(device, &mut encoder).unwrap();
+                queue.submit([encoder.finish()]);
+                frames += 1;
+                if frames % 4 == 0 {
+                    device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+                }
+                match broad_phase.watched_counters() {
+                    Some(counters) if counters.is_whole() => break counters,
+                    Some(counters) => assert_eq!(counters.pairs_needed, 300 * 299 / 2, "{what}"),
+                    None => assert!(frames < 4, "{what}"),
+                }
+                assert!(frames < 20, "{what}");
+            };
+            assert!(frames > 1, "{what}");
+            // What an encoder takes along never arrives.
+            let mut dropped = steps::encoder(&adapter);
+            steps::record(&adapter, &mut broad_phase, &mut dropped, StepInput::default());
+            broad_phase.watch_counters(device, &mut dropped).unwrap();
+            drop(dropped);
+            device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+            assert_eq!(broad_phase.watched_counters(), Some(whole), "{what}");
+            let result = steps::whole(&adapter, &mut broad_phase, input);
+            assert_eq!(result.counters, whole, "{what}");
+            broad_phase.trim();
+            assert_eq!(broad_phase.watched_counters(), None, "{what}");
+        }
     }
 }
