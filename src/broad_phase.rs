@@ -59,8 +59,10 @@ pub(crate) struct Recorded {
     sorted: Sorted,
     /// Whether pairs are written with the rest; else they stand from an earlier step.
     pub emits_pairs: bool,
-    /// The uniform blocks of walks of the objects' table, and of the static ones'.
-    params: [Range; 2],
+    /// The uniform block of walks of the static objects' table.
+    static_params: Params,
+    /// Where the blocks of walks of the objects' table and of the static ones' lie.
+    blocks: [Range; 2],
 }
 
 /// Which of the two key and value buffers hold the sorted entries.
@@ -584,7 +586,7 @@ impl GpuBroadPhase {
             None => (Timed::Anew, None),
         };
         inputs.extend(self.statics.iter().flat_map(StaticTable::inputs));
-        let (sorted, params) = self.record(device, queue, encoder, &plan, &inputs, timed, |recorder, blocks| {
+        let (sorted, blocks) = self.record(device, queue, encoder, &plan, &inputs, timed, |recorder, blocks| {
             // Counts go on from those of the static objects.
             match &static_counters {
                 Some(counters) => {
@@ -608,7 +610,8 @@ impl GpuBroadPhase {
             inputs,
             sorted,
             emits_pairs: plan.pairs,
-            params,
+            static_params: of_statics(&plan.params),
+            blocks,
         });
         Ok(plan)
     }
@@ -720,7 +723,7 @@ impl GpuBroadPhase {
         let kept = [&OF_TABLE[..], pairs_kept(&plan)].concat();
         self.fit(device, &plan, &brought, &kept);
         self.place_asked(device, encoder, input, &plan, &mut inputs);
-        let ((), params) = self.record(
+        let ((), blocks) = self.record(
             device,
             queue,
             encoder,
@@ -739,7 +742,8 @@ impl GpuBroadPhase {
             inputs,
             sorted,
             emits_pairs: false,
-            params,
+            static_params: of_statics(&plan.params),
+            blocks,
         });
         Ok(plan)
     }
@@ -1066,9 +1070,10 @@ impl GpuBroadPhase {
     /// The table of the objects that move, or of the static ones, as a caller's shader binds it.
     fn table<'s>(&'s self, recorded: &'s Recorded, part: Part) -> Table<'s> {
         let (params, names) = match part {
-            Part::Moving => (&recorded.params[0], recorded.sorted.names().to_vec()),
-            Part::Static => (&recorded.params[1], statics::names().to_vec()),
+            Part::Moving => (&recorded.plan.params, recorded.sorted.names().to_vec()),
+            Part::Static => (&recorded.static_params, statics::names().to_vec()),
         };
+        let block = &recorded.blocks[usize::from(part == Part::Static)];
         let lying = |name: &str| {
             let name = match names.iter().find(|(pass_name, _)| *pass_name == name) {
                 Some((_, Bound::Buffer(buffer))) => *buffer,
@@ -1085,11 +1090,12 @@ impl GpuBroadPhase {
         };
         Table {
             kind: table::kind(&self.descriptor),
+            params,
             parts: table::BINDINGS.map(|(_, name)| match name {
                 "params" => table::Part {
-                    buffer: &params.buffer,
-                    offset: params.offset,
-                    size: params.size,
+                    buffer: &block.buffer,
+                    offset: block.offset,
+                    size: block.size,
                 },
                 // Not every scheme has them: any buffer will do that is not bound.
                 "values" if !recorded.plan.is_uniform() => lying("records"),
@@ -1616,7 +1622,7 @@ fn is_sure_to_run(descriptor: &BroadPhaseDescriptor<'_>, pass: &str) -> bool {
         "cover_count" | "cover_layout" | "cover_emit" => descriptor.scheme == Scheme::Hierarchical && descriptor.pairs,
         "prepare" => plan::prepares(descriptor),
         "scatter" | "limit_asked" | "dispatch_args" | "pair_count_crowded" | "pair_replay" => false,
-        _ if pass.starts_with("event_") => false,
+        _ if pass.starts_with("event_") || pass.starts_with("draw_") => false,
         _ if pass.starts_with("sort_") => {
             let passes = descriptor.sort.passes();
             [passes.histogram, passes.scan, passes.scatter]

@@ -43,7 +43,7 @@ impl DispatchArgs {
     pub fn new(label: Option<&str>) -> Self {
         let label = label.unwrap_or("gpu_broad_phase/dispatch");
         Self {
-            own: Component::new(label),
+            own: Component::new(label, &[]),
         }
     }
 

@@ -138,7 +138,7 @@ impl PairEvents {
     pub fn new(label: Option<&str>) -> Self {
         let label = label.unwrap_or("gpu_broad_phase/events");
         Self {
-            own: Component::new(label),
+            own: Component::new(label, &[]),
             uploads: Staging::uploads(),
             readings: Staging::readings(),
             timeout: crate::BroadPhaseDescriptor::default().timeout,

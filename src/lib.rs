@@ -72,6 +72,7 @@
 mod advice;
 mod broad_phase;
 mod counters;
+mod debug_draw;
 mod descriptor;
 mod dispatch;
 mod error;
@@ -102,6 +103,7 @@ pub use broad_phase::GpuBroadPhase;
 pub use counters::{
     Counters, STATUS_CUT, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, STATUS_ROUNDS,
 };
+pub use debug_draw::{DebugDraw, DebugLines, DebugOutput, LineVertex};
 pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme, SortStrategy};
 pub use dispatch::DispatchArgs;
 pub use error::{CreateError, DescriptorError, HeadlessError, ReadBackError, StepError};

@@ -378,6 +378,31 @@ passes! {
     ["common/wide.wgsl", "common/indirect.wgsl", "dispatch_args.wgsl"]
     { 0: Uniform "dispatch", 1: Read "step_counters", 2: Write "args" }
 
+    /// Lines of the objects' boxes.
+    DRAW_BOXES = "draw_boxes"
+    ["common/box.wgsl", "common/draw.wgsl", "common/draw_args.wgsl", "draw_boxes.wgsl"]
+    { 1: Read "objects", 8: Write "lines", 9: Write "draw_args", 10: Uniform "draw" }
+
+    /// Lines of occupied cells, schemes of one entry an object.
+    DRAW_CELLS_ONE_CELL = "draw_cells_one_cell"
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/place.wgsl", "common/draw.wgsl", "common/draw_cells.wgsl", "common/draw_entry_one_cell.wgsl", "draw_cells.wgsl"]
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 8: Write "lines", 9: Write "draw_args", 10: Uniform "draw" }
+
+    /// Lines of occupied cells, scheme of covered cells.
+    DRAW_CELLS_COVERED = "draw_cells_covered"
+    ["common/prelude.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/draw.wgsl", "common/draw_cells.wgsl", "common/draw_entry_covered.wgsl", "draw_cells.wgsl"]
+    { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 6: Read "values", 8: Write "lines", 9: Write "draw_args", 10: Uniform "draw" }
+
+    /// Lines between the boxes of pairs.
+    DRAW_PAIRS = "draw_pairs"
+    ["common/counters.wgsl", "common/wide.wgsl", "common/box.wgsl", "common/draw.wgsl", "common/draw_args.wgsl", "draw_pairs.wgsl"]
+    { 1: Read "objects", 2: Read "pairs", 7: Read "step_counters", 8: Write "lines", 9: Write "draw_args", 10: Uniform "draw" }
+
+    /// Lines of the cells that rays visit.
+    DRAW_RAY_CELLS = "draw_ray_cells"
+    ["common/prelude.wgsl", "common/counters.wgsl", "common/wide.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/draw.wgsl", "common/draw_args.wgsl", "common/draw_cells.wgsl", "draw_ray_cells.wgsl"]
+    { 0: Uniform "params", 1: Read "grid", 2: Read "static_grid", 3: Read "ray_cells", 7: Read "step_counters", 8: Write "lines", 9: Write "draw_args", 10: Uniform "draw" }
+
     /// Which pairs of a step the step before had as well.
     EVENT_MATCH = "event_match"
     ["common/counters.wgsl", "common/wide.wgsl", "common/indirect.wgsl", "common/event.wgsl", "common/event_rows.wgsl", "event_match.wgsl"]

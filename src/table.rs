@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::descriptor::{BroadPhaseDescriptor, Scheme};
 use crate::error::StepError;
-use crate::grid;
+use crate::grid::{self, Params};
 use crate::shaders;
 
 /// The cell table of a step as a caller's shader binds it: [`StepOutput::table`](crate::StepOutput::table).
@@ -12,6 +12,8 @@ use crate::shaders;
 pub struct Table<'s> {
     /// Of the descriptor that made it.
     pub(crate) kind: Kind,
+    /// What the block of its walks says.
+    pub(crate) params: &'s Params,
     /// In the order of [`BINDINGS`].
     pub(crate) parts: [Part<'s>; 6],
 }

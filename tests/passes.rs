@@ -13,25 +13,26 @@ use common::{Rng, Scene, TestAdapter, adapters, scenes, sweep};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use gpu_broad_phase::grid::{Grid, Params, Record};
 use gpu_broad_phase::reference::blocks::{
-    COVER_TILE, DispatchParams, EventParams, LimitParams, Overrides, Round, SCAN_TILE, STATIC_PARTNERS_KEPT,
-    ScanParams, ScatterParams, SortParams,
+    COVER_TILE, DispatchParams, DrawParams, EventParams, LimitParams, Overrides, Round, SCAN_TILE,
+    STATIC_PARTNERS_KEPT, ScanParams, ScatterParams, SortParams,
 };
 use gpu_broad_phase::reference::event::{self, Generations};
 use gpu_broad_phase::reference::pair_count::{self, PairCounts};
 use gpu_broad_phase::reference::pair_walk::{self, PairInput};
 use gpu_broad_phase::reference::rows::Table;
 use gpu_broad_phase::reference::{
-    Trace, base_cell, cell_starts, cover_layout, density, dispatch_args, event_emit, event_end, event_insert,
-    event_match, layout, level_statistics, limit_asked, order, order_firsts, order_rows, order_seconds, pair_emit,
-    pair_emit_kept, pair_replay, pair_static_count, pair_static_emit, prepare, query_count, query_emit, query_nearest,
-    ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, ray_keys, scan_apply, scan_reduce,
-    scan_spine, scatter, sort_histogram, sort_scan, sort_scatter, trace, world_pairs, world_pairs_static,
+    Trace, base_cell, cell_starts, cover_layout, density, dispatch_args, draw_boxes, draw_cells, draw_pairs,
+    draw_ray_cells, event_emit, event_end, event_insert, event_match, layout, level_statistics, limit_asked, order,
+    order_firsts, order_rows, order_seconds, pair_emit, pair_emit_kept, pair_replay, pair_static_count,
+    pair_static_emit, prepare, query_count, query_emit, query_nearest, ray_any, ray_cells_count, ray_cells_emit,
+    ray_closest, ray_count, ray_emit, ray_keys, scan_apply, scan_reduce, scan_spine, scatter, sort_histogram,
+    sort_scan, sort_scatter, trace, world_pairs, world_pairs_static,
 };
 use gpu_broad_phase::shaders::{self, Binding, Pass, passes};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbor, Pair, PairEvent, Query, RayCell, RayHit,
-    RayMode, SceneRays, Scheme, SortStrategy, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, LineVertex, Neighbor, Pair, PairEvent, Query, RayCell,
+    RayHit, RayMode, SceneRays, Scheme, SortStrategy, wgpu,
 };
 
 /// Fills what a pass has to write, the space behind every buffer and what a step before may have left.
@@ -127,7 +128,7 @@ impl Bench {
                 let find = || contents.iter().find(|(of, _)| *of == name).map(|(_, bytes)| bytes);
                 let mut bytes = match kind {
                     Binding::Uniform if name == "round" => uniform(&self.round.get()),
-                    Binding::Uniform => block.clone(),
+                    Binding::Uniform => find().unwrap_or(&block).clone(),
                     _ => find()
                         .unwrap_or_else(|| panic!("{}: no contents for {name}", pass.name))
                         .clone(),
@@ -2041,6 +2042,9 @@ fn check_parts(
         }
         check_order(bench, &trace);
     }
+    if scene.objects.len() < 600 {
+        check_lines(bench, &trace, uniform_scheme);
+    }
     // Neighbours of every object by every form and window: enough for sizes up to two tiles of the scan.
     if scene.objects.len() < 600 || scene.objects.len() == 1921 {
         bench.overrides = overrides[0];
@@ -2149,6 +2153,111 @@ fn check_dispatch(bench: &mut Bench, needed: u64, [first, capacity, workgroup_ro
     let [x, y, z, rows] = args.map(u64::from);
     assert!(x <= 65_535 && y <= 65_535 && z == 1);
     assert!(x * y * u64::from(workgroup_rows) >= rows, "{args:?}");
+}
+
+/// Devices may round positions in another way.
+fn is_near(a: &LineVertex, b: &LineVertex) -> bool {
+    let near = |a: f32, b: f32| (a - b).abs() <= 1e-6 * a.abs().max(b.abs());
+    std::iter::zip(a.position, b.position).all(|(a, b)| near(a, b))
+}
+
+/// Lines of boxes, pairs, visited and occupied cells: all, and as many as there is room for.
+fn check_lines(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
+    let objects = trace.objects.len() as u32;
+    let cells = if uniform_scheme {
+        &shaders::DRAW_CELLS_COVERED
+    } else {
+        &shaders::DRAW_CELLS_ONE_CELL
+    };
+    let mut counters = used_counters();
+    (counters[10], counters[11]) = (trace.pairs.len() as u32, 0);
+    (counters[20], counters[21]) = (trace.ray_cells.len() as u32 + 3, 0);
+    let static_grid = trace.statics.as_deref().map_or(&trace.grid, |statics| &statics.grid);
+    for (part, color) in [(1, 0x80ff_1234u32), (3, 0x3300_0000)] {
+        let draw = |rows: usize, row_vertices: u32| DrawParams {
+            rows: rows as u32,
+            first: 0,
+            capacity: (rows as u32).div_ceil(part) * row_vertices,
+            color,
+            levels: if part == 1 { !0 } else { 0x0f5 },
+        };
+        let run = |pass, params: &DrawParams, mut more: Vec<(&'static str, Vec<u8>)>| {
+            more.extend([
+                ("draw", uniform(params)),
+                ("objects", bytes(&trace.objects)),
+                ("step_counters", bytes(&counters)),
+                ("lines", poison::<LineVertex>(params.capacity as usize)),
+                ("draw_args", zeros(5)),
+            ]);
+            bench.run(pass, groups(params.rows as usize).max(1), uniform(&trace.params), &more)
+        };
+        let params = draw(objects as usize, 24);
+        let found = run(&shaders::DRAW_BOXES, &params, Vec::new());
+        let (lines, args) = draw_boxes::draw_boxes(&params, &trace.objects);
+        found.check("lines", &lines);
+        found.check("draw_args", &args);
+
+        let params = draw(trace.pairs.len(), 2);
+        let found = run(&shaders::DRAW_PAIRS, &params, vec![("pairs", bytes(&trace.pairs))]);
+        let (lines, args) = draw_pairs::draw_pairs(&params, &trace.objects, &trace.pairs, &counters);
+        found.check("lines", &lines);
+        found.check("draw_args", &args);
+
+        // As a window shows them: without the first ones.
+        let shown = &trace.ray_cells[..trace.ray_cells.len().min(400)];
+        let params = DrawParams {
+            first: trace.ray_cells.len() as u32 + 3 - shown.len() as u32 / 2,
+            ..draw(shown.len(), 24)
+        };
+        let more = vec![
+            ("ray_cells", bytes(shown)),
+            ("grid", bytes_of(&trace.grid).to_vec()),
+            ("static_grid", bytes_of(static_grid).to_vec()),
+        ];
+        let found = run(&shaders::DRAW_RAY_CELLS, &params, more);
+        let grids = [&trace.grid, static_grid];
+        let (lines, args) = draw_ray_cells::draw_ray_cells(&trace.params, &params, grids, shown, &counters);
+        found.check("draw_args", &args);
+        let written: Vec<LineVertex> = pod_collect_to_vec(&found.buffers["lines"][..16 * lines.len()]);
+        assert!(std::iter::zip(&written, &lines).all(|(a, b)| a.color == b.color && is_near(a, b)));
+
+        let params = DrawParams {
+            capacity: 24 * 4000,
+            ..draw(trace.params.object_count as usize, 24)
+        };
+        let found = run(cells, &params, walk_inputs(trace));
+        let [drawn, instances, _, _, all]: [u32; 5] = found.take("draw_args", 5).try_into().unwrap();
+        assert_eq!((drawn, instances), (all, 1), "{}", found.what);
+        let occupied = draw_cells::draw_cells(&trace.params, &params, table(trace), &trace.objects);
+        let of_cell = |&cell: &RayCell| draw_cells::lines_of_cell(&trace.params, &params, table(trace), cell);
+        let mut expected: Vec<_> = occupied.iter().map(of_cell).map(|lines| (lines, 0)).collect();
+        let vertices: Vec<LineVertex> = pod_collect_to_vec(&found.buffers["lines"][..16 * drawn as usize]);
+        for lines in vertices.chunks(24) {
+            // Far from the origin cells are no further apart than what devices may round.
+            let is_exact = |(cell, _): &(Vec<LineVertex>, u32)| cell == lines;
+            let is_cell = |(cell, _): &(Vec<LineVertex>, u32)| {
+                std::iter::zip(lines, cell).all(|(a, b)| a.color == b.color && is_near(a, b))
+            };
+            let exact = expected.iter().position(is_exact);
+            let Some(place) = exact.or_else(|| expected.iter().position(is_cell)) else {
+                panic!("{}: {lines:?} are no cell", found.what);
+            };
+            expected[place].1 += 1;
+        }
+        let twice = expected.iter().filter(|(_, times)| *times > 1).count();
+        assert!(
+            expected.iter().all(|(_, times)| *times > 0),
+            "{}: {} cells",
+            found.what,
+            expected.len()
+        );
+        assert!(
+            twice <= expected.len() / 4 || trace.params.world_count > 1,
+            "{}: {twice} of {} cells twice",
+            found.what,
+            expected.len()
+        );
+    }
 }
 
 /// The first of so many rows are asked.

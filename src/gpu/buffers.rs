@@ -4,8 +4,18 @@ use std::collections::HashMap;
 
 use crate::plan::Plan;
 
-/// Buffers that say how many workgroups are dispatched.
-pub(crate) const INDIRECT: [&str; 5] = ["args", "pair_walk_groups", "groups_0", "groups_1", "nothing"];
+/// Buffers that say how many workgroups are dispatched, or vertices drawn.
+pub(crate) const INDIRECT: [&str; 6] = [
+    "args",
+    "pair_walk_groups",
+    "groups_0",
+    "groups_1",
+    "nothing",
+    "draw_args",
+];
+
+/// Buffers that are drawn from.
+const VERTICES: [&str; 1] = ["lines"];
 
 /// Buffers by the names of the pass table.
 pub(crate) struct Buffers {
@@ -36,6 +46,7 @@ impl Buffers {
                 let mut usage =
                     wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
                 usage.set(wgpu::BufferUsages::INDIRECT, INDIRECT.contains(&name));
+                usage.set(wgpu::BufferUsages::VERTEX, VERTICES.contains(&name));
                 let buffer = device.create_buffer(&wgpu::BufferDescriptor {
                     label: Some(&format!("{}/{name}", self.label)),
                     size: rounded(bytes),

@@ -17,10 +17,11 @@ pub(crate) struct Component {
 }
 
 impl Component {
-    pub fn new(label: &str) -> Self {
+    /// `constants` are those of its passes.
+    pub fn new(label: &str, constants: &[(&'static str, f64)]) -> Self {
         Self {
             label: label.to_owned(),
-            pipelines: Pipelines::new(label, &[], None),
+            pipelines: Pipelines::new(label, constants, None),
             bindings: Bindings::default(),
             buffers: Buffers::new(label),
             caught: Caught::default(),

@@ -100,6 +100,21 @@ pub struct EventParams {
     pub generations: u32,
 }
 
+/// The uniform block of the passes that make lines: `DrawParams` in `shaders/common/draw.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
+pub struct DrawParams {
+    /// Boxes, records, pairs or cells that there may be.
+    pub rows: u32,
+    /// Place of the first pair or cell that the output shows.
+    pub first: u32,
+    /// Vertices that there is room for: a multiple of those that a row takes.
+    pub capacity: u32,
+    /// Four bytes, red first.
+    pub color: u32,
+    /// Cells: a bit for each level that is drawn.
+    pub levels: u32,
+}
+
 /// The uniform block of the pass that bounds how many are asked: `LimitParams` in `shaders/limit_asked.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct LimitParams {

@@ -13,7 +13,7 @@ use crate::grid::{self, Grid, Level, Params};
 use crate::plan;
 use crate::queries::asking;
 use crate::reference::blocks::{
-    DispatchParams, EventParams, LimitParams, Round, ScanParams, ScatterParams, SortParams,
+    DispatchParams, DrawParams, EventParams, LimitParams, Round, ScanParams, ScatterParams, SortParams,
 };
 use crate::reference::{cover, cover_layout, event, layout};
 use crate::sort;
@@ -300,6 +300,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         offsets!(EventParams: pair_capacity, previous_capacity, table_mask, previous_mask, static_count,
             static_generations, generations),
     );
+    check::<DrawParams>("DrawParams", offsets!(DrawParams: rows, first, capacity, color, levels));
     check::<LimitParams>(
         "LimitParams",
         offsets!(LimitParams: rows, stride, limit_word, row_word, value),
@@ -349,6 +350,7 @@ fn constants_agree_with_the_host() {
         ("COUNTER_UNFINISHED", word::UNFINISHED as u32),
         ("COUNTER_PAIRS_NEEDED", word::PAIRS_NEEDED as u32),
         ("COUNTER_HITS_NEEDED", word::HITS_NEEDED as u32),
+        ("COUNTER_RAY_CELLS_NEEDED", word::RAY_CELLS_NEEDED as u32),
         ("COUNTER_RESULTS_NEEDED", word::RESULTS_NEEDED as u32),
         ("COUNTER_ROUNDS_NEEDED", word::ROUNDS_NEEDED as u32),
         ("COUNTER_ENTRIES_NEEDED", word::ENTRIES_NEEDED as u32),

@@ -1,0 +1,42 @@
+// Lines that a renderer draws: two vertices each, of a position and a colour.
+
+struct DrawParams {
+    // Boxes, records, pairs or cells that there may be, one an invocation.
+    rows: u32,
+    // Place of the first pair or cell that the output shows.
+    first: u32,
+    // Vertices that there is room for: a multiple of those that a row takes.
+    capacity: u32,
+    // Four bytes, red first.
+    color: u32,
+    // Cells: a bit for each level that is drawn.
+    levels: u32,
+}
+
+@group(0) @binding(10) var<uniform> draw: DrawParams;
+// Three words of position, one of colour.
+@group(0) @binding(8) var<storage, read_write> lines: array<vec4<u32>>;
+
+const DRAW_WORKGROUP: u32 = 256u;
+const BOX_VERTICES: u32 = 24u;
+
+fn draw_index(group: vec3<u32>, groups: vec3<u32>, local: u32) -> u32 {
+    return (group.y * groups.x + group.x) * DRAW_WORKGROUP + local;
+}
+
+fn write_vertex(place: u32, position: vec3<f32>, color: u32) {
+    lines[place] = vec4<u32>(bitcast<vec3<u32>>(position), color);
+}
+
+// The twelve edges of a box: four along each axis.
+fn write_box(first: u32, low: vec3<f32>, high: vec3<f32>, color: u32) {
+    for (var vertex = 0u; vertex < BOX_VERTICES; vertex += 1u) {
+        let end = vertex & 1u;
+        let edge = (vertex >> 1u) & 3u;
+        let axis = vertex >> 3u;
+        let sides = vec2<u32>(edge & 1u, edge >> 1u);
+        let along_y = select(vec3<u32>(end, sides), vec3<u32>(sides.x, end, sides.y), axis == 1u);
+        let corner = select(along_y, vec3<u32>(sides, end), axis == 2u);
+        write_vertex(first + vertex, select(low, high, corner == vec3<u32>(1u)), color);
+    }
+}

@@ -1,0 +1,282 @@
+//! Lines that show what a step found, in a buffer that a renderer draws from.
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::descriptor::BroadPhaseDescriptor;
+use crate::error::{DescriptorError, StepError};
+use crate::gpu::component::Component;
+use crate::gpu::recorder::{Bound, Input};
+use crate::gpu::scope::Scopes;
+use crate::gpu::upload::Blocks;
+use crate::output::{OutputRows, StepOutput};
+use crate::reference::blocks::DrawParams;
+use crate::reference::draw::BOX_VERTICES;
+use crate::shaders::{self, Pass};
+use crate::table::{self, Kind, Table};
+
+/// An end of a line. 16 bytes: `position` as three `f32`, `color` as four bytes, red first.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct LineVertex {
+    /// Where it is, in the world of the boxes.
+    pub position: [f32; 3],
+    /// Red, green, blue and alpha, the first in the lowest bits.
+    pub color: u32,
+}
+
+const _: () = assert!(size_of::<LineVertex>() == 16);
+
+/// What is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum DebugLines {
+    /// The boxes of all objects, with the margin where the descriptor has one. Infinite ones are left out.
+    Boxes,
+    /// The cells that objects are entered in, each level in a colour of its own: with the schemes of one entry an object those of
+    /// lower corners, with the uniform scheme all that objects cover. Static objects are left out: their cells are
+    /// [`StaticCells`](Self::StaticCells).
+    Cells {
+        /// A bit for each level, the lowest for the finest.
+        levels: u32,
+    },
+    /// The same of the static objects' table.
+    StaticCells {
+        /// A bit for each level, the lowest for the finest.
+        levels: u32,
+    },
+    /// From the middle of one box of each pair to the middle of the other.
+    Pairs,
+    /// The cells that rays visit, [`StepOutput::ray_cells`], each level in a colour of its own.
+    RayCells,
+}
+
+/// Makes lines of what a step found, to look at while a program runs:
+///
+/// ```no_run
+/// # use gpu_broad_phase::{DebugDraw, DebugLines, GpuBroadPhase, StepInput, wgpu};
+/// # fn frame(
+/// #     device: &wgpu::Device, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase,
+/// #     input: StepInput<'_>, pass: impl Fn(&mut wgpu::CommandEncoder) -> wgpu::RenderPass<'_>,
+/// #     line_pipeline: &wgpu::RenderPipeline, cells: &mut DebugDraw,
+/// # ) -> Result<(), Box<dyn std::error::Error>> {
+/// let step = broad_phase.step(device, queue, encoder, input)?;
+/// let lines = cells.record(device, encoder, &step, DebugLines::Cells { levels: !0 }, [0, 0, 0, 90], 100_000)?;
+/// let mut pass = pass(encoder);
+/// // Topology `LineList`, vertices as in `DebugDraw::VERTICES`.
+/// pass.set_pipeline(line_pipeline);
+/// pass.set_vertex_buffer(0, lines.vertices.slice(..));
+/// pass.draw_indirect(lines.args, 0);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Nothing is read back: the device counts the lines. One `DebugDraw` holds the lines of its last call.
+pub struct DebugDraw {
+    kind: Kind,
+    own: Component,
+}
+
+/// Lines on the device.
+#[derive(Clone, Copy, Debug)]
+pub struct DebugOutput<'s> {
+    /// [`LineVertex`], two a line: a buffer with the usages `VERTEX`, `STORAGE` and `COPY_SRC`.
+    pub vertices: &'s wgpu::Buffer,
+    /// Five `u32`: vertices, instances, first vertex and first instance of an indirect draw, then the vertices that all lines would
+    /// have. A buffer with the usages `INDIRECT`, `STORAGE` and `COPY_SRC`.
+    pub args: &'s wgpu::Buffer,
+}
+
+const LINES: &str = "lines";
+const ARGS: &str = "draw_args";
+
+/// What a kind of lines is made of.
+struct Source<'s> {
+    pass: &'static Pass,
+    /// Boxes, records, pairs or cells that there may be.
+    rows: u32,
+    first: u32,
+    row_vertices: u32,
+    levels: u32,
+    table: Table<'s>,
+}
+
+impl DebugDraw {
+    /// How render pipelines read [`LineVertex`]: location 0 is `vec3<f32>`, location 1 is `vec4<f32>` between 0 and 1.
+    pub const VERTICES: wgpu::VertexBufferLayout<'static> = wgpu::VertexBufferLayout {
+        array_stride: size_of::<LineVertex>() as u64,
+        step_mode: wgpu::VertexStepMode::Vertex,
+        attributes: &wgpu::vertex_attr_array![0 => Float32x3, 1 => Unorm8x4],
+    };
+
+    /// Lines of the steps of broad phases with this descriptor's scheme, on one device. `label` is put before the labels of the buffers,
+    /// the pipelines and the passes, `gpu_broad_phase/debug_draw` where there is none.
+    pub fn new(descriptor: &BroadPhaseDescriptor<'_>, label: Option<&str>) -> Self {
+        let kind = table::kind(descriptor);
+        let constants = [("SCHEME", f64::from(kind.0))];
+        Self {
+            kind,
+            own: Component::new(label.unwrap_or("gpu_broad_phase/debug_draw"), &constants),
+        }
+    }
+
+    /// Records the making of lines behind a step: of at most `max_lines`, whole boxes and cells, 32 bytes each. Where there are more,
+    /// the first boxes, pairs and visited cells are drawn, and any of the occupied cells. `color` is red, green, blue and alpha; of cells
+    /// alpha alone counts.
+    ///
+    /// # Errors
+    /// [`StepError::NoOutput`] where the step has no such output, [`StepError::OtherTable`] where it is of another scheme,
+    /// [`DescriptorError::ZeroCapacity`] for no lines at all, [`DescriptorError::BufferTooLarge`] for more than a
+    /// binding of the device holds, [`StepError::Device`] where the device refuses a buffer: the encoder then has to be dropped.
+    pub fn record<'s>(
+        &'s mut self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        step: &StepOutput<'_>,
+        lines: DebugLines,
+        color: [u8; 4],
+        max_lines: u32,
+    ) -> Result<DebugOutput<'s>, StepError> {
+        let source = source(step, lines)?;
+        if source.table.kind != self.kind {
+            return Err(StepError::OtherTable);
+        }
+        // Whole boxes.
+        let most = (u64::from(max_lines) * 2).min(u64::from(u32::MAX)) as u32;
+        let capacity = most / source.row_vertices * source.row_vertices;
+        if capacity == 0 {
+            let what = "debug lines";
+            return Err(DescriptorError::ZeroCapacity { what }.into());
+        }
+        let capacity = capacity.min(
+            source
+                .rows
+                .max(1)
+                .saturating_mul(source.row_vertices * source.pass_cells()),
+        );
+        let bytes = size_of::<LineVertex>() as u64 * u64::from(capacity);
+        let limit = crate::plan::binding_limit(&device.limits());
+        if bytes > limit {
+            let (what, needed) = ("debug lines", bytes);
+            return Err(DescriptorError::BufferTooLarge { what, needed, limit }.into());
+        }
+        let scopes = Scopes::begin(device);
+        self.own.bindings.begin();
+        self.own
+            .bindings
+            .forget(&self.own.buffers.fit(device, [(LINES, bytes), (ARGS, 20)], &[]));
+        let mut blocks = Blocks::new(device);
+        let params = blocks.push(source.table.params);
+        let draw = blocks.push(&DrawParams {
+            rows: source.rows,
+            first: source.first,
+            capacity,
+            color: u32::from_le_bytes(color),
+            levels: source.levels,
+        });
+        let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
+        let inputs = inputs(step, &source.table);
+        let mut recorder = self.own.recorder(device, encoder, &uniforms, params, &inputs);
+        recorder.clear(ARGS);
+        recorder.stage("lines", |stage| {
+            let groups = source.rows.div_ceil(crate::gpu::recorder::WORKGROUP).max(1);
+            stage.run_groups(source.pass, groups, &[("draw", Bound::Block(draw))]);
+        });
+        match self.own.end(scopes) {
+            Some(error) => {
+                self.own.clear();
+                Err(StepError::Device(error))
+            }
+            None => Ok(DebugOutput {
+                vertices: self.own.buffers.get(LINES),
+                args: self.own.buffers.get(ARGS),
+            }),
+        }
+    }
+
+    /// Gives all memory back.
+    pub fn trim(&mut self) {
+        self.own.clear();
+    }
+}
+
+impl Source<'_> {
+    /// Cells that a row may have.
+    fn pass_cells(&self) -> u32 {
+        if self.pass.name == shaders::DRAW_CELLS_COVERED.name {
+            crate::grid::MAX_COVER
+        } else {
+            1
+        }
+    }
+}
+
+fn source<'s>(step: &StepOutput<'s>, lines: DebugLines) -> Result<Source<'s>, StepError> {
+    let own = step.table;
+    let cells = |table: Table<'s>, levels| Source {
+        pass: if table.kind.0 == crate::grid::SCHEME_UNIFORM {
+            &shaders::DRAW_CELLS_COVERED
+        } else {
+            &shaders::DRAW_CELLS_ONE_CELL
+        },
+        rows: table.params.object_count,
+        first: 0,
+        row_vertices: BOX_VERTICES,
+        levels,
+        table,
+    };
+    let of = |pass, rows, first, row_vertices| Source {
+        pass,
+        rows,
+        first,
+        row_vertices,
+        levels: 0,
+        table: own,
+    };
+    match lines {
+        DebugLines::Boxes => {
+            let objects = own.params.static_count + own.params.object_count;
+            Ok(of(&shaders::DRAW_BOXES, objects, 0, BOX_VERTICES))
+        }
+        DebugLines::Cells { levels } => Ok(cells(own, levels)),
+        DebugLines::StaticCells { levels } => match step.static_table {
+            Some(table) => Ok(cells(table, levels)),
+            None => Ok(cells(own, 0)),
+        },
+        DebugLines::Pairs if step.pairs.is_some() => {
+            Ok(of(&shaders::DRAW_PAIRS, step.pair_capacity, step.window.pairs, 2))
+        }
+        DebugLines::RayCells if step.ray_cells.is_some() => {
+            let (rows, first) = (step.ray_cell_capacity, step.window.ray_cells);
+            Ok(of(&shaders::DRAW_RAY_CELLS, rows, first, BOX_VERTICES))
+        }
+        DebugLines::Pairs => Err(StepError::NoOutput {
+            rows: OutputRows::Pairs,
+        }),
+        DebugLines::RayCells => Err(StepError::NoOutput {
+            rows: OutputRows::RayCells,
+        }),
+    }
+}
+
+/// What the passes read.
+fn inputs(step: &StepOutput<'_>, table: &Table<'_>) -> Vec<Input> {
+    let of_table = table::BINDINGS.into_iter().zip(table.parts).skip(1);
+    let of_table = of_table.map(|((_, name), part)| (name, part));
+    let whole = [
+        ("static_grid", step.static_grid.or(Some(step.grid))),
+        ("step_counters", Some(step.counters)),
+        ("pairs", step.pairs),
+        ("ray_cells", step.ray_cells),
+    ];
+    let whole = whole
+        .into_iter()
+        .filter_map(|(name, buffer)| Some((name, table::Part::from(buffer?))));
+    of_table
+        .chain(whole)
+        .map(|(name, part)| Input {
+            name,
+            buffer: part.buffer.clone(),
+            bytes: part.size.map_or_else(|| part.buffer.size(), wgpu::BufferSize::get),
+        })
+        .collect()
+}

@@ -1,0 +1,29 @@
+//! Twin of `shaders/draw_ray_cells.wgsl`.
+
+use super::blocks::{DrawParams, saturate64, wide};
+use super::draw::{BOX_VERTICES, cell_lines, draw_args, level_color};
+use crate::counters::word;
+use crate::debug_draw::LineVertex;
+use crate::grid::{Grid, MAX_LEVELS, Params};
+use crate::types::RayCell;
+
+/// The cells that rays visit as boxes, and the words of their indirect draw. `grids` are those of the objects' table and of the static
+/// ones'.
+pub fn draw_ray_cells(
+    params: &Params,
+    draw: &DrawParams,
+    grids: [&Grid; 2],
+    ray_cells: &[RayCell],
+    step_counters: &[u32],
+) -> (Vec<LineVertex>, [u32; 5]) {
+    let needed = saturate64(wide(step_counters, word::RAY_CELLS_NEEDED));
+    let rows = needed.saturating_sub(draw.first).min(draw.rows);
+    let args = draw_args(draw, rows, BOX_VERTICES);
+    let lines = ray_cells[..rows as usize].iter().flat_map(|visited| {
+        let index = visited.level % MAX_LEVELS;
+        let grid = grids[usize::from(visited.level >= MAX_LEVELS)];
+        let cell = [visited.x, visited.y, visited.z];
+        cell_lines(params, &grid.levels[index as usize], cell, level_color(draw, index))
+    });
+    (lines.take(args[0] as usize).collect(), args)
+}
