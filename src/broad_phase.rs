@@ -677,7 +677,8 @@ impl GpuBroadPhase {
                     inputs: &inputs,
                     timing,
                     submits: None,
-                    label: &label,
+                    // Stages have names of their own.
+                    label: &self.label,
                     stage_name: statics::stage_name,
                 };
                 recorder.clear("counters");

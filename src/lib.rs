@@ -1,13 +1,37 @@
 //! Finds, on the GPU, which axis-aligned bounding boxes overlap, which of them each ray meets and what lies at or near a
 //! place.
 //!
-//! - [`Headless`] owns a device and returns vectors: the quickest way to an answer.
-//! - [`GpuBroadPhase`] records into the encoder of a renderer or a simulation; [`StepOutput`] names the buffers that the
-//!   next pass can bind. [`GpuBroadPhase::read_back`] reads them, after the submission.
+//! # Quick start
+//!
+//! [`Headless`] owns a device and returns vectors: the quickest way to an answer.
+//!
+//! ```
+//! use gpu_broad_phase::{Aabb, Headless, HeadlessError, Pair};
+//!
+//! # fn main() -> Result<(), HeadlessError> { pollster::block_on(async {
+//! let mut broad_phase = match Headless::new().await {
+//!     Err(HeadlessError::NoAdapter { .. }) => return Ok(()), // a machine without any GPU driver
+//!     headless => headless?,
+//! };
+//! let boxes = [
+//!     Aabb::new([0.0; 3], [1.0; 3]),
+//!     Aabb::new([0.9; 3], [2.0; 3]),
+//!     Aabb::new([5.0; 3], [6.0; 3]),
+//! ];
+//! let result = broad_phase.step(&boxes, &[]).await?;
+//! assert_eq!(result.pairs, [Pair { a: 0, b: 1 }]);
+//! # Ok(()) }) }
+//! ```
+//!
+//! In a renderer or a simulation nothing is read back:
+//!
+//! - [`GpuBroadPhase::step`] records into the caller's encoder, and [`StepOutput`] names the buffers that the next pass binds; the
+//!   [`guide`] puts it into a frame loop, step by step. [`GpuBroadPhase::read_back`] reads them, after the submission.
 //! - [`ObjectSet`] keeps objects that live across steps under handles and uploads only what changed.
-//! - [`PairEvents`] finds which pairs begin, persist and end from step to step, [`DispatchArgs`] dispatches a caller's pass over
-//!   rows that only the device has counted.
-//! - [`guide`] puts all of it into a renderer, step by step.
+//! - [`PairEvents`] finds which pairs begin, persist and end from step to step.
+//! - [`DispatchArgs`] dispatches a caller's pass over rows that only the device has counted; [`TableShader`] lets a caller's shader walk the
+//!   table itself.
+//! - [`DebugDraw`] shows boxes, cells, pairs and ray walks as lines.
 //! - [`reference::step`] gives the same answer on the CPU.
 //!
 //! # Buffers
@@ -20,6 +44,8 @@
 //! | pairs | [`Pair`], 8 bytes | `a, b` with `a < b` |
 //! | events | [`PairEvent`], 16 bytes | `a, a_generation, b, b_generation` |
 //! | indirect dispatch | 4 `u32` | workgroups in three dimensions, rows |
+//! | debug lines | [`LineVertex`], 16 bytes | `position.xyz, color`, two a line |
+//! | indirect draw | 5 `u32` | vertices, instances, first vertex, first instance, vertices of all lines |
 //! | hits | [`RayHit`], 8 bytes | `object, t` |
 //! | ray offsets | `u32` | rays + 1, hits of ray `r` at `offsets[r]..offsets[r + 1]` |
 //! | rays that meet anything | `u32` | 0 or 1 a ray |
@@ -41,7 +67,8 @@
 //! # Overflow
 //!
 //! An output that proves too small keeps a valid prefix, its counter goes on to the exact need and the status word says so.
-//! With [`Growth::Grow`] a read-back lets the next step make room; [`Headless`] repeats until the answer is whole. Needs are
+//! With [`Growth::Grow`] a read-back or [`GpuBroadPhase::watch_counters`] lets a later step make room; [`Headless`] repeats until
+//! the answer is whole. Needs are
 //! 64-bit counts, and places that 32 bits do not name are not written. The same goes for the work of crowded scenes: a dispatch
 //! makes a bounded number of box tests, [`Capacities::rounds`] says how many dispatches a walk has, and a step whose walks
 //! need more says so. [`BroadPhaseDescriptor::max_bytes`] bounds the buffers, [`GpuBroadPhase::trim`] gives them back.
@@ -51,10 +78,41 @@
 //! All schemes give the same answer. [`Scheme::suggest`] looks at the boxes and picks one; `ARCHITECTURE.md` has the figures it
 //! rests on. When in doubt, [`Scheme::Hierarchical`] has nothing to tune and no bad case among them.
 //!
-//! # Order
+//! # Determinism
 //!
 //! Pairs, hits and results come in an order that depends on the input and the device alone, not on what ran before.
-//! [`PairOrder::Sorted`] gives ascending ones, the same bytes on every device.
+//! [`PairOrder::Sorted`] gives ascending ones, the same bytes on every device. Boxes are compared as integers and rays by a formula of
+//! correctly rounded steps, so that which ones are found is the same everywhere; distances of queries may differ within 4 ulps.
+//!
+//! # Performance
+//!
+//! - Reading back costs more than finding: bind the outputs. What has to be read, read in one call, or a frame later.
+//! - What seldom moves belongs to the [static part](StepInput::statics): a step then costs about what its moving objects cost.
+//! - Ask new rays and queries of the table that is there ([`GpuBroadPhase::query`]) instead of stepping again.
+//! - [`pairs`](BroadPhaseDescriptor::pairs), [`filters`](BroadPhaseDescriptor::filters) and
+//!   [`count_candidates`](BroadPhaseDescriptor::count_candidates) cost what they say where they are on; [`PairOrder::Sorted`] costs two
+//!   sorts of the output.
+//! - One step of many [`worlds`](BroadPhaseDescriptor::worlds) beats many steps of one.
+//! - A few hundred boxes are done on the CPU before a GPU starts.
+//! - [`timestamps`](BroadPhaseDescriptor::timestamps) tell the time of each stage, [`StepResult::chrome_trace`] shows them.
+//!
+//! # Platforms
+//!
+//! WebGPU's default limits and no feature are all that is needed. What the project's tests run is Vulkan and GL, both in Mesa's software
+//! drivers; the shaders are compiled for DX12 and written for Metal without having run there yet.
+//!
+//! | | |
+//! |---|---|
+//! | Vulkan, Metal, DX12 | subgroups and timestamps are used where the device has them |
+//! | GL 4.3 / ES 3.1 | no timestamps; a limit of 65,535 loop turns in llvmpipe is dealt with ([`STATUS_CUT`]) |
+//! | browsers | WebGPU; read-backs are awaited, never waited for; errors of the device come with the next read-back |
+//!
+//! | this crate | wgpu | Rust |
+//! |---|---|---|
+//! | 0.1 | 30 | 1.87 |
+//!
+//! The types of another version of wgpu are other types: use the one that is exported as [`wgpu`](mod@crate::wgpu), or the same major
+//! version. The backends are those that the program's own wgpu has features of.
 //!
 //! # Robustness
 //!

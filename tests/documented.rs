@@ -7,6 +7,9 @@ fn every_test_of_a_promise_stands_in_the_documentation() {
         include_str!("bad_calls.rs"),
         include_str!("bad_input.rs"),
         include_str!("concurrency.rs"),
+        include_str!("debug_draw.rs"),
+        include_str!("device_counts.rs"),
+        include_str!("events.rs"),
         include_str!("faults.rs"),
         include_str!("golden.rs"),
         include_str!("mixed_sizes.rs"),
@@ -14,6 +17,7 @@ fn every_test_of_a_promise_stands_in_the_documentation() {
         include_str!("overflow.rs"),
         include_str!("properties.rs"),
         include_str!("statics.rs"),
+        include_str!("table.rs"),
     ];
     let names: Vec<_> = files
         .iter()
