@@ -39,7 +39,10 @@ pub enum DescriptorError {
         what: &'static str,
     },
     /// A buffer would be larger than the device can bind.
-    #[error("{what}: {needed} bytes are needed, the device binds at most {limit}")]
+    #[error(
+        "{what}: {needed} bytes are needed, the device binds at most {limit}: GpuBroadPhase::device_descriptor asks for \
+         all that an adapter has, and larger worlds are stepped in tiles"
+    )]
     BufferTooLarge {
         /// Which buffer.
         what: &'static str,
@@ -77,7 +80,10 @@ pub enum CreateError {
     #[error(transparent)]
     Descriptor(#[from] DescriptorError),
     /// The device was requested with a limit below what the passes need.
-    #[error("the device's limit {limit} is {available}, {needed} is needed")]
+    #[error(
+        "the device's limit {limit} is {available}, {needed} is needed: request the device with GpuBroadPhase::device_descriptor or \
+         required_limits"
+    )]
     Limit {
         /// Name of the limit in `wgpu::Limits`.
         limit: &'static str,
@@ -99,7 +105,7 @@ pub enum StepError {
     #[error(transparent)]
     Descriptor(#[from] DescriptorError),
     /// A buffer of the caller cannot be bound.
-    #[error("the buffer of {what} lacks the usage STORAGE")]
+    #[error("the buffer of {what} lacks the usage STORAGE: create it with wgpu::BufferUsages::STORAGE")]
     Usage {
         /// Objects or rays.
         what: &'static str,
