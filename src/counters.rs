@@ -54,6 +54,7 @@ pub const STATUS_RAY_CELLS: u32 = 32;
 /// 29 the bits [`STATUS_ROUNDS`] and [`STATUS_CUT`] of the status, which are not in word 5, 30–31 entries of static objects
 /// needed; 64-bit counts are two words, low first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Counters {
     /// Objects given, static ones among them, as in all counts.
     pub objects: u32,

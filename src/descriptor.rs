@@ -7,6 +7,7 @@ use crate::plan::MAX_ROUNDS;
 
 /// How objects are put into cells. Every scheme gives the same set of pairs and hits; schemes differ in speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Scheme {
     /// Hierarchical hash grid (after Schornbaum's thesis): an object lies in one cell of the level that fits its size.
@@ -33,6 +34,7 @@ pub enum Scheme {
 
 /// How many axes count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Dimensions {
     /// x and y. The third component of every box, ray and query is ignored, whatever it holds.
     Two,
@@ -53,6 +55,7 @@ impl Dimensions {
 
 /// Which hits of a ray are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum RayMode {
     /// One hit a ray: the smallest `t`, ties to the smallest object.
@@ -68,6 +71,7 @@ pub enum RayMode {
 /// ([`QueryMode::All`](crate::QueryMode::All)). Rays and queries themselves are always in order, and so are closest hits,
 /// nearest objects and the cells of rays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum PairOrder {
     /// The same bytes for the same input on the same device, whatever ran before.
@@ -84,6 +88,7 @@ pub enum PairOrder {
 
 /// How keys are sorted. Every strategy gives the same bytes; they differ in speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum SortStrategy {
     /// The one that suits the device: [`Strips`](Self::Strips) on software adapters, else [`Subgroups`](Self::Subgroups) where
@@ -101,6 +106,7 @@ pub enum SortStrategy {
 
 /// What happens to output buffers that proved too small.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Growth {
     /// After a read-back that shows an overflow the next step makes the buffers fit, with head room.
@@ -113,6 +119,7 @@ pub enum Growth {
 /// How many results the buffers hold at first (with [`Growth::Grow`]) or ever (with [`Growth::Fixed`]).
 /// `None` takes a multiple of the objects or rays of the step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Capacities {
     /// Pairs, 8 bytes each.
     pub pairs: Option<u32>,
@@ -135,9 +142,14 @@ pub struct Capacities {
 }
 
 /// Everything that a broad phase is made from.
+///
+/// With the feature `serde` fields that a stored descriptor lacks, such as one of an older version, have their default.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct BroadPhaseDescriptor<'a> {
-    /// Put before the labels of all buffers, pipelines and passes in place of `gpu_broad_phase`.
+    /// Put before the labels of all buffers, pipelines and passes in place of `gpu_broad_phase`. Not stored by serde: it names what
+    /// a program makes, and no answer depends on it.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub label: Option<&'a str>,
     /// How many axes count.
     pub dimensions: Dimensions,

@@ -149,6 +149,14 @@ pub enum StepError {
     DeviceLost,
 }
 
+/// A step's input that the host does not have: see [`Scene`](crate::Scene).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the {what} of the step lie on the device alone: give a copy on the host in their place")]
+pub struct NotOnHost {
+    /// What lies on the device.
+    pub what: &'static str,
+}
+
 /// Why results could not be read back.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]

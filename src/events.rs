@@ -68,6 +68,7 @@ pub struct EventOutput<'s> {
 
 /// The events of a step on the host.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Events {
     /// Pairs that the step before had too, in the order of the step's pairs; none after
     /// [`read_changes`](PairEvents::read_changes).

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::error::StepError;
+use crate::error::{NotOnHost, StepError};
 use crate::plan::Asked;
 use crate::queries::{Asking, Neighbors, Partners, Query, QueryMode};
 use crate::scene::{RAY_STRIDE, SWEPT_STRIDE, Scene, SceneQueries, SceneRays, SceneStatics};
@@ -316,6 +316,65 @@ impl<'a> From<&Scene<'a>> for StepInput<'a> {
             query_limit: None,
             query_mode: scene.query_mode,
         }
+    }
+}
+
+impl<'a, T> Source<'a, T> {
+    fn on_host(&self, what: &'static str) -> Result<&'a [T], NotOnHost> {
+        match *self {
+            Self::Host(elements) => Ok(elements),
+            Self::Device { count: 0, .. } => Ok(&[]),
+            Self::Device { .. } => Err(NotOnHost { what }),
+        }
+    }
+}
+
+impl<'a> TryFrom<&StepInput<'a>> for Scene<'a> {
+    type Error = NotOnHost;
+
+    /// The same input on the host, where all of it lies there.
+    fn try_from(input: &StepInput<'a>) -> Result<Self, NotOnHost> {
+        let StepInput {
+            objects,
+            object_limit,
+            worlds,
+            statics,
+            rays,
+            ray_limit,
+            queries,
+            query_limit,
+            query_mode,
+        } = *input;
+        for (what, limit) in [
+            ("numbers of objects", object_limit),
+            ("numbers of rays", ray_limit),
+            ("numbers of queries", query_limit),
+        ] {
+            if limit.is_some() {
+                return Err(NotOnHost { what });
+            }
+        }
+        Ok(Self {
+            objects: objects.on_host("objects")?,
+            worlds: worlds.on_host("worlds")?,
+            statics: SceneStatics {
+                objects: statics.objects.on_host("static objects")?,
+                worlds: statics.worlds.on_host("worlds of static objects")?,
+                generation: statics.generation,
+            },
+            rays: match rays {
+                Rays::Plain(rays) => SceneRays::Plain(rays.on_host("rays")?),
+                Rays::Swept(rays) => SceneRays::Swept(rays.on_host("rays")?),
+            },
+            queries: match queries {
+                Queries::None => SceneQueries::None,
+                Queries::Boxes(boxes) => SceneQueries::Boxes(boxes.on_host("queries")?),
+                Queries::Rounded(queries) => SceneQueries::Rounded(queries.on_host("queries")?),
+                Queries::Neighbors(neighbors) => SceneQueries::Neighbors(neighbors),
+                Queries::Partners(partners) => SceneQueries::Partners(partners),
+            },
+            query_mode,
+        })
     }
 }
 

@@ -124,8 +124,19 @@
 //! another instance, which wgpu itself cannot tell from its own, and the time that a crowd of `n` objects in one cell takes,
 //! which grows with `n * n`, in short dispatches.
 
+//!
+//! # Features
+//!
+//! None is on by default.
+//!
+//! | feature | what |
+//! |---|---|
+//! | `serde` | `Serialize` and `Deserialize` of plain data: boxes, rays, queries, rows, counters, [`StepResult`], [`Handle`], the descriptor and what it is made of. Fields and variants have their names here. Formats that know no infinities, as JSON, cannot hold all boxes and hits. |
+//! | `snapshot` | `Snapshot`: descriptor and input of a step as a file, bit for bit, for reports of faults; `broadphase replay` runs it again. |
+
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod advice;
 mod broad_phase;
@@ -151,6 +162,8 @@ pub mod reference;
 mod result;
 mod scene;
 pub mod shaders;
+#[cfg(feature = "snapshot")]
+mod snapshot;
 mod sort;
 mod statics;
 mod table;
@@ -164,7 +177,7 @@ pub use counters::{
 pub use debug_draw::{DebugDraw, DebugLines, DebugOutput, LineVertex};
 pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme, SortStrategy};
 pub use dispatch::DispatchArgs;
-pub use error::{CreateError, DescriptorError, HeadlessError, ReadBackError, StepError};
+pub use error::{CreateError, DescriptorError, HeadlessError, NotOnHost, ReadBackError, StepError};
 pub use events::{EventOutput, Events, ObjectNames, PairEvents};
 pub use grid::MAX_COVER;
 pub use headless::{Headless, HeadlessDescriptor, adapters};
@@ -175,6 +188,8 @@ pub use output::{OutputRows, StepOutput, Window};
 pub use queries::{Neighbor, Neighbors, Partners, Query, QueryMode};
 pub use result::{StageTime, StepResult};
 pub use scene::{Scene, SceneQueries, SceneRays, SceneStatics};
+#[cfg(feature = "snapshot")]
+pub use snapshot::{Snapshot, SnapshotError};
 pub use table::{Table, TableShader};
 pub use types::{Aabb, NONE, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay};
 pub use wgpu;

@@ -2,6 +2,7 @@
 
 /// Bytes of the buffers that a [`GpuBroadPhase`](crate::GpuBroadPhase) owns, by what makes them grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct MemoryUse {
     /// What was uploaded from the host: boxes, worlds, rays and queries. Nothing of it where the caller brings buffers, but
     /// for boxes that are changed before use (a margin, worlds, two dimensions) or come beside static ones.

@@ -7,6 +7,7 @@ use crate::events::ObjectNames;
 use crate::gpu::mirror::{self, Mirror};
 use crate::input::{Source, Statics, StepInput};
 use crate::plan::LARGEST_COUNT;
+use crate::scene::{Scene, SceneStatics};
 use crate::types::{Aabb, PairEvent, STATIC_SLOT};
 
 /// What a slot without an object holds: a point at the origin that takes no part.
@@ -16,6 +17,7 @@ const FREE: Aabb = Aabb::point([0.0; 3]).with_owner(Aabb::EXCLUDED);
 ///
 /// Of use with the set that made it alone. Handles order by part, moving objects first, then by index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Handle {
     /// The slot; the top bit is set where it is one of the static part.
     slot: u32,
@@ -200,9 +202,9 @@ impl ObjectSet {
     /// [`StaleHandle`] where the object is no longer in the set.
     pub fn get(&self, handle: Handle) -> Result<&Aabb, StaleHandle> {
         let (part, index) = (self.part(handle), handle.index() as usize);
-        // Generations of slots without an object are even, those of handles odd.
+        // A handle made of an event, or read from a file, may have any number.
         match part.generations.get(index) {
-            Some(&generation) if generation == handle.generation => Ok(&part.boxes[index]),
+            Some(&generation) if generation == handle.generation && is_live(generation) => Ok(&part.boxes[index]),
             _ => Err(StaleHandle(handle)),
         }
     }
@@ -331,6 +333,40 @@ impl ObjectSet {
     /// The static boxes by index, like [`slots`](Self::slots).
     pub fn static_slots(&self) -> &[Aabb] {
         &self.statics.boxes
+    }
+
+    /// The slots as a scene on the host with nothing else in it: for the CPU's answer, or for a `Snapshot` of a frame that went
+    /// wrong.
+    ///
+    /// ```
+    /// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, ObjectSet, Ray, Scene, reference};
+    ///
+    /// let mut objects = ObjectSet::new();
+    /// objects.insert(Aabb::new([0.0; 3], [1.0; 3]));
+    /// let rays = [Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0)];
+    /// let scene = Scene {
+    ///     rays: rays[..].into(),
+    ///     ..objects.scene()
+    /// };
+    /// let result = reference::step_scene(&BroadPhaseDescriptor::default(), &scene)?;
+    /// assert_eq!(result.ray_hits[0].t, 8.0);
+    /// # Ok::<(), gpu_broad_phase::DescriptorError>(())
+    /// ```
+    pub fn scene(&self) -> Scene<'_> {
+        let is_recorded = self.statics.changed.is_empty() && self.generation != 0;
+        Scene {
+            objects: &self.moving.boxes,
+            statics: SceneStatics {
+                objects: &self.statics.boxes,
+                worlds: &[],
+                generation: if is_recorded {
+                    self.generation
+                } else {
+                    next_generation()
+                },
+            },
+            ..Scene::default()
+        }
     }
 
     /// Records the upload of what changed since the last call, and gives the objects as the input of a step that is

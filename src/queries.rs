@@ -20,6 +20,7 @@ use crate::types::{Aabb, NONE};
 /// [`Counters::queries_invalid`](crate::Counters::queries_invalid).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Query {
     /// The box. The descriptor's margin does not grow it.
     pub bounds: Aabb,
@@ -28,6 +29,7 @@ pub struct Query {
     /// Only objects of this world are found.
     pub world: u32,
     /// Unused; any value.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub reserved: [u32; 2],
 }
 
@@ -76,6 +78,7 @@ impl From<Aabb> for Query {
 /// [period](crate::BroadPhaseDescriptor::periods) the distance is that to the nearest image, whatever the radius. Filters
 /// count as for pairs. Devices may differ within 4 ulps of the radius.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Neighbors {
     /// The largest distance; finite and not negative. [`f32::MAX`] reaches everything.
     pub radius: f32,
@@ -98,6 +101,7 @@ impl Neighbors {
 /// [`periods`](crate::BroadPhaseDescriptor::periods) are not looked across. [`pairs`](crate::BroadPhaseDescriptor::pairs) of the
 /// descriptor may be off: the rows do not need the list.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Partners {
     /// Only partners after the object itself: each pair once in place of twice.
     pub once: bool,
@@ -119,6 +123,7 @@ pub(crate) mod asking {
 
 /// Which results of a query are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum QueryMode {
     /// All, as a range of objects a query (CSR).
     #[default]
@@ -130,6 +135,7 @@ pub enum QueryMode {
 /// An object near a query. 8 bytes: `object` as `u32`, `squared_distance` as `f32`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Neighbor {
     /// The object, or [`NONE`] past the last one that is near enough.
     pub object: u32,

@@ -6,6 +6,7 @@ use crate::types::{Pair, RayCell, RayHit};
 
 /// A whole answer on the host.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct StepResult {
     /// Overlapping objects, in the order that [`PairOrder`](crate::PairOrder) names.
     pub pairs: Vec<Pair>,
@@ -33,12 +34,15 @@ pub struct StepResult {
     pub world_pairs: Vec<u32>,
     /// What the step counted.
     pub counters: Counters,
-    /// GPU time of each stage, where the device and the descriptor have timestamps.
+    /// GPU time of each stage, where the device and the descriptor have timestamps. No part of the answer, and not stored with it
+    /// by serde.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub timings: Vec<StageTime>,
 }
 
 /// GPU time of one stage.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct StageTime {
     /// Name of the stage, as in its label.
     pub stage: &'static str,

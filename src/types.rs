@@ -20,6 +20,7 @@ pub(crate) const STATIC_SLOT: u32 = 1 << 31;
 /// in anything and is counted as [`Counters::invalid`](crate::Counters::invalid). Infinite bounds are allowed. A box of zero size is a point.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Aabb {
     /// Lower corner.
     pub min: [f32; 3],
@@ -90,6 +91,7 @@ impl Aabb {
 /// 0, whatever it holds. A ray of this form is cast in world 0; [`SweptRay`] has more to say.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Ray {
     /// Where the ray starts.
     pub origin: [f32; 3],
@@ -138,6 +140,7 @@ impl Ray {
 /// number, or with a world that does not exist is invalid like a [`Ray`] with a NaN.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SweptRay {
     /// The way of the centre.
     pub ray: Ray,
@@ -149,6 +152,7 @@ pub struct SweptRay {
     /// The world that the ray is cast in.
     pub world: u32,
     /// Unused; any value.
+    #[cfg_attr(feature = "serde", serde(default))]
     pub reserved: [u32; 3],
 }
 
@@ -195,6 +199,7 @@ impl From<Ray> for SweptRay {
 /// Two overlapping objects, `a < b`. 8 bytes: two `u32` indices into the objects.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Pair {
     /// The smaller index.
     pub a: u32,
@@ -205,6 +210,7 @@ pub struct Pair {
 /// A pair of objects under names that last from step to step: of [`PairEvents`](crate::PairEvents). 16 bytes: four `u32`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PairEvent {
     /// Index of the object that results name first; its top bit is set where it is that of a static object.
     pub a: u32,
@@ -219,6 +225,7 @@ pub struct PairEvent {
 /// A hit of a ray. 8 bytes: `object` as `u32`, `t` as `f32`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RayHit {
     /// The object, or [`NONE`] where a [`RayMode::Closest`](crate::RayMode::Closest) ray hits nothing.
     pub object: u32,
@@ -243,6 +250,7 @@ impl RayHit {
 /// between `c - 1/2` and `c + 1/2` times the layer's scale.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RayCell {
     /// The level: the finest is 0. Levels of the static objects' table, which has cells of its own, begin with 32.
     pub level: u32,

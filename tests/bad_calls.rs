@@ -11,9 +11,10 @@ use common::{Rng, TestAdapter, adapters, lattice, uniform};
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, GpuBroadPhase, Growth, Headless,
-    HeadlessDescriptor, HeadlessError, Neighbors, Pair, Queries, Query, QueryInput, QueryMode, Ray, RayMode, Rays,
-    ReadBackError, Scene, SceneQueries, SceneRays, Scheme, Source, StepError, StepInput, StepResult, Window, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, DeviceCount, GpuBroadPhase, Growth, Headless,
+    HeadlessDescriptor, HeadlessError, Neighbors, NotOnHost, Pair, Partners, Queries, Query, QueryInput, QueryMode,
+    Ray, RayMode, Rays, ReadBackError, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, Source, Statics,
+    StepError, StepInput, StepResult, SweptRay, Window, wgpu,
 };
 use pollster::block_on;
 
@@ -721,6 +722,89 @@ fn buffers_of_the_caller_that_cannot_be_read_are_refused_and_nothing_is_lost() {
             .unwrap();
         adapter.queue.submit([encoder.finish()]);
         assert_eq!(read(adapter, on_gpu).pairs, before.pairs[10..]);
+    }
+}
+
+#[test]
+fn what_lies_on_the_device_alone_is_no_scene() {
+    let objects = among(&[]);
+    let statics = SceneStatics {
+        objects: &objects[..9],
+        worlds: &[7],
+        generation: 3,
+    };
+    let rays = [SweptRay::new(Ray::new([0.0; 3], [1.0; 3], 2.0))];
+    for queries in [
+        SceneQueries::None,
+        objects[..].into(),
+        [Query::point([1.0; 3])][..].into(),
+        Neighbors::default().into(),
+        Partners { once: true }.into(),
+    ] {
+        let scene = Scene {
+            objects: &objects,
+            worlds: &[1, 2],
+            statics,
+            rays: rays[..].into(),
+            queries,
+            query_mode: QueryMode::Nearest(4),
+        };
+        assert_eq!(Scene::try_from(&StepInput::from(&scene)), Ok(scene));
+    }
+    for bench in benches() {
+        let buffer = &bench.adapter.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("buffer of the caller"),
+            size: 4096,
+            usage: wgpu::BufferUsages::STORAGE,
+            mapped_at_creation: false,
+        });
+        let input = StepInput::default();
+        let with_statics = |statics| StepInput { statics, ..input };
+        let limit = Some(DeviceCount { buffer, word: 0 });
+        let of_statics = [
+            (
+                "static objects",
+                with_statics(Statics {
+                    objects: Source::device(buffer, 1),
+                    ..Default::default()
+                }),
+            ),
+            (
+                "worlds of static objects",
+                with_statics(Statics {
+                    worlds: Source::device(buffer, 1),
+                    ..Default::default()
+                }),
+            ),
+            (
+                "numbers of objects",
+                StepInput {
+                    object_limit: limit,
+                    ..input
+                },
+            ),
+            (
+                "numbers of rays",
+                StepInput {
+                    ray_limit: limit,
+                    ..input
+                },
+            ),
+            (
+                "numbers of queries",
+                StepInput {
+                    query_limit: limit,
+                    ..input
+                },
+            ),
+        ];
+        let of_sources = sources(buffer, 1).map(|(what, _, input)| (what, input));
+        for (what, input) in of_statics.into_iter().chain(of_sources) {
+            assert_eq!(Scene::try_from(&input), Err(NotOnHost { what }));
+        }
+        for (_, _, input) in sources(buffer, 0) {
+            assert!(Scene::try_from(&input).is_ok_and(|scene| scene.objects.is_empty() && scene.rays.is_empty()));
+        }
     }
 }
 

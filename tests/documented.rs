@@ -16,6 +16,7 @@ fn every_test_of_a_promise_stands_in_the_documentation() {
         include_str!("order.rs"),
         include_str!("overflow.rs"),
         include_str!("properties.rs"),
+        include_str!("snapshot.rs"),
         include_str!("statics.rs"),
         include_str!("table.rs"),
     ];

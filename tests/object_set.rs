@@ -196,6 +196,38 @@ fn handles_never_alias_and_stale_ones_are_errors() {
 }
 
 #[test]
+fn a_set_is_a_scene_on_the_host_and_tells_its_states_apart() {
+    let mut set = ObjectSet::new();
+    let wall = set.insert_static(cube([0.0; 3]));
+    set.insert(cube([0.5; 3]));
+    let generation = |set: &ObjectSet| {
+        let scene = set.scene();
+        assert_eq!(
+            (scene.objects, scene.statics.objects),
+            (set.slots(), set.static_slots())
+        );
+        scene.statics.generation
+    };
+    let mut generations = vec![generation(&set)];
+    set.move_to(wall, [2.0; 3], [3.0; 3]).unwrap();
+    generations.push(generation(&set));
+    for adapter in adapters() {
+        let recorded = encode(&adapter.device, &adapter.queue, |encoder| {
+            set.record(&adapter.device, encoder).unwrap().statics.generation
+        });
+        // Nothing has changed since.
+        assert_eq!([generation(&set), generation(&set)], [recorded; 2]);
+        set.move_to(wall, [4.0; 3], [5.0; 3]).unwrap();
+        generations.extend([recorded, generation(&set)]);
+        set.move_to(wall, [6.0; 3], [7.0; 3]).unwrap();
+    }
+    let states = generations.len();
+    generations.sort_unstable();
+    generations.dedup();
+    assert_eq!(generations.len(), states);
+}
+
+#[test]
 fn steps_of_a_changing_set_agree_with_brute_force() {
     for adapter in adapters() {
         for scheme in [Scheme::Hierarchical, Scheme::Uniform { cell_size: 1.5 }] {

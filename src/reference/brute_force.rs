@@ -56,11 +56,23 @@ fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
     object
 }
 
-/// All pairs of a scene, ascending: [`pairs`] after dimensions, margin and worlds are seen to.
+/// All pairs of a scene, ascending: [`pairs`] after dimensions, margin and worlds are seen to, and without a look at filters where
+/// those of the descriptor are off.
 pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Pair> {
-    let compared = |object| as_compared(descriptor, object);
-    let (objects, worlds) = scene.all_objects();
-    let objects: Vec<_> = objects.iter().map(compared).collect();
+    let (mut objects, worlds) = scene.all_objects();
+    for (index, object) in objects.iter_mut().enumerate() {
+        *object = as_compared(descriptor, object);
+        if !descriptor.filters {
+            // A static source's objects never meet, whatever the filters.
+            let kept = if index < scene.statics.objects.len() {
+                Aabb::EXCLUDED | Aabb::STATIC
+            } else {
+                Aabb::EXCLUDED
+            };
+            object.layers = Aabb::ALL_LAYERS;
+            object.owner &= kept;
+        }
+    }
     let mut pairs = pairs(&objects);
     if descriptor.worlds > 1 {
         let world = |object: u32| worlds[object as usize];

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Growth, NONE, Neighbor, Pair, QueryMode, RayHit, RayMode, STATUS_ENTRIES, STATUS_HITS,
-    STATUS_PAIRS, STATUS_RESULTS, STATUS_ROUNDS, Scene, SceneQueries, SceneStatics, StepResult,
+    BroadPhaseDescriptor, Growth, NONE, Neighbor, Pair, QueryMode, RayHit, RayMode, STATUS_ENTRIES, STATUS_HITS,
+    STATUS_PAIRS, STATUS_RESULTS, STATUS_ROUNDS, Scene, SceneQueries, StepResult,
 };
 
 /// What a scene's answer is by the definition.
@@ -20,30 +20,9 @@ pub struct Expected {
 impl Expected {
     /// The definition of pairs and rays knows no periods.
     pub fn of(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Self {
-        // That of pairs looks at filters in any case.
-        let unfiltered = |object: &Aabb| Aabb {
-            layers: Aabb::ALL_LAYERS,
-            owner: object.owner & Aabb::EXCLUDED,
-            ..*object
-        };
-        let [objects, statics]: [Vec<_>; 2] = [scene.objects, scene.statics.objects].map(|objects| {
-            if descriptor.filters {
-                objects.to_vec()
-            } else {
-                objects.iter().map(unfiltered).collect()
-            }
-        });
-        let with_pairs = Scene {
-            objects: &objects,
-            statics: SceneStatics {
-                objects: &statics,
-                ..scene.statics
-            },
-            ..*scene
-        };
         Self {
             pairs: if descriptor.pairs {
-                brute_force::scene_pairs(descriptor, &with_pairs)
+                brute_force::scene_pairs(descriptor, scene)
             } else {
                 Vec::new()
             },

@@ -38,6 +38,8 @@ pub enum Command {
     Neighbors(NeighborsArgs),
     /// Compare the GPU with the CPU reference and brute force.
     Verify(VerifyArgs),
+    /// Run the step of a snapshot once more, with its own descriptor, and count what it finds.
+    Replay(ReplayArgs),
     /// Make boxes, points, rays or a cloth mesh.
     Generate(GenerateArgs),
     /// Tell how a scheme sees a scene: objects per cell and level, candidates per pair, bytes, time.
@@ -64,6 +66,8 @@ pub struct PairsArgs {
     pub scene: SceneArgs,
     #[command(flatten)]
     pub engine: EngineArgs,
+    #[command(flatten)]
+    pub snapshot: SnapshotArgs,
     #[command(flatten)]
     pub scheme: SchemeArgs,
     /// Report only pairs of one element of each kind, as in `vertices,faces`; implies --elements.
@@ -92,6 +96,8 @@ pub struct RaysArgs {
     #[command(flatten)]
     pub engine: EngineArgs,
     #[command(flatten)]
+    pub snapshot: SnapshotArgs,
+    #[command(flatten)]
     pub scheme: SchemeArgs,
     /// Result file, .csv or .npy (closest: f8, rows × 3; any and all: u4, rows × 2); `-` is CSV on standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
@@ -106,6 +112,8 @@ pub struct QueryArgs {
     pub boxes: PathBuf,
     #[command(flatten)]
     pub engine: EngineArgs,
+    #[command(flatten)]
+    pub snapshot: SnapshotArgs,
     #[command(flatten)]
     pub scheme: SchemeArgs,
     /// Result file, .csv or .npy (u4, rows × 2); `-` is CSV on standard output.
@@ -128,6 +136,8 @@ pub struct NeighborsArgs {
     pub dimensions: Option<u8>,
     #[command(flatten)]
     pub engine: EngineArgs,
+    #[command(flatten)]
+    pub snapshot: SnapshotArgs,
     #[command(flatten)]
     pub scheme: SchemeArgs,
     /// Result file, .csv or .npy (u4, rows × 2); `-` is CSV on standard output.
@@ -158,6 +168,17 @@ pub struct VerifyArgs {
     /// Finest cells of the adaptive scheme for a scene from a file; without it the smallest longest side.
     #[arg(long, value_name = "X", value_parser = parse_length, conflicts_with = "random")]
     pub min_scale: Option<f32>,
+}
+
+#[derive(Args)]
+pub struct ReplayArgs {
+    /// A step as --snapshot keeps it, or `Snapshot` of the library.
+    pub snapshot: PathBuf,
+    /// Compare the answer with the CPU reference and brute force; needs an adapter.
+    #[arg(long)]
+    pub verify: bool,
+    #[command(flatten)]
+    pub engine: EngineArgs,
 }
 
 #[derive(Args)]
@@ -293,9 +314,18 @@ pub struct EngineArgs {
     /// Part of the adapter's name, or its index as `info` lists it for the same --backend.
     #[arg(long, value_name = "NAME|INDEX", value_parser = NonEmptyStringValueParser::new())]
     pub adapter: Option<String>,
-    /// In which order the answer comes off the device; rows are sorted before they are written, whatever it is.
-    #[arg(long, value_enum, default_value_t = Order::Deterministic)]
-    pub order: Order,
+    /// In which order the answer comes off the device; rows are sorted before they are written, whatever it is. Without it
+    /// `deterministic`, and for `replay` that of the snapshot.
+    #[arg(long, value_enum)]
+    pub order: Option<Order>,
+}
+
+/// What to keep of a step.
+#[derive(Args)]
+pub struct SnapshotArgs {
+    /// Keep what the step is given in this file, before it runs: for a report of a fault, and for `replay`.
+    #[arg(long, value_name = "FILE")]
+    pub snapshot: Option<PathBuf>,
 }
 
 #[derive(Args)]

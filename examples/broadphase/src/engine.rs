@@ -4,12 +4,13 @@ use anyhow::{Error, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, DescriptorError, Dimensions, Headless, HeadlessDescriptor, HeadlessError, MemoryUse,
-    Ray, Scheme, StepError, StepResult, reference,
+    Ray, Scheme, Snapshot, StepError, StepResult, reference,
 };
 use pollster::block_on;
 
-use crate::args::{Backend, EngineArgs, SchemeArgs, SchemeName};
+use crate::args::{Backend, EngineArgs, SchemeArgs, SchemeName, SnapshotArgs};
 use crate::input::Scene;
+use crate::output;
 use crate::report::Reporter;
 
 pub struct Engine {
@@ -28,7 +29,7 @@ impl Engine {
     /// `auto` falls back to the CPU; what is asked for by name has to exist.
     pub fn open(args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>, reporter: Reporter) -> Result<Self> {
         let descriptor = BroadPhaseDescriptor {
-            pair_order: args.order.into(),
+            pair_order: args.order.map_or(descriptor.pair_order, Into::into),
             ..descriptor
         };
         Ok(Self {
@@ -60,6 +61,18 @@ impl Engine {
         };
         self.backing = Backing::Cpu(descriptor);
         Ok(reference::step_scene(&descriptor, scene)?)
+    }
+
+    /// Keeps what a step of the scene is given, where that is asked for.
+    pub fn keep(&self, scene: &gpu_broad_phase::Scene<'_>, args: &SnapshotArgs) -> Result<()> {
+        let descriptor = match &self.backing {
+            Backing::Cpu(descriptor) => descriptor,
+            Backing::Gpu(headless) => headless.broad_phase().descriptor(),
+        };
+        match &args.snapshot {
+            Some(path) => output::save(path, |file| Snapshot::of(descriptor, scene).write(file)),
+            None => Ok(()),
+        }
     }
 
     /// The device, unless the CPU answers.
@@ -193,7 +206,6 @@ pub fn is_finite(boxed: &Aabb) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::args::Order;
 
     /// More boxes than one binding of 128 MiB holds; none takes part, so that the CPU is done soon.
     #[test]
@@ -202,7 +214,7 @@ mod tests {
         let args = EngineArgs {
             backend: Backend::Auto,
             adapter: None,
-            order: Order::Deterministic,
+            order: None,
         };
         let mut engine = Engine::open(&args, BroadPhaseDescriptor::default(), Reporter { quiet: true }).unwrap();
         let counters = engine.step(&boxes, &[]).unwrap().counters;

@@ -15,6 +15,7 @@ mod pairs;
 pub mod picture;
 mod query;
 mod rays;
+mod replay;
 pub mod report;
 mod stats;
 mod verify;
@@ -109,6 +110,7 @@ fn run(command: &Command, reporter: Reporter) -> Result<Status> {
         Command::Query(args) => query::run(args, reporter),
         Command::Neighbors(args) => neighbors::run(args, reporter),
         Command::Verify(args) => verify::run(args, reporter),
+        Command::Replay(args) => replay::run(args, reporter),
         Command::Generate(args) => generate::run(args, reporter),
         Command::Stats(args) => stats::run(args, reporter),
         Command::Heatmap(args) => heatmap::run(args, reporter),

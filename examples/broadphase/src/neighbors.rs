@@ -31,6 +31,7 @@ pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
         .into(),
         ..Scene::default()
     };
+    engine.keep(&asked, &args.snapshot)?;
     let result = reporter.timed("step", || engine.step_scene(&asked))?;
     reporter.queries(&result, points.boxes.len());
 

@@ -1,7 +1,7 @@
 //! The command `pairs`.
 
 use anyhow::Result;
-use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, Pair};
+use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, Pair, Scene};
 
 use crate::Status;
 use crate::args::PairsArgs;
@@ -25,8 +25,13 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         timestamps: true,
         ..Default::default()
     };
+    let asked = Scene {
+        objects: &scene.boxes,
+        ..Scene::default()
+    };
     let mut engine = Engine::open(&args.engine, descriptor, reporter)?;
-    let mut answer = reporter.timed("step", || engine.step(&scene.boxes, &[]));
+    engine.keep(&asked, &args.snapshot)?;
+    let mut answer = reporter.timed("step", || engine.step_scene(&asked));
     // More than any answer holds: some of them, and how many there are.
     if let (Err(error), Some(most)) = (&answer, args.max_pairs)
         && has_too_many_pairs(error)
@@ -40,7 +45,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
             ..descriptor
         };
         let mut engine = Engine::open(&args.engine, descriptor, reporter)?;
-        answer = reporter.timed("step", || engine.step(&scene.boxes, &[]));
+        answer = reporter.timed("step", || engine.step_scene(&asked));
     }
     let result = answer?;
     reporter.step(&result, 0);

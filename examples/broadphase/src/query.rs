@@ -27,6 +27,7 @@ pub fn run(args: &QueryArgs, reporter: Reporter) -> Result<Status> {
         queries: boxes.as_slice().into(),
         ..Scene::default()
     };
+    engine.keep(&asked, &args.snapshot)?;
     let result = reporter.timed("step", || engine.step_scene(&asked))?;
     reporter.queries(&result, boxes.len());
 

@@ -1,7 +1,7 @@
 //! The command `rays`.
 
 use anyhow::Result;
-use gpu_broad_phase::{BroadPhaseDescriptor, NONE, RayMode};
+use gpu_broad_phase::{BroadPhaseDescriptor, NONE, RayMode, Scene};
 
 use crate::Status;
 use crate::args::{Mode, RaysArgs};
@@ -27,7 +27,13 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
         ..Default::default()
     };
     let mut engine = Engine::open(&args.engine, descriptor, reporter)?;
-    let result = reporter.timed("step", || engine.step(&scene.boxes, &rays))?;
+    let asked = Scene {
+        objects: &scene.boxes,
+        rays: rays.as_slice().into(),
+        ..Scene::default()
+    };
+    engine.keep(&asked, &args.snapshot)?;
+    let result = reporter.timed("step", || engine.step_scene(&asked))?;
     reporter.step(&result, rays.len());
     let status = Status::of(&result.counters, reporter);
 

@@ -96,7 +96,7 @@ fn tell(line: &str) {
 const BAR: &str = "{msg:<16} {bar:40.cyan/blue} {percent:>3}% {eta}";
 
 /// Hits that are hits: a ray that meets nothing has an entry too where one entry a ray is asked for.
-fn hits(result: &StepResult) -> usize {
+pub fn hits(result: &StepResult) -> usize {
     let met = result.ray_any.iter().filter(|&&hit| hit != 0).count();
     let hits = result.ray_hits.iter().filter(|hit| hit.object != NONE).count();
     met + hits

@@ -102,7 +102,14 @@ fn standard_error_that_fails_is_nobodys_business() {
 fn results_that_cannot_be_written_are_status_1() {
     let folder = with_boxes();
     std::fs::create_dir(folder.path("shaders")).unwrap();
-    for name in ["a.csv", "a.npy", "a.png", "cloth0.ply", "shaders/keys.wgsl"] {
+    for name in [
+        "a.csv",
+        "a.npy",
+        "a.png",
+        "a.snapshot",
+        "cloth0.ply",
+        "shaders/keys.wgsl",
+    ] {
         symlink("/dev/full", folder.path(name)).unwrap();
     }
     for (arguments, file) in [
@@ -115,6 +122,18 @@ fn results_that_cannot_be_written_are_status_1() {
             "a.npy",
         ),
         (vec!["heatmap", "boxes.csv", "--quiet", "-o", "a.png"], "a.png"),
+        (
+            vec![
+                "pairs",
+                "boxes.csv",
+                "--backend",
+                "cpu",
+                "--quiet",
+                "--snapshot",
+                "a.snapshot",
+            ],
+            "a.snapshot",
+        ),
         (
             vec!["generate", "cloth", "--count", "50", "--quiet", "-o", "cloth.ply"],
             "cloth0.ply",

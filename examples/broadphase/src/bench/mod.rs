@@ -169,7 +169,7 @@ impl Bench<'_> {
         let descriptor = BroadPhaseDescriptor {
             dimensions: dimensions(&read),
             scheme: scheme(&self.args.scheme, &read, self.reporter)?,
-            pair_order: self.args.engine.order.into(),
+            pair_order: self.args.engine.order.map(Into::into).unwrap_or_default(),
             // Nobody else has any.
             filters: false,
             ..Default::default()

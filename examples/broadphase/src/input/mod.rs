@@ -11,7 +11,7 @@ use std::io::BufReader;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use gpu_broad_phase::{Aabb, Ray};
+use gpu_broad_phase::{Aabb, Ray, Snapshot};
 use indicatif::{ProgressBar, ProgressBarIter};
 
 use crate::args::ReadingArgs;
@@ -157,6 +157,22 @@ pub fn points(path: &Path, dimensions: Option<u8>, reporter: Reporter) -> Result
     };
     read().with_context(|| path.display().to_string())
 }
+
+/// Reads a step that was kept.
+pub fn snapshot(path: &Path, reporter: Reporter) -> Result<Snapshot> {
+    let read = || {
+        let snapshot = Snapshot::read(&mut Input::open(path, reporter)?.reader)?;
+        let worlds = snapshot.descriptor.worlds;
+        if worlds > MOST_WORLDS {
+            bail!("{worlds} worlds; at most {MOST_WORLDS} are replayed");
+        }
+        Ok(snapshot)
+    };
+    read().with_context(|| path.display().to_string())
+}
+
+/// Each takes a word of the answer, and none of the file: these are as many as the smallest binding of a device counts pairs of.
+const MOST_WORLDS: u32 = 1 << 25;
 
 fn boxes_of_table(table: Table) -> Result<Scene> {
     let dimensions: u8 = match table.columns {

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use gpu_broad_phase::{BroadPhaseDescriptor, NONE, Pair, RayHit, Scene, StepResult, reference};
+use gpu_broad_phase::{BroadPhaseDescriptor, NONE, Pair, RayHit, RayMode, Scene, StepResult, reference};
 
 use crate::pairs::sort;
 
@@ -13,6 +13,8 @@ pub struct Answer {
     closest: Vec<(u32, u32)>,
     /// Ray, object and parameter.
     all: Vec<(u32, u32, u32)>,
+    /// Whether it hits anything, one a ray, where no more is asked.
+    any: Vec<u32>,
 }
 
 impl Answer {
@@ -24,7 +26,43 @@ impl Answer {
             pairs,
             closest: closest.ray_hits.iter().map(bits).collect(),
             all: rows(ranges.map(|range| &all.ray_hits[range[0] as usize..range[1] as usize])),
+            any: Vec::new(),
         }
+    }
+
+    /// What a single step answers.
+    pub fn of_step(descriptor: &BroadPhaseDescriptor<'_>, result: StepResult) -> Self {
+        let any = result.ray_any.clone();
+        let all = match descriptor.ray_mode {
+            RayMode::All => result.clone(),
+            _ => StepResult::default(),
+        };
+        Self {
+            any,
+            ..Self::new(result, &all)
+        }
+        .asked_by(descriptor)
+    }
+
+    /// The part that a step with this descriptor answers.
+    pub fn asked_by(mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Self {
+        if !descriptor.pairs {
+            self.pairs.clear();
+        }
+        if descriptor.ray_mode == RayMode::Any && self.any.is_empty() {
+            self.any = self
+                .closest
+                .iter()
+                .map(|&(object, _)| u32::from(object != NONE))
+                .collect();
+        }
+        if descriptor.ray_mode != RayMode::All {
+            self.all.clear();
+        }
+        if descriptor.ray_mode != RayMode::Closest {
+            self.closest.clear();
+        }
+        self
     }
 
     /// Hits of both kinds.
@@ -39,6 +77,7 @@ impl Answer {
             first_difference("pairs", &self.pairs, &expected.pairs),
             first_difference("closest hits", &self.closest, &expected.closest),
             first_difference("hits", &self.all, &expected.all),
+            first_difference("rays that hit anything", &self.any, &expected.any),
         ];
         let parts: Vec<_> = parts.into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join("; "))
@@ -49,9 +88,14 @@ pub fn brute_force(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> 
     let all = reference::brute_force::scene_rays(descriptor, scene);
     let closest: Vec<_> = all.iter().map(|hits| reference::brute_force::closest(hits)).collect();
     Answer {
-        pairs: reference::brute_force::scene_pairs(descriptor, scene),
+        pairs: if descriptor.pairs {
+            reference::brute_force::scene_pairs(descriptor, scene)
+        } else {
+            Vec::new()
+        },
         closest: closest.iter().map(bits).collect(),
         all: rows(all.iter().map(Vec::as_slice)),
+        any: Vec::new(),
     }
 }
 
@@ -73,7 +117,7 @@ fn rows<'a>(rays: impl Iterator<Item = &'a [RayHit]>) -> Vec<(u32, u32, u32)> {
     rows
 }
 
-fn first_difference<T: PartialEq + Debug>(what: &str, found: &[T], expected: &[T]) -> Option<String> {
+pub fn first_difference<T: PartialEq + Debug>(what: &str, found: &[T], expected: &[T]) -> Option<String> {
     if found == expected {
         return None;
     }

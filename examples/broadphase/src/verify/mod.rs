@@ -1,6 +1,7 @@
 //! The command `verify`: the GPU against the CPU reference and brute force.
 
-mod answer;
+pub mod answer;
+pub mod found;
 mod scenes;
 
 pub use scenes::LARGEST;
@@ -23,7 +24,7 @@ use crate::report::Reporter;
 use answer::{Answer, brute_force};
 
 /// Brute force is quadratic: more objects than this are compared with the reference alone.
-const BRUTE_FORCE_OBJECTS: usize = 20_000;
+pub const BRUTE_FORCE_OBJECTS: usize = 20_000;
 
 pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
     let mut adapters = open(args, reporter)?;

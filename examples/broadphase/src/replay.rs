@@ -1,0 +1,259 @@
+//! The command `replay`: the step of a snapshot once more.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use anyhow::{Error, Result, bail};
+use gpu_broad_phase::reference::{self, brute_force};
+use gpu_broad_phase::{
+    BroadPhaseDescriptor, Counters, Growth, HeadlessError, NONE, STATUS_CUT, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS,
+    STATUS_RAY_CELLS, STATUS_RESULTS, STATUS_ROUNDS, Scene, SceneQueries, StepResult,
+};
+
+use crate::Status;
+use crate::args::{Backend, ReplayArgs};
+use crate::engine::{Engine, title};
+use crate::input;
+use crate::output::print;
+use crate::report::{Reporter, hits};
+use crate::verify::BRUTE_FORCE_OBJECTS;
+use crate::verify::answer::{self, Answer, first_difference};
+use crate::verify::found;
+
+pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
+    if args.verify && args.engine.backend == Backend::Cpu {
+        bail!("--backend cpu would compare the CPU with itself");
+    }
+    let snapshot = input::snapshot(&args.snapshot, reporter)?;
+    let scene = snapshot.scene();
+    let descriptor = BroadPhaseDescriptor {
+        timestamps: true,
+        ..snapshot.descriptor
+    };
+    reporter.say(format!(
+        "{:?}, {}D, margin {}, worlds {}",
+        descriptor.scheme,
+        descriptor.dimensions.count(),
+        descriptor.margin,
+        descriptor.worlds
+    ));
+    let of_file = |error| about(&args.snapshot, error);
+    let mut engine = Engine::open(&args.engine, descriptor, reporter).map_err(of_file)?;
+    let result = reporter.timed("step", || engine.step_scene(&scene)).map_err(of_file)?;
+    reporter.step(&result, scene.rays.len());
+    let queries = query_count(&scene);
+    if queries > 0 {
+        reporter.queries(&result, queries);
+    }
+    let mut status = Status::of(&result.counters, reporter);
+    let mut rows = vec![Row::new(answerer(&engine), &result)];
+
+    if args.verify {
+        if engine.headless().is_none() {
+            bail!("no adapter answered, and the CPU would be compared with itself");
+        }
+        let whole = BroadPhaseDescriptor {
+            growth: Growth::Grow,
+            ..descriptor
+        };
+        let compared = if result.counters.is_whole() {
+            result
+        } else {
+            reporter.say("compared with outputs that grow");
+            Engine::open(&args.engine, whole, reporter)?
+                .step_scene(&scene)
+                .map_err(of_file)?
+        };
+        let spinner = reporter.spinner("verifying");
+        let on_cpu = reference::step_scene(&whole, &scene)?;
+        rows.push(Row::new("CPU reference".to_owned(), &on_cpu));
+        let differences = differences(&whole, &scene, compared, on_cpu, reporter);
+        spinner.finish_and_clear();
+        for (row, differences) in rows.iter_mut().zip(differences) {
+            for difference in differences.iter().flatten() {
+                reporter.warn(format!("{}: {difference}", row.answerer));
+                status = Status::NotWhole;
+            }
+            row.differences = differences.map(|differences| differences.len());
+        }
+    }
+    print(|out| table(out, &rows))?;
+    Ok(status)
+}
+
+/// What is wrong with what the file holds names the file; an adapter that is not there does not.
+fn about(path: &Path, error: Error) -> Error {
+    match error.downcast_ref() {
+        Some(HeadlessError::NoAdapter { .. } | HeadlessError::NoDevice(_)) => error,
+        _ => error.context(path.display().to_string()),
+    }
+}
+
+fn answerer(engine: &Engine) -> String {
+    match engine.headless() {
+        Some(headless) => title(headless.adapter_info()),
+        None => "CPU reference".to_owned(),
+    }
+}
+
+/// Queries of the scene, those of its objects among them.
+fn query_count(scene: &Scene<'_>) -> usize {
+    match scene.queries {
+        SceneQueries::Boxes(boxes) => boxes.len(),
+        SceneQueries::Rounded(queries) => queries.len(),
+        SceneQueries::Neighbors(_) | SceneQueries::Partners(_) => object_count(scene),
+        _ => 0,
+    }
+}
+
+fn object_count(scene: &Scene<'_>) -> usize {
+    scene.objects.len() + scene.statics.objects.len()
+}
+
+/// Where the answers of the adapter and of the reference differ from the definition, as far as it says anything and is found in time;
+/// elsewhere the adapter's from the reference's, which then is held to nothing.
+fn differences(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &Scene<'_>,
+    on_gpu: StepResult,
+    on_cpu: StepResult,
+    reporter: Reporter,
+) -> [Option<Vec<String>>; 2] {
+    let asking_pairs = if descriptor.pairs { object_count(scene) } else { 0 };
+    let asking = asking_pairs.max(scene.rays.len()).max(query_count(scene));
+    let is_small = object_count(scene).saturating_mul(asking) <= BRUTE_FORCE_OBJECTS * BRUTE_FORCE_OBJECTS;
+    // Periods move boxes before they are compared, of which only neighbours have a definition.
+    let is_periodic = descriptor.periods != [0.0; 3];
+    let of_neighbors = matches!(scene.queries, SceneQueries::Neighbors(_));
+    let (by_definition, queries_by_definition) = (is_small && !is_periodic, is_small && (!is_periodic || of_neighbors));
+    if !(by_definition && queries_by_definition) {
+        let reason = if is_small {
+            "under periods"
+        } else {
+            "for so many objects"
+        };
+        reporter.say(format!(
+            "no brute force {reason}: compared with the CPU reference alone"
+        ));
+    }
+
+    let mut faults = [
+        counted(&on_gpu.counters, &on_cpu.counters)
+            .into_iter()
+            .chain(first_difference(
+                "pairs of worlds",
+                &on_gpu.world_pairs,
+                &on_cpu.world_pairs,
+            ))
+            .collect(),
+        Vec::new(),
+    ];
+    if queries_by_definition {
+        let expected = brute_force::scene_queries(descriptor, scene);
+        for (faults, result) in faults.iter_mut().zip([&on_gpu, &on_cpu]) {
+            faults.extend(found::difference(descriptor, scene, result, &expected));
+        }
+    } else {
+        faults[0].extend(found::difference_from(&on_cpu, &on_gpu));
+    }
+    let [of_gpu, of_cpu] = [on_gpu, on_cpu].map(|result| Answer::of_step(descriptor, result));
+    if by_definition {
+        let expected = answer::brute_force(descriptor, scene).asked_by(descriptor);
+        for (faults, answer) in faults.iter_mut().zip([of_gpu, of_cpu]) {
+            faults.extend(answer.difference(&expected));
+        }
+    } else {
+        faults[0].extend(of_gpu.difference(&of_cpu));
+    }
+    let [of_gpu, of_cpu] = faults;
+    [Some(of_gpu), (by_definition || queries_by_definition).then_some(of_cpu)]
+}
+
+/// What is left out, where it is not what the reference leaves out.
+fn counted(found: &Counters, expected: &Counters) -> Vec<String> {
+    let counts = |counters: &Counters| {
+        [
+            ("invalid objects", counters.invalid),
+            ("excluded objects", counters.excluded),
+            ("invalid rays", counters.rays_invalid),
+            ("invalid queries", counters.queries_invalid),
+        ]
+    };
+    let both = counts(found).into_iter().zip(counts(expected));
+    both.filter(|(found, expected)| found != expected)
+        .map(|((what, found), (_, expected))| format!("{found} {what}, {expected} expected"))
+        .collect()
+}
+
+/// What one who answers found.
+struct Row {
+    answerer: String,
+    counters: Counters,
+    hits: u64,
+    results: u64,
+    /// Where anything was compared.
+    differences: Option<usize>,
+}
+
+impl Row {
+    fn new(answerer: String, result: &StepResult) -> Self {
+        let nearest = result.query_nearest.iter().filter(|row| row.object != NONE);
+        let counters = result.counters;
+        Self {
+            answerer,
+            counters,
+            // What did not fit counts as well.
+            hits: counters.hits_needed.max(hits(result) as u64),
+            results: counters.results_needed.max(nearest.count() as u64),
+            differences: None,
+        }
+    }
+
+    fn status(&self) -> String {
+        let names = [
+            (STATUS_ENTRIES, "entries"),
+            (STATUS_PAIRS, "pairs"),
+            (STATUS_HITS, "hits"),
+            (STATUS_ROUNDS, "rounds"),
+            (STATUS_CUT, "cut"),
+            (STATUS_RESULTS, "results"),
+            (STATUS_RAY_CELLS, "ray-cells"),
+        ];
+        if self.counters.is_whole() {
+            return "whole".to_owned();
+        }
+        let short = names.iter().filter(|(bit, _)| self.counters.status & bit != 0);
+        short.map(|(_, name)| *name).collect::<Vec<_>>().join("+")
+    }
+}
+
+fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
+    let width = rows
+        .iter()
+        .map(|row| row.answerer.len())
+        .max()
+        .unwrap_or_default()
+        .max(6);
+    writeln!(
+        out,
+        "{:<width$}  {:>10}  {:>8}  {:>8}  {:>11}  {:>11}  {:>11}  {:>11}  status",
+        "answer", "objects", "invalid", "excluded", "pairs", "hits", "results", "differences"
+    )?;
+    for row in rows {
+        let counters = &row.counters;
+        let differences = row.differences.map_or("-".to_owned(), |count| count.to_string());
+        writeln!(
+            out,
+            "{:<width$}  {:>10}  {:>8}  {:>8}  {:>11}  {:>11}  {:>11}  {differences:>11}  {}",
+            row.answerer,
+            counters.objects,
+            counters.invalid,
+            counters.excluded,
+            counters.pairs_needed,
+            row.hits,
+            row.results,
+            row.status()
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,227 @@
+//! What queries found, held to the definition.
+
+use gpu_broad_phase::reference::brute_force::Found;
+use gpu_broad_phase::{BroadPhaseDescriptor, NONE, Neighbor, QueryMode, Scene, SceneQueries, StepResult};
+
+use super::answer::first_difference;
+
+/// The first query that was answered otherwise, if any: `expected` is what each finds by the definition. Who lies at the very radius
+/// may be found or not, since distances are rounded.
+pub fn difference(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &Scene<'_>,
+    result: &StepResult,
+    expected: &[Found],
+) -> Option<String> {
+    let rows = match scene.query_mode {
+        QueryMode::All => result.query_offsets.len().saturating_sub(1),
+        QueryMode::Nearest(most) => result.query_nearest.len() / most.max(1) as usize,
+    };
+    if rows != expected.len() {
+        return Some(format!("{rows} queries are answered, {} were asked", expected.len()));
+    }
+    expected.iter().enumerate().find_map(|(query, expected)| {
+        let fault = match scene.query_mode {
+            QueryMode::All => list_fault(list(result, query), expected),
+            QueryMode::Nearest(most) => {
+                let row = &result.query_nearest[query * most as usize..][..most as usize];
+                nearest_fault(row, expected, &Slack::new(descriptor, radius(scene, query)))
+            }
+        };
+        fault.map(|fault| format!("query {query}: {fault}"))
+    })
+}
+
+/// The same against the answer of somebody else, row by row.
+pub fn difference_from(other: &StepResult, result: &StepResult) -> Option<String> {
+    let rows = |result: &StepResult| {
+        let queries = result.query_offsets.len().saturating_sub(1);
+        let lists = (0..queries).flat_map(|query| {
+            sorted(list(result, query))
+                .into_iter()
+                .map(move |object| (query, object))
+        });
+        lists.collect::<Vec<_>>()
+    };
+    let nearest = |result: &StepResult| {
+        let bits = result
+            .query_nearest
+            .iter()
+            .map(|row| (row.object, row.squared_distance.to_bits()));
+        bits.collect::<Vec<_>>()
+    };
+    first_difference("results", &rows(result), &rows(other))
+        .or_else(|| first_difference("nearest objects", &nearest(result), &nearest(other)))
+}
+
+fn list(result: &StepResult, query: usize) -> &[u32] {
+    &result.query_objects[result.query_offsets[query] as usize..result.query_offsets[query + 1] as usize]
+}
+
+fn sorted(list: &[u32]) -> Vec<u32> {
+    let mut list = list.to_vec();
+    list.sort_unstable();
+    list
+}
+
+fn list_fault(list: &[u32], expected: &Found) -> Option<String> {
+    let list = sorted(list);
+    let twice = list.windows(2).find(|two| two[0] == two[1]);
+    let extra = list.iter().find(|&&object| distance(expected, object).is_none());
+    let missing = expected
+        .surely
+        .iter()
+        .find(|(object, _)| list.binary_search(object).is_err());
+    twice
+        .map(|two| format!("object {} twice", two[0]))
+        .or_else(|| extra.map(|object| format!("object {object} too many")))
+        .or_else(|| missing.map(|(object, _)| format!("object {object} is missing")))
+}
+
+/// How far an object is that may be found.
+fn distance(expected: &Found, object: u32) -> Option<f64> {
+    let of = |rows: &[(u32, f64)]| {
+        let place = rows.binary_search_by_key(&object, |&(object, _)| object).ok()?;
+        Some(rows[place].1)
+    };
+    of(&expected.surely).or_else(|| of(&expected.perhaps))
+}
+
+fn nearest_fault(row: &[Neighbor], expected: &Found, slack: &Slack) -> Option<String> {
+    let mut nearest: Vec<_> = expected.surely.iter().map(|(_, distance)| distance.powi(2)).collect();
+    nearest.sort_unstable_by(f64::total_cmp);
+    let (found, rest) = row.split_at(row.iter().take_while(|row| row.object != NONE).count());
+    let objects: Vec<_> = found.iter().map(|row| row.object).collect();
+    if let Some(two) = sorted(&objects).windows(2).find(|two| two[0] == two[1]) {
+        return Some(format!("object {} twice", two[0]));
+    }
+    if found.len() < nearest.len().min(row.len()) || rest.iter().any(|row| *row != Neighbor::NONE) {
+        return Some(format!("{} objects, {} are near enough", found.len(), nearest.len()));
+    }
+    found.iter().enumerate().find_map(|(place, row)| {
+        let squared = f64::from(row.squared_distance);
+        let Some(distance) = distance(expected, row.object) else {
+            return Some(format!("object {} is too far away", row.object));
+        };
+        if !slack.admits(squared, distance.powi(2)) {
+            return Some(format!("object {} is not {squared} away, squared", row.object));
+        }
+        // By distance alone: which of two as near comes first may depend on rounding.
+        let wanted = nearest.get(place).filter(|&&wanted| !slack.admits(squared, wanted));
+        wanted.map(|_| format!("object {} at place {place}, where another is nearer", row.object))
+    })
+}
+
+fn radius(scene: &Scene<'_>, query: usize) -> f32 {
+    match scene.queries {
+        SceneQueries::Rounded(queries) => queries[query].radius,
+        SceneQueries::Neighbors(neighbors) => neighbors.radius,
+        _ => 0.0,
+    }
+}
+
+/// By how much squared distances may be off.
+struct Slack {
+    /// Shorter gaps count as 0.
+    smallest_gap: f64,
+    /// Positions that are moved into their period are rounded.
+    moved: f64,
+}
+
+impl Slack {
+    fn new(descriptor: &BroadPhaseDescriptor<'_>, radius: f32) -> Self {
+        // Below and above, gaps are in units of the radius.
+        let is_ordinary = (2f32.powi(-40)..=2f32.powi(60)).contains(&radius) || radius == 0.0 || radius >= f32::MAX;
+        let unit = if is_ordinary { 1.0 } else { f64::from(radius) };
+        let longest = descriptor.periods.into_iter().fold(0.0, f32::max);
+        Self {
+            smallest_gap: (unit * 2f64.powi(-60)).max(4.0 * f64::from(f32::MIN_POSITIVE)),
+            moved: f64::from(longest) * 2f64.powi(-22),
+        }
+    }
+
+    fn admits(&self, squared: f64, exact: f64) -> bool {
+        let slack = 2e-6 * exact + 4.0 * self.smallest_gap.powi(2) + self.moved * (2.0 * exact.sqrt() + self.moved);
+        // Squares of the largest distances have no float.
+        (squared - exact).abs() <= slack || (squared > 1e30 && exact > 1e30)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gpu_broad_phase::reference::{self, brute_force};
+    use gpu_broad_phase::{Aabb, Query};
+
+    fn checked(query_mode: QueryMode, spoil: impl Fn(&mut StepResult)) -> [Option<String>; 2] {
+        let objects: Vec<_> = (0..9).map(|place| Aabb::point([place as f32; 3])).collect();
+        let queries = [Query::sphere([0.2; 3], 4.0), Query::sphere([7.1; 3], 1.0)];
+        let scene = Scene {
+            objects: &objects,
+            queries: queries[..].into(),
+            query_mode,
+            ..Scene::default()
+        };
+        let descriptor = BroadPhaseDescriptor::default();
+        let expected = brute_force::scene_queries(&descriptor, &scene);
+        let right = reference::step_scene(&descriptor, &scene).unwrap();
+        let mut result = right.clone();
+        spoil(&mut result);
+        [
+            difference(&descriptor, &scene, &result, &expected),
+            difference_from(&right, &result),
+        ]
+    }
+
+    #[test]
+    fn objects_that_are_missing_wrong_or_there_twice_are_told() {
+        assert_eq!(checked(QueryMode::All, |_| {}), [None, None]);
+        for (object, told) in [(8, "query 0: object 8 too many"), (1, "query 0: object 1 twice")] {
+            let [by_definition, by_other] = checked(QueryMode::All, |result| result.query_objects[2] = object);
+            assert_eq!(by_definition.as_deref(), Some(told));
+            assert!(by_other.unwrap().contains("results"));
+        }
+        let lost = |result: &mut StepResult| {
+            result.query_objects.pop();
+            result.query_offsets[2] -= 1;
+        };
+        assert_eq!(
+            checked(QueryMode::All, lost)[0].as_deref(),
+            Some("query 1: object 7 is missing")
+        );
+        let unanswered = |result: &mut StepResult| result.query_offsets.clear();
+        assert!(
+            checked(QueryMode::All, unanswered)[0]
+                .as_deref()
+                .unwrap()
+                .contains("0 queries")
+        );
+    }
+
+    #[test]
+    fn nearest_objects_in_the_wrong_place_or_at_another_distance_are_told() {
+        let nearest = QueryMode::Nearest(2);
+        assert_eq!(checked(nearest, |_| {}), [None, None]);
+        for (spoil, told) in [
+            (
+                (|result| result.query_nearest[0].squared_distance += 0.1) as fn(&mut StepResult),
+                "query 0: object 0 is not",
+            ),
+            (|result| result.query_nearest.swap(0, 1), "query 0: object 1 at place 0"),
+            (
+                |result| result.query_nearest[3] = result.query_nearest[2],
+                "query 1: object 7 twice",
+            ),
+            (
+                |result| result.query_nearest[3].object = 0,
+                "query 1: object 0 is too far",
+            ),
+            (|result| result.query_nearest[0] = Neighbor::NONE, "query 0: 0 objects"),
+        ] {
+            let [by_definition, by_other] = checked(nearest, spoil);
+            let by_definition = by_definition.unwrap();
+            assert!(by_definition.starts_with(told), "{by_definition}");
+            assert!(by_other.unwrap().contains("nearest objects"));
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! The input of a step as a file.
+
+use std::io::{self, BufWriter, Read, Write};
+
+use crc32fast::Hasher;
+use serde::{Deserialize, Serialize};
+
+use crate::descriptor::BroadPhaseDescriptor;
+use crate::queries::{Neighbors, Partners, Query, QueryMode};
+use crate::scene::{Scene, SceneQueries, SceneRays, SceneStatics};
+use crate::types::{Aabb, Ray, SweptRay};
+
+/// A byte that no text has, and ends of lines of both kinds: what is sent as text no longer begins so.
+const MAGIC: [u8; 8] = *b"\x89GBPS\r\n\x1a";
+/// Goes up with every change of what is stored, that of the descriptor's fields included.
+const FORMAT: u32 = 1;
+
+/// The whole input of a step with the descriptor of its broad phase, for a report of something that went wrong: whoever gets the
+/// file can run the same step, bit for bit, with [`Headless::step_scene`](crate::Headless::step_scene),
+/// [`reference::step_scene`](crate::reference::step_scene) or the command `broadphase replay FILE --verify`.
+///
+/// ```
+/// # use std::fs::File;
+/// # use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Scene, Snapshot, reference};
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("fault.snapshot");
+/// let objects = [Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([0.5; 3], [f32::INFINITY; 3])];
+/// let scene = Scene {
+///     objects: &objects,
+///     ..Scene::default()
+/// };
+/// Snapshot::of(&BroadPhaseDescriptor::default(), &scene).write(File::create(&path)?)?;
+///
+/// let snapshot = Snapshot::read(File::open(&path)?)?;
+/// let result = reference::step_scene(&snapshot.descriptor, &snapshot.scene())?;
+/// assert_eq!(result.pairs.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # In a renderer
+///
+/// [`GpuBroadPhase::descriptor`](crate::GpuBroadPhase::descriptor) is the descriptor. An [`ObjectSet`](crate::ObjectSet) keeps copies
+/// on the host: [`ObjectSet::scene`](crate::ObjectSet::scene). A [`StepInput`](crate::StepInput) whose sources are on the host
+/// is a scene by `Scene::try_from(&input)`; what lies in buffers of the caller's alone has to be read back first, and the error says
+/// what that is.
+///
+/// ```
+/// # use gpu_broad_phase::{GpuBroadPhase, ObjectSet, Snapshot};
+/// # fn save(broad_phase: &GpuBroadPhase, objects: &ObjectSet) -> std::io::Result<()> {
+/// Snapshot::of(broad_phase.descriptor(), &objects.scene()).write(std::fs::File::create("fault.snapshot")?)
+/// # }
+/// ```
+///
+/// # Format
+///
+/// Eight bytes that no other file begins with, the number of the format, the version of this library that wrote it, descriptor and
+/// input, and a CRC-32 of all of it. Numbers of the format go up with what is stored; files of another one are refused
+/// by [`SnapshotError::OtherFormat`], which names the version that reads them.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// What the broad phase was made from, without its label.
+    pub descriptor: BroadPhaseDescriptor<'static>,
+    input: Input,
+}
+
+/// Why a [`Snapshot`] could not be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SnapshotError {
+    /// The reader failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The first bytes are not those of a snapshot.
+    #[error(
+        "this is no snapshot of gpu-broad-phase, or one that was changed on its way: send it as a binary file, or in an archive"
+    )]
+    NotASnapshot,
+    /// Another version wrote it, and its format has changed since or before.
+    #[error(
+        "the snapshot has format {format} and this version reads {FORMAT}: read it with gpu-broad-phase {written_by}, which wrote it"
+    )]
+    OtherFormat {
+        /// The number of its format.
+        format: u32,
+        /// The version of this library that wrote it.
+        written_by: String,
+    },
+    /// It begins as a snapshot, and the rest is not one.
+    #[error("the snapshot is cut short or damaged ({reason}): have it sent or written once more")]
+    Damaged {
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl SnapshotError {
+    fn damaged(reason: impl ToString) -> Self {
+        Self::Damaged {
+            reason: reason.to_string(),
+        }
+    }
+}
+
+/// What snapshots of all formats have behind [`MAGIC`].
+#[derive(Serialize, Deserialize)]
+struct Head<'a> {
+    format: u32,
+    written_by: &'a str,
+}
+
+/// A [`Scene`] that owns what is in it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Input {
+    #[serde(with = "rows")]
+    objects: Vec<Aabb>,
+    #[serde(with = "rows")]
+    worlds: Vec<u32>,
+    #[serde(with = "rows")]
+    static_objects: Vec<Aabb>,
+    #[serde(with = "rows")]
+    static_worlds: Vec<u32>,
+    static_generation: u64,
+    rays: InputRays,
+    queries: InputQueries,
+    query_mode: QueryMode,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum InputRays {
+    Plain(#[serde(with = "rows")] Vec<Ray>),
+    Swept(#[serde(with = "rows")] Vec<SweptRay>),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+enum InputQueries {
+    None,
+    Boxes(#[serde(with = "rows")] Vec<Aabb>),
+    Rounded(#[serde(with = "rows")] Vec<Query>),
+    Neighbors(Neighbors),
+    Partners(Partners),
+}
+
+impl Snapshot {
+    /// Copies the input of a step.
+    pub fn of(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Self {
+        Self {
+            descriptor: BroadPhaseDescriptor {
+                label: None,
+                ..*descriptor
+            },
+            input: Input {
+                objects: scene.objects.to_vec(),
+                worlds: scene.worlds.to_vec(),
+                static_objects: scene.statics.objects.to_vec(),
+                static_worlds: scene.statics.worlds.to_vec(),
+                static_generation: scene.statics.generation,
+                rays: match scene.rays {
+                    SceneRays::Plain(rays) => InputRays::Plain(rays.to_vec()),
+                    SceneRays::Swept(rays) => InputRays::Swept(rays.to_vec()),
+                },
+                queries: match scene.queries {
+                    SceneQueries::None => InputQueries::None,
+                    SceneQueries::Boxes(boxes) => InputQueries::Boxes(boxes.to_vec()),
+                    SceneQueries::Rounded(queries) => InputQueries::Rounded(queries.to_vec()),
+                    SceneQueries::Neighbors(neighbors) => InputQueries::Neighbors(neighbors),
+                    SceneQueries::Partners(partners) => InputQueries::Partners(partners),
+                },
+                query_mode: scene.query_mode,
+            },
+        }
+    }
+
+    /// The input, as steps take it.
+    pub fn scene(&self) -> Scene<'_> {
+        let input = &self.input;
+        Scene {
+            objects: &input.objects,
+            worlds: &input.worlds,
+            statics: SceneStatics {
+                objects: &input.static_objects,
+                worlds: &input.static_worlds,
+                generation: input.static_generation,
+            },
+            rays: match &input.rays {
+                InputRays::Plain(rays) => SceneRays::Plain(rays),
+                InputRays::Swept(rays) => SceneRays::Swept(rays),
+            },
+            queries: match &input.queries {
+                InputQueries::None => SceneQueries::None,
+                InputQueries::Boxes(boxes) => SceneQueries::Boxes(boxes),
+                InputQueries::Rounded(queries) => SceneQueries::Rounded(queries),
+                InputQueries::Neighbors(neighbors) => SceneQueries::Neighbors(*neighbors),
+                InputQueries::Partners(partners) => SceneQueries::Partners(*partners),
+            },
+            query_mode: input.query_mode,
+        }
+    }
+
+    /// Writes it: about 32 bytes an object and a ray.
+    ///
+    /// # Errors
+    /// That of the writer.
+    pub fn write(&self, writer: impl Write) -> io::Result<()> {
+        let mut summed = Summed {
+            writer: BufWriter::new(writer),
+            sum: Hasher::new(),
+            error: None,
+        };
+        summed.write_all(&MAGIC)?;
+        let head = Head {
+            format: FORMAT,
+            written_by: env!("CARGO_PKG_VERSION"),
+        };
+        if let Err(error) = postcard::to_io(&(head, &self.descriptor, &self.input), &mut summed) {
+            return Err(summed.error.unwrap_or_else(|| io::Error::other(error)));
+        }
+        let Summed { mut writer, sum, .. } = summed;
+        writer.write_all(&sum.finalize().to_le_bytes())?;
+        writer.flush()
+    }
+
+    /// Reads one to the reader's end. Boxes, rays and queries are what they were, whatever they are: what is not a number, or not
+    /// valid, is as much part of a report as anything else. Takes no more memory than there are bytes, twice.
+    ///
+    /// # Errors
+    /// [`SnapshotError`] for bytes that are not all of a snapshot of this format.
+    pub fn read(mut reader: impl Read) -> Result<Self, SnapshotError> {
+        let mut bytes = Vec::new();
+        // What is no snapshot may be long.
+        reader.by_ref().take(MAGIC.len() as u64).read_to_end(&mut bytes)?;
+        if bytes != MAGIC {
+            return Err(SnapshotError::NotASnapshot);
+        }
+        reader.read_to_end(&mut bytes)?;
+        let (summed, sum) = bytes
+            .split_last_chunk()
+            .filter(|(summed, _)| summed.len() >= MAGIC.len())
+            .ok_or_else(|| SnapshotError::damaged("it ends at its beginning"))?;
+        if crc32fast::hash(summed) != u32::from_le_bytes(*sum) {
+            return Err(SnapshotError::damaged("its checksum is another one"));
+        }
+        let stored = &summed[MAGIC.len()..];
+        let (head, stored) = postcard::take_from_bytes::<Head<'_>>(stored).map_err(SnapshotError::damaged)?;
+        if head.format != FORMAT {
+            return Err(SnapshotError::OtherFormat {
+                format: head.format,
+                written_by: head.written_by.escape_default().take(LONGEST_VERSION).collect(),
+            });
+        }
+        let ((descriptor, input), rest) = postcard::take_from_bytes(stored).map_err(SnapshotError::damaged)?;
+        if !rest.is_empty() {
+            return Err(SnapshotError::damaged(format!("{} bytes too many", rest.len())));
+        }
+        Ok(Self { descriptor, input })
+    }
+}
+
+/// Of a version in an error, which is a line to read whatever the file holds.
+const LONGEST_VERSION: usize = 40;
+
+/// A writer that sums up what goes through it and keeps the error that postcard drops.
+struct Summed<W> {
+    writer: W,
+    sum: Hasher,
+    error: Option<io::Error>,
+}
+
+impl<W: Write> Write for Summed<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.writer.write(bytes).map_err(|error| {
+            let kind = error.kind();
+            self.error = Some(error);
+            kind
+        })?;
+        self.sum.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    /// What is behind is flushed at the end, by whom the error reaches.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Rows as their bytes, little endian as on the device: no bit changes, and no length is believed that the bytes do not have.
+mod rows {
+    use bytemuck::Pod;
+    use serde::de::{Deserialize, Deserializer, Error};
+    use serde::ser::Serializer;
+
+    pub fn serialize<T: Pod, S: Serializer>(rows: &[T], serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(bytemuck::cast_slice(rows))
+    }
+
+    pub fn deserialize<'de, T: Pod, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+        let bytes = <&[u8]>::deserialize(deserializer)?;
+        if !bytes.len().is_multiple_of(size_of::<T>()) {
+            return Err(Error::custom("rows that are cut"));
+        }
+        let mut rows = vec![T::zeroed(); bytes.len() / size_of::<T>()];
+        bytemuck::cast_slice_mut(&mut rows).copy_from_slice(bytes);
+        Ok(rows)
+    }
+}
