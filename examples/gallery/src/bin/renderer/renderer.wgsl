@@ -1,0 +1,208 @@
+// Boxes that drift about in a cube, and how they are drawn.
+
+struct Params {
+    view_projection: mat4x4<f32>,
+    eye: vec3<f32>,
+    // Seconds.
+    time_step: f32,
+    // Half an edge of the cube, whose middle is the origin.
+    reach: f32,
+    count: u32,
+}
+
+struct Body {
+    center: vec3<f32>,
+    half_extents: vec3<f32>,
+    velocity: vec3<f32>,
+}
+
+// As the broad phase reads it.
+struct Aabb {
+    low: vec3<f32>,
+    layers: u32,
+    high: vec3<f32>,
+    owner: u32,
+}
+
+struct Hit {
+    // NONE where the ray meets nothing.
+    object: u32,
+    t: f32,
+}
+
+@group(0) @binding(0) var<uniform> params: Params;
+
+@group(0) @binding(1) var<storage, read_write> bodies: array<Body>;
+@group(0) @binding(2) var<storage, read_write> moved: array<Aabb>;
+
+// Towards the middle, a second squared: a swarm that would fill the cube evenly shows less.
+const PULL: f32 = 0.6;
+
+@compute @workgroup_size(64)
+fn advance(@builtin(global_invocation_id) id: vec3<u32>) {
+    let index = id.x;
+    if (index >= params.count) {
+        return;
+    }
+    var body = bodies[index];
+    body.velocity -= params.time_step * PULL * body.center;
+    body.center += params.time_step * body.velocity;
+    // Off the walls.
+    let room = vec3<f32>(params.reach) - body.half_extents;
+    let is_out = abs(body.center) > room;
+    body.velocity = select(body.velocity, -sign(body.center) * abs(body.velocity), is_out);
+    body.center = clamp(body.center, -room, room);
+    bodies[index] = body;
+    moved[index] = Aabb(body.center - body.half_extents, 0xffffffffu, body.center + body.half_extents, 0u);
+}
+
+// What follows draws. The broad phase wrote all of it but the boxes, in the same encoder.
+@group(0) @binding(3) var<storage, read> hits: array<Hit>;
+@group(0) @binding(4) var<storage, read> boxes: array<Aabb>;
+// The overlaps of box `i` are rows `offsets[i]` to `offsets[i + 1]`.
+@group(0) @binding(5) var<storage, read> offsets: array<u32>;
+
+const NONE: u32 = 0xffffffffu;
+// Linear colours.
+const BACKGROUND: vec3<f32> = vec3<f32>(0.004, 0.0055, 0.0095);
+const HIGHLIGHT: vec3<f32> = vec3<f32>(0.25, 1.0, 0.75);
+const SUN: vec3<f32> = vec3<f32>(0.48, 0.8, 0.36);
+// Overlaps that are as hot as any more.
+const HOTTEST: f32 = 48.0;
+// Linear colours, evenly spaced in the logarithm of overlaps.
+const RAMP: array<vec3<f32>, 7> = array<vec3<f32>, 7>(
+    vec3<f32>(0.105, 0.155, 0.225), vec3<f32>(0.085, 0.110, 0.300), vec3<f32>(0.190, 0.065, 0.330),
+    vec3<f32>(0.460, 0.050, 0.210), vec3<f32>(0.780, 0.130, 0.065), vec3<f32>(0.950, 0.390, 0.050),
+    vec3<f32>(1.000, 0.800, 0.300),
+);
+
+// Without overlaps 0, with the most 1.
+fn heat(overlaps: u32) -> f32 {
+    return min(log2(1.0 + f32(overlaps)) / log2(1.0 + HOTTEST), 1.0);
+}
+
+fn ramp(heat: f32) -> vec3<f32> {
+    var colors = RAMP;
+    let place = heat * 6.0;
+    let below = min(u32(place), 5u);
+    return mix(colors[below], colors[below + 1u], place - f32(below));
+}
+
+struct Face {
+    // Of the unit cube.
+    corner: vec3<f32>,
+    normal: vec3<f32>,
+    // 0 to 1 across the face.
+    place: vec2<f32>,
+}
+
+// Two triangles a face, counterclockwise from outside.
+fn face_of(vertex: u32) -> Face {
+    let face = vertex / 6u;
+    let axis = face >> 1u;
+    let upper = f32(face & 1u);
+    let corner = vertex % 6u;
+    let u = f32(corner == 1u || corner == 2u || corner == 3u);
+    let v = f32(corner == 2u || corner == 3u || corner == 4u);
+    let sides = select(vec2<f32>(v, u), vec2<f32>(u, v), upper == 1.0);
+    var at = vec3<f32>(upper, sides);
+    var normal = vec3<f32>(2.0 * upper - 1.0, 0.0, 0.0);
+    if (axis == 1u) {
+        at = at.zxy;
+        normal = normal.zxy;
+    } else if (axis == 2u) {
+        at = at.yzx;
+        normal = normal.yzx;
+    }
+    return Face(at, normal, sides);
+}
+
+// What is far fades into the background.
+fn fog(distance: f32, color: vec3<f32>) -> vec3<f32> {
+    let near = length(params.eye) - 1.1 * params.reach;
+    let share = clamp((distance - near) / (2.4 * params.reach), 0.0, 1.0);
+    return mix(color, BACKGROUND, 0.9 * smoothstep(0.0, 1.0, share));
+}
+
+struct Surface {
+    @builtin(position) position: vec4<f32>,
+    @location(0) color: vec3<f32>,
+    @location(1) normal: vec3<f32>,
+    @location(2) place: vec2<f32>,
+    // From the eye.
+    @location(3) way: vec3<f32>,
+    // 1 where it is the one under the pointer.
+    @location(4) glow: f32,
+}
+
+@vertex
+fn box_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) object: u32) -> Surface {
+    let bounds = boxes[object];
+    let face = face_of(vertex);
+    let place = mix(bounds.low, bounds.high, face.corner);
+    let hot = heat(offsets[object + 1u] - offsets[object]);
+    return Surface(
+        params.view_projection * vec4<f32>(place, 1.0),
+        ramp(hot),
+        face.normal,
+        face.place,
+        place - params.eye,
+        f32(hits[0].object == object),
+    );
+}
+
+@fragment
+fn box_fragment(surface: Surface) -> @location(0) vec4<f32> {
+    let sun = max(dot(surface.normal, normalize(SUN)), 0.0);
+    let sky = 0.5 + 0.5 * surface.normal.y;
+    let half_way = normalize(normalize(SUN) - normalize(surface.way));
+    let shine = pow(max(dot(surface.normal, half_way), 0.0), 24.0);
+    // A line of about a pixel along the edges.
+    let to_edge = min(surface.place, 1.0 - surface.place) / fwidth(surface.place);
+    let rim = 1.0 - clamp(min(to_edge.x, to_edge.y), 0.0, 1.0);
+    var color = surface.color * (0.16 + 0.22 * sky + 1.0 * sun) + 0.06 * shine;
+    color = fog(length(surface.way), color * (1.0 - 0.55 * rim));
+    let bright = mix(surface.color, HIGHLIGHT, 0.7) * (0.45 + 0.7 * sun + 0.2 * sky);
+    return vec4<f32>(mix(color, bright, surface.glow), 1.0);
+}
+
+struct Outline {
+    @builtin(position) position: vec4<f32>,
+}
+
+// The inside of a box that is a little larger than the one under the pointer: what of it shows is a rim around that one.
+@vertex
+fn outline_vertex(@builtin(vertex_index) vertex: u32) -> Outline {
+    let object = hits[0].object;
+    if (object == NONE) {
+        return Outline(vec4<f32>(0.0));
+    }
+    let bounds = boxes[object];
+    let corner = face_of(vertex).corner;
+    let width = 0.0022 * distance(params.eye, 0.5 * (bounds.low + bounds.high));
+    let place = mix(bounds.low - width, bounds.high + width, corner);
+    return Outline(params.view_projection * vec4<f32>(place, 1.0));
+}
+
+@fragment
+fn outline_fragment() -> @location(0) vec4<f32> {
+    return vec4<f32>(HIGHLIGHT, 1.0);
+}
+
+struct Line {
+    @builtin(position) position: vec4<f32>,
+    @location(0) color: vec4<f32>,
+    @location(1) way: vec3<f32>,
+}
+
+@vertex
+fn line_vertex(@location(0) place: vec3<f32>, @location(1) color: vec4<f32>) -> Line {
+    // Encoded as those of pictures are; paler, not to be taken for heat.
+    let pale = mix(pow(color.rgb, vec3<f32>(2.2)), vec3<f32>(0.3, 0.4, 0.5), 0.6);
+    return Line(params.view_projection * vec4<f32>(place, 1.0), vec4<f32>(pale, color.a), place - params.eye);
+}
+
+@fragment
+fn line_fragment(line: Line) -> @location(0) vec4<f32> {
+    return vec4<f32>(fog(length(line.way), line.color.rgb), line.color.a);
+}
