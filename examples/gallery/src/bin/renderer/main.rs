@@ -15,8 +15,8 @@ use anyhow::{Context, Result};
 use gallery::{Demo, DrawState, Frame, Gpu, Input, Orbit, Random, Watch};
 use glam::{Mat4, UVec2, Vec2, Vec3};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Counters, DebugDraw, DebugLines, GpuBroadPhase, LineVertex, NONE, Partners, Queries,
-    Ray, RayHit, RayMode, Source, StepInput,
+    Aabb, BroadPhaseDescriptor, Counters, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, LineVertex, NONE,
+    OutputRows, Ray, RayHit, RayMode, Source, StepInput,
 };
 
 /// Cells are twelve lines each; more are not drawn.
@@ -77,6 +77,7 @@ struct Renderer {
     reach: f32,
     camera: Orbit,
     broad_phase: GpuBroadPhase,
+    dispatch: DispatchArgs,
     debug_draw: DebugDraw,
     /// A bit for each level whose cells are drawn.
     levels: u32,
@@ -85,9 +86,12 @@ struct Renderer {
     bodies: wgpu::Buffer,
     /// Of the bodies: the broad phase and the shaders read them.
     boxes: wgpu::Buffer,
+    /// Of each box.
+    overlaps: wgpu::Buffer,
     /// Edges of the cube.
     edges: wgpu::Buffer,
     advance: wgpu::ComputePipeline,
+    count_overlaps: wgpu::ComputePipeline,
     draw_box: wgpu::RenderPipeline,
     draw_outline: wgpu::RenderPipeline,
     draw_line: wgpu::RenderPipeline,
@@ -178,8 +182,6 @@ impl Demo for Renderer {
         let bodies: Vec<_> = (0..options.boxes).map(|_| body(&mut random, reach)).collect();
         let descriptor = BroadPhaseDescriptor {
             label: Some("renderer"),
-            // Rows of partners say the same.
-            pairs: false,
             ray_mode: RayMode::Closest,
             filters: false,
             ..BroadPhaseDescriptor::default()
@@ -209,6 +211,7 @@ impl Demo for Renderer {
                 field_of_view: 0.64,
             },
             broad_phase: GpuBroadPhase::new(&gpu.device, &descriptor)?,
+            dispatch: DispatchArgs::new(None),
             debug_draw: DebugDraw::new(&descriptor, None),
             levels: options.levels.iter().fold(0, |levels, level| levels | 1 << level),
             shows_cells: !options.no_cells,
@@ -219,8 +222,10 @@ impl Demo for Renderer {
                 &vec![Aabb::point([0.0; 3]); bodies.len()],
                 wgpu::BufferUsages::empty(),
             ),
+            overlaps: gpu.buffer("overlaps", &vec![0u32; bodies.len()], wgpu::BufferUsages::COPY_DST),
             edges: gpu.buffer("edges", &cube_edges(reach), wgpu::BufferUsages::VERTEX),
             advance: gpu.compute_pipeline(&module, "advance"),
+            count_overlaps: gpu.compute_pipeline(&module, "count_overlaps"),
             draw_box: gpu.draw_pipeline(&module, "box", &[], outside),
             draw_outline: gpu.draw_pipeline(&module, "outline", &[], inside_out),
             draw_line: gpu.draw_pipeline(&module, "line", &[DebugDraw::VERTICES], lines),
@@ -252,12 +257,30 @@ impl Demo for Renderer {
         let input = StepInput {
             objects: Source::device(&self.boxes, self.count),
             rays: Source::Host(&rays).into(),
-            queries: Queries::Partners(Partners { once: false }),
             ..StepInput::default()
         };
+        let group_at =
+            |layout: wgpu::BindGroupLayout, buffers: &[(u32, &wgpu::Buffer)]| gpu.bind_group_at(&layout, buffers);
         let step = self.broad_phase.step(&gpu.device, &gpu.queue, frame.encoder, input)?;
         let hits = step.ray_hits.context("the closest hit is asked for")?;
-        let offsets = step.query_offsets.context("all partners are asked for")?;
+        let pairs = step.pairs.context("pairs are asked for")?;
+        let rows = self
+            .dispatch
+            .record(&gpu.device, frame.encoder, &step, OutputRows::Pairs, 64)?;
+        let count_group = group_at(
+            self.count_overlaps.get_bind_group_layout(0),
+            &[(3, pairs), (4, rows), (5, &self.overlaps)],
+        );
+        frame.encoder.clear_buffer(&self.overlaps, 0, None);
+        {
+            let mut pass = frame.encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some("count overlaps"),
+                timestamp_writes: None,
+            });
+            pass.set_pipeline(&self.count_overlaps);
+            pass.set_bind_group(0, &count_group, &[]);
+            pass.dispatch_workgroups_indirect(rows, 0);
+        }
         self.pick.record(gpu, frame.encoder, hits);
         let shown = if self.shows_cells { self.levels } else { 0 };
         let cells = self.debug_draw.record(
@@ -269,13 +292,13 @@ impl Demo for Renderer {
             MAX_LINES,
         )?;
 
-        let group = |pipeline: &wgpu::RenderPipeline, buffers: &[(u32, &wgpu::Buffer)]| {
-            gpu.bind_group_at(&pipeline.get_bind_group_layout(0), buffers)
-        };
-        let shared = [(0, &self.params), (3, hits), (4, &self.boxes)];
-        let box_group = group(&self.draw_box, &[&shared[..], &[(5, offsets)]].concat());
-        let outline_group = group(&self.draw_outline, &shared);
-        let line_group = group(&self.draw_line, &shared[..1]);
+        let shared = [(0, &self.params), (6, hits), (7, &self.boxes)];
+        let box_group = group_at(
+            self.draw_box.get_bind_group_layout(0),
+            &[&shared[..], &[(8, &self.overlaps)]].concat(),
+        );
+        let outline_group = group_at(self.draw_outline.get_bind_group_layout(0), &shared);
+        let line_group = group_at(self.draw_line.get_bind_group_layout(0), &shared[..1]);
         {
             let mut pass = frame.draw("draw", BACKGROUND);
             pass.set_pipeline(&self.draw_box);
@@ -321,10 +344,7 @@ impl Demo for Renderer {
         Ok(format!(
             "{} boxes on {} levels, {} overlapping pairs in the last frame, none read back; something was missing in {} frames\n\
              under the pointer: {picked}",
-            self.count,
-            counters.levels,
-            counters.results_needed / 2,
-            self.short,
+            self.count, counters.levels, counters.pairs_needed, self.short,
         ))
     }
 }

@@ -56,11 +56,25 @@ fn advance(@builtin(global_invocation_id) id: vec3<u32>) {
     moved[index] = Aabb(body.center - body.half_extents, 0xffffffffu, body.center + body.half_extents, 0u);
 }
 
-// What follows draws. The broad phase wrote all of it but the boxes, in the same encoder.
-@group(0) @binding(3) var<storage, read> hits: array<Hit>;
-@group(0) @binding(4) var<storage, read> boxes: array<Aabb>;
-// The overlaps of box `i` are rows `offsets[i]` to `offsets[i + 1]`.
-@group(0) @binding(5) var<storage, read> offsets: array<u32>;
+// The broad phase wrote these in the same encoder.
+@group(0) @binding(3) var<storage, read> pairs: array<vec2<u32>>;
+// Workgroups in three dimensions, then the number of pairs.
+@group(0) @binding(4) var<storage, read> dispatch: array<u32>;
+// A word a box.
+@group(0) @binding(5) var<storage, read_write> counts: array<atomic<u32>>;
+
+@compute @workgroup_size(64)
+fn count_overlaps(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let place = (group.y * 65535u + group.x) * 64u + local;
+    if (place < dispatch[3]) {
+        atomicAdd(&counts[pairs[place].x], 1u);
+        atomicAdd(&counts[pairs[place].y], 1u);
+    }
+}
+
+@group(0) @binding(6) var<storage, read> hits: array<Hit>;
+@group(0) @binding(7) var<storage, read> boxes: array<Aabb>;
+@group(0) @binding(8) var<storage, read> overlaps: array<u32>;
 
 const NONE: u32 = 0xffffffffu;
 // Linear colours.
@@ -140,7 +154,7 @@ fn box_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) objec
     let bounds = boxes[object];
     let face = face_of(vertex);
     let place = mix(bounds.low, bounds.high, face.corner);
-    let hot = heat(offsets[object + 1u] - offsets[object]);
+    let hot = heat(overlaps[object]);
     return Surface(
         params.view_projection * vec4<f32>(place, 1.0),
         ramp(hot),

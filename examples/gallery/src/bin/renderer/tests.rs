@@ -51,9 +51,8 @@ fn overlaps_and_picks_are_those_of_brute_force() -> Result<()> {
             overlaps[pair.a as usize] += 1;
             overlaps[pair.b as usize] += 1;
         }
-        let drawn: Vec<_> = found.query_offsets.windows(2).map(|ends| ends[1] - ends[0]).collect();
-        assert_eq!(drawn, overlaps);
-        assert!(overlaps.iter().sum::<u32>() > 20);
+        assert_eq!(gpu.read::<u32>(&renderer.overlaps, BOXES as usize)?, overlaps);
+        assert!(overlaps.iter().any(|&overlaps| overlaps > 3));
 
         let ray = pointer_ray(&renderer.camera, SIZE, Some(pixel));
         let hit = brute_force::rays_closest(&boxes, &[ray])[0];
