@@ -113,6 +113,14 @@ impl Gpu {
         })
     }
 
+    /// WGSL behind that of `solid.wgsl`, which shades boxes.
+    pub fn solid_shader(&self, label: &str, source: &str) -> wgpu::ShaderModule {
+        self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(label),
+            source: wgpu::ShaderSource::Wgsl(format!("{}{source}", include_str!("solid.wgsl")).into()),
+        })
+    }
+
     /// A compute pipeline whose layout comes from the shader.
     pub fn compute_pipeline(&self, module: &wgpu::ShaderModule, entry_point: &str) -> wgpu::ComputePipeline {
         self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {

@@ -15,8 +15,8 @@ use anyhow::{Context, Result};
 use gallery::{Demo, DrawState, Frame, Gpu, Input, Orbit, Random, Watch};
 use glam::{Mat4, UVec2, Vec2, Vec3};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Counters, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, LineVertex, NONE,
-    OutputRows, Ray, RayHit, RayMode, Source, StepInput,
+    Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, LineVertex, NONE, OutputRows, Ray,
+    RayHit, RayMode, Source, StepInput,
 };
 
 /// Cells are twelve lines each; more are not drawn.
@@ -96,8 +96,6 @@ struct Renderer {
     draw_outline: wgpu::RenderPipeline,
     draw_line: wgpu::RenderPipeline,
     pick: Watch<RayHit>,
-    /// That arrived last.
-    counters: Option<Counters>,
     /// Frames of which the host knows that something did not fit.
     short: u32,
 }
@@ -186,7 +184,7 @@ impl Demo for Renderer {
             filters: false,
             ..BroadPhaseDescriptor::default()
         };
-        let module = gpu.device.create_shader_module(wgpu::include_wgsl!("renderer.wgsl"));
+        let module = gpu.solid_shader(Self::NAME, include_str!("renderer.wgsl"));
         let inside_out = DrawState {
             cull_mode: Some(wgpu::Face::Front),
             ..DrawState::default()
@@ -230,7 +228,6 @@ impl Demo for Renderer {
             draw_outline: gpu.draw_pipeline(&module, "outline", &[], inside_out),
             draw_line: gpu.draw_pipeline(&module, "line", &[DebugDraw::VERTICES], lines),
             pick: Watch::new("picks"),
-            counters: None,
             short: 0,
         })
     }
@@ -259,16 +256,14 @@ impl Demo for Renderer {
             rays: Source::Host(&rays).into(),
             ..StepInput::default()
         };
-        let group_at =
-            |layout: wgpu::BindGroupLayout, buffers: &[(u32, &wgpu::Buffer)]| gpu.bind_group_at(&layout, buffers);
         let step = self.broad_phase.step(&gpu.device, &gpu.queue, frame.encoder, input)?;
         let hits = step.ray_hits.context("the closest hit is asked for")?;
         let pairs = step.pairs.context("pairs are asked for")?;
         let rows = self
             .dispatch
             .record(&gpu.device, frame.encoder, &step, OutputRows::Pairs, 64)?;
-        let count_group = group_at(
-            self.count_overlaps.get_bind_group_layout(0),
+        let count_group = gpu.bind_group_at(
+            &self.count_overlaps.get_bind_group_layout(0),
             &[(3, pairs), (4, rows), (5, &self.overlaps)],
         );
         frame.encoder.clear_buffer(&self.overlaps, 0, None);
@@ -293,12 +288,12 @@ impl Demo for Renderer {
         )?;
 
         let shared = [(0, &self.params), (6, hits), (7, &self.boxes)];
-        let box_group = group_at(
-            self.draw_box.get_bind_group_layout(0),
+        let box_group = gpu.bind_group_at(
+            &self.draw_box.get_bind_group_layout(0),
             &[&shared[..], &[(8, &self.overlaps)]].concat(),
         );
-        let outline_group = group_at(self.draw_outline.get_bind_group_layout(0), &shared);
-        let line_group = group_at(self.draw_line.get_bind_group_layout(0), &shared[..1]);
+        let outline_group = gpu.bind_group_at(&self.draw_outline.get_bind_group_layout(0), &shared);
+        let line_group = gpu.bind_group_at(&self.draw_line.get_bind_group_layout(0), &shared[..1]);
         {
             let mut pass = frame.draw("draw", BACKGROUND);
             pass.set_pipeline(&self.draw_box);
@@ -318,8 +313,8 @@ impl Demo for Renderer {
     }
 
     fn submitted(&mut self, _: &Gpu) -> Result<()> {
-        self.counters = self.broad_phase.watched_counters();
-        self.short += u32::from(self.counters.is_some_and(|counters| !counters.is_whole()));
+        let counters = self.broad_phase.watched_counters();
+        self.short += u32::from(counters.is_some_and(|counters| !counters.is_whole()));
         Ok(())
     }
 

@@ -1,4 +1,4 @@
-// Boxes that drift about in a cube, and how they are drawn.
+// Boxes that drift about in a cube, and how they are drawn; behind `solid.wgsl`.
 
 struct Params {
     view_projection: mat4x4<f32>,
@@ -14,14 +14,6 @@ struct Body {
     center: vec3<f32>,
     half_extents: vec3<f32>,
     velocity: vec3<f32>,
-}
-
-// As the broad phase reads it.
-struct Aabb {
-    low: vec3<f32>,
-    layers: u32,
-    high: vec3<f32>,
-    owner: u32,
 }
 
 struct Hit {
@@ -80,7 +72,6 @@ const NONE: u32 = 0xffffffffu;
 // Linear colours.
 const BACKGROUND: vec3<f32> = vec3<f32>(0.004, 0.0055, 0.0095);
 const HIGHLIGHT: vec3<f32> = vec3<f32>(0.25, 1.0, 0.75);
-const SUN: vec3<f32> = vec3<f32>(0.48, 0.8, 0.36);
 // Overlaps that are as hot as any more.
 const HOTTEST: f32 = 48.0;
 // Linear colours, evenly spaced in the logarithm of overlaps.
@@ -100,35 +91,6 @@ fn ramp(heat: f32) -> vec3<f32> {
     let place = heat * 6.0;
     let below = min(u32(place), 5u);
     return mix(colors[below], colors[below + 1u], place - f32(below));
-}
-
-struct Face {
-    // Of the unit cube.
-    corner: vec3<f32>,
-    normal: vec3<f32>,
-    // 0 to 1 across the face.
-    place: vec2<f32>,
-}
-
-// Two triangles a face, counterclockwise from outside.
-fn face_of(vertex: u32) -> Face {
-    let face = vertex / 6u;
-    let axis = face >> 1u;
-    let upper = f32(face & 1u);
-    let corner = vertex % 6u;
-    let u = f32(corner == 1u || corner == 2u || corner == 3u);
-    let v = f32(corner == 2u || corner == 3u || corner == 4u);
-    let sides = select(vec2<f32>(v, u), vec2<f32>(u, v), upper == 1.0);
-    var at = vec3<f32>(upper, sides);
-    var normal = vec3<f32>(2.0 * upper - 1.0, 0.0, 0.0);
-    if (axis == 1u) {
-        at = at.zxy;
-        normal = normal.zxy;
-    } else if (axis == 2u) {
-        at = at.yzx;
-        normal = normal.yzx;
-    }
-    return Face(at, normal, sides);
 }
 
 // What is far fades into the background.
@@ -167,16 +129,8 @@ fn box_vertex(@builtin(vertex_index) vertex: u32, @builtin(instance_index) objec
 
 @fragment
 fn box_fragment(surface: Surface) -> @location(0) vec4<f32> {
-    let sun = max(dot(surface.normal, normalize(SUN)), 0.0);
-    let sky = 0.5 + 0.5 * surface.normal.y;
-    let half_way = normalize(normalize(SUN) - normalize(surface.way));
-    let shine = pow(max(dot(surface.normal, half_way), 0.0), 24.0);
-    // A line of about a pixel along the edges.
-    let to_edge = min(surface.place, 1.0 - surface.place) / fwidth(surface.place);
-    let rim = 1.0 - clamp(min(to_edge.x, to_edge.y), 0.0, 1.0);
-    var color = surface.color * (0.16 + 0.22 * sky + 1.0 * sun) + 0.06 * shine;
-    color = fog(length(surface.way), color * (1.0 - 0.55 * rim));
-    let bright = mix(surface.color, HIGHLIGHT, 0.7) * (0.45 + 0.7 * sun + 0.2 * sky);
+    let color = fog(length(surface.way), lit(surface.color, surface.normal, surface.place, surface.way));
+    let bright = 1.5 * lit(mix(surface.color, HIGHLIGHT, 0.7), surface.normal, surface.place, surface.way);
     return vec4<f32>(mix(color, bright, surface.glow), 1.0);
 }
 
@@ -211,8 +165,8 @@ struct Line {
 
 @vertex
 fn line_vertex(@location(0) place: vec3<f32>, @location(1) color: vec4<f32>) -> Line {
-    // Encoded as those of pictures are; paler, not to be taken for heat.
-    let pale = mix(pow(color.rgb, vec3<f32>(2.2)), vec3<f32>(0.3, 0.4, 0.5), 0.6);
+    // Paler, not to be taken for heat.
+    let pale = mix(decoded(color.rgb), vec3<f32>(0.3, 0.4, 0.5), 0.6);
     return Line(params.view_projection * vec4<f32>(place, 1.0), vec4<f32>(pale, color.a), place - params.eye);
 }
 
