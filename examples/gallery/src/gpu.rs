@@ -1,6 +1,7 @@
 //! The device, and the few things that every demo makes on it.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -17,7 +18,18 @@ pub struct Gpu {
     /// Of what frames are drawn into: shaders write linear colours, the target encodes them.
     pub format: wgpu::TextureFormat,
     submissions: Cell<u64>,
-    bytes_read: Cell<u64>,
+    bytes_read: RefCell<BTreeMap<&'static str, u64>>,
+}
+
+/// Of the counters that a step has: 32 words.
+const COUNTER_BYTES: u64 = 128;
+
+/// What was submitted and read back so far, pictures aside.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    pub submissions: u64,
+    /// Bytes on the way to the host, by what they are.
+    pub bytes_read: BTreeMap<&'static str, u64>,
 }
 
 /// How triangles are drawn, where it is not by default: opaque, nearest in front, both sides.
@@ -79,7 +91,7 @@ impl Gpu {
             info: adapter.get_info(),
             format,
             submissions: Cell::new(0),
-            bytes_read: Cell::new(0),
+            bytes_read: RefCell::default(),
         })
     }
 
@@ -98,6 +110,14 @@ impl Gpu {
             label: Some(label),
             contents: bytemuck::bytes_of(contents),
             usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+        })
+    }
+
+    /// WGSL behind that of `solid.wgsl`, which shades boxes.
+    pub fn solid_shader(&self, label: &str, source: &str) -> wgpu::ShaderModule {
+        self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(label),
+            source: wgpu::ShaderSource::Wgsl(format!("{}{source}", include_str!("solid.wgsl")).into()),
         })
     }
 
@@ -167,8 +187,15 @@ impl Gpu {
 
     /// Whole buffers at the bindings from 0 on.
     pub fn bind_group(&self, layout: &wgpu::BindGroupLayout, buffers: &[&wgpu::Buffer]) -> wgpu::BindGroup {
-        let entries: Vec<_> = std::iter::zip(0.., buffers)
-            .map(|(binding, buffer)| wgpu::BindGroupEntry {
+        let numbered: Vec<_> = (0..).zip(buffers.iter().copied()).collect();
+        self.bind_group_at(layout, &numbered)
+    }
+
+    /// Whole buffers at the bindings that they are given with.
+    pub fn bind_group_at(&self, layout: &wgpu::BindGroupLayout, buffers: &[(u32, &wgpu::Buffer)]) -> wgpu::BindGroup {
+        let entries: Vec<_> = buffers
+            .iter()
+            .map(|&(binding, buffer)| wgpu::BindGroupEntry {
                 binding,
                 resource: buffer.as_entire_binding(),
             })
@@ -193,9 +220,18 @@ impl Gpu {
     pub fn read_counters(&self, broad_phase: &mut GpuBroadPhase) -> Result<Counters> {
         let counters = pollster::block_on(broad_phase.read_counters(&self.device, &self.queue))?;
         self.submissions.set(self.submissions.get() + 1);
-        // 32 words.
-        self.bytes_read.set(self.bytes_read.get() + 128);
+        self.count_read("counters", COUNTER_BYTES);
         Ok(counters)
+    }
+
+    /// Lets the counters of the last step come along with the frame, without a wait.
+    ///
+    /// # Errors
+    /// As [`GpuBroadPhase::watch_counters`].
+    pub fn watch_counters(&self, broad_phase: &GpuBroadPhase, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
+        broad_phase.watch_counters(&self.device, encoder)?;
+        self.count_read("counters", COUNTER_BYTES);
+        Ok(())
     }
 
     /// Waits for the first rows of a buffer with the usage `COPY_SRC`.
@@ -208,7 +244,7 @@ impl Gpu {
             encoder.copy_buffer_to_buffer(buffer, 0, staging, 0, bytes);
         })?;
         self.submissions.set(self.submissions.get() + 1);
-        self.bytes_read.set(self.bytes_read.get() + bytes);
+        self.count_read("buffers", bytes);
         Ok(rows)
     }
 
@@ -236,8 +272,14 @@ impl Gpu {
         Ok(rows)
     }
 
-    /// Submissions and bytes read back so far, pictures aside.
-    pub(crate) fn traffic(&self) -> (u64, u64) {
-        (self.submissions.get(), self.bytes_read.get())
+    pub(crate) fn count_read(&self, what: &'static str, bytes: u64) {
+        *self.bytes_read.borrow_mut().entry(what).or_default() += bytes;
+    }
+
+    pub fn traffic(&self) -> Traffic {
+        Traffic {
+            submissions: self.submissions.get(),
+            bytes_read: self.bytes_read.borrow().clone(),
+        }
     }
 }

@@ -8,6 +8,7 @@ mod gpu;
 mod offscreen;
 mod random;
 mod targets;
+mod watch;
 mod window;
 
 use std::path::PathBuf;
@@ -17,9 +18,11 @@ use clap::{CommandFactory, FromArgMatches, Parser};
 use glam::{UVec2, Vec2};
 
 pub use camera::Orbit;
-pub use gpu::{DrawState, Gpu};
+pub use gpu::{DrawState, Gpu, Traffic};
+pub use offscreen::Offscreen;
 pub use random::Random;
 use targets::Targets;
+pub use watch::Watch;
 
 /// Seconds between frames that no clock drives.
 const TIME_STEP: f32 = 1.0 / 60.0;
@@ -42,6 +45,16 @@ pub trait Demo: Sized + 'static {
     /// After the submission: what has to be read back.
     fn submitted(&mut self, _gpu: &Gpu) -> Result<()> {
         Ok(())
+    }
+
+    /// What mouse and keyboard do in a frame of so many where there is no window.
+    fn script(_frame: u32, _frames: u32, _size: UVec2) -> Input {
+        Input::default()
+    }
+
+    /// For the window, after each frame; the name where there is none.
+    fn title(&mut self) -> Option<String> {
+        None
     }
 
     /// A line or two about what was seen, after the last frame.
@@ -82,7 +95,7 @@ impl Frame<'_> {
     }
 }
 
-/// What mouse and keyboard did since the frame before; nothing where there is no window.
+/// What mouse and keyboard did since the frame before; [`Demo::script`] where there is no window.
 #[derive(Clone, Debug, Default)]
 pub struct Input {
     /// Where the pointer is, in pixels from the upper left corner, while it is in the window.
@@ -93,6 +106,8 @@ pub struct Input {
     pub scroll: f32,
     /// Whether the left button was let go of where it was pressed.
     pub clicked: bool,
+    /// Characters that were typed.
+    pub typed: String,
 }
 
 /// Options of every program.
@@ -192,10 +207,19 @@ impl<D: Demo> Running<D> {
     }
 
     fn finish(&mut self) -> Result<()> {
-        let (submissions, bytes) = self.gpu.traffic();
+        let Traffic {
+            submissions,
+            bytes_read,
+        } = self.gpu.traffic();
+        let kinds: Vec<_> = bytes_read
+            .iter()
+            .map(|(what, bytes)| format!("{bytes} of {what}"))
+            .collect();
         println!(
-            "{} frames, {submissions} submissions, {bytes} bytes read back",
-            self.frames
+            "{} frames, {submissions} submissions, {} bytes read back ({})",
+            self.frames,
+            bytes_read.values().sum::<u64>(),
+            kinds.join(", ")
         );
         println!("{}", self.demo.summary(&self.gpu)?);
         Ok(())

@@ -16,31 +16,69 @@ const ANIMATION_FRAMES: u32 = 60;
 /// Pixels across, at most.
 const ANIMATION_WIDTH: u32 = 480;
 
+/// A demo without a window, a frame at a time.
+pub struct Offscreen<D> {
+    running: Running<D>,
+    picture: wgpu::Texture,
+}
+
+impl<D: Demo> Offscreen<D> {
+    /// # Errors
+    /// As [`Demo::new`].
+    pub fn new(gpu: Gpu, options: &D::Options, size: UVec2) -> Result<Self> {
+        let picture = gpu.device.create_texture(&wgpu::TextureDescriptor {
+            label: Some("picture"),
+            size: extent(size),
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format: gpu.format,
+            usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
+            view_formats: &[],
+        });
+        Ok(Self {
+            running: Running::new(gpu, options)?,
+            picture,
+        })
+    }
+
+    /// Draws and submits a frame.
+    ///
+    /// # Errors
+    /// As [`Demo::frame`].
+    pub fn frame(&mut self, input: Input) -> Result<()> {
+        self.running.frame(&self.picture, TIME_STEP, input)
+    }
+
+    /// The last frame, row by row.
+    ///
+    /// # Errors
+    /// Where the device is lost.
+    pub fn pixels(&self) -> Result<Vec<[u8; 3]>> {
+        read(&self.running.gpu, &self.picture)
+    }
+
+    /// The device and what runs on it.
+    pub fn parts(&mut self) -> (&Gpu, &mut D) {
+        (&self.running.gpu, &mut self.running.demo)
+    }
+}
+
 pub fn run<D: Demo>(options: &LoopOptions, demo: &D::Options, directory: &Path) -> Result<()> {
     std::fs::create_dir_all(directory).with_context(|| format!("cannot make {}", directory.display()))?;
-    let mut running = Running::<D>::new(Gpu::offscreen()?, demo)?;
-    let texture = running.gpu.device.create_texture(&wgpu::TextureDescriptor {
-        label: Some("picture"),
-        size: extent(options.size),
-        mip_level_count: 1,
-        sample_count: 1,
-        dimension: wgpu::TextureDimension::D2,
-        format: running.gpu.format,
-        usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
-        view_formats: &[],
-    });
+    let mut offscreen = Offscreen::<D>::new(Gpu::offscreen()?, demo, options.size)?;
     let frames = options.frames.unwrap_or(60);
     let every = frames.div_ceil(ANIMATION_FRAMES);
     let factor = options.size.x.div_ceil(ANIMATION_WIDTH);
     let mut animation = Vec::new();
     for frame in 1..=frames {
-        running.frame(&texture, TIME_STEP, Input::default())?;
+        offscreen.frame(D::script(frame - 1, frames, options.size))?;
         if options.animation && frame % every == 0 {
-            animation.push(shrink(&read(&running.gpu, &texture)?, options.size, factor));
+            animation.push(shrink(&offscreen.pixels()?, options.size, factor));
         }
     }
-    let pixels = read(&running.gpu, &texture)?;
-    running.finish()?;
+    let pixels = offscreen.pixels()?;
+    offscreen.running.finish()?;
 
     let path = |ending| directory.join(format!("{}.{ending}", D::NAME));
     let picture = path("png");

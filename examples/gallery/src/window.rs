@@ -49,6 +49,7 @@ struct Open<D> {
     surface: wgpu::Surface<'static>,
     configuration: wgpu::SurfaceConfiguration,
     running: Running<D>,
+    title: String,
     last_frame: Instant,
 }
 
@@ -80,6 +81,7 @@ impl<D: Demo> Open<D> {
             surface,
             configuration,
             running: Running::new(gpu, demo)?,
+            title: D::NAME.to_owned(),
             last_frame: Instant::now(),
         };
         open.resize(open.window.inner_size());
@@ -142,6 +144,10 @@ impl<D: Demo> Open<D> {
         );
         // A slow device slows the time down, too: simulations need short steps.
         self.running.frame(&texture.texture, passed.min(TIME_STEP), input)?;
+        if let Some(title) = self.running.demo.title().filter(|title| *title != self.title) {
+            self.window.set_title(&title);
+            self.title = title;
+        }
         self.window.pre_present_notify();
         self.running.gpu.queue.present(texture);
         if is_suboptimal {
@@ -158,7 +164,12 @@ impl<D: Demo> App<D> {
         let mut is_done = false;
         match event {
             WindowEvent::CloseRequested => is_done = true,
-            WindowEvent::KeyboardInput { event, .. } => is_done = event.logical_key == Key::Named(NamedKey::Escape),
+            WindowEvent::KeyboardInput { event, .. } if event.state == ElementState::Pressed => match event.logical_key
+            {
+                Key::Named(NamedKey::Escape) => is_done = true,
+                Key::Character(text) if !event.repeat => self.input.typed += &text,
+                _ => {}
+            },
             WindowEvent::Resized(size) => open.resize(size),
             WindowEvent::RedrawRequested => {
                 open.redraw(&mut self.input)?;

@@ -1,0 +1,56 @@
+// What shaders that draw boxes have in common: it stands before their own text.
+
+// As the broad phase reads it.
+struct Aabb {
+    low: vec3<f32>,
+    layers: u32,
+    high: vec3<f32>,
+    owner: u32,
+}
+
+struct Face {
+    // Of the unit cube.
+    corner: vec3<f32>,
+    normal: vec3<f32>,
+    // 0 to 1 across the face.
+    place: vec2<f32>,
+}
+
+// Two triangles a face, counterclockwise from outside.
+fn face_of(vertex: u32) -> Face {
+    let face = vertex / 6u;
+    let axis = face >> 1u;
+    let upper = f32(face & 1u);
+    let corner = vertex % 6u;
+    let u = f32(corner == 1u || corner == 2u || corner == 3u);
+    let v = f32(corner == 2u || corner == 3u || corner == 4u);
+    let sides = select(vec2<f32>(v, u), vec2<f32>(u, v), upper == 1.0);
+    var at = vec3<f32>(upper, sides);
+    var normal = vec3<f32>(2.0 * upper - 1.0, 0.0, 0.0);
+    if (axis == 1u) {
+        at = at.zxy;
+        normal = normal.zxy;
+    } else if (axis == 2u) {
+        at = at.yzx;
+        normal = normal.yzx;
+    }
+    return Face(at, normal, sides);
+}
+
+const SUN: vec3<f32> = vec3<f32>(0.48, 0.8, 0.36);
+
+// Under a sun and a sky, darker for about a pixel along the edges. `way` leads here from the eye, `place` is that of the face.
+fn lit(color: vec3<f32>, normal: vec3<f32>, place: vec2<f32>, way: vec3<f32>) -> vec3<f32> {
+    let to_sun = normalize(SUN);
+    let sun = max(dot(normal, to_sun), 0.0);
+    let sky = 0.5 + 0.5 * normal.y;
+    let shine = pow(max(dot(normal, normalize(to_sun - normalize(way))), 0.0), 24.0);
+    let to_edge = min(place, 1.0 - place) / fwidth(place);
+    let rim = 1.0 - clamp(min(to_edge.x, to_edge.y), 0.0, 1.0);
+    return (color * (0.16 + 0.22 * sky + sun) + 0.06 * shine) * (1.0 - 0.55 * rim);
+}
+
+// Colours of `DebugDraw` are encoded as those of pictures are; shaders write linear ones.
+fn decoded(color: vec3<f32>) -> vec3<f32> {
+    return pow(color, vec3<f32>(2.2));
+}
