@@ -13,6 +13,8 @@ use gpu_broad_phase::{
 
 /// Where the kernel ends, in spacings of the fluid at rest: 32 neighbours.
 const REACH: f32 = 2.0;
+/// From a wall to the nearest layer of a lattice at rest, in spacings: there the wall weighs as much as the layers that it replaces.
+pub const WALL_GAP: f32 = 0.61;
 /// Neighbours a particle that there is room for. At twice the density there are as many.
 const ROOM: u32 = 64;
 
@@ -77,8 +79,8 @@ pub struct Fluid {
     params: wgpu::Buffer,
     /// Before and after a step, in turns; the first is the newer one between steps.
     particles: [wgpu::Buffer; 2],
-    /// Of the particles before the last step.
-    pub densities: wgpu::Buffer,
+    /// Densities of the particles before the last step, and their pressures divided by the squared density.
+    pub states: wgpu::Buffer,
     /// Of the particles as they are now.
     boxes: wgpu::Buffer,
     pub seen: wgpu::Buffer,
@@ -149,7 +151,7 @@ impl Fluid {
             params: gpu.uniform::<Params>("params", &bytemuck::Zeroable::zeroed()),
             particles: ["particles", "particles too"]
                 .map(|label| gpu.buffer(label, particles, wgpu::BufferUsages::VERTEX)),
-            densities: gpu.buffer("densities", &vec![0f32; particles.len()], wgpu::BufferUsages::empty()),
+            states: gpu.buffer("states", &vec![[0f32; 2]; particles.len()], wgpu::BufferUsages::empty()),
             boxes: gpu.buffer("boxes", &boxes, wgpu::BufferUsages::empty()),
             seen: gpu.buffer("seen", &[0u32; 2], wgpu::BufferUsages::empty()),
             density: gpu.compute_pipeline(&module, "density"),
@@ -199,8 +201,8 @@ impl Fluid {
         let [before, after] = &self.particles;
         let lists = [&self.params, before, offsets, neighbors];
         let passes = [
-            (&self.density, "density", [step.counters, &self.seen, &self.densities]),
-            (&self.advance, "advance", [&self.densities, after, &self.boxes]),
+            (&self.density, "density", [step.counters, &self.seen, &self.states]),
+            (&self.advance, "advance", [&self.states, after, &self.boxes]),
         ];
         for (pipeline, label, own) in passes {
             let groups = [&lists[..], &own[..]];

@@ -35,6 +35,12 @@ struct Aabb {
     owner: u32,
 }
 
+struct State {
+    density: f32,
+    // Pressure divided by the squared density.
+    push: f32,
+}
+
 // What the host asks for once all is done.
 struct Seen {
     // All neighbours of the step that had the most.
@@ -52,10 +58,10 @@ struct Seen {
 // Of the pass that finds densities.
 @group(1) @binding(0) var<storage, read> counters: array<u32>;
 @group(1) @binding(1) var<storage, read_write> seen: Seen;
-@group(1) @binding(2) var<storage, read_write> found: array<f32>;
+@group(1) @binding(2) var<storage, read_write> found: array<State>;
 
 // Of the pass that moves.
-@group(1) @binding(0) var<storage, read> densities: array<f32>;
+@group(1) @binding(0) var<storage, read> states: array<State>;
 @group(1) @binding(1) var<storage, read_write> after: array<Particle>;
 @group(1) @binding(2) var<storage, read_write> boxes: array<Aabb>;
 
@@ -73,16 +79,21 @@ fn near_high_walls(position: vec3<f32>) -> vec3<f32> {
     return saturate(1.0 - (params.tank - position) / params.reach);
 }
 
-// The part of the kernel that lies behind a wall: walls count as fluid at rest, half a space of it each.
-fn beyond(near: vec3<f32>) -> f32 {
-    let sixth = near * near * near * near * near * near;
-    return dot(sixth, 3.5 + near * (1.5 * near - 4.5));
+// The part of the kernel that lies behind a wall, of each axis.
+fn beyond(near: vec3<f32>) -> vec3<f32> {
+    let cubed = near * near * near;
+    return cubed * cubed * (3.5 + near * (1.5 * near - 4.5));
 }
 
 // Its derivative by the way into the wall, in units of the reach.
 fn beyond_slope(near: vec3<f32>) -> vec3<f32> {
-    let fifth = near * near * near * near * near;
-    return fifth * (21.0 + near * (12.0 * near - 31.5));
+    let squared = near * near;
+    return squared * squared * near * (21.0 + near * (12.0 * near - 31.5));
+}
+
+// The part of the kernel between the walls of each axis. All three multiplied are what lies in the tank.
+fn between_walls(position: vec3<f32>) -> vec3<f32> {
+    return 1.0 - beyond(near_low_walls(position)) - beyond(near_high_walls(position));
 }
 
 @compute @workgroup_size(64)
@@ -104,14 +115,13 @@ fn density(@builtin(global_invocation_id) id: vec3<u32>) {
         let share = (1.0 - q) * (1.0 - q);
         sum += share * share * (1.0 + 4.0 * q);
     }
-    found[index] = params.mass * sum + beyond(near_low_walls(position)) + beyond(near_high_walls(position));
-}
-
-// Tait's equation with the exponent of water, divided by the squared density. Fluid that is drawn apart does not pull.
-fn pressure_term(density: f32) -> f32 {
+    let inside = between_walls(position);
+    // Behind the walls is as much fluid as at rest.
+    let density = params.mass * sum + 1.0 - inside.x * inside.y * inside.z;
+    // Tait's equation with the exponent of water. Fluid that is drawn apart does not pull.
     let squared = density * density;
     let excess = squared * squared * squared * density - 1.0;
-    return params.speed * params.speed / 7.0 * max(excess, 0.0) / squared;
+    found[index] = State(density, params.speed * params.speed / 7.0 * max(excess, 0.0) / squared);
 }
 
 @compute @workgroup_size(64)
@@ -121,27 +131,27 @@ fn advance(@builtin(global_invocation_id) id: vec3<u32>) {
         return;
     }
     let particle = particles[index];
-    let own = densities[index];
-    let own_term = pressure_term(own);
+    let own = states[index];
     let smoothing = 0.5 * params.reach;
     var pull = vec3<f32>(0.0);
     let range = list(index);
     for (var place = range.x; place < range.y; place++) {
         let neighbor = neighbors[place];
         let other = particles[neighbor];
-        let density = densities[neighbor];
+        let state = states[neighbor];
         let apart = particle.position - other.position;
         let squared = dot(apart, apart);
         let share = max(1.0 - sqrt(squared) / params.reach, 0.0);
         // Both particles compute the same push with the sign turned, so that momentum lasts.
         let approach = min(dot(particle.velocity - other.velocity, apart), 0.0);
         let closing = smoothing * approach / (squared + 0.01 * smoothing * smoothing);
-        let drag = -2.0 * params.viscosity * params.speed * closing / (own + density);
-        pull += (own_term + pressure_term(density) + drag) * share * share * share * apart;
+        let drag = -2.0 * params.viscosity * params.speed * closing / (own.density + state.density);
+        pull += (own.push + state.push + drag) * share * share * share * apart;
     }
     pull *= 20.0 * params.mass / (params.reach * params.reach);
-    let walls = beyond_slope(near_low_walls(particle.position)) - beyond_slope(near_high_walls(particle.position));
-    pull += own_term / params.reach * walls;
+    let inside = between_walls(particle.position);
+    let slope = beyond_slope(near_low_walls(particle.position)) - beyond_slope(near_high_walls(particle.position));
+    pull += own.push / params.reach * slope * inside.yzx * inside.zxy;
     pull.y -= params.gravity;
 
     var velocity = particle.velocity + params.time_step * pull;
@@ -149,6 +159,6 @@ fn advance(@builtin(global_invocation_id) id: vec3<u32>) {
     // Pressure stops what is slow before it meets a wall; what is not stops there.
     let position = clamp(moved, vec3<f32>(0.0), params.tank);
     velocity = select(vec3<f32>(0.0), velocity, moved == position);
-    after[index] = Particle(position, own, velocity, range.y - range.x);
+    after[index] = Particle(position, own.density, velocity, range.y - range.x);
     boxes[index] = Aabb(position, 0xffffffffu, position, 0u);
 }
