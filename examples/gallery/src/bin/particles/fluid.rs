@@ -1,0 +1,223 @@
+//! A fluid of particles that stays on the GPU, as far as nothing is drawn.
+//!
+//! Weakly compressible SPH after Becker and Teschner (2007), with Monaghan's artificial viscosity (1992), the kernel C2 of
+//! Wendland (1995), and walls that count as fluid, by the closed form of the kernel's part behind a plane (after the density
+//! maps of Koschier and Bender, 2017).
+
+use anyhow::{Context, Result};
+use gallery::Gpu;
+use glam::{IVec3, Vec3};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, Neighbors, Queries, Scheme, Source, StepInput,
+};
+
+/// Where the kernel ends, in spacings of the fluid at rest: 32 neighbours.
+const REACH: f32 = 2.0;
+/// From a wall to the nearest layer of a lattice at rest, in spacings: there the wall weighs as much as the layers that it replaces.
+pub const WALL_GAP: f32 = 0.61;
+/// Neighbours a particle that there is room for. At twice the density there are as many.
+const ROOM: u32 = 64;
+
+/// What the fluid is in.
+#[derive(Clone, Copy, Debug)]
+pub struct Scene {
+    /// From the origin on, metres.
+    pub tank: Vec3,
+    /// Between particles at rest.
+    pub spacing: f32,
+    /// Metres a second squared, downwards.
+    pub gravity: f32,
+    /// Of sound, metres a second.
+    pub speed: f32,
+    pub viscosity: f32,
+    /// Seconds.
+    pub time_step: f32,
+}
+
+/// As the shader has it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Particle {
+    pub position: Vec3,
+    /// Before the last step, in units of that at rest.
+    pub density: f32,
+    pub velocity: Vec3,
+    /// Before the last step.
+    pub neighbors: u32,
+}
+
+/// As the shader has it.
+#[repr(C)]
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+struct Params {
+    tank: Vec3,
+    reach: f32,
+    mass: f32,
+    gravity: f32,
+    speed: f32,
+    viscosity: f32,
+    time_step: f32,
+    count: u32,
+    capacity: u32,
+    padding: u32,
+}
+
+/// As the shader has it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+pub struct Seen {
+    /// All neighbours of the step that had the most.
+    pub neighbors: u32,
+    /// Status bits of any step: 0 where all lists were whole.
+    pub status: u32,
+}
+
+pub struct Fluid {
+    pub count: u32,
+    pub scene: Scene,
+    pub broad_phase: GpuBroadPhase,
+    params: wgpu::Buffer,
+    /// Before and after a step, in turns; the first is the newer one between steps.
+    particles: [wgpu::Buffer; 2],
+    /// Densities of the particles before the last step, and their pressures divided by the squared density.
+    pub states: wgpu::Buffer,
+    /// Of the particles as they are now.
+    boxes: wgpu::Buffer,
+    pub seen: wgpu::Buffer,
+    density: wgpu::ComputePipeline,
+    advance: wgpu::ComputePipeline,
+}
+
+impl Particle {
+    pub fn at_rest(position: Vec3) -> Self {
+        Self {
+            position,
+            density: 1.0,
+            velocity: Vec3::ZERO,
+            neighbors: 0,
+        }
+    }
+}
+
+impl Scene {
+    /// Where the kernel ends.
+    pub fn reach(&self) -> f32 {
+        REACH * self.spacing
+    }
+
+    /// What a particle adds to the density at its own place: so much that a lattice of them has density 1.
+    pub fn mass() -> f32 {
+        let cells = -(REACH as i32)..=REACH as i32;
+        let lattice = cells
+            .clone()
+            .flat_map(|x| cells.clone().map(move |y| (x, y)))
+            .flat_map(|(x, y)| cells.clone().map(move |z| IVec3::new(x, y, z)));
+        let kernel = |q: f32| (1.0 - q).max(0.0).powi(4) * (1.0 + 4.0 * q);
+        1.0 / lattice
+            .map(|place| kernel(place.as_vec3().length() / REACH))
+            .sum::<f32>()
+    }
+}
+
+impl Fluid {
+    pub fn new(gpu: &Gpu, scene: Scene, particles: &[Particle], scheme: Scheme, timestamps: bool) -> Result<Self> {
+        let count = u32::try_from(particles.len())?;
+        let boxes: Vec<_> = particles
+            .iter()
+            .map(|particle| Aabb::point(particle.position.to_array()))
+            .collect();
+        let broad_phase = GpuBroadPhase::new(
+            &gpu.device,
+            &BroadPhaseDescriptor {
+                label: Some("particles"),
+                scheme,
+                pairs: false,
+                // Pressure bounds how many fit within the reach: nothing has to be read to know how much room is needed.
+                capacities: Capacities {
+                    results: Some(ROOM * count),
+                    ..Capacities::default()
+                },
+                growth: Growth::Fixed,
+                filters: false,
+                timestamps,
+                ..BroadPhaseDescriptor::default()
+            },
+        )?;
+        let module = gpu.device.create_shader_module(wgpu::include_wgsl!("sph.wgsl"));
+        Ok(Self {
+            count,
+            scene,
+            broad_phase,
+            params: gpu.uniform::<Params>("params", &bytemuck::Zeroable::zeroed()),
+            particles: ["particles", "particles too"]
+                .map(|label| gpu.buffer(label, particles, wgpu::BufferUsages::VERTEX)),
+            states: gpu.buffer("states", &vec![[0f32; 2]; particles.len()], wgpu::BufferUsages::empty()),
+            boxes: gpu.buffer("boxes", &boxes, wgpu::BufferUsages::empty()),
+            seen: gpu.buffer("seen", &[0u32; 2], wgpu::BufferUsages::empty()),
+            density: gpu.compute_pipeline(&module, "density"),
+            advance: gpu.compute_pipeline(&module, "advance"),
+        })
+    }
+
+    /// As they are now.
+    pub fn particles(&self) -> &wgpu::Buffer {
+        &self.particles[0]
+    }
+
+    /// Records one time step.
+    pub fn advance(&mut self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
+        let input = StepInput {
+            objects: Source::device(&self.boxes, self.count),
+            queries: Queries::Neighbors(Neighbors {
+                radius: self.scene.reach(),
+                once: false,
+            }),
+            ..StepInput::default()
+        };
+        let step = self.broad_phase.step(&gpu.device, &gpu.queue, encoder, input)?;
+        let offsets = step.query_offsets.context("all neighbours are asked for")?;
+        let neighbors = step.query_objects.context("all neighbours are asked for")?;
+        let Scene {
+            tank,
+            spacing: _,
+            gravity,
+            speed,
+            viscosity,
+            time_step,
+        } = self.scene;
+        let params = Params {
+            tank,
+            reach: self.scene.reach(),
+            mass: Scene::mass(),
+            gravity,
+            speed,
+            viscosity,
+            time_step,
+            count: self.count,
+            capacity: step.result_capacity,
+            padding: 0,
+        };
+        gpu.queue.write_buffer(&self.params, 0, bytemuck::bytes_of(&params));
+        let [before, after] = &self.particles;
+        let lists = [&self.params, before, offsets, neighbors];
+        let passes = [
+            (&self.density, "density", [step.counters, &self.seen, &self.states]),
+            (&self.advance, "advance", [&self.states, after, &self.boxes]),
+        ];
+        for (pipeline, label, own) in passes {
+            let groups = [&lists[..], &own[..]];
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some(label),
+                timestamp_writes: None,
+            });
+            pass.set_pipeline(pipeline);
+            for (index, buffers) in std::iter::zip(0.., groups) {
+                let group = gpu.bind_group(&pipeline.get_bind_group_layout(index), buffers);
+                pass.set_bind_group(index, &group, &[]);
+            }
+            pass.dispatch_workgroups(self.count.div_ceil(64), 1, 1);
+        }
+        self.particles.swap(0, 1);
+        Ok(())
+    }
+}
