@@ -22,7 +22,7 @@ use gpu_broad_phase::{
 
 /// From house to house.
 const SPACING: f32 = 1.8;
-/// Cells of the walk that there is room for: more than a ray through a town of a million houses visits.
+/// Cells of the ray that there is room for; where it comes through more, the first are drawn.
 const RAY_CELLS: u32 = 16_384;
 /// Of the cells, 255 for opaque.
 const CELL_ALPHA: u8 = 150;
