@@ -2,7 +2,7 @@
 //! lists into densities and forces, and the same buffer is drawn from. Nothing is ever read back to go on. Drags turn the camera.
 //!
 //! ```sh
-//! cargo run --release -p gallery --bin particles -- [--count N] [--output DIR --frames 240]
+//! cargo run --release -p gallery --bin particles -- [--count N] [--output DIR --frames 250]
 //! ```
 
 mod fluid;
