@@ -40,6 +40,8 @@ pub struct DrawState {
     pub blend: Option<wgpu::BlendState>,
     /// Neither tested against depth nor written there.
     pub no_depth: bool,
+    /// Alpha says how many samples of a pixel are drawn, where discarding would leave jagged rims.
+    pub alpha_to_coverage: bool,
 }
 
 impl Gpu {
@@ -168,6 +170,7 @@ impl Gpu {
             }),
             multisample: wgpu::MultisampleState {
                 count: SAMPLES,
+                alpha_to_coverage_enabled: state.alpha_to_coverage,
                 ..Default::default()
             },
             fragment: Some(wgpu::FragmentState {

@@ -26,7 +26,7 @@ fn tint(speed: f32) -> vec3<f32> {
     let deep = vec3<f32>(0.006, 0.055, 0.26);
     let shallow = vec3<f32>(0.015, 0.3, 0.62);
     let foam = vec3<f32>(0.85, 0.95, 1.0);
-    return mix(mix(deep, shallow, smoothstep(0.0, 5.0, speed)), foam, smoothstep(4.0, 13.0, speed));
+    return mix(mix(deep, shallow, smoothstep(0.0, 7.0, speed)), foam, smoothstep(6.0, 17.0, speed));
 }
 
 const SQUARE = array<vec2<f32>, 6>(
@@ -51,29 +51,27 @@ fn sphere_vertex(
 struct Pixel {
     @location(0) color: vec4<f32>,
     @builtin(frag_depth) depth: f32,
-    @builtin(sample_mask) samples: u32,
 }
 
 @fragment
 fn sphere_fragment(corner: Corner) -> Pixel {
     let distance = length(corner.place);
-    // Pixels across the rim, so that as many samples are covered as the disc covers of the pixel.
-    let cover = (1.0 - distance) / max(fwidth(distance), 1e-4) + 0.5;
-    let samples = array<u32, 5>(0u, 1u, 9u, 11u, 15u)[u32(clamp(4.0 * cover + 0.5, 0.0, 4.0))];
-    if (samples == 0u) {
+    // Pixels inward from the rim: alpha is how much of the pixel the disc covers.
+    let cover = saturate((1.0 - distance) / max(fwidth(distance), 1e-4) + 0.5);
+    if (cover == 0.0) {
         discard;
     }
     let height = sqrt(max(1.0 - distance * distance, 0.0));
     let normal = corner.place.x * view.right.xyz + corner.place.y * view.up.xyz + height * view.back.xyz;
     // Perspective within a sphere is left out.
     let shift = view.projection * vec4<f32>(view.right.w * height * view.back.xyz, 0.0);
-    let depth = (corner.middle + shift.zw);
+    let depth = corner.middle + shift.zw;
 
     let sun = normalize(vec3<f32>(-0.35, 1.0, 0.55));
     let light = 0.24 + 0.16 * normal.y + 0.75 * max(dot(normal, sun), 0.0);
     let shine = pow(max(dot(normal, normalize(sun + view.back.xyz)), 0.0), 40.0);
     let color = corner.color * light + 0.16 * shine;
-    return Pixel(vec4<f32>(color, 1.0), depth.x / depth.y, samples);
+    return Pixel(vec4<f32>(color, cover), depth.x / depth.y);
 }
 
 struct Place {

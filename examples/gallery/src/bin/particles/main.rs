@@ -2,7 +2,7 @@
 //! lists into densities and forces, and the same buffer is drawn from. Nothing is ever read back to go on. Drags turn the camera.
 //!
 //! ```sh
-//! cargo run --release -p gallery --bin particles -- [--count N] [--output DIR --frames 240]
+//! cargo run --release -p gallery --bin particles -- [--count N] [--output DIR --frames 250]
 //! ```
 
 mod fluid;
@@ -19,7 +19,7 @@ use glam::{Mat4, UVec3, Vec3, Vec4};
 use gpu_broad_phase::Scheme;
 
 /// Metres, up is +y.
-const TANK: Vec3 = Vec3::new(27.0, 14.0, 12.0);
+const TANK: Vec3 = Vec3::new(27.0, 16.0, 12.0);
 /// Of the water behind the dam, in the corner at the origin.
 const COLUMN: Vec3 = Vec3::new(9.0, 10.0, 12.0);
 const GRAVITY: f32 = 9.81;
@@ -141,19 +141,23 @@ impl Demo for Particles {
             topology: wgpu::PrimitiveTopology::LineList,
             ..DrawState::default()
         };
+        let rims = DrawState {
+            alpha_to_coverage: true,
+            ..DrawState::default()
+        };
         Ok(Self {
             fluid: Fluid::new(gpu, scene, &particles, scheme, options.stages)?,
             start_energy: energy(&particles),
             prints_stages: options.stages,
             camera: Orbit {
-                center: TANK * Vec3::new(0.5, 0.36, 0.5),
-                distance: 40.0,
+                center: TANK * Vec3::new(0.5, 0.4, 0.5),
+                distance: 42.0,
                 yaw: 0.42,
                 pitch: 0.3,
                 field_of_view: 0.6,
             },
             view: gpu.uniform::<View>("view", &bytemuck::Zeroable::zeroed()),
-            spheres: gpu.draw_pipeline(&module, "sphere", &[instances], DrawState::default()),
+            spheres: gpu.draw_pipeline(&module, "sphere", &[instances], rims),
             edges: gpu.draw_pipeline(&module, "edge", &[], lines),
             floor: gpu.draw_pipeline(&module, "floor", &[], DrawState::default()),
             frames: 0,
