@@ -19,11 +19,14 @@ fn is_first_of(cell: vec3<i32>, level_index: u32, record: u32) -> bool {
     let level = grid.levels[level_index];
     let world = records[2u * record + 1u].w;
     let first_x = cell.x << grid.x_detail;
+    var is_cut = false;
     for (var fine = 0i; fine < (1i << grid.x_detail); fine += 1i) {
         let x = first_x + fine;
         if (x >= level.lower_x && x <= level.upper_x) {
             let key = key_of(level, vec3<i32>(x, cell.y, cell.z), world);
-            let count = min(starts[key + 1u] - starts[key], MOST_SHARING);
+            let all = starts[key + 1u] - starts[key];
+            let count = min(all, MOST_SHARING);
+            is_cut = is_cut || all > count;
             for (var k = 0u; k < count; k += 1u) {
                 let other = drawn_record(starts[key] + k);
                 if (other == record) {
@@ -35,7 +38,8 @@ fn is_first_of(cell: vec3<i32>, level_index: u32, record: u32) -> bool {
             }
         }
     }
-    return true;
+    // Of a record that is not among all of them there was no room for the entry.
+    return is_cut;
 }
 
 @compute @workgroup_size(256)

@@ -1,5 +1,5 @@
-// Rays or queries of which a word on the device says how many are asked. The rest are copied with one word replaced by which they
-// find nothing.
+// Rays or queries of which a word on the device says how many are asked. The rest become rows of zeros but for one word, by which they
+// find nothing: whatever they held, they are valid.
 
 const WORKGROUP: u32 = 256u;
 
@@ -9,7 +9,7 @@ struct LimitParams {
     stride: u32,
     // Word of the limits.
     limit_word: u32,
-    // Word of a row that is replaced, and by what.
+    // Word of a row that is not 0 past the limit, and what it is.
     row_word: u32,
     value: u32,
 }
@@ -28,7 +28,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     for (var part = 0u; part < limit.stride; part += 1u) {
         let place = limit.stride * index + part;
         let words = vec4<u32>(4u * part) + vec4<u32>(0u, 1u, 2u, 3u);
-        let is_replaced = (words == vec4<u32>(limit.row_word)) & vec4<bool>(index >= limits[limit.limit_word]);
-        asked[place] = select(given[place], vec4<u32>(limit.value), is_replaced);
+        let nothing = select(vec4<u32>(0u), vec4<u32>(limit.value), words == vec4<u32>(limit.row_word));
+        asked[place] = select(given[place], nothing, index >= limits[limit.limit_word]);
     }
 }

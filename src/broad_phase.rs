@@ -543,15 +543,15 @@ impl GpuBroadPhase {
     ) -> Result<Plan, StepError> {
         input::check("objects", &input.objects)?;
         input::check("worlds", &input.worlds)?;
-        input::check_limit("the object limit", input.object_limit)?;
+        let limit = plan::binding_limit(&device.limits());
+        input::check_limit("the object limit", input.object_limit, limit)?;
         input::check("static objects", &input.statics.objects)?;
         input::check("worlds of static objects", &input.statics.worlds)?;
         let asked = input.asked();
-        check_asked(&asked)?;
+        check_asked(&asked, limit)?;
         let (objects, statics) = (input.objects.count(), input.statics.objects.count());
         plan::check_worlds(&self.descriptor, input.worlds.count(), objects)?;
         plan::check_worlds(&self.descriptor, input.statics.worlds.count(), statics)?;
-        let limit = plan::binding_limit(&device.limits());
         let static_plan = match statics {
             0 => None,
             _ => Some(Plan::of_statics(&self.descriptor, statics, self.wanted, limit)?),
@@ -707,11 +707,11 @@ impl GpuBroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         input: &QueryInput<'_>,
     ) -> Result<Plan, StepError> {
-        check_asked(input)?;
+        let limit = plan::binding_limit(&device.limits());
+        check_asked(input, limit)?;
         let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
         let mut plan = recorded.plan;
         let objects = plan.all_objects();
-        let limit = plan::binding_limit(&device.limits());
         // Headless has handed its pairs out.
         plan.pairs_stand = !self.splits_submissions;
         plan.fit_rounds(&self.descriptor, self.wanted);
@@ -908,7 +908,8 @@ impl GpuBroadPhase {
     }
 
     /// Gives all memory back, along with the last step and what is left to read of it. Outputs then start at the size that
-    /// the last step needed which was read back. [`PairEvents::trim`](crate::PairEvents::trim) goes along with it.
+    /// the last step needed which was read back. [`PairEvents::trim`](crate::PairEvents::trim) and
+    /// [`DebugDraw::trim`](crate::DebugDraw::trim) go along with it.
     pub fn trim(&mut self) {
         self.forget();
         if self.grows() {
@@ -1534,9 +1535,9 @@ fn record_asked_emit(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBloc
     }
 }
 
-fn check_asked(asked: &QueryInput<'_>) -> Result<(), StepError> {
-    input::check_limit("the ray limit", asked.ray_limit)?;
-    input::check_limit("the query limit", asked.query_limit)?;
+fn check_asked(asked: &QueryInput<'_>, binding_limit: u64) -> Result<(), StepError> {
+    input::check_limit("the ray limit", asked.ray_limit, binding_limit)?;
+    input::check_limit("the query limit", asked.query_limit, binding_limit)?;
     match &asked.rays {
         Rays::Plain(source) => input::check("rays", source)?,
         Rays::Swept(source) => input::check("rays", source)?,

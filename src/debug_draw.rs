@@ -8,11 +8,12 @@ use crate::gpu::component::Component;
 use crate::gpu::recorder::{Bound, Input};
 use crate::gpu::scope::Scopes;
 use crate::gpu::upload::Blocks;
+use crate::grid;
 use crate::output::{OutputRows, StepOutput};
 use crate::reference::blocks::DrawParams;
 use crate::reference::draw::BOX_VERTICES;
 use crate::shaders::{self, Pass};
-use crate::table::{self, Kind, Table};
+use crate::table::{self, Table};
 
 /// An end of a line. 16 bytes: `position` as three `f32`, `color` as four bytes, red first.
 #[repr(C)]
@@ -20,7 +21,8 @@ use crate::table::{self, Kind, Table};
 pub struct LineVertex {
     /// Where it is, in the world of the boxes.
     pub position: [f32; 3],
-    /// Red, green, blue and alpha, the first in the lowest bits.
+    /// Red, green, blue and alpha, the first in the lowest bits: the caller's as they were given, and those of levels as sRGB has them,
+    /// which a shader that writes to an sRGB target has to decode.
     pub color: u32,
 }
 
@@ -72,7 +74,8 @@ pub enum DebugLines {
 ///
 /// Nothing is read back: the device counts the lines. One `DebugDraw` holds the lines of its last call.
 pub struct DebugDraw {
-    kind: Kind,
+    /// As the uniform block numbers it.
+    scheme: u32,
     own: Component,
 }
 
@@ -81,8 +84,8 @@ pub struct DebugDraw {
 pub struct DebugOutput<'s> {
     /// [`LineVertex`], two a line: a buffer with the usages `VERTEX`, `STORAGE` and `COPY_SRC`.
     pub vertices: &'s wgpu::Buffer,
-    /// Five `u32`: vertices, instances, first vertex and first instance of an indirect draw, then the vertices that all lines would
-    /// have. A buffer with the usages `INDIRECT`, `STORAGE` and `COPY_SRC`.
+    /// Five `u32`: vertices, instances, first vertex and first instance of an indirect draw, then the vertices that all boxes, all pairs or
+    /// visited cells that their output shows, or all occupied cells would have. A buffer with the usages `INDIRECT`, `STORAGE` and `COPY_SRC`.
     pub args: &'s wgpu::Buffer,
 }
 
@@ -111,10 +114,10 @@ impl DebugDraw {
     /// Lines of the steps of broad phases with this descriptor's scheme, on one device. `label` is put before the labels of the buffers,
     /// the pipelines and the passes, `gpu_broad_phase/debug_draw` where there is none.
     pub fn new(descriptor: &BroadPhaseDescriptor<'_>, label: Option<&str>) -> Self {
-        let kind = table::kind(descriptor);
-        let constants = [("SCHEME", f64::from(kind.0))];
+        let scheme = grid::scheme_number(descriptor.scheme);
+        let constants = [("SCHEME", f64::from(scheme))];
         Self {
-            kind,
+            scheme,
             own: Component::new(label.unwrap_or("gpu_broad_phase/debug_draw"), &constants),
         }
     }
@@ -125,8 +128,7 @@ impl DebugDraw {
     ///
     /// # Errors
     /// [`StepError::NoOutput`] where the step has no such output, [`StepError::OtherTable`] where it is of another scheme,
-    /// [`DescriptorError::ZeroCapacity`] for no lines at all, [`DescriptorError::BufferTooLarge`] for more than a
-    /// binding of the device holds, [`StepError::Device`] where the device refuses a buffer: the encoder then has to be dropped.
+    /// [`DescriptorError::BufferTooLarge`] for more than a binding of the device holds, [`StepError::Device`] where the device refuses a buffer: the encoder then has to be dropped.
     pub fn record<'s>(
         &'s mut self,
         device: &wgpu::Device,
@@ -137,16 +139,12 @@ impl DebugDraw {
         max_lines: u32,
     ) -> Result<DebugOutput<'s>, StepError> {
         let source = source(step, lines)?;
-        if source.table.kind != self.kind {
+        if source.table.kind.0 != self.scheme {
             return Err(StepError::OtherTable);
         }
-        // Whole boxes.
+        // Whole boxes, and none where there is no room for one.
         let most = (u64::from(max_lines) * 2).min(u64::from(u32::MAX)) as u32;
         let capacity = most / source.row_vertices * source.row_vertices;
-        if capacity == 0 {
-            let what = "debug lines";
-            return Err(DescriptorError::ZeroCapacity { what }.into());
-        }
         let capacity = capacity.min(
             source
                 .rows
@@ -160,10 +158,9 @@ impl DebugDraw {
             return Err(DescriptorError::BufferTooLarge { what, needed, limit }.into());
         }
         let scopes = Scopes::begin(device);
-        self.own.bindings.begin();
-        self.own
-            .bindings
-            .forget(&self.own.buffers.fit(device, [(LINES, bytes), (ARGS, 20)], &[]));
+        // One bind group a call costs less than buffers that others gave up and this one would keep alive.
+        self.own.bindings.clear();
+        drop(self.own.buffers.fit(device, [(LINES, bytes.max(16)), (ARGS, 20)], &[]));
         let mut blocks = Blocks::new(device);
         let params = blocks.push(source.table.params);
         let draw = blocks.push(&DrawParams {
@@ -193,7 +190,7 @@ impl DebugDraw {
         }
     }
 
-    /// Gives all memory back.
+    /// Gives all memory back, that of the last step's outputs among it, which its bind group keeps alive otherwise.
     pub fn trim(&mut self) {
         self.own.clear();
     }
@@ -203,7 +200,7 @@ impl Source<'_> {
     /// Cells that a row may have.
     fn pass_cells(&self) -> u32 {
         if self.pass.name == shaders::DRAW_CELLS_COVERED.name {
-            crate::grid::MAX_COVER
+            grid::MAX_COVER
         } else {
             1
         }
@@ -213,7 +210,7 @@ impl Source<'_> {
 fn source<'s>(step: &StepOutput<'s>, lines: DebugLines) -> Result<Source<'s>, StepError> {
     let own = step.table;
     let cells = |table: Table<'s>, levels| Source {
-        pass: if table.kind.0 == crate::grid::SCHEME_UNIFORM {
+        pass: if table.kind.0 == grid::SCHEME_UNIFORM {
             &shaders::DRAW_CELLS_COVERED
         } else {
             &shaders::DRAW_CELLS_ONE_CELL

@@ -177,7 +177,8 @@ pub struct BroadPhaseDescriptor<'a> {
     /// Whether the cells that each ray's walk visits are written too: for debug views and for looking at the walk, not for
     /// speed. Level by level, finest first, and along the ray within a level; within one slab of cells in no particular
     /// direction. Only cells within the bounds of what the level holds are visited, at most 4,096 slabs of them, and none
-    /// where the ray is so far out, in cells, that rounding could move it by a cell: hits are then found without cells.
+    /// where the ray is so far out, in cells, that rounding could move it by a cell: hits are then found without cells. They are those of the
+    /// whole ray, as a walk that looks for all hits visits them; cut the ray at its hit to see the walk up to there.
     pub ray_cells: bool,
     /// Sizes of the outputs.
     pub capacities: Capacities,

@@ -132,10 +132,9 @@ pub enum StepError {
         /// The first place that the output shows.
         first: u32,
     },
-    /// A table was bound for a [`TableShader`](crate::TableShader) of another scheme, or of another choice of filters.
-    #[error(
-        "the WGSL was made for another scheme or choice of filters: make it from the descriptor of this broad phase"
-    )]
+    /// A [`TableShader`](crate::TableShader) met the table of another scheme or of another choice of filters, or a
+    /// [`DebugDraw`](crate::DebugDraw) that of another scheme.
+    #[error("this was made for another scheme or choice of filters: make it from the descriptor of this broad phase")]
     OtherTable,
     /// A further window was asked for before any step was recorded.
     #[error("no step has been recorded yet")]

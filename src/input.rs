@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::error::{NotOnHost, StepError};
+use crate::error::{DescriptorError, NotOnHost, StepError};
 use crate::plan::Asked;
 use crate::queries::{Asking, Neighbors, Partners, Query, QueryMode};
 use crate::scene::{RAY_STRIDE, SWEPT_STRIDE, Scene, SceneQueries, SceneRays, SceneStatics};
@@ -32,6 +32,14 @@ impl<'a, T> Source<'a, T> {
             buffer,
             count,
             element: PhantomData,
+        }
+    }
+
+    /// The buffer that the elements lie in, where it is one.
+    pub const fn buffer(&self) -> Option<&'a wgpu::Buffer> {
+        match self {
+            Self::Device { buffer, .. } => Some(buffer),
+            Self::Host(_) => None,
         }
     }
 
@@ -245,7 +253,8 @@ pub struct StepInput<'a> {
     /// The rays; none by default.
     pub rays: Rays<'a>,
     /// How many of the rays are cast, the first ones, where only the device knows it: those that are still alive on their paths, say.
-    /// The rest meet nothing; the step takes as long as if all were cast, less their walks. A number past them is all of them.
+    /// The rest meet nothing, whatever they hold; the step takes as long as if all were cast, less their walks. A number past them is all of
+    /// them. With a limit rays are copied, which takes memory for all of them once more.
     pub ray_limit: Option<DeviceCount<'a>>,
     /// The queries; none by default.
     pub queries: Queries<'a>,
@@ -379,13 +388,22 @@ impl<'a> TryFrom<&StepInput<'a>> for Scene<'a> {
 }
 
 /// Whether the passes can read a number of the caller's.
-pub(crate) fn check_limit(what: &'static str, limit: Option<DeviceCount<'_>>) -> Result<(), StepError> {
+pub(crate) fn check_limit(
+    what: &'static str,
+    limit: Option<DeviceCount<'_>>,
+    binding_limit: u64,
+) -> Result<(), StepError> {
     let Some(DeviceCount { buffer, word }) = limit else {
         return Ok(());
     };
     // The word's place has to be told, one more.
     let count = word.saturating_add(1);
-    check(what, &Source::<u32>::device(buffer, count))
+    check(what, &Source::<u32>::device(buffer, count))?;
+    let (needed, limit) = (4 * u64::from(count), binding_limit);
+    if needed > limit {
+        return Err(DescriptorError::BufferTooLarge { what, needed, limit }.into());
+    }
+    Ok(())
 }
 
 /// Whether the passes can read a caller's buffer.

@@ -494,6 +494,8 @@ impl GpuBroadPhase {
         let plan = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.plan;
         self.map(device, reading, submission).await?;
         let counters = reading.counters(&plan)?;
+        // Of what was submitted before, so that the newest has the last word.
+        self.take_in();
         self.note(&counters, &plan);
         Ok(counters)
     }

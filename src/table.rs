@@ -42,7 +42,8 @@ pub(crate) const BINDINGS: [(u32, &str); 6] = [
 /// WGSL with which a caller's own compute, vertex or fragment shader walks the table of a step: a collision test of particles
 /// that are no objects, a probe of a path tracer, an agent that looks around, with no output of the broad phase in between.
 ///
-/// [`source`](Self::source) is a text that stands before or behind the caller's own in one module. It declares a bind group of its
+/// [`source`](Self::source) is a text that stands before the caller's own in one module, or behind it where that begins with directives
+/// such as `enable`. It declares a bind group of its
 /// own and names that all begin with the prefix. What a shader needs of it, with the prefix `bp_`:
 ///
 /// | WGSL | |

@@ -48,7 +48,8 @@ impl GpuBroadPhase {
         Ok(())
     }
 
-    /// The counters that arrived last of those that [`watch_counters`](Self::watch_counters) asked for.
+    /// The counters that arrived last of those that [`watch_counters`](Self::watch_counters) asked for; none right after
+    /// [`trim`](Self::trim).
     pub fn watched_counters(&mut self) -> Option<Counters> {
         self.take_in();
         self.watch.latest

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use common::steps::{SCHEMES, broad_phase, download, encoder, record, whole};
 use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DescriptorError, LineVertex, OutputRows, Pair, Ray, RayMode,
+    Aabb, BroadPhaseDescriptor, Capacities, DebugDraw, DebugLines, Growth, LineVertex, OutputRows, Pair, Ray, RayMode,
     Scene, SceneRays, SceneStatics, Scheme, StepError, wgpu,
 };
 
@@ -107,7 +107,9 @@ fn boxes_and_pairs_are_drawn_where_they_are() {
                     assert_eq!(vertex.position, expected);
                 }
             }
-            // As many whole boxes as there is room for.
+            // As many whole boxes as there is room for, which may be none.
+            let drawn = draw(&adapter, &descriptor, &scene, DebugLines::Boxes, 11);
+            assert_eq!(drawn.args, [0, 1, 0, 0, 200 * 24]);
             let drawn = draw(&adapter, &descriptor, &scene, DebugLines::Boxes, 12 * 7 + 11);
             assert_eq!(drawn.args, [7 * 24, 1, 0, 0, 200 * 24]);
         }
@@ -186,6 +188,38 @@ fn occupied_cells_are_drawn() {
             let is_adaptive = matches!(scheme, Scheme::Adaptive { .. });
             assert!(finest > 0 && (rest > 0 || !is_adaptive), "{what}");
         }
+    }
+}
+
+/// Where entries overflow, the cells of those that fit are drawn, hardly any of them twice.
+#[test]
+fn cells_without_room_for_an_entry_are_not_drawn() {
+    for adapter in adapters() {
+        let objects = uniform(200, &mut Rng(74));
+        let descriptor = BroadPhaseDescriptor {
+            scheme: Scheme::Uniform { cell_size: 1.5 },
+            growth: Growth::Fixed,
+            capacities: Capacities {
+                entries: Some(50),
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        let scene = Scene {
+            objects: &objects,
+            ..Default::default()
+        };
+        let mut on_gpu = broad_phase(&adapter, &descriptor);
+        let mut encoder = encoder(&adapter);
+        let step = record(&adapter, &mut on_gpu, &mut encoder, (&scene).into());
+        let mut draw = DebugDraw::new(&descriptor, None);
+        let lines = DebugLines::Cells { levels: !0 };
+        let output = draw
+            .record(&adapter.device, &mut encoder, &step, lines, [0; 4], 100_000)
+            .unwrap();
+        adapter.queue.submit([encoder.finish()]);
+        let args: Vec<u32> = download(&adapter.device, &adapter.queue, output.args, 20);
+        assert!((10 * 24..=50 * 24).contains(&args[0]), "{args:?}");
     }
 }
 
@@ -366,11 +400,6 @@ fn what_cannot_be_drawn_is_an_error() {
     ] {
         assert_eq!(refused(lines, 100), StepError::NoOutput { rows });
     }
-    let what = "debug lines";
-    assert_eq!(
-        refused(DebugLines::Boxes, 11),
-        DescriptorError::ZeroCapacity { what }.into()
-    );
     let mut other = DebugDraw::new(
         &BroadPhaseDescriptor {
             scheme: Scheme::Adaptive { min_scale: 1.0 },

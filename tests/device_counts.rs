@@ -244,6 +244,13 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
             .collect();
         let swept: Vec<_> = rays.iter().map(|&ray| SweptRay::from(ray)).collect();
         let asked: Vec<_> = boxes.iter().map(|near| Query::sphere(near.min, 2.3)).collect();
+        // What lies past the limits may be anything.
+        let mut stale_rays = rays.clone();
+        let mut stale_queries = asked.clone();
+        stale_rays[77..].iter_mut().for_each(|ray| ray.origin[1] = f32::NAN);
+        stale_queries[77..]
+            .iter_mut()
+            .for_each(|query| query.bounds.max[0] = f32::NAN);
         let buffer = |contents: &[u8]| {
             adapter.device.create_buffer_init(&BufferInitDescriptor {
                 label: Some("asked on the device"),
@@ -332,6 +339,20 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
             }
         }
         let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let limit = Some(DeviceCount {
+            buffer: &limits,
+            word: 0,
+        });
+        let input = StepInput {
+            objects: Source::Host(&boxes),
+            rays: Source::Host(&stale_rays[..]).into(),
+            ray_limit: limit,
+            queries: Source::Host(&stale_queries[..]).into(),
+            query_limit: limit,
+            ..StepInput::default()
+        };
+        let counters = whole(&adapter, &mut broad_phase, input).counters;
+        assert_eq!((counters.rays_invalid, counters.queries_invalid), (0, 0));
         let limit = Some(DeviceCount {
             buffer: &limits,
             word: 4,

@@ -583,6 +583,17 @@ fn watched_steps_make_room_without_a_wait() {
             assert_eq!(result.counters, whole, "{what}");
             broad_phase.trim();
             assert_eq!(broad_phase.watched_counters(), None, "{what}");
+            // What was watched before does not outdo what is read later.
+            let mut encoder = steps::encoder(&adapter);
+            steps::record(&adapter, &mut broad_phase, &mut encoder, StepInput::default());
+            broad_phase.watch_counters(device, &mut encoder).unwrap();
+            queue.submit([encoder.finish()]);
+            let needed = steps::whole(&adapter, &mut broad_phase, input).counters.pairs_needed;
+            broad_phase.watched_counters();
+            broad_phase.trim();
+            let mut encoder = steps::encoder(&adapter);
+            let step = steps::record(&adapter, &mut broad_phase, &mut encoder, input);
+            assert!(u64::from(step.pair_capacity) >= needed, "{what}");
         }
     }
 }

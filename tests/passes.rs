@@ -2228,7 +2228,7 @@ fn check_lines(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
         let found = run(cells, &params, walk_inputs(trace));
         let [drawn, instances, _, _, all]: [u32; 5] = found.take("draw_args", 5).try_into().unwrap();
         assert_eq!((drawn, instances), (all, 1), "{}", found.what);
-        let occupied = draw_cells::draw_cells(&trace.params, &params, table(trace), &trace.objects);
+        let occupied = draw_cells::draw_cells(&trace.params, &params, table(trace), &trace.objects, &trace.values);
         let of_cell = |&cell: &RayCell| draw_cells::lines_of_cell(&trace.params, &params, table(trace), cell);
         let mut expected: Vec<_> = occupied.iter().map(of_cell).map(|lines| (lines, 0)).collect();
         let vertices: Vec<LineVertex> = pod_collect_to_vec(&found.buffers["lines"][..16 * drawn as usize]);

@@ -357,7 +357,7 @@ fn a_table_of_another_kind_is_refused() {
         assert_eq!(refused, StepError::OtherTable);
         assert_eq!(
             refused.to_string(),
-            "the WGSL was made for another scheme or choice of filters: make it from the descriptor of this broad phase"
+            "this was made for another scheme or choice of filters: make it from the descriptor of this broad phase"
         );
     }
 }

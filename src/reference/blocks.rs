@@ -124,9 +124,9 @@ pub struct LimitParams {
     pub stride: u32,
     /// Word of the limits that says how many are asked.
     pub limit_word: u32,
-    /// Word that is replaced in those that are not.
+    /// Word that is not 0 in those that are not.
     pub row_word: u32,
-    /// What it is replaced by.
+    /// What it is there.
     pub value: u32,
 }
 

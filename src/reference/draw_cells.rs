@@ -6,33 +6,59 @@ use super::blocks::DrawParams;
 use super::draw::{cell_lines, level_color};
 use super::rows::Table;
 use crate::debug_draw::LineVertex;
-use crate::grid::{Class, NO_LEVEL, Params, Record, SCHEME_UNIFORM, classify, place, unordered};
+use crate::grid::{
+    Class, ID_MASK, NO_LEVEL, Params, Placement, Record, SCHEME_UNIFORM, classify, key_of, place, unordered,
+};
 use crate::types::{Aabb, RayCell};
 
 /// The occupied cells of the levels that are drawn, in whole cells: what the pass draws, each at least once, in any order. It draws
 /// them once a world, and some more often where hashed cells share slots.
-pub fn draw_cells(params: &Params, draw: &DrawParams, table: Table<'_>, objects: &[Aabb]) -> BTreeSet<RayCell> {
-    let is_covered = params.scheme == SCHEME_UNIFORM;
-    let entered: Vec<Aabb> = if is_covered {
-        let objects = params.objects(objects).iter().copied();
-        objects.filter(|object| classify(object) == Class::Finite).collect()
-    } else {
-        // Records come in the order of the entries, and those of cells come first.
-        let count = table.starts[table.grid.table_cells as usize] as usize;
-        table.records[..count].iter().map(box_of).collect()
+pub fn draw_cells(
+    params: &Params,
+    draw: &DrawParams,
+    table: Table<'_>,
+    objects: &[Aabb],
+    values: &[u32],
+) -> BTreeSet<RayCell> {
+    let level_of = |placement: &Placement| {
+        let level = placement.level;
+        (level != NO_LEVEL && draw.levels >> level & 1 != 0).then_some(level)
     };
     let mut cells = BTreeSet::new();
-    for object in &entered {
-        let placement = place(params, table.grid, object);
-        let level = placement.level;
-        if level == NO_LEVEL || draw.levels >> level & 1 == 0 {
-            continue;
+    if params.scheme == SCHEME_UNIFORM {
+        for (object, record) in params.objects(objects).iter().zip(table.records) {
+            if classify(object) != Class::Finite {
+                continue;
+            }
+            let placement = place(params, table.grid, object);
+            let index = record.object - params.first_object;
+            if level_of(&placement).is_none() {
+                continue;
+            }
+            let Placement {
+                lower, upper, level, ..
+            } = placement;
+            for (z, y) in (lower[2]..=upper[2]).flat_map(|z| (lower[1]..=upper[1]).map(move |y| (z, y))) {
+                for x in lower[0]..=upper[0] {
+                    let key = key_of(&table.grid.levels[0], [x, y, z], record.world) as usize;
+                    let entries = &values[table.starts[key] as usize..table.starts[key + 1] as usize];
+                    // There may have been no room for the entry.
+                    if entries.iter().any(|value| value & ID_MASK == index) {
+                        cells.insert(RayCell { level, x, y, z });
+                    }
+                }
+            }
         }
-        let mut lower = placement.lower;
-        lower[0] >>= table.grid.x_detail;
-        let upper = if is_covered { placement.upper } else { lower };
-        for (z, y) in (lower[2]..=upper[2]).flat_map(|z| (lower[1]..=upper[1]).map(move |y| (z, y))) {
-            cells.extend((lower[0]..=upper[0]).map(|x| RayCell { level, x, y, z }));
+        return cells;
+    }
+    // Records come in the order of the entries, and those of cells come first.
+    let entered = table.starts[table.grid.table_cells as usize] as usize;
+    for record in &table.records[..entered] {
+        let placement = place(params, table.grid, &box_of(record));
+        if let Some(level) = level_of(&placement) {
+            let [x, y, z] = placement.lower;
+            let x = x >> table.grid.x_detail;
+            cells.insert(RayCell { level, x, y, z });
         }
     }
     cells

@@ -2,7 +2,7 @@
 
 use super::blocks::LimitParams;
 
-/// Words of rays or queries of which the first `limits[params.limit_word]` are asked. The rest have one word replaced by which they
+/// Words of rays or queries of which the first `limits[params.limit_word]` are asked. The rest are 0 but for one word, by which they
 /// find nothing.
 pub fn limit_asked(params: &LimitParams, limits: &[u32], given: &[u32]) -> Vec<u32> {
     let words = 4 * params.stride as usize;
@@ -10,6 +10,9 @@ pub fn limit_asked(params: &LimitParams, limits: &[u32], given: &[u32]) -> Vec<u
     let past = asked
         .chunks_mut(words)
         .skip(limits[params.limit_word as usize] as usize);
-    past.for_each(|row| row[params.row_word as usize] = params.value);
+    past.for_each(|row| {
+        row.fill(0);
+        row[params.row_word as usize] = params.value;
+    });
     asked
 }
