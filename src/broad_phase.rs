@@ -15,14 +15,14 @@ use crate::gpu::upload::{Block, Blocks, Uniforms};
 use crate::grid::{self, Params};
 use crate::input::{self, DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
 use crate::memory::MemoryUse;
-use crate::output::{StepOutput, Window};
+use crate::output::{StepOutput, Table, TablePart, Window};
 use crate::plan::{self, COVER_TILE, LEVEL_TILE, OF_STEP, Plan, Rows, STATIC_PARTNERS_KEPT};
 use crate::queries::asking;
 use crate::reference::blocks::{LimitParams, Round, ScanParams, SortParams};
 use crate::scene::SWEPT_STRIDE;
 use crate::shaders;
 use crate::statics::{self, STATIC_INPUTS, StaticTable};
-use crate::table::{self, Table};
+use crate::table;
 use crate::types::{Aabb, Pair, RayHit};
 use crate::watch::Watch;
 
@@ -1082,7 +1082,7 @@ impl GpuBroadPhase {
                 _ => name,
             };
             match recorded.inputs.iter().find(|input| input.name == name) {
-                Some(input) => table::Part {
+                Some(input) => TablePart {
                     buffer: &input.buffer,
                     offset: 0,
                     size: wgpu::BufferSize::new(input.bytes),
@@ -1094,7 +1094,7 @@ impl GpuBroadPhase {
             kind: table::kind(&self.descriptor),
             params,
             parts: table::BINDINGS.map(|(_, name)| match name {
-                "params" => table::Part {
+                "params" => TablePart {
                     buffer: &block.buffer,
                     offset: block.offset,
                     size: block.size,

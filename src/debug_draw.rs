@@ -1,7 +1,5 @@
 //! Lines that show what a step found, in a buffer that a renderer draws from.
 
-use bytemuck::{Pod, Zeroable};
-
 use crate::descriptor::BroadPhaseDescriptor;
 use crate::error::{DescriptorError, StepError};
 use crate::gpu::component::Component;
@@ -9,24 +7,12 @@ use crate::gpu::recorder::{Bound, Input};
 use crate::gpu::scope::Scopes;
 use crate::gpu::upload::Blocks;
 use crate::grid;
-use crate::output::{OutputRows, StepOutput};
+use crate::output::{OutputRows, StepOutput, Table, TablePart};
 use crate::reference::blocks::DrawParams;
 use crate::reference::draw::BOX_VERTICES;
 use crate::shaders::{self, Pass};
-use crate::table::{self, Table};
-
-/// An end of a line. 16 bytes: `position` as three `f32`, `color` as four bytes, red first.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub struct LineVertex {
-    /// Where it is, in the world of the boxes.
-    pub position: [f32; 3],
-    /// Red, green, blue and alpha, the first in the lowest bits: the caller's as they were given, and those of levels as sRGB has them,
-    /// which a shader that writes to an sRGB target has to decode.
-    pub color: u32,
-}
-
-const _: () = assert!(size_of::<LineVertex>() == 16);
+use crate::table;
+use crate::types::LineVertex;
 
 /// What is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -267,7 +253,7 @@ fn inputs(step: &StepOutput<'_>, table: &Table<'_>) -> Vec<Input> {
     ];
     let whole = whole
         .into_iter()
-        .filter_map(|(name, buffer)| Some((name, table::Part::from(buffer?))));
+        .filter_map(|(name, buffer)| Some((name, TablePart::from(buffer?))));
     of_table
         .chain(whole)
         .map(|(name, part)| Input {

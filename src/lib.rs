@@ -174,7 +174,7 @@ pub use broad_phase::GpuBroadPhase;
 pub use counters::{
     Counters, STATUS_CUT, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, STATUS_ROUNDS,
 };
-pub use debug_draw::{DebugDraw, DebugLines, DebugOutput, LineVertex};
+pub use debug_draw::{DebugDraw, DebugLines, DebugOutput};
 pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme, SortStrategy};
 pub use dispatch::DispatchArgs;
 pub use error::{CreateError, DescriptorError, HeadlessError, NotOnHost, ReadBackError, StepError};
@@ -184,14 +184,14 @@ pub use headless::{Headless, HeadlessDescriptor, adapters};
 pub use input::{DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
 pub use memory::MemoryUse;
 pub use object_set::{Handle, ObjectSet, StaleHandle};
-pub use output::{OutputRows, StepOutput, Window};
+pub use output::{OutputRows, StepOutput, Table, Window};
 pub use queries::{Neighbor, Neighbors, Partners, Query, QueryMode};
 pub use result::{StageTime, StepResult};
 pub use scene::{Scene, SceneQueries, SceneRays, SceneStatics};
 #[cfg(feature = "snapshot")]
 pub use snapshot::{Snapshot, SnapshotError};
-pub use table::{Table, TableShader};
-pub use types::{Aabb, NONE, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay};
+pub use table::TableShader;
+pub use types::{Aabb, LineVertex, NONE, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay};
 pub use wgpu;
 
 /// Runs the README's example as a test.

@@ -4,30 +4,9 @@ use std::borrow::Cow;
 
 use crate::descriptor::{BroadPhaseDescriptor, Scheme};
 use crate::error::StepError;
-use crate::grid::{self, Params};
+use crate::grid;
+use crate::output::{Table, TableKind, TablePart};
 use crate::shaders;
-
-/// The cell table of a step as a caller's shader binds it: [`StepOutput::table`](crate::StepOutput::table).
-#[derive(Clone, Copy, Debug)]
-pub struct Table<'s> {
-    /// Of the descriptor that made it.
-    pub(crate) kind: Kind,
-    /// What the block of its walks says.
-    pub(crate) params: &'s Params,
-    /// In the order of [`BINDINGS`].
-    pub(crate) parts: [Part<'s>; 6],
-}
-
-/// What a table and the text that walks it have to agree on: the number of the scheme, and whether filters count.
-pub(crate) type Kind = (u32, bool);
-
-/// A part of a buffer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Part<'s> {
-    pub buffer: &'s wgpu::Buffer,
-    pub offset: u64,
-    pub size: Option<wgpu::BufferSize>,
-}
 
 /// Binding numbers of the text and what passes call what is bound.
 pub(crate) const BINDINGS: [(u32, &str); 6] = [
@@ -105,27 +84,17 @@ pub(crate) const BINDINGS: [(u32, &str); 6] = [
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableShader {
-    kind: Kind,
+    kind: TableKind,
     source: String,
 }
 
-impl<'s> From<&'s wgpu::Buffer> for Part<'s> {
-    fn from(buffer: &'s wgpu::Buffer) -> Self {
-        Self {
-            buffer,
-            offset: 0,
-            size: None,
-        }
-    }
-}
-
 /// Kind of the tables that a descriptor makes.
-pub(crate) const fn kind(descriptor: &BroadPhaseDescriptor<'_>) -> Kind {
+pub(crate) const fn kind(descriptor: &BroadPhaseDescriptor<'_>) -> TableKind {
     (grid::scheme_number(descriptor.scheme), descriptor.filters)
 }
 
 /// The bindings that texts of a kind have: entries beside records where these do not come in the same order.
-fn bindings(kind: Kind) -> &'static [(u32, &'static str)] {
+fn bindings(kind: TableKind) -> &'static [(u32, &'static str)] {
     let is_covered = kind.0 == grid::SCHEME_UNIFORM;
     &BINDINGS[..if is_covered { 6 } else { 5 }]
 }
@@ -195,10 +164,12 @@ impl TableShader {
         }
         let bound = bindings(self.kind).iter().zip(table.parts);
         let entries: Vec<_> = bound
-            .map(|(&(binding, _), Part { buffer, offset, size })| wgpu::BindGroupEntry {
-                binding,
-                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size }),
-            })
+            .map(
+                |(&(binding, _), TablePart { buffer, offset, size })| wgpu::BindGroupEntry {
+                    binding,
+                    resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size }),
+                },
+            )
             .collect();
         Ok(device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("gpu_broad_phase/table"),

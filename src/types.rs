@@ -262,6 +262,17 @@ pub struct RayCell {
     pub z: i32,
 }
 
+/// An end of a line. 16 bytes: `position` as three `f32`, `color` as four bytes, red first.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct LineVertex {
+    /// Where it is, in the world of the boxes.
+    pub position: [f32; 3],
+    /// Red, green, blue and alpha, the first in the lowest bits: the caller's as they were given, and those of levels as sRGB has them,
+    /// which a shader that writes to an sRGB target has to decode.
+    pub color: u32,
+}
+
 const _: () = assert!(size_of::<Aabb>() == 32 && size_of::<Ray>() == 32 && size_of::<SweptRay>() == 64);
-const _: () = assert!(size_of::<RayCell>() == 16);
+const _: () = assert!(size_of::<RayCell>() == 16 && size_of::<LineVertex>() == 16);
 const _: () = assert!(size_of::<Pair>() == 8 && size_of::<RayHit>() == 8);

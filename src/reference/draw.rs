@@ -2,8 +2,8 @@
 //! `shaders/common/draw_cells.wgsl`.
 
 use super::blocks::DrawParams;
-use crate::debug_draw::LineVertex;
 use crate::grid::{Level, Params, SCHEME_ADAPTIVE};
+use crate::types::LineVertex;
 
 /// Vertices of a box.
 pub const BOX_VERTICES: u32 = 24;

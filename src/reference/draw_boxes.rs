@@ -2,9 +2,8 @@
 
 use super::blocks::DrawParams;
 use super::draw::{BOX_VERTICES, box_lines, draw_args};
-use crate::debug_draw::LineVertex;
 use crate::grid::{Class, classify, flush};
-use crate::types::Aabb;
+use crate::types::{Aabb, LineVertex};
 
 /// The objects' boxes as lines, and the words of their indirect draw. Those that take no part, and infinite ones, are points at the
 /// origin, which draw nothing.

@@ -5,11 +5,10 @@ use std::collections::BTreeSet;
 use super::blocks::DrawParams;
 use super::draw::{cell_lines, level_color};
 use super::rows::Table;
-use crate::debug_draw::LineVertex;
 use crate::grid::{
     Class, ID_MASK, NO_LEVEL, Params, Placement, Record, SCHEME_UNIFORM, classify, key_of, place, unordered,
 };
-use crate::types::{Aabb, RayCell};
+use crate::types::{Aabb, LineVertex, RayCell};
 
 /// The occupied cells of the levels that are drawn, in whole cells: what the pass draws, each at least once, in any order. It draws
 /// them once a world, and some more often where hashed cells share slots.

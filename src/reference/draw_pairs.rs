@@ -3,9 +3,8 @@
 use super::blocks::{DrawParams, saturate64, wide};
 use super::draw::draw_args;
 use crate::counters::word;
-use crate::debug_draw::LineVertex;
 use crate::grid::{Class, classify, flush};
-use crate::types::{Aabb, Pair};
+use crate::types::{Aabb, LineVertex, Pair};
 
 const PAIR_VERTICES: u32 = 2;
 

@@ -3,9 +3,8 @@
 use super::blocks::{DrawParams, saturate64, wide};
 use super::draw::{BOX_VERTICES, cell_lines, draw_args, level_color};
 use crate::counters::word;
-use crate::debug_draw::LineVertex;
 use crate::grid::{Grid, MAX_LEVELS, Params};
-use crate::types::RayCell;
+use crate::types::{LineVertex, RayCell};
 
 /// The cells that rays visit as boxes, and the words of their indirect draw. `grids` are those of the objects' table and of the static
 /// ones'.
