@@ -1,64 +1,13 @@
 //! Answers to fixed scenes as constants: what a change of the generator, of a scheme or of a driver does to them shows, and
-//! so does a change of all schemes and of brute force together. Scenes are made with additions, products, divisions and
-//! square roots alone, which have the same bits on every platform.
+//! so does a change of all schemes and of brute force together.
 
 mod common;
 
-use common::steps::{RAY_MODES, SCHEMES, broad_phase, by_object, hits_by_ray, lists, sorted, whole};
-use common::{Rng, adapters};
+use common::adapters;
+use common::golden::{self, Case, Golden, hash, hash_all, hash_boxes, hash_closest, hash_lists, hash_pairs, hashes};
+use common::steps::{RAY_MODES, SCHEMES, broad_phase, by_object, whole};
 use gpu_broad_phase::reference::brute_force::{self, Found};
-use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, Pair, Ray, RayHit, RayMode, Scene, SceneQueries, SceneRays, StepInput,
-    StepResult, SweptRay, reference,
-};
-
-/// FNV-1a of 64 bits (Fowler, Noll and Vo) over little-endian words.
-fn hash(words: impl IntoIterator<Item = u32>) -> u64 {
-    words
-        .into_iter()
-        .flat_map(u32::to_le_bytes)
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        })
-}
-
-/// Hashes of a scene and of the answers to it.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Golden {
-    /// Tells a change of the scene from one of the answers.
-    boxes: u64,
-    pairs: u64,
-    closest: u64,
-    any: u64,
-    all: u64,
-    queries: u64,
-}
-
-fn hash_pairs(pairs: &[Pair]) -> u64 {
-    hash(pairs.iter().flat_map(|pair| [pair.a, pair.b]))
-}
-
-fn hash_closest(hits: &[RayHit]) -> u64 {
-    hash(hits.iter().flat_map(|hit| [hit.object, hit.t.to_bits()]))
-}
-
-fn hash_all(hits: &[Vec<(u32, u32)>]) -> u64 {
-    let of_ray = |(ray, hits): (u32, &Vec<_>)| {
-        hits.iter()
-            .flat_map(|&(object, t)| [ray, object, t])
-            .collect::<Vec<_>>()
-    };
-    hash((0..).zip(hits).flat_map(of_ray))
-}
-
-fn hash_lists(lists: &[Vec<u32>]) -> u64 {
-    let of_query = |(query, list): (u32, &Vec<_>)| list.iter().flat_map(|&object| [query, object]).collect::<Vec<_>>();
-    hash((0..).zip(lists).flat_map(of_query))
-}
-
-fn hash_boxes(scene: &Scene<'_>) -> u64 {
-    hash(bytemuck::cast_slice(scene.objects).iter().copied())
-}
+use gpu_broad_phase::{BroadPhaseDescriptor, RayMode, Scene, StepInput, reference};
 
 /// By the definition, which shares nothing with the schemes.
 fn defined(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Golden {
@@ -76,31 +25,8 @@ fn defined(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Golden {
     }
 }
 
-/// The hashes of those answers that a step in this mode gives; `expected` for the others.
-fn hashes(scene: &Scene<'_>, result: &StepResult, mode: RayMode, expected: &Golden) -> Golden {
-    let found = Golden {
-        boxes: hash_boxes(scene),
-        pairs: hash_pairs(&sorted(result.pairs.clone())),
-        queries: hash_lists(&lists(result)),
-        ..*expected
-    };
-    match mode {
-        RayMode::Closest => Golden {
-            closest: hash_closest(&result.ray_hits),
-            ..found
-        },
-        RayMode::Any => Golden {
-            any: hash(result.ray_any.iter().copied()),
-            ..found
-        },
-        _ => Golden {
-            all: hash_all(&hits_by_ray(result)),
-            ..found
-        },
-    }
-}
-
-fn check(descriptor: BroadPhaseDescriptor<'_>, scene: &Scene<'_>, expected: Golden) {
+fn check(case: &Case) {
+    let (descriptor, scene, expected) = (case.descriptor, &case.scene(), case.expected);
     assert_eq!(defined(&descriptor, scene), expected, "by definition");
     let descriptors = SCHEMES.map(|scheme| {
         RAY_MODES.map(|ray_mode| BroadPhaseDescriptor {
@@ -129,197 +55,27 @@ fn check(descriptor: BroadPhaseDescriptor<'_>, scene: &Scene<'_>, expected: Gold
     }
 }
 
-fn point(side: f32, rng: &mut Rng) -> [f32; 3] {
-    [0; 3].map(|_| rng.unit() * side)
-}
-
-fn around(center: [f32; 3], edges: [f32; 3]) -> Aabb {
-    let corner = |sign: f32| [0, 1, 2].map(|axis| center[axis] + sign * edges[axis] / 2.0);
-    Aabb::new(corner(-1.0), corner(1.0))
-}
-
-/// Edges of 0.5 to 1.5.
-fn uniform(count: usize, side: f32, rng: &mut Rng) -> Vec<Aabb> {
-    (0..count)
-        .map(|_| around(point(side, rng), [0; 3].map(|_| 0.5 + rng.unit())))
-        .collect()
-}
-
-/// From outside, inside and along the axes.
-fn rays(count: usize, side: f32, rng: &mut Rng) -> Vec<Ray> {
-    (0..count)
-        .map(|index| {
-            let mut direction = [0; 3].map(|_| rng.unit() - 0.5);
-            if index % 5 == 0 {
-                direction[rng.below(3)] = 0.0;
-                direction[rng.below(3)] = 0.0;
-            }
-            let origin = point(2.0 * side, rng).map(|at| at - side / 2.0);
-            Ray::new(origin, direction, [2.0 * side, 4.0, f32::INFINITY][index % 3])
-        })
-        .collect()
-}
-
-fn scene<'s>(objects: &'s [Aabb], rays: &'s [Ray], queries: &'s [Aabb]) -> Scene<'s> {
-    Scene {
-        objects,
-        rays: rays.into(),
-        queries: SceneQueries::Boxes(queries),
-        ..Default::default()
-    }
-}
-
 #[test]
 fn uniform_boxes_keep_their_hashes() {
-    let mut rng = Rng(0x60_1d);
-    let objects = uniform(2000, 14.0, &mut rng);
-    let rays = rays(250, 14.0, &mut rng);
-    let queries = uniform(100, 14.0, &mut rng);
-    let expected = Golden {
-        boxes: 0x1476_2597_3b0a_c6e5,
-        pairs: 0x1ae1_a692_a9d4_a717,
-        closest: 0x8962_523b_6662_3cde,
-        any: 0x892e_c1ff_1cd5_94f5,
-        all: 0x4a2e_5776_b3aa_ab21,
-        queries: 0xa887_bdc4_6d16_b1b3,
-    };
-    check(Default::default(), &scene(&objects, &rays, &queries), expected);
+    check(&golden::uniform_boxes());
 }
 
 #[test]
 fn boxes_of_a_power_law_keep_their_hashes() {
-    let mut rng = Rng(0x60_2d);
-    let mut power_law = |count: usize| -> Vec<_> {
-        (0..count)
-            .map(|_| {
-                let u = rng.unit() * (1.0 - 1.0 / 65_536.0);
-                around(point(72.0, &mut rng), [1.0 / (1.0 - u).sqrt(); 3])
-            })
-            .collect()
-    };
-    let (objects, queries) = (power_law(2000), power_law(500));
-    let rays = rays(250, 72.0, &mut rng);
-    let expected = Golden {
-        boxes: 0xe557_fb38_0979_e470,
-        pairs: 0x3373_17b9_636f_0925,
-        closest: 0xbbcc_79cb_a030_0efb,
-        any: 0x6038_745d_d81c_59b5,
-        all: 0x9b6f_8e34_55c6_2256,
-        queries: 0x38ff_5e2a_9a30_9070,
-    };
-    check(Default::default(), &scene(&objects, &rays, &queries), expected);
-}
-
-/// Boxes that touch, and miss each other by one float: corners on a lattice, each coordinate at most one float away.
-fn lattice(count: usize, rng: &mut Rng) -> Vec<Aabb> {
-    let nudge = |value: f32, rng: &mut Rng| match rng.below(4) {
-        0 => value.next_up(),
-        1 => value.next_down(),
-        2 if value == 0.0 => -value,
-        _ => value,
-    };
-    (0..count)
-        .map(|_| {
-            let low = [0; 3].map(|_| rng.below(12) as f32 - 6.0);
-            let high = low.map(|low| low + rng.below(3) as f32);
-            let [low, high] = [low, high].map(|corner| corner.map(|cell| nudge(cell * 0.3, rng)));
-            Aabb::new([0, 1, 2].map(|axis| low[axis].min(high[axis])), high)
-        })
-        .collect()
+    check(&golden::power_law());
 }
 
 #[test]
 fn touching_boxes_of_a_lattice_keep_their_hashes() {
-    let mut rng = Rng(0x60_3d);
-    let objects = lattice(1500, &mut rng);
-    let queries = lattice(150, &mut rng);
-    let lines: Vec<_> = lattice(300, &mut rng)
-        .iter()
-        .map(|at| Ray::new(at.min, [0, 1, 2].map(|axis| at.max[axis] - at.min[axis]), 9.0))
-        .collect();
-    let expected = Golden {
-        boxes: 0x020d_203e_7579_808d,
-        pairs: 0x5f79_bdb2_5888_270f,
-        closest: 0xfa5b_212e_b2ea_2ed1,
-        any: 0x6e4d_4d50_5130_c0f4,
-        all: 0x8c83_f55a_27d2_ee8d,
-        queries: 0x9960_b74b_699e_c3ed,
-    };
-    check(Default::default(), &scene(&objects, &lines, &queries), expected);
+    check(&golden::touching_boxes());
 }
 
 #[test]
 fn filtered_boxes_of_three_worlds_keep_their_hashes() {
-    let mut rng = Rng(0x60_4d);
-    let mut filtered = |count: usize| -> Vec<_> {
-        let mut boxes = uniform(count, 8.0, &mut rng);
-        for object in &mut boxes {
-            match rng.below(10) {
-                0 => object.owner = Aabb::EXCLUDED,
-                1 => object.owner = Aabb::STATIC,
-                2 => object.owner = 1 + rng.below(2) as u32,
-                3 | 4 => *object = object.with_layers(rng.below(16) as u16, rng.below(16) as u16),
-                5 => object.min[rng.below(3)] = f32::NEG_INFINITY,
-                _ => {}
-            }
-        }
-        boxes
-    };
-    let (objects, queries) = (filtered(1500), filtered(150));
-    let worlds: Vec<_> = objects.iter().map(|_| rng.below(4) as u32).collect();
-    let swept: Vec<_> = rays(200, 8.0, &mut rng)
-        .into_iter()
-        .map(|ray| {
-            let layers = [u16::MAX, rng.below(16) as u16];
-            SweptRay::new(ray.with_layers(layers[rng.below(2)], u16::MAX))
-                .with_half_extents([0; 3].map(|_| rng.unit() * 0.5))
-                .with_t_min(rng.unit())
-                .with_world(rng.below(4) as u32)
-        })
-        .collect();
-    let descriptor = BroadPhaseDescriptor {
-        worlds: 3,
-        margin: 0.0625,
-        ..Default::default()
-    };
-    let scene = Scene {
-        worlds: &worlds,
-        rays: SceneRays::Swept(&swept),
-        ..scene(&objects, &[], &queries)
-    };
-    let expected = Golden {
-        boxes: 0x5f02_a06b_bda2_3a75,
-        pairs: 0xe6b5_82d3_403a_2f26,
-        closest: 0x5e25_ab45_ed32_7e4f,
-        any: 0x7329_d8a1_1b62_fb64,
-        all: 0xd19b_3adf_dc98_ed14,
-        queries: 0xe9d5_de9d_3958_a34a,
-    };
-    check(descriptor, &scene, expected);
+    check(&golden::filtered_boxes());
 }
 
 #[test]
 fn flat_boxes_keep_their_hashes() {
-    let mut rng = Rng(0x60_5d);
-    let mut flat = |count: usize| -> Vec<_> {
-        let mut boxes = uniform(count, 40.0, &mut rng);
-        // Out of play, whatever it holds.
-        boxes.iter_mut().for_each(|object| object.max[2] = f32::NAN);
-        boxes
-    };
-    let (objects, queries) = (flat(2000), flat(150));
-    let rays = rays(250, 40.0, &mut rng);
-    let descriptor = BroadPhaseDescriptor {
-        dimensions: Dimensions::Two,
-        ..Default::default()
-    };
-    let expected = Golden {
-        boxes: 0x4ef4_f53e_4606_b0a0,
-        pairs: 0xef35_9ce4_1129_4a11,
-        closest: 0xe89d_7198_18e4_a9a1,
-        any: 0xd5cc_3662_252a_5e25,
-        all: 0xc9ab_06e9_d959_5d5b,
-        queries: 0x3258_1144_a7ba_4ace,
-    };
-    check(descriptor, &scene(&objects, &rays, &queries), expected);
+    check(&golden::flat_boxes());
 }

@@ -1,6 +1,9 @@
 //! Adapters and scenes that the test binaries share.
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub mod answers;
+pub mod golden;
+pub mod rng;
 pub mod steps;
 mod validation;
 
@@ -8,6 +11,8 @@ use std::sync::OnceLock;
 
 use gpu_broad_phase::{Aabb, GpuBroadPhase, Query, Ray, SweptRay, wgpu};
 use pollster::block_on;
+
+pub use rng::Rng;
 
 /// A device with nothing beyond the required limits.
 #[derive(Clone)]
@@ -94,28 +99,7 @@ fn open(name: &str, backends: wgpu::Backends) -> Option<TestAdapter> {
     })
 }
 
-/// splitmix64 (Steele, Lea and Flood, 2014).
-pub struct Rng(pub u64);
-
 impl Rng {
-    pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// 0 to 1, without 1.
-    pub fn unit(&mut self) -> f32 {
-        (self.bits() >> 40) as f32 / (1 << 24) as f32
-    }
-
-    /// Below `bound`, or 0.
-    pub fn below(&mut self, bound: usize) -> usize {
-        (self.bits() % bound.max(1) as u64) as usize
-    }
-
     fn point(&mut self, side: f32) -> [f32; 3] {
         [0; 3].map(|_| self.unit() * side)
     }

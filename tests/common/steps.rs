@@ -5,20 +5,13 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use gpu_broad_phase::reference;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Counters, GpuBroadPhase, NONE, Neighbor, Pair, QueryMode, RayHit, RayMode, Scene,
-    Scheme, StepInput, StepOutput, StepResult, wgpu,
+    Aabb, BroadPhaseDescriptor, Counters, GpuBroadPhase, NONE, Neighbor, QueryMode, RayHit, RayMode, Scene, StepInput,
+    StepOutput, StepResult, wgpu,
 };
 use pollster::block_on;
 
+pub use super::answers::{RAY_MODES, SCHEMES, by_object, hits_by_ray, lists, sorted};
 use super::{Rng, TestAdapter, adapters, lattice};
-
-pub const SCHEMES: [Scheme; 3] = [
-    Scheme::Hierarchical,
-    Scheme::Uniform { cell_size: 1.5 },
-    Scheme::Adaptive { min_scale: 0.5 },
-];
-
-pub const RAY_MODES: [RayMode; 3] = [RayMode::Closest, RayMode::Any, RayMode::All];
 
 pub fn broad_phase(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> GpuBroadPhase {
     GpuBroadPhase::new(&adapter.device, descriptor).unwrap()
@@ -80,38 +73,6 @@ pub fn whole(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: Step
         }
     }
     panic!("still not whole after four steps");
-}
-
-pub fn sorted(mut pairs: Vec<Pair>) -> Vec<Pair> {
-    pairs.sort_unstable();
-    pairs
-}
-
-fn ranges<'r, T>(offsets: &'r [u32], rows: &'r [T]) -> impl Iterator<Item = &'r [T]> {
-    offsets.windows(2).map(|ends| &rows[ends[0] as usize..ends[1] as usize])
-}
-
-/// Hits as bits, by object.
-pub fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {
-    let mut hits: Vec<_> = hits.iter().map(|hit| (hit.object, hit.t.to_bits())).collect();
-    hits.sort_unstable();
-    hits
-}
-
-/// The hits of each ray as bits, by object.
-pub fn hits_by_ray(result: &StepResult) -> Vec<Vec<(u32, u32)>> {
-    ranges(&result.ray_offsets, &result.ray_hits).map(by_object).collect()
-}
-
-/// What each query found, ascending.
-pub fn lists(result: &StepResult) -> Vec<Vec<u32>> {
-    ranges(&result.query_offsets, &result.query_objects)
-        .map(|found| {
-            let mut found = found.to_vec();
-            found.sort_unstable();
-            found
-        })
-        .collect()
 }
 
 /// A result's answers to rays are those that are expected, bit for bit.

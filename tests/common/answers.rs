@@ -1,0 +1,43 @@
+//! What is asked with every scheme and in every mode, and answers in an order that can be compared. Knows no device.
+
+use gpu_broad_phase::{Pair, RayHit, RayMode, Scheme, StepResult};
+
+pub const SCHEMES: [Scheme; 3] = [
+    Scheme::Hierarchical,
+    Scheme::Uniform { cell_size: 1.5 },
+    Scheme::Adaptive { min_scale: 0.5 },
+];
+
+pub const RAY_MODES: [RayMode; 3] = [RayMode::Closest, RayMode::Any, RayMode::All];
+
+pub fn sorted(mut pairs: Vec<Pair>) -> Vec<Pair> {
+    pairs.sort_unstable();
+    pairs
+}
+
+fn ranges<'r, T>(offsets: &'r [u32], rows: &'r [T]) -> impl Iterator<Item = &'r [T]> {
+    offsets.windows(2).map(|ends| &rows[ends[0] as usize..ends[1] as usize])
+}
+
+/// Hits as bits, by object.
+pub fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {
+    let mut hits: Vec<_> = hits.iter().map(|hit| (hit.object, hit.t.to_bits())).collect();
+    hits.sort_unstable();
+    hits
+}
+
+/// The hits of each ray as bits, by object.
+pub fn hits_by_ray(result: &StepResult) -> Vec<Vec<(u32, u32)>> {
+    ranges(&result.ray_offsets, &result.ray_hits).map(by_object).collect()
+}
+
+/// What each query found, ascending.
+pub fn lists(result: &StepResult) -> Vec<Vec<u32>> {
+    ranges(&result.query_offsets, &result.query_objects)
+        .map(|found| {
+            let mut found = found.to_vec();
+            found.sort_unstable();
+            found
+        })
+        .collect()
+}

@@ -1,0 +1,343 @@
+//! Fixed scenes with the hashes of their answers, which are the same on every device. Scenes are made with additions, products,
+//! divisions and square roots alone, which have the same bits on every platform. Knows no device.
+
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Dimensions, Pair, Ray, RayHit, RayMode, Scene, SceneQueries, SceneRays, StepResult,
+    SweptRay,
+};
+
+use super::answers::{hits_by_ray, lists, sorted};
+use super::rng::Rng;
+
+/// FNV-1a of 64 bits (Fowler, Noll and Vo) over little-endian words.
+pub fn hash(words: impl IntoIterator<Item = u32>) -> u64 {
+    words
+        .into_iter()
+        .flat_map(u32::to_le_bytes)
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        })
+}
+
+/// Hashes of a scene and of the answers to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Golden {
+    /// Tells a change of the scene from one of the answers.
+    pub boxes: u64,
+    pub pairs: u64,
+    pub closest: u64,
+    pub any: u64,
+    pub all: u64,
+    pub queries: u64,
+}
+
+pub fn hash_pairs(pairs: &[Pair]) -> u64 {
+    hash(pairs.iter().flat_map(|pair| [pair.a, pair.b]))
+}
+
+pub fn hash_closest(hits: &[RayHit]) -> u64 {
+    hash(hits.iter().flat_map(|hit| [hit.object, hit.t.to_bits()]))
+}
+
+pub fn hash_all(hits: &[Vec<(u32, u32)>]) -> u64 {
+    let of_ray = |(ray, hits): (u32, &Vec<_>)| {
+        hits.iter()
+            .flat_map(|&(object, t)| [ray, object, t])
+            .collect::<Vec<_>>()
+    };
+    hash((0..).zip(hits).flat_map(of_ray))
+}
+
+pub fn hash_lists(lists: &[Vec<u32>]) -> u64 {
+    let of_query = |(query, list): (u32, &Vec<_>)| list.iter().flat_map(|&object| [query, object]).collect::<Vec<_>>();
+    hash((0..).zip(lists).flat_map(of_query))
+}
+
+pub fn hash_boxes(scene: &Scene<'_>) -> u64 {
+    hash(bytemuck::cast_slice(scene.objects).iter().copied())
+}
+
+/// The hashes of those answers that a step in this mode gives; `expected` for the others.
+pub fn hashes(scene: &Scene<'_>, result: &StepResult, mode: RayMode, expected: &Golden) -> Golden {
+    let found = Golden {
+        boxes: hash_boxes(scene),
+        pairs: hash_pairs(&sorted(result.pairs.clone())),
+        queries: hash_lists(&lists(result)),
+        ..*expected
+    };
+    match mode {
+        RayMode::Closest => Golden {
+            closest: hash_closest(&result.ray_hits),
+            ..found
+        },
+        RayMode::Any => Golden {
+            any: hash(result.ray_any.iter().copied()),
+            ..found
+        },
+        _ => Golden {
+            all: hash_all(&hits_by_ray(result)),
+            ..found
+        },
+    }
+}
+
+/// A scene with what its hashes have to be.
+pub struct Case {
+    pub name: &'static str,
+    pub descriptor: BroadPhaseDescriptor<'static>,
+    pub expected: Golden,
+    objects: Vec<Aabb>,
+    worlds: Vec<u32>,
+    rays: Vec<Ray>,
+    /// In place of plain rays where there are any.
+    swept: Vec<SweptRay>,
+    queries: Vec<Aabb>,
+}
+
+impl Case {
+    pub fn scene(&self) -> Scene<'_> {
+        Scene {
+            objects: &self.objects,
+            worlds: &self.worlds,
+            rays: if self.swept.is_empty() {
+                SceneRays::Plain(&self.rays)
+            } else {
+                SceneRays::Swept(&self.swept)
+            },
+            queries: SceneQueries::Boxes(&self.queries),
+            ..Scene::default()
+        }
+    }
+}
+
+/// All of them.
+pub fn cases() -> [Case; 5] {
+    [
+        uniform_boxes(),
+        power_law(),
+        touching_boxes(),
+        filtered_boxes(),
+        flat_boxes(),
+    ]
+}
+
+fn point(side: f32, rng: &mut Rng) -> [f32; 3] {
+    [0; 3].map(|_| rng.unit() * side)
+}
+
+fn around(center: [f32; 3], edges: [f32; 3]) -> Aabb {
+    let corner = |sign: f32| [0, 1, 2].map(|axis| center[axis] + sign * edges[axis] / 2.0);
+    Aabb::new(corner(-1.0), corner(1.0))
+}
+
+/// Edges of 0.5 to 1.5.
+fn uniform(count: usize, side: f32, rng: &mut Rng) -> Vec<Aabb> {
+    (0..count)
+        .map(|_| around(point(side, rng), [0; 3].map(|_| 0.5 + rng.unit())))
+        .collect()
+}
+
+/// From outside, inside and along the axes.
+fn rays(count: usize, side: f32, rng: &mut Rng) -> Vec<Ray> {
+    (0..count)
+        .map(|index| {
+            let mut direction = [0; 3].map(|_| rng.unit() - 0.5);
+            if index % 5 == 0 {
+                direction[rng.below(3)] = 0.0;
+                direction[rng.below(3)] = 0.0;
+            }
+            let origin = point(2.0 * side, rng).map(|at| at - side / 2.0);
+            Ray::new(origin, direction, [2.0 * side, 4.0, f32::INFINITY][index % 3])
+        })
+        .collect()
+}
+
+pub fn uniform_boxes() -> Case {
+    let mut rng = Rng(0x60_1d);
+    let objects = uniform(2000, 14.0, &mut rng);
+    let rays = rays(250, 14.0, &mut rng);
+    let queries = uniform(100, 14.0, &mut rng);
+    let expected = Golden {
+        boxes: 0x1476_2597_3b0a_c6e5,
+        pairs: 0x1ae1_a692_a9d4_a717,
+        closest: 0x8962_523b_6662_3cde,
+        any: 0x892e_c1ff_1cd5_94f5,
+        all: 0x4a2e_5776_b3aa_ab21,
+        queries: 0xa887_bdc4_6d16_b1b3,
+    };
+    Case {
+        name: "uniform boxes",
+        descriptor: BroadPhaseDescriptor::default(),
+        expected,
+        objects,
+        worlds: Vec::new(),
+        rays,
+        swept: Vec::new(),
+        queries,
+    }
+}
+
+pub fn power_law() -> Case {
+    let mut rng = Rng(0x60_2d);
+    let mut power_law = |count: usize| -> Vec<_> {
+        (0..count)
+            .map(|_| {
+                let u = rng.unit() * (1.0 - 1.0 / 65_536.0);
+                around(point(72.0, &mut rng), [1.0 / (1.0 - u).sqrt(); 3])
+            })
+            .collect()
+    };
+    let (objects, queries) = (power_law(2000), power_law(500));
+    let rays = rays(250, 72.0, &mut rng);
+    let expected = Golden {
+        boxes: 0xe557_fb38_0979_e470,
+        pairs: 0x3373_17b9_636f_0925,
+        closest: 0xbbcc_79cb_a030_0efb,
+        any: 0x6038_745d_d81c_59b5,
+        all: 0x9b6f_8e34_55c6_2256,
+        queries: 0x38ff_5e2a_9a30_9070,
+    };
+    Case {
+        name: "boxes of a power law",
+        descriptor: BroadPhaseDescriptor::default(),
+        expected,
+        objects,
+        worlds: Vec::new(),
+        rays,
+        swept: Vec::new(),
+        queries,
+    }
+}
+
+/// Boxes that touch, and miss each other by one float: corners on a lattice, each coordinate at most one float away.
+fn lattice(count: usize, rng: &mut Rng) -> Vec<Aabb> {
+    let nudge = |value: f32, rng: &mut Rng| match rng.below(4) {
+        0 => value.next_up(),
+        1 => value.next_down(),
+        2 if value == 0.0 => -value,
+        _ => value,
+    };
+    (0..count)
+        .map(|_| {
+            let low = [0; 3].map(|_| rng.below(12) as f32 - 6.0);
+            let high = low.map(|low| low + rng.below(3) as f32);
+            let [low, high] = [low, high].map(|corner| corner.map(|cell| nudge(cell * 0.3, rng)));
+            Aabb::new([0, 1, 2].map(|axis| low[axis].min(high[axis])), high)
+        })
+        .collect()
+}
+
+pub fn touching_boxes() -> Case {
+    let mut rng = Rng(0x60_3d);
+    let objects = lattice(1500, &mut rng);
+    let queries = lattice(150, &mut rng);
+    let lines: Vec<_> = lattice(300, &mut rng)
+        .iter()
+        .map(|at| Ray::new(at.min, [0, 1, 2].map(|axis| at.max[axis] - at.min[axis]), 9.0))
+        .collect();
+    let expected = Golden {
+        boxes: 0x020d_203e_7579_808d,
+        pairs: 0x5f79_bdb2_5888_270f,
+        closest: 0xfa5b_212e_b2ea_2ed1,
+        any: 0x6e4d_4d50_5130_c0f4,
+        all: 0x8c83_f55a_27d2_ee8d,
+        queries: 0x9960_b74b_699e_c3ed,
+    };
+    Case {
+        name: "touching boxes of a lattice",
+        descriptor: BroadPhaseDescriptor::default(),
+        expected,
+        objects,
+        worlds: Vec::new(),
+        rays: lines,
+        swept: Vec::new(),
+        queries,
+    }
+}
+
+pub fn filtered_boxes() -> Case {
+    let mut rng = Rng(0x60_4d);
+    let mut filtered = |count: usize| -> Vec<_> {
+        let mut boxes = uniform(count, 8.0, &mut rng);
+        for object in &mut boxes {
+            match rng.below(10) {
+                0 => object.owner = Aabb::EXCLUDED,
+                1 => object.owner = Aabb::STATIC,
+                2 => object.owner = 1 + rng.below(2) as u32,
+                3 | 4 => *object = object.with_layers(rng.below(16) as u16, rng.below(16) as u16),
+                5 => object.min[rng.below(3)] = f32::NEG_INFINITY,
+                _ => {}
+            }
+        }
+        boxes
+    };
+    let (objects, queries) = (filtered(1500), filtered(150));
+    let worlds: Vec<_> = objects.iter().map(|_| rng.below(4) as u32).collect();
+    let swept: Vec<_> = rays(200, 8.0, &mut rng)
+        .into_iter()
+        .map(|ray| {
+            let layers = [u16::MAX, rng.below(16) as u16];
+            SweptRay::new(ray.with_layers(layers[rng.below(2)], u16::MAX))
+                .with_half_extents([0; 3].map(|_| rng.unit() * 0.5))
+                .with_t_min(rng.unit())
+                .with_world(rng.below(4) as u32)
+        })
+        .collect();
+    let descriptor = BroadPhaseDescriptor {
+        worlds: 3,
+        margin: 0.0625,
+        ..Default::default()
+    };
+    let expected = Golden {
+        boxes: 0x5f02_a06b_bda2_3a75,
+        pairs: 0xe6b5_82d3_403a_2f26,
+        closest: 0x5e25_ab45_ed32_7e4f,
+        any: 0x7329_d8a1_1b62_fb64,
+        all: 0xd19b_3adf_dc98_ed14,
+        queries: 0xe9d5_de9d_3958_a34a,
+    };
+    Case {
+        name: "filtered boxes of three worlds",
+        descriptor,
+        expected,
+        objects,
+        worlds,
+        rays: Vec::new(),
+        swept,
+        queries,
+    }
+}
+
+pub fn flat_boxes() -> Case {
+    let mut rng = Rng(0x60_5d);
+    let mut flat = |count: usize| -> Vec<_> {
+        let mut boxes = uniform(count, 40.0, &mut rng);
+        // Out of play, whatever it holds.
+        boxes.iter_mut().for_each(|object| object.max[2] = f32::NAN);
+        boxes
+    };
+    let (objects, queries) = (flat(2000), flat(150));
+    let rays = rays(250, 40.0, &mut rng);
+    let descriptor = BroadPhaseDescriptor {
+        dimensions: Dimensions::Two,
+        ..Default::default()
+    };
+    let expected = Golden {
+        boxes: 0x4ef4_f53e_4606_b0a0,
+        pairs: 0xef35_9ce4_1129_4a11,
+        closest: 0xe89d_7198_18e4_a9a1,
+        any: 0xd5cc_3662_252a_5e25,
+        all: 0xc9ab_06e9_d959_5d5b,
+        queries: 0x3258_1144_a7ba_4ace,
+    };
+    Case {
+        name: "flat boxes",
+        descriptor,
+        expected,
+        objects,
+        worlds: Vec::new(),
+        rays,
+        swept: Vec::new(),
+        queries,
+    }
+}
