@@ -313,7 +313,11 @@ fn glslang_takes_every_pass_as_hlsl() {
         complaint(Command::new(&glslang).args(arguments).arg(&output).arg(file))
     };
     let mut complaints = Vec::new();
-    let all = specialised();
+    let mut all = specialised();
+    // Where DXC takes each choice of constants, one choice is enough for the other.
+    if program("dxc").is_some() {
+        all.dedup_by_key(|one| one.pass.name);
+    }
     for one in &all {
         let (text, entry_point) = to_hlsl(&one.module, &one.info, hlsl::ShaderModel::V5_1);
         complaints.extend(compile(&one.name(), &text, &entry_point));
