@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Builds a page, sets up what that needs, and prints the page's folder, which any static file server can serve.
+#   examples/web/build.sh                  the demo
+#   examples/web/build.sh PACKAGE FOLDER   a package of this workspace with a page in the folder
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+package="${1:-web}"
+folder="${2:-examples/web}"
+
+target=wasm32-unknown-unknown
+tools="$(.ci/setup wasm)"
+targets="${CARGO_TARGET_DIR:-target}"
+build() {
+    cargo build --quiet --release --locked --package "$package" --target "$target" "$@" >&2
+}
+if [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ]; then
+    build
+else
+    # Debian's toolchain has no compiled library for this target but its sources, which only unstable cargo builds.
+    PATH="/usr/bin:$PATH" RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Clinker=wasm-ld-19" build -Zbuild-std=std,panic_abort
+fi
+module="${package//-/_}"
+page="$targets/$package"
+rm -rf "$page"
+"$tools/wasm-bindgen" --target web --no-typescript --out-dir "$page" "$targets/$target/release/$module.wasm"
+wasm-opt -Os --all-features "$page/${module}_bg.wasm" -o "$page/${module}_bg.wasm"
+cp "$folder/index.html" "$page"
+echo "$page"
