@@ -13,6 +13,7 @@ fn main() -> Result<()> {
     Bindgen::new()
         .input_path(module)
         .web(true)?
+        .omit_default_module_path(false)
         .typescript(false)
         .generate(folder)
 }
