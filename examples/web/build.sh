@@ -8,12 +8,12 @@ package="${1:-web}"
 folder="${2:-examples/web}"
 
 target=wasm32-unknown-unknown
-tools="$(.ci/setup wasm)"
+.ci/setup wasm
 targets="${CARGO_TARGET_DIR:-target}"
 build() {
     cargo build --quiet --release --locked --package "$package" --target "$target" "$@" >&2
 }
-if [ -d "$(rustc --print sysroot)/lib/rustlib/$target/lib" ]; then
+if [ -d "$(rustc --print target-libdir --target $target)" ]; then
     build
 else
     # Debian's toolchain has no compiled library for this target but its sources, which only unstable cargo builds.
@@ -22,7 +22,8 @@ fi
 module="${package//-/_}"
 page="$targets/$package"
 rm -rf "$page"
-"$tools/wasm-bindgen" --target web --no-typescript --out-dir "$page" "$targets/$target/release/$module.wasm"
+cargo run --quiet --locked --manifest-path examples/web/bindgen/Cargo.toml --target-dir "$targets/bindgen" -- \
+    "$targets/$target/release/$module.wasm" "$page"
 wasm-opt -Os --all-features "$page/${module}_bg.wasm" -o "$page/${module}_bg.wasm"
 cp "$folder/index.html" "$page"
 echo "$page"
