@@ -24,6 +24,5 @@ page="$targets/$package"
 rm -rf "$page"
 cargo run --quiet --locked --manifest-path examples/web/bindgen/Cargo.toml --target-dir "$targets/bindgen" -- \
     "$targets/$target/web/$module.wasm" "$page"
-wasm-opt -Os --all-features "$page/${module}_bg.wasm" -o "$page/${module}_bg.wasm"
 cp "$folder/index.html" "$page"
 echo "$page"
