@@ -30,6 +30,8 @@ const READOUT_EVERY: f64 = 250.0;
 const STAGES_EVERY: f64 = 1500.0;
 /// Below this there is nothing to fall back to.
 const FEWEST_BOXES: u32 = 1000;
+/// A device that is lost before it has found anything in so many may have been asked for too much.
+const MANY_BOXES: u32 = 200_000;
 /// Times that a step is made again to hold all that it finds.
 const MOST_REPEATS: u32 = 6;
 
@@ -166,7 +168,7 @@ async fn build(app: Shared) {
                 app.clock.stages = app.page.now();
                 app.page.text("stages", "");
                 app.page.text("verdict", "");
-                app.page.state(State::Running, "running");
+                app.page.state(State::Running, app.status());
                 return;
             }
             Err(failure) => {
@@ -272,13 +274,11 @@ impl App {
         (self.gpu, self.demo) = (None, None);
         CURRENT.set(None);
         let told = format!("The device is lost: {reason}");
+        let reason_with_hint = format!("{reason} What is set stays as it is.");
         console(&told);
         self.page.state(State::Lost, &told);
-        self.page.notice(
-            "The device is lost",
-            &format!("{reason} Nothing else is."),
-            Some("Get a new device"),
-        );
+        self.page
+            .notice("The device is lost", &reason_with_hint, Some("Get a new device"));
     }
 
     /// What the device told on its own. True where it is there still.
@@ -291,7 +291,8 @@ impl App {
         match events.lost {
             Some(reason) => {
                 // More than it can hold takes some devices away: a new one with fewer boxes is worth a try.
-                if self.answered.is_none_or(|answered| answered < self.wanted.boxes) {
+                let is_first = self.answered.is_none_or(|answered| answered < self.wanted.boxes);
+                if is_first && self.wanted.boxes >= MANY_BOXES {
                     let reason = Failure::NoRoom(format!("the device is lost ({reason})."));
                     if self.fall_back(&reason) {
                         (self.gpu, self.demo) = (None, None);
@@ -351,6 +352,10 @@ impl App {
         self.frames += 1;
         self.clock.frames += 1;
         self.read_out(&gpu, now)
+    }
+
+    fn status(&self) -> &'static str {
+        if self.wanted.paused { "paused" } else { "running" }
     }
 
     fn has_lost(&self) -> bool {
@@ -496,7 +501,9 @@ async fn check(app: Shared) {
     };
     let mut app = app.borrow_mut();
     app.is_busy = false;
-    page.state(State::Running, "paused");
+    if app.demo.is_some() {
+        page.state(State::Running, app.status());
+    }
     let (class, text) = match verdict {
         Ok((verdict, time)) => told(settings.boxes, &verdict, time),
         Err(failure) => {
@@ -594,8 +601,7 @@ fn listen(app: &Shared) {
         app.wanted = app.page.read(app.wanted, slider_moved);
         app.page.label(&app.wanted);
         if app.demo.is_some() && !app.is_busy {
-            let status = if app.wanted.paused { "paused" } else { "running" };
-            app.page.state(State::Running, status);
+            app.page.state(State::Running, app.status());
         }
     });
     let of = Rc::clone(app);

@@ -27,3 +27,8 @@ fn ramp(heat: f32) -> vec3<f32> {
     let below = min(u32(place), 4u);
     return mix(colors[below], colors[below + 1u], place - f32(below));
 }
+
+// Colours that `DebugDraw` gives to levels begin with red, which is for heat here: this begins with blue, and is paler.
+fn of_level(color: vec3<f32>) -> vec3<f32> {
+    return mix(color.bgr, vec3<f32>(0.55, 0.65, 0.8), 0.3);
+}

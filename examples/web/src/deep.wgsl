@@ -111,8 +111,7 @@ struct Line {
 
 @vertex
 fn line_vertex(@location(0) place: vec3<f32>, @location(1) color: vec4<f32>) -> Line {
-    let pale = mix(color.rgb, vec3<f32>(0.55, 0.65, 0.8), 0.4);
-    return Line(params.view_projection * vec4<f32>(place, 1.0), vec4<f32>(pale, color.a), place - params.eye);
+    return Line(params.view_projection * vec4<f32>(place, 1.0), vec4<f32>(of_level(color.rgb), color.a), place - params.eye);
 }
 
 @fragment

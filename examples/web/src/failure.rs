@@ -5,14 +5,13 @@ use gpu_broad_phase::{CreateError, DescriptorError, ReadBackError, StepError};
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Failure {
     #[error(
-        "This browser has no WebGPU. It is there in Chrome and Edge from 113 on, Safari from 26 on, and Firefox from 141 on \
-         on Windows and from 145 on on Macs."
+        "This browser has no WebGPU. Chrome, Edge, Safari and Firefox have it in their recent versions, on most systems."
     )]
     NoWebGpu,
     #[error("Browsers have WebGPU on pages of https and of localhost alone, and this is neither.")]
     NotSecure,
-    #[error("The browser has WebGPU but gives no adapter: no GPU that it trusts, or its use is switched off. ({0})")]
-    NoAdapter(String),
+    #[error("The browser has WebGPU but gives no adapter: there is no GPU that it trusts, or its use is switched off.")]
+    NoAdapter,
     #[error("The GPU gives no device: {0}")]
     NoDevice(String),
     #[error("The browser does not let this page draw: {0}")]

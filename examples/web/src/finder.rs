@@ -16,8 +16,8 @@ use crate::watch::Watch;
 const MOST_LINES: u32 = 600_000;
 const MOST_RAY_LINES: u32 = 60_000;
 /// Of lines, 255 for opaque.
-const CELL_ALPHA: u8 = 70;
-const RAY_CELL_ALPHA: u8 = 110;
+const CELL_ALPHA: u8 = 52;
+const RAY_CELL_ALPHA: u8 = 70;
 
 pub struct Finder {
     /// None while it is being read.

@@ -84,9 +84,13 @@ fn closest_vertex(@builtin(vertex_index) vertex: u32) -> Flat {
 @fragment
 fn closest_fragment(surface: Flat) -> @location(0) vec4<f32> {
     let edge = inside(surface);
-    let glow = 0.55 * pow(clamp(1.0 + edge / GLOW, 0.0, 1.0), 2.5);
+    let glow = 0.6 * pow(clamp(1.0 + edge / GLOW, 0.0, 1.0), 2.5);
     let body = clamp(edge + 0.5, 0.0, 1.0);
-    return vec4<f32>(mix(surface.color, vec3<f32>(0.96, 1.0, 0.98), body), mix(glow, 0.92, body));
+    // A large one would hide what lies below it.
+    let smallest = min(surface.half.x, surface.half.y);
+    let fill = mix(0.95, 0.26, smoothstep(4.0, 26.0, smallest)) + 0.35 * exp(-0.16 * max(edge, 0.0));
+    let alpha = mix(fill, 1.0, 1.0 - smoothstep(1.4, 2.4, edge));
+    return vec4<f32>(mix(surface.color, vec3<f32>(0.93, 1.0, 0.98), body), mix(glow, min(alpha, 1.0), body));
 }
 
 struct Stroke {
@@ -146,7 +150,7 @@ struct Line {
 
 @vertex
 fn line_vertex(@location(0) place: vec3<f32>, @location(1) color: vec4<f32>) -> Line {
-    return Line(at_plane(place.xy), vec4<f32>(mix(color.rgb, vec3<f32>(0.55, 0.65, 0.8), 0.35), color.a));
+    return Line(at_plane(place.xy), vec4<f32>(of_level(color.rgb), color.a));
 }
 
 @fragment

@@ -36,7 +36,7 @@ impl Gpu {
             ..Default::default()
         };
         let adapter = instance.request_adapter(&options).await;
-        let adapter = adapter.map_err(|error| Failure::NoAdapter(error.to_string()))?;
+        let adapter = adapter.map_err(|_| Failure::NoAdapter)?;
         let needed = GpuBroadPhase::device_descriptor(&adapter);
         let own = wgpu::Limits {
             max_texture_dimension_2d: adapter.limits().max_texture_dimension_2d,

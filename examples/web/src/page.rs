@@ -11,7 +11,7 @@ use crate::settings::{self, Named, Settings};
 /// Steps of the slider of boxes.
 const SLIDER_STEPS: f64 = 1000.0;
 /// Stages that have a bar of their own.
-const MOST_BARS: usize = 8;
+const MOST_BARS: usize = 7;
 
 #[derive(Clone)]
 pub struct Page {
