@@ -11,7 +11,7 @@ target=wasm32-unknown-unknown
 .ci/setup wasm
 targets="${CARGO_TARGET_DIR:-target}"
 build() {
-    cargo build --quiet --release --locked --package "$package" --target "$target" "$@" >&2
+    cargo build --quiet --profile page --locked --package "$package" --target "$target" "$@" >&2
 }
 if [ -d "$(rustc --print target-libdir --target $target)" ]; then
     build
@@ -23,7 +23,6 @@ module="${package//-/_}"
 page="$targets/$package"
 rm -rf "$page"
 cargo run --quiet --locked --manifest-path examples/web/bindgen/Cargo.toml --target-dir "$targets/bindgen" -- \
-    "$targets/$target/release/$module.wasm" "$page"
-wasm-opt -Os --all-features "$page/${module}_bg.wasm" -o "$page/${module}_bg.wasm"
+    "$targets/$target/page/$module.wasm" "$page"
 cp "$folder/index.html" "$page"
 echo "$page"

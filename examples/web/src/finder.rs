@@ -1,0 +1,199 @@
+//! The broad phase, and what is made of its outputs to be drawn.
+
+use gpu_broad_phase::{
+    BroadPhaseDescriptor, Counters, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, OutputRows, Ray, RayMode,
+    Source, StepInput,
+};
+
+use crate::failure::Failure;
+use crate::gpu::Gpu;
+use crate::params::{Found, shader};
+use crate::settings::Settings;
+use crate::swarm::Swarm;
+use crate::watch::Watch;
+
+/// Cells are twelve lines each; more are not drawn.
+const MOST_LINES: u32 = 600_000;
+const MOST_RAY_LINES: u32 = 60_000;
+/// Of lines, 255 for opaque.
+const CELL_ALPHA: u8 = 52;
+const RAY_CELL_ALPHA: u8 = 70;
+
+pub struct Finder {
+    /// None while it is being read.
+    pub broad_phase: Option<GpuBroadPhase>,
+    dispatch: DispatchArgs,
+    cells: DebugDraw,
+    ray_cells: DebugDraw,
+    count_overlaps: wgpu::ComputePipeline,
+    gather_hits: wgpu::ComputePipeline,
+    /// Of each box.
+    overlaps: wgpu::Buffer,
+    found: wgpu::Buffer,
+    hit_args: wgpu::Buffer,
+    watch: Watch<Found>,
+}
+
+/// What a frame draws, beside the boxes.
+pub struct ToDraw {
+    pub overlaps: wgpu::Buffer,
+    pub found: wgpu::Buffer,
+    pub hits: wgpu::Buffer,
+    pub hit_args: wgpu::Buffer,
+    pub cells: Option<Lines>,
+    pub ray_cells: Option<Lines>,
+    /// Hits that the output holds.
+    pub hit_capacity: u32,
+}
+
+/// As `DebugDraw` makes them.
+pub struct Lines {
+    pub vertices: wgpu::Buffer,
+    pub args: wgpu::Buffer,
+}
+
+/// What the CPU reference is asked, too.
+pub fn descriptor(settings: &Settings) -> BroadPhaseDescriptor<'static> {
+    BroadPhaseDescriptor {
+        label: Some("web"),
+        dimensions: settings.dimensions,
+        scheme: settings.scheme(),
+        ray_mode: RayMode::All,
+        ray_cells: true,
+        filters: false,
+        timestamps: true,
+        ..BroadPhaseDescriptor::default()
+    }
+}
+
+impl Finder {
+    /// # Errors
+    /// Where the broad phase cannot be made.
+    pub fn new(gpu: &Gpu, settings: &Settings) -> Result<Self, Failure> {
+        let descriptor = descriptor(settings);
+        let module = gpu.shader("found", shader!("found.wgsl"));
+        let buffer = |label, bytes, more| gpu.empty(label, bytes, more);
+        Ok(Self {
+            broad_phase: Some(GpuBroadPhase::new(&gpu.device, &descriptor)?),
+            dispatch: DispatchArgs::new(None),
+            cells: DebugDraw::new(&descriptor, Some("web/cells")),
+            ray_cells: DebugDraw::new(&descriptor, Some("web/ray_cells")),
+            count_overlaps: gpu.compute_pipeline(&module, "count_overlaps"),
+            gather_hits: gpu.compute_pipeline(&module, "gather_hits"),
+            overlaps: buffer("overlaps", 4 * u64::from(settings.boxes), wgpu::BufferUsages::empty()),
+            found: buffer("found", size_of::<Found>() as u64, wgpu::BufferUsages::empty()),
+            hit_args: buffer("hit args", 16, wgpu::BufferUsages::INDIRECT),
+            watch: Watch::new("found"),
+        })
+    }
+
+    /// Records a step over the boxes and what is drawn of it; nothing where the broad phase is being read.
+    ///
+    /// # Errors
+    /// Where the step cannot be made: the encoder then has to be dropped.
+    pub fn record(
+        &mut self,
+        gpu: &Gpu,
+        encoder: &mut wgpu::CommandEncoder,
+        params: &wgpu::Buffer,
+        swarm: &Swarm,
+        ray: Ray,
+        settings: &Settings,
+    ) -> Result<Option<ToDraw>, Failure> {
+        let Some(broad_phase) = &mut self.broad_phase else {
+            return Ok(None);
+        };
+        let device = &gpu.device;
+        let rays = [ray];
+        let input = StepInput {
+            objects: Source::device(&swarm.boxes, swarm.count),
+            rays: Source::Host(&rays).into(),
+            ..StepInput::default()
+        };
+        let step = broad_phase.step(device, &gpu.queue, encoder, input)?;
+        let (Some(pairs), Some(hits), Some(offsets)) = (step.pairs, step.ray_hits, step.ray_offsets) else {
+            unreachable!("the descriptor asks for pairs and all hits");
+        };
+        let rows = self.dispatch.record(device, encoder, &step, OutputRows::Pairs, 64)?;
+        let cells = match settings.cells {
+            true => {
+                let levels = settings.level.map_or(!0, |level| 1 << level);
+                let (lines, color) = (DebugLines::Cells { levels }, [0, 0, 0, CELL_ALPHA]);
+                let lines = self.cells.record(device, encoder, &step, lines, color, MOST_LINES)?;
+                Some(Lines {
+                    vertices: lines.vertices.clone(),
+                    args: lines.args.clone(),
+                })
+            }
+            false => None,
+        };
+        let ray_cells = match settings.ray {
+            true => {
+                let color = [0, 0, 0, RAY_CELL_ALPHA];
+                let lines = DebugLines::RayCells;
+                let lines = self
+                    .ray_cells
+                    .record(device, encoder, &step, lines, color, MOST_RAY_LINES)?;
+                Some(Lines {
+                    vertices: lines.vertices.clone(),
+                    args: lines.args.clone(),
+                })
+            }
+            false => None,
+        };
+        let of_pairs = gpu.bind_group(
+            &self.count_overlaps.get_bind_group_layout(0),
+            &[(1, pairs), (2, rows), (3, &self.overlaps)],
+        );
+        let of_hits = gpu.bind_group(
+            &self.gather_hits.get_bind_group_layout(0),
+            &[
+                (0, params),
+                (4, hits),
+                (5, offsets),
+                (6, &self.found),
+                (7, &self.hit_args),
+            ],
+        );
+        encoder.clear_buffer(&self.overlaps, 0, None);
+        {
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                label: Some("found"),
+                timestamp_writes: None,
+            });
+            pass.set_pipeline(&self.count_overlaps);
+            pass.set_bind_group(0, &of_pairs, &[]);
+            pass.dispatch_workgroups_indirect(rows, 0);
+            pass.set_pipeline(&self.gather_hits);
+            pass.set_bind_group(0, &of_hits, &[]);
+            pass.dispatch_workgroups(1, 1, 1);
+        }
+        let to_draw = ToDraw {
+            overlaps: self.overlaps.clone(),
+            found: self.found.clone(),
+            hits: hits.clone(),
+            hit_args: self.hit_args.clone(),
+            cells,
+            ray_cells,
+            hit_capacity: step.hit_capacity,
+        };
+        self.watch.record(device, encoder, &self.found);
+        broad_phase.watch_counters(device, encoder)?;
+        Ok(Some(to_draw))
+    }
+
+    /// What the counters of some frame ago say.
+    pub fn counters(&mut self) -> Option<Counters> {
+        self.broad_phase.as_mut().and_then(GpuBroadPhase::watched_counters)
+    }
+
+    /// What the ray met some frame ago.
+    pub fn found(&mut self) -> Option<Found> {
+        self.watch.latest()
+    }
+
+    /// Bytes of the broad phase.
+    pub fn memory(&self) -> Option<u64> {
+        self.broad_phase.as_ref().map(GpuBroadPhase::memory)
+    }
+}

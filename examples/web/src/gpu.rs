@@ -1,0 +1,234 @@
+//! The device, and the canvas that it draws into.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use glam::UVec2;
+use gpu_broad_phase::{GpuBroadPhase, ReadBackError};
+
+use crate::failure::Failure;
+
+pub struct Gpu {
+    pub device: wgpu::Device,
+    pub queue: wgpu::Queue,
+    pub format: wgpu::TextureFormat,
+    surface: wgpu::Surface<'static>,
+    events: Arc<Mutex<Events>>,
+    in_flight: Arc<AtomicU32>,
+}
+
+/// What the device has told since it was last asked.
+#[derive(Clone, Debug, Default)]
+pub struct Events {
+    pub lost: Option<String>,
+    pub errors: Vec<String>,
+}
+
+impl Gpu {
+    /// # Errors
+    /// Where there is no adapter, no device, or a canvas that it cannot draw into.
+    pub async fn open(canvas: &web_sys::HtmlCanvasElement) -> Result<Self, Failure> {
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+        let surface = surface_of(&instance, canvas)?;
+        let options = wgpu::RequestAdapterOptions {
+            power_preference: wgpu::PowerPreference::HighPerformance,
+            compatible_surface: Some(&surface),
+            ..Default::default()
+        };
+        let adapter = instance.request_adapter(&options).await;
+        let adapter = adapter.map_err(|_| Failure::NoAdapter)?;
+        let needed = GpuBroadPhase::device_descriptor(&adapter);
+        let own = wgpu::Limits {
+            max_texture_dimension_2d: adapter.limits().max_texture_dimension_2d,
+            ..wgpu::Limits::default()
+        };
+        let descriptor = wgpu::DeviceDescriptor {
+            required_limits: own.or_better_values_from(&needed.required_limits),
+            ..needed
+        };
+        let (device, queue) = adapter
+            .request_device(&descriptor)
+            .await
+            .map_err(|error| Failure::NoDevice(error.to_string()))?;
+        let events = Arc::new(Mutex::new(Events::default()));
+        let (of_errors, of_loss) = (Arc::clone(&events), Arc::clone(&events));
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            lock(&of_errors).errors.push(error.to_string())
+        }));
+        device.set_device_lost_callback(move |reason, message| {
+            let told = if message.is_empty() {
+                format!("{reason:?}")
+            } else {
+                message
+            };
+            lock(&of_loss).lost = Some(told);
+        });
+        let formats = surface.get_capabilities(&adapter).formats;
+        let Some(&format) = formats.first() else {
+            return Err(Failure::NoCanvas("the adapter has no format for it".to_owned()));
+        };
+        Ok(Self {
+            device,
+            queue,
+            format,
+            surface,
+            events,
+            in_flight: Arc::default(),
+        })
+    }
+
+    pub fn has_timestamps(&self) -> bool {
+        self.device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
+    }
+
+    pub fn take_events(&self) -> Events {
+        std::mem::take(&mut *lock(&self.events))
+    }
+
+    pub fn configure(&self, size: UVec2) {
+        self.surface.configure(
+            &self.device,
+            &wgpu::SurfaceConfiguration {
+                usage: wgpu::TextureUsages::RENDER_ATTACHMENT,
+                format: self.format,
+                color_space: wgpu::SurfaceColorSpace::Auto,
+                width: size.x,
+                height: size.y,
+                present_mode: wgpu::PresentMode::AutoVsync,
+                desired_maximum_frame_latency: 2,
+                alpha_mode: wgpu::CompositeAlphaMode::Opaque,
+                view_formats: Vec::new(),
+            },
+        );
+    }
+
+    /// What the next frame is drawn into; none where the canvas cannot be had at the moment.
+    pub fn next_frame(&self) -> Option<wgpu::SurfaceTexture> {
+        match self.surface.get_current_texture() {
+            wgpu::CurrentSurfaceTexture::Success(texture) | wgpu::CurrentSurfaceTexture::Suboptimal(texture) => {
+                Some(texture)
+            }
+            _ => None,
+        }
+    }
+
+    /// A buffer with the usages `STORAGE`, `COPY_SRC` and `COPY_DST`, and with more.
+    pub fn empty(&self, label: &str, bytes: u64, more: wgpu::BufferUsages) -> wgpu::Buffer {
+        self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size: bytes,
+            usage: STORAGE | more,
+            mapped_at_creation: false,
+        })
+    }
+
+    pub fn uniform(&self, label: &str, bytes: u64) -> wgpu::Buffer {
+        self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size: bytes,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        })
+    }
+
+    /// Submits a frame; [`frames_in_flight`](Self::frames_in_flight) counts it until the device is done.
+    pub fn submit(&self, encoder: wgpu::CommandEncoder) {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        self.queue.submit([encoder.finish()]);
+        let in_flight = Arc::clone(&self.in_flight);
+        self.queue.on_submitted_work_done(move || {
+            in_flight.fetch_sub(1, Ordering::Relaxed);
+        });
+    }
+
+    pub fn frames_in_flight(&self) -> u32 {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    /// Rows of a buffer, copied to the host once all that was submitted before is done.
+    ///
+    /// # Errors
+    /// Where the device is lost.
+    pub async fn read<T: bytemuck::Pod>(&self, buffer: &wgpu::Buffer, rows: u32) -> Result<Vec<T>, Failure> {
+        let bytes = u64::from(rows) * size_of::<T>() as u64;
+        let staging = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("read back"),
+            size: bytes,
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, bytes);
+        self.queue.submit([encoder.finish()]);
+        let (sender, receiver) = futures_channel::oneshot::channel();
+        staging.map_async(wgpu::MapMode::Read, .., move |mapped| {
+            // Nobody waits any more where the page has given up.
+            let _ = sender.send(mapped.is_ok());
+        });
+        let refused = || Failure::ReadBack(ReadBackError::DeviceLost);
+        if receiver.await != Ok(true) {
+            return Err(refused());
+        }
+        let mapped = staging.get_mapped_range(..).map_err(|_| refused())?;
+        Ok(bytemuck::pod_collect_to_vec(&mapped))
+    }
+
+    /// Whole buffers at the bindings that they are given with.
+    pub fn bind_group(&self, layout: &wgpu::BindGroupLayout, buffers: &[(u32, &wgpu::Buffer)]) -> wgpu::BindGroup {
+        let entries: Vec<_> = buffers
+            .iter()
+            .map(|&(binding, buffer)| wgpu::BindGroupEntry {
+                binding,
+                resource: buffer.as_entire_binding(),
+            })
+            .collect();
+        self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout,
+            entries: &entries,
+        })
+    }
+
+    pub fn shader(&self, label: &str, text: &str) -> wgpu::ShaderModule {
+        self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some(label),
+            source: wgpu::ShaderSource::Wgsl(text.into()),
+        })
+    }
+
+    pub fn compute_pipeline(&self, module: &wgpu::ShaderModule, entry_point: &str) -> wgpu::ComputePipeline {
+        self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some(entry_point),
+            layout: None,
+            module,
+            entry_point: Some(entry_point),
+            compilation_options: Default::default(),
+            cache: None,
+        })
+    }
+}
+
+const STORAGE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
+    .union(wgpu::BufferUsages::COPY_SRC)
+    .union(wgpu::BufferUsages::COPY_DST);
+
+fn lock(events: &Mutex<Events>) -> std::sync::MutexGuard<'_, Events> {
+    events.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(target_arch = "wasm32")]
+fn surface_of(
+    instance: &wgpu::Instance,
+    canvas: &web_sys::HtmlCanvasElement,
+) -> Result<wgpu::Surface<'static>, Failure> {
+    let target = wgpu::SurfaceTarget::Canvas(canvas.clone());
+    instance
+        .create_surface(target)
+        .map_err(|error| Failure::NoCanvas(error.to_string()))
+}
+
+/// Canvases are there in browsers alone; elsewhere this crate only compiles and tests what knows no page.
+#[cfg(not(target_arch = "wasm32"))]
+fn surface_of(_: &wgpu::Instance, _: &web_sys::HtmlCanvasElement) -> Result<wgpu::Surface<'static>, Failure> {
+    Err(Failure::NoWebGpu)
+}

@@ -1,0 +1,37 @@
+//! A page that shows the broad phase in a browser with WebGPU: boxes that live and move on the GPU, coloured by how many others each
+//! overlaps, with the cells that they are found by and a ray through them.
+//!
+//! `examples/web/build.sh` builds it; any static file server serves it.
+
+mod app;
+mod camera;
+mod demo;
+mod draw;
+mod failure;
+mod finder;
+mod gpu;
+mod input;
+mod page;
+mod params;
+mod settings;
+mod swarm;
+mod verify;
+mod watch;
+mod world;
+
+use wasm_bindgen::prelude::wasm_bindgen;
+
+#[wasm_bindgen(start)]
+pub fn start() {
+    std::panic::set_hook(Box::new(|panic| {
+        console_error_panic_hook::hook(panic);
+        page::say_broken(&panic.to_string());
+    }));
+    app::start();
+}
+
+/// What tests call to see what the page does then.
+#[wasm_bindgen]
+pub fn lose_device() {
+    app::lose_device();
+}

@@ -1,0 +1,75 @@
+//! The boxes, which live and move on the device.
+
+use glam::Vec3;
+
+use crate::failure::Failure;
+use crate::gpu::Gpu;
+use crate::params::shader;
+use crate::settings::Settings;
+use crate::world::{self, Body};
+
+const WORKGROUP: u32 = 64;
+/// Of WebGPU, along each axis.
+const MOST_WORKGROUPS: u32 = 65_535;
+
+pub struct Swarm {
+    pub count: u32,
+    /// Half the edges of the space that they move in.
+    pub reach: Vec3,
+    /// The broad phase reads them, and they are drawn from them.
+    pub boxes: wgpu::Buffer,
+    bodies: wgpu::Buffer,
+    advance: wgpu::ComputePipeline,
+}
+
+impl Swarm {
+    /// `aspect` is the width of the view by its height.
+    ///
+    /// # Errors
+    /// Where there are more boxes than the device binds or has memory for.
+    pub async fn new(gpu: &Gpu, settings: &Settings, aspect: f32) -> Result<Self, Failure> {
+        let needed = u64::from(settings.boxes) * size_of::<Body>() as u64;
+        let limits = gpu.device.limits();
+        let limit = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+        if needed > limit {
+            let what = "The boxes";
+            return Err(Failure::TooLarge { what, needed, limit });
+        }
+        let reach = world::reach(settings.dimensions, settings.boxes, aspect);
+        let scopes = [wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Validation];
+        let [memory, validation] = scopes.map(|kind| gpu.device.push_error_scope(kind));
+        let [bodies, boxes] = ["bodies", "boxes"].map(|label| gpu.empty(label, needed, wgpu::BufferUsages::empty()));
+        gpu.queue
+            .write_buffer(&bodies, 0, bytemuck::cast_slice(&world::bodies(settings, reach)));
+        // Both are closed before either is waited for, the one that was opened last first.
+        let told = [validation.pop(), memory.pop()];
+        for told in told {
+            if let Some(error) = told.await {
+                return Err(Failure::NoRoom(error.to_string()));
+            }
+        }
+        let module = gpu.shader("advance", shader!("advance.wgsl"));
+        Ok(Self {
+            count: settings.boxes,
+            reach,
+            boxes,
+            bodies,
+            advance: gpu.compute_pipeline(&module, "advance"),
+        })
+    }
+
+    /// Records what moves the boxes on, by the time step that the uniform block says.
+    pub fn advance(&self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder, params: &wgpu::Buffer) {
+        let layout = self.advance.get_bind_group_layout(0);
+        let group = gpu.bind_group(&layout, &[(0, params), (1, &self.bodies), (2, &self.boxes)]);
+        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+            label: Some("advance"),
+            timestamp_writes: None,
+        });
+        pass.set_pipeline(&self.advance);
+        pass.set_bind_group(0, &group, &[]);
+        let groups = self.count.div_ceil(WORKGROUP);
+        let rows = groups.div_ceil(MOST_WORKGROUPS);
+        pass.dispatch_workgroups(groups.div_ceil(rows), rows, 1);
+    }
+}
