@@ -14,6 +14,8 @@ fn main() -> Result<()> {
         .input_path(module)
         .web(true)?
         .omit_default_module_path(false)
+        .remove_name_section(true)
+        .remove_producers_section(true)
         .typescript(false)
         .generate(folder)
 }

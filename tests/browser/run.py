@@ -1,0 +1,221 @@
+"""Opens the pages in headless Chromium on its software WebGPU and watches what they say.
+
+usage: run.py TESTS DEMO PICTURES
+
+TESTS and DEMO are folders of built pages, PICTURES takes the pictures of the demo. Ends with 1 at the first page that fails, or that says
+something on the console."""
+
+import base64
+import functools
+import http.server
+import pathlib
+import sys
+import threading
+import time
+
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+
+# Software WebGPU, and nothing that asks for hosts other than ours.
+FLAGS = [
+    "--headless=new",
+    "--no-sandbox",
+    "--enable-unsafe-webgpu",
+    "--use-webgpu-adapter=swiftshader",
+    "--enable-features=Vulkan",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
+]
+# Of a page, in seconds.
+LONGEST = 600
+# What is on the picture of the README, and where the pointer is, from the middle.
+PICTURE = "boxes=3000&cells=1&frames=30"
+POINTER = (120, 60)
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+
+class Browser:
+    """A fresh profile; `script` runs before every page's own."""
+
+    def __init__(self, script="", size=(1280, 800)):
+        options = Options()
+        options.binary_location = "/usr/bin/chromium"
+        for flag in [*FLAGS, f"--window-size={size[0]},{size[1]}"]:
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
+        self.driver.set_script_timeout(LONGEST)
+        if script:
+            self.driver.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": script})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.driver.quit()
+
+    def open(self, url):
+        self.driver.get(url)
+
+    def run(self, script):
+        return self.driver.execute_script(script)
+
+    def text(self, name):
+        return self.run(f"return document.getElementById('{name}').textContent")
+
+    def wait(self, what, condition, longest=LONGEST):
+        """Waits until the script's value is true and returns it."""
+        end = time.monotonic() + longest
+        while time.monotonic() < end:
+            value = self.run(f"return {condition}")
+            if value:
+                return value
+            time.sleep(0.1)
+        raise SystemExit(f"{what}: nothing after {longest} s")
+
+    def said(self):
+        """What the console has that is worse than a remark."""
+        return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] in ("SEVERE", "WARNING")]
+
+    def check_console(self, what):
+        said = self.said()
+        if said:
+            raise SystemExit(f"{what}: the console says\n" + "\n".join(said))
+
+
+def serve(folder):
+    handler = functools.partial(Handler, directory=folder)
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_address[1]}/index.html"
+
+
+def tests(url):
+    for query in ("", "?time=10000,100000"):
+        with Browser() as browser:
+            browser.open(url + query)
+            state = browser.wait("the tests", "document.documentElement.dataset.state")
+            print(browser.text("report"), end="", flush=True)
+            browser.check_console("the tests")
+            if state != "passed":
+                raise SystemExit("the tests: failed")
+
+
+def verify(browser, what):
+    """Lets the page compare a frame with the reference that runs in it."""
+    browser.wait(what, "document.documentElement.dataset.state === 'running' && pairs.textContent !== '–'")
+    browser.run("verify.click()")
+    verdict = browser.wait(what, "/^[✓✗]/.test(verdict.textContent) && verdict.textContent")
+    print(f"demo, {what}: {verdict}", flush=True)
+    if not verdict.startswith("✓"):
+        raise SystemExit(f"{what}: {verdict}")
+
+
+COLOURS = """
+const [picture, done] = arguments;
+const image = new Image();
+image.src = `data:image/png;base64,${picture}`;
+image.decode().then(() => {
+    const context = new OffscreenCanvas(image.width, image.height).getContext("2d");
+    context.drawImage(image, 0, 0);
+    const { data } = context.getImageData(0, 0, image.width, image.height);
+    done(new Set(new Uint32Array(data.buffer)).size);
+});
+"""
+
+
+def take_picture(browser, path):
+    """Not of an empty page: boxes, cells and hits have colours."""
+    picture = browser.driver.get_screenshot_as_base64()
+    path.write_bytes(base64.b64decode(picture))
+    colours = browser.driver.execute_async_script(COLOURS, picture)
+    print(f"demo: {path}, {colours} colours", flush=True)
+    if colours < 300:
+        raise SystemExit(f"{path}: next to nothing is on it")
+
+
+def demo(url, pictures):
+    pictures.mkdir(parents=True, exist_ok=True)
+    with Browser() as browser:
+        start = time.monotonic()
+        browser.open(f"{url}?{PICTURE}")
+        browser.wait("the demo", "document.documentElement.dataset.state === 'running'")
+        print(f"demo: runs after {time.monotonic() - start:.1f} s", flush=True)
+        canvas = browser.driver.find_element("id", "canvas")
+        ActionChains(browser.driver).move_to_element_with_offset(canvas, *POINTER).perform()
+        browser.wait("the ray", "/[1-9]/.test(hits.textContent)")
+        verify(browser, "flat boxes")
+        take_picture(browser, pictures / "web.png")
+        browser.check_console("the demo")
+    for query in ("dimensions=3&boxes=3000&scheme=adaptive&cells=1", "boxes=3000&scheme=uniform&sizes=equal"):
+        with Browser() as browser:
+            browser.open(f"{url}?{query}")
+            verify(browser, query)
+            browser.check_console(query)
+    with Browser(size=(390, 844)) as browser:
+        browser.open(f"{url}?dimensions=3&boxes=3000")
+        verify(browser, "a narrow window")
+        take_picture(browser, pictures / "web-narrow.png")
+        browser.check_console("a narrow window")
+
+
+# What a browser may do to the page, before it begins.
+NO_WEBGPU = "Object.defineProperty(Navigator.prototype, 'gpu', { get: () => undefined });"
+NO_ADAPTER = "GPU.prototype.requestAdapter = async () => null;"
+NO_DEVICE = "GPUAdapter.prototype.requestDevice = async () => { throw new DOMException('not today', 'OperationError'); };"
+KEPT_DEVICE = """
+const { requestDevice } = GPUAdapter.prototype;
+GPUAdapter.prototype.requestDevice = async function (...parts) { return window.kept = await requestDevice.apply(this, parts); };
+"""
+
+
+def check_told(browser, what):
+    """All that the console says comes from the page itself, whose notice has it too."""
+    notice = browser.text("notice-text")
+    print(f"demo, {what}: {notice}", flush=True)
+    others = [line for line in browser.said() if notice[:40] not in line]
+    if others or not notice:
+        raise SystemExit(f"{what}: the console says\n" + "\n".join(others))
+
+
+def troubles(url):
+    for what, script in (("no WebGPU", NO_WEBGPU), ("no adapter", NO_ADAPTER), ("no device", NO_DEVICE)):
+        with Browser(script) as browser:
+            browser.open(url)
+            browser.wait(what, "document.documentElement.dataset.state === 'failed'", 60)
+            check_told(browser, what)
+    with Browser(KEPT_DEVICE) as browser:
+        browser.open(f"{url}?boxes=2000")
+        verify(browser, "before the loss")
+        browser.run("kept.destroy()")
+        browser.wait("the loss", "document.documentElement.dataset.state === 'lost'", 60)
+        check_told(browser, "device lost")
+        browser.run("restart.click()")
+        verify(browser, "another device")
+    with Browser() as browser:
+        browser.open(f"{url}?boxes=4000000&paused=1")
+        browser.wait("4,000,000 boxes", "document.documentElement.dataset.state === 'running' && pairs.textContent !== '–'")
+        print(f"demo, 4,000,000 boxes: {browser.text('boxes')} boxes, {browser.text('pairs')} pairs; {browser.text('notice-text')}")
+
+
+def main():
+    tests_folder, demo_folder, pictures = sys.argv[1:]
+    tests(serve(tests_folder))
+    url = serve(demo_folder)
+    demo(url, pathlib.Path(pictures))
+    troubles(url)
+
+
+if __name__ == "__main__":
+    main()

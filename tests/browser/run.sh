@@ -1,0 +1,9 @@
+#!/usr/bin/env bash
+# Runs the tests of the browser in Chromium, then the demo page, and sets up all that this needs (Debian).
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+.ci/setup browser
+tests="$(examples/web/build.sh browser-tests tests/browser)"
+demo="$(examples/web/build.sh)"
+/usr/bin/python3 tests/browser/run.py "$tests" "$demo" "${CARGO_TARGET_DIR:-target}/pictures"

@@ -1,0 +1,85 @@
+//! A device of which every complaint is kept.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gpu_broad_phase::{BroadPhaseDescriptor, GpuBroadPhase, StepInput, StepResult};
+
+pub struct Gpu {
+    pub kind: Kind,
+    pub info: wgpu::AdapterInfo,
+    pub device: wgpu::Device,
+    pub queue: wgpu::Queue,
+    complaints: Arc<Mutex<Vec<String>>>,
+}
+
+/// What a device is asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// WebGPU's default limits and no feature.
+    Plain,
+    /// All that the adapter has.
+    Rich,
+}
+
+/// In a browser an adapter gives one device.
+async fn adapter() -> wgpu::Adapter {
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+    let adapter = instance.request_adapter(&wgpu::RequestAdapterOptions::default()).await;
+    adapter.expect("an adapter")
+}
+
+impl Gpu {
+    pub async fn open(kind: Kind) -> Self {
+        let adapter = adapter().await;
+        let descriptor = match kind {
+            Kind::Plain => wgpu::DeviceDescriptor::default(),
+            Kind::Rich => GpuBroadPhase::device_descriptor(&adapter),
+        };
+        let (device, queue) = adapter.request_device(&descriptor).await.expect("a device");
+        let complaints = Arc::new(Mutex::new(Vec::new()));
+        let list = Arc::clone(&complaints);
+        let keep = move |error: wgpu::Error| {
+            list.lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(error.to_string());
+        };
+        device.on_uncaptured_error(Arc::new(keep));
+        Self {
+            kind,
+            info: adapter.get_info(),
+            device,
+            queue,
+            complaints,
+        }
+    }
+
+    /// Nothing was said that nobody caught.
+    pub fn check(&self) {
+        let complaints = self.complaints.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(complaints.is_empty(), "{:?}: {complaints:?}", self.kind);
+    }
+
+    pub fn broad_phase(&self, descriptor: &BroadPhaseDescriptor<'_>) -> GpuBroadPhase {
+        GpuBroadPhase::new(&self.device, descriptor).expect("pipelines")
+    }
+
+    pub fn has_timestamps(&self) -> bool {
+        self.device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
+    }
+
+    /// Steps until nothing overflows, as a renderer does frame by frame.
+    pub async fn whole(&self, broad_phase: &mut GpuBroadPhase, input: StepInput<'_>) -> StepResult {
+        for _ in 0..4 {
+            let mut encoder = self.device.create_command_encoder(&Default::default());
+            let step = broad_phase.step(&self.device, &self.queue, &mut encoder, input);
+            step.expect("a step");
+            self.queue.submit([encoder.finish()]);
+            let result = broad_phase.read_back(&self.device, &self.queue).await;
+            let result = result.expect("a result");
+            if result.counters.is_whole() {
+                return result;
+            }
+        }
+        panic!("still not whole after four steps");
+    }
+}

@@ -1,0 +1,82 @@
+//! Asks the broad phase in a browser what the tests ask it elsewhere: the fixed scenes with their hashes, events, queries, and what
+//! becomes of it when the device refuses something or is lost. Everything is awaited, nothing waits. The same runs natively.
+
+#[path = "../../common/agreement.rs"]
+#[allow(dead_code, reason = "the fuzzer and other tests use the rest")]
+mod agreement;
+#[path = "../../common/answers.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod answers;
+#[path = "../../common/golden.rs"]
+#[allow(dead_code, reason = "other tests use the rest")]
+mod golden;
+mod gpu;
+#[path = "../../common/rng.rs"]
+mod rng;
+mod scenes;
+mod times;
+mod troubles;
+
+use answers::RAY_MODES;
+use gpu::{Gpu, Kind};
+use gpu_broad_phase::RayMode;
+
+/// Whoever reads the report, line by line.
+pub type Say<'s> = &'s dyn Fn(&str);
+
+/// All of it. What is wrong panics.
+pub async fn run(say: Say<'_>) {
+    let plain = Gpu::open(Kind::Plain).await;
+    // In a browser the page knows more.
+    if !plain.info.name.is_empty() {
+        say(&format!("adapter: {} ({})", plain.info.name, plain.info.backend));
+    }
+    scenes::fixed(&plain, &RAY_MODES, say).await;
+    scenes::events(&plain, say).await;
+    scenes::queries(&plain, say).await;
+    scenes::statics(&plain, say).await;
+    troubles::too_large(&plain, say).await;
+    plain.check();
+    let rich = Gpu::open(Kind::Rich).await;
+    say(&format!("features: {}", rich.device.features()));
+    scenes::fixed(&rich, &[RayMode::Closest], say).await;
+    rich.check();
+    scenes::headless(say).await;
+    troubles::lost(say).await;
+}
+
+/// Step times of scenes of these sizes.
+pub async fn time(counts: &[u32], say: Say<'_>) {
+    let gpu = Gpu::open(Kind::Rich).await;
+    for &count in counts {
+        times::step(&gpu, count, say).await;
+    }
+    gpu.check();
+}
+
+#[cfg(target_arch = "wasm32")]
+mod page {
+    use wasm_bindgen::prelude::*;
+
+    fn speaker(function: &js_sys::Function) -> impl Fn(&str) {
+        move |line| {
+            let told = function.call1(&JsValue::NULL, &line.into());
+            told.expect("the page takes lines");
+        }
+    }
+
+    #[wasm_bindgen(start)]
+    fn start() {
+        console_error_panic_hook::set_once();
+    }
+
+    #[wasm_bindgen]
+    pub async fn run(say: js_sys::Function) {
+        super::run(&speaker(&say)).await;
+    }
+
+    #[wasm_bindgen]
+    pub async fn time(counts: Vec<u32>, say: js_sys::Function) {
+        super::time(&counts, &speaker(&say)).await;
+    }
+}

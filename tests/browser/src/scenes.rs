@@ -1,0 +1,209 @@
+//! Scenes against the CPU reference, the definition, and the hashes of the native tests.
+
+use std::collections::BTreeSet;
+
+use gpu_broad_phase::reference::{self, brute_force};
+use gpu_broad_phase::{
+    BroadPhaseDescriptor, GpuBroadPhase, Headless, Neighbors, ObjectNames, PairEvents, Partners, Query, QueryMode,
+    RayMode, Scene, SceneQueries, SceneStatics, Source, StepInput, StepResult,
+};
+
+use crate::Say;
+use crate::agreement::{self, Expected};
+use crate::answers::{SCHEMES, counted};
+use crate::golden::{self, Golden, defined_rows, event_rows, hash, hashes};
+use crate::gpu::Gpu;
+
+/// What the CPU reference gives, by hashes and counts.
+fn check_reference(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, expected: &Golden, found: &StepResult) {
+    let on_cpu = reference::step_scene(descriptor, scene).expect("an answer of the reference");
+    let mode = descriptor.ray_mode;
+    assert_eq!(
+        hashes(scene, &on_cpu, mode, expected),
+        *expected,
+        "the reference, {descriptor:?}"
+    );
+    assert_eq!(counted(&found.counters), counted(&on_cpu.counters), "{descriptor:?}");
+}
+
+/// The fixed scenes with every scheme, in these ray modes.
+pub async fn fixed(gpu: &Gpu, ray_modes: &[RayMode], say: Say<'_>) {
+    // Browsers take longer to make pipelines than to run them.
+    let mut made: Vec<(BroadPhaseDescriptor<'_>, GpuBroadPhase)> = Vec::new();
+    for case in golden::cases() {
+        let (scene, expected) = (&case.scene(), case.expected);
+        let mut rows = [0; 3];
+        for (scheme, &ray_mode) in SCHEMES
+            .iter()
+            .flat_map(|scheme| ray_modes.iter().map(move |mode| (scheme, mode)))
+        {
+            let descriptor = BroadPhaseDescriptor {
+                scheme: *scheme,
+                ray_mode,
+                timestamps: gpu.has_timestamps(),
+                ..case.descriptor
+            };
+            let known = made.iter().position(|(known, _)| *known == descriptor);
+            let index = known.unwrap_or_else(|| {
+                made.push((descriptor, gpu.broad_phase(&descriptor)));
+                made.len() - 1
+            });
+            let found = gpu.whole(&mut made[index].1, scene.into()).await;
+            let what = format!("{}, {descriptor:?}", case.name);
+            assert_eq!(hashes(scene, &found, ray_mode, &expected), expected, "{what}");
+            assert_eq!(found.timings.is_empty(), !gpu.has_timestamps(), "{what}");
+            check_reference(&descriptor, scene, &expected, &found);
+            for (rows, count) in
+                rows.iter_mut()
+                    .zip([found.pairs.len(), found.ray_hits.len(), found.query_objects.len()])
+            {
+                *rows = count.max(*rows);
+            }
+        }
+        let [pairs, hits, results] = rows;
+        let Golden {
+            pairs: a,
+            closest: b,
+            any: c,
+            all: d,
+            queries: e,
+            ..
+        } = expected;
+        say(&format!(
+            "{:?} device, {}: {pairs} pairs, {hits} hits, {results} results; 3 schemes, ray modes {ray_modes:?}, 0 differences from \
+             the reference; hashes as native: {a:016x} {b:016x} {c:016x} {d:016x} {e:016x}",
+            gpu.kind, case.name,
+        ));
+    }
+}
+
+/// Pairs that begin, persist and end.
+pub async fn events(gpu: &Gpu, say: Say<'_>) {
+    let film = golden::moving_boxes();
+    for scheme in SCHEMES {
+        let mut broad_phase = gpu.broad_phase(&film.descriptor(scheme));
+        let mut events = PairEvents::new(None);
+        let mut before = BTreeSet::new();
+        let mut rows = Vec::new();
+        for (frame, objects) in (0..).zip(&film.frames) {
+            let mut encoder = gpu.device.create_command_encoder(&Default::default());
+            let input = StepInput {
+                objects: Source::Host(objects),
+                ..StepInput::default()
+            };
+            let step = broad_phase
+                .step(&gpu.device, &gpu.queue, &mut encoder, input)
+                .expect("a step");
+            events
+                .record(&gpu.device, &mut encoder, &step, ObjectNames::default())
+                .expect("events");
+            gpu.queue.submit([encoder.finish()]);
+            let found = events.read_back(&gpu.device, &gpu.queue).await.expect("events");
+            let now = brute_force::pairs(objects).into_iter().collect();
+            let of_frame = event_rows(frame, &found);
+            assert_eq!(
+                of_frame,
+                defined_rows(frame, [&before, &now]),
+                "frame {frame}, {scheme:?}"
+            );
+            rows.extend(of_frame);
+            before = now;
+        }
+        let count = rows.len();
+        let found = hash(rows.into_iter().flatten());
+        assert_eq!(found, film.expected, "{scheme:?}");
+        say(&format!(
+            "{:?} device, events, {scheme:?}: {count} in {} frames, hash as native: {found:016x}",
+            gpu.kind,
+            film.frames.len()
+        ));
+    }
+}
+
+/// Answers to a scene by the definition and by the device.
+async fn check(gpu: &Gpu, descriptor: BroadPhaseDescriptor<'_>, scene: &Scene<'_>, what: &str, say: Say<'_>) {
+    let expected = Expected::of(&descriptor, scene);
+    let mut most = 0;
+    for scheme in SCHEMES {
+        let descriptor = BroadPhaseDescriptor { scheme, ..descriptor };
+        let found = gpu.whole(&mut gpu.broad_phase(&descriptor), scene.into()).await;
+        agreement::check(&descriptor, scene, &expected, &found, &format!("{what}, {scheme:?}"));
+        most = found.pairs.len() + found.query_objects.len() + found.query_nearest.len();
+        assert!(most > 100, "{what}: {most} rows say little");
+    }
+    say(&format!(
+        "{:?} device, {what}: {most} rows, 3 schemes, as by definition",
+        gpu.kind
+    ));
+}
+
+/// All that can be asked beyond boxes.
+pub async fn queries(gpu: &Gpu, say: Say<'_>) {
+    let case = golden::power_law();
+    let scene = case.scene();
+    let spheres: Vec<_> = scene.objects[..300]
+        .iter()
+        .enumerate()
+        .map(|(index, object)| Query::sphere(object.min, 0.01 * index as f32))
+        .collect();
+    let descriptor = BroadPhaseDescriptor {
+        pairs: false,
+        ..BroadPhaseDescriptor::default()
+    };
+    let asked: [(&str, SceneQueries<'_>, QueryMode); 4] = [
+        ("spheres", spheres[..].into(), QueryMode::All),
+        ("nearest objects", spheres[..].into(), QueryMode::Nearest(5)),
+        ("neighbours", Neighbors::within(2.5).into(), QueryMode::All),
+        ("partners", Partners::default().into(), QueryMode::All),
+    ];
+    for (what, queries, query_mode) in asked {
+        let scene = Scene {
+            queries,
+            query_mode,
+            rays: Default::default(),
+            ..scene
+        };
+        check(gpu, descriptor, &scene, what, say).await;
+    }
+    let periodic = BroadPhaseDescriptor {
+        periods: [72.0, 0.0, 72.0],
+        ..descriptor
+    };
+    let scene = Scene {
+        queries: Neighbors::within(2.5).into(),
+        rays: Default::default(),
+        ..scene
+    };
+    check(gpu, periodic, &scene, "neighbours in a periodic world", say).await;
+}
+
+/// Some of the boxes never move.
+pub async fn statics(gpu: &Gpu, say: Say<'_>) {
+    let case = golden::uniform_boxes();
+    let scene = case.scene();
+    let (fixed, objects) = scene.objects.split_at(700);
+    let scene = Scene {
+        objects,
+        statics: SceneStatics {
+            objects: fixed,
+            ..SceneStatics::default()
+        },
+        ..scene
+    };
+    let descriptor = BroadPhaseDescriptor {
+        ray_mode: RayMode::All,
+        ..case.descriptor
+    };
+    check(gpu, descriptor, &scene, "static boxes", say).await;
+}
+
+/// With a device of its own.
+pub async fn headless(say: Say<'_>) {
+    let case = golden::uniform_boxes();
+    let scene = case.scene();
+    let mut headless = Headless::new().await.expect("a device");
+    let found = headless.step_scene(&scene).await.expect("an answer");
+    let expected = case.expected;
+    assert_eq!(hashes(&scene, &found, RayMode::Closest, &expected), expected);
+    say(&format!("Headless: {} pairs, hashes as native", found.pairs.len()));
+}

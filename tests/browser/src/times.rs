@@ -1,0 +1,48 @@
+//! How long steps take.
+
+use gpu_broad_phase::{BroadPhaseDescriptor, Source, StepInput};
+use web_time::Instant;
+
+use crate::Say;
+use crate::golden;
+use crate::gpu::Gpu;
+use crate::rng::Rng;
+
+/// Steps that are timed.
+const STEPS: usize = 9;
+
+/// The median time from a step's recording to its counters on the host, boxes uploaded anew, and that of its passes where there are
+/// timestamps.
+pub async fn step(gpu: &Gpu, count: u32, say: Say<'_>) {
+    // As those of `broadphase bench`: about six overlaps a box.
+    let side = (count as f32 * 8.0 / 6.0).cbrt();
+    let boxes = golden::uniform(count as usize, side, &mut Rng(1));
+    let descriptor = BroadPhaseDescriptor {
+        timestamps: gpu.has_timestamps(),
+        ..BroadPhaseDescriptor::default()
+    };
+    let mut broad_phase = gpu.broad_phase(&descriptor);
+    let input = StepInput {
+        objects: Source::Host(&boxes),
+        ..StepInput::default()
+    };
+    let pairs = gpu.whole(&mut broad_phase, input).await.pairs.len();
+    let mut times = Vec::new();
+    for _ in 0..STEPS {
+        let start = Instant::now();
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        broad_phase
+            .step(&gpu.device, &gpu.queue, &mut encoder, input)
+            .expect("a step");
+        gpu.queue.submit([encoder.finish()]);
+        let counters = broad_phase.read_counters(&gpu.device, &gpu.queue).await;
+        assert!(counters.expect("counters").is_whole());
+        times.push(start.elapsed());
+    }
+    times.sort_unstable();
+    say(&format!(
+        "{count} uniform boxes, {pairs} pairs: {:.1} ms a step in the median of {STEPS}, {:.1} the least",
+        times[STEPS / 2].as_secs_f64() * 1e3,
+        times[0].as_secs_f64() * 1e3
+    ));
+}

@@ -1,0 +1,49 @@
+//! What a page has to live with.
+
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Source, StepInput};
+
+use crate::Say;
+use crate::golden;
+use crate::gpu::{Gpu, Kind};
+
+/// One box more than a binding of default limits holds is refused, and the next step works.
+pub async fn too_large(gpu: &Gpu, say: Say<'_>) {
+    let count = gpu.device.limits().max_storage_buffer_binding_size as usize / size_of::<Aabb>() + 1;
+    let boxes = vec![Aabb::point([0.0; 3]); count];
+    let mut broad_phase = gpu.broad_phase(&BroadPhaseDescriptor::default());
+    let mut encoder = gpu.device.create_command_encoder(&Default::default());
+    let input = StepInput {
+        objects: Source::Host(&boxes),
+        ..StepInput::default()
+    };
+    let refused = broad_phase.step(&gpu.device, &gpu.queue, &mut encoder, input);
+    let error = refused.expect_err("too many boxes").to_string();
+    drop(encoder);
+    let case = golden::uniform_boxes();
+    let found = gpu.whole(&mut broad_phase, (&case.scene()).into()).await;
+    assert!(!found.pairs.is_empty());
+    say(&format!(
+        "{count} boxes: {error}; the next step: {} pairs",
+        found.pairs.len()
+    ));
+}
+
+/// Answers of a device that is gone are errors, and another one takes its place.
+pub async fn lost(say: Say<'_>) {
+    let case = golden::uniform_boxes();
+    let scene = case.scene();
+    let gpu = Gpu::open(Kind::Rich).await;
+    let mut broad_phase = gpu.broad_phase(&BroadPhaseDescriptor::default());
+    gpu.whole(&mut broad_phase, (&scene).into()).await;
+    gpu.device.destroy();
+    let answer = broad_phase.read_back(&gpu.device, &gpu.queue).await;
+    let error = answer.expect_err("a lost device");
+    let next = Gpu::open(Kind::Rich).await;
+    let mut broad_phase = next.broad_phase(&BroadPhaseDescriptor::default());
+    let found = next.whole(&mut broad_phase, (&scene).into()).await;
+    next.check();
+    say(&format!(
+        "a lost device: {error}; another one: {} pairs",
+        found.pairs.len()
+    ));
+}
