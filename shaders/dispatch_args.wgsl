@@ -18,8 +18,8 @@ struct DispatchParams {
 
 @compute @workgroup_size(1)
 fn main() {
-    let needed = saturate64(vec2<u32>(step_counters[dispatch.needed_word], step_counters[dispatch.needed_word + 1u]));
-    let rows = min(needed - min(needed, dispatch.first), dispatch.capacity);
+    let needed = vec2<u32>(step_counters[dispatch.needed_word], step_counters[dispatch.needed_word + 1u]);
+    let rows = rows_shown(needed, dispatch.first, dispatch.capacity);
     let groups = folded_groups(max(rows / dispatch.workgroup_rows + min(rows % dispatch.workgroup_rows, 1u), 1u));
     args[0] = groups.x;
     args[1] = groups.y;

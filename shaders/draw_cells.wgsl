@@ -44,7 +44,7 @@ fn is_first_of(cell: vec3<i32>, level_index: u32, record: u32) -> bool {
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let record = draw_index(group, groups, local);
+    let record = flat_workgroup(group, groups) * WORKGROUP + local;
     if (record == 0u) {
         atomicStore(&draw_args[1], 1u);
     }

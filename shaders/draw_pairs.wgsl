@@ -16,10 +16,9 @@ fn middle(object: u32) -> vec3<f32> {
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let row = draw_index(group, groups, local);
+    let row = flat_workgroup(group, groups) * WORKGROUP + local;
     let needed = vec2<u32>(step_counters[COUNTER_PAIRS_NEEDED], step_counters[COUNTER_PAIRS_NEEDED + 1u]);
-    let found = saturate64(needed);
-    let rows = min(found - min(found, draw.first), draw.rows);
+    let rows = rows_shown(needed, draw.first, draw.rows);
     if (row == 0u) {
         write_args(rows, PAIR_VERTICES);
     }

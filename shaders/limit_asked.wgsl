@@ -1,8 +1,6 @@
 // Rays or queries of which a word on the device says how many are asked. The rest become rows of zeros but for one word, by which they
 // find nothing: whatever they held, they are valid.
 
-const WORKGROUP: u32 = 256u;
-
 struct LimitParams {
     rows: u32,
     // Vectors of four words that a row takes.
@@ -21,7 +19,7 @@ struct LimitParams {
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    let index = (group.y * groups.x + group.x) * WORKGROUP + local;
+    let index = flat_workgroup(group, groups) * WORKGROUP + local;
     if (index >= limit.rows) {
         return;
     }

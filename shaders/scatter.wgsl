@@ -1,7 +1,5 @@
 // Moves boxes that changed to their slots. A slot is listed at most once, so that the order of the writes is no matter.
 
-const WORKGROUP: u32 = 256u;
-
 struct ScatterParams {
     change_count: u32,
     object_count: u32,
@@ -14,8 +12,7 @@ struct ScatterParams {
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
-    // More workgroups than one dimension may have fold into the second.
-    let change = (group.y * groups.x + group.x) * WORKGROUP + local;
+    let change = flat_workgroup(group, groups) * WORKGROUP + local;
     if (change >= scatter.change_count) {
         return;
     }

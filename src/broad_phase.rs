@@ -7,7 +7,7 @@ use crate::gpu::bindings::{Bindings, Range};
 use crate::gpu::buffers::Buffers;
 use crate::gpu::group::Group;
 use crate::gpu::pass::Pipelines;
-use crate::gpu::recorder::{Bound, Input, Recorder, SUBMISSION_ROUNDS, Stage};
+use crate::gpu::recorder::{self, Bound, Input, Recorder, SUBMISSION_ROUNDS, Stage};
 use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::staging::Staging;
 use crate::gpu::timing::Timing;
@@ -15,7 +15,7 @@ use crate::gpu::upload::{Block, Blocks, Uniforms};
 use crate::grid::{self, Params};
 use crate::input::{self, DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
 use crate::memory::MemoryUse;
-use crate::output::{StepOutput, Table, TablePart, Window};
+use crate::output::{StepOutput, Table, Window};
 use crate::plan::{self, COVER_TILE, LEVEL_TILE, OF_STEP, Plan, Rows, STATIC_PARTNERS_KEPT};
 use crate::queries::asking;
 use crate::reference::blocks::{LimitParams, Round, ScanParams, SortParams};
@@ -59,9 +59,7 @@ pub(crate) struct Recorded {
     sorted: Sorted,
     /// Whether pairs are written with the rest; else they stand from an earlier step.
     pub emits_pairs: bool,
-    /// The uniform block of walks of the static objects' table.
-    static_params: Params,
-    /// Where the blocks of walks of the objects' table and of the static ones' lie.
+    /// Where the uniform blocks of walks of the objects' table and of the static ones' lie.
     blocks: [Range; 2],
 }
 
@@ -610,7 +608,6 @@ impl GpuBroadPhase {
             inputs,
             sorted,
             emits_pairs: plan.pairs,
-            static_params: of_statics(&plan.params),
             blocks,
         });
         Ok(plan)
@@ -743,7 +740,6 @@ impl GpuBroadPhase {
             inputs,
             sorted,
             emits_pairs: false,
-            static_params: of_statics(&plan.params),
             blocks,
         });
         Ok(plan)
@@ -1071,34 +1067,24 @@ impl GpuBroadPhase {
 
     /// The table of the objects that move, or of the static ones, as a caller's shader binds it.
     fn table<'s>(&'s self, recorded: &'s Recorded, part: Part) -> Table<'s> {
-        let (params, names) = match part {
-            Part::Moving => (&recorded.plan.params, recorded.sorted.names().to_vec()),
-            Part::Static => (&recorded.static_params, statics::names().to_vec()),
+        let [block, static_block] = &recorded.blocks;
+        let (moving, fixed) = (recorded.sorted.names(), statics::names());
+        let (params, block, names) = match part {
+            Part::Moving => (recorded.plan.params, block, &moving[..]),
+            Part::Static => (of_statics(&recorded.plan.params), static_block, &fixed[..]),
         };
-        let block = &recorded.blocks[usize::from(part == Part::Static)];
         let lying = |name: &str| {
             let name = match names.iter().find(|(pass_name, _)| *pass_name == name) {
                 Some((_, Bound::Buffer(buffer))) => *buffer,
                 _ => name,
             };
-            match recorded.inputs.iter().find(|input| input.name == name) {
-                Some(input) => TablePart {
-                    buffer: &input.buffer,
-                    offset: 0,
-                    size: wgpu::BufferSize::new(input.bytes),
-                },
-                None => self.buffers.get(name).into(),
-            }
+            recorder::lying(&recorded.inputs, &self.buffers, name)
         };
         Table {
             kind: table::kind(&self.descriptor),
             params,
             parts: table::BINDINGS.map(|(_, name)| match name {
-                "params" => TablePart {
-                    buffer: &block.buffer,
-                    offset: block.offset,
-                    size: block.size,
-                },
+                "params" => block.borrowed(),
                 // Not every scheme has them: any buffer will do that is not bound.
                 "values" if !recorded.plan.is_uniform() => lying("records"),
                 name => lying(name),

@@ -2,12 +2,14 @@
 
 use crate::descriptor::BroadPhaseDescriptor;
 use crate::error::{DescriptorError, StepError};
+use crate::gpu::bindings::RangeRef;
 use crate::gpu::component::Component;
-use crate::gpu::recorder::{Bound, Input};
+use crate::gpu::recorder::{Bound, Input, WORKGROUP};
 use crate::gpu::scope::Scopes;
 use crate::gpu::upload::Blocks;
 use crate::grid;
-use crate::output::{OutputRows, StepOutput, Table, TablePart};
+use crate::output::{OutputRows, StepOutput, Table};
+use crate::plan;
 use crate::reference::blocks::DrawParams;
 use crate::reference::draw::BOX_VERTICES;
 use crate::shaders::{self, Pass};
@@ -138,7 +140,7 @@ impl DebugDraw {
                 .saturating_mul(source.row_vertices * source.pass_cells()),
         );
         let bytes = size_of::<LineVertex>() as u64 * u64::from(capacity);
-        let limit = crate::plan::binding_limit(&device.limits());
+        let limit = plan::binding_limit(&device.limits());
         if bytes > limit {
             let (what, needed) = ("debug lines", bytes);
             return Err(DescriptorError::BufferTooLarge { what, needed, limit }.into());
@@ -148,7 +150,7 @@ impl DebugDraw {
         self.own.bindings.clear();
         drop(self.own.buffers.fit(device, [(LINES, bytes.max(16)), (ARGS, 20)], &[]));
         let mut blocks = Blocks::new(device);
-        let params = blocks.push(source.table.params);
+        let params = blocks.push(&source.table.params);
         let draw = blocks.push(&DrawParams {
             rows: source.rows,
             first: source.first,
@@ -161,19 +163,14 @@ impl DebugDraw {
         let mut recorder = self.own.recorder(device, encoder, &uniforms, params, &inputs);
         recorder.clear(ARGS);
         recorder.stage("lines", |stage| {
-            let groups = source.rows.div_ceil(crate::gpu::recorder::WORKGROUP).max(1);
+            let groups = source.rows.div_ceil(WORKGROUP).max(1);
             stage.run_groups(source.pass, groups, &[("draw", Bound::Block(draw))]);
         });
-        match self.own.end(scopes) {
-            Some(error) => {
-                self.own.clear();
-                Err(StepError::Device(error))
-            }
-            None => Ok(DebugOutput {
-                vertices: self.own.buffers.get(LINES),
-                args: self.own.buffers.get(ARGS),
-            }),
-        }
+        self.own.end(scopes)?;
+        Ok(DebugOutput {
+            vertices: self.own.buffers.get(LINES),
+            args: self.own.buffers.get(ARGS),
+        })
     }
 
     /// Gives all memory back, that of the last step's outputs among it, which its bind group keeps alive otherwise.
@@ -253,7 +250,7 @@ fn inputs(step: &StepOutput<'_>, table: &Table<'_>) -> Vec<Input> {
     ];
     let whole = whole
         .into_iter()
-        .filter_map(|(name, buffer)| Some((name, TablePart::from(buffer?))));
+        .filter_map(|(name, buffer)| Some((name, RangeRef::from(buffer?))));
     of_table
         .chain(whole)
         .map(|(name, part)| Input {

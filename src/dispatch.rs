@@ -115,12 +115,7 @@ impl DispatchArgs {
         recorder.stage("args", |stage| {
             stage.run_groups(&shaders::DISPATCH_ARGS, 1, &[("dispatch", Bound::Block(params))]);
         });
-        match self.own.end(scopes) {
-            Some(error) => {
-                self.own.clear();
-                Err(StepError::Device(error))
-            }
-            None => Ok(self.own.buffers.get(ARGS)),
-        }
+        self.own.end(scopes)?;
+        Ok(self.own.buffers.get(ARGS))
     }
 }

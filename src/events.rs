@@ -193,12 +193,12 @@ impl PairEvents {
         self.readings.begin();
         self.record_passes(device, encoder, [pairs, step.counters], names, sizes, recorded);
         self.last = Some(recorded);
-        let refused = self.own.end(scopes);
+        let ended = self.own.end(scopes);
         group.end(encoder);
-        if let Some(error) = refused {
+        if ended.is_err() {
             self.trim();
-            return Err(StepError::Device(error));
         }
+        ended?;
         Ok(EventOutput {
             rows: self.own.buffers.get(ROWS[recorded.side]),
             ended: self.own.buffers.get("ended"),

@@ -1,5 +1,6 @@
 //! What comes out of a step.
 
+use crate::gpu::bindings::RangeRef;
 use crate::grid::Params;
 
 /// The outputs of a step: buffers with the usages `STORAGE` and `COPY_SRC` that the caller's next pass can bind. The
@@ -70,31 +71,13 @@ pub struct Table<'s> {
     /// Of the descriptor that made it.
     pub(crate) kind: TableKind,
     /// What the block of its walks says.
-    pub(crate) params: &'s Params,
+    pub(crate) params: Params,
     /// In the order of [`BINDINGS`](crate::table::BINDINGS).
-    pub(crate) parts: [TablePart<'s>; 6],
+    pub(crate) parts: [RangeRef<'s>; 6],
 }
 
 /// What a table and the text that walks it have to agree on: the number of the scheme, and whether filters count.
 pub(crate) type TableKind = (u32, bool);
-
-/// A part of a buffer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct TablePart<'s> {
-    pub buffer: &'s wgpu::Buffer,
-    pub offset: u64,
-    pub size: Option<wgpu::BufferSize>,
-}
-
-impl<'s> From<&'s wgpu::Buffer> for TablePart<'s> {
-    fn from(buffer: &'s wgpu::Buffer) -> Self {
-        Self {
-            buffer,
-            offset: 0,
-            size: None,
-        }
-    }
-}
 
 /// An output whose rows only the device counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

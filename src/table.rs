@@ -1,11 +1,10 @@
 //! The table of a step in a caller's own shaders.
 
-use std::borrow::Cow;
-
 use crate::descriptor::{BroadPhaseDescriptor, Scheme};
 use crate::error::StepError;
+use crate::gpu::bindings::RangeRef;
 use crate::grid;
-use crate::output::{Table, TableKind, TablePart};
+use crate::output::{Table, TableKind};
 use crate::shaders;
 
 /// Binding numbers of the text and what passes call what is bound.
@@ -105,17 +104,17 @@ impl TableShader {
     /// identifier, and its bindings are those of `group`.
     pub fn new(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Self {
         let kind = kind(descriptor);
-        let text = match descriptor.scheme {
+        let fragments = match descriptor.scheme {
             Scheme::Uniform { .. } => shaders::TABLE_COVERED,
             Scheme::Hierarchical | Scheme::Adaptive { .. } => shaders::TABLE_ONE_CELL,
         };
-        let mut text = Cow::Borrowed(text);
+        let mut text = shaders::join(fragments);
         for (name, value) in [
             ("SCHEME: u32", format!("{}u", kind.0)),
             ("FILTERS: bool", kind.1.to_string()),
             ("COUNT_CANDIDATES: bool", false.to_string()),
         ] {
-            text = with_constant(&text, name, &value).into();
+            text = with_constant(&text, name, &value);
         }
         let source = prefixed(&text, prefix).replace("@group(0)", &format!("@group({group})"));
         Self { kind, source }
@@ -165,7 +164,7 @@ impl TableShader {
         let bound = bindings(self.kind).iter().zip(table.parts);
         let entries: Vec<_> = bound
             .map(
-                |(&(binding, _), TablePart { buffer, offset, size })| wgpu::BindGroupEntry {
+                |(&(binding, _), RangeRef { buffer, offset, size })| wgpu::BindGroupEntry {
                     binding,
                     resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size }),
                 },

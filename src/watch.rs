@@ -1,27 +1,19 @@
 //! What steps counted, told a few frames later and without a wait.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use crate::broad_phase::GpuBroadPhase;
 use crate::counters::Counters;
 use crate::error::StepError;
+use crate::gpu::staging::Shelf;
 use crate::plan::Plan;
 use crate::readback::{Extent, Reading};
 
 /// Counters that have arrived on the host, in the order of their arrival.
 #[derive(Default)]
 pub(crate) struct Watch {
-    arrived: Arc<Arrivals>,
+    arrived: Arc<Shelf<(Reading, Plan)>>,
     latest: Option<Counters>,
-}
-
-#[derive(Default)]
-struct Arrivals(Mutex<Vec<(Reading, Plan)>>);
-
-impl Arrivals {
-    fn lock(&self) -> MutexGuard<'_, Vec<(Reading, Plan)>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl GpuBroadPhase {

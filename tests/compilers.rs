@@ -55,7 +55,7 @@ fn has_subgroups(pass: &Pass) -> bool {
 fn specialised() -> Vec<Specialised> {
     let mut all = Vec::new();
     for pass in passes() {
-        let module = naga::front::wgsl::parse_str(pass.source()).unwrap();
+        let module = naga::front::wgsl::parse_str(&pass.source()).unwrap();
         let capabilities = if has_subgroups(pass) {
             Capabilities::SUBGROUP
         } else {
@@ -379,7 +379,7 @@ fn tint_takes_every_pass() {
     };
     let source = |pass: &Pass| match pass.features() {
         wgpu::Features::SUBGROUP => format!("enable subgroups;\n{}", pass.source()),
-        _ => pass.source().to_owned(),
+        _ => pass.source(),
     };
     let complaints: Vec<_> = passes().filter_map(|pass| read(pass.name, &source(pass))).collect();
     expect_none(&complaints);

@@ -3,11 +3,20 @@
 
 mod common;
 
-use common::adapters;
-use common::golden::{self, Case, Golden, hash, hash_all, hash_boxes, hash_closest, hash_lists, hash_pairs, hashes};
-use common::steps::{RAY_MODES, SCHEMES, broad_phase, by_object, whole};
+use std::collections::BTreeSet;
+
+use common::golden::{
+    self, Case, Film, Golden, defined_rows, event_rows, hash, hash_all, hash_boxes, hash_closest, hash_lists,
+    hash_pairs, hashes,
+};
+use common::steps::{RAY_MODES, SCHEMES, broad_phase, by_object, encoder, record, whole};
+use common::{TestAdapter, adapters};
 use gpu_broad_phase::reference::brute_force::{self, Found};
-use gpu_broad_phase::{BroadPhaseDescriptor, RayMode, Scene, StepInput, reference};
+use gpu_broad_phase::{
+    BroadPhaseDescriptor, Events, GpuBroadPhase, ObjectNames, PairEvents, RayMode, Scene, Scheme, Source, StepInput,
+    reference,
+};
+use pollster::block_on;
 
 /// By the definition, which shares nothing with the schemes.
 fn defined(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Golden {
@@ -78,4 +87,67 @@ fn filtered_boxes_of_three_worlds_keep_their_hashes() {
 #[test]
 fn flat_boxes_keep_their_hashes() {
     check(&golden::flat_boxes());
+}
+
+/// The events of a frame's step.
+fn events_of(
+    adapter: &TestAdapter,
+    broad_phase: &mut GpuBroadPhase,
+    events: &mut PairEvents,
+    input: StepInput<'_>,
+) -> Events {
+    let TestAdapter { device, queue, .. } = adapter;
+    let mut encoder = encoder(adapter);
+    let output = record(adapter, broad_phase, &mut encoder, input);
+    events
+        .record(device, &mut encoder, &output, ObjectNames::default())
+        .unwrap();
+    queue.submit([encoder.finish()]);
+    block_on(events.read_back(device, queue)).unwrap()
+}
+
+fn film_hash(adapter: &TestAdapter, film: &Film, scheme: Scheme) -> u64 {
+    let mut broad_phase = broad_phase(adapter, &film.descriptor(scheme));
+    let mut events = PairEvents::new(None);
+    let rows = (0..).zip(&film.frames).flat_map(|(frame, objects)| {
+        let found = events_of(
+            adapter,
+            &mut broad_phase,
+            &mut events,
+            StepInput {
+                objects: Source::Host(objects),
+                ..StepInput::default()
+            },
+        );
+        assert_eq!(found.status, 0);
+        event_rows(frame, &found)
+    });
+    hash(rows.collect::<Vec<_>>().into_iter().flatten())
+}
+
+#[test]
+fn moving_boxes_keep_the_hash_of_their_events() {
+    let film = golden::moving_boxes();
+    let mut before = BTreeSet::new();
+    let mut rows = Vec::new();
+    for (frame, objects) in (0..).zip(&film.frames) {
+        let now = brute_force::pairs(objects).into_iter().collect();
+        rows.extend(defined_rows(frame, [&before, &now]));
+        before = now;
+    }
+    for kind in 0..3 {
+        let much = rows.iter().filter(|row| row[1] == kind).count();
+        assert!(much > 1000, "{much} of kind {kind}");
+    }
+    assert_eq!(hash(rows.into_iter().flatten()), film.expected, "by definition");
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            assert_eq!(
+                film_hash(&adapter, &film, scheme),
+                film.expected,
+                "{scheme:?} on {}",
+                adapter.name
+            );
+        }
+    }
 }

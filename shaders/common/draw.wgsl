@@ -17,12 +17,7 @@ struct DrawParams {
 // Three words of position, one of colour.
 @group(0) @binding(8) var<storage, read_write> lines: array<vec4<u32>>;
 
-const DRAW_WORKGROUP: u32 = 256u;
 const BOX_VERTICES: u32 = 24u;
-
-fn draw_index(group: vec3<u32>, groups: vec3<u32>, local: u32) -> u32 {
-    return (group.y * groups.x + group.x) * DRAW_WORKGROUP + local;
-}
 
 fn write_vertex(place: u32, position: vec3<f32>, color: u32) {
     lines[place] = vec4<u32>(bitcast<vec3<u32>>(position), color);

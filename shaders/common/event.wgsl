@@ -3,8 +3,6 @@
 // A row names a pair for good, by an index and a generation of either object. Rows of a step are looked up in a hash table of
 // those of the step before, with open addressing and at most half of its slots in use.
 
-const WORKGROUP: u32 = 256u;
-
 struct EventParams {
     // Pairs that the step's buffer has room for.
     pair_capacity: u32,

@@ -1,6 +1,5 @@
-// What every pass shares: the uniform block of a step and the flat index of an invocation.
+// What every pass of a step shares: its uniform block.
 
-const WORKGROUP: u32 = 256u;
 const SCHEME_HIERARCHICAL: u32 = 0u;
 const SCHEME_UNIFORM: u32 = 1u;
 const SCHEME_ADAPTIVE: u32 = 2u;
@@ -68,8 +67,3 @@ struct Params {
 }
 
 @group(0) @binding(0) var<uniform> params: Params;
-
-// More workgroups than one dimension may have fold into the second.
-fn flat_workgroup(group: vec3<u32>, groups: vec3<u32>) -> u32 {
-    return group.y * groups.x + group.x;
-}

@@ -1,7 +1,6 @@
 // Reduce-then-scan over tiles of 2048 words (Merrill and Grimshaw, "Parallel Scan for Stream Architectures", 2009):
 // no forward progress between workgroups is needed.
 
-const WORKGROUP: u32 = 256u;
 const WORDS_PER_THREAD: u32 = 8u;
 const TILE: u32 = 2048u;
 
@@ -23,10 +22,6 @@ const RUN: u32 = 16u;
 var<workgroup> partial: array<vec2<u32>, 272>;
 // Of the runs; the total comes last.
 var<workgroup> run_sums: array<vec2<u32>, 17>;
-
-fn flat_workgroup(group: vec3<u32>, groups: vec3<u32>) -> u32 {
-    return group.y * groups.x + group.x;
-}
 
 fn padded(thread: u32) -> u32 {
     return thread + thread / RUN;

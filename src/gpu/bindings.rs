@@ -29,14 +29,39 @@ pub(crate) struct Range {
     pub size: Option<wgpu::BufferSize>,
 }
 
+/// The same, borrowed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RangeRef<'b> {
+    pub buffer: &'b wgpu::Buffer,
+    pub offset: u64,
+    pub size: Option<wgpu::BufferSize>,
+}
+
 impl Range {
-    /// The whole of a buffer.
-    pub fn all(buffer: &wgpu::Buffer) -> Self {
+    pub fn borrowed(&self) -> RangeRef<'_> {
+        let Self { buffer, offset, size } = self;
+        RangeRef {
+            buffer,
+            offset: *offset,
+            size: *size,
+        }
+    }
+}
+
+impl<'b> From<&'b wgpu::Buffer> for RangeRef<'b> {
+    fn from(buffer: &'b wgpu::Buffer) -> Self {
         Self {
-            buffer: buffer.clone(),
+            buffer,
             offset: 0,
             size: None,
         }
+    }
+}
+
+impl From<RangeRef<'_>> for Range {
+    fn from(RangeRef { buffer, offset, size }: RangeRef<'_>) -> Self {
+        let buffer = buffer.clone();
+        Self { buffer, offset, size }
     }
 }
 

@@ -6,6 +6,7 @@ use super::pass::Pipelines;
 use super::recorder::{Input, Recorder};
 use super::scope::{Caught, Scopes};
 use super::upload::{Block, Uniforms};
+use crate::error::StepError;
 
 /// The pipelines, buffers and bind groups of such a recording, and what the device has still to say of it.
 pub(crate) struct Component {
@@ -53,10 +54,16 @@ impl Component {
         }
     }
 
-    /// Ends a recording; what the device is known to have refused of it.
-    pub fn end(&mut self, scopes: Scopes) -> Option<String> {
+    /// Ends a recording. Where the device is known to have refused it, the buffers are given up.
+    pub fn end(&mut self, scopes: Scopes) -> Result<(), StepError> {
         self.caught = scopes.end().after(std::mem::take(&mut self.caught));
-        self.caught.now()
+        match self.caught.now() {
+            None => Ok(()),
+            Some(error) => {
+                self.clear();
+                Err(StepError::Device(error))
+            }
+        }
     }
 
     /// What the device has still to say.

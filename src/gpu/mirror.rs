@@ -3,7 +3,7 @@
 
 use encase::UniformBuffer;
 
-use super::bindings::{Bindings, Range};
+use super::bindings::{Bindings, Range, RangeRef};
 use super::pass::{Form, Groups, Pipelines};
 use super::recorder::WORKGROUP;
 use super::scope::Scopes;
@@ -152,12 +152,12 @@ impl Resident {
         });
         let groups = (changed.len() as u32).div_ceil(WORKGROUP);
         let bound = |name| {
-            Range::all(match name {
+            Range::from(RangeRef::from(match name {
                 "scatter" => &params,
                 "changed_slots" => &slot_buffer.buffer,
                 "changed_boxes" => &value_buffer.buffer,
                 _ => &self.buffer,
-            })
+            }))
         };
         let form = Form {
             pass: &shaders::SCATTER,

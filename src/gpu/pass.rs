@@ -56,7 +56,7 @@ impl Pipelines {
             constants: constants.to_vec(),
             by_pass: shaders::passes()
                 .map(|pass| {
-                    let swept = declares(pass, SWEPT).then(OnceLock::new);
+                    let swept = pass.declares(SWEPT).then(OnceLock::new);
                     let plain = OnceLock::new();
                     (pass.name, Forms { plain, swept })
                 })
@@ -123,10 +123,6 @@ impl Pipelines {
     }
 }
 
-fn declares(pass: &Pass, constant: &str) -> bool {
-    pass.source().contains(&format!("override {constant}:"))
-}
-
 fn create(
     device: &wgpu::Device,
     prefix: &str,
@@ -175,7 +171,7 @@ fn create(
     });
     let constants: Vec<_> = constants
         .iter()
-        .filter(|(name, _)| declares(pass, name))
+        .filter(|(name, _)| pass.declares(name))
         .copied()
         .collect();
     let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {

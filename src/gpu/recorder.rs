@@ -1,6 +1,6 @@
 //! Records stages: one labelled compute pass each, with as many dispatches as the stage has.
 
-use super::bindings::{Bindings, Range};
+use super::bindings::{Bindings, Range, RangeRef};
 use super::buffers::Buffers;
 use super::pass::{Form, Groups, Pipelines};
 use super::timing::Timing;
@@ -43,6 +43,18 @@ pub(crate) struct Input {
     pub buffer: wgpu::Buffer,
     /// Bytes of it that are used: a caller's buffer may be larger than one binding.
     pub bytes: u64,
+}
+
+/// Where a name of the pass table lies: in an input, or in one of the own buffers.
+pub(crate) fn lying<'b>(inputs: &'b [Input], buffers: &'b Buffers, name: &str) -> RangeRef<'b> {
+    match inputs.iter().find(|input| input.name == name) {
+        Some(input) => RangeRef {
+            buffer: &input.buffer,
+            offset: 0,
+            size: wgpu::BufferSize::new(input.bytes),
+        },
+        None => buffers.get(name).into(),
+    }
 }
 
 /// A stage under way.
@@ -173,14 +185,7 @@ impl Stage<'_> {
             inputs,
             ..
         } = *self;
-        let lying = |name: &str| match inputs.iter().find(|input| input.name == name) {
-            Some(input) => Range {
-                buffer: input.buffer.clone(),
-                offset: 0,
-                size: wgpu::BufferSize::new(input.bytes),
-            },
-            None => Range::all(buffers.get(name)),
-        };
+        let lying = |name: &str| Range::from(lying(inputs, buffers, name));
         let bound = |name| match names.iter().find(|(pass_name, _)| *pass_name == name) {
             Some((_, Bound::Block(block))) => uniforms.range(*block),
             Some((_, Bound::Buffer(buffer))) => lying(buffer),

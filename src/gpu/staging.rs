@@ -14,11 +14,11 @@ const fn roomy(bytes: u64) -> u64 {
 pub(crate) struct Staging {
     usage: wgpu::BufferUsages,
     recording: u64,
-    free: Arc<Free>,
+    free: Arc<Shelf<Buffer>>,
 }
 
-#[derive(Default)]
-struct Free(Mutex<Vec<Buffer>>);
+/// What callbacks of the device put down for whoever comes by next.
+pub(crate) struct Shelf<T>(Mutex<Vec<T>>);
 
 /// A buffer of a pool.
 pub(crate) struct Buffer {
@@ -27,8 +27,14 @@ pub(crate) struct Buffer {
     pub buffer: wgpu::Buffer,
 }
 
-impl Free {
-    fn lock(&self) -> MutexGuard<'_, Vec<Buffer>> {
+impl<T> Default for Shelf<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<T> Shelf<T> {
+    pub fn lock(&self) -> MutexGuard<'_, Vec<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

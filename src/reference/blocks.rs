@@ -209,3 +209,8 @@ pub(crate) fn wide(words: &[u32], first: usize) -> u64 {
 pub(crate) fn saturate64(value: u64) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
+
+/// Rows that an output shows of those that were found: from the place of the first on, as many as there is room for.
+pub(crate) fn rows_shown(found: u64, first: u32, capacity: u32) -> u32 {
+    saturate64(found).saturating_sub(first).min(capacity)
+}

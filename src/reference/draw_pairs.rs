@@ -1,6 +1,6 @@
 //! Twin of `shaders/draw_pairs.wgsl`.
 
-use super::blocks::{DrawParams, saturate64, wide};
+use super::blocks::{DrawParams, rows_shown, wide};
 use super::draw::draw_args;
 use crate::counters::word;
 use crate::grid::{Class, classify, flush};
@@ -16,8 +16,8 @@ pub fn draw_pairs(
     pairs: &[Pair],
     step_counters: &[u32],
 ) -> (Vec<LineVertex>, [u32; 5]) {
-    let needed = saturate64(wide(step_counters, word::PAIRS_NEEDED));
-    let rows = needed.saturating_sub(params.first).min(params.rows);
+    let needed = wide(step_counters, word::PAIRS_NEEDED);
+    let rows = rows_shown(needed, params.first, params.rows);
     let args = draw_args(params, rows, PAIR_VERTICES);
     let middle = |object: &Aabb| -> [f32; 3] {
         std::array::from_fn(|axis| 0.5 * flush(object.min[axis]) + 0.5 * flush(object.max[axis]))

@@ -1,6 +1,6 @@
 //! Twin of `shaders/draw_ray_cells.wgsl`.
 
-use super::blocks::{DrawParams, saturate64, wide};
+use super::blocks::{DrawParams, rows_shown, wide};
 use super::draw::{BOX_VERTICES, cell_lines, draw_args, level_color};
 use crate::counters::word;
 use crate::grid::{Grid, MAX_LEVELS, Params};
@@ -15,8 +15,8 @@ pub fn draw_ray_cells(
     ray_cells: &[RayCell],
     step_counters: &[u32],
 ) -> (Vec<LineVertex>, [u32; 5]) {
-    let needed = saturate64(wide(step_counters, word::RAY_CELLS_NEEDED));
-    let rows = needed.saturating_sub(draw.first).min(draw.rows);
+    let needed = wide(step_counters, word::RAY_CELLS_NEEDED);
+    let rows = rows_shown(needed, draw.first, draw.rows);
     let args = draw_args(draw, rows, BOX_VERTICES);
     let lines = ray_cells[..rows as usize].iter().flat_map(|visited| {
         let index = visited.level % MAX_LEVELS;

@@ -29,11 +29,12 @@ fn capabilities(pass: &Pass) -> Capabilities {
 }
 
 fn parse(pass: &Pass) -> (Module, ModuleInfo) {
-    let module = naga::front::wgsl::parse_str(pass.source())
-        .unwrap_or_else(|error| panic!("{}: {}", pass.name, error.emit_to_string(pass.source())));
+    let source = pass.source();
+    let module = naga::front::wgsl::parse_str(&source)
+        .unwrap_or_else(|error| panic!("{}: {}", pass.name, error.emit_to_string(&source)));
     let info = Validator::new(ValidationFlags::all(), capabilities(pass))
         .validate(&module)
-        .unwrap_or_else(|error| panic!("{}: {}", pass.name, error.emit_to_string(pass.source())));
+        .unwrap_or_else(|error| panic!("{}: {}", pass.name, error.emit_to_string(&source)));
     (module, info)
 }
 

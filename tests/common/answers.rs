@@ -1,6 +1,6 @@
 //! What is asked with every scheme and in every mode, and answers in an order that can be compared. Knows no device.
 
-use gpu_broad_phase::{Pair, RayHit, RayMode, Scheme, StepResult};
+use gpu_broad_phase::{Counters, Pair, RayHit, RayMode, Scheme, StepResult};
 
 pub const SCHEMES: [Scheme; 3] = [
     Scheme::Hierarchical,
@@ -40,4 +40,20 @@ pub fn lists(result: &StepResult) -> Vec<Vec<u32>> {
             found
         })
         .collect()
+}
+
+/// What every device and the reference count alike.
+pub fn counted(counters: &Counters) -> [u64; 10] {
+    [
+        counters.objects.into(),
+        counters.invalid.into(),
+        counters.excluded.into(),
+        counters.large.into(),
+        counters.levels.into(),
+        counters.rays_invalid.into(),
+        counters.queries_invalid.into(),
+        counters.entries_needed,
+        counters.pairs_needed,
+        counters.hits_needed,
+    ]
 }

@@ -1,9 +1,11 @@
 //! Fixed scenes with the hashes of their answers, which are the same on every device. Scenes are made with additions, products,
 //! divisions and square roots alone, which have the same bits on every platform. Knows no device.
 
+use std::collections::BTreeSet;
+
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, Pair, Ray, RayHit, RayMode, Scene, SceneQueries, SceneRays, StepResult,
-    SweptRay,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Events, Pair, PairEvent, Ray, RayHit, RayMode, Scene,
+    SceneQueries, SceneRays, Scheme, StepResult, SweptRay,
 };
 
 use super::answers::{hits_by_ray, lists, sorted};
@@ -82,6 +84,7 @@ pub fn hashes(scene: &Scene<'_>, result: &StepResult, mode: RayMode, expected: &
 }
 
 /// A scene with what its hashes have to be.
+#[derive(Default)]
 pub struct Case {
     pub name: &'static str,
     pub descriptor: BroadPhaseDescriptor<'static>,
@@ -131,7 +134,7 @@ fn around(center: [f32; 3], edges: [f32; 3]) -> Aabb {
 }
 
 /// Edges of 0.5 to 1.5.
-fn uniform(count: usize, side: f32, rng: &mut Rng) -> Vec<Aabb> {
+pub fn uniform(count: usize, side: f32, rng: &mut Rng) -> Vec<Aabb> {
     (0..count)
         .map(|_| around(point(side, rng), [0; 3].map(|_| 0.5 + rng.unit())))
         .collect()
@@ -167,13 +170,11 @@ pub fn uniform_boxes() -> Case {
     };
     Case {
         name: "uniform boxes",
-        descriptor: BroadPhaseDescriptor::default(),
         expected,
         objects,
-        worlds: Vec::new(),
         rays,
-        swept: Vec::new(),
         queries,
+        ..Case::default()
     }
 }
 
@@ -199,13 +200,11 @@ pub fn power_law() -> Case {
     };
     Case {
         name: "boxes of a power law",
-        descriptor: BroadPhaseDescriptor::default(),
         expected,
         objects,
-        worlds: Vec::new(),
         rays,
-        swept: Vec::new(),
         queries,
+        ..Case::default()
     }
 }
 
@@ -222,7 +221,9 @@ fn lattice(count: usize, rng: &mut Rng) -> Vec<Aabb> {
             let low = [0; 3].map(|_| rng.below(12) as f32 - 6.0);
             let high = low.map(|low| low + rng.below(3) as f32);
             let [low, high] = [low, high].map(|corner| corner.map(|cell| nudge(cell * 0.3, rng)));
-            Aabb::new([0, 1, 2].map(|axis| low[axis].min(high[axis])), high)
+            // Not `f32::min`, which platforms let choose either of two zeros.
+            let lower = |axis: usize| if low[axis] <= high[axis] { low[axis] } else { high[axis] };
+            Aabb::new([0, 1, 2].map(lower), high)
         })
         .collect()
 }
@@ -245,13 +246,11 @@ pub fn touching_boxes() -> Case {
     };
     Case {
         name: "touching boxes of a lattice",
-        descriptor: BroadPhaseDescriptor::default(),
         expected,
         objects,
-        worlds: Vec::new(),
         rays: lines,
-        swept: Vec::new(),
         queries,
+        ..Case::default()
     }
 }
 
@@ -302,9 +301,9 @@ pub fn filtered_boxes() -> Case {
         expected,
         objects,
         worlds,
-        rays: Vec::new(),
         swept,
         queries,
+        ..Case::default()
     }
 }
 
@@ -335,9 +334,71 @@ pub fn flat_boxes() -> Case {
         descriptor,
         expected,
         objects,
-        worlds: Vec::new(),
         rays,
-        swept: Vec::new(),
         queries,
+        ..Case::default()
     }
+}
+
+/// A scene that moves, with the hash of the events of its steps.
+pub struct Film {
+    pub frames: Vec<Vec<Aabb>>,
+    pub expected: u64,
+}
+
+impl Film {
+    /// With room for all pairs from the start.
+    pub fn descriptor(&self, scheme: Scheme) -> BroadPhaseDescriptor<'static> {
+        BroadPhaseDescriptor {
+            scheme,
+            capacities: Capacities {
+                pairs: Some(100_000),
+                ..Capacities::default()
+            },
+            ..BroadPhaseDescriptor::default()
+        }
+    }
+}
+
+/// Boxes that go their ways on the faces of a lattice, so that many begin and end to touch in each frame.
+pub fn moving_boxes() -> Film {
+    let mut rng = Rng(0x60_6d);
+    let mut boxes = lattice(600, &mut rng);
+    let frames = (0..6).map(|_| {
+        for object in &mut boxes {
+            let (axis, way) = (rng.below(3), (rng.below(3) as f32 - 1.0) * 0.3);
+            object.min[axis] += way;
+            object.max[axis] += way;
+        }
+        boxes.clone()
+    });
+    Film {
+        frames: frames.collect(),
+        expected: 0x32e4_eaf4_a25d_c387,
+    }
+}
+
+/// The events of one step after the other as rows of frame, kind and pair, those of a kind in order: 0 begun, 1 persisting, 2 ended.
+pub fn event_rows(frame: u32, events: &Events) -> Vec<[u32; 4]> {
+    let kinds = [&events.begun, &events.persisting, &events.ended];
+    let rows_of = |(kind, events): (u32, &Vec<PairEvent>)| {
+        let mut rows: Vec<_> = events.iter().map(|event| [frame, kind, event.a, event.b]).collect();
+        rows.sort_unstable();
+        rows
+    };
+    (0..).zip(kinds).flat_map(rows_of).collect()
+}
+
+/// The same by the definition: of the pairs of the frame before and of this one.
+pub fn defined_rows(frame: u32, [before, now]: [&BTreeSet<Pair>; 2]) -> Vec<[u32; 4]> {
+    let kinds: [Vec<&Pair>; 3] = [
+        now.difference(before).collect(),
+        now.intersection(before).collect(),
+        before.difference(now).collect(),
+    ];
+    let rows_of = |(kind, pairs): (u32, Vec<&Pair>)| {
+        let row = |pair: &Pair| [frame, kind, pair.a, pair.b];
+        pairs.into_iter().map(row).collect::<Vec<_>>()
+    };
+    (0..).zip(kinds).flat_map(rows_of).collect()
 }

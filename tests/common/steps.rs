@@ -5,12 +5,12 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use gpu_broad_phase::reference;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Counters, GpuBroadPhase, NONE, Neighbor, QueryMode, RayHit, RayMode, Scene, StepInput,
+    Aabb, BroadPhaseDescriptor, GpuBroadPhase, NONE, Neighbor, QueryMode, RayHit, RayMode, Scene, StepInput,
     StepOutput, StepResult, wgpu,
 };
 use pollster::block_on;
 
-pub use super::answers::{RAY_MODES, SCHEMES, by_object, hits_by_ray, lists, sorted};
+pub use super::answers::{RAY_MODES, SCHEMES, by_object, counted, hits_by_ray, lists, sorted};
 use super::{Rng, TestAdapter, adapters, lattice};
 
 pub fn broad_phase(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> GpuBroadPhase {
@@ -150,22 +150,6 @@ pub fn benches() -> impl Iterator<Item = MutexGuard<'static, Bench>> {
     benches
         .iter()
         .map(|bench| bench.lock().unwrap_or_else(PoisonError::into_inner))
-}
-
-/// What every device and the reference count alike.
-pub fn counted(counters: &Counters) -> [u64; 10] {
-    [
-        counters.objects.into(),
-        counters.invalid.into(),
-        counters.excluded.into(),
-        counters.large.into(),
-        counters.levels.into(),
-        counters.rays_invalid.into(),
-        counters.queries_invalid.into(),
-        counters.entries_needed,
-        counters.pairs_needed,
-        counters.hits_needed,
-    ]
 }
 
 /// Nearest objects: as many as there are, and by the reference's distances, which devices may round in another way.

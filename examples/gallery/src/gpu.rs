@@ -10,6 +10,14 @@ use wgpu::util::{DeviceExt, initialize_adapter_from_env_or_default};
 
 use crate::targets::{DEPTH_FORMAT, SAMPLES};
 
+/// What shaded boxes fade into; linear.
+pub const SOLID_BACKGROUND: wgpu::Color = wgpu::Color {
+    r: 0.004,
+    g: 0.0055,
+    b: 0.0095,
+    a: 1.0,
+};
+
 /// A device that renders and has what the broad phase needs.
 pub struct Gpu {
     pub device: wgpu::Device,
@@ -115,11 +123,14 @@ impl Gpu {
         })
     }
 
-    /// WGSL behind that of `solid.wgsl`, which shades boxes.
+    /// WGSL behind that of `solid.wgsl`, which shades boxes, and of `BACKGROUND`, the color of [`SOLID_BACKGROUND`].
     pub fn solid_shader(&self, label: &str, source: &str) -> wgpu::ShaderModule {
+        let wgpu::Color { r, g, b, .. } = SOLID_BACKGROUND;
+        let background = format!("const BACKGROUND: vec3<f32> = vec3<f32>({r}, {g}, {b});\n");
+        let solid = include_str!("solid.wgsl");
         self.device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some(label),
-            source: wgpu::ShaderSource::Wgsl(format!("{}{source}", include_str!("solid.wgsl")).into()),
+            source: wgpu::ShaderSource::Wgsl(format!("{background}{solid}{source}").into()),
         })
     }
 

@@ -18,7 +18,7 @@ use clap::{CommandFactory, FromArgMatches, Parser};
 use glam::{UVec2, Vec2};
 
 pub use camera::Orbit;
-pub use gpu::{DrawState, Gpu, Traffic};
+pub use gpu::{DrawState, Gpu, SOLID_BACKGROUND, Traffic};
 pub use offscreen::Offscreen;
 pub use random::Random;
 use targets::Targets;

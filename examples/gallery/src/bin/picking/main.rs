@@ -13,7 +13,7 @@
 mod tests;
 
 use anyhow::{Context, Result, bail};
-use gallery::{Demo, DrawState, Frame, Gpu, Input, Orbit, Random, Watch};
+use gallery::{Demo, DrawState, Frame, Gpu, Input, Orbit, Random, SOLID_BACKGROUND, Watch};
 use glam::{Mat4, UVec2, Vec2, Vec3};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, LineVertex, ObjectSet,
@@ -26,13 +26,6 @@ const SPACING: f32 = 1.8;
 const RAY_CELLS: u32 = 16_384;
 /// Of the cells, 255 for opaque.
 const CELL_ALPHA: u8 = 150;
-/// Linear, as in the shader.
-const BACKGROUND: wgpu::Color = wgpu::Color {
-    r: 0.004,
-    g: 0.0055,
-    b: 0.0095,
-    a: 1.0,
-};
 
 #[derive(clap::Args)]
 struct Options {
@@ -346,7 +339,7 @@ impl Demo for Picking {
                 lines.len() as u32,
             )
         });
-        let mut pass = frame.draw("draw", BACKGROUND);
+        let mut pass = frame.draw("draw", SOLID_BACKGROUND);
         let mut draw = |pipeline: &wgpu::RenderPipeline, group: &wgpu::BindGroup, vertices, instances| {
             pass.set_pipeline(pipeline);
             pass.set_bind_group(0, group, &[]);

@@ -82,8 +82,6 @@ fn mark(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
 // 1 for what is selected.
 @group(0) @binding(8) var<storage, read> marks: array<u32>;
 
-// Linear colours.
-const BACKGROUND: vec3<f32> = vec3<f32>(0.004, 0.0055, 0.0095);
 const HIT: vec3<f32> = vec3<f32>(1.0, 0.08, 0.35);
 const SELECTED: vec3<f32> = vec3<f32>(0.05, 0.55, 0.5);
 const RAY: vec3<f32> = vec3<f32>(1.0, 0.9, 0.8);

@@ -12,7 +12,7 @@
 mod tests;
 
 use anyhow::{Context, Result};
-use gallery::{Demo, DrawState, Frame, Gpu, Input, Orbit, Random, Watch};
+use gallery::{Demo, DrawState, Frame, Gpu, Input, Orbit, Random, SOLID_BACKGROUND, Watch};
 use glam::{Mat4, UVec2, Vec2, Vec3};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, LineVertex, NONE, OutputRows, Ray,
@@ -23,13 +23,6 @@ use gpu_broad_phase::{
 const MAX_LINES: u32 = 200_000;
 /// Of cells, 255 for opaque.
 const CELL_ALPHA: u8 = 80;
-/// Linear, as in the shader.
-const BACKGROUND: wgpu::Color = wgpu::Color {
-    r: 0.004,
-    g: 0.0055,
-    b: 0.0095,
-    a: 1.0,
-};
 
 #[derive(clap::Args)]
 struct Options {
@@ -295,7 +288,7 @@ impl Demo for Renderer {
         let outline_group = gpu.bind_group_at(&self.draw_outline.get_bind_group_layout(0), &shared);
         let line_group = gpu.bind_group_at(&self.draw_line.get_bind_group_layout(0), &shared[..1]);
         {
-            let mut pass = frame.draw("draw", BACKGROUND);
+            let mut pass = frame.draw("draw", SOLID_BACKGROUND);
             pass.set_pipeline(&self.draw_box);
             pass.set_bind_group(0, &box_group, &[]);
             pass.draw(0..36, 0..self.count);

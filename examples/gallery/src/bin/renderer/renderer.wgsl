@@ -69,8 +69,6 @@ fn count_overlaps(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoca
 @group(0) @binding(8) var<storage, read> overlaps: array<u32>;
 
 const NONE: u32 = 0xffffffffu;
-// Linear colours.
-const BACKGROUND: vec3<f32> = vec3<f32>(0.004, 0.0055, 0.0095);
 const HIGHLIGHT: vec3<f32> = vec3<f32>(0.25, 1.0, 0.75);
 // Overlaps that are as hot as any more.
 const HOTTEST: f32 = 48.0;
