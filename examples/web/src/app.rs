@@ -45,6 +45,8 @@ pub struct App {
     is_busy: bool,
     /// The page says why it does not run.
     has_failed: bool,
+    /// Whether this world has answered a step.
+    has_answer: bool,
     /// The largest number of boxes that this device has answered for.
     answered: Option<u32>,
     input: Input,
@@ -56,6 +58,7 @@ pub struct App {
 /// When what happened, milliseconds.
 #[derive(Default)]
 struct Clock {
+    made: f64,
     frame: f64,
     readout: f64,
     stages: f64,
@@ -81,6 +84,7 @@ pub fn start() {
         demo: None,
         is_busy: false,
         has_failed: false,
+        has_answer: false,
         answered: None,
         input: Input::default(),
         size: UVec2::ONE,
@@ -154,6 +158,7 @@ async fn build(app: Shared) {
             app.is_busy = true;
             app.demo = None;
             app.frames = 0;
+            app.has_answer = false;
             app.fit(&gpu);
             let boxes = grouped(app.wanted.boxes.into());
             app.page.state(State::Starting, &format!("making {boxes} boxes…"));
@@ -166,9 +171,10 @@ async fn build(app: Shared) {
             Ok(demo) => {
                 app.demo = Some(demo);
                 app.clock.stages = app.page.now();
+                app.clock.made = app.clock.stages;
                 app.page.text("stages", "");
                 app.page.text("verdict", "");
-                app.page.state(State::Running, app.status());
+                app.page.state(State::Starting, "the first frame…");
                 return;
             }
             Err(failure) => {
@@ -318,7 +324,17 @@ impl App {
                 Next::Frame
             };
         }
-        if self.is_busy || self.demo.is_none() || gpu.frames_in_flight() >= FRAMES_IN_FLIGHT {
+        // What comes in meanwhile is kept for the next frame.
+        let is_whole = self.demo.as_ref().is_some_and(|demo| demo.finder.broad_phase.is_some());
+        if self.is_busy || !is_whole {
+            return Next::Frame;
+        }
+        if gpu.frames_in_flight() >= FRAMES_IN_FLIGHT {
+            let waited = (now - self.clock.made) / 1e3;
+            if !self.has_answer && waited > 3.0 {
+                let told = format!("the first frame… {waited:.0} s");
+                self.page.state(State::Starting, &told);
+            }
             return Next::Frame;
         }
         self.fit(&gpu);
@@ -354,10 +370,6 @@ impl App {
         self.read_out(&gpu, now)
     }
 
-    fn status(&self) -> &'static str {
-        if self.wanted.paused { "paused" } else { "running" }
-    }
-
     fn has_lost(&self) -> bool {
         let root = self.page.document.document_element();
         root.is_some_and(|root| root.get_attribute("data-state").as_deref() == Some("lost"))
@@ -369,6 +381,10 @@ impl App {
         let counters = demo.finder.counters();
         if counters.is_some() {
             self.answered = Some(demo.settings.boxes.max(self.answered.unwrap_or(0)));
+            if !self.has_answer {
+                self.has_answer = true;
+                self.page.state(State::Running, running(demo.settings.paused));
+            }
         }
         if now - self.clock.readout < READOUT_EVERY {
             return Next::Frame;
@@ -502,7 +518,7 @@ async fn check(app: Shared) {
     let mut app = app.borrow_mut();
     app.is_busy = false;
     if app.demo.is_some() {
-        page.state(State::Running, app.status());
+        page.state(State::Running, running(app.wanted.paused));
     }
     let (class, text) = match verdict {
         Ok((verdict, time)) => told(settings.boxes, &verdict, time),
@@ -584,6 +600,10 @@ async fn sleep(page: &Page, milliseconds: i32) {
     let _ = JsFuture::from(promise).await;
 }
 
+fn running(is_paused: bool) -> &'static str {
+    if is_paused { "paused" } else { "running" }
+}
+
 fn console(text: &str) {
     web_sys::console::error_1(&text.into());
 }
@@ -600,8 +620,8 @@ fn listen(app: &Shared) {
         let slider_moved = id.is_some_and(|element| element.id() == "count");
         app.wanted = app.page.read(app.wanted, slider_moved);
         app.page.label(&app.wanted);
-        if app.demo.is_some() && !app.is_busy {
-            app.page.state(State::Running, app.status());
+        if app.has_answer && app.demo.is_some() && !app.is_busy {
+            app.page.state(State::Running, running(app.wanted.paused));
         }
     });
     let of = Rc::clone(app);

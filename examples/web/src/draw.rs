@@ -147,7 +147,14 @@ impl Draw {
             // The inside of larger boxes: a rim around what is met.
             hits: pipeline("hit", &[], culls(wgpu::Face::Front)),
             closest: pipeline("closest", &[], over_all),
-            ray: pipeline("ray", &[], State::default()),
+            ray: pipeline(
+                "ray",
+                &[],
+                State {
+                    no_depth: true,
+                    ..State::default()
+                },
+            ),
             lines: pipeline("line", &[DebugDraw::VERTICES], lines),
             cells: is_flat.then(|| pipeline("cell", &[], State::default())),
             targets: None,

@@ -110,6 +110,8 @@ mod tests {
 
     use super::*;
 
+    type Spoil = fn(&mut StepResult);
+
     fn frame() -> (BroadPhaseDescriptor<'static>, Frame) {
         let descriptor = BroadPhaseDescriptor {
             ray_mode: RayMode::All,
@@ -145,7 +147,7 @@ mod tests {
 
     #[test]
     fn what_is_missing_too_many_or_moved_is_told() -> Result<(), Failure> {
-        let spoils: [(&str, fn(&mut StepResult)); 4] = [
+        let spoils: [(&str, Spoil); 4] = [
             ("finds the pair 18 and 19, and the GPU does not", |result| {
                 result.pairs.retain(|pair| pair.a != 18);
             }),
