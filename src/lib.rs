@@ -99,7 +99,7 @@
 //! # Platforms
 //!
 //! WebGPU's default limits and no feature are all that is needed. What the project's tests run is Vulkan and GL, both in Mesa's software
-//! drivers; the shaders are compiled for DX12 and written for Metal without having run there yet.
+//! drivers, and Chromium's WebGPU on a software adapter; the shaders are compiled for DX12 and written for Metal without having run there yet.
 //!
 //! | | |
 //! |---|---|

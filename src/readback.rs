@@ -25,7 +25,9 @@ const TIMINGS: &str = "timings";
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     Counters,
-    /// Outputs and stage times as well.
+    /// Counters and stage times.
+    Figures,
+    /// Outputs as well.
     Everything,
 }
 
@@ -236,6 +238,11 @@ impl Reading {
         ))
     }
 
+    /// Timestamps, once they are mapped.
+    pub fn ticks(&self) -> Result<Vec<u64>, ReadBackError> {
+        self.rows(TIMINGS, u64::MAX)
+    }
+
     fn part(&self, name: &str) -> Option<&Part> {
         self.parts.iter().find(|part| part.name == name)
     }
@@ -376,10 +383,12 @@ impl GpuBroadPhase {
             bytes: 0..bytes,
         };
         let mut copies = vec![whole(COUNTERS, self.buffers.find(COUNTERS)?, 4 * word::COUNT as u64)];
+        if extent != Extent::Counters
+            && let Some((buffer, bytes)) = self.timing.as_ref().map(Timing::resolved)
+        {
+            copies.push(whole(TIMINGS, buffer, bytes));
+        }
         if extent == Extent::Everything {
-            if let Some((buffer, bytes)) = self.timing.as_ref().map(Timing::resolved) {
-                copies.push(whole(TIMINGS, buffer, bytes));
-            }
             let outputs = self.outputs()?;
             copies.extend(outputs.iter().map(|output| self.copy_of(output, 0..output.guess())));
         }
@@ -433,8 +442,8 @@ impl GpuBroadPhase {
             counters,
         };
         if let Some(timing) = &self.timing {
-            let ticks: Vec<u64> = answer.readings[0].rows(TIMINGS, u64::MAX)?;
-            result.timings = timing.read(&ticks, queue.get_timestamp_period());
+            let ticks = answer.readings[0].ticks()?;
+            result.timings = Timing::read(timing.stages(), &ticks, queue.get_timestamp_period());
         }
         answer.readings.into_iter().for_each(|reading| self.put_back(reading));
         Ok(result)

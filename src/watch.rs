@@ -1,4 +1,4 @@
-//! What steps counted, told a few frames later and without a wait.
+//! What steps counted and how long they took, told a few frames later and without a wait.
 
 use std::sync::Arc;
 
@@ -6,21 +6,33 @@ use crate::broad_phase::GpuBroadPhase;
 use crate::counters::Counters;
 use crate::error::StepError;
 use crate::gpu::staging::Shelf;
+use crate::gpu::timing::Timing;
 use crate::plan::Plan;
 use crate::readback::{Extent, Reading};
+use crate::result::StageTime;
 
-/// Counters that have arrived on the host, in the order of their arrival.
+/// What was asked for in an encoder.
+struct Asked {
+    reading: Reading,
+    plan: Plan,
+    /// Those that have timestamps.
+    stages: Vec<&'static str>,
+}
+
+/// What has arrived on the host, in the order of its arrival.
 #[derive(Default)]
 pub(crate) struct Watch {
-    arrived: Arc<Shelf<(Reading, Plan)>>,
+    arrived: Arc<Shelf<Asked>>,
     latest: Option<Counters>,
+    latest_stages: Vec<&'static str>,
+    latest_ticks: Vec<u64>,
 }
 
 impl GpuBroadPhase {
     /// Records the copying of the last step's counters to the host, right behind it and in the same encoder: the way for a frame loop,
     /// which never waits. They arrive when the device is done, a frame or two later; with
     /// [`Growth::Grow`](crate::Growth::Grow) the next step after that makes room for what this one needed, and
-    /// [`watched_counters`](Self::watched_counters) tells them. Neither submits, waits nor polls: native devices tell what has
+    /// [`watched_counters`](Self::watched_counters) tells them, [`watched_timings`](Self::watched_timings) the stage times. Neither submits, waits nor polls: native devices tell what has
     /// arrived in the course of later submissions, or of `Device::poll`.
     ///
     /// # Errors
@@ -28,13 +40,14 @@ impl GpuBroadPhase {
     pub fn watch_counters(&self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder) -> Result<(), StepError> {
         let plan = self.recorded.as_ref().ok_or(StepError::NoStep)?.plan;
         let reading = self
-            .record_reading(device, encoder, Extent::Counters)
+            .record_reading(device, encoder, Extent::Figures)
             .ok_or(StepError::NoStep)?;
+        let stages = self.timing.as_ref().map_or(&[][..], Timing::stages).to_vec();
         let arrived = Arc::downgrade(&self.watch.arrived);
         let buffer = reading.buffer().clone();
         encoder.map_buffer_on_submit(&buffer, wgpu::MapMode::Read, .., move |mapped| {
             if let (Ok(()), Some(arrived)) = (mapped, arrived.upgrade()) {
-                arrived.lock().push((reading, plan));
+                arrived.lock().push(Asked { reading, plan, stages });
             }
         });
         Ok(())
@@ -47,14 +60,27 @@ impl GpuBroadPhase {
         self.watch.latest
     }
 
+    /// The GPU time of each stage of the step whose counters [`watched_counters`](Self::watched_counters) tells, where the device
+    /// and the descriptor have [`timestamps`](crate::BroadPhaseDescriptor::timestamps); else nothing. `queue` is the one that the step
+    /// was submitted to.
+    pub fn watched_timings(&mut self, queue: &wgpu::Queue) -> Vec<StageTime> {
+        self.take_in();
+        Timing::read(
+            &self.watch.latest_stages,
+            &self.watch.latest_ticks,
+            queue.get_timestamp_period(),
+        )
+    }
+
     /// Learns from what has arrived.
     pub(crate) fn take_in(&mut self) {
         let arrived = std::mem::take(&mut *self.watch.arrived.lock());
-        for (reading, plan) in arrived {
+        for Asked { reading, plan, stages } in arrived {
             // A device that was lost in between has nothing to tell.
-            if let Ok(counters) = reading.counters(&plan) {
+            if let (Ok(counters), Ok(ticks)) = (reading.counters(&plan), reading.ticks()) {
                 self.note(&counters, &plan);
                 self.watch.latest = Some(counters);
+                (self.watch.latest_stages, self.watch.latest_ticks) = (stages, ticks);
             }
             self.put_back(reading);
         }

@@ -597,3 +597,37 @@ fn watched_steps_make_room_without_a_wait() {
         }
     }
 }
+
+#[test]
+fn stage_times_come_along_with_watched_counters() {
+    for adapter in adapters() {
+        let mut rng = Rng(0x57a6);
+        let objects = uniform(500, &mut rng);
+        let input = StepInput {
+            objects: Source::Host(&objects),
+            ..StepInput::default()
+        };
+        let descriptor = BroadPhaseDescriptor {
+            timestamps: true,
+            ..Default::default()
+        };
+        let mut broad_phase = broad_phase(&adapter, &descriptor);
+        steps::whole(&adapter, &mut broad_phase, input);
+        assert!(broad_phase.watched_timings(&adapter.queue).is_empty());
+        let mut encoder = steps::encoder(&adapter);
+        steps::record(&adapter, &mut broad_phase, &mut encoder, input);
+        broad_phase.watch_counters(&adapter.device, &mut encoder).unwrap();
+        adapter.queue.submit([encoder.finish()]);
+        adapter.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        let watched = broad_phase.watched_timings(&adapter.queue);
+        // The same timestamps, read from the same step.
+        assert_eq!(
+            watched,
+            steps::read(&adapter, &mut broad_phase).timings,
+            "{}",
+            adapter.name
+        );
+        let has_timestamps = adapter.device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
+        assert_eq!(watched.iter().any(|time| time.nanoseconds > 0.0), has_timestamps);
+    }
+}

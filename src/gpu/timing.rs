@@ -60,11 +60,16 @@ impl Timing {
         (&self.resolved, 16 * self.stages.len() as u64)
     }
 
-    /// `ticks` as read from [`resolved`](Self::resolved); `period` is in nanoseconds a tick.
-    pub fn read(&self, ticks: &[u64], period: f32) -> Vec<StageTime> {
+    /// The stages of this step.
+    pub fn stages(&self) -> &[&'static str] {
+        &self.stages
+    }
+
+    /// The times of stages with their `ticks` as read from [`resolved`](Self::resolved); `period` is in nanoseconds a tick.
+    pub fn read(stages: &[&'static str], ticks: &[u64], period: f32) -> Vec<StageTime> {
         let first = ticks.first().copied().unwrap_or(0);
         let nanoseconds = |from: u64, to: u64| to.saturating_sub(from) as f64 * f64::from(period);
-        self.stages
+        stages
             .iter()
             .zip(ticks.chunks_exact(2))
             .map(|(&stage, edge)| StageTime {

@@ -11,6 +11,7 @@ mod answers;
 #[allow(dead_code, reason = "other tests use the rest")]
 mod golden;
 mod gpu;
+mod modules;
 #[path = "../../common/rng.rs"]
 mod rng;
 mod scenes;
@@ -31,6 +32,7 @@ pub async fn run(say: Say<'_>) {
     if !plain.info.name.is_empty() {
         say(&format!("adapter: {} ({})", plain.info.name, plain.info.backend));
     }
+    modules::compile(&plain, say).await;
     scenes::fixed(&plain, &RAY_MODES, say).await;
     scenes::events(&plain, say).await;
     scenes::queries(&plain, say).await;

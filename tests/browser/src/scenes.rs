@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, GpuBroadPhase, Headless, Neighbors, ObjectNames, PairEvents, Partners, Query, QueryMode,
-    RayMode, Scene, SceneQueries, SceneStatics, Source, StepInput, StepResult,
+    BroadPhaseDescriptor, GpuBroadPhase, Headless, Neighbors, ObjectSet, PairEvents, Partners, Query, QueryMode,
+    RayMode, Scene, SceneQueries, SceneStatics, StepResult,
 };
 
 use crate::Say;
@@ -77,35 +77,34 @@ pub async fn fixed(gpu: &Gpu, ray_modes: &[RayMode], say: Say<'_>) {
     }
 }
 
-/// Pairs that begin, persist and end.
+/// Pairs that begin, persist and end among objects of a set.
 pub async fn events(gpu: &Gpu, say: Say<'_>) {
     let film = golden::moving_boxes();
     for scheme in SCHEMES {
+        let mut set = ObjectSet::new();
+        let handles: Vec<_> = film.frames[0].iter().map(|&object| set.insert(object)).collect();
         let mut broad_phase = gpu.broad_phase(&film.descriptor(scheme));
         let mut events = PairEvents::new(None);
         let mut before = BTreeSet::new();
         let mut rows = Vec::new();
         for (frame, objects) in (0..).zip(&film.frames) {
+            for (&handle, &object) in handles.iter().zip(objects) {
+                set.set(handle, object).expect("a handle of the set");
+            }
             let mut encoder = gpu.device.create_command_encoder(&Default::default());
-            let input = StepInput {
-                objects: Source::Host(objects),
-                ..StepInput::default()
-            };
+            let input = set.record(&gpu.device, &mut encoder).expect("an upload");
             let step = broad_phase
                 .step(&gpu.device, &gpu.queue, &mut encoder, input)
                 .expect("a step");
             events
-                .record(&gpu.device, &mut encoder, &step, ObjectNames::default())
+                .record(&gpu.device, &mut encoder, &step, set.names())
                 .expect("events");
             gpu.queue.submit([encoder.finish()]);
             let found = events.read_back(&gpu.device, &gpu.queue).await.expect("events");
             let now = brute_force::pairs(objects).into_iter().collect();
             let of_frame = event_rows(frame, &found);
-            assert_eq!(
-                of_frame,
-                defined_rows(frame, [&before, &now]),
-                "frame {frame}, {scheme:?}"
-            );
+            let what = format!("frame {frame}, {scheme:?}");
+            assert_eq!(of_frame, defined_rows(frame, [&before, &now]), "{what}");
             rows.extend(of_frame);
             before = now;
         }
@@ -113,7 +112,7 @@ pub async fn events(gpu: &Gpu, say: Say<'_>) {
         let found = hash(rows.into_iter().flatten());
         assert_eq!(found, film.expected, "{scheme:?}");
         say(&format!(
-            "{:?} device, events, {scheme:?}: {count} in {} frames, hash as native: {found:016x}",
+            "{:?} device, events of an object set, {scheme:?}: {count} in {} frames, hash as native: {found:016x}",
             gpu.kind,
             film.frames.len()
         ));
