@@ -24,6 +24,19 @@ const TIME_STEP: f32 = 1.0 / 60.0;
 const LONGEST_STEP: f32 = 1.0 / 20.0;
 /// What is waited for on the device: more would only be seen later.
 const FRAMES_IN_FLIGHT: u32 = 2;
+/// The same, where a frame takes long or nobody knows how long: nothing takes back what the device was given.
+const SLOW_FRAMES_IN_FLIGHT: u32 = 1;
+/// Milliseconds of a frame that takes long, and the rest after it in which the page can be used.
+const SLOW_FRAME: f64 = 1e3;
+const REST: f64 = 250.0;
+/// Milliseconds between two looks at whether the device answers.
+const WATCH_EVERY: i32 = 500;
+/// Milliseconds without an answer after which the status counts seconds, and after which a notice offers a way out.
+const LONG: f64 = 3e3;
+const TOO_LONG: f64 = 10e3;
+/// Milliseconds between such a notice and a world that is known to take long: the browser may show nothing more until its first step
+/// is over.
+const HEADS_UP: f64 = 5e3;
 /// Milliseconds between two looks at what the page shows in numbers.
 const READOUT_EVERY: f64 = 250.0;
 /// The same of stage times, which come with a read-back of everything.
@@ -47,8 +60,17 @@ pub struct App {
     has_failed: bool,
     /// Whether this world has answered a step.
     has_answer: bool,
-    /// The largest number of boxes that this device has answered for.
+    /// The largest number of boxes that this device has answered for in good time.
     answered: Option<u32>,
+    /// Frames that the device had when it was last looked at.
+    in_flight: u32,
+    /// Whether a notice has said that this world takes long.
+    has_told_slow: bool,
+    /// Boxes of a world that was given up while the device was at work on it.
+    given_up: Option<u32>,
+    offer: Offer,
+    /// The notice on the page is one about waiting, which ends by itself.
+    notice_is_of_wait: bool,
     input: Input,
     size: UVec2,
     frames: u32,
@@ -58,12 +80,28 @@ pub struct App {
 /// When what happened, milliseconds.
 #[derive(Default)]
 struct Clock {
-    made: f64,
+    /// When a device was asked for.
+    asked: f64,
+    /// Since when the device owes an answer, and how long it took for the last one.
+    owed: f64,
+    took: f64,
     frame: f64,
     readout: f64,
     stages: f64,
     /// Frames since the last readout.
     frames: u32,
+}
+
+const IS_SOFTWARE: &str = "This browser's GPU is a fallback: software, on the CPU.";
+
+/// What the button of the notice does.
+#[derive(Clone, Copy, PartialEq)]
+enum Offer {
+    Nothing,
+    /// Another device, for the same.
+    Again(&'static str),
+    /// Another device, for so many boxes.
+    Fewer(u32),
 }
 
 type Shared = Rc<RefCell<App>>;
@@ -86,6 +124,11 @@ pub fn start() {
         has_failed: false,
         has_answer: false,
         answered: None,
+        in_flight: 0,
+        has_told_slow: false,
+        given_up: None,
+        offer: Offer::Nothing,
+        notice_is_of_wait: false,
         input: Input::default(),
         size: UVec2::ONE,
         frames: 0,
@@ -93,6 +136,7 @@ pub fn start() {
     }));
     listen(&app);
     frames(&app);
+    watch(&app);
     spawn_local(open(app));
 }
 
@@ -119,6 +163,9 @@ async fn open(app: Shared) {
         }
         (app.is_busy, app.has_failed) = (true, false);
         (app.gpu, app.demo, app.answered) = (None, None, None);
+        if app.given_up.is_none() {
+            app.clock.asked = app.page.now();
+        }
         app.page.state(State::Starting, "starting…");
         app.page.clone()
     };
@@ -136,12 +183,15 @@ async fn open(app: Shared) {
                 app.gpu = Some(gpu);
                 app.size = UVec2::ONE;
                 app.is_busy = false;
+                app.given_up = None;
+                app.end_wait();
             }
             build(app).await;
         }
         Err(failure) => {
             let mut app = app.borrow_mut();
             app.is_busy = false;
+            app.given_up = None;
             app.fail(&failure);
         }
     }
@@ -158,20 +208,32 @@ async fn build(app: Shared) {
             app.is_busy = true;
             app.demo = None;
             app.frames = 0;
-            app.has_answer = false;
+            (app.has_answer, app.has_told_slow) = (false, false);
+            (app.in_flight, app.clock.took) = (gpu.frames_in_flight(), 0.0);
             app.fit(&gpu);
             let boxes = grouped(app.wanted.boxes.into());
             app.page.state(State::Starting, &format!("making {boxes} boxes…"));
             (gpu, app.wanted, app.size.as_vec2())
         };
+        if !heads_up(&app, &gpu, settings).await {
+            let mut app = app.borrow_mut();
+            app.is_busy = false;
+            if !app.has_device(&gpu) {
+                return;
+            }
+            app.end_wait();
+            continue;
+        }
         let made = Demo::new(&gpu, settings, size).await;
         let mut app = app.borrow_mut();
         app.is_busy = false;
+        if !app.has_device(&gpu) {
+            return;
+        }
         match made {
             Ok(demo) => {
                 app.demo = Some(demo);
                 app.clock.stages = app.page.now();
-                app.clock.made = app.clock.stages;
                 app.page.text("stages", "");
                 app.page.text("verdict", "");
                 app.page.state(State::Starting, "the first frame…");
@@ -184,6 +246,52 @@ async fn build(app: Shared) {
             }
         }
     }
+}
+
+/// Before software is given a world of many boxes, which it cannot be stopped at: says so and leaves time for another choice. False where
+/// that was made.
+async fn heads_up(app: &Shared, gpu: &Rc<Gpu>, settings: Settings) -> bool {
+    let page = {
+        let mut app = app.borrow_mut();
+        let is_known = app.answered.is_some_and(|answered| answered >= settings.boxes);
+        if !gpu.is_software || settings.boxes < MANY_BOXES || is_known {
+            return true;
+        }
+        let begin = HEADS_UP / 1e3;
+        let text = format!(
+            "{IS_SOFTWARE} The first step begins in {begin:.0} seconds, and the page may stand still until it is over."
+        );
+        app.tell_long(settings.boxes, &text);
+        app.page.clone()
+    };
+    let end = page.now() + HEADS_UP;
+    while page.now() < end {
+        sleep(&page, 100).await;
+        let app = app.borrow();
+        if !app.has_device(gpu) || app.wanted.needs_other_world(&settings) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Lets the device go with all that it still has to do, and opens another.
+async fn reopen(app: Shared) {
+    let page = {
+        let mut app = app.borrow_mut();
+        app.clock.asked = app.page.now();
+        app.demo = None;
+        if let Some(gpu) = app.gpu.take() {
+            gpu.device.destroy();
+        }
+        CURRENT.set(None);
+        app.page.clone()
+    };
+    // What was under way ends with the device.
+    while app.borrow().is_busy {
+        sleep(&page, 20).await;
+    }
+    open(app).await;
 }
 
 /// # Errors
@@ -251,28 +359,148 @@ impl App {
         let told = failure.to_string();
         console(&told);
         self.page.state(State::Failed, &told);
-        self.page.notice("This demo cannot run here", &told, Some("Try again"));
+        self.notice("This demo cannot run here", &told, Offer::Again("Try again"));
+    }
+
+    fn notice(&mut self, title: &str, text: &str, offer: Offer) {
+        (self.offer, self.notice_is_of_wait) = (offer, false);
+        let label = match offer {
+            Offer::Nothing => None,
+            Offer::Again(label) => Some(label.to_owned()),
+            Offer::Fewer(boxes) => Some(format!("Back to {} boxes", grouped(boxes.into()))),
+        };
+        self.page.notice(title, text, label.as_deref());
+    }
+
+    fn has_device(&self, gpu: &Rc<Gpu>) -> bool {
+        self.gpu.as_ref().is_some_and(|current| Rc::ptr_eq(current, gpu))
+    }
+
+    /// What a device that is at work too long is left for.
+    fn fewer(&self) -> Option<u32> {
+        let asked = self.wanted.boxes;
+        let answered = self.answered.filter(|&answered| answered < asked);
+        let fewer = answered.unwrap_or((asked / 2).min(Settings::default().boxes));
+        (fewer >= FEWEST_BOXES).then_some(fewer)
+    }
+
+    fn want(&mut self, boxes: u32) {
+        self.wanted.boxes = boxes;
+        self.page.write(&self.wanted);
+        self.page.set_query(&self.wanted);
+    }
+
+    /// Takes what the device is done with.
+    fn take_answer(&mut self, gpu: &Gpu, now: f64) {
+        let in_flight = gpu.frames_in_flight();
+        if in_flight < self.in_flight {
+            self.clock.took = now - self.clock.owed;
+            self.clock.owed = now;
+            self.end_wait();
+        }
+        self.in_flight = in_flight;
+        let Some(demo) = &mut self.demo else { return };
+        if !self.has_answer && demo.finder.counters().is_some() {
+            self.has_answer = true;
+            if self.clock.took < TOO_LONG {
+                self.answered = Some(demo.settings.boxes.max(self.answered.unwrap_or(0)));
+            }
+            if !self.is_busy {
+                self.page.state(State::Running, running(self.wanted.paused));
+            }
+        }
+    }
+
+    /// What told of a wait says so no longer.
+    fn end_wait(&mut self) {
+        if self.notice_is_of_wait {
+            self.notice_is_of_wait = false;
+            self.page.show("notice", false);
+        }
+        if self.has_answer && self.demo.is_some() && !self.is_busy {
+            self.page.state(State::Running, running(self.wanted.paused));
+        }
+    }
+
+    /// Says what the page waits for, where that takes long. Frames do not come meanwhile, or not often.
+    fn watch(&mut self) {
+        let now = self.page.now();
+        let Some(gpu) = self.gpu.clone() else {
+            let waited = now - self.clock.asked;
+            if self.is_busy && waited >= LONG {
+                self.page
+                    .state(State::Starting, &counted("waiting for the GPU…", waited));
+                self.tell_given_up();
+            }
+            return;
+        };
+        self.take_answer(&gpu, now);
+        let waited = now - self.clock.owed;
+        if self.is_busy || self.demo.is_none() || self.in_flight == 0 || waited < LONG {
+            return;
+        }
+        let (state, what) = match self.has_answer {
+            true => (State::Running, "the next frame…"),
+            false => (State::Starting, "the first frame…"),
+        };
+        self.page.state(state, &counted(what, waited));
+        if waited >= TOO_LONG && !self.has_told_slow {
+            self.has_told_slow = true;
+            self.tell_slow(&gpu);
+        }
+    }
+
+    fn tell_long(&mut self, boxes: u32, text: &str) {
+        let offer = self.fewer().map_or(Offer::Nothing, Offer::Fewer);
+        self.notice(
+            &format!("{} boxes take this GPU long", grouped(boxes.into())),
+            text,
+            offer,
+        );
+        self.notice_is_of_wait = true;
+    }
+
+    fn tell_slow(&mut self, gpu: &Gpu) {
+        let Some(demo) = &self.demo else { return };
+        let boxes = demo.settings.boxes;
+        let which = if self.has_answer { "a" } else { "the first" };
+        let mut text = format!("Ten seconds have passed without an answer to {which} step.");
+        if gpu.is_software {
+            text += " ";
+            text += IS_SOFTWARE;
+        }
+        if let Some(memory) = demo.finder.memory() {
+            text += &format!(" The step has {} of memory.", bytes(memory));
+        }
+        self.tell_long(boxes, &text);
+    }
+
+    /// The browser has no other device to give while the GPU is at work on a long step, though nobody wants that any more.
+    fn tell_given_up(&mut self) {
+        let Some(boxes) = self.given_up.filter(|_| !self.notice_is_of_wait) else {
+            return;
+        };
+        let boxes = grouped(boxes.into());
+        let text = format!(
+            "It cannot be stopped within the step that it was given for {boxes} boxes, and the browser has no other device for this page before that is over."
+        );
+        self.notice("The GPU is still busy", &text, Offer::Nothing);
+        self.notice_is_of_wait = true;
     }
 
     /// Wants fewer boxes where more do not work, and says so; false where that does not help.
     fn fall_back(&mut self, failure: &Failure) -> bool {
         let asked = self.wanted.boxes;
-        let fewer = match self.answered.filter(|&answered| answered < asked) {
-            Some(answered) => answered,
-            None => (asked / 2).min(Settings::default().boxes),
-        };
-        if fewer < FEWEST_BOXES {
+        let Some(fewer) = self.fewer() else {
             self.fail(failure);
             return false;
-        }
+        };
         self.demo = None;
-        self.wanted.boxes = fewer;
-        self.page.write(&self.wanted);
-        self.page.set_query(&self.wanted);
+        self.want(fewer);
         let title = format!("{} boxes do not fit", grouped(asked.into()));
         let text = format!("{failure} Back to {}.", grouped(fewer.into()));
         console(&text);
-        self.page.notice(&title, &text, None);
+        self.notice(&title, &text, Offer::Nothing);
         true
     }
 
@@ -283,16 +511,20 @@ impl App {
         let reason_with_hint = format!("{reason} What is set stays as it is.");
         console(&told);
         self.page.state(State::Lost, &told);
-        self.page
-            .notice("The device is lost", &reason_with_hint, Some("Get a new device"));
+        self.notice(
+            "The device is lost",
+            &reason_with_hint,
+            Offer::Again("Get a new device"),
+        );
     }
 
     /// What the device told on its own. True where it is there still.
     fn hear(&mut self, gpu: &Gpu) -> bool {
         let events = gpu.take_events();
-        for error in events.errors {
-            console(&error);
-            self.page.notice("The device complains", &error, None);
+        if !events.errors.is_empty() {
+            let errors = events.errors.join(" ");
+            console(&errors);
+            self.notice("The device complains", &errors, Offer::Nothing);
         }
         match events.lost {
             Some(reason) => {
@@ -324,17 +556,20 @@ impl App {
                 Next::Frame
             };
         }
+        self.take_answer(&gpu, self.page.now());
         // What comes in meanwhile is kept for the next frame.
         let is_whole = self.demo.as_ref().is_some_and(|demo| demo.finder.broad_phase.is_some());
         if self.is_busy || !is_whole {
             return Next::Frame;
         }
-        if gpu.frames_in_flight() >= FRAMES_IN_FLIGHT {
-            let waited = (now - self.clock.made) / 1e3;
-            if !self.has_answer && waited > 3.0 {
-                let told = format!("the first frame… {waited:.0} s");
-                self.page.state(State::Starting, &told);
-            }
+        let is_slow = !self.has_answer || self.clock.took >= SLOW_FRAME;
+        let most = if is_slow {
+            SLOW_FRAMES_IN_FLIGHT
+        } else {
+            FRAMES_IN_FLIGHT
+        };
+        let rests = self.clock.took >= SLOW_FRAME && self.page.now() - self.clock.owed < REST;
+        if self.in_flight >= most || rests {
             return Next::Frame;
         }
         self.fit(&gpu);
@@ -365,6 +600,10 @@ impl App {
                 Next::Frame
             };
         }
+        if self.in_flight == 0 {
+            self.clock.owed = self.page.now();
+        }
+        self.in_flight = gpu.frames_in_flight();
         self.frames += 1;
         self.clock.frames += 1;
         self.read_out(&gpu, now)
@@ -379,13 +618,6 @@ impl App {
     fn read_out(&mut self, gpu: &Gpu, now: f64) -> Next {
         let Some(demo) = &mut self.demo else { return Next::Frame };
         let counters = demo.finder.counters();
-        if counters.is_some() {
-            self.answered = Some(demo.settings.boxes.max(self.answered.unwrap_or(0)));
-            if !self.has_answer {
-                self.has_answer = true;
-                self.page.state(State::Running, running(demo.settings.paused));
-            }
-        }
         if now - self.clock.readout < READOUT_EVERY {
             return Next::Frame;
         }
@@ -459,6 +691,16 @@ fn frames(app: &Shared) {
     request(&first, &on_frame);
 }
 
+/// Looks on a timer, since a browser whose GPU is busy shows no frames.
+fn watch(app: &Shared) {
+    let window = app.borrow().page.window.clone();
+    let app = Rc::clone(app);
+    let look = Closure::<dyn FnMut()>::new(move || app.borrow_mut().watch());
+    // Without a timer the page only says less.
+    let _ = window
+        .set_interval_with_callback_and_timeout_and_arguments_0(look.into_js_value().unchecked_ref(), WATCH_EVERY);
+}
+
 fn request(window: &web_sys::Window, on_frame: &OnFrame) {
     if let Some(closure) = &*on_frame.borrow() {
         // The only reason for it to fail is that the page is gone.
@@ -521,11 +763,17 @@ async fn check(app: Shared) {
         page.state(State::Running, running(app.wanted.paused));
     }
     let (class, text) = match verdict {
-        Ok((verdict, time)) => told(settings.boxes, &verdict, time),
-        Err(failure) => {
-            console(&failure.to_string());
-            ("bad", format!("✗ {failure}"))
+        Ok((verdict, time)) => {
+            // The readout may be of a frame before.
+            if let Verdict::Same { pairs, hits, .. } = verdict {
+                page.text("pairs", &grouped(pairs as u64));
+                if settings.ray {
+                    page.text("hits", &grouped(hits as u64));
+                }
+            }
+            told(settings.boxes, &verdict, time)
         }
+        Err(failure) => ("bad", format!("✗ {failure}")),
     };
     page.text("verdict", &text);
     if let Some(element) = page.document.get_element_by_id("verdict") {
@@ -600,6 +848,10 @@ async fn sleep(page: &Page, milliseconds: i32) {
     let _ = JsFuture::from(promise).await;
 }
 
+fn counted(what: &str, waited: f64) -> String {
+    format!("{what} {:.0} s", (waited / 1e3).floor())
+}
+
 fn running(is_paused: bool) -> &'static str {
     if is_paused { "paused" } else { "running" }
 }
@@ -634,11 +886,19 @@ fn listen(app: &Shared) {
     page.on("verify", "click", move |_: Event| spawn_local(check(Rc::clone(&of))));
     let of = Rc::clone(app);
     page.on("restart", "click", move |_: Event| {
-        of.borrow().page.show("notice", false);
-        spawn_local(open(Rc::clone(&of)));
+        let mut app = of.borrow_mut();
+        app.page.show("notice", false);
+        app.notice_is_of_wait = false;
+        if let Offer::Fewer(boxes) = app.offer {
+            app.given_up = app.demo.as_ref().map(|demo| demo.settings.boxes);
+            app.want(boxes);
+        }
+        spawn_local(reopen(Rc::clone(&of)));
     });
-    let of = page.clone();
-    page.on("dismiss", "click", move |_: Event| of.show("notice", false));
+    let of = Rc::clone(app);
+    page.on("dismiss", "click", move |_: Event| {
+        of.borrow().page.show("notice", false)
+    });
 
     let place = |app: &App, event: &PointerEvent| {
         Vec2::new(event.offset_x() as f32, event.offset_y() as f32) * app.page.scale() as f32

@@ -121,7 +121,11 @@ impl Demo {
         self.swarm.reach = reach;
         self.time += time_step;
         self.look(size, covered, input, time_step);
-        self.ray = self.aim(size, input);
+        // While nothing moves the ray only follows who points.
+        let stays = self.settings.paused && self.settings.ray && self.ray.t_max > 0.0;
+        if !stays || input.pointer.is_some() || input.clicked.is_some() {
+            self.ray = self.aim(size, input);
+        }
         let params = Params {
             view_projection: self.camera.view_projection(size),
             eye: self.camera.eye(),

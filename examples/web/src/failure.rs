@@ -2,6 +2,8 @@
 
 use gpu_broad_phase::{CreateError, DescriptorError, ReadBackError, StepError};
 
+use crate::page::bytes;
+
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Failure {
     #[error(
@@ -16,7 +18,7 @@ pub enum Failure {
     NoDevice(String),
     #[error("The browser does not let this page draw: {0}")]
     NoCanvas(String),
-    #[error("{what} take {needed} bytes, and this device binds at most {limit}.")]
+    #[error("{what} take {}, and this device binds at most {}.", bytes(*needed), bytes(*limit))]
     TooLarge {
         what: &'static str,
         needed: u64,

@@ -12,6 +12,8 @@ pub struct Gpu {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
     pub format: wgpu::TextureFormat,
+    /// The browser calls its adapter a fallback: no GPU, but a program that does the work of one.
+    pub is_software: bool,
     surface: wgpu::Surface<'static>,
     events: Arc<Mutex<Events>>,
     in_flight: Arc<AtomicU32>,
@@ -49,7 +51,7 @@ impl Gpu {
         let (device, queue) = adapter
             .request_device(&descriptor)
             .await
-            .map_err(|error| Failure::NoDevice(error.to_string()))?;
+            .map_err(|error| Failure::NoDevice(browser_message(&error.to_string())))?;
         let events = Arc::new(Mutex::new(Events::default()));
         let (of_errors, of_loss) = (Arc::clone(&events), Arc::clone(&events));
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
@@ -71,6 +73,7 @@ impl Gpu {
             device,
             queue,
             format,
+            is_software: adapter.get_info().device_type == wgpu::DeviceType::Cpu,
             surface,
             events,
             in_flight: Arc::default(),
@@ -212,6 +215,33 @@ const STORAGE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
     .union(wgpu::BufferUsages::COPY_SRC)
     .union(wgpu::BufferUsages::COPY_DST);
 
+/// The message alone, on one line, of an error that wgpu prints as `wasm-bindgen` does: `JsValue(Name: message`, then a stack.
+fn browser_message(printed: &str) -> String {
+    let Some(inner) = printed.strip_prefix("JsValue(").and_then(|rest| rest.strip_suffix(')')) else {
+        return printed.lines().collect::<Vec<_>>().join(" ");
+    };
+    let message = match inner.split_once(": ") {
+        Some((name, message)) if name.chars().all(char::is_alphanumeric) => message,
+        _ => inner,
+    };
+    let first = inner.lines().next().unwrap_or_default();
+    // Stacks begin with the error again in some browsers, with a place in others, and some errors have none.
+    let is_stack = |line: &str| {
+        line == "undefined"
+            || line == first
+            || line.starts_with("Error")
+            || line.trim().starts_with("at ")
+            || line.contains('@')
+    };
+    let mut lines = message.lines();
+    let begin = lines.next().into_iter();
+    begin
+        .chain(lines.take_while(|line| !is_stack(line)))
+        .map(str::trim)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
 fn lock(events: &Mutex<Events>) -> std::sync::MutexGuard<'_, Events> {
     events.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -231,4 +261,25 @@ fn surface_of(
 #[cfg(not(target_arch = "wasm32"))]
 fn surface_of(_: &wgpu::Instance, _: &web_sys::HtmlCanvasElement) -> Result<wgpu::Surface<'static>, Failure> {
     Err(Failure::NoWebGpu)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_an_error_of_the_browser_only_its_message_is_shown() {
+        let shown = [
+            "JsValue(OperationError: not today\nundefined)",
+            "JsValue(TypeError: not today\nTypeError: not today\n    at requestDevice (web.js:1:2))",
+            "JsValue(OperationError: not today\nwasm.init@web.js:1:2\n)",
+            "not today",
+        ];
+        for printed in shown {
+            assert_eq!(browser_message(printed), "not today", "{printed}");
+        }
+        let two_lines = "JsValue(OperationError: a limit: too low\n - While asking\nundefined)";
+        assert_eq!(browser_message(two_lines), "a limit: too low - While asking");
+        assert_eq!(browser_message("JsValue(null)"), "null");
+    }
 }

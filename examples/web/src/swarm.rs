@@ -11,6 +11,8 @@ use crate::world::{self, Body};
 const WORKGROUP: u32 = 64;
 /// Of WebGPU, along each axis.
 const MOST_WORKGROUPS: u32 = 65_535;
+/// Boxes that are on the host at a time: memory of WebAssembly only grows.
+const CHUNK: usize = 1 << 16;
 
 pub struct Swarm {
     pub count: u32,
@@ -39,8 +41,18 @@ impl Swarm {
         let scopes = [wgpu::ErrorFilter::OutOfMemory, wgpu::ErrorFilter::Validation];
         let [memory, validation] = scopes.map(|kind| gpu.device.push_error_scope(kind));
         let [bodies, boxes] = ["bodies", "boxes"].map(|label| gpu.empty(label, needed, wgpu::BufferUsages::empty()));
-        gpu.queue
-            .write_buffer(&bodies, 0, bytemuck::cast_slice(&world::bodies(settings, reach)));
+        let mut all = world::bodies(settings, reach);
+        let mut chunk = Vec::with_capacity(CHUNK.min(settings.boxes as usize));
+        let mut offset = 0;
+        loop {
+            chunk.clear();
+            chunk.extend(all.by_ref().take(CHUNK));
+            if chunk.is_empty() {
+                break;
+            }
+            gpu.queue.write_buffer(&bodies, offset, bytemuck::cast_slice(&chunk));
+            offset += size_of_val(chunk.as_slice()) as u64;
+        }
         // Both are closed before either is waited for, the one that was opened last first.
         let told = [validation.pop(), memory.pop()];
         for told in told {

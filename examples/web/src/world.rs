@@ -70,7 +70,8 @@ impl Sizes {
 }
 
 /// The same for the same settings and shape.
-pub fn bodies(settings: &Settings, reach: Vec3) -> Vec<Body> {
+pub fn bodies(settings: &Settings, reach: Vec3) -> impl Iterator<Item = Body> {
+    let settings = *settings;
     let mut random = Random(ChaCha8Rng::seed_from_u64(settings.seed));
     let is_flat = settings.dimensions == Dimensions::Two;
     let longest = 0.4
@@ -79,27 +80,25 @@ pub fn bodies(settings: &Settings, reach: Vec3) -> Vec<Body> {
         } else {
             reach.x
         };
-    (0..settings.boxes)
-        .map(|_| {
-            let half_edge = (0.5 * settings.size * settings.sizes.draw(&mut random)).min(longest);
-            let room = (reach - LONGEST * half_edge).max(Vec3::ZERO);
-            let (center, velocity) = if is_flat {
-                let at = Vec2::new(random.signed(), random.signed());
-                (room * at.extend(0.0), Vec3::ZERO)
-            } else {
-                let at = Vec3::from_array([0; 3].map(|_| random.normal()));
-                let velocity = Vec3::from_array([0; 3].map(|_| random.normal()));
-                let center = (SPREAD * reach * at).clamp(-room, room);
-                (center, SPREAD * PULL.sqrt() * reach * velocity)
-            };
-            Body {
-                center,
-                half_edge,
-                velocity,
-                phase: random.unit(),
-            }
-        })
-        .collect()
+    (0..settings.boxes).map(move |_| {
+        let half_edge = (0.5 * settings.size * settings.sizes.draw(&mut random)).min(longest);
+        let room = (reach - LONGEST * half_edge).max(Vec3::ZERO);
+        let (center, velocity) = if is_flat {
+            let at = Vec2::new(random.signed(), random.signed());
+            (room * at.extend(0.0), Vec3::ZERO)
+        } else {
+            let at = Vec3::from_array([0; 3].map(|_| random.normal()));
+            let velocity = Vec3::from_array([0; 3].map(|_| random.normal()));
+            let center = (SPREAD * reach * at).clamp(-room, room);
+            (center, SPREAD * PULL.sqrt() * reach * velocity)
+        };
+        Body {
+            center,
+            half_edge,
+            velocity,
+            phase: random.unit(),
+        }
+    })
 }
 
 #[cfg(test)]
@@ -120,7 +119,7 @@ mod tests {
                         ..Settings::default()
                     };
                     let reach = reach(dimensions, boxes, 1.6);
-                    let bodies = bodies(&settings, reach);
+                    let bodies: Vec<_> = bodies(&settings, reach).collect();
                     assert_eq!(bodies.len(), boxes as usize);
                     let boxes: Vec<_> = bodies
                         .iter()
