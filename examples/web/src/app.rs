@@ -39,7 +39,7 @@ const TOO_LONG: f64 = 10e3;
 const HEADS_UP: f64 = 5e3;
 /// Milliseconds between two looks at what the page shows in numbers.
 const READOUT_EVERY: f64 = 250.0;
-/// The same of stage times, which come with a read-back of everything.
+/// The same of stage times, which are hard to read where they change more often.
 const STAGES_EVERY: f64 = 1500.0;
 /// Below this there is nothing to fall back to.
 const FEWEST_BOXES: u32 = 1000;
@@ -558,8 +558,7 @@ impl App {
         }
         self.take_answer(&gpu, self.page.now());
         // What comes in meanwhile is kept for the next frame.
-        let is_whole = self.demo.as_ref().is_some_and(|demo| demo.finder.broad_phase.is_some());
-        if self.is_busy || !is_whole {
+        if self.is_busy || self.demo.is_none() {
             return Next::Frame;
         }
         let is_slow = !self.has_answer || self.clock.took >= SLOW_FRAME;
@@ -606,7 +605,8 @@ impl App {
         self.in_flight = gpu.frames_in_flight();
         self.frames += 1;
         self.clock.frames += 1;
-        self.read_out(&gpu, now)
+        self.read_out(&gpu, now);
+        Next::Frame
     }
 
     fn has_lost(&self) -> bool {
@@ -615,11 +615,11 @@ impl App {
     }
 
     /// Says in numbers what is on the screen.
-    fn read_out(&mut self, gpu: &Gpu, now: f64) -> Next {
-        let Some(demo) = &mut self.demo else { return Next::Frame };
+    fn read_out(&mut self, gpu: &Gpu, now: f64) {
+        let Some(demo) = &mut self.demo else { return };
         let counters = demo.finder.counters();
         if now - self.clock.readout < READOUT_EVERY {
-            return Next::Frame;
+            return;
         }
         let page = &self.page;
         page.text("boxes", &grouped(demo.settings.boxes.into()));
@@ -648,13 +648,13 @@ impl App {
                 "step-time",
                 "This browser gives no timestamps: see the time of a frame.",
             );
-            return Next::Frame;
-        }
-        if now - self.clock.stages >= STAGES_EVERY {
+        } else if now - self.clock.stages >= STAGES_EVERY {
             self.clock.stages = now;
-            return Next::Stages;
+            let times = demo.finder.timings(&gpu.queue);
+            if !times.is_empty() {
+                page.stages(&times);
+            }
         }
-        Next::Frame
     }
 }
 
@@ -665,8 +665,6 @@ enum Next {
     Build,
     /// Another device.
     Open,
-    /// A look at the time of each stage.
-    Stages,
 }
 
 /// A callback that asks to be called again has to know itself.
@@ -684,7 +682,6 @@ fn frames(app: &Shared) {
             Next::Frame => {}
             Next::Build => spawn_local(build(Rc::clone(&app))),
             Next::Open => spawn_local(open(Rc::clone(&app))),
-            Next::Stages => spawn_local(time_stages(Rc::clone(&app))),
         }
         request(&window, &again);
     }));
@@ -705,27 +702,6 @@ fn request(window: &web_sys::Window, on_frame: &OnFrame) {
     if let Some(closure) = &*on_frame.borrow() {
         // The only reason for it to fail is that the page is gone.
         let _ = window.request_animation_frame(closure.as_ref().unchecked_ref());
-    }
-}
-
-/// Reads how long each stage of the last step took. Frames wait meanwhile, one or two.
-async fn time_stages(app: Shared) {
-    let taken = {
-        let mut app = app.borrow_mut();
-        let broad_phase = app.demo.as_mut().and_then(|demo| demo.finder.broad_phase.take());
-        app.gpu.clone().zip(broad_phase)
-    };
-    let Some((gpu, mut broad_phase)) = taken else { return };
-    let read = broad_phase.read_back(&gpu.device, &gpu.queue).await;
-    let mut app = app.borrow_mut();
-    // The world may be another one by now, with a broad phase of its own.
-    if let Some(demo) = &mut app.demo
-        && demo.finder.broad_phase.is_none()
-    {
-        demo.finder.broad_phase = Some(broad_phase);
-    }
-    if let Ok(result) = read {
-        app.page.stages(&result.timings);
     }
 }
 
@@ -805,18 +781,13 @@ fn told(boxes: u32, verdict: &Verdict, time: f64) -> (&'static str, String) {
 async fn copy_frame(app: &Shared, gpu: &Gpu) -> Result<Frame, Failure> {
     let lost = || Failure::ReadBack(gpu_broad_phase::ReadBackError::DeviceLost);
     for _ in 0..MOST_REPEATS {
-        // Stage times may be on their way: this waits for its turn.
-        let mut broad_phase = loop {
-            let page = {
-                let mut app = app.borrow_mut();
-                let demo = app.demo.as_mut().ok_or_else(lost)?;
-                match demo.finder.broad_phase.take() {
-                    Some(broad_phase) => break broad_phase,
-                    None => app.page.clone(),
-                }
-            };
-            sleep(&page, 5).await;
-        };
+        // Taken out for as long as it is waited for: frames and controls want the rest of the page.
+        let taken = app
+            .borrow_mut()
+            .demo
+            .as_mut()
+            .and_then(|demo| demo.finder.broad_phase.take());
+        let mut broad_phase = taken.ok_or_else(lost)?;
         let read = broad_phase.read_back(&gpu.device, &gpu.queue).await;
         let (boxes, count, ray) = {
             let mut app = app.borrow_mut();

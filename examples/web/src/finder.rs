@@ -2,7 +2,7 @@
 
 use gpu_broad_phase::{
     BroadPhaseDescriptor, Counters, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, OutputRows, Ray, RayMode,
-    Source, StepInput,
+    Source, StageTime, StepInput,
 };
 
 use crate::failure::Failure;
@@ -185,6 +185,12 @@ impl Finder {
     /// What the counters of some frame ago say.
     pub fn counters(&mut self) -> Option<Counters> {
         self.broad_phase.as_mut().and_then(GpuBroadPhase::watched_counters)
+    }
+
+    /// How long each stage of that frame's step took on the GPU.
+    pub fn timings(&mut self, queue: &wgpu::Queue) -> Vec<StageTime> {
+        let broad_phase = self.broad_phase.as_mut();
+        broad_phase.map_or_else(Vec::new, |broad_phase| broad_phase.watched_timings(queue))
     }
 
     /// What the ray met some frame ago.
