@@ -32,8 +32,8 @@ impl GpuBroadPhase {
     /// Records the copying of the last step's counters to the host, right behind it and in the same encoder: the way for a frame loop,
     /// which never waits. They arrive when the device is done, a frame or two later; with
     /// [`Growth::Grow`](crate::Growth::Grow) the next step after that makes room for what this one needed, and
-    /// [`watched_counters`](Self::watched_counters) tells them, [`watched_timings`](Self::watched_timings) the stage times. Neither submits, waits nor polls: native devices tell what has
-    /// arrived in the course of later submissions, or of `Device::poll`.
+    /// [`watched_counters`](Self::watched_counters) tells them, [`watched_timings`](Self::watched_timings) the stage times. Neither
+    /// submits, waits nor polls: native devices tell what has arrived in the course of later submissions, or of `Device::poll`.
     ///
     /// # Errors
     /// [`StepError::NoStep`] before the first step and after [`trim`](Self::trim).

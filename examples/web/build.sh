@@ -25,4 +25,4 @@ rm -rf "$page"
 cargo run --quiet --locked --manifest-path examples/web/bindgen/Cargo.toml --target-dir "$targets/bindgen" -- \
     "$targets/$target/page/$module.wasm" "$page"
 cp "$folder/index.html" "$page"
-echo "$page"
+realpath "$page"

@@ -71,6 +71,8 @@ pub struct App {
     offer: Offer,
     /// The notice on the page is one about waiting, which ends by itself.
     notice_is_of_wait: bool,
+    /// Title, text and button of another notice, which nobody has closed.
+    notice_behind: Option<(String, String, Offer)>,
     input: Input,
     size: UVec2,
     frames: u32,
@@ -111,11 +113,7 @@ pub fn start() {
     let Some(page) = Page::of_window() else { return };
     let (wanted, unknown) = Settings::from_query(&page.query());
     page.write(&wanted);
-    if !unknown.is_empty() {
-        let told: Vec<_> = unknown.iter().map(ToString::to_string).collect();
-        page.notice("Not all of this address", &format!("{}.", told.join("; ")), None);
-    }
-    let app = Rc::new(RefCell::new(App {
+    let mut app = App {
         page,
         wanted,
         gpu: None,
@@ -129,29 +127,22 @@ pub fn start() {
         given_up: None,
         offer: Offer::Nothing,
         notice_is_of_wait: false,
+        notice_behind: None,
         input: Input::default(),
         size: UVec2::ONE,
         frames: 0,
         clock: Clock::default(),
-    }));
+    };
+    if !unknown.is_empty() {
+        let told: Vec<_> = unknown.iter().map(ToString::to_string).collect();
+        let text = format!("{}.", told.join("; "));
+        app.notice("Not all of this address", &text, Offer::Nothing);
+    }
+    let app = Rc::new(RefCell::new(app));
     listen(&app);
     frames(&app);
     watch(&app);
     spawn_local(open(app));
-}
-
-/// Lets the device go, as a driver that fails does: for tests of what the page then does.
-pub fn lose_device() {
-    CURRENT.with_borrow(|gpu| {
-        if let Some(gpu) = gpu {
-            gpu.device.destroy();
-        }
-    });
-}
-
-thread_local! {
-    /// The device in use, for [`lose_device`].
-    static CURRENT: RefCell<Option<Rc<Gpu>>> = const { RefCell::new(None) };
 }
 
 /// A device and a world on it.
@@ -177,7 +168,6 @@ async fn open(app: Shared) {
         Ok(gpu) => {
             page.text("adapter", &adapter_name(&page).await);
             let gpu = Rc::new(gpu);
-            CURRENT.set(Some(Rc::clone(&gpu)));
             {
                 let mut app = app.borrow_mut();
                 app.gpu = Some(gpu);
@@ -284,7 +274,6 @@ async fn reopen(app: Shared) {
         if let Some(gpu) = app.gpu.take() {
             gpu.device.destroy();
         }
-        CURRENT.set(None);
         app.page.clone()
     };
     // What was under way ends with the device.
@@ -350,6 +339,7 @@ impl App {
         if size != self.size {
             self.size = size;
             gpu.configure(size);
+            self.page.text("verdict", "");
         }
     }
 
@@ -363,7 +353,24 @@ impl App {
     }
 
     fn notice(&mut self, title: &str, text: &str, offer: Offer) {
-        (self.offer, self.notice_is_of_wait) = (offer, false);
+        self.notice_behind = Some((title.to_owned(), text.to_owned(), offer));
+        self.show_notice(title, text, offer);
+        self.notice_is_of_wait = false;
+    }
+
+    /// In place of another notice, which comes back when the wait is over.
+    fn notice_of_wait(&mut self, title: &str, text: &str, offer: Offer) {
+        self.show_notice(title, text, offer);
+        self.notice_is_of_wait = true;
+    }
+
+    fn close_notice(&mut self) {
+        (self.notice_is_of_wait, self.notice_behind) = (false, None);
+        self.page.show("notice", false);
+    }
+
+    fn show_notice(&mut self, title: &str, text: &str, offer: Offer) {
+        self.offer = offer;
         let label = match offer {
             Offer::Nothing => None,
             Offer::Again(label) => Some(label.to_owned()),
@@ -414,8 +421,10 @@ impl App {
     /// What told of a wait says so no longer.
     fn end_wait(&mut self) {
         if self.notice_is_of_wait {
-            self.notice_is_of_wait = false;
-            self.page.show("notice", false);
+            match self.notice_behind.take() {
+                Some((title, text, offer)) => self.notice(&title, &text, offer),
+                None => self.close_notice(),
+            }
         }
         if self.has_answer && self.demo.is_some() && !self.is_busy {
             self.page.state(State::Running, running(self.wanted.paused));
@@ -452,12 +461,8 @@ impl App {
 
     fn tell_long(&mut self, boxes: u32, text: &str) {
         let offer = self.fewer().map_or(Offer::Nothing, Offer::Fewer);
-        self.notice(
-            &format!("{} boxes take this GPU long", grouped(boxes.into())),
-            text,
-            offer,
-        );
-        self.notice_is_of_wait = true;
+        let title = format!("{} boxes take this GPU long", grouped(boxes.into()));
+        self.notice_of_wait(&title, text, offer);
     }
 
     fn tell_slow(&mut self, gpu: &Gpu) {
@@ -484,8 +489,7 @@ impl App {
         let text = format!(
             "It cannot be stopped within the step that it was given for {boxes} boxes, and the browser has no other device for this page before that is over."
         );
-        self.notice("The GPU is still busy", &text, Offer::Nothing);
-        self.notice_is_of_wait = true;
+        self.notice_of_wait("The GPU is still busy", &text, Offer::Nothing);
     }
 
     /// Wants fewer boxes where more do not work, and says so; false where that does not help.
@@ -506,7 +510,6 @@ impl App {
 
     fn lose(&mut self, reason: &str) {
         (self.gpu, self.demo) = (None, None);
-        CURRENT.set(None);
         let told = format!("The device is lost: {reason}");
         let reason_with_hint = format!("{reason} What is set stays as it is.");
         console(&told);
@@ -576,11 +579,12 @@ impl App {
         if self.wanted.needs_other_world(&demo.settings) {
             return Next::Build;
         }
-        if self.wanted != demo.settings
-            && let Err(failure) = demo.change(&gpu, self.wanted)
-        {
-            self.fail(&failure);
-            return Next::Frame;
+        if self.wanted != demo.settings {
+            self.page.text("verdict", "");
+            if let Err(failure) = demo.change(&gpu, self.wanted) {
+                self.fail(&failure);
+                return Next::Frame;
+            }
         }
         let passed = (now - self.clock.frame) as f32 / 1e3;
         self.clock.frame = now;
@@ -681,7 +685,7 @@ fn frames(app: &Shared) {
         match next {
             Next::Frame => {}
             Next::Build => spawn_local(build(Rc::clone(&app))),
-            Next::Open => spawn_local(open(Rc::clone(&app))),
+            Next::Open => spawn_local(reopen(Rc::clone(&app))),
         }
         request(&window, &again);
     }));
@@ -709,15 +713,21 @@ fn request(window: &web_sys::Window, on_frame: &OnFrame) {
 async fn check(app: Shared) {
     let (gpu, page, settings) = {
         let mut app = app.borrow_mut();
-        let Some(gpu) = app.gpu.clone().filter(|_| !app.is_busy && app.demo.is_some()) else {
+        let app = &mut *app;
+        let (Some(gpu), Some(demo)) = (app.gpu.clone().filter(|_| !app.is_busy), &mut app.demo) else {
             return;
         };
+        if demo.finder.counters().is_none() {
+            app.page.text("verdict", "The first step is still under way.");
+            return;
+        }
         app.is_busy = true;
-        app.wanted.paused = true;
+        (app.wanted.paused, demo.settings.paused) = (true, true);
         app.page.write(&app.wanted);
         app.page.state(State::Verifying, "verifying…");
         app.page.text("verdict", "verifying…");
-        (gpu, app.page.clone(), app.wanted)
+        // What is wanted by now may be something else.
+        (gpu, app.page.clone(), demo.settings)
     };
     let frame = copy_frame(&app, &gpu).await;
     let verdict = match frame {
@@ -840,8 +850,8 @@ fn listen(app: &Shared) {
         let id = event
             .target()
             .and_then(|target| target.dyn_into::<web_sys::Element>().ok());
-        let slider_moved = id.is_some_and(|element| element.id() == "count");
-        app.wanted = app.page.read(app.wanted, slider_moved);
+        let changed = id.map_or_else(String::new, |element| element.id());
+        app.wanted = app.page.read(app.wanted, &changed);
         app.page.label(&app.wanted);
         if app.has_answer && app.demo.is_some() && !app.is_busy {
             app.page.state(State::Running, running(app.wanted.paused));
@@ -858,8 +868,7 @@ fn listen(app: &Shared) {
     let of = Rc::clone(app);
     page.on("restart", "click", move |_: Event| {
         let mut app = of.borrow_mut();
-        app.page.show("notice", false);
-        app.notice_is_of_wait = false;
+        app.close_notice();
         if let Offer::Fewer(boxes) = app.offer {
             app.given_up = app.demo.as_ref().map(|demo| demo.settings.boxes);
             app.want(boxes);
@@ -867,9 +876,7 @@ fn listen(app: &Shared) {
         spawn_local(reopen(Rc::clone(&of)));
     });
     let of = Rc::clone(app);
-    page.on("dismiss", "click", move |_: Event| {
-        of.borrow().page.show("notice", false)
-    });
+    page.on("dismiss", "click", move |_: Event| of.borrow_mut().close_notice());
 
     let place = |app: &App, event: &PointerEvent| {
         Vec2::new(event.offset_x() as f32, event.offset_y() as f32) * app.page.scale() as f32

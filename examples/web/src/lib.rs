@@ -29,9 +29,3 @@ pub fn start() {
     }));
     app::start();
 }
-
-/// What tests call to see what the page does then.
-#[wasm_bindgen]
-pub fn lose_device() {
-    app::lose_device();
-}

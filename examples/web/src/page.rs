@@ -122,23 +122,24 @@ impl Page {
         let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("{path}{query}")));
     }
 
-    /// What the controls say, upon `settings`. The slider of boxes counts only where it was moved, since it goes not as far as an
-    /// address may.
-    pub fn read(&self, settings: Settings, slider_moved: bool) -> Settings {
+    /// What the controls say, upon `settings`, of which the one with the id `changed` is new. Of sliders no other counts, since they do
+    /// not go as far as an address may.
+    pub fn read(&self, settings: Settings, changed: &str) -> Settings {
         let number = |id: &str| self.input(id).value_as_number();
+        let of_slider = |id: &str, value: f32| if changed == id { number(id) as f32 } else { value };
         let level: HtmlSelectElement = element(&self.document, "level");
         Settings {
             dimensions: self.chosen("dimensions").unwrap_or(settings.dimensions),
             scheme: self.chosen("scheme").unwrap_or(settings.scheme),
             sizes: self.chosen("sizes").unwrap_or(settings.sizes),
-            cell: number("cell") as f32,
-            boxes: if slider_moved {
+            cell: of_slider("cell", settings.cell),
+            boxes: if changed == "count" {
                 settings::slider_boxes(number("count") / SLIDER_STEPS)
             } else {
                 settings.boxes
             },
-            size: number("size") as f32,
-            speed: number("speed") as f32,
+            size: of_slider("size", settings.size),
+            speed: of_slider("speed", settings.speed),
             paused: self.input("paused").checked(),
             cells: self.input("cells").checked(),
             level: level.value().parse().ok(),

@@ -1,6 +1,6 @@
 //! What a page has to live with.
 
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Source, StepInput};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Headless, HeadlessError, ReadBackError, Source, StepInput};
 
 use crate::Say;
 use crate::golden;
@@ -38,6 +38,15 @@ pub async fn lost(say: Say<'_>) {
     gpu.device.destroy();
     let answer = broad_phase.read_back(&gpu.device, &gpu.queue).await;
     let error = answer.expect_err("a lost device");
+    assert!(
+        matches!(error, ReadBackError::Map(_) | ReadBackError::DeviceLost),
+        "{error:?}"
+    );
+    let mut headless = Headless::new().await.expect("a device");
+    headless.device().destroy();
+    let of_headless = headless.step_scene(&scene).await.expect_err("a lost device");
+    let is_lost = matches!(of_headless, HeadlessError::ReadBack(ReadBackError::DeviceLost));
+    assert!(is_lost, "{of_headless:?}");
     let next = Gpu::open(Kind::Rich).await;
     let mut broad_phase = next.broad_phase(&BroadPhaseDescriptor::default());
     let found = next.whole(&mut broad_phase, (&scene).into()).await;
