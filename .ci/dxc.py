@@ -6,6 +6,7 @@ in version 1.7: on Linux that has two destructors behind the three methods of IU
 """
 
 import ctypes
+import os
 import pathlib
 import sys
 import uuid
@@ -86,4 +87,11 @@ def main():
     return 0
 
 
-sys.exit(main())
+try:
+    status = main()
+except SystemExit as failure:
+    print(failure, file=sys.stderr)
+    status = 1
+sys.stderr.flush()
+# Once in a few thousand runs the library waits for itself when it is unloaded: it is left as it is.
+os._exit(status)
