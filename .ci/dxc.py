@@ -93,5 +93,5 @@ except SystemExit as failure:
     print(failure, file=sys.stderr)
     status = 1
 sys.stderr.flush()
-# Once in a few thousand runs the library waits for itself when it is unloaded: it is left as it is.
+# Now and then the library waits for itself for good when it is unloaded: it is left as it is.
 os._exit(status)

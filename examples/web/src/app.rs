@@ -412,9 +412,7 @@ impl App {
             if self.clock.took < TOO_LONG {
                 self.answered = Some(demo.settings.boxes.max(self.answered.unwrap_or(0)));
             }
-            if !self.is_busy {
-                self.page.state(State::Running, running(self.wanted.paused));
-            }
+            self.say_running();
         }
     }
 
@@ -426,6 +424,11 @@ impl App {
                 None => self.close_notice(),
             }
         }
+        self.say_running();
+    }
+
+    /// Where that is so.
+    fn say_running(&self) {
         if self.has_answer && self.demo.is_some() && !self.is_busy {
             self.page.state(State::Running, running(self.wanted.paused));
         }
@@ -521,8 +524,8 @@ impl App {
         );
     }
 
-    /// What the device told on its own. True where it is there still.
-    fn hear(&mut self, gpu: &Gpu) -> bool {
+    /// What the device told on its own, and what follows where it is gone.
+    fn hear(&mut self, gpu: &Gpu) -> Option<Next> {
         let events = gpu.take_events();
         if !events.errors.is_empty() {
             let errors = events.errors.join(" ");
@@ -537,13 +540,13 @@ impl App {
                     let reason = Failure::NoRoom(format!("the device is lost ({reason})."));
                     if self.fall_back(&reason) {
                         (self.gpu, self.demo) = (None, None);
-                        return false;
+                        return Some(Next::Open);
                     }
                 }
                 self.lose(&reason);
-                false
+                Some(Next::Frame)
             }
-            None => true,
+            None => None,
         }
     }
 
@@ -552,12 +555,8 @@ impl App {
         let Some(gpu) = self.gpu.clone().filter(|_| !self.has_failed) else {
             return Next::Frame;
         };
-        if !self.hear(&gpu) {
-            return if self.gpu.is_none() && !self.has_lost() {
-                Next::Open
-            } else {
-                Next::Frame
-            };
+        if let Some(next) = self.hear(&gpu) {
+            return next;
         }
         self.take_answer(&gpu, self.page.now());
         // What comes in meanwhile is kept for the next frame.
@@ -611,11 +610,6 @@ impl App {
         self.clock.frames += 1;
         self.read_out(&gpu, now);
         Next::Frame
-    }
-
-    fn has_lost(&self) -> bool {
-        let root = self.page.document.document_element();
-        root.is_some_and(|root| root.get_attribute("data-state").as_deref() == Some("lost"))
     }
 
     /// Says in numbers what is on the screen.
@@ -853,9 +847,7 @@ fn listen(app: &Shared) {
         let changed = id.map_or_else(String::new, |element| element.id());
         app.wanted = app.page.read(app.wanted, &changed);
         app.page.label(&app.wanted);
-        if app.has_answer && app.demo.is_some() && !app.is_busy {
-            app.page.state(State::Running, running(app.wanted.paused));
-        }
+        app.say_running();
     });
     let of = Rc::clone(app);
     // Dragging a slider is many inputs, and browsers allow an address no more than a few changes a second.

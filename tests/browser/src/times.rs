@@ -11,8 +11,7 @@ use crate::rng::Rng;
 /// Steps that are timed.
 const STEPS: usize = 9;
 
-/// The median time from a step's recording to its counters on the host, boxes uploaded anew, and that of its passes where there are
-/// timestamps.
+/// The median time from a step's recording to its counters on the host, boxes uploaded anew, with timestamps where the device has them.
 pub async fn step(gpu: &Gpu, count: u32, say: Say<'_>) {
     // As those of `broadphase bench`: about six overlaps a box.
     let side = (count as f32 * 8.0 / 6.0).cbrt();
