@@ -6,7 +6,7 @@
 var<private> row: u32;
 var<private> found_count: u32;
 
-fn accept_result(other: u32, squared: f32) {
+fn accept_result(other: u32, distance: u32) {
     if (found_count < STATIC_KEPT) {
         keep_partner(row, found_count, other);
     }

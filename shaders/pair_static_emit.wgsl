@@ -7,7 +7,7 @@ fn entry_object(index: u32) -> u32 {
     return own_records[2u * (index - params.entry_capacity)].w;
 }
 
-fn accept_result(other: u32, squared: f32) {
+fn accept_result(other: u32, distance: u32) {
     write_pair(other);
 }
 

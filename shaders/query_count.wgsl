@@ -4,7 +4,7 @@
 
 var<private> found_count: u32;
 
-fn accept_result(object: u32, squared: f32) {
+fn accept_result(object: u32, distance: u32) {
     found_count += 1u;
 }
 

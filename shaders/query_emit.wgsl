@@ -9,7 +9,7 @@ const NO_PLACE: u32 = 0xffffffffu;
 
 var<private> place_of_next: u32;
 
-fn accept_result(object: u32, squared: f32) {
+fn accept_result(object: u32, distance: u32) {
     let place = place_of_next;
     if (place >= params.first_result && place - params.first_result < params.result_capacity && place != NO_PLACE) {
         results[place - params.first_result] = object;

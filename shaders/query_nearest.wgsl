@@ -1,5 +1,5 @@
 // The nearest objects of each query, by distance and then by index, in as many slots as are wanted of each: object and
-// squared distance, in units of the query's scale until the walk is done. Slots are filled by insertion.
+// squared distance, an integer until the walk is done and a float then. Slots are filled by insertion.
 
 @group(0) @binding(7) var<storage, read_write> nearest: array<vec2<u32>>;
 
@@ -8,23 +8,22 @@ const INFINITY_BITS: u32 = 0x7f800000u;
 var<private> first_slot: u32;
 var<private> filled: u32;
 
-fn is_before(object: u32, squared: f32, other: vec2<u32>) -> bool {
-    let other_squared = bitcast<f32>(other.y);
-    return squared < other_squared || (squared == other_squared && object < other.x);
+fn is_before(object: u32, distance: u32, other: vec2<u32>) -> bool {
+    return distance < other.y || (distance == other.y && object < other.x);
 }
 
-fn accept_result(object: u32, squared: f32) {
+fn accept_result(object: u32, distance: u32) {
     if (filled == params.nearest) {
-        if (!is_before(object, squared, nearest[first_slot + filled - 1u])) {
+        if (!is_before(object, distance, nearest[first_slot + filled - 1u])) {
             return;
         }
         filled -= 1u;
     }
     var slot = first_slot + filled;
-    for (; slot > first_slot && is_before(object, squared, nearest[slot - 1u]); slot -= 1u) {
+    for (; slot > first_slot && is_before(object, distance, nearest[slot - 1u]); slot -= 1u) {
         nearest[slot] = nearest[slot - 1u];
     }
-    nearest[slot] = vec2<u32>(object, bitcast<u32>(squared));
+    nearest[slot] = vec2<u32>(object, distance);
     filled += 1u;
 }
 
@@ -47,14 +46,12 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (round.first > 0u && tests_left == round.tests) {
         return;
     }
-    // Back from units of the scale, which is a power of two.
-    let unit = bitcast<f32>((254u << 23u) - bitcast<u32>(query.scale));
     for (var k = 0u; k < params.nearest; k += 1u) {
         let slot = first_slot + k;
         if (k >= filled) {
             nearest[slot] = vec2<u32>(NO_OBJECT, INFINITY_BITS);
         } else if (tests_beyond == 0u && round.is_continued == 0u) {
-            nearest[slot].y = bitcast<u32>(bitcast<f32>(nearest[slot].y) * unit * unit);
+            nearest[slot].y = squared_bits(nearest[slot].y);
         }
     }
 }

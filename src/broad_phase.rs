@@ -1,5 +1,6 @@
 //! The step: the order of the stages, and what goes in and comes out.
 
+use crate::caution::Caution;
 use crate::counters::{STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, word};
 use crate::descriptor::{self, BroadPhaseDescriptor, Growth, PairOrder, RayMode, Scheme, SortStrategy};
 use crate::error::{CreateError, StepError};
@@ -142,6 +143,7 @@ pub struct GpuBroadPhase {
     pub(crate) wanted: Rows,
     /// What the last step that was read back needed, where that is more than the descriptor's own sizes.
     pub(crate) needed: Rows,
+    pub(crate) caution: Caution,
     pub(crate) lost: bool,
     pub(crate) caught: Caught,
     pub(crate) watch: Watch,
@@ -469,6 +471,7 @@ impl GpuBroadPhase {
             ("FILTERS", descriptor.filters.into()),
             ("COUNT_CANDIDATES", descriptor.count_candidates.into()),
             ("WORLDS", (descriptor.worlds > 1).into()),
+            ("PERIODIC", descriptor.periods.iter().any(|&period| period > 0.0).into()),
         ];
         let descriptor = &BroadPhaseDescriptor {
             sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
@@ -494,6 +497,7 @@ impl GpuBroadPhase {
             timing,
             wanted: Rows::default(),
             needed: Rows::default(),
+            caution: Caution::default(),
             lost: false,
             caught,
             watch: Watch::default(),
@@ -923,7 +927,7 @@ impl GpuBroadPhase {
         self.statics = None;
         self.recorded = None;
         self.wanted = Rows {
-            caution: self.wanted.caution,
+            caution: self.caution.level(),
             ..Rows::default()
         };
     }
@@ -995,6 +999,13 @@ impl GpuBroadPhase {
     /// Whether the last recording wrote pairs.
     pub(crate) fn emits_pairs(&self) -> bool {
         self.recorded.as_ref().is_some_and(|recorded| recorded.emits_pairs)
+    }
+
+    /// Whether the last recording's walks cannot be cut smaller.
+    pub(crate) fn is_cut_smallest(&self) -> bool {
+        self.recorded
+            .as_ref()
+            .is_some_and(|recorded| Caution::is_at_its_end(recorded.plan.caution))
     }
 
     /// Rounds of the next recording.

@@ -199,6 +199,9 @@ pub enum HeadlessError {
     /// The results could not be read.
     #[error(transparent)]
     ReadBack(#[from] ReadBackError),
+    /// The driver ends the loops of walks early, however short they are.
+    #[error("the driver ends loops of shaders early, however short they are")]
+    LoopsCut,
     /// The answer has more rows than offsets can name.
     #[error("{needed} {what} are more than the {limit} that can be returned")]
     TooManyResults {

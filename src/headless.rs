@@ -265,6 +265,9 @@ impl Headless {
             let needed = u64::from(rounds);
             return Err(too_many("rounds of box tests", needed, MAX_ROUNDS));
         }
+        if counters.status & STATUS_CUT != 0 && self.broad_phase.is_cut_smallest() {
+            return Err(HeadlessError::LoopsCut);
+        }
         // One crowded scene need not slow those that follow.
         self.broad_phase.wanted.rounds = rounds.min(MAX_ROUNDS);
         Ok(())

@@ -140,6 +140,7 @@
 
 mod advice;
 mod broad_phase;
+mod caution;
 mod counters;
 mod debug_draw;
 mod descriptor;

@@ -11,12 +11,11 @@ use crate::types::{Aabb, NONE};
 /// With radius 0 these are the objects that meet the box, by the exact test of pairs: boxes and points. With a radius it
 /// is a rounded box, and a sphere where the box is a point: objects whose closed box comes within `radius` of the query's,
 /// by `f32` distances, so that devices may differ within 4 ulps of the radius.
-/// Gaps below 2^-60 count as 0 (where the radius is below 2^-40 or above 2^60, gaps below 2^-60 of it), and a radius of [`f32::MAX`] or
-/// infinity reaches everything.
+/// Gaps below [`f32::MIN_POSITIVE`] count as 0, and a radius of [`f32::MAX`] or infinity reaches everything.
 ///
 /// The box's filter words count as an object's: layers, owner and static flag admit results as they admit pairs, and an
-/// [excluded](Aabb::EXCLUDED) query finds nothing. A query with a NaN, with `min > max`, with a negative radius or with a
-/// world that does not exist is *invalid*: it finds nothing and is counted in
+/// [excluded](Aabb::EXCLUDED) query finds nothing. Any other query with a NaN, with `min > max`, with a negative radius or with
+/// a world that does not exist is *invalid*: it finds nothing and is counted in
 /// [`Counters::queries_invalid`](crate::Counters::queries_invalid).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -140,7 +139,8 @@ pub struct Neighbor {
     /// The object, or [`NONE`] past the last one that is near enough.
     pub object: u32,
     /// Squared distance between the query and the object's closed box (of [`Neighbors`]: its lower corner); infinite for
-    /// [`NONE`].
+    /// [`NONE`]. The order is that of distances even where their squares are past the range of `f32`: infinite from 2^64 on, 0
+    /// below 2^-63.
     pub squared_distance: f32,
 }
 

@@ -321,10 +321,8 @@ impl GpuBroadPhase {
 
     /// Takes in what the counters say of a step with this plan.
     pub(crate) fn note(&mut self, counters: &Counters, plan: &Plan) {
-        // Not once more for steps that were under way before the cut was known.
-        if counters.status & STATUS_CUT != 0 && plan.caution == self.wanted.caution {
-            self.wanted.caution += 1;
-        }
+        self.caution.note(plan.caution, counters.status & STATUS_CUT != 0);
+        self.wanted.caution = self.caution.level();
         let hits_kept = plan
             .all_hits()
             .then(|| plan::worth_keeping(counters.hits_needed, plan.params.ray_count.into()));

@@ -15,11 +15,12 @@ use naga::{AddressSpace, Module, ShaderStage, StorageAccess};
 use tempfile::TempDir;
 
 /// Every value that a host gives the pipeline constants.
-const CONSTANTS: [(&str, &[u32]); 5] = [
+const CONSTANTS: [(&str, &[u32]); 6] = [
     ("SCHEME", &[0, 1, 2]),
     ("FILTERS", &[0, 1]),
     ("COUNT_CANDIDATES", &[0, 1]),
     ("WORLDS", &[0, 1]),
+    ("PERIODIC", &[0, 1]),
     ("SWEPT", &[0, 1]),
 ];
 

@@ -8,7 +8,7 @@
 override FILTERS: bool = true;
 override COUNT_CANDIDATES: bool = false;
 
-const MISS: f32 = -1.0;
+const MISS: u32 = 0xffffffffu;
 
 struct Query {
     low: vec3<i32>,
@@ -35,11 +35,11 @@ fn count_candidate() {
     }
 }
 
-fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> f32 {
+fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
     count_candidate();
     let meets = high_word.w == query.world
         && overlaps(query.low, query.high, bitcast<vec3<i32>>(low_word.xyz), bitcast<vec3<i32>>(high_word.xyz));
-    return select(MISS, 0.0, meets);
+    return select(MISS, 0u, meets);
 }
 
 // What the moving object with this record meets.
@@ -58,6 +58,6 @@ fn walk_static(record: u32) {
     query.search_max = flush_bits(unordered(min(query.high, largest)));
     let kind = classify(vec4<u32>(unordered(query.low), 0u), vec4<u32>(unordered(query.high), query.owner));
     if (kind != CLASS_INVALID && kind != CLASS_EXCLUDED) {
-        walk_image(query);
+        walk_candidates(query);
     }
 }

@@ -8,19 +8,25 @@ override COUNT_CANDIDATES: bool = false;
 
 const NO_OBJECT: u32 = 0xffffffffu;
 const LARGEST_FLOAT: f32 = 0x1.fffffep+127;
-const MISS: f32 = -1.0;
-// Gaps beyond this are this, gaps below the other are 0: the sum of three squares is a normal float.
-const FARTHEST_GAP: f32 = 0x1p+63;
+// An image of the asker that only its distance to a candidate decides.
+const NEAREST_IMAGE: i32 = 2;
+// What `distance_to` says of objects that are none of the query's. No squared distance is as large.
+const MISS: u32 = 0xffffffffu;
+// Squares of gaps from 2^60 on, or of gaps that are all below 2^-40, leave the range of floats: they are taken 2^66 times
+// smaller or larger.
+const FAR_BITS: u32 = (127u + 60u) << 23u;
+const NEAR_BITS: u32 = (127u - 40u) << 23u;
+const SMALLER: f32 = 0x1p-66;
+const LARGER: f32 = 0x1p+66;
+// By how much the exponent of a squared distance is larger than that of a float.
+const DISTANCE_BIAS: u32 = 126u;
+// Gaps below this, scaled, are 0: the largest is at least 2^20 times as long, so that their squares are less than it rounds by.
 const SMALLEST_GAP: f32 = 0x1p-60;
-// Its square is no less than that of three farthest gaps, and finite.
-const FARTHEST_LIMIT: f32 = 0x1.fp+63;
 
 struct Query {
     low: vec3<i32>,
     high: vec3<i32>,
     radius: f32,
-    // A power of two that brings the squares of extreme radii into the range of floats; else 1.
-    scale: f32,
     layers: u32,
     owner: u32,
     world: u32,
@@ -28,7 +34,7 @@ struct Query {
     asker: u32,
     // Whether objects are looked for by their lower corners in place of whole boxes.
     seeks_corners: bool,
-    // Periods that the asker is moved by.
+    // Periods that the asker is moved by, or NEAREST_IMAGE.
     image: vec3<i32>,
     // Floats of both corners, moved, and widened by the radius and a bound on all rounding.
     search_min: vec3<f32>,
@@ -49,20 +55,29 @@ fn flat(corner: vec3<u32>) -> vec3<u32> {
     return vec3<u32>(corner.xy, select(corner.z, 0u, params.dimensions == 2u));
 }
 
-// Corners move outward by the radius and by more than differences, sums and squares can round.
+// How far from the asker objects may be, an axis each: by more than differences, sums and squares can round.
+fn reach_of(query: Query) -> vec3<f32> {
+    let largest = vec3<i32>(0x7f7fffff);
+    let low = flush_bits(unordered(max(query.low, -largest)));
+    let high = flush_bits(unordered(min(query.high, largest)));
+    let moved = select(vec3<f32>(0.0), periods(), query.seeks_corners);
+    let slack = max(abs(low), abs(high)) * 0x1p-20 + (moved + query.radius) * 0x1p-20;
+    return select(vec3<f32>(0.0), query.radius + slack, query.radius > 0.0 || query.seeks_corners);
+}
+
+// Corners move outward by the reach. Where any image may be the nearest one, the query looks everywhere.
 fn with_search_bounds(given: Query) -> Query {
     var query = given;
+    let is_anywhere = query.image == vec3<i32>(NEAREST_IMAGE);
     let moved = vec3<f32>(query.image) * periods();
     let largest = vec3<i32>(0x7f7fffff);
     let low = flush_bits(unordered(max(query.low, -largest)));
     let high = flush_bits(unordered(min(query.high, largest)));
-    let slack = (max(abs(low), abs(high)) * 0x1p-20) + (abs(moved) + query.radius) * 0x1p-20;
-    let reach = select(vec3<f32>(0.0), query.radius + slack, query.radius > 0.0 || query.seeks_corners);
-    query.search_min = max(low + moved - reach, vec3<f32>(-LARGEST_FLOAT));
-    query.search_max = min(high + moved + reach, vec3<f32>(LARGEST_FLOAT));
-    let exponent = clamp(bitcast<u32>(query.radius) >> 23u, 1u, 253u);
-    let is_extreme = query.radius < 0x1p-40 || (query.radius > 0x1p+60 && query.radius < LARGEST_FLOAT);
-    query.scale = select(1.0, bitcast<f32>((254u - exponent) << 23u), is_extreme && query.radius > 0.0);
+    let reach = reach_of(query);
+    let search_min = max(low + moved - reach, vec3<f32>(-LARGEST_FLOAT));
+    let search_max = min(high + moved + reach, vec3<f32>(LARGEST_FLOAT));
+    query.search_min = select(search_min, vec3<f32>(-LARGEST_FLOAT), is_anywhere);
+    query.search_max = select(search_max, vec3<f32>(LARGEST_FLOAT), is_anywhere);
     return query;
 }
 
@@ -74,8 +89,10 @@ fn query_of(given_low: vec4<u32>, given_high: vec4<u32>, radius_bits: u32, world
     query.world = world;
     let kind = classify(low, high);
     let no_length = radius_bits > 0x7f800000u && radius_bits != 0x80000000u;
-    query.valid = kind != CLASS_INVALID && !no_length && query.world < params.world_count;
-    query.answers = query.valid && kind != CLASS_EXCLUDED;
+    let is_excluded = kind == CLASS_EXCLUDED;
+    // Whatever an excluded query holds, it is not invalid.
+    query.valid = is_excluded || (kind != CLASS_INVALID && !no_length && query.world < params.world_count);
+    query.answers = query.valid && !is_excluded;
     query.low = ordered(low.xyz);
     query.high = ordered(high.xyz);
     query.radius = bitcast<f32>(select(min(radius_bits, 0x7f7fffffu), 0u, (radius_bits & 0x7f800000u) == 0u));
@@ -89,8 +106,8 @@ fn periods() -> vec3<f32> {
     return vec3<f32>(params.period_x, params.period_y, params.period_z);
 }
 
-// Squared distance of the object in units of the query's scale, or MISS if it is none of the query's.
-fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> f32 {
+// Squared distance of the object as an integer (see `squared`), or MISS if it is none of the query's.
+fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
     count_candidate();
     let low = bitcast<vec3<i32>>(low_word.xyz);
     let high = bitcast<vec3<i32>>(high_word.xyz);
@@ -105,18 +122,19 @@ fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> f32 {
         if (any(low == -infinity) || any(high == infinity)) {
             return MISS;
         }
-        if (query.radius == 0.0) {
-            return select(MISS, 0.0, all(low == query.low) && all(query.image == vec3<i32>(0)));
-        }
         let own = flush_bits(unordered(query.low));
         let other = flush_bits(unordered(low));
+        let image = select(query.image, nearest_image(other - own), query.image == vec3<i32>(NEAREST_IMAGE));
+        if (query.radius == 0.0) {
+            return select(MISS, 0u, all(low == query.low) && all(image == vec3<i32>(0)));
+        }
         // Taking the period off the larger of two coordinates is exact, so that what is between them is rounded once.
-        let ahead = select(other, other - periods(), query.image > vec3<i32>(0));
-        let behind = select(own, own - periods(), query.image < vec3<i32>(0));
-        return select(MISS, within(query, ahead - behind), all(nearest_image(other - own) == query.image));
+        let ahead = select(other, other - periods(), image > vec3<i32>(0));
+        let behind = select(own, own - periods(), image < vec3<i32>(0));
+        return within(query, ahead - behind);
     }
     if (query.radius == 0.0) {
-        return select(MISS, 0.0, all(query.low <= high) && all(low <= query.high));
+        return select(MISS, 0u, all(query.low <= high) && all(low <= query.high));
     }
     let below = flush_bits(unordered(low)) - flush_bits(unordered(query.high));
     let above = flush_bits(unordered(query.low)) - flush_bits(unordered(high));
@@ -125,7 +143,7 @@ fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> f32 {
     return within(query, gap);
 }
 
-// The image of the asker that is nearest to what lies so far apart: just one, so that an object is found once.
+// The image of the asker that is nearest to what lies so far apart.
 fn nearest_image(apart: vec3<f32>) -> vec3<i32> {
     let half = 0.5 * periods();
     let ahead = select(vec3<i32>(0), vec3<i32>(1), apart > half);
@@ -133,10 +151,31 @@ fn nearest_image(apart: vec3<f32>) -> vec3<i32> {
     return select(vec3<i32>(0), ahead - behind, half > vec3<f32>(0.0));
 }
 
-fn within(query: Query, gap: vec3<f32>) -> f32 {
-    var scaled = min(abs(gap) * query.scale, vec3<f32>(FARTHEST_GAP));
-    scaled = select(scaled, vec3<f32>(0.0), scaled < vec3<f32>(SMALLEST_GAP));
-    let squared = scaled.x * scaled.x + scaled.y * scaled.y + scaled.z * scaled.z;
-    let limit = min(query.radius * query.scale, FARTHEST_LIMIT);
-    return select(MISS, squared, squared <= limit * limit);
+fn within(query: Query, gap: vec3<f32>) -> u32 {
+    let distance = squared(gap);
+    let is_endless = query.radius >= LARGEST_FLOAT;
+    return select(MISS, distance, is_endless || distance <= squared(vec3<f32>(query.radius, 0.0, 0.0)));
+}
+
+// The squared length of a gap as an integer that is larger where the length is: a float's bits with nine bits of exponent,
+// so that no gap is too long or too short to have a square. Denormal gaps are 0, endless ones the largest float.
+fn squared(gap: vec3<f32>) -> u32 {
+    let given = bitcast<vec3<u32>>(gap) & vec3<u32>(0x7fffffffu);
+    let bits = select(min(given, vec3<u32>(0x7f7fffffu)), vec3<u32>(0u), given < vec3<u32>(0x00800000u));
+    let largest = max(bits.x, max(bits.y, bits.z));
+    let is_far = largest >= FAR_BITS;
+    let is_near = largest < NEAR_BITS;
+    let scaled = bitcast<vec3<f32>>(bits) * select(select(1.0, LARGER, is_near), SMALLER, is_far);
+    let part = select(scaled, vec3<f32>(0.0), scaled < vec3<f32>(SMALLEST_GAP));
+    let sum = bitcast<u32>(part.x * part.x + part.y * part.y + part.z * part.z);
+    let exponents = select(select(DISTANCE_BIAS, DISTANCE_BIAS - 132u, is_near), DISTANCE_BIAS + 132u, is_far);
+    return select(sum + (exponents << 23u), 0u, sum == 0u);
+}
+
+// Bits of the float that a squared distance is: infinity where it is larger than any, 0 where it is smaller than any normal one.
+fn squared_bits(distance: u32) -> u32 {
+    let exponent = distance >> 23u;
+    let is_large = exponent >= DISTANCE_BIAS + 255u;
+    let is_small = exponent <= DISTANCE_BIAS;
+    return select(select(distance - (DISTANCE_BIAS << 23u), 0u, is_small), 0x7f800000u, is_large);
 }

@@ -14,14 +14,19 @@ fn cells_of(query: Query, level: Level) -> Cells {
     return Cells(lower, min(cell_of(query.search_max, inverse), bounds_upper));
 }
 
+// Cells an axis, as the table has them along x. Differences of integers: drivers may put floats together in another order, and
+// floats of cells far out are too coarse for that.
+fn cell_counts(cells: Cells, level: Level) -> vec3<f32> {
+    let shifts = vec3<u32>(level.x_shift, 0u, 0u);
+    let counts = bitcast<vec3<u32>>((cells.upper >> shifts) - (cells.lower >> shifts)) + 1u;
+    return select(vec3<f32>(counts), vec3<f32>(0.0), cells.lower > cells.upper);
+}
+
 // Whether looking at all records of the level is less than looking at so many cells.
-fn are_crowded(cells: Cells, query: Query, level: Level) -> bool {
-    let lower = cells.lower;
-    let upper = cells.upper;
-    let rows = (f32(upper.y) - f32(lower.y) + 1.0) * (f32(upper.z) - f32(lower.z) + 1.0);
-    let row_cells = f32(upper.x >> level.x_shift) - f32(lower.x >> level.x_shift) + 1.0;
+fn are_crowded(counts: vec3<f32>, query: Query, level: Level) -> bool {
+    let rows = counts.y * counts.z;
     // Hashed slots would be looked at again and again.
-    let is_repeated = level.table_mask != DENSE && rows * row_cells >= f32(level.table_size);
+    let is_repeated = level.table_mask != DENSE && rows * counts.x >= f32(level.table_size);
     let all = level_records(level, query.world);
     return is_repeated || rows >= f32(all.y - all.x);
 }

@@ -2,16 +2,16 @@
 // before as objects there reach. What it finds goes to `accept_result`.
 
 fn test_record(query: Query, record: u32) {
-    let squared = distance_to(query, records[2u * record], records[2u * record + 1u]);
-    if (squared >= 0.0) {
-        found(query, record, squared);
+    let distance = distance_to(query, records[2u * record], records[2u * record + 1u]);
+    if (distance != MISS) {
+        found(query, record, distance);
     }
 }
 
-fn found(query: Query, record: u32, squared: f32) {
+fn found(query: Query, record: u32, distance: u32) {
     let object = records[2u * record].w;
     if (admitted(query, object)) {
-        accept_result(object, squared);
+        accept_result(object, distance);
     }
 }
 
@@ -36,16 +36,34 @@ fn test_level(query: Query, level: Level) {
     }
 }
 
-fn walk_level(query: Query, level: Level) {
+// `second` names the axes on which the query has a second image, a bit each.
+fn walk_level(query: Query, second: u32, level: Level) {
+    let is_second = (vec3<u32>(second) & vec3<u32>(1u, 2u, 4u)) != vec3<u32>(0u);
+    let own_counts = cell_counts(cells_of(image_of(query, 0u), level), level);
+    let second_counts = cell_counts(cells_of(image_of(query, second), level), level);
+    let counts = own_counts + select(vec3<f32>(0.0), second_counts, is_second);
+    if (any(counts == vec3<f32>(0.0))) {
+        return;
+    }
+    // A loop takes one turn more than it walks through, and each row has a loop of its own.
+    let images = select(vec3<f32>(1.0), vec3<f32>(2.0), is_second);
+    let turns = ROW_TURNS * images.x * (counts.y + images.y) * (counts.z + images.z);
+    if (are_crowded(counts, query, level) || !takes_turns(turns) || meets_entries_again(query, second, level)) {
+        test_level(nearest_of_all(query), level);
+        return;
+    }
+    for (var image = 0u; image <= second; image += 1u) {
+        if ((image & ~second) == 0u) {
+            walk_cells(image_of(query, image), level);
+        }
+    }
+}
+
+fn walk_cells(query: Query, level: Level) {
     let cells = cells_of(query, level);
     let lower = cells.lower;
     let upper = cells.upper;
     if (any(lower > upper)) {
-        return;
-    }
-    let turns = (f32(upper.y) - f32(lower.y) + 2.0) * (f32(upper.z) - f32(lower.z) + 2.0);
-    if (are_crowded(cells, query, level) || !takes_turns(turns)) {
-        test_level(query, level);
         return;
     }
     for (var z = lower.z; z <= upper.z; z += 1) {
@@ -55,11 +73,11 @@ fn walk_level(query: Query, level: Level) {
             for (var k = share.x; k < share.y; k += 1u) {
                 let entry = row_entry(row, k);
                 let record = entry_record(entry);
-                let squared = distance_to(query, records[2u * record], records[2u * record + 1u]);
-                if (squared >= 0.0) {
+                let distance = distance_to(query, records[2u * record], records[2u * record + 1u]);
+                if (distance != MISS) {
                     let low = bitcast<vec3<i32>>(records[2u * record].xyz);
                     if (is_met_here(level, entry, low, query, lower, upper, y, z)) {
-                        found(query, record, squared);
+                        found(query, record, distance);
                     }
                 }
             }
@@ -67,13 +85,13 @@ fn walk_level(query: Query, level: Level) {
     }
 }
 
-// All candidates, whatever axes have periods.
-fn walk_image(query: Query) {
-    test_range(query, large_list(query.world));
+fn walk_candidates(query: Query) {
+    test_range(nearest_of_all(query), large_list(query.world));
+    let second = second_images(query);
     var index = grid.first_level;
     for (var visited = 0u; visited < MAX_LEVELS && index != NO_LEVEL; visited += 1u) {
         let level = grid.levels[index];
-        walk_level(query, level);
+        walk_level(query, second, level);
         index = level.next;
     }
 }

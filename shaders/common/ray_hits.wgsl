@@ -66,7 +66,8 @@ fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<
     let is_wide = any(ray.half_extents > vec3<f32>(0.0)) && level.table_mask != DENSE;
     let meets_all = is_wide && rows * breadth.x >= f32(level.table_size);
     let tests_fewer = f32(entries.y - entries.x) > TESTS_PER_STEP * rows && !meets_all;
-    return steps <= MAX_RAY_STEPS && tests_fewer && takes_turns(f32(steps) * ((most.y + 1.0) * (most.z + 1.0) + 1.0));
+    // A loop takes one turn more than it walks through, and each row has a loop of its own.
+    return steps <= MAX_RAY_STEPS && tests_fewer && takes_turns(f32(steps) * (2.0 * (most.y + 1.0) * (most.z + 1.0) + 1.0));
 }
 
 fn visit_slab(ray: Ray, level: Level, visit: Visit) {

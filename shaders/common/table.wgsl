@@ -101,7 +101,7 @@ fn go_on(walk: ptr<function, Walk>) {
         if (any(cells.lower > cells.upper)) {
             return;
         }
-        if (are_crowded(cells, (*walk).query, level)) {
+        if (are_crowded(cell_counts(cells, level), (*walk).query, level)) {
             (*walk).row = whole_row(level_records(level, (*walk).query.world));
             return;
         }
@@ -131,8 +131,8 @@ fn finds(walk: ptr<function, Walk>, entry: u32) -> bool {
         }
     }
     let low = records[2u * record];
-    let squared = distance_to(query, low, records[2u * record + 1u]);
-    if (squared < 0.0) {
+    let distance = distance_to(query, low, records[2u * record + 1u]);
+    if (distance == MISS) {
         return false;
     }
     if ((*walk).place == WALK_ROW) {
@@ -144,10 +144,8 @@ fn finds(walk: ptr<function, Walk>, entry: u32) -> bool {
     if (!admitted(query, low.w)) {
         return false;
     }
-    // Back from units of the scale, which is a power of two.
-    let unit = bitcast<f32>((254u << 23u) - bitcast<u32>(query.scale));
     (*walk).object = low.w;
-    (*walk).squared_distance = squared * unit * unit;
+    (*walk).squared_distance = bitcast<f32>(squared_bits(distance));
     (*walk).record = record;
     return true;
 }

@@ -34,7 +34,6 @@ pub fn walk_static(
         low: own.low,
         high: own.high,
         radius: 0.0,
-        scale: 1.0,
         layers: object.layers,
         owner: object.owner,
         world: own.world,

@@ -5,14 +5,19 @@ use crate::queries::{Query, asking};
 use crate::types::Aabb;
 
 const LARGEST_FLOAT: f32 = f32::MAX;
-/// 2^63 and 2^-60. Gaps beyond the one are this, gaps below the other are 0: the sum of three squares is a normal float.
-const FARTHEST_GAP: f32 = f32::from_bits((127 + 63) << 23);
+/// An image of the asker that only its distance to a candidate decides.
+pub(crate) const NEAREST_IMAGE: i32 = 2;
+/// 2^60 and 2^-40. Squares of gaps from the one on, or of gaps that are all below the other, leave the range of floats: they
+/// are taken 2^66 times smaller or larger.
+const FAR_BITS: u32 = (127 + 60) << 23;
+const NEAR_BITS: u32 = (127 - 40) << 23;
+const SMALLER: f32 = f32::from_bits((127 - 66) << 23);
+const LARGER: f32 = f32::from_bits((127 + 66) << 23);
+/// By how much the exponent of a squared distance is larger than that of a float.
+const DISTANCE_BIAS: u32 = 126;
+/// 2^-60. Gaps below this, scaled, are 0: the largest is at least 2^20 times as long, so that their squares are less than it
+/// rounds by.
 const SMALLEST_GAP: f32 = f32::from_bits((127 - 60) << 23);
-/// 1.9375 times 2^63: its square is no less than that of three farthest gaps, and finite.
-const FARTHEST_LIMIT: f32 = 1.9375 * FARTHEST_GAP;
-/// 2^-40 and 2^60: radii whose squares need no scale.
-const ORDINARY_RADII: std::ops::RangeInclusive<f32> =
-    f32::from_bits((127 - 40) << 23)..=f32::from_bits((127 + 60) << 23);
 /// 2^-20.
 const SLACK: f32 = 1.0 / (1u32 << 20) as f32;
 
@@ -25,8 +30,6 @@ pub struct LoadedQuery {
     pub high: [i32; 3],
     /// How far from the box objects may be.
     pub radius: f32,
-    /// A power of two that brings the squares of extreme radii into the range of floats; else 1.
-    pub scale: f32,
     /// As in [`Aabb::layers`].
     pub layers: u32,
     /// As in [`Aabb::owner`].
@@ -37,13 +40,14 @@ pub struct LoadedQuery {
     pub asker: Option<u32>,
     /// Whether objects are looked for by their lower corners in place of whole boxes.
     pub seeks_corners: bool,
-    /// Periods that the asker is moved by.
+    /// Periods that the asker is moved by, or 2 on an axis where the nearest image of all is meant.
     pub image: [i32; 3],
     /// Lower corner, moved, and widened by the radius and a bound on all rounding.
     pub search_min: [f32; 3],
     /// Upper corner, moved and widened.
     pub search_max: [f32; 3],
-    /// Neither a NaN, nor a lower bound above the upper one, nor a negative radius, nor a world that does not exist.
+    /// Excluded, or neither with a NaN, nor a lower bound above the upper one, nor a negative radius, nor a world that does not
+    /// exist.
     pub valid: bool,
     /// Valid and not excluded.
     pub answers: bool,
@@ -54,31 +58,83 @@ pub(crate) fn periods(params: &Params) -> [f32; 3] {
 }
 
 impl LoadedQuery {
-    /// The same query, moved by periods.
-    pub(crate) fn at_image(mut self, params: &Params, image: [i32; 3]) -> Self {
-        self.image = image;
-        let periods = periods(params);
+    /// Corners as floats, flushed; infinite ones as the largest.
+    fn corners(&self, axis: usize) -> [f32; 2] {
         let largest = ordered(LARGEST_FLOAT);
-        for axis in 0..3 {
-            let moved = image[axis] as f32 * periods[axis];
-            let low = flush(unordered(self.low[axis].max(-largest)));
-            let high = flush(unordered(self.high[axis].min(largest)));
-            let slack = (low.abs().max(high.abs()) * SLACK) + (moved.abs() + self.radius) * SLACK;
-            let reach = if self.radius > 0.0 || self.seeks_corners {
-                self.radius + slack
-            } else {
-                0.0
-            };
-            self.search_min[axis] = (low + moved - reach).max(-LARGEST_FLOAT);
-            self.search_max[axis] = (high + moved + reach).min(LARGEST_FLOAT);
-        }
-        let exponent = (self.radius.to_bits() >> 23).clamp(1, 253);
-        let is_ordinary = ORDINARY_RADII.contains(&self.radius) || self.radius == 0.0 || self.radius == LARGEST_FLOAT;
-        self.scale = if is_ordinary {
-            1.0
+        let [low, high] = [self.low[axis].max(-largest), self.high[axis].min(largest)];
+        [flush(unordered(low)), flush(unordered(high))]
+    }
+
+    /// How far from the asker objects may be along an axis: by more than differences, sums and squares can round.
+    fn reach(&self, params: &Params, axis: usize) -> f32 {
+        let [low, high] = self.corners(axis);
+        let moved = if self.seeks_corners { periods(params)[axis] } else { 0.0 };
+        let slack = low.abs().max(high.abs()) * SLACK + (moved + self.radius) * SLACK;
+        if self.radius > 0.0 || self.seeks_corners {
+            self.radius + slack
         } else {
-            f32::from_bits((254 - exponent) << 23)
+            0.0
+        }
+    }
+
+    /// With the bounds of where it looks.
+    fn with_search_bounds(mut self, params: &Params) -> Self {
+        for axis in 0..3 {
+            let moved = self.image[axis] as f32 * periods(params)[axis];
+            let [low, high] = self.corners(axis);
+            let reach = self.reach(params, axis);
+            [self.search_min[axis], self.search_max[axis]] = if self.image[axis] == NEAREST_IMAGE {
+                [-LARGEST_FLOAT, LARGEST_FLOAT]
+            } else {
+                let bounds = [low + moved - reach, high + moved + reach];
+                [bounds[0].max(-LARGEST_FLOAT), bounds[1].min(LARGEST_FLOAT)]
+            };
+        }
+        self
+    }
+
+    fn has_period(&self, params: &Params, axis: usize) -> bool {
+        self.seeks_corners && periods(params)[axis] > 0.0
+    }
+
+    /// Whether everything is within reach along a periodic axis.
+    fn spans_period(&self, params: &Params, axis: usize) -> bool {
+        self.has_period(params, axis) && 2.0 * self.reach(params, axis) >= periods(params)[axis]
+    }
+
+    /// Axes on which there is a second image, a bit each.
+    pub(crate) fn second_images(&self, params: &Params) -> u32 {
+        let has_second = |axis: &usize| {
+            let ([own, _], reach) = (self.corners(*axis), self.reach(params, *axis));
+            let is_near_end = own <= reach || own + reach >= periods(params)[*axis];
+            self.has_period(params, *axis) && !self.spans_period(params, *axis) && is_near_end
         };
+        (0..3).filter(has_second).map(|axis| 1 << axis).sum()
+    }
+
+    /// The image that is the second one on the axes of these bits.
+    pub(crate) fn image_of(mut self, params: &Params, second: u32) -> Self {
+        self.image = std::array::from_fn(|axis| {
+            let is_early = self.corners(axis)[0] < 0.5 * periods(params)[axis];
+            match second & (1 << axis) {
+                _ if self.spans_period(params, axis) => NEAREST_IMAGE,
+                0 => 0,
+                _ if is_early => 1,
+                _ => -1,
+            }
+        });
+        self.with_search_bounds(params)
+    }
+
+    /// For walks that look at everything.
+    pub(crate) fn nearest_of_all(mut self, params: &Params) -> Self {
+        self.image = std::array::from_fn(|axis| {
+            if self.has_period(params, axis) {
+                NEAREST_IMAGE
+            } else {
+                0
+            }
+        });
         self
     }
 }
@@ -92,12 +148,13 @@ pub fn load_query(params: &Params, query: &Query) -> LoadedQuery {
     let class = classify(&bounds);
     let radius_bits = query.radius.to_bits();
     let no_length = radius_bits > 0x7f80_0000 && radius_bits != 0x8000_0000;
-    let valid = class != Class::Invalid && !no_length && query.world < params.world_count;
+    let is_excluded = class == Class::Excluded;
+    // Whatever an excluded query holds, it is not invalid.
+    let valid = is_excluded || (class != Class::Invalid && !no_length && query.world < params.world_count);
     LoadedQuery {
         low: bounds.min.map(ordered),
         high: bounds.max.map(ordered),
         radius: flush(query.radius.abs().min(f32::MAX)),
-        scale: 1.0,
         layers: bounds.layers,
         owner: bounds.owner,
         world: query.world,
@@ -107,9 +164,9 @@ pub fn load_query(params: &Params, query: &Query) -> LoadedQuery {
         search_min: [0.0; 3],
         search_max: [0.0; 3],
         valid,
-        answers: valid && class != Class::Excluded,
+        answers: valid && !is_excluded,
     }
-    .at_image(params, [0; 3])
+    .with_search_bounds(params)
 }
 
 /// An object that asks for others: for those near its lower corner, or for those that its box overlaps.
@@ -121,7 +178,6 @@ pub fn asked_by(params: &Params, objects: &[Aabb], record: &Record) -> LoadedQue
         low: record.low,
         high: if seeks_corners { record.low } else { record.high },
         radius: if seeks_corners { params.radius } else { 0.0 },
-        scale: 1.0,
         layers: object.layers,
         owner: object.owner,
         world: record.world,
@@ -133,11 +189,11 @@ pub fn asked_by(params: &Params, objects: &[Aabb], record: &Record) -> LoadedQue
         valid: true,
         answers: class == Class::Finite || (class == Class::Infinite && !seeks_corners),
     }
-    .at_image(params, [0; 3])
+    .with_search_bounds(params)
 }
 
-/// Squared distance of an object in units of the query's scale, if it is one of the query's.
-pub fn distance_to(params: &Params, query: &LoadedQuery, record: &Record) -> Option<f32> {
+/// Squared distance of an object as an integer (see [`squared`]), if it is one of the query's.
+pub fn distance_to(params: &Params, query: &LoadedQuery, record: &Record) -> Option<u32> {
     if record.world != query.world {
         return None;
     }
@@ -151,25 +207,27 @@ pub fn distance_to(params: &Params, query: &LoadedQuery, record: &Record) -> Opt
         if record.low.contains(&-infinity) || record.high.contains(&infinity) {
             return None;
         }
+        let image = std::array::from_fn(|axis| match query.image[axis] {
+            NEAREST_IMAGE => nearest_image(periods(params)[axis], apart(record.low[axis], query.low[axis])),
+            image => image,
+        });
         if query.radius == 0.0 {
-            return (record.low == query.low && query.image == [0; 3]).then_some(0.0);
+            return (record.low == query.low && image == [0; 3]).then_some(0);
         }
-        let periods = periods(params);
         // Taking the period off the larger of two coordinates is exact, so that what is between them is rounded once.
-        let moved = std::array::from_fn(|axis| {
+        let gap = std::array::from_fn(|axis| {
             let (own, other) = (flush(unordered(query.low[axis])), flush(unordered(record.low[axis])));
-            match query.image[axis] {
-                1 => (other - periods[axis]) - own,
-                -1 => other - (own - periods[axis]),
+            match image[axis] {
+                1 => (other - periods(params)[axis]) - own,
+                -1 => other - (own - periods(params)[axis]),
                 _ => other - own,
             }
         });
-        let apart: [f32; 3] = std::array::from_fn(|axis| apart(record.low[axis], query.low[axis]));
-        return within(query, moved).filter(|_| nearest_image(periods, apart) == query.image);
+        return within(query, gap);
     }
     if query.radius == 0.0 {
         let meets = (0..3).all(|axis| query.low[axis] <= record.high[axis] && record.low[axis] <= query.high[axis]);
-        return meets.then_some(0.0);
+        return meets.then_some(0);
     }
     let gap = std::array::from_fn(|axis| {
         // Touching and overlapping are told apart from gaps in integers.
@@ -184,24 +242,53 @@ pub fn distance_to(params: &Params, query: &LoadedQuery, record: &Record) -> Opt
     within(query, gap)
 }
 
-/// The image of the asker that is nearest to what lies so far apart: just one, so that an object is found once.
-fn nearest_image(periods: [f32; 3], apart: [f32; 3]) -> [i32; 3] {
-    std::array::from_fn(|axis| {
-        let half = 0.5 * periods[axis];
-        if half > 0.0 {
-            i32::from(apart[axis] > half) - i32::from(apart[axis] < -half)
-        } else {
-            0
-        }
-    })
+/// The image of the asker that is nearest to what lies so far apart along an axis.
+fn nearest_image(period: f32, apart: f32) -> i32 {
+    let half = 0.5 * period;
+    if half > 0.0 {
+        i32::from(apart > half) - i32::from(apart < -half)
+    } else {
+        0
+    }
 }
 
-fn within(query: &LoadedQuery, gap: [f32; 3]) -> Option<f32> {
-    let [x, y, z] = gap.map(|gap| {
-        let scaled = (gap.abs() * query.scale).min(FARTHEST_GAP);
+fn within(query: &LoadedQuery, gap: [f32; 3]) -> Option<u32> {
+    let distance = squared(gap);
+    let is_endless = query.radius >= LARGEST_FLOAT;
+    (is_endless || distance <= squared([query.radius, 0.0, 0.0])).then_some(distance)
+}
+
+/// The squared length of a gap as an integer that is larger where the length is: a float's bits with nine bits of exponent, so
+/// that no gap is too long or too short to have a square. Denormal gaps are 0, endless ones the largest float.
+pub fn squared(gap: [f32; 3]) -> u32 {
+    let bits = gap.map(|gap| match gap.to_bits() & 0x7fff_ffff {
+        ..0x0080_0000 => 0,
+        bits => bits.min(0x7f7f_ffff),
+    });
+    let largest = bits.into_iter().fold(0, u32::max);
+    let (scale, exponents) = if largest >= FAR_BITS {
+        (SMALLER, DISTANCE_BIAS + 132)
+    } else if largest < NEAR_BITS {
+        (LARGER, DISTANCE_BIAS.wrapping_sub(132))
+    } else {
+        (1.0, DISTANCE_BIAS)
+    };
+    let [x, y, z] = bits.map(|bits| {
+        let scaled = f32::from_bits(bits) * scale;
         if scaled < SMALLEST_GAP { 0.0 } else { scaled }
     });
-    let squared = x * x + y * y + z * z;
-    let limit = (query.radius * query.scale).min(FARTHEST_LIMIT);
-    (squared <= limit * limit).then_some(squared)
+    match (x * x + y * y + z * z).to_bits() {
+        0 => 0,
+        sum => sum.wrapping_add(exponents << 23),
+    }
+}
+
+/// The float that a squared distance is: infinity where it is larger than any, 0 where it is smaller than any normal one.
+pub fn squared_float(distance: u32) -> f32 {
+    const LARGE: u32 = DISTANCE_BIAS + 255;
+    f32::from_bits(match distance >> 23 {
+        ..=DISTANCE_BIAS => 0,
+        LARGE.. => 0x7f80_0000,
+        _ => distance - (DISTANCE_BIAS << 23),
+    })
 }

@@ -1,11 +1,12 @@
-//! The walk of the query passes: the twin of `shaders/common/query_cells.wgsl`, `shaders/common/query_walk.wgsl`,
-//! `shaders/common/query_entry_one_cell.wgsl` and `shaders/common/query_entry_covered.wgsl`.
+//! The walk of the query passes: the twin of `shaders/common/query_cells.wgsl`, `shaders/common/query_images.wgsl`,
+//! `shaders/common/query_walk.wgsl`, `shaders/common/query_entry_one_cell.wgsl` and
+//! `shaders/common/query_entry_covered.wgsl`.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::blocks::{Overrides, Turns};
 use super::pair_walk::passes_filters;
-use super::query::{LoadedQuery, asked_by, distance_to, load_query, periods};
+use super::query::{LoadedQuery, asked_by, distance_to, load_query};
 use super::rows::Table;
 use crate::grid::{
     Class, DENSE, HOME_FLAG, ID_MASK, Level, NO_LEVEL, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, classify,
@@ -59,41 +60,41 @@ struct Walk<'a, F> {
     turns: Turns,
 }
 
-/// Hands every object of a query with its squared distance, in units of the query's scale, to `accept`; returns the box
-/// tests, or 0 where they are not counted. Periodic axes have three images of an asker: itself, one period ahead and one
-/// behind.
+/// Cells that objects of a level may be entered in.
+type Cells = [RangeInclusive<i32>; 3];
+
+/// How often, in the mean, a walk may meet what it meets before looking at each object once is less.
+const MOST_MEETINGS: usize = 4;
+
+/// Hands every object of a query with its squared distance, an integer (see [`squared`](super::query::squared)), to
+/// `accept`; returns the box tests, or 0 where they are not counted.
 pub fn walk_query(
     params: &Params,
     input: &QueryInput<'_>,
     overrides: Overrides,
     query: &LoadedQuery,
-    mut accept: impl FnMut(u32, f32),
+    mut accept: impl FnMut(u32, u32),
 ) -> u32 {
     if !query.answers {
         return 0;
     }
-    let images = periods(params).map(|period| i32::from(period > 0.0 && query.seeks_corners));
     let mut walk = Walk {
         params,
         input,
         overrides,
-        query: *query,
+        query: query.nearest_of_all(params),
         accept: &mut accept,
         candidates: 0,
         turns: Turns::default(),
     };
-    for z in -images[2]..=images[2] {
-        for y in -images[1]..=images[1] {
-            for x in -images[0]..=images[0] {
-                walk.query = query.at_image(params, [x, y, z]);
-                walk.walk_image();
-            }
-        }
+    walk.test_range(input.table.large(params, query.world));
+    for (_, level) in input.table.grid.occupied_levels() {
+        walk.walk_level(query, level);
     }
     if overrides.count_candidates { walk.candidates } else { 0 }
 }
 
-impl<F: FnMut(u32, f32)> Walk<'_, F> {
+impl<F: FnMut(u32, u32)> Walk<'_, F> {
     fn is_covered(&self) -> bool {
         self.params.scheme == SCHEME_UNIFORM
     }
@@ -107,32 +108,25 @@ impl<F: FnMut(u32, f32)> Walk<'_, F> {
         &self.input.table.records[record as usize]
     }
 
-    fn walk_image(&mut self) {
-        self.test_range(self.input.table.large(self.params, self.query.world));
-        for (_, level) in self.input.table.grid.occupied_levels() {
-            self.walk_level(level);
-        }
-    }
-
-    fn distance_to(&mut self, record: &Record) -> Option<f32> {
+    fn distance_to(&mut self, record: &Record) -> Option<u32> {
         self.candidates = self.candidates.wrapping_add(1);
         distance_to(self.params, &self.query, record)
     }
 
     fn test_record(&mut self, record: &Record) {
-        if let Some(squared) = self.distance_to(record) {
-            self.found(record.object, squared);
+        if let Some(distance) = self.distance_to(record) {
+            self.found(record.object, distance);
         }
     }
 
-    fn found(&mut self, object: u32, squared: f32) {
+    fn found(&mut self, object: u32, distance: u32) {
         let filters = Aabb {
             layers: self.query.layers,
             owner: self.query.owner,
             ..Aabb::point([0.0; 3])
         };
         if !self.overrides.filters || passes_filters(&filters, &self.input.objects[object as usize]) {
-            (self.accept)(object, squared);
+            (self.accept)(object, distance);
         }
     }
 
@@ -162,53 +156,97 @@ impl<F: FnMut(u32, f32)> Walk<'_, F> {
         }
     }
 
-    fn walk_level(&mut self, level: &Level) {
-        let table = self.input.table;
-        let detail = table.grid.x_detail;
-        let inverse = axis_inverse(level.inverse, detail);
-        let scheme = self.params.scheme;
-        let reach = if self.query.seeks_corners {
+    fn cells_of(&self, query: &LoadedQuery, level: &Level) -> Cells {
+        let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);
+        let reach = if query.seeks_corners {
             0
         } else {
             self.params.cell_reach()
         };
-        let reach = [reach << detail, reach, reach];
+        let reach = [reach << self.input.table.grid.x_detail, reach, reach];
         let bounds_lower = [level.lower_x, level.lower_y, level.lower_z];
         let bounds_upper = [level.upper_x, level.upper_y, level.upper_z];
-        // Cells that objects of the level may be entered in.
-        let lower = cell_of(scheme, self.query.search_min, inverse);
-        let lower: [i32; 3] = std::array::from_fn(|axis| (lower[axis] - reach[axis]).max(bounds_lower[axis]));
-        let upper = cell_of(scheme, self.query.search_max, inverse);
-        let upper: [i32; 3] = std::array::from_fn(|axis| upper[axis].min(bounds_upper[axis]));
-        if (0..3).any(|axis| lower[axis] > upper[axis]) {
+        let [lower, upper] =
+            [query.search_min, query.search_max].map(|corner| cell_of(self.params.scheme, corner, inverse));
+        std::array::from_fn(|axis| {
+            (lower[axis] - reach[axis]).max(bounds_lower[axis])..=upper[axis].min(bounds_upper[axis])
+        })
+    }
+
+    fn row(&self, level: &Level, cells: &Cells, y: i32, z: i32) -> [Range<u32>; 2] {
+        let world = self.query.world;
+        self.input
+            .table
+            .row(level, *cells[0].start(), *cells[0].end(), y, z, world)
+    }
+
+    /// Whether objects are met again and again, in one cell after another.
+    fn meets_entries_again(&self, query: &LoadedQuery, second: u32, level: &Level) -> bool {
+        let most = MOST_MEETINGS * self.params.object_count as usize;
+        if !self.is_covered() || self.input.table.grid.entry_count as usize <= most {
+            return false;
+        }
+        let entries_of = |image| {
+            let cells = self.cells_of(&query.image_of(self.params, image), level);
+            let rows = rows_of(&cells).flat_map(|(y, z)| self.row(level, &cells, y, z));
+            rows.map(|row| row.len()).sum::<usize>()
+        };
+        images(second).map(entries_of).sum::<usize>() > most
+    }
+
+    fn walk_level(&mut self, query: &LoadedQuery, level: &Level) {
+        let table = self.input.table;
+        let second = query.second_images(self.params);
+        let is_second = [0, 1, 2].map(|axis| second & (1 << axis) != 0);
+        let counts_of = |second| {
+            let cells = self.cells_of(&query.image_of(self.params, second), level);
+            cell_counts(&cells, level)
+        };
+        let (own_counts, second_counts) = (counts_of(0), counts_of(second));
+        let counts: [f32; 3] =
+            std::array::from_fn(|axis| own_counts[axis] + if is_second[axis] { second_counts[axis] } else { 0.0 });
+        if counts.contains(&0.0) {
             return;
         }
+        let rows = counts[1] * counts[2];
         let objects = if self.is_covered() {
             table.records.len()
         } else {
-            table.level(level, self.query.world).len()
+            table.level(level, query.world).len()
         };
-        let rows = |axis: usize| upper[axis] as f32 - lower[axis] as f32 + 1.0;
-        let rows = rows(1) * rows(2);
-        let row_cells = (upper[0] >> level.x_shift) as f32 - (lower[0] >> level.x_shift) as f32 + 1.0;
         // Hashed slots would be looked at again and again.
-        let is_crowded = level.table_mask != DENSE && rows * row_cells >= level.table_size as f32;
-        let beyond = |axis: usize| upper[axis] as f32 - lower[axis] as f32 + 2.0;
-        if is_crowded || rows >= objects as f32 || !self.turns.take(beyond(1) * beyond(2)) {
+        let is_repeated = level.table_mask != DENSE && rows * counts[0] >= level.table_size as f32;
+        let copies = is_second.map(|is_second| if is_second { 2.0 } else { 1.0 });
+        let row_turns = if self.is_covered() { 3.0 } else { 2.0 };
+        let turns = row_turns * copies[0] * (counts[1] + copies[1]) * (counts[2] + copies[2]);
+        if is_repeated
+            || rows >= objects as f32
+            || !self.turns.take(turns)
+            || self.meets_entries_again(query, second, level)
+        {
+            self.query = query.nearest_of_all(self.params);
             self.test_level(level);
             return;
         }
-        for z in lower[2]..=upper[2] {
-            for y in lower[1]..=upper[1] {
-                for entries in table.row(level, lower[0], upper[0], y, z, self.query.world) {
-                    for entry in entries {
-                        let record = *self.record(entry);
-                        if let Some(squared) = self.distance_to(&record)
-                            && self.is_met_here(level, entry, lower, upper, y, z)
-                        {
-                            self.found(record.object, squared);
-                        }
-                    }
+        for image in images(second) {
+            self.query = query.image_of(self.params, image);
+            self.walk_cells(level);
+        }
+    }
+
+    fn walk_cells(&mut self, level: &Level) {
+        let cells = self.cells_of(&self.query, level);
+        let [lower, upper] = [
+            std::array::from_fn(|axis| *cells[axis].start()),
+            std::array::from_fn(|axis| *cells[axis].end()),
+        ];
+        for (y, z) in rows_of(&cells) {
+            for entry in self.row(level, &cells, y, z).into_iter().flatten() {
+                let record = *self.record(entry);
+                if let Some(distance) = self.distance_to(&record)
+                    && self.is_met_here(level, entry, lower, upper, y, z)
+                {
+                    self.found(record.object, distance);
                 }
             }
         }
@@ -237,4 +275,27 @@ impl<F: FnMut(u32, f32)> Walk<'_, F> {
         let starts = self.input.table.starts;
         (starts[key]..starts[key + 1]).contains(&entry)
     }
+}
+
+/// Cells an axis, as the table has them along x.
+fn cell_counts(cells: &Cells, level: &Level) -> [f32; 3] {
+    let shifts = [level.x_shift, 0, 0];
+    std::array::from_fn(|axis| {
+        let [lower, upper] = [cells[axis].start(), cells[axis].end()].map(|cell| cell >> shifts[axis]);
+        if cells[axis].is_empty() {
+            0.0
+        } else {
+            (upper.wrapping_sub(lower) as u32 + 1) as f32
+        }
+    })
+}
+
+/// The rows of cells, y and z, z outermost.
+fn rows_of([_, y, z]: &Cells) -> impl Iterator<Item = (i32, i32)> {
+    z.clone().flat_map(|z| y.clone().map(move |y| (y, z)))
+}
+
+/// The images of a query that has second ones on the axes of these bits.
+fn images(second: u32) -> impl Iterator<Item = u32> {
+    (0..=second).filter(move |image| image & !second == 0)
 }

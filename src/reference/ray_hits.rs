@@ -194,7 +194,8 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
         let is_wide = self.ray.half_extents.iter().any(|&extent| extent > 0.0) && level.table_mask != DENSE;
         let meets_all = is_wide && rows * breadth[0] >= level.table_size as f32;
         let tests_fewer = entries.len() as f32 > TESTS_PER_STEP * rows && !meets_all;
-        let turns = steps as f32 * ((most[1] + 1.0) * (most[2] + 1.0) + 1.0);
+        // A loop takes one turn more than it walks through, and each row has a loop of its own.
+        let turns = steps as f32 * (2.0 * (most[1] + 1.0) * (most[2] + 1.0) + 1.0);
         steps <= MAX_RAY_STEPS && tests_fewer && self.turns.take(turns)
     }
 

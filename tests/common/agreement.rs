@@ -168,7 +168,7 @@ pub fn check(
             assert_eq!(result.query_nearest.len(), expected.found.len() * wanted, "{what}");
             for (query, (rows, found)) in result.query_nearest.chunks(wanted).zip(&expected.found).enumerate() {
                 let what = format!("{what}: nearest of query {query}");
-                check_nearest(rows, found, Slack::new(descriptor, radius(scene, query)), &what);
+                check_nearest(rows, found, Slack::new(descriptor), &what);
             }
         }
         _ => {}
@@ -189,41 +189,37 @@ fn check_found(list: &[u32], found: &Found, is_whole: bool, what: &str) {
     }
 }
 
-fn radius(scene: &Scene<'_>, query: usize) -> f32 {
-    match scene.queries {
-        SceneQueries::Rounded(queries) => queries[query].radius,
-        SceneQueries::Neighbors(neighbors) => neighbors.radius,
-        _ => 0.0,
-    }
-}
-
-/// Shorter gaps count as 0, and denormals do.
-fn smallest_gap(radius: f32) -> f64 {
-    let is_ordinary = (2f32.powi(-40)..=2f32.powi(60)).contains(&radius) || radius == 0.0 || radius >= f32::MAX;
-    let unit = if is_ordinary { 1.0 } else { f64::from(radius) };
-    (unit * 2f64.powi(-60)).max(4.0 * f64::from(f32::MIN_POSITIVE))
-}
-
 /// By how much distances may be off.
 #[derive(Clone, Copy)]
 struct Slack {
-    smallest_gap: f64,
     /// Positions that are not negative are moved into their period exactly, others are rounded once.
     moved: f64,
 }
 
 impl Slack {
-    fn new(descriptor: &BroadPhaseDescriptor<'_>, radius: f32) -> Self {
+    fn new(descriptor: &BroadPhaseDescriptor<'_>) -> Self {
         let longest = descriptor.periods.into_iter().fold(0.0, f32::max);
         Self {
-            smallest_gap: smallest_gap(radius),
             moved: f64::from(longest) * 2f64.powi(-22),
         }
     }
 
-    /// Of a squared distance: squares round to 24 bits.
-    fn of(self, squared: f64) -> f64 {
-        1e-6 * squared + 4.0 * self.smallest_gap.powi(2) + self.moved * (2.0 * squared.sqrt() + self.moved)
+    /// Of a distance: squares round to 24 bits, and denormal positions are 0.
+    fn of(self, distance: f64) -> f64 {
+        1e-6 * distance + 8.0 * f64::from(f32::MIN_POSITIVE) + self.moved
+    }
+
+    /// Whether a squared distance is the square of this, as far as floats have it.
+    fn admits(self, squared: f32, distance: f64) -> bool {
+        let slack = self.of(distance);
+        let largest = (distance + slack).powi(2) + f64::from(f32::MIN_POSITIVE);
+        let smallest = (distance - slack).max(0.0).powi(2) - f64::from(f32::MIN_POSITIVE);
+        smallest <= f64::from(squared) && (f64::from(squared) <= largest || largest > f64::from(f32::MAX))
+    }
+
+    /// Whether the one is no farther than the other. Distances past the largest float are that.
+    fn is_no_farther(self, near: f64, far: f64) -> bool {
+        near.min(f64::from(f32::MAX)) <= far + self.of(far)
     }
 }
 
@@ -236,38 +232,40 @@ fn check_nearest(rows: &[Neighbor], found: &Found, slack: Slack, what: &str) {
         count >= found.surely.len().min(count + rest.len()),
         "{what}: {rows:?}, not {found:?}"
     );
-    let is_ordered = |a: &Neighbor, b: &Neighbor| {
-        let [near, far] = [a, b].map(|row| row.squared_distance);
-        // Extreme radii have a unit of their own: what differs there may be 0 or infinite here.
-        near < far || (near == far && (a.object < b.object || !near.is_normal()))
-    };
-    assert!(
-        rows.windows(2).all(|two| is_ordered(&two[0], &two[1])),
-        "{what}: {rows:?}"
-    );
     let mut objects: Vec<_> = rows.iter().map(|row| row.object).collect();
     objects.sort_unstable();
     assert!(objects.windows(2).all(|two| two[0] < two[1]), "{what}: {rows:?}");
-    for row in rows {
-        let known = possible.binary_search_by_key(&row.object, |&(object, _)| object);
-        let Ok(known) = known else {
-            panic!("{what}: {row:?} is not in {possible:?}");
-        };
-        let (squared, exact) = (f64::from(row.squared_distance), possible[known].1.powi(2));
-        let are_far = squared > 1e30 && exact > 1e30;
-        assert!(
-            are_far || (squared - exact).abs() <= slack.of(exact),
-            "{what}: {row:?}, not {possible:?}"
-        );
-    }
+    let exact: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            let known = possible.binary_search_by_key(&row.object, |&(object, _)| object);
+            let Ok(known) = known else {
+                panic!("{what}: {row:?} is not in {possible:?}");
+            };
+            let distance = possible[known].1;
+            assert!(
+                slack.admits(row.squared_distance, distance),
+                "{what}: {row:?}, not {possible:?}"
+            );
+            distance
+        })
+        .collect();
+    // What floats cannot tell apart comes by index, unless its squares are past their range.
+    let is_ordered = |two: &[Neighbor]| {
+        let [near, far] = [two[0].squared_distance, two[1].squared_distance];
+        near < far || (near == far && (two[0].object < two[1].object || !near.is_normal()))
+    };
+    assert!(rows.windows(2).all(is_ordered), "{what}: {rows:?}");
+    assert!(
+        exact.windows(2).all(|two| slack.is_no_farther(two[0], two[1])),
+        "{what}: {rows:?} are {exact:?} away"
+    );
     // Whoever was left out is no nearer than the last one, but for rounding.
-    if let Some(last) = rows.last().filter(|_| rest.is_empty()) {
-        let last = f64::from(last.squared_distance);
+    if let Some(&last) = exact.last().filter(|_| rest.is_empty()) {
         for &(object, distance) in &found.surely {
             let is_listed = rows.iter().any(|row| row.object == object);
-            let is_farther = distance * distance >= last - slack.of(last) || last > 1e30;
             assert!(
-                is_listed || is_farther,
+                is_listed || slack.is_no_farther(last, distance),
                 "{what}: {object} at {distance} is left out of {rows:?}"
             );
         }

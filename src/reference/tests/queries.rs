@@ -22,12 +22,20 @@ fn agrees(mut found: Vec<u32>, expected: &Found) -> bool {
 
 /// Whether these are as many of the nearest as are wanted, nearest first.
 fn are_nearest(found: &[Neighbor], expected: &Found) -> bool {
-    let close = |a: f64, b: f64| (a - b).abs() <= 1e-6 * a.abs().max(b.abs()) || a.max(b) < 1e-18;
+    // Gaps of denormal coordinates are 0, and those past the largest float are that.
+    let clipped = |distance: f64| {
+        if distance < 1e-37 {
+            0.0
+        } else {
+            distance.min(f64::from(f32::MAX))
+        }
+    };
+    let close = |a: f64, b: f64| (clipped(a) - clipped(b)).abs() <= 1e-6 * a.min(b).max(1e-38);
     let every: Vec<_> = expected.surely.iter().chain(&expected.perhaps).copied().collect();
     let mut distances: Vec<_> = every.iter().map(|&(_, distance)| distance).collect();
     distances.sort_by(f64::total_cmp);
-    // Past the range of squares only the order is left.
-    let is_lost = |squared: f32| !(2f32.powi(-100)..2f32.powi(126)).contains(&squared);
+    // Past the range of squares of floats only the order is left.
+    let is_lost = |squared: f32| !(2f32.powi(-120)..f32::INFINITY).contains(&squared);
     let given = found
         .iter()
         .take_while(|neighbor| neighbor.object != crate::NONE)
@@ -44,10 +52,10 @@ fn are_nearest(found: &[Neighbor], expected: &Found) -> bool {
             .map(|&(_, distance)| distance)
     };
     let right = found[..given].iter().zip(&distances).all(|(neighbor, &nearest)| {
-        let is_lost = is_lost(neighbor.squared_distance);
         let distance = f64::from(neighbor.squared_distance).sqrt();
-        exact(neighbor.object).is_some_and(|exact| is_lost || close(exact, distance))
-            && (is_lost || close(distance, nearest))
+        exact(neighbor.object).is_some_and(|exact| {
+            close(exact, nearest) && (is_lost(neighbor.squared_distance) || close(exact, distance))
+        })
     });
     enough && ascending && right && found[given..].iter().all(|neighbor| *neighbor == Neighbor::NONE)
 }

@@ -25,7 +25,7 @@ pub fn difference(
             QueryMode::All => list_fault(list(result, query), expected),
             QueryMode::Nearest(most) => {
                 let row = &result.query_nearest[query * most as usize..][..most as usize];
-                nearest_fault(row, expected, &Slack::new(descriptor, radius(scene, query)))
+                nearest_fault(row, expected, &Slack::new(descriptor))
             }
         };
         fault.map(|fault| format!("query {query}: {fault}"))
@@ -88,7 +88,7 @@ fn distance(expected: &Found, object: u32) -> Option<f64> {
 }
 
 fn nearest_fault(row: &[Neighbor], expected: &Found, slack: &Slack) -> Option<String> {
-    let mut nearest: Vec<_> = expected.surely.iter().map(|(_, distance)| distance.powi(2)).collect();
+    let mut nearest: Vec<_> = expected.surely.iter().map(|&(_, distance)| distance).collect();
     nearest.sort_unstable_by(f64::total_cmp);
     let (found, rest) = row.split_at(row.iter().take_while(|row| row.object != NONE).count());
     let objects: Vec<_> = found.iter().map(|row| row.object).collect();
@@ -99,51 +99,52 @@ fn nearest_fault(row: &[Neighbor], expected: &Found, slack: &Slack) -> Option<St
         return Some(format!("{} objects, {} are near enough", found.len(), nearest.len()));
     }
     found.iter().enumerate().find_map(|(place, row)| {
-        let squared = f64::from(row.squared_distance);
+        let squared = row.squared_distance;
         let Some(distance) = distance(expected, row.object) else {
             return Some(format!("object {} is too far away", row.object));
         };
-        if !slack.admits(squared, distance.powi(2)) {
+        if !slack.admits(squared, distance) {
             return Some(format!("object {} is not {squared} away, squared", row.object));
         }
         // By distance alone: which of two as near comes first may depend on rounding.
-        let wanted = nearest.get(place).filter(|&&wanted| !slack.admits(squared, wanted));
-        wanted.map(|_| format!("object {} at place {place}, where another is nearer", row.object))
+        let is_nearer = |&&wanted: &&f64| !slack.is_no_farther(distance, wanted);
+        nearest
+            .get(place)
+            .filter(is_nearer)
+            .map(|_| format!("object {} at place {place}, where another is nearer", row.object))
     })
 }
 
-fn radius(scene: &Scene<'_>, query: usize) -> f32 {
-    match scene.queries {
-        SceneQueries::Rounded(queries) => queries[query].radius,
-        SceneQueries::Neighbors(neighbors) => neighbors.radius,
-        _ => 0.0,
-    }
-}
-
-/// By how much squared distances may be off.
+/// By how much distances may be off.
 struct Slack {
-    /// Shorter gaps count as 0.
-    smallest_gap: f64,
     /// Positions that are moved into their period are rounded.
     moved: f64,
 }
 
 impl Slack {
-    fn new(descriptor: &BroadPhaseDescriptor<'_>, radius: f32) -> Self {
-        // Below and above, gaps are in units of the radius.
-        let is_ordinary = (2f32.powi(-40)..=2f32.powi(60)).contains(&radius) || radius == 0.0 || radius >= f32::MAX;
-        let unit = if is_ordinary { 1.0 } else { f64::from(radius) };
+    fn new(descriptor: &BroadPhaseDescriptor<'_>) -> Self {
         let longest = descriptor.periods.into_iter().fold(0.0, f32::max);
         Self {
-            smallest_gap: (unit * 2f64.powi(-60)).max(4.0 * f64::from(f32::MIN_POSITIVE)),
             moved: f64::from(longest) * 2f64.powi(-22),
         }
     }
 
-    fn admits(&self, squared: f64, exact: f64) -> bool {
-        let slack = 2e-6 * exact + 4.0 * self.smallest_gap.powi(2) + self.moved * (2.0 * exact.sqrt() + self.moved);
-        // Squares of the largest distances have no float.
-        (squared - exact).abs() <= slack || (squared > 1e30 && exact > 1e30)
+    /// Squares round to 24 bits, and denormal positions are 0.
+    fn of(&self, distance: f64) -> f64 {
+        1e-6 * distance + 8.0 * f64::from(f32::MIN_POSITIVE) + self.moved
+    }
+
+    /// Whether a squared distance is the square of this, as far as floats have it.
+    fn admits(&self, squared: f32, distance: f64) -> bool {
+        let slack = self.of(distance);
+        let largest = (distance + slack).powi(2) + f64::from(f32::MIN_POSITIVE);
+        let smallest = (distance - slack).max(0.0).powi(2) - f64::from(f32::MIN_POSITIVE);
+        smallest <= f64::from(squared) && (f64::from(squared) <= largest || largest > f64::from(f32::MAX))
+    }
+
+    /// Whether one is no farther than the other. Distances past the largest float are that.
+    fn is_no_farther(&self, near: f64, far: f64) -> bool {
+        near.min(f64::from(f32::MAX)) <= far + self.of(far)
     }
 }
 

@@ -1,0 +1,13 @@
+// Who asks has no images but itself.
+
+fn second_images(query: Query) -> u32 {
+    return 0u;
+}
+
+fn image_of(query: Query, second: u32) -> Query {
+    return query;
+}
+
+fn nearest_of_all(query: Query) -> Query {
+    return query;
+}

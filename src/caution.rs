@@ -1,0 +1,91 @@
+//! How much smaller walks are cut where a driver ends their loops early.
+
+/// Times that walks are cut smaller, at most. Twice is enough for all lanes of llvmpipe together, nearest objects included.
+const MOST: u32 = 3;
+/// Steps without a cut after which walks may be larger again, at first.
+const FIRST_PATIENCE: u32 = 32;
+const MOST_PATIENCE: u32 = 1 << 16;
+
+/// What steps showed of the driver. Each cut makes walks smaller. They become larger again after some steps without one, and
+/// after more of them each time: a scene that needs small walks is not cut again and again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caution {
+    level: u32,
+    patience: u32,
+    /// Steps at this level that were not cut.
+    whole_steps: u32,
+}
+
+impl Default for Caution {
+    fn default() -> Self {
+        Self {
+            level: 0,
+            patience: FIRST_PATIENCE,
+            whole_steps: 0,
+        }
+    }
+}
+
+impl Caution {
+    /// How often walks are cut smaller.
+    pub const fn level(&self) -> u32 {
+        self.level
+    }
+
+    /// Takes in a step that was recorded at a level. Steps that were under way before the level changed tell nothing.
+    pub fn note(&mut self, level: u32, was_cut: bool) {
+        if level != self.level {
+            return;
+        }
+        if was_cut {
+            self.level = (self.level + 1).min(MOST);
+            self.patience = (2 * self.patience).min(MOST_PATIENCE);
+            self.whole_steps = 0;
+        } else if self.level > 0 {
+            self.whole_steps += 1;
+            if self.whole_steps >= self.patience {
+                self.level -= 1;
+                self.whole_steps = 0;
+            }
+        }
+    }
+
+    /// Whether walks of this level cannot be cut smaller.
+    pub const fn is_at_its_end(level: u32) -> bool {
+        level >= MOST
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn walks_become_larger_again_and_less_often_each_time() {
+        let mut caution = Caution::default();
+        let mut waits = Vec::new();
+        for _ in 0..4 {
+            caution.note(0, true);
+            assert_eq!(caution.level(), 1);
+            // One that was recorded before tells nothing.
+            caution.note(0, true);
+            assert_eq!(caution.level(), 1);
+            let wait = (1..).find(|_| {
+                caution.note(1, false);
+                caution.level() == 0
+            });
+            waits.push(wait.unwrap());
+        }
+        assert_eq!(waits, [64, 128, 256, 512]);
+    }
+
+    #[test]
+    fn caution_ends() {
+        let mut caution = Caution::default();
+        for _ in 0..10 {
+            caution.note(caution.level(), true);
+        }
+        assert!(Caution::is_at_its_end(caution.level()));
+        assert!(!Caution::is_at_its_end(0));
+    }
+}
