@@ -1,4 +1,5 @@
-// Uniform: how many cells each object covers; one for the large list, none for what takes no part.
+// Uniform: how many cells each object covers, those of each group of entries behind one another; one for the large list, none for
+// what takes no part.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> grid: Grid;
@@ -13,15 +14,23 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let low = objects[2u * (params.first_object + object)];
     let high = objects[2u * (params.first_object + object) + 1u];
     let kind = classify(low, high);
-    var count = 1u;
+    var home = 1u;
+    // Entries beside the home cell's along each axis.
+    var beside = vec3<u32>(0u);
+    var rest = 0u;
     if (kind == CLASS_INVALID || kind == CLASS_EXCLUDED) {
-        count = 0u;
+        home = 0u;
     } else if (kind == CLASS_FINITE) {
         let placement = place(low.xyz, high.xyz);
         if (placement.level != NO_LEVEL) {
-            let cover = vec3<u32>(placement.upper - placement.lower) + vec3<u32>(1u);
-            count = cover.x * cover.y * cover.z;
+            beside = vec3<u32>(placement.upper - placement.lower);
+            let cover = beside + vec3<u32>(1u);
+            rest = cover.x * cover.y * cover.z - (beside.x + beside.y + beside.z + 1u);
         }
     }
-    counts[object] = count;
+    counts[object] = home;
+    counts[params.object_count + object] = beside.x;
+    counts[2u * params.object_count + object] = beside.y;
+    counts[3u * params.object_count + object] = beside.z;
+    counts[4u * params.object_count + object] = rest;
 }

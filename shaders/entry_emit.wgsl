@@ -1,5 +1,5 @@
-// Uniform: writes an entry for every cell an object covers, x fastest, at the offsets that the scan gave. The first one
-// is the object's home.
+// Uniform: writes an entry for every cell an object covers, at the offsets that the scan gave: first the home entries of all
+// objects, then the other groups, the cells of an object with x fastest. The sort is stable, so that cells keep this order.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> grid: Grid;
@@ -8,10 +8,11 @@
 @group(0) @binding(5) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(6) var<storage, read_write> values: array<u32>;
 
-fn write_entry(slot: u32, key: u32, value: u32) {
-    if (slot < params.entry_capacity) {
-        keys[slot] = key;
-        values[slot] = value;
+// A saturated offset lies past every capacity, so the sum may wrap only if it is checked first.
+fn write_entry(first: u32, place: u32, key: u32, value: u32) {
+    if (first < params.entry_capacity && first + place < params.entry_capacity) {
+        keys[first + place] = key;
+        values[first + place] = value;
     }
 }
 
@@ -31,7 +32,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (kind == CLASS_INVALID || kind == CLASS_EXCLUDED) {
         return;
     }
-    let first = offsets[object];
     let world = world_of(object);
     if (kind == CLASS_FINITE) {
         let placement = place(low.xyz, high.xyz);
@@ -39,15 +39,20 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
             let level = grid.levels[0];
             let cover = vec3<u32>(placement.upper - placement.lower) + vec3<u32>(1u);
             let count = cover.x * cover.y * cover.z;
+            var rest = 0u;
             for (var k = 0u; k < min(count, MAX_COVER); k += 1u) {
-                let offset = vec3<i32>(vec3<u32>(k % cover.x, (k / cover.x) % cover.y, k / (cover.x * cover.y)));
-                // A saturated offset lies past every capacity, so the sum may wrap only if it is checked first.
-                if (first < params.entry_capacity) {
-                    write_entry(first + k, key_of(level, placement.lower + offset, world), object | select(0u, HOME_FLAG, k == 0u));
-                }
+                let offset = vec3<u32>(k % cover.x, (k / cover.x) % cover.y, k / (cover.x * cover.y));
+                let flags = select(vec3<u32>(0u), vec3<u32>(1u, 2u, 4u), offset == vec3<u32>(0u));
+                let value = object | ((flags.x | flags.y | flags.z) << 29u);
+                let group = entry_group(value);
+                // Of the groups beside home one component alone is not 0.
+                let place = select(max(offset.x + offset.y + offset.z, 1u) - 1u, rest, group == ENTRY_GROUPS - 1u);
+                rest += select(0u, 1u, group == ENTRY_GROUPS - 1u);
+                let key = key_of(level, placement.lower + vec3<i32>(offset), world);
+                write_entry(offsets[group * params.object_count + object], place, key, value);
             }
             return;
         }
     }
-    write_entry(first, large_key(grid.table_cells, world), object | HOME_FLAG);
+    write_entry(offsets[object], 0u, large_key(grid.table_cells, world), object | HOME_FLAGS);
 }

@@ -26,5 +26,5 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         }
     }
     keys[object] = key;
-    values[object] = object | HOME_FLAG;
+    values[object] = object | HOME_FLAGS;
 }

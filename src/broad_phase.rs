@@ -250,7 +250,7 @@ impl StepBlocks {
             })
         };
         let scan_entries = scan(
-            params.object_count,
+            plan.entry_counts(),
             word::ENTRIES_NEEDED,
             params.entry_capacity,
             STATUS_ENTRIES,
@@ -1175,7 +1175,7 @@ fn record_table(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks) -
     recorder.stage("entries", |stage| {
         if plan.is_uniform() {
             stage.run(&shaders::ENTRY_COUNT, objects, &[]);
-            stage.scan("entry_offsets", objects, blocks.scan_entries);
+            stage.scan("entry_offsets", plan.entry_counts(), blocks.scan_entries);
             stage.run(&shaders::ENTRY_EMIT, objects, &unsorted.names());
         } else {
             stage.run(&shaders::KEYS, objects, &unsorted.names());

@@ -26,8 +26,13 @@ pub(crate) const TABLE_CELLS_PER_LEVEL: u32 = 128;
 /// The smallest hashed table of the uniform scheme: see [`HASH_Y`].
 pub(crate) const SMALLEST_UNIFORM_TABLE: u32 = 1024;
 
-pub(crate) const ID_MASK: u32 = 0x7fff_ffff;
-pub(crate) const HOME_FLAG: u32 = 0x8000_0000;
+pub(crate) const ID_MASK: u32 = 0x1fff_ffff;
+/// Set on entries whose cell is that of the object's lower corner along an axis, a bit each for x, y and z. All of them are set
+/// on one entry of each object: that of its home cell.
+pub(crate) const HOME_FLAGS: u32 = 0xe000_0000;
+/// Groups of entries of the uniform scheme, by their home flags, in the order that they have within a cell: see
+/// [`entry_group`].
+pub(crate) const ENTRY_GROUPS: u32 = 5;
 
 pub(crate) const SCHEME_HIERARCHICAL: u32 = 0;
 pub(crate) const SCHEME_UNIFORM: u32 = 1;
@@ -348,6 +353,21 @@ impl Params {
     /// invalid.
     pub(crate) fn world_of(&self, worlds: &[u32], object: usize) -> u32 {
         if self.world_count <= 1 { 0 } else { worlds[object] }
+    }
+}
+
+/// The group of an entry, by its home flags: all of them; all but x; all but y; all but z; the rest. A pair is of interest in a cell
+/// where each flag is set on one of its entries, so that only the first four groups look for partners, and only behind them.
+///
+/// Source of the idea: Tsitsigkos, Lampropoulos, Bouros, Mamoulis and Terrovitis, "A Two-layer Partitioning for Non-point Spatial
+/// Data", 2021.
+pub(crate) const fn entry_group(value: u32) -> u32 {
+    match value >> 29 {
+        7 => 0,
+        6 => 1,
+        5 => 2,
+        3 => 3,
+        _ => 4,
     }
 }
 

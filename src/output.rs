@@ -34,8 +34,8 @@ pub struct StepOutput<'s> {
     /// The cell table: the first entry of each cell, `u32`. Where there are static objects, this, the entries, records and levels
     /// are those of the objects that move.
     pub cell_starts: &'s wgpu::Buffer,
-    /// The sorted entries: the object of each, counted from the first that is not static, bit 31 set where the cell is that of the
-    /// object's lower corner. With [`Scheme::Hierarchical`](crate::Scheme::Hierarchical) those of larger objects in the cover table
+    /// The sorted entries, `u32`: the object of each in the low 29 bits, counted from the first that is not static. Bits 29, 30 and
+    /// 31 are set where the cell is that of the object's lower corner along x, y and z. With [`Scheme::Hierarchical`](crate::Scheme::Hierarchical) those of larger objects in the cover table
     /// ([`grid::Grid::cover`](crate::grid::Grid::cover)) come behind one an object.
     pub entries: &'s wgpu::Buffer,
     /// The boxes as ordered integers, see [`grid::Record`](crate::grid::Record): with schemes of one entry an object in the order

@@ -13,8 +13,8 @@ use crate::types::{Aabb, Pair, RayCell, RayHit};
 
 /// Objects that the density estimate looks at, at most.
 pub(crate) const SAMPLES: u32 = 16_384;
-/// Indices stay below 2^31: the top bit of an entry marks the object's home cell.
-pub(crate) const LARGEST_COUNT: u64 = 1 << 31;
+/// Indices stay below 2^29: the bits above are home flags of entries.
+pub(crate) const LARGEST_COUNT: u64 = 1 << 29;
 /// Words of the density estimate's hash tables.
 pub(crate) const DENSITY_SLOTS: u64 = 24 * 32_768;
 /// Partners of an entry that counting keeps for writing, at most (`MOST_KEPT` in `shaders/common/pair_slots_write.wgsl`).
@@ -566,6 +566,11 @@ impl Plan {
         self.params.scheme == grid::SCHEME_UNIFORM
     }
 
+    /// Words that count the entries of objects: one per object for each group of entries.
+    pub fn entry_counts(&self) -> u32 {
+        grid::ENTRY_GROUPS * self.params.object_count
+    }
+
     pub fn is_hierarchical(&self) -> bool {
         self.params.scheme == grid::SCHEME_HIERARCHICAL
     }
@@ -683,7 +688,7 @@ impl Plan {
         let entries = u64::from(params.entry_capacity);
         let pair_rows = u64::from(params.pair_rows);
         let largest_scan = [
-            params.object_count,
+            self.entry_counts(),
             params.pair_rows.saturating_add(1),
             params.ray_count + 1,
             params.query_count + 1,
@@ -718,7 +723,7 @@ impl Plan {
             buffers.push(("given_objects", size_of::<Aabb>() as u64 * objects));
         }
         if self.is_uniform() {
-            buffers.push(("entry_offsets", 4 * objects));
+            buffers.push(("entry_offsets", 4 * u64::from(self.entry_counts())));
         }
         if self.is_hierarchical() {
             buffers.extend([

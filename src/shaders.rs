@@ -172,7 +172,7 @@ passes! {
 
     /// Entries of the uniform scheme.
     ENTRY_EMIT = "entry_emit"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/wide.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/place.wgsl", "common/worlds.wgsl", "entry_emit.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/wide.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/place.wgsl", "common/worlds.wgsl", "common/entry_groups.wgsl", "entry_emit.wgsl"]
     { 0: Uniform "params", 1: Read "objects", 2: Write "grid", 3: Read "entry_offsets", 4: Read "counters", 5: Write "keys", 6: Write "values", 9: Read "worlds" }
 
     /// Sums of the tiles of an exclusive scan.
@@ -247,7 +247,7 @@ passes! {
 
     /// Pairs an entry, scheme of covered cells.
     PAIR_COUNT_COVERED = "pair_count_covered"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_covered.wgsl", "common/pair_slots_none.wgsl", "pair_count.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/entry_groups.wgsl", "common/pair_walk_covered.wgsl", "common/pair_slots_none.wgsl", "pair_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Read "keys", 6: Read "values", 7: Write "pair_offsets", 8: Write "counters", 10: Uniform "round" }
 
     /// Pairs a world.
@@ -272,7 +272,7 @@ passes! {
 
     /// The pairs, scheme of covered cells.
     PAIR_EMIT_COVERED = "pair_emit_covered"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/pair_walk_covered.wgsl", "common/pair_walks_all.wgsl", "common/pair_write.wgsl", "pair_emit.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_filter.wgsl", "common/entry_groups.wgsl", "common/pair_walk_covered.wgsl", "common/pair_walks_all.wgsl", "common/pair_write.wgsl", "pair_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Read "keys", 6: Read "values", 7: Write "pair_offsets", 8: Write "pairs", 10: Uniform "round" }
 
     /// Pairs with static objects a moving object, schemes of one entry an object.

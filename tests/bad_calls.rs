@@ -413,7 +413,7 @@ fn capacities_past_the_limit_of_the_device_name_value_and_limit() {
                     DescriptorError::TooMany {
                         what,
                         count: u32::MAX.into(),
-                        limit: (1 << 31) - 1,
+                        limit: (1 << 29) - 1,
                     }
                 };
                 if bytes == 0 && !matches!(scheme, Scheme::Uniform { .. }) {

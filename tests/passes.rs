@@ -702,7 +702,7 @@ fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescriptor<'
             &[
                 object_bytes(),
                 grid(&trace.grid_after_layout),
-                ("entry_offsets", poison::<u32>(count)),
+                ("entry_offsets", poison::<u32>(trace.entry_counts.len())),
             ],
         );
         found.check("entry_offsets", &trace.entry_counts);
@@ -726,7 +726,7 @@ fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescriptor<'
         // Places past 32 bits: all entries are dropped, none wraps to a low place.
         let mut counters = trace.counters_after_entries.clone();
         counters[8..10].copy_from_slice(&[3, 1]);
-        let found = emit(&vec![u32::MAX - 1; count], &counters);
+        let found = emit(&vec![u32::MAX - 1; trace.entry_offsets.len()], &counters);
         let full = Grid {
             entry_count: trace.params.entry_capacity,
             ..trace.grid_after_layout

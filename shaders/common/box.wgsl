@@ -1,8 +1,9 @@
 // Boxes as the caller gives them (two 16-byte loads) and as the passes compare them (ordered integers).
 
-const ID_MASK: u32 = 0x7fffffffu;
-// Set on the one entry of an object that lies in the cell of its lower corner.
-const HOME_FLAG: u32 = 0x80000000u;
+const ID_MASK: u32 = 0x1fffffffu;
+// Set on entries whose cell is that of the object's lower corner along an axis, a bit each for x, y and z. All of them are set on
+// one entry of each object: that of its home cell.
+const HOME_FLAGS: u32 = 0xe0000000u;
 const OWNER_EXCLUDED: u32 = 0x80000000u;
 const OWNER_STATIC: u32 = 0x40000000u;
 const OWNER_MASK: u32 = 0x3fffffffu;

@@ -1,6 +1,6 @@
-// Every candidate of one entry: the entries behind it in its bucket, where a pair counts only in the bucket of its home
-// cell (the larger of the two lower corners, an axis each), which both boxes cover; and, from the object's own home
-// entry alone, the large list.
+// Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home entry, where a pair
+// counts only in the bucket of its home cell (the larger of the two lower corners, an axis each), which both boxes cover; and, from
+// the object's own home entry alone, the large list.
 
 @group(0) @binding(5) var<storage, read> keys: array<u32>;
 @group(0) @binding(6) var<storage, read> values: array<u32>;
@@ -10,6 +10,19 @@ fn test_large(low: vec3<i32>, high: vec3<i32>, world: u32, candidate: u32) {
     let other_high = records[2u * other + 1u];
     visit_candidate(params.first_object + other, other_high.w == world && overlaps(low, high, bitcast<vec3<i32>>(records[2u * other].xyz), bitcast<vec3<i32>>(other_high.xyz)));
     count_candidate();
+}
+
+// The first entry from `begin` on that is not of this group: entries of a bucket come by groups.
+fn group_end(group: u32, begin: u32, bucket_end: u32) -> u32 {
+    var low = begin;
+    var high = bucket_end;
+    for (; low < high;) {
+        let middle = low + (high - low) / 2u;
+        let is_before = entry_group(values[middle]) <= group;
+        low = select(low, middle + 1u, is_before);
+        high = select(middle, high, is_before);
+    }
+    return low;
 }
 
 fn walk_pairs(index: u32) {
@@ -36,18 +49,29 @@ fn walk_pairs(index: u32) {
         }
         return;
     }
-    let behind = share_of(starts[key + 1u] - (index + 1u));
-    for (var k = behind.x; k < behind.y; k += 1u) {
-        let other = values[index + 1u + k] & ID_MASK;
-        let other_low = bitcast<vec3<i32>>(records[2u * other].xyz);
-        let other_high = records[2u * other + 1u];
-        if (other_high.w == world && overlaps(low, high, other_low, bitcast<vec3<i32>>(other_high.xyz))) {
-            let home = max(lower, cell_of(flush_bits(unordered(other_low)), inverse));
-            visit_candidate(params.first_object + other, key_of(level, home, world) == key);
-        }
-        count_candidate();
+    let bucket_end = starts[key + 1u];
+    let group = entry_group(value);
+    let is_home = group == 0u;
+    var first = index + 1u;
+    if (!is_home) {
+        first = select(group_end(group, first, bucket_end), bucket_end, group == ENTRY_GROUPS - 1u);
     }
-    if ((value & HOME_FLAG) != 0u) {
+    let behind = share_of(bucket_end - first);
+    for (var k = behind.x; k < behind.y; k += 1u) {
+        let other_value = values[first + k];
+        if (((value | other_value) & HOME_FLAGS) == HOME_FLAGS) {
+            let other = other_value & ID_MASK;
+            let other_low = bitcast<vec3<i32>>(records[2u * other].xyz);
+            let other_high = records[2u * other + 1u];
+            if (other_high.w == world && overlaps(low, high, other_low, bitcast<vec3<i32>>(other_high.xyz))) {
+                // Other cells may share the bucket.
+                let home = max(lower, cell_of(flush_bits(unordered(other_low)), inverse));
+                visit_candidate(params.first_object + other, key_of(level, home, world) == key);
+            }
+            count_candidate();
+        }
+    }
+    if (is_home) {
         let of_large = share_of(large.y - large.x);
         for (var k = of_large.x; k < of_large.y; k += 1u) {
             test_large(low, high, world, large.x + k);

@@ -7,7 +7,7 @@ fn entry_record(entry: u32) -> u32 {
 }
 
 fn is_home_entry(entry: u32) -> bool {
-    return (values[entry] & HOME_FLAG) != 0u;
+    return values[entry] >= HOME_FLAGS;
 }
 
 fn is_met_here(level: Level, entry: u32, low: vec3<i32>, query: Query, lower: vec3<i32>, upper: vec3<i32>, y: i32, z: i32) -> bool {

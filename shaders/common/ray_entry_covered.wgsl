@@ -7,7 +7,7 @@ fn entry_record(entry: u32) -> u32 {
 }
 
 fn is_home_entry(entry: u32) -> bool {
-    return (values[entry] & HOME_FLAG) != 0u;
+    return values[entry] >= HOME_FLAGS;
 }
 
 // The first cell must be one that the box and the visit share: elsewhere its key may belong to another entry of the

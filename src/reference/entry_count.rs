@@ -1,7 +1,11 @@
 //! Twin of `shaders/entry_count.wgsl`.
 
-use crate::grid::{Class, Grid, NO_LEVEL, Params, Placement, classify, place};
+use crate::grid::{Class, ENTRY_GROUPS, Grid, NO_LEVEL, Params, Placement, classify, place};
 use crate::types::Aabb;
+
+const GROUPS: usize = ENTRY_GROUPS as usize;
+/// Of an object of the large list.
+const LARGE: [u32; GROUPS] = [1, 0, 0, 0, 0];
 
 /// Cells an axis that a placed object covers.
 pub(crate) fn cover(placement: &Placement) -> [u32; 3] {
@@ -10,15 +14,29 @@ pub(crate) fn cover(placement: &Placement) -> [u32; 3] {
 
 /// Uniform scheme: how many cells each object covers; one for the large list, none for what takes no part.
 ///
-/// Returns a word an object, which the scan turns into the offsets of [`entry_emit`](super::entry_emit::entry_emit).
+/// Returns a word per object for each group of entries, one group behind the other. The scan turns them into the offsets of
+/// [`entry_emit`](super::entry_emit::entry_emit). The groups are the home cell, the other cells of its row along x, along y and
+/// along z, and the rest.
 pub fn entry_count(params: &Params, objects: &[Aabb], grid: &Grid) -> Vec<u32> {
     let count = |object: &Aabb| match classify(object) {
-        Class::Invalid | Class::Excluded => 0,
-        Class::Infinite => 1,
+        Class::Invalid | Class::Excluded => [0; GROUPS],
+        Class::Infinite => LARGE,
         Class::Finite => match place(params, grid, object) {
-            placement if placement.level == NO_LEVEL => 1,
-            placement => cover(&placement).into_iter().product(),
+            placement if placement.level == NO_LEVEL => LARGE,
+            placement => {
+                let cover @ [x, y, z] = cover(&placement);
+                [
+                    1,
+                    x - 1,
+                    y - 1,
+                    z - 1,
+                    cover.into_iter().product::<u32>() + 2 - (x + y + z),
+                ]
+            }
         },
     };
-    params.objects(objects).iter().map(count).collect()
+    let counts: Vec<_> = params.objects(objects).iter().map(count).collect();
+    (0..GROUPS)
+        .flat_map(|group| counts.iter().map(move |counts| counts[group]))
+        .collect()
 }

@@ -3,11 +3,12 @@
 use super::blocks::{saturate64, wide};
 use super::entry_count::cover;
 use crate::counters::word;
-use crate::grid::{Class, Grid, HOME_FLAG, NO_LEVEL, Params, classify, key_of, place};
+use crate::grid::{Class, ENTRY_GROUPS, Grid, HOME_FLAGS, NO_LEVEL, Params, classify, entry_group, key_of, place};
 use crate::types::Aabb;
 
-/// Uniform scheme: an entry for every cell that an object covers, x fastest, at the offsets that the scan gave. The
-/// first one is the object's home and carries the home flag (bit 31).
+/// Uniform scheme: an entry for every cell that an object covers, at the offsets that the scan gave: first the home entries of all
+/// objects, then the other groups, the cells of an object with x fastest. A value is the object with its home flags (bits 29 to
+/// 31: the cell is that of the lower corner along x, y, z).
 ///
 /// Sets `entry_count` of the grid. Returns keys and values, `entry_capacity` words each; what does not fit is dropped.
 pub fn entry_emit(
@@ -28,10 +29,11 @@ pub fn entry_emit(
             values[place] = value;
         }
     };
-    let objects = params.objects(objects).iter().zip(offsets);
-    for (index, (object, &first)) in objects.enumerate() {
+    let objects = params.objects(objects);
+    for (index, object) in objects.iter().enumerate() {
         let world = params.world_of(worlds, index);
-        let (index, first) = (index as u32, first as usize);
+        let offset_of = |group: u32| offsets[group as usize * objects.len() + index] as usize;
+        let index = index as u32;
         let class = classify(object);
         if class == Class::Invalid || class == Class::Excluded {
             continue;
@@ -40,16 +42,24 @@ pub fn entry_emit(
             let placement = place(params, grid, object);
             if placement.level != NO_LEVEL {
                 let [x, y, z] = cover(&placement);
+                let mut written = [0; ENTRY_GROUPS as usize];
                 for k in 0..x * y * z {
                     let offset = [k % x, (k / x) % y, k / (x * y)];
                     let cell = std::array::from_fn(|axis| placement.lower[axis] + offset[axis] as i32);
-                    let home = if k == 0 { HOME_FLAG } else { 0 };
-                    write(first + k as usize, key_of(&grid.levels[0], cell, world), index | home);
+                    let flags: u32 = (0..3).map(|axis| u32::from(offset[axis] == 0) << (29 + axis)).sum();
+                    let group = entry_group(flags);
+                    let place = &mut written[group as usize];
+                    write(
+                        offset_of(group) + *place,
+                        key_of(&grid.levels[0], cell, world),
+                        index | flags,
+                    );
+                    *place += 1;
                 }
                 continue;
             }
         }
-        write(first, params.large_key(grid, world), index | HOME_FLAG);
+        write(offset_of(0), params.large_key(grid, world), index | HOME_FLAGS);
     }
     (keys, values)
 }

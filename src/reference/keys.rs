@@ -1,12 +1,12 @@
 //! Twin of `shaders/keys.wgsl`.
 
-use crate::grid::{Class, Grid, HOME_FLAG, NO_LEVEL, Params, classify, key_of, place};
+use crate::grid::{Class, Grid, HOME_FLAGS, NO_LEVEL, Params, classify, key_of, place};
 use crate::types::Aabb;
 
 /// Hierarchical and adaptive scheme: one entry an object, keyed by the cell of its lower corner.
 ///
 /// Returns keys and values, a word an object each. Past the cells come the key of the large list and that of objects
-/// that take no part, so that sorting splits them off. A value is the object with the home flag (bit 31).
+/// that take no part, so that sorting splits them off. A value is the object with all home flags (bits 29 to 31).
 pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> (Vec<u32>, Vec<u32>) {
     let objects = params.objects(objects).iter();
     let key = |index: usize, object: &Aabb| {
@@ -22,6 +22,6 @@ pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> (
     };
     objects
         .enumerate()
-        .map(|(index, object)| (key(index, object), index as u32 | HOME_FLAG))
+        .map(|(index, object)| (key(index, object), index as u32 | HOME_FLAGS))
         .unzip()
 }

@@ -332,7 +332,7 @@ fn entry_capacity(
     let counts = entry_count::entry_count(params, objects, &Grid::default());
     let needed: u64 = counts.into_iter().map(u64::from).sum();
     let held = fixed(descriptor, descriptor.capacities.entries).map_or(needed, |capacity| needed.min(capacity.into()));
-    count_of("entries", held, ID_MASK)
+    count_of("entries", held, LARGEST_COUNT as u32 - 1)
 }
 
 /// Scans the counts of an output and returns how many of its rows are written.

@@ -6,7 +6,8 @@ use super::blocks::Overrides;
 use super::cover::looked_up;
 use super::rows::Table;
 use crate::grid::{
-    HOME_FLAG, ID_MASK, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, place_one_cell, unordered,
+    ENTRY_GROUPS, HOME_FLAGS, ID_MASK, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, entry_group, flush,
+    key_of, place_one_cell, unordered,
 };
 use crate::types::Aabb;
 
@@ -140,9 +141,9 @@ fn walk_one_cell(params: &Params, table: Table<'_>, index: u32, visit: &mut impl
     }
 }
 
-/// Every candidate of one entry: the entries behind it in its bucket, where a pair counts only in the bucket of its home
-/// cell (the larger of the two lower corners, an axis each), which both boxes cover; and, from the object's own home
-/// entry alone, the large list.
+/// Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home entry, where a
+/// pair counts only in the bucket of its home cell (the larger of the two lower corners, an axis each), which both boxes cover; and,
+/// from the object's own home entry alone, the large list.
 fn walk_covered(params: &Params, input: &PairInput<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool)) {
     let table = input.table;
     let value = input.values[index as usize];
@@ -161,8 +162,11 @@ fn walk_covered(params: &Params, input: &PairInput<'_>, index: u32, visit: &mut 
     let lower = lower_of(own);
     let mut test = |entries: std::ops::Range<u32>, in_bucket: bool| {
         if entries.start < entries.end {
-            for &value in &input.values[entries.start as usize..entries.end as usize] {
-                let other = &table.records[(value & ID_MASK) as usize];
+            for &other_value in &input.values[entries.start as usize..entries.end as usize] {
+                if in_bucket && (value | other_value) < HOME_FLAGS {
+                    continue;
+                }
+                let other = &table.records[(other_value & ID_MASK) as usize];
                 let is_home = || {
                     let other_lower = lower_of(other);
                     let home = std::array::from_fn(|axis| lower[axis].max(other_lower[axis]));
@@ -177,8 +181,16 @@ fn walk_covered(params: &Params, input: &PairInput<'_>, index: u32, visit: &mut 
         }
     };
     if in_bucket {
-        test(index + 1..table.starts[key as usize + 1], true);
-        if value & HOME_FLAG != 0 {
+        let bucket_end = table.starts[key as usize + 1];
+        let group = entry_group(value);
+        let bucket = &input.values[index as usize + 1..bucket_end as usize];
+        let first = match group {
+            0 => 0,
+            _ if group + 1 == ENTRY_GROUPS => bucket.len(),
+            _ => bucket.partition_point(|&other| entry_group(other) <= group),
+        };
+        test(index + 1 + first as u32..bucket_end, true);
+        if group == 0 {
             test(large, false);
         }
     } else {

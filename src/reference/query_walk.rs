@@ -9,8 +9,8 @@ use super::pair_walk::passes_filters;
 use super::query::{LoadedQuery, asked_by, distance_to, load_query};
 use super::rows::Table;
 use crate::grid::{
-    Class, DENSE, HOME_FLAG, ID_MASK, Level, NO_LEVEL, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, classify,
-    flush, key_of, place_uniform, unordered,
+    Class, DENSE, HOME_FLAGS, ID_MASK, Level, NO_LEVEL, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of,
+    classify, flush, key_of, place_uniform, unordered,
 };
 use crate::queries::{Query, asking};
 use crate::types::Aabb;
@@ -132,7 +132,7 @@ impl<F: FnMut(u32, u32)> Walk<'_, F> {
 
     fn test_range(&mut self, entries: Range<u32>) {
         for entry in entries {
-            let is_home = !self.is_covered() || self.input.values[entry as usize] & HOME_FLAG != 0;
+            let is_home = !self.is_covered() || self.input.values[entry as usize] >= HOME_FLAGS;
             if is_home {
                 let record = *self.record(entry);
                 self.test_record(&record);
@@ -182,7 +182,7 @@ impl<F: FnMut(u32, u32)> Walk<'_, F> {
 
     /// Whether objects are met again and again, in one cell after another.
     fn meets_entries_again(&self, query: &LoadedQuery, second: u32, level: &Level) -> bool {
-        let most = MOST_MEETINGS * self.params.object_count as usize;
+        let most = MOST_MEETINGS * self.input.table.records.len();
         if !self.is_covered() || self.input.table.grid.entry_count as usize <= most {
             return false;
         }

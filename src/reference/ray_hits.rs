@@ -8,7 +8,7 @@ use super::ray::{LoadedRay, enter_box};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
 use super::rows::Table;
 use crate::grid::{
-    DENSE, HOME_FLAG, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
+    DENSE, HOME_FLAGS, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
 };
 use crate::scene::SceneRays;
 use crate::types::Aabb;
@@ -121,7 +121,7 @@ impl<V: HitVisitor> Walk<'_, V> {
     }
 
     fn is_home_entry(&self, entry: u32) -> bool {
-        !self.is_uniform() || self.input.values[entry as usize] & HOME_FLAG != 0
+        !self.is_uniform() || self.input.values[entry as usize] >= HOME_FLAGS
     }
 
     /// One entry an object: whether the entry lies in the visited row itself rather than in one that shares its slots.
