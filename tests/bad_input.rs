@@ -784,6 +784,123 @@ fn a_radius_of_minus_zero_is_none() {
     }
 }
 
+#[test]
+fn excluded_queries_are_not_invalid_whatever_they_hold() {
+    let excluded = Query::from(Aabb::new([-9.0; 3], [9.0; 3]).with_owner(Aabb::EXCLUDED));
+    let with_bounds = |bounds: Aabb| Query::from(bounds.with_owner(Aabb::EXCLUDED));
+    let queries = [
+        Query {
+            radius: -1.0,
+            ..excluded
+        },
+        Query {
+            radius: f32::NAN,
+            ..excluded
+        },
+        excluded.in_world(7),
+        with_bounds(with_bound(0, f32::NAN)),
+        with_bounds(with_bound(1, 2.0)),
+    ];
+    let scene = Scene {
+        objects: &cubes(),
+        queries: queries.as_slice().into(),
+        ..Default::default()
+    };
+    assert_eq!(check(&scene, "excluded queries").queries_invalid, 0);
+}
+
+/// Squares of these distances are no floats, or all the same one.
+#[test]
+fn nearest_objects_come_by_distance_however_far_or_near_they_are() {
+    let mut rng = Rng(77);
+    for units in [&[1e19, 1e30, 3e36][..], &[1e-25, 2e-37], &[1e-30, 1.0, 1e25]] {
+        let mut objects: Vec<_> = (0..60)
+            .map(|_| {
+                let unit = units[rng.below(units.len())];
+                Aabb::point([0, 1, 2].map(|_| unit * (1.0 + 40.0 * rng.unit())))
+            })
+            .collect();
+        objects.push(Aabb::point([0.0; 3]));
+        let at_all = objects.iter().map(|object| Query::sphere(object.min, INFINITY));
+        let queries: Vec<_> = at_all.chain([Query::sphere([0.0; 3], units[0] * 50.0)]).collect();
+        for most in [1, 5, 70] {
+            let scene = Scene {
+                objects: &objects,
+                queries: queries.as_slice().into(),
+                query_mode: QueryMode::Nearest(most),
+                ..Default::default()
+            };
+            for mut bench in benches() {
+                let Bench { adapter, by_mode } = &mut *bench;
+                let (descriptor, on_gpu) = &mut by_mode[0];
+                let result = check_on(adapter, descriptor, on_gpu, &scene, "extreme distances");
+                let expected = brute_force::scene_queries(descriptor, &scene);
+                for (rows, found) in result.query_nearest.chunks(most as usize).zip(expected) {
+                    let mut sorted: Vec<_> = found.surely.iter().map(|&(_, distance)| distance).collect();
+                    sorted.sort_by(f64::total_cmp);
+                    for (row, nearest) in rows.iter().zip(sorted) {
+                        let (_, distance) = found.surely.iter().find(|(object, _)| *object == row.object).unwrap();
+                        let is_next = (distance - nearest).abs() <= 1e-6 * nearest + 1e-37;
+                        assert!(
+                            is_next,
+                            "{row:?} at {distance}, where {nearest} is next: {descriptor:?}"
+                        );
+                    }
+                }
+            }
+        }
+        let all = Scene {
+            objects: &objects,
+            queries: queries.as_slice().into(),
+            ..Default::default()
+        };
+        check(&all, "extreme distances");
+    }
+}
+
+#[test]
+fn minus_zero_is_zero_wherever_a_length_is_given() {
+    let objects = cubes();
+    let rays = [SweptRay {
+        t_min: -0.0,
+        half_extents: [-0.0; 3],
+        ..Ray::new([0.5, 0.5, 0.5], [0.0, 0.0, 1.0], -0.0).into()
+    }];
+    for adapter in adapters() {
+        let minus_zero = BroadPhaseDescriptor {
+            margin: -0.0,
+            periods: [-0.0; 3],
+            ..Default::default()
+        };
+        for queries in [
+            SceneQueries::Rounded(&[Query::sphere([0.5; 3], -0.0)]),
+            Neighbors::within(-0.0).into(),
+        ] {
+            for query_mode in [QueryMode::All, QueryMode::Nearest(3)] {
+                let scene = Scene {
+                    objects: &objects,
+                    rays: SceneRays::Swept(&rays),
+                    queries,
+                    query_mode,
+                    ..Default::default()
+                };
+                let mut on_gpu = broad_phase(&adapter, &minus_zero);
+                let result = check_on(&adapter, &minus_zero, &mut on_gpu, &scene, "minus zero");
+                let zeros = BroadPhaseDescriptor::default();
+                let expected = reference::step_scene(&zeros, &scene).unwrap();
+                assert_eq!(result.pairs, expected.pairs);
+                assert!(result.ray_hits.iter().all(|hit| hit.t.is_sign_positive()));
+                assert!(
+                    result
+                        .query_nearest
+                        .iter()
+                        .all(|row| row.squared_distance.is_sign_positive())
+                );
+            }
+        }
+    }
+}
+
 /// 2 * `f32::MAX` lies between the points: no float tells it from the radius.
 #[test]
 fn a_radius_of_the_largest_float_reaches_everything() {

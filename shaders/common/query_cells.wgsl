@@ -28,7 +28,11 @@ fn are_crowded(counts: vec3<f32>, query: Query, level: Level) -> bool {
     // Hashed slots would be looked at again and again.
     let is_repeated = level.table_mask != DENSE && rows * counts.x >= f32(level.table_size);
     let all = level_records(level, query.world);
-    return is_repeated || rows >= f32(all.y - all.x);
+    // Images may look at the same cells.
+    let bounds = Cells(vec3<i32>(level.lower_x, level.lower_y, level.lower_z), vec3<i32>(level.upper_x, level.upper_y, level.upper_z));
+    let level_counts = cell_counts(bounds, level);
+    let looks_twice = rows * counts.x > level_counts.x * level_counts.y * level_counts.z;
+    return is_repeated || looks_twice || rows >= f32(all.y - all.x);
 }
 
 fn admitted(query: Query, object: u32) -> bool {

@@ -216,10 +216,19 @@ impl<F: FnMut(u32, u32)> Walk<'_, F> {
         };
         // Hashed slots would be looked at again and again.
         let is_repeated = level.table_mask != DENSE && rows * counts[0] >= level.table_size as f32;
+        // Images may look at the same cells.
+        let bounds = [
+            level.lower_x..=level.upper_x,
+            level.lower_y..=level.upper_y,
+            level.lower_z..=level.upper_z,
+        ];
+        let level_counts = cell_counts(&bounds, level);
+        let looks_twice = rows * counts[0] > level_counts[0] * level_counts[1] * level_counts[2];
         let copies = is_second.map(|is_second| if is_second { 2.0 } else { 1.0 });
         let row_turns = if self.is_covered() { 3.0 } else { 2.0 };
         let turns = row_turns * copies[0] * (counts[1] + copies[1]) * (counts[2] + copies[2]);
         if is_repeated
+            || looks_twice
             || rows >= objects as f32
             || !self.turns.take(turns)
             || self.meets_entries_again(query, second, level)

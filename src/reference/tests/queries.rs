@@ -289,6 +289,69 @@ fn query_tests_stay_few() {
     }
 }
 
+/// Where a radius spans its period, and where boxes cover the same cells, everything is tested against everything, and not much
+/// more than once.
+#[test]
+fn nothing_costs_more_than_testing_everything_a_few_times() {
+    let mut random = SplitMix(35);
+    let points: Vec<_> = (0..300)
+        .map(|_| Aabb::point(random.vector(|random| random.range(0.0, 1.0))))
+        .collect();
+    let boxes: Vec<_> = (0..300)
+        .map(|_| {
+            let corner = random.range(0.3, 0.301);
+            Aabb::new([corner; 3], [corner + 3.1; 3])
+        })
+        .collect();
+    let rods: Vec<_> = boxes
+        .iter()
+        .map(|cube| Aabb::new(cube.min, [cube.min[0] + 60.0, cube.min[1], cube.min[2]]))
+        .collect();
+    for scheme in [
+        Scheme::Hierarchical,
+        Scheme::Uniform { cell_size: 1.0 },
+        Scheme::Uniform { cell_size: 0.1 },
+        Scheme::Adaptive { min_scale: 0.1 },
+    ] {
+        let descriptor = |periods| BroadPhaseDescriptor {
+            scheme,
+            periods,
+            count_candidates: true,
+            ..Default::default()
+        };
+        for (radius, periods) in [
+            (2.0, [1.0; 3]),
+            (0.5, [1.0; 3]),
+            (0.49, [1.0, 0.0, 2.0]),
+            (0.2, [1.0; 3]),
+        ] {
+            let scene = Scene {
+                queries: Neighbors::within(radius).into(),
+                ..only(&points)
+            };
+            let tests = step_scene(&descriptor(periods), &scene)
+                .unwrap()
+                .counters
+                .query_candidates;
+            let all = (points.len() * points.len()) as u64;
+            assert!(
+                tests <= 2 * all,
+                "{scheme:?}, radius {radius} in {periods:?}: {tests} tests of {all}"
+            );
+        }
+        for objects in [&boxes, &rods] {
+            let scene = Scene {
+                queries: SceneQueries::Boxes(&objects[..40]),
+                ..only(objects)
+            };
+            let counters = step_scene(&descriptor([0.0; 3]), &scene).unwrap().counters;
+            let all = objects.len() as u64;
+            assert!(counters.pair_candidates <= all * all, "{scheme:?}: {counters:?}");
+            assert!(counters.query_candidates <= 4 * 40 * all, "{scheme:?}: {counters:?}");
+        }
+    }
+}
+
 #[test]
 fn periods_and_radii_that_cannot_work_are_refused() {
     for period in [-1.0, f32::NAN, f32::INFINITY, 1e-40] {
