@@ -9,8 +9,10 @@ mod common;
 mod wild;
 
 use std::collections::HashMap;
+use std::io::Write;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -29,6 +31,8 @@ const SCENES: u64 = 240;
 /// No device may take longer for what the CPU does in a fiftieth of it.
 const LONG: Duration = Duration::from_secs(5);
 const SLOWER: u32 = 50;
+/// So long that drivers on a busy machine have compiled all there is.
+const HANG: Duration = Duration::from_secs(180);
 /// Box tests of a step are at most so many times those of brute force, and as many more as do not matter.
 const FEW: u64 = 4;
 const TRIFLE: u64 = 100;
@@ -520,7 +524,24 @@ struct Bag {
     slowest: Vec<(Duration, Duration, u64)>,
 }
 
-fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool) -> Bag {
+/// Where a hunter is: the scene, and when it came there.
+type Post = Mutex<Option<(u64, Instant)>>;
+
+/// Ends the hunt where a scene does not end: nothing else can, since software drivers run what is submitted within the call.
+fn watch(name: &str, post: &Post) {
+    while let Some((scene, since)) = *post.lock().unwrap() {
+        if since.elapsed() > HANG {
+            let _ = writeln!(
+                std::io::stderr(),
+                "scene {scene} does not end on {name}: the hunt ends here"
+            );
+            std::process::exit(1);
+        }
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool, post: &Post) -> Bag {
     let is_single = scenes.end - scenes.start == 1;
     let mut bag = Bag {
         name: adapter.name.clone(),
@@ -540,6 +561,10 @@ fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool) -> Bag {
             descriptor,
             wild: wild::scene(number, &descriptor),
         };
+        *post.lock().unwrap() = Some((number, Instant::now()));
+        if is_single {
+            eprintln!("{descriptor:?}\n{:?}", case.wild);
+        }
         let verdict = hunter.judge(&case);
         bag.tally.add(&verdict.tally);
         bag.slowest.push((verdict.time, verdict.on_cpu, number));
@@ -554,6 +579,7 @@ fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool) -> Bag {
             tell(&mut hunter, case, &verdict);
         }
     }
+    *post.lock().unwrap() = None;
     bag
 }
 
@@ -617,7 +643,13 @@ fn wild_scenes_are_answered_alike_everywhere_and_in_time() {
             .enumerate()
             .map(|(place, adapter)| {
                 let scenes = scenes.clone();
-                scope.spawn(move || hunt(adapter, scenes, place == 0))
+                scope.spawn(move || {
+                    let (name, post) = (adapter.name.clone(), Post::new(Some((scenes.start, Instant::now()))));
+                    std::thread::scope(|scope| {
+                        scope.spawn(|| watch(&name, &post));
+                        hunt(adapter, scenes, place == 0, &post)
+                    })
+                })
             })
             .collect();
         hunters.into_iter().map(|hunter| hunter.join().unwrap()).collect()
