@@ -1635,10 +1635,7 @@ fn constants(descriptor: &BroadPhaseDescriptor<'_>) -> [(&'static str, f64); 5] 
         ("FILTERS", descriptor.filters.into()),
         ("COUNT_CANDIDATES", descriptor.count_candidates.into()),
         ("WORLDS", (descriptor.worlds > 1).into()),
-        (
-            "PERIODIC",
-            descriptor.periods.iter().any(|&period| period > 0.0).into(),
-        ),
+        ("PERIODIC", descriptor.periods.iter().any(|&period| period > 0.0).into()),
     ]
 }
 

@@ -10,6 +10,7 @@ mod wild;
 
 use std::collections::HashMap;
 use std::io::Write;
+use std::mem::Discriminant;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
@@ -65,17 +66,13 @@ enum Engine {
 }
 
 /// What pipelines depend on, and whether the engine has a device of its own.
-type Kind = (std::mem::Discriminant<Scheme>, bool, bool, bool);
+type Kind = (Discriminant<Scheme>, [bool; 4]);
 
 fn kind_of(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Kind {
-    let has_worlds = descriptor.worlds > 1;
-    let is_headless = number % 7 < 3 && descriptor.filters && !has_worlds;
-    (
-        std::mem::discriminant(&descriptor.scheme),
-        descriptor.filters,
-        has_worlds,
-        is_headless,
-    )
+    let [has_worlds, is_periodic] = [descriptor.worlds > 1, descriptor.periods != [0.0; 3]];
+    let is_headless = number % 7 < 3 && descriptor.filters && !has_worlds && !is_periodic;
+    let scheme = std::mem::discriminant(&descriptor.scheme);
+    (scheme, [descriptor.filters, has_worlds, is_periodic, is_headless])
 }
 
 /// One adapter and what was made on it.
@@ -92,7 +89,7 @@ impl Hunter {
         let adapter = &self.adapter;
         let kind = kind_of(number, descriptor);
         let make = || {
-            if kind.3 {
+            if let [.., true] = kind.1 {
                 let headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
                     backends: Some(adapter.backends),
                     adapter: None,

@@ -41,6 +41,17 @@ fn cell_length(rng: &mut Rng) -> f32 {
     }
 }
 
+/// What pipelines depend on beside the scheme: filters, several worlds, periods. Few, since each costs its pipelines.
+const PIPELINES: [(bool, bool, bool); 7] = [
+    (true, false, false),
+    (true, false, false),
+    (true, false, false),
+    (false, false, false),
+    (true, true, false),
+    (true, false, true),
+    (false, true, true),
+];
+
 /// The descriptor of the scene with this number: every scheme and ray mode in turn, the rest by chance.
 pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
     let mut rng = Rng(number.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x51ed);
@@ -51,10 +62,9 @@ pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
         1 => Scheme::Uniform { cell_size: length },
         _ => Scheme::Adaptive { min_scale: length },
     };
-    let periods = match rng.below(4) {
-        0 => [0; 3].map(|_| (f64::from(length) * rng.one_of(&[0.0, 4.0, 5.5, 0.3, 1e-3, 1e6])) as f32),
-        _ => [0.0; 3],
-    };
+    let (filters, has_worlds, is_periodic) = rng.one_of(&PIPELINES);
+    let period = |rng: &mut Rng| (f64::from(length) * rng.one_of(&[0.0, 4.0, 5.5, 0.3, 1e-3, 1e6])) as f32;
+    let periods = [0; 3].map(|_| if is_periodic { period(rng) } else { 0.0 });
     let is_fixed = rng.once_in(10);
     BroadPhaseDescriptor {
         dimensions: rng.one_of(&[Dimensions::Three, Dimensions::Three, Dimensions::Two]),
@@ -67,7 +77,7 @@ pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
         },
         // Past the smallest and the largest period there is none.
         periods: periods.map(|period| if (1e-30..=1e27).contains(&period) { period } else { 0.0 }),
-        worlds: rng.one_of(&[1, 1, 1, 1, 1, 3, 2, 70_000]),
+        worlds: if has_worlds { rng.one_of(&[3, 2, 70_000]) } else { 1 },
         pairs: !rng.once_in(8),
         pair_order: rng.one_of(&[PairOrder::Deterministic, PairOrder::Deterministic, PairOrder::Sorted]),
         sort: rng.one_of(&[
@@ -79,7 +89,7 @@ pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
             SortStrategy::Subgroups,
         ]),
         ray_mode: MODES[(number / 3 % 3) as usize],
-        filters: !rng.once_in(3),
+        filters,
         capacities: if is_fixed {
             Capacities {
                 pairs: Some(9),
