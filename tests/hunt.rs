@@ -567,6 +567,9 @@ fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool, post: &Post) -
         bag.slowest.push((verdict.time, verdict.on_cpu, number));
         bag.slowest.sort_by(|a, b| b.cmp(a));
         bag.slowest.truncate(5);
+        if number % 1_000 == 999 {
+            eprintln!("{}: {:?}", bag.name, bag.tally);
+        }
         for fault in &verdict.faults {
             let told = format!("scene {number} ({}, {}): {fault}", case.wild.kind, name_of(&descriptor));
             eprintln!("{told}");
