@@ -466,13 +466,7 @@ impl GpuBroadPhase {
             return Err(error);
         }
         let label = descriptor.label.unwrap_or("gpu_broad_phase");
-        let constants = [
-            ("SCHEME", f64::from(grid::scheme_number(descriptor.scheme))),
-            ("FILTERS", descriptor.filters.into()),
-            ("COUNT_CANDIDATES", descriptor.count_candidates.into()),
-            ("WORLDS", (descriptor.worlds > 1).into()),
-            ("PERIODIC", descriptor.periods.iter().any(|&period| period > 0.0).into()),
-        ];
+        let constants = constants(descriptor);
         let descriptor = &BroadPhaseDescriptor {
             sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
             ..*descriptor
@@ -510,6 +504,35 @@ impl GpuBroadPhase {
                 ..*descriptor
             },
         })
+    }
+
+    /// Takes another descriptor in place of the one that this was made from, and makes pipelines anew only where they depend on
+    /// it. No part of the interface: tests look at thousands of descriptors so, of which each would cost its pipelines.
+    ///
+    /// # Errors
+    /// As [`new`](Self::new): this stays as it was.
+    #[doc(hidden)]
+    pub fn redescribe(
+        &mut self,
+        device: &wgpu::Device,
+        descriptor: &BroadPhaseDescriptor<'_>,
+    ) -> Result<(), CreateError> {
+        let is_alike =
+            constants(descriptor) == constants(&self.descriptor) && descriptor.timestamps == self.descriptor.timestamps;
+        if !is_alike {
+            let splits_submissions = self.splits_submissions;
+            *self = Self::new(device, descriptor)?;
+            self.splits_submissions = splits_submissions;
+            return Ok(());
+        }
+        descriptor::validate(descriptor)?;
+        self.recorded = None;
+        self.descriptor = BroadPhaseDescriptor {
+            label: None,
+            sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
+            ..*descriptor
+        };
+        Ok(())
     }
 
     /// Records a step: finds the pairs and the hits of the input once the encoder is submitted. Never submits, waits or
@@ -1605,6 +1628,17 @@ fn by_scheme(plan: &Plan, one_cell: &'static shaders::Pass, covered: &'static sh
 }
 
 /// Whether every step with this descriptor runs the pass.
+/// What pipelines depend on.
+fn constants(descriptor: &BroadPhaseDescriptor<'_>) -> [(&'static str, f64); 5] {
+    [
+        ("SCHEME", f64::from(grid::scheme_number(descriptor.scheme))),
+        ("FILTERS", descriptor.filters.into()),
+        ("COUNT_CANDIDATES", descriptor.count_candidates.into()),
+        ("WORLDS", (descriptor.worlds > 1).into()),
+        ("PERIODIC", descriptor.periods.iter().any(|&period| period > 0.0).into()),
+    ]
+}
+
 fn is_sure_to_run(descriptor: &BroadPhaseDescriptor<'_>, pass: &str) -> bool {
     let other_scheme = match descriptor.scheme {
         Scheme::Hierarchical | Scheme::Adaptive { .. } => "_covered",

@@ -131,6 +131,16 @@ impl Headless {
         &self.broad_phase
     }
 
+    /// As [`GpuBroadPhase::redescribe`].
+    ///
+    /// # Errors
+    /// As [`GpuBroadPhase::new`].
+    #[doc(hidden)]
+    pub fn redescribe(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), crate::CreateError> {
+        (self.steps_fit, self.queries_fit) = (false, false);
+        self.broad_phase.redescribe(&self.device, descriptor)
+    }
+
     /// Finds the pairs and hits of boxes and rays. With [`Growth::Grow`](crate::Growth::Grow) the answer is whole: the
     /// step is repeated with larger buffers, and an answer past one binding's limit is read in chunks. With
     /// [`Growth::Fixed`](crate::Growth::Fixed) it is a valid prefix, and the counters tell what was needed. Either way

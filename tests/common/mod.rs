@@ -7,7 +7,8 @@ pub mod rng;
 pub mod steps;
 mod validation;
 
-use std::sync::OnceLock;
+use std::cell::OnceCell;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use gpu_broad_phase::{Aabb, GpuBroadPhase, Query, Ray, SweptRay, wgpu};
 use pollster::block_on;
@@ -25,48 +26,94 @@ pub struct TestAdapter {
 
 const BACKENDS: [(&str, wgpu::Backends); 4] = [
     ("vulkan", wgpu::Backends::VULKAN),
-    ("gl", wgpu::Backends::GL),
     ("metal", wgpu::Backends::METAL),
     ("dx12", wgpu::Backends::DX12),
+    ("gl", wgpu::Backends::GL),
 ];
 
 /// One adapter a backend: those that `GPU_BROAD_PHASE_ADAPTERS` names, which then have to exist, or all there are.
 /// wgpu's variables (`WGPU_STRICT_WEBGPU_COMPLIANCE` and others) count for them; with `GPU_BROAD_PHASE_VALIDATION=1` the
 /// process ends at the first complaint of the Vulkan validation layer.
+///
+/// The thread has GL devices to itself while it lives, and shares the others. wgpu lets one thread at a time use a GL device and
+/// panics in one that has waited for six seconds (wgpu issue 5299). Software drivers compile what a submission uses for the
+/// first time before they let go of the device, which takes as long. Where that panic drops a buffer, another one ends the process.
 pub fn adapters() -> Vec<TestAdapter> {
-    static ADAPTERS: OnceLock<Vec<TestAdapter>> = OnceLock::new();
-    ADAPTERS
-        .get_or_init(|| {
-            validation::install();
-            let required = std::env::var("GPU_BROAD_PHASE_ADAPTERS").ok();
-            let names: Vec<_> = required
-                .iter()
-                .flat_map(|names| names.split(','))
-                .map(str::trim)
-                .collect();
-            let unknown = names
-                .iter()
-                .find(|name| BACKENDS.iter().all(|(known, _)| known != *name));
-            assert!(unknown.is_none(), "GPU_BROAD_PHASE_ADAPTERS names {unknown:?}");
-            let mut found = Vec::new();
-            for (name, backends) in BACKENDS {
-                if required.is_some() && !names.contains(&name) {
-                    continue;
-                }
-                match open(name, backends) {
-                    Some(adapter) => found.push(adapter),
-                    None => assert!(
-                        required.is_none(),
-                        "GPU_BROAD_PHASE_ADAPTERS asks for {name}: no adapter"
-                    ),
-                }
-            }
-            if found.is_empty() {
-                eprintln!("skipped: no adapter on this machine");
-            }
-            found
-        })
-        .clone()
+    thread_local! {
+        static LEASE: OnceCell<Lease> = const { OnceCell::new() };
+    }
+    let mut all = shared_adapters();
+    LEASE.with(|lease| all.extend_from_slice(&lease.get_or_init(Lease::new).0));
+    if all.is_empty() {
+        eprintln!("skipped: no adapter on this machine");
+    }
+    all
+}
+
+/// As [`adapters`], for what outlives the thread: nobody else gets these GL devices.
+pub fn own_adapters() -> Vec<TestAdapter> {
+    [shared_adapters(), open_all(is_gl)].concat()
+}
+
+fn is_gl(backends: wgpu::Backends) -> bool {
+    backends == wgpu::Backends::GL
+}
+
+fn shared_adapters() -> Vec<TestAdapter> {
+    static SHARED: OnceLock<Vec<TestAdapter>> = OnceLock::new();
+    let open = || {
+        validation::install();
+        open_all(|backends| !is_gl(backends))
+    };
+    SHARED.get_or_init(open).clone()
+}
+
+/// GL devices that no thread has.
+static FREE: Mutex<Vec<Vec<TestAdapter>>> = Mutex::new(Vec::new());
+
+/// GL devices of a thread. They are handed on, since wgpu cannot drop a device among the last of a thread's values.
+struct Lease(Vec<TestAdapter>);
+
+impl Lease {
+    fn new() -> Self {
+        let free = FREE.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        Self(free.unwrap_or_else(|| open_all(is_gl)))
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        let adapters = std::mem::take(&mut self.0);
+        FREE.lock().unwrap_or_else(PoisonError::into_inner).push(adapters);
+    }
+}
+
+/// One adapter for each of those backends that are wanted.
+fn open_all(is_wanted: fn(wgpu::Backends) -> bool) -> Vec<TestAdapter> {
+    let required = std::env::var("GPU_BROAD_PHASE_ADAPTERS").ok();
+    let names: Vec<_> = required
+        .iter()
+        .flat_map(|names| names.split(','))
+        .map(str::trim)
+        .collect();
+    let unknown = names
+        .iter()
+        .find(|name| BACKENDS.iter().all(|(known, _)| known != *name));
+    assert!(unknown.is_none(), "GPU_BROAD_PHASE_ADAPTERS names {unknown:?}");
+    let mut found = Vec::new();
+    for (name, backends) in BACKENDS {
+        if !is_wanted(backends) || (required.is_some() && !names.contains(&name)) {
+            continue;
+        }
+        match open(name, backends) {
+            Some(adapter) => found.push(adapter),
+            None => assert!(
+                required.is_none(),
+                "GPU_BROAD_PHASE_ADAPTERS asks for {name}: no adapter"
+            ),
+        }
+    }
+    found
 }
 
 fn open(name: &str, backends: wgpu::Backends) -> Option<TestAdapter> {

@@ -11,7 +11,7 @@ use gpu_broad_phase::{
 use pollster::block_on;
 
 pub use super::answers::{RAY_MODES, SCHEMES, by_object, counted, hits_by_ray, lists, sorted};
-use super::{Rng, TestAdapter, adapters, lattice};
+use super::{Rng, TestAdapter, lattice, own_adapters};
 
 pub fn broad_phase(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> GpuBroadPhase {
     GpuBroadPhase::new(&adapter.device, descriptor).unwrap()
@@ -144,7 +144,7 @@ pub fn benches() -> impl Iterator<Item = MutexGuard<'static, Bench>> {
     };
     let make_all = || {
         let of_adapter = |adapter: TestAdapter| SCHEMES.map(|scheme| make(adapter.clone(), scheme));
-        adapters().into_iter().flat_map(of_adapter).collect()
+        own_adapters().into_iter().flat_map(of_adapter).collect()
     };
     let benches = BENCHES.get_or_init(make_all);
     benches

@@ -1,0 +1,638 @@
+//! Scenes of wild structure and what is asked of them. A number gives a scene, the same one everywhere. Knows no device.
+
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, PairOrder, Partners, Query, QueryMode, Ray,
+    RayMode, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, SortStrategy, SweptRay,
+};
+
+use crate::common::Rng;
+
+const MODES: [RayMode; 3] = [RayMode::All, RayMode::Closest, RayMode::Any];
+
+impl Rng {
+    fn once_in(&mut self, times: usize) -> bool {
+        self.below(times) == 0
+    }
+
+    fn one_of<T: Copy>(&mut self, all: &[T]) -> T {
+        all[self.below(all.len())]
+    }
+
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * f64::from(self.unit())
+    }
+
+    fn sign(&mut self) -> f64 {
+        self.one_of(&[-1.0, 1.0])
+    }
+
+    /// Every octave is as likely as the next.
+    fn magnitude(&mut self, low: f64, high: f64) -> f64 {
+        10f64.powf(self.between(low, high))
+    }
+}
+
+fn cell_length(rng: &mut Rng) -> f32 {
+    match rng.below(8) {
+        0..4 => rng.one_of(&[1.0, 0.5, 1.5, 0.1, 3.0, 64.0]),
+        4 => 1e-5,
+        5 => rng.one_of(&[2f32.powi(-100), 2f32.powi(90)]),
+        _ => rng.magnitude(-28.0, 26.0) as f32,
+    }
+}
+
+/// What pipelines depend on beside the scheme: filters, several worlds, periods. Few, since each costs its pipelines.
+const PIPELINES: [(bool, bool, bool); 7] = [
+    (true, false, false),
+    (true, false, false),
+    (true, false, false),
+    (false, false, false),
+    (true, true, false),
+    (true, false, true),
+    (false, true, true),
+];
+
+/// The descriptor of the scene with this number: every scheme and ray mode in turn, the rest by chance.
+pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
+    let mut rng = Rng(number.wrapping_mul(0x2545_f491_4f6c_dd1d) ^ 0x51ed);
+    let rng = &mut rng;
+    let length = cell_length(rng);
+    let scheme = match number % 3 {
+        0 => Scheme::Hierarchical,
+        1 => Scheme::Uniform { cell_size: length },
+        _ => Scheme::Adaptive { min_scale: length },
+    };
+    let (filters, has_worlds, is_periodic) = rng.one_of(&PIPELINES);
+    let period = |rng: &mut Rng| (f64::from(length) * rng.one_of(&[0.0, 4.0, 5.5, 0.3, 1e-3, 1e6])) as f32;
+    let periods = [0; 3].map(|_| if is_periodic { period(rng) } else { 0.0 });
+    let is_fixed = rng.once_in(10);
+    BroadPhaseDescriptor {
+        dimensions: rng.one_of(&[Dimensions::Three, Dimensions::Three, Dimensions::Two]),
+        scheme,
+        margin: match rng.below(8) {
+            0 => 0.125 * length,
+            1 => 0.1 * length,
+            2 => rng.one_of(&[1e-20, 1e30]),
+            _ => 0.0,
+        },
+        // Past the smallest and the largest period there is none.
+        periods: periods.map(|period| if (1e-30..=1e27).contains(&period) { period } else { 0.0 }),
+        worlds: if has_worlds { rng.one_of(&[3, 2, 70_000]) } else { 1 },
+        pairs: !rng.once_in(8),
+        pair_order: rng.one_of(&[PairOrder::Deterministic, PairOrder::Deterministic, PairOrder::Sorted]),
+        sort: rng.one_of(&[
+            SortStrategy::Auto,
+            SortStrategy::Auto,
+            SortStrategy::Auto,
+            SortStrategy::Auto,
+            SortStrategy::Portable,
+            SortStrategy::Subgroups,
+        ]),
+        ray_mode: MODES[(number / 3 % 3) as usize],
+        filters,
+        capacities: if is_fixed {
+            Capacities {
+                pairs: Some(9),
+                hits: Some(7),
+                results: Some(5),
+                ..Capacities::default()
+            }
+        } else {
+            Capacities::default()
+        },
+        growth: if is_fixed { Growth::Fixed } else { Growth::Grow },
+        ..BroadPhaseDescriptor::default()
+    }
+}
+
+/// What is asked of the objects beside pairs and rays.
+#[derive(Clone, Debug)]
+pub enum Asks {
+    Nothing,
+    Boxes(Vec<Aabb>),
+    Rounded(Vec<Query>),
+    Objects(SceneQueries<'static>),
+}
+
+impl Asks {
+    pub fn queries(&self) -> SceneQueries<'_> {
+        match self {
+            Self::Nothing => SceneQueries::None,
+            Self::Boxes(boxes) => SceneQueries::Boxes(boxes),
+            Self::Rounded(queries) => SceneQueries::Rounded(queries),
+            Self::Objects(asking) => *asking,
+        }
+    }
+
+    /// How many queries there are among so many objects.
+    pub fn count(&self, objects: usize) -> usize {
+        match self {
+            Self::Nothing => 0,
+            Self::Boxes(boxes) => boxes.len(),
+            Self::Rounded(queries) => queries.len(),
+            Self::Objects(_) => objects,
+        }
+    }
+}
+
+/// What a scene borrows.
+#[derive(Clone, Debug)]
+pub struct Wild {
+    pub kind: &'static str,
+    /// Static ones first.
+    pub objects: Vec<Aabb>,
+    pub worlds: Vec<u32>,
+    pub statics: usize,
+    pub is_swept: bool,
+    pub rays: Vec<SweptRay>,
+    pub plain: Vec<Ray>,
+    pub asks: Asks,
+    pub mode: QueryMode,
+    /// What the table of the step is asked afterwards, without a step of its own.
+    pub later: Option<(Asks, QueryMode)>,
+}
+
+impl Wild {
+    /// Two scenes of other generations have other static objects.
+    pub fn scene(&self, generation: u64) -> Scene<'_> {
+        let (statics, objects) = self.objects.split_at(self.statics);
+        let (static_worlds, worlds) = self.worlds.split_at(self.statics.min(self.worlds.len()));
+        Scene {
+            objects,
+            worlds,
+            statics: SceneStatics {
+                objects: statics,
+                worlds: static_worlds,
+                generation,
+            },
+            rays: if self.is_swept {
+                SceneRays::Swept(&self.rays)
+            } else {
+                SceneRays::Plain(&self.plain)
+            },
+            queries: self.asks.queries(),
+            query_mode: self.mode,
+        }
+    }
+}
+
+/// Lengths and places of a scene.
+struct Space {
+    /// What is long and what is short.
+    unit: f64,
+    /// The length of the descriptor's cells.
+    cell: f64,
+    /// Where the middle is.
+    middle: [f64; 3],
+    /// An axis on which all objects are alike.
+    flat: Option<usize>,
+}
+
+/// Finite, since infinite bounds are drawn on purpose.
+fn float(value: f64) -> f32 {
+    (value as f32).clamp(f32::MIN, f32::MAX)
+}
+
+fn nudged(value: f32, rng: &mut Rng) -> f32 {
+    match rng.below(5) {
+        0 => value.next_up().min(f32::MAX),
+        1 => value.next_down().max(f32::MIN),
+        2 if value == 0.0 => -value,
+        _ => value,
+    }
+}
+
+/// From corner to corner, whichever is the lower one.
+fn between(a: [f32; 3], b: [f32; 3]) -> Aabb {
+    let axis = |choose: fn(f32, f32) -> f32| std::array::from_fn(|axis| choose(a[axis], b[axis]));
+    Aabb::new(axis(f32::min), axis(f32::max))
+}
+
+fn around(centre: [f64; 3], edges: [f64; 3]) -> Aabb {
+    let corner = |side: f64| std::array::from_fn(|axis| float(centre[axis] + side * edges[axis]));
+    between(corner(-0.5), corner(0.5))
+}
+
+const KINDS: [&str; 18] = [
+    "lattice",
+    "borders of cells",
+    "spread",
+    "octaves",
+    "all floats",
+    "crowd with giants",
+    "rods",
+    "nested",
+    "far apart",
+    "denormal",
+    "equal",
+    "points",
+    "bits",
+    "map",
+    "line",
+    "powers of two",
+    "halves",
+    "points of a plane",
+];
+
+/// The objects of a kind.
+fn boxes(kind: &str, count: usize, space: &Space, rng: &mut Rng) -> Vec<Aabb> {
+    let unit = space.unit;
+    let at = |rng: &mut Rng, side: f64| [0; 3].map(|_| rng.between(-side, side));
+    let side = unit * (count as f64 + 1.0).cbrt();
+    let longest = rng.one_of(&[0usize, 1, 3]);
+    let (step, cells) = (unit as f32, 2 + (count as f64).cbrt() as i32);
+    let ratio: f64 = rng.one_of(&[2.0, 1.1, 10.0, 1.0 + 1e-7]);
+    let rod = rng.one_of(&[0.0, 1e-6, 1e-3]);
+    let long = rng.magnitude(0.0, 8.0);
+    let [axis, giants] = [rng.below(3), rng.below(4)];
+    let originals: Vec<_> = (0..3)
+        .map(|_| around(at(rng, unit), [0; 3].map(|_| unit * rng.between(0.0, 2.0))))
+        .collect();
+    (0..count)
+        .map(|index| match kind {
+            "lattice" | "borders of cells" | "halves" => {
+                let step = match kind {
+                    "lattice" => step,
+                    "borders of cells" => space.cell as f32,
+                    _ => 0.5 * space.cell as f32,
+                };
+                let low = [0; 3].map(|_| rng.below(2 * cells as usize) as i32 - cells);
+                let high = low.map(|low| low + rng.below(longest + 1) as i32);
+                let [a, b] = [low, high].map(|corner| corner.map(|cell| nudged(cell as f32 * step, rng)));
+                between(a, b)
+            }
+            "octaves" => {
+                let reach = unit * 2f64.powf(rng.between(-15.0, 15.0));
+                let edge = unit * 2f64.powf(rng.between(-15.0, 15.0));
+                let edges = match rng.below(2) {
+                    0 => [edge; 3],
+                    _ => [0; 3].map(|_| unit * 2f64.powf(rng.between(-15.0, 15.0))),
+                };
+                around(at(rng, reach), edges)
+            }
+            "all floats" => {
+                let centre = [0; 3].map(|_| rng.sign() * rng.magnitude(-45.0, 38.5));
+                around(
+                    centre,
+                    [0; 3].map(|_| {
+                        if rng.once_in(4) {
+                            0.0
+                        } else {
+                            rng.magnitude(-45.0, 38.5)
+                        }
+                    }),
+                )
+            }
+            "crowd with giants" if index < giants => around(at(rng, unit), [unit * rng.magnitude(1.0, 30.0); 3]),
+            "crowd with giants" => around(at(rng, unit), [unit * rng.between(0.0, 0.5); 3]),
+            "rods" => {
+                let along = if rng.once_in(4) { rng.below(3) } else { axis };
+                let mut edges = [unit * rod; 3];
+                edges[along] = unit * long * rng.between(0.5, 1.0);
+                around(at(rng, side), edges)
+            }
+            "nested" => {
+                let corner = at(rng, unit * 1e-3);
+                around(
+                    corner,
+                    [0; 3].map(|_| unit * ratio.powi(index as i32 - count as i32 / 2)),
+                )
+            }
+            "far apart" => {
+                let far = [0; 3].map(|_| rng.one_of(&[0.0, 1e30, -1e30, 1e15, unit * 1e6, 0.0, 0.0]));
+                let near = at(rng, unit);
+                around(
+                    [0, 1, 2].map(|axis| far[axis] + near[axis]),
+                    [unit * rng.between(0.0, 2.0); 3],
+                )
+            }
+            "denormal" => {
+                let mut small = || [0; 3].map(|_| rng.sign() as f32 * f32::from_bits(rng.below(1 << 24) as u32));
+                between(small(), small())
+            }
+            "equal" => rng.one_of(&originals),
+            "points" => Aabb::point(at(rng, side).map(float)),
+            "bits" => {
+                let mut any = || [0; 3].map(|_| f32::from_bits(rng.bits() as u32));
+                let (a, b) = (any(), any());
+                between(a, b)
+            }
+            "map" => {
+                let mut centre = at(rng, 50.0 * unit);
+                centre[axis] = 0.0;
+                let mut edges = [unit * 1e-5; 3];
+                edges[axis] = 0.0;
+                around(centre, edges)
+            }
+            "line" => {
+                let mut low = [0.0f32; 3];
+                low[axis] = index as f32 * step;
+                let mut high = [step; 3];
+                high[axis] = (index + 1 + rng.below(longest + 1)) as f32 * step;
+                between(low.map(|low| nudged(low, rng)), high.map(|high| nudged(high, rng)))
+            }
+            "powers of two" => {
+                let mut power = || {
+                    [0; 3].map(|_| {
+                        let power = float(rng.sign() * 2f64.powi(rng.below(60) as i32 - 30) * space.cell);
+                        nudged(power, rng)
+                    })
+                };
+                let (a, b) = (power(), power());
+                between(a, b)
+            }
+            "points of a plane" => {
+                let mut place = [0; 3].map(|_| float(unit * rng.below(9) as f64));
+                place[axis] = float(unit * long);
+                Aabb::point(place)
+            }
+            _ => around(at(rng, side), [0; 3].map(|_| unit * rng.between(0.5, 1.5))),
+        })
+        .collect()
+}
+
+/// Moves objects to the middle and makes them alike on the flat axis.
+fn settle(objects: &mut [Aabb], space: &Space) {
+    for object in objects {
+        if space.middle != [0.0; 3] {
+            let moved = |corner: [f32; 3]| [0, 1, 2].map(|axis| float(f64::from(corner[axis]) + space.middle[axis]));
+            (object.min, object.max) = (moved(object.min), moved(object.max));
+        }
+        if let Some(axis) = space.flat {
+            object.min[axis] = float(space.middle[axis]);
+            object.max[axis] = object.min[axis];
+        }
+    }
+}
+
+/// Bounds that are no numbers, infinite, inverted, huge, or zeros of either sign.
+fn spoil(object: &mut Aabb, rng: &mut Rng) {
+    let axis = rng.below(3);
+    match rng.below(10) {
+        0 => object.min[axis] = f32::NAN,
+        1 => object.max[axis] = f32::NAN,
+        2 => object.max[axis] = f32::INFINITY,
+        3 => object.min[axis] = f32::NEG_INFINITY,
+        4 => (object.min, object.max) = (object.max, object.min),
+        5 => (object.min[axis], object.max[axis]) = (f32::MIN, f32::MAX),
+        6 => (object.min, object.max) = ([f32::NEG_INFINITY; 3], [f32::INFINITY; 3]),
+        7 => object.min[axis] = f32::INFINITY,
+        8 => (object.min[axis], object.max[axis]) = (-0.0, 0.0),
+        _ => (object.min[axis], object.max[axis]) = (-1e-40, 1e-45),
+    }
+}
+
+fn filter(object: &mut Aabb, rng: &mut Rng) {
+    match rng.below(8) {
+        0 => *object = object.with_layers(rng.below(16) as u16, rng.below(16) as u16),
+        1 => object.owner = 1 + rng.below(3) as u32,
+        2 => object.owner |= Aabb::STATIC,
+        3 if rng.once_in(3) => object.owner |= Aabb::EXCLUDED,
+        _ => {}
+    }
+}
+
+/// A corner of an object, a place near the middle, or one anywhere.
+fn place(objects: &[Aabb], space: &Space, rng: &mut Rng) -> [f32; 3] {
+    let near = 4.0 * space.unit;
+    match (rng.below(6), objects.len()) {
+        (0 | 1, 1..) => {
+            let object = &objects[rng.below(objects.len())];
+            [0, 1, 2].map(|axis| rng.one_of(&[object.min[axis], object.max[axis]]))
+        }
+        (2, 1..) => {
+            let object = &objects[rng.below(objects.len())];
+            [0, 1, 2].map(|axis| {
+                let [low, high] = [object.min, object.max].map(|corner| f64::from(corner[axis]));
+                float(low + (high - low) * rng.between(-0.2, 1.2))
+            })
+        }
+        (3, _) if rng.once_in(4) => [0; 3].map(|_| float(rng.sign() * rng.magnitude(-45.0, 38.5))),
+        _ => space.middle.map(|middle| float(middle + rng.between(-near, near))),
+    }
+}
+
+fn ray(objects: &[Aabb], space: &Space, worlds: u32, rng: &mut Rng) -> SweptRay {
+    let (mut origin, to) = (place(objects, space, rng), place(objects, space, rng));
+    let mut direction = [0, 1, 2].map(|axis| to[axis] - origin[axis]);
+    let axis = rng.below(3);
+    match rng.below(16) {
+        0 => direction = [0.0, -0.0, 1e-40],
+        1 => direction[axis] = 0.0,
+        2 | 3 => direction = [0, 1, 2].map(|other| if other == axis { direction[axis] } else { 0.0 }),
+        4 => origin = [0, 1, 2].map(|axis| origin[axis] - 2.0 * direction[axis]),
+        5 => direction = direction.map(|component| component * 1e-3),
+        6 => direction = direction.map(|component| component * float(rng.magnitude(-30.0, 30.0))),
+        7 => direction[axis] *= 1e-30,
+        8 => direction[axis] *= 1e-7,
+        9 => direction = direction.map(|component| component.signum()),
+        10 if rng.once_in(4) => direction[axis] = rng.one_of(&[f32::NAN, 1e38, f32::INFINITY, 2f32.powi(126)]),
+        11 if rng.once_in(4) => origin[axis] = rng.one_of(&[f32::NAN, f32::NEG_INFINITY, 1e-40, 1e30]),
+        _ => {}
+    }
+    let t_max = match rng.below(12) {
+        0 => rng.one_of(&[0.0, -0.0, -1.0, f32::NAN, 1e-40, f32::MAX]),
+        1..4 => rng.one_of(&[1.0, 0.5, 2.0, 100.0]),
+        4 => float(rng.magnitude(-10.0, 10.0)),
+        _ => f32::INFINITY,
+    };
+    let mut swept = SweptRay::new(Ray::new(origin, direction, t_max)).with_world(rng.below(worlds as usize) as u32);
+    if rng.once_in(3) {
+        let extent = space.unit * rng.magnitude(-6.0, 2.0);
+        swept.half_extents = [0; 3].map(|_| float(extent * rng.one_of(&[0.0, 0.5, 1.0])));
+    }
+    match rng.below(24) {
+        0 => swept.half_extents[axis] = rng.one_of(&[-0.0, -1e-45, f32::NAN, f32::INFINITY, 1e-45, 1e30, f32::MAX]),
+        1 => swept.t_min = rng.one_of(&[f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, 1e-40]),
+        2..6 => swept.t_min = rng.one_of(&[0.25, 1.0, -2.0, 0.5]),
+        6 => swept.world = rng.one_of(&[worlds, u32::MAX]),
+        7 => swept.ray = swept.ray.with_layers(rng.below(16) as u16, rng.below(16) as u16),
+        _ => {}
+    }
+    swept
+}
+
+fn query(objects: &[Aabb], space: &Space, worlds: u32, rng: &mut Rng) -> Query {
+    let corner = place(objects, space, rng);
+    let mut bounds = match rng.below(5) {
+        0 => Aabb::point(corner),
+        1 => between(corner, place(objects, space, rng)),
+        2 if !objects.is_empty() => {
+            let object = objects[rng.below(objects.len())];
+            let grown = space.unit * rng.one_of(&[0.0, 1e-3, 1.0, 1e3]);
+            let moved = |corner: [f32; 3], side: f64| corner.map(|bound| float(f64::from(bound) + side * grown));
+            between(moved(object.min, -1.0), moved(object.max, 1.0))
+        }
+        _ => {
+            // Long on one axis and short on another.
+            let edges = [0; 3].map(|_| space.unit * rng.magnitude(-6.0, 4.0));
+            let shift = rng.between(0.0, 1.0);
+            let centre = [0, 1, 2].map(|axis| f64::from(corner[axis]) + shift * edges[axis]);
+            around(centre, edges)
+        }
+    };
+    if let Some(axis) = space.flat.filter(|_| !rng.once_in(4)) {
+        bounds.min[axis] = float(space.middle[axis]);
+        bounds.max[axis] = bounds.min[axis];
+    }
+    if rng.once_in(20) {
+        spoil(&mut bounds, rng);
+    }
+    if rng.once_in(10) {
+        filter(&mut bounds, rng);
+    }
+    let radius = match rng.below(12) {
+        0..5 => 0.0,
+        5 => rng.one_of(&[f32::INFINITY, f32::MAX, f32::NAN, -1.0, -0.0, 1e-40, 1e30]),
+        6 => float(rng.magnitude(-44.0, 38.0)),
+        _ => float(space.unit * rng.magnitude(-4.0, 4.0)),
+    };
+    Query {
+        bounds,
+        radius,
+        world: if rng.once_in(30) {
+            worlds
+        } else {
+            rng.below(worlds as usize) as u32
+        },
+        reserved: [0; 2],
+    }
+}
+
+/// What is asked. The definition of queries other than neighbours knows no periods: spheres are left out there.
+fn asks(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], space: &Space, rng: &mut Rng) -> (Asks, QueryMode) {
+    let is_periodic = descriptor.periods != [0.0; 3];
+    let count = rng.below(9);
+    let mut queries = || -> Vec<_> {
+        (0..count)
+            .map(|_| query(objects, space, descriptor.worlds, rng))
+            .collect()
+    };
+    let queries = queries();
+    let once = rng.once_in(3);
+    let asks = match rng.below(if is_periodic { 6 } else { 9 }) {
+        0 => Asks::Nothing,
+        1 => Asks::Objects(Partners { once }.into()),
+        2 => Asks::Boxes(queries.iter().map(|query| query.bounds).collect()),
+        3..6 => {
+            let period = f64::from(descriptor.periods[rng.below(3)]);
+            let radius = match rng.below(10) {
+                0 => rng.one_of(&[0.0, 1e30, f32::MAX, 1e-40, -0.0]),
+                1..5 if period > 0.0 => float(period * rng.one_of(&[0.1, 0.5, 1.0, 2.0, 5.0])),
+                _ => float(space.unit * rng.magnitude(-3.0, 3.0)),
+            };
+            Asks::Objects(Neighbors { radius, once }.into())
+        }
+        _ => Asks::Rounded(queries),
+    };
+    let mode = match rng.below(3) {
+        0 => QueryMode::Nearest(rng.one_of(&[1, 2, 3, 8, 70, 1_024])),
+        _ => QueryMode::All,
+    };
+    (asks, mode)
+}
+
+/// The scene with this number, for its descriptor.
+pub fn scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Wild {
+    let mut rng = Rng(number.wrapping_mul(0x9e6c_63d0_876a_3f6b) ^ 0x0dd5);
+    let rng = &mut rng;
+    let cell = f64::from(match descriptor.scheme {
+        Scheme::Uniform { cell_size } => cell_size,
+        Scheme::Adaptive { min_scale } => min_scale,
+        _ => rng.one_of(&[1.0, 1.0, 0.1, 1e-5, 1e20]),
+    });
+    let unit = match rng.below(10) {
+        0..4 => cell * rng.one_of(&[1.0, 0.5, 0.25, 1.5, 3.0]),
+        4..6 => cell * rng.magnitude(-3.0, 3.0),
+        6..8 => cell * rng.magnitude(-9.0, 9.0),
+        8 => cell * rng.magnitude(0.0, 6.0),
+        _ => rng.magnitude(-44.0, 38.0),
+    };
+    let far = |rng: &mut Rng| rng.sign() * unit * rng.magnitude(1.0, 12.0);
+    let middle = match rng.below(6) {
+        0 => [0; 3].map(|_| far(rng)),
+        1 => {
+            let (axis, far) = (rng.below(3), far(rng));
+            [0, 1, 2].map(|other| if other == axis { far } else { 0.0 })
+        }
+        _ => [0.0; 3],
+    };
+    let flat = rng.once_in(6).then(|| rng.below(3));
+    let space = Space {
+        unit,
+        cell,
+        middle,
+        flat,
+    };
+    let count = match rng.below(100) {
+        0..8 => rng.below(3),
+        8..90 => 2 + rng.below(40),
+        90..97 => 2 + rng.below(100),
+        97..99 => 200 + rng.below(120),
+        _ => 400 + rng.below(200),
+    };
+    let kind = match rng.below(24) {
+        place @ 0..18 => KINDS[place],
+        18..20 => "lattice",
+        20 => "borders of cells",
+        21 => "map",
+        _ => "octaves",
+    };
+    let mut objects = boxes(kind, count, &space, rng);
+    if !matches!(kind, "bits" | "all floats") {
+        settle(&mut objects, &space);
+    }
+    if rng.once_in(4) {
+        for object in &mut objects {
+            if rng.once_in(8) {
+                spoil(object, rng);
+            }
+        }
+    }
+    if rng.once_in(3) {
+        objects.iter_mut().for_each(|object| filter(object, rng));
+    }
+    // Documented: where boxes grow, denormal bounds count as 0. The definition would have to be told.
+    if descriptor.margin > 0.0 {
+        for bound in objects
+            .iter_mut()
+            .flat_map(|object| object.min.iter_mut().chain(&mut object.max))
+        {
+            if bound.is_subnormal() {
+                *bound = 0.0;
+            }
+        }
+    }
+    let worlds = match descriptor.worlds {
+        1 => Vec::new(),
+        worlds => objects
+            .iter()
+            .map(|_| match rng.below(30) {
+                0 => rng.one_of(&[worlds, u32::MAX]),
+                1 => rng.below(worlds as usize) as u32,
+                _ => rng.below(2) as u32,
+            })
+            .collect(),
+    };
+    let statics = match rng.below(3) {
+        0 => objects.len() * (1 + rng.below(4)) / 4,
+        _ => 0,
+    };
+    let rays: Vec<_> = (0..rng.below(9))
+        .map(|_| ray(&objects, &space, descriptor.worlds, rng))
+        .collect();
+    let (asks_first, mode) = asks(descriptor, &objects, &space, rng);
+    let later = rng.once_in(5).then(|| asks(descriptor, &objects, &space, rng));
+    Wild {
+        kind,
+        worlds,
+        statics,
+        is_swept: !rng.once_in(3),
+        plain: rays.iter().map(|swept| swept.ray).collect(),
+        rays,
+        objects,
+        asks: asks_first,
+        mode,
+        later,
+    }
+}
