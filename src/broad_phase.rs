@@ -1627,7 +1627,6 @@ fn by_scheme(plan: &Plan, one_cell: &'static shaders::Pass, covered: &'static sh
     if plan.is_uniform() { covered } else { one_cell }
 }
 
-/// Whether every step with this descriptor runs the pass.
 /// What pipelines depend on.
 fn constants(descriptor: &BroadPhaseDescriptor<'_>) -> [(&'static str, f64); 5] {
     [
@@ -1639,6 +1638,7 @@ fn constants(descriptor: &BroadPhaseDescriptor<'_>) -> [(&'static str, f64); 5] 
     ]
 }
 
+/// Whether every step with this descriptor runs the pass.
 fn is_sure_to_run(descriptor: &BroadPhaseDescriptor<'_>, pass: &str) -> bool {
     let other_scheme = match descriptor.scheme {
         Scheme::Hierarchical | Scheme::Adaptive { .. } => "_covered",
