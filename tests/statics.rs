@@ -973,17 +973,14 @@ fn sets_do_not_share_static_objects() {
 /// What becomes of an encoder that the table was to be built in, or that was to move it into a larger buffer.
 #[derive(Clone, Copy, Debug)]
 enum Fate {
-    DroppedBeforeTheNextStep,
-    /// As a command buffer.
-    DroppedAfterTheNextStep,
-    SubmittedAfterTheNextStep,
+    /// Before the next step is recorded.
+    Dropped,
+    /// After it, as a command buffer.
+    DroppedLate,
+    SubmittedLate,
 }
 
-const FATES: [Fate; 3] = [
-    Fate::DroppedBeforeTheNextStep,
-    Fate::DroppedAfterTheNextStep,
-    Fate::SubmittedAfterTheNextStep,
-];
+const FATES: [Fate; 3] = [Fate::Dropped, Fate::DroppedLate, Fate::SubmittedLate];
 
 /// Records twice into encoders of their own, the first of which meets its fate. Whoever was recorded on top of a table that was not
 /// there says so, or built one of its own.
@@ -997,14 +994,14 @@ fn record_both(
     record(on_gpu, &mut encoders[0]);
     let [first, mut second] = encoders;
     let mut held = match fate {
-        Fate::DroppedBeforeTheNextStep => {
+        Fate::Dropped => {
             drop(first);
             None
         }
-        Fate::DroppedAfterTheNextStep | Fate::SubmittedAfterTheNextStep => Some(first.finish()),
+        Fate::DroppedLate | Fate::SubmittedLate => Some(first.finish()),
     };
     record(on_gpu, &mut second);
-    if let Fate::DroppedAfterTheNextStep = fate {
+    if let Fate::DroppedLate = fate {
         held = None;
     }
     adapter.queue.submit([second.finish()]);
@@ -1019,7 +1016,7 @@ fn a_table_whose_encoder_was_not_submitted_is_built_again() {
             let what = format!("{fate:?}, {scheme:?} on {}", adapter.name);
             let descriptor = everything(scheme);
             let mut on_gpu = broad_phase(&adapter, &descriptor);
-            let is_told = !matches!(fate, Fate::DroppedBeforeTheNextStep);
+            let is_told = !matches!(fate, Fate::Dropped);
             // At first there is no table, then one of other objects.
             for seed in [1, 2] {
                 let case = Case::new(seed, [150, 40], 2);
@@ -1055,7 +1052,7 @@ fn boxes_that_were_to_move_in_a_dropped_encoder_are_read_again() {
             let read = record_both(&adapter, fate, &mut on_gpu, |on_gpu, encoder| {
                 record(&adapter, on_gpu, encoder, (&scene).into());
             });
-            let is_told = !matches!(fate, Fate::DroppedBeforeTheNextStep);
+            let is_told = !matches!(fate, Fate::Dropped);
             assert_eq!(read.is_err(), is_told, "{what}: {read:?}");
             let found = whole(&adapter, &mut on_gpu, (&scene).into());
             check(&descriptor, &scene, &found, &what);
@@ -1081,7 +1078,7 @@ fn sets_and_tables_find_out_together_what_was_not_submitted() {
                     record(&adapter, on_gpu, encoder, input);
                     uploaded.push(set.uploaded_bytes());
                 });
-                let is_told = !matches!(fate, Fate::DroppedBeforeTheNextStep);
+                let is_told = !matches!(fate, Fate::Dropped);
                 assert_eq!(told.is_err(), is_told, "{what}, round {round}: {told:?}");
                 // On top of an open encoder nothing is uploaded twice.
                 assert_eq!(uploaded[1] > 0, !is_told, "{what}, round {round}");
