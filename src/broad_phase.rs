@@ -7,10 +7,12 @@ use crate::error::{CreateError, StepError};
 use crate::gpu::bindings::{Bindings, Range};
 use crate::gpu::buffers::Buffers;
 use crate::gpu::group::Group;
+use crate::gpu::home::Home;
 use crate::gpu::pass::Pipelines;
 use crate::gpu::recorder::{self, Bound, Input, Recorder, SUBMISSION_ROUNDS, Stage};
 use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::staging::Staging;
+use crate::gpu::submission::{self, Recording, Recordings};
 use crate::gpu::timing::Timing;
 use crate::gpu::upload::{Block, Blocks, Uniforms};
 use crate::grid::{self, Params};
@@ -62,6 +64,24 @@ pub(crate) struct Recorded {
     pub emits_pairs: bool,
     /// Where the uniform blocks of walks of the objects' table and of the static ones' lie.
     blocks: [Range; 2],
+    /// The step, whose table queries ask. This and the next two are `None` while they are under way.
+    step: Option<Recording>,
+    /// The step or query whose counts windows start from.
+    counts: Option<Recording>,
+    /// What wrote the outputs.
+    pub outputs: Option<Recording>,
+}
+
+impl Recorded {
+    /// Whether what was recorded last can be read.
+    pub fn is_submitted(&self) -> bool {
+        self.outputs.as_ref().is_some_and(Recording::is_submitted)
+    }
+
+    /// Whether that will never be so.
+    pub fn is_lost(&self) -> bool {
+        self.outputs.as_ref().is_some_and(Recording::is_lost)
+    }
 }
 
 /// Which of the two key and value buffers hold the sorted entries.
@@ -144,6 +164,10 @@ pub struct GpuBroadPhase {
     /// What the last step that was read back needed, where that is more than the descriptor's own sizes.
     pub(crate) needed: Rows,
     pub(crate) caution: Caution,
+    pub(crate) home: Home,
+    recordings: Recordings,
+    /// What the recording under way builds on.
+    needs: Vec<Recording>,
     pub(crate) lost: bool,
     pub(crate) caught: Caught,
     pub(crate) watch: Watch,
@@ -427,7 +451,7 @@ impl GpuBroadPhase {
     /// # Errors
     /// [`CreateError::Descriptor`] for a descriptor that cannot work, [`CreateError::Limit`] for a device whose limits
     /// are below [`required_limits`](Self::required_limits), [`CreateError::Device`] where the
-    /// device refuses the pipelines.
+    /// device refuses the pipelines, [`CreateError::DeviceLost`] where it is lost.
     pub fn new(device: &wgpu::Device, descriptor: &BroadPhaseDescriptor<'_>) -> Result<Self, CreateError> {
         Self::create(device, descriptor, None)
     }
@@ -451,6 +475,10 @@ impl GpuBroadPhase {
         cache: Option<&wgpu::PipelineCache>,
     ) -> Result<Self, CreateError> {
         descriptor::validate(descriptor)?;
+        // Pipelines say nothing of it.
+        if submission::is_lost(device) {
+            return Err(CreateError::DeviceLost);
+        }
         let mut missing = None;
         let mut required = Self::required_limits();
         // Devices that keep strictly to WebGPU have none of these.
@@ -482,7 +510,12 @@ impl GpuBroadPhase {
         if let Some(error) = caught.now() {
             return Err(CreateError::Device(error));
         }
+        let recordings = Recordings::new(device);
         Ok(Self {
+            watch: Watch::new(recordings.beside()),
+            home: Home::new(device),
+            recordings,
+            needs: Vec::new(),
             pipelines,
             buffers: Buffers::new(label),
             bindings: Bindings::default(),
@@ -494,7 +527,6 @@ impl GpuBroadPhase {
             caution: Caution::default(),
             lost: false,
             caught,
-            watch: Watch::default(),
             recorded: None,
             statics: None,
             splits_submissions: false,
@@ -540,8 +572,9 @@ impl GpuBroadPhase {
     ///
     /// # Errors
     /// [`StepError`] where the input does not fit the device or a buffer of the caller cannot be used: nothing is recorded
-    /// then, and the last step can still be read. [`StepError::Device`] where the device itself refuses a buffer: the
-    /// encoder has to be dropped.
+    /// then, and the last step can still be read. [`StepError::OtherDevice`] where the device or the queue is another one than before;
+    /// an encoder does not say whose it is, and one of another device fails when it is finished. [`StepError::Device`] where the device
+    /// itself refuses a buffer and [`StepError::DeviceLost`] where it is lost: the encoder has to be dropped.
     pub fn step<'s>(
         &'s mut self,
         device: &wgpu::Device,
@@ -549,7 +582,7 @@ impl GpuBroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         input: StepInput<'_>,
     ) -> Result<StepOutput<'s>, StepError> {
-        self.guarded(device, encoder, |this, encoder| {
+        self.guarded(device, queue, encoder, |this, encoder| {
             this.record_counts(device, queue, encoder, input)?;
             this.record_outputs(device, queue, encoder, true);
             Ok(())
@@ -597,6 +630,8 @@ impl GpuBroadPhase {
         brought.extend(input.objects.is_brought().then_some(objects));
         brought.extend(input.worlds.is_brought().then_some("worlds"));
         let held = self.buffers.find("objects").cloned();
+        let filled = [input.objects.recording(), input.statics.objects.recording()];
+        self.needs.extend(filled.into_iter().flatten().cloned());
         self.fit(device, &plan, &brought, &[]);
         let table = self.fit_statics(device, encoder, &input.statics, static_plan, held);
 
@@ -636,6 +671,9 @@ impl GpuBroadPhase {
             sorted,
             emits_pairs: plan.pairs,
             blocks,
+            step: None,
+            counts: None,
+            outputs: None,
         });
         Ok(plan)
     }
@@ -667,11 +705,13 @@ impl GpuBroadPhase {
         let plan = plan?;
         let objects = self.buffers.get("objects").clone();
         let (table, timed) = match before {
-            Some(table) if table.is_of(statics.generation, &plan) => {
+            Some(mut table) if table.is_of(statics.generation, &plan) => {
+                self.needs.extend(table.recording.clone());
                 // Boxes move along where moving objects need more room.
                 if let Some(held) = held.filter(|held| *held != objects) {
                     let bytes = size_of::<Aabb>() as u64 * u64::from(plan.params.object_count);
                     encoder.copy_buffer_to_buffer(&held, 0, &objects, 0, bytes);
+                    table.recording = None;
                 }
                 (table, Timed::Anew)
             }
@@ -709,7 +749,7 @@ impl GpuBroadPhase {
                 let sorted = record_table(&mut recorder, &plan, &blocks);
                 let mut table = StaticTable {
                     generation: statics.generation,
-                    is_current: true,
+                    recording: None,
                     plan,
                     sorted,
                     buffers,
@@ -734,6 +774,10 @@ impl GpuBroadPhase {
         let limit = plan::binding_limit(&device.limits());
         check_asked(input, limit)?;
         let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
+        let step = recorded.step.clone();
+        if step.as_ref().is_some_and(Recording::is_lost) {
+            return Err(StepError::Dropped);
+        }
         let mut plan = recorded.plan;
         let objects = plan.all_objects();
         // Headless has handed its pairs out.
@@ -746,6 +790,7 @@ impl GpuBroadPhase {
         let of_table = |input: &&Input| OF_TABLE.contains(&input.name);
         let mut inputs: Vec<_> = recorded.inputs.iter().filter(of_table).cloned().collect();
         let kept = [&OF_TABLE[..], pairs_kept(&plan)].concat();
+        self.needs.extend(step.clone());
         self.fit(device, &plan, &brought, &kept);
         self.place_asked(device, encoder, input, &plan, &mut inputs);
         let ((), blocks) = self.record(
@@ -768,6 +813,9 @@ impl GpuBroadPhase {
             sorted,
             emits_pairs: false,
             blocks,
+            step,
+            counts: None,
+            outputs: None,
         });
         Ok(plan)
     }
@@ -855,7 +903,8 @@ impl GpuBroadPhase {
     /// status bits and the stage times become those of this call; pairs and their counts stay.
     ///
     /// # Errors
-    /// [`StepError::NoStep`] before the first step; otherwise as [`step`](Self::step).
+    /// [`StepError::NoStep`] before the first step, [`StepError::Dropped`] where its encoder was dropped; otherwise as
+    /// [`step`](Self::step).
     pub fn query<'s>(
         &'s mut self,
         device: &wgpu::Device,
@@ -863,7 +912,7 @@ impl GpuBroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         input: QueryInput<'_>,
     ) -> Result<StepOutput<'s>, StepError> {
-        self.guarded(device, encoder, |this, encoder| {
+        self.guarded(device, queue, encoder, |this, encoder| {
             this.record_query_counts(device, queue, encoder, &input)?;
             this.record_outputs(device, queue, encoder, true);
             Ok(())
@@ -877,7 +926,8 @@ impl GpuBroadPhase {
     /// then. [`RayMode::Closest`], [`RayMode::Any`] and nearest objects stay as they are. The status word goes on to speak of the step's own buffers.
     ///
     /// # Errors
-    /// [`StepError::NoStep`] before the first step; otherwise as [`step`](Self::step).
+    /// [`StepError::NoStep`] before the first step, [`StepError::Dropped`] where its encoder, or that of the last
+    /// [`query`](Self::query), was dropped; otherwise as [`step`](Self::step).
     pub fn window<'s>(
         &'s mut self,
         device: &wgpu::Device,
@@ -885,7 +935,7 @@ impl GpuBroadPhase {
         encoder: &mut wgpu::CommandEncoder,
         first: Window,
     ) -> Result<StepOutput<'s>, StepError> {
-        self.guarded(device, encoder, |this, encoder| {
+        self.guarded(device, queue, encoder, |this, encoder| {
             this.record_window(device, queue, encoder, first, false)
         })?;
         self.output()
@@ -895,12 +945,14 @@ impl GpuBroadPhase {
     pub(crate) fn guarded<T>(
         &mut self,
         device: &wgpu::Device,
+        queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
         record: impl FnOnce(&mut Self, &mut wgpu::CommandEncoder) -> Result<T, StepError>,
     ) -> Result<T, StepError> {
         if self.lost {
             return Err(StepError::DeviceLost);
         }
+        self.home.check_queue(device, queue)?;
         self.take_in();
         // Submissions in parts would leave a group open.
         let is_split = self.splits_submissions && MAX_TABLES * self.rounds() as usize > SUBMISSION_ROUNDS;
@@ -909,6 +961,7 @@ impl GpuBroadPhase {
         self.bindings.begin();
         self.readings.begin();
         self.uploads.begin();
+        self.needs.clear();
         let recorded = record(self, encoder);
         self.caught = scopes.end().after(std::mem::take(&mut self.caught));
         if let Some(group) = group {
@@ -916,11 +969,30 @@ impl GpuBroadPhase {
         }
         let recorded = recorded?;
         match self.caught.now() {
-            None => Ok(recorded),
+            None => {
+                self.sign(encoder);
+                Ok(recorded)
+            }
             Some(error) => {
                 self.forget();
-                Err(StepError::Device(error))
+                let refusal = self.home.refusal(error);
+                self.lost = refusal == StepError::DeviceLost;
+                Err(refusal)
             }
+        }
+    }
+
+    /// Ends the recording under way.
+    fn sign(&mut self, encoder: &wgpu::CommandEncoder) {
+        let needs = std::mem::take(&mut self.needs);
+        let recording = self.recordings.make(encoder, needs);
+        let of_table = self.statics.iter_mut().map(|table| &mut table.recording);
+        let of_step = self
+            .recorded
+            .iter_mut()
+            .flat_map(|recorded| [&mut recorded.step, &mut recorded.counts, &mut recorded.outputs]);
+        for under_way in of_table.chain(of_step) {
+            under_way.get_or_insert_with(|| recording.clone());
         }
     }
 
@@ -946,7 +1018,7 @@ impl GpuBroadPhase {
         self.bindings.clear();
         self.readings.clear();
         self.uploads.clear();
-        self.watch = Watch::default();
+        self.watch.clear();
         self.statics = None;
         self.recorded = None;
         self.wanted = Rows {
@@ -965,6 +1037,9 @@ impl GpuBroadPhase {
         after_counts: bool,
     ) -> Result<Plan, StepError> {
         let recorded = self.recorded.as_mut().ok_or(StepError::NoStep)?;
+        if recorded.counts.as_ref().is_some_and(Recording::is_lost) {
+            return Err(StepError::Dropped);
+        }
         // The table keeps the sizes that it was built with.
         let mut plan = recorded.plan;
         plan.is_counted = true;
@@ -979,20 +1054,14 @@ impl GpuBroadPhase {
         plan.params.first_ray_cell = first.ray_cells;
         plan.params.first_result = first.results;
         recorded.plan = plan;
+        recorded.outputs = None;
+        self.needs.extend(recorded.counts.clone());
         // Inputs lie where they were put.
         let inputs = [&OF_TABLE[..], &["rays", "given_rays", "queries", "given_queries"]].concat();
         let kept = [&inputs[..], pairs_kept(&plan)].concat();
         self.fit(device, &plan, &inputs, &kept);
         self.record_outputs(device, queue, encoder, after_counts);
         Ok(plan)
-    }
-
-    /// Lets the next step read its static objects and build their table anew, whatever their generation. Call it where the
-    /// encoder of a step that did so is dropped instead of submitted.
-    pub fn forget_statics(&mut self) {
-        if let Some(table) = &mut self.statics {
-            table.is_current = false;
-        }
     }
 
     /// Bytes of the buffers on the device that the broad phase owns. Memory of the host that uploads and read-backs pass
@@ -1117,6 +1186,8 @@ impl GpuBroadPhase {
         Table {
             kind: table::kind(&self.descriptor),
             params,
+            home: &self.home,
+            recording: recorded.outputs.as_ref(),
             parts: table::BINDINGS.map(|(_, name)| match name {
                 "params" => block.borrowed(),
                 // Not every scheme has them: any buffer will do that is not bound.

@@ -116,7 +116,8 @@ impl DebugDraw {
     ///
     /// # Errors
     /// [`StepError::NoOutput`] where the step has no such output, [`StepError::OtherTable`] where it is of another scheme,
-    /// [`DescriptorError::BufferTooLarge`] for more than a binding of the device holds, [`StepError::Device`] where the device refuses a buffer: the encoder then has to be dropped.
+    /// [`DescriptorError::BufferTooLarge`] for more than a binding of the device holds, [`StepError::OtherDevice`] on another device than
+    /// in the first call, [`StepError::Device`] where the device refuses a buffer: the encoder then has to be dropped.
     pub fn record<'s>(
         &'s mut self,
         device: &wgpu::Device,
@@ -145,6 +146,7 @@ impl DebugDraw {
             let (what, needed) = ("debug lines", bytes);
             return Err(DescriptorError::BufferTooLarge { what, needed, limit }.into());
         }
+        self.own.check(device, step)?;
         let scopes = Scopes::begin(device);
         // One bind group a call costs less than buffers that others gave up and this one would keep alive.
         self.own.bindings.clear();

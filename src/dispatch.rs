@@ -52,8 +52,8 @@ impl DispatchArgs {
     ///
     /// # Errors
     /// [`StepError::NoOutput`] where the step has no such output, [`DescriptorError::ZeroCapacity`] for workgroups of no rows,
-    /// [`StepError::Device`] where the device refuses a buffer: the encoder then has to be dropped. Browsers tell this later: the
-    /// next call returns it.
+    /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Device`] where the device refuses a buffer: the
+    /// encoder then has to be dropped. Browsers tell this later: the next call returns it.
     pub fn record<'s>(
         &'s mut self,
         device: &wgpu::Device,
@@ -95,6 +95,7 @@ impl DispatchArgs {
             let what = "rows of a workgroup";
             return Err(DescriptorError::ZeroCapacity { what }.into());
         }
+        self.own.check(device, step)?;
         let scopes = Scopes::begin(device);
         self.own.bindings.begin();
         drop(self.own.buffers.fit(device, [(ARGS, 16)], &[]));

@@ -1,5 +1,6 @@
 //! What can go wrong.
 
+use crate::gpu::home::Elsewhere;
 use crate::output::OutputRows;
 
 /// A descriptor, or the size of a step's input, that cannot work.
@@ -95,6 +96,9 @@ pub enum CreateError {
     /// The device refused the pipelines. Browsers tell later: see [`ReadBackError::Device`].
     #[error("the device refused the pipelines: {0}")]
     Device(String),
+    /// The device is lost. Browsers do not tell it here: ask the device itself.
+    #[error("the device is lost")]
+    DeviceLost,
 }
 
 /// Why a step could not be recorded.
@@ -139,13 +143,30 @@ pub enum StepError {
     /// A further window was asked for before any step was recorded.
     #[error("no step has been recorded yet")]
     NoStep,
+    /// What this builds on will never be there: its encoder was dropped instead of submitted, or was not submitted in the order of
+    /// the recordings. A step after that is right again; [`PairEvents`](crate::PairEvents) need a
+    /// [`reset`](crate::PairEvents::reset) first.
+    #[error(
+        "what this builds on was recorded into an encoder that was dropped, or submitted in another order: record it again"
+    )]
+    Dropped,
+    /// The device or the queue is not the one that this was made on or first used with, or an output is that of another device.
+    #[error("the device or its queue is another one than before: each device needs things of its own")]
+    OtherDevice,
     /// The device refused the recording: a buffer belongs to another device, or its memory is used up. The encoder may hold
     /// parts of the step and has to be dropped. Browsers tell this later: see [`ReadBackError::Device`].
     #[error("the device refused the recording: {0}")]
     Device(String),
-    /// The device is lost, as [`mark_lost`](crate::GpuBroadPhase::mark_lost) said.
+    /// The device is lost, as [`mark_lost`](crate::GpuBroadPhase::mark_lost) said or the call has found. The encoder may hold parts of
+    /// the step and has to be dropped.
     #[error("the device is lost")]
     DeviceLost,
+}
+
+impl From<Elsewhere> for StepError {
+    fn from(_: Elsewhere) -> Self {
+        Self::OtherDevice
+    }
 }
 
 /// A step's input that the host does not have: see [`Scene`](crate::Scene).
@@ -163,6 +184,13 @@ pub enum ReadBackError {
     /// No step was recorded.
     #[error("no step has been recorded yet")]
     NoStep,
+    /// What was recorded last has not run. Its encoder is still open or was dropped, or something that it builds on was not submitted
+    /// before it. Or an earlier step was submitted after it, and has overwritten its answer.
+    #[error("what was recorded last was not submitted, or not in the order of the recordings")]
+    NotSubmitted,
+    /// The device or the queue is not the one of the step.
+    #[error("the device or its queue is another one than that of the step")]
+    OtherDevice,
     /// A buffer could not be mapped.
     #[error("the results could not be mapped: {0}")]
     Map(String),
@@ -175,6 +203,12 @@ pub enum ReadBackError {
     /// The device did not finish within [`timeout`](crate::BroadPhaseDescriptor::timeout).
     #[error("the device did not finish within {0:?}")]
     Timeout(std::time::Duration),
+}
+
+impl From<Elsewhere> for ReadBackError {
+    fn from(_: Elsewhere) -> Self {
+        Self::OtherDevice
+    }
 }
 
 /// Why a [`Headless`](crate::Headless) step failed.

@@ -10,6 +10,7 @@ use crate::gpu::group::Group;
 use crate::gpu::recorder::{Bound, Input, WORKGROUP};
 use crate::gpu::scope::Scopes;
 use crate::gpu::staging::Staging;
+use crate::gpu::submission::{Recording, Recordings};
 use crate::gpu::upload::Blocks;
 use crate::input::{self, Source};
 use crate::output::{OutputRows, StepOutput};
@@ -113,12 +114,22 @@ pub struct PairEvents {
     uploads: Staging,
     readings: Staging,
     timeout: Duration,
+    /// Made with the first call, on its device.
+    recordings: Option<Recordings>,
     last: Option<Recorded>,
 }
 
 /// A step that was recorded.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Recorded {
+    /// Its own, which needs all before it.
+    recording: Recording,
+    rows: RowSide,
+}
+
+/// Where the rows of a step lie.
+#[derive(Clone, Copy)]
+struct RowSide {
     /// Which buffers of [`ROWS`] and [`COUNTERS`] are its own.
     side: usize,
     capacity: u32,
@@ -126,7 +137,7 @@ struct Recorded {
     previous_capacity: u32,
 }
 
-impl Recorded {
+impl RowSide {
     /// Slots of the hash table less one: at most half of them are in use.
     fn table_mask(self) -> u32 {
         (2 * self.capacity.max(1)).next_power_of_two() - 1
@@ -143,6 +154,7 @@ impl PairEvents {
             uploads: Staging::uploads(),
             readings: Staging::readings(),
             timeout: crate::BroadPhaseDescriptor::default().timeout,
+            recordings: None,
             last: None,
         }
     }
@@ -150,10 +162,11 @@ impl PairEvents {
     /// Records the finding of the events of a step, right behind it and before any [`window`](crate::GpuBroadPhase::window).
     /// In the first call, and after [`reset`](Self::reset), all pairs begin. Never submits, waits or reads back.
     ///
-    /// The encoders of all calls have to be submitted, in the order of the calls; where one is dropped, call
-    /// [`reset`](Self::reset).
+    /// The encoders of all calls have to be submitted, in the order of the calls.
     ///
     /// # Errors
+    /// [`StepError::Dropped`] where one was dropped instead, or submitted in another order: which pairs the device knows is not certain
+    /// then, and [`reset`](Self::reset) lets all begin again. [`StepError::OtherDevice`] on another device than in the first call.
     /// [`StepError::NoOutput`] for a step without pairs, [`StepError::Window`] for the output of a window,
     /// [`StepError::Usage`] and [`StepError::BufferTooSmall`] for a buffer of
     /// generations that cannot be read, [`DescriptorError::BufferTooLarge`] where the rows do not fit a binding of the device:
@@ -174,8 +187,12 @@ impl PairEvents {
         }
         input::check("generations of static objects", &names.static_generations)?;
         input::check("generations", &names.generations)?;
-        let previous = self.last;
-        let recorded = Recorded {
+        self.own.check(device, step)?;
+        if self.last.as_ref().is_some_and(|last| last.recording.is_lost()) {
+            return Err(StepError::Dropped);
+        }
+        let previous = self.last_rows();
+        let recorded = RowSide {
             side: previous.map_or(0, |previous| 1 - previous.side),
             capacity: step.pair_capacity,
             previous_capacity: previous.map_or(0, |previous| previous.capacity),
@@ -192,7 +209,13 @@ impl PairEvents {
         self.uploads.begin();
         self.readings.begin();
         self.record_passes(device, encoder, [pairs, step.counters], names, sizes, recorded);
-        self.last = Some(recorded);
+        let before = self.last.take().map(|last| last.recording);
+        let needs = before.into_iter().chain(step.table.recording.cloned()).collect();
+        let recordings = self.recordings.get_or_insert_with(|| Recordings::new(device));
+        self.last = Some(Recorded {
+            recording: recordings.make(encoder, needs),
+            rows: recorded,
+        });
         let ended = self.own.end(scopes);
         group.end(encoder);
         if ended.is_err() {
@@ -215,13 +238,14 @@ impl PairEvents {
         [pairs, step_counters]: [&wgpu::Buffer; 2],
         names: ObjectNames<'_>,
         sizes: Vec<(&'static str, u64)>,
-        recorded: Recorded,
+        recorded: RowSide,
     ) {
         // Where the table has to grow, the old one is still looked in.
         let table = self.own.buffers.find(TABLE).cloned();
         self.own.bindings.forget(&self.own.buffers.fit(device, sizes, &[]));
         let own = |name: &'static str| self.own.buffers.get(name).clone();
-        let of_previous = |name| match self.last {
+        let last = self.last_rows();
+        let of_previous = |name| match last {
             Some(_) => own(name),
             None => own(NOTHING),
         };
@@ -234,7 +258,7 @@ impl PairEvents {
             ("previous_counters", of_previous(COUNTERS[1 - recorded.side])),
             (
                 "previous_table",
-                table.filter(|_| self.last.is_some()).unwrap_or_else(|| own(NOTHING)),
+                table.filter(|_| last.is_some()).unwrap_or_else(|| own(NOTHING)),
             ),
         ]
         .into_iter()
@@ -270,7 +294,7 @@ impl PairEvents {
             pair_capacity: capacity,
             previous_capacity,
             table_mask: recorded.table_mask(),
-            previous_mask: self.last.map_or(0, Recorded::table_mask),
+            previous_mask: last.map_or(0, RowSide::table_mask),
             static_count: names.static_count,
             static_generations: names.static_generations.count() as u32,
             generations: names.generations.count() as u32,
@@ -297,7 +321,7 @@ impl PairEvents {
         recorder.clear_words("matched", 0, u64::from(previous_capacity) + 1);
         let event = [("event", Bound::Block(params))];
         let groups = GROUPS[recorded.side];
-        let previous_groups = self.last.map_or(NOTHING, |last| GROUPS[last.side]);
+        let previous_groups = last.map_or(NOTHING, |last| GROUPS[last.side]);
         recorder.stage("event_match", |stage| {
             let args = [("dispatch", Bound::Block(dispatch)), ("args", Bound::Buffer(groups))];
             stage.run_groups(&shaders::DISPATCH_ARGS, 1, &args);
@@ -315,9 +339,13 @@ impl PairEvents {
         });
     }
 
-    /// Forgets the step before: all pairs of the next one begin. Call it where an encoder is dropped instead of submitted.
+    /// Forgets the step before: all pairs of the next one begin.
     pub fn reset(&mut self) {
         self.last = None;
+    }
+
+    fn last_rows(&self) -> Option<RowSide> {
+        self.last.as_ref().map(|last| last.rows)
     }
 
     /// Gives all memory back, along with the step before. What was bound of steps is given up too, which keeps their outputs' memory
@@ -338,7 +366,8 @@ impl PairEvents {
     /// waits for the device, in the browser it awaits it.
     ///
     /// # Errors
-    /// [`ReadBackError::NoStep`] before the first step and after [`reset`](Self::reset), [`ReadBackError::Map`] or
+    /// [`ReadBackError::NoStep`] before the first step and after [`reset`](Self::reset), [`ReadBackError::NotSubmitted`] where that
+    /// step or one before it was not submitted, [`ReadBackError::OtherDevice`] on another device, [`ReadBackError::Map`] or
     /// [`ReadBackError::DeviceLost`] where the device is lost, [`ReadBackError::Timeout`] where it takes longer than ten
     /// minutes, [`ReadBackError::Device`] where it refused the recording.
     pub async fn read_back(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Events, ReadBackError> {
@@ -356,9 +385,16 @@ impl PairEvents {
     async fn read(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, all: bool) -> Result<Events, ReadBackError> {
         if let Some(error) = self.own.hear().await {
             self.trim();
-            return Err(ReadBackError::Device(error));
+            return Err(readback::refusal(device, error));
         }
-        let Recorded { side, .. } = self.last.ok_or(ReadBackError::NoStep)?;
+        let Recorded { recording, rows } = self.last.clone().ok_or(ReadBackError::NoStep)?;
+        if let Some(home) = &self.own.home {
+            home.check_queue(device, queue)?;
+        }
+        if !recording.is_submitted() {
+            return Err(ReadBackError::NotSubmitted);
+        }
+        let RowSide { side, .. } = rows;
         let counters: Vec<u32> = self
             .read_rows(device, queue, COUNTERS[side], 0..word::COUNT as u64)
             .await?;
@@ -404,7 +440,7 @@ impl PairEvents {
 }
 
 /// Name and bytes of the buffers of a step.
-fn sizes(recorded: Recorded, names: &ObjectNames<'_>) -> Vec<(&'static str, u64)> {
+fn sizes(recorded: RowSide, names: &ObjectNames<'_>) -> Vec<(&'static str, u64)> {
     let (rows, previous) = (u64::from(recorded.capacity), u64::from(recorded.previous_capacity));
     // What the caller brings takes none.
     let own = |source: &Source<'_, u32>| {

@@ -411,7 +411,7 @@ impl Headless {
             broad_phase,
             ..
         } = self;
-        let recorded = broad_phase.guarded(device, &mut encoder, |broad_phase, encoder| {
+        let recorded = broad_phase.guarded(device, queue, &mut encoder, |broad_phase, encoder| {
             record(broad_phase, device, queue, encoder)
         });
         let reading = recorded.map_err(|error| self.cause(error))?;

@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::error::{DescriptorError, NotOnHost, StepError};
+use crate::gpu::submission::Recording;
 use crate::plan::Asked;
 use crate::queries::{Asking, Neighbors, Partners, Query, QueryMode};
 use crate::scene::{RAY_STRIDE, SWEPT_STRIDE, Scene, SceneQueries, SceneRays, SceneStatics};
@@ -20,18 +21,38 @@ pub enum Source<'a, T> {
         buffer: &'a wgpu::Buffer,
         /// Elements in it.
         count: u32,
-        /// What an element is.
-        element: PhantomData<T>,
+        /// What an element is, and what fills the buffer.
+        origin: Origin<'a, T>,
     },
+}
+
+/// What fills a buffer of elements, where an [`ObjectSet`](crate::ObjectSet) does.
+#[derive(Clone, Copy, Debug)]
+pub struct Origin<'a, T> {
+    recording: Option<&'a Recording>,
+    element: PhantomData<T>,
 }
 
 impl<'a, T> Source<'a, T> {
     /// The first `count` elements of a buffer.
     pub const fn device(buffer: &'a wgpu::Buffer, count: u32) -> Self {
-        Self::Device {
-            buffer,
-            count,
+        Self::filled(buffer, count, None)
+    }
+
+    /// The first `count` elements of a buffer that a recording fills.
+    pub(crate) const fn filled(buffer: &'a wgpu::Buffer, count: u32, recording: Option<&'a Recording>) -> Self {
+        let origin = Origin {
+            recording,
             element: PhantomData,
+        };
+        Self::Device { buffer, count, origin }
+    }
+
+    /// What has to run before the elements are there.
+    pub(crate) fn recording(&self) -> Option<&'a Recording> {
+        match self {
+            Self::Device { origin, .. } => origin.recording,
+            Self::Host(_) => None,
         }
     }
 
@@ -206,8 +227,9 @@ impl<'a> From<SceneQueries<'a>> for Queries<'a> {
 /// They are read in the first step with a [`generation`](Self::generation), and again where that, their count or what the
 /// descriptor's [`Growth`](crate::Growth) makes of their table has changed since the step before, after a step without
 /// static objects, after [`trim`](crate::GpuBroadPhase::trim) and after an error of the device. Steps with static objects have to
-/// be submitted in the order in which they are recorded: where the encoder of one is dropped instead, call
-/// [`forget_statics`](crate::GpuBroadPhase::forget_statics).
+/// be submitted in the order in which they are recorded. Where an encoder is dropped that their table was to be built in, or is submitted
+/// in another order, the next step builds it anew; steps that were recorded on top of it meanwhile lack it, and
+/// [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted) says so.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Statics<'a> {
     /// The boxes. A buffer of the caller's has to hold them while they are read, not later.

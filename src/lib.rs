@@ -120,9 +120,10 @@
 //! inverted takes no part and is counted, what is infinite or huge meets all that it should, and what cannot work is a typed
 //! error that names value and limit. A device that refuses a recording or is lost is an error of the call
 //! ([`StepError::Device`], [`GpuBroadPhase::mark_lost`]); read-backs end after [`BroadPhaseDescriptor::timeout`]. What holds
-//! these promises stands under *Robustness* in `ARCHITECTURE.md`. Two things are the caller's: the buffers of a device of
-//! another instance, which wgpu itself cannot tell from its own, and the time that a crowd of `n` objects in one cell takes,
-//! which grows with `n * n`, in short dispatches.
+//! these promises stands under *Robustness* in `ARCHITECTURE.md`. What was recorded into an encoder that is dropped, or is submitted in
+//! another order, is found out: see [`ReadBackError::NotSubmitted`] and [`StepError::Dropped`]. Three things are the caller's: the
+//! buffers of a device of another instance, which wgpu itself cannot tell from its own; an encoder of another device, which does not
+//! say whose it is; and the time that a crowd of `n` objects in one cell takes, which grows with `n * n`, in short dispatches.
 
 //!
 //! # Features

@@ -381,8 +381,10 @@ impl ObjectSet {
     /// all its boxes are uploaded as a whole, and so they are in the first call and in the first with another device. After no
     /// change nothing is recorded.
     ///
-    /// The encoders of all calls have to be submitted, in the order of the calls; see [`invalidate`](Self::invalidate)
-    /// for one that is not, and for a new `wgpu::Instance`. The device needs [`GpuBroadPhase::required_limits`](crate::GpuBroadPhase::required_limits).
+    /// The encoders of all calls have to be submitted, in the order of the calls. Where one is dropped instead, or submitted in another
+    /// order, the next call uploads everything; a step that was recorded meanwhile is told as
+    /// [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted). See [`invalidate`](Self::invalidate) for a new
+    /// `wgpu::Instance`. The device needs [`GpuBroadPhase::required_limits`](crate::GpuBroadPhase::required_limits).
     ///
     /// # Errors
     /// [`DescriptorError::TooMany`] or [`DescriptorError::BufferTooLarge`] where the slots do not fit the device. Nothing
@@ -413,10 +415,8 @@ impl ObjectSet {
     }
 
     /// Gives up what lies on the device, so that the next [`record`](Self::record) starts over and uploads everything, and the
-    /// step after it builds the table of static objects anew. Call
-    /// it where an encoder that one was recorded into is dropped instead of submitted, as the buffers never see those
-    /// changes; and before a device of another `wgpu::Instance` for the same adapter, which wgpu does not tell from the
-    /// one before.
+    /// step after it builds the table of static objects anew. Call it before a device of another `wgpu::Instance` for the same adapter,
+    /// which wgpu does not tell from the one before. Nothing else needs it.
     pub fn invalidate(&mut self) {
         self.moving.mirror.invalidate();
         self.statics.mirror.invalidate();
@@ -482,11 +482,11 @@ impl Part {
         device: &wgpu::Device,
         encoder: &mut wgpu::CommandEncoder,
     ) -> Result<Source<'_, Aabb>, DescriptorError> {
-        let buffer = self.mirror.update(device, encoder, &self.boxes, &self.changed)?;
+        let (buffer, recording) = self.mirror.update(device, encoder, &self.boxes, &self.changed)?;
         for index in self.changed.drain(..) {
             self.listed[index as usize] = false;
         }
-        Ok(Source::device(buffer, self.boxes.len() as u32))
+        Ok(Source::filled(buffer, self.boxes.len() as u32, recording))
     }
 
     /// A slot at the end. It is listed as changed whatever comes into it: the device has no box there yet.

@@ -1,6 +1,8 @@
 //! What comes out of a step.
 
 use crate::gpu::bindings::RangeRef;
+use crate::gpu::home::Home;
+use crate::gpu::submission::Recording;
 use crate::grid::Params;
 
 /// The outputs of a step: buffers with the usages `STORAGE` and `COPY_SRC` that the caller's next pass can bind. The
@@ -74,6 +76,10 @@ pub struct Table<'s> {
     pub(crate) params: Params,
     /// In the order of [`BINDINGS`](crate::table::BINDINGS).
     pub(crate) parts: [RangeRef<'s>; 6],
+    /// Where all of it lies.
+    pub(crate) home: &'s Home,
+    /// What writes the outputs.
+    pub(crate) recording: Option<&'s Recording>,
 }
 
 /// What a table and the text that walks it have to agree on: the number of the scheme, and whether filters count.

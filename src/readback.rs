@@ -10,6 +10,7 @@ use crate::descriptor::RayMode;
 use crate::error::ReadBackError;
 use crate::gpu::scope::Scopes;
 use crate::gpu::staging::{self, Staging};
+use crate::gpu::submission;
 use crate::gpu::timing::Timing;
 use crate::plan::{self, Plan, Rows};
 use crate::queries::Neighbor;
@@ -192,7 +193,7 @@ impl Reading {
         let end = self.parts.iter().map(|part| part.bytes.end).fold(0, u64::max);
         self.staging.buffer.map_async(wgpu::MapMode::Read, ..end, mapped);
         if let Some(error) = scopes.end().wait().await {
-            return Err(ReadBackError::Map(error));
+            return Err(unmapped(device, error));
         }
         // The browser drives its own event loop and has no blocking poll.
         #[cfg(not(target_arch = "wasm32"))]
@@ -203,11 +204,11 @@ impl Reading {
             })
             .map_err(|error| match error {
                 wgpu::PollError::Timeout => ReadBackError::Timeout(timeout),
-                error => ReadBackError::Map(error.to_string()),
+                error => unmapped(device, error.to_string()),
             })?;
         match receiver.receive().await {
             Some(Ok(())) => Ok(()),
-            Some(Err(error)) => Err(ReadBackError::Map(error.to_string())),
+            Some(Err(error)) => Err(unmapped(device, error.to_string())),
             None => Err(ReadBackError::DeviceLost),
         }
     }
@@ -307,9 +308,10 @@ impl GpuBroadPhase {
     /// Submits a copy to `queue`. On native targets the call waits for the device; in the browser it awaits it.
     ///
     /// # Errors
-    /// [`ReadBackError::NoStep`] before the first step and after [`trim`](Self::trim), [`ReadBackError::Map`] or
-    /// [`ReadBackError::DeviceLost`] where the device is lost, [`ReadBackError::Timeout`] where it takes too long,
-    /// [`ReadBackError::Device`] where it refused the recording.
+    /// [`ReadBackError::NoStep`] before the first step and after [`trim`](Self::trim), [`ReadBackError::NotSubmitted`] before the
+    /// submission and where the encoder was dropped, [`ReadBackError::OtherDevice`] where the device or the queue is another one than the
+    /// step's, [`ReadBackError::DeviceLost`] where the device is lost, which in browsers may be [`ReadBackError::Map`],
+    /// [`ReadBackError::Timeout`] where it takes too long, [`ReadBackError::Device`] where it refused the recording.
     pub async fn read_counters(
         &mut self,
         device: &wgpu::Device,
@@ -463,7 +465,11 @@ impl GpuBroadPhase {
         if self.lost {
             return Err(ReadBackError::DeviceLost);
         }
+        self.home.check_queue(device, queue)?;
         self.hear().await?;
+        if !self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.is_submitted() {
+            return Err(ReadBackError::NotSubmitted);
+        }
         submit(device, queue, |encoder| self.record_reading(device, encoder, extent)).await
     }
 
@@ -473,7 +479,7 @@ impl GpuBroadPhase {
             None => Ok(()),
             Some(error) => {
                 self.forget();
-                Err(ReadBackError::Device(error))
+                Err(refusal(self.home.device(), error))
             }
         }
     }
@@ -585,7 +591,25 @@ pub(crate) async fn submit(
     let submitted = record(&mut encoder).map(|reading| (reading, queue.submit([encoder.finish()])));
     match scopes.end().wait().await {
         None => submitted.ok_or(ReadBackError::NoStep),
-        Some(error) => Err(ReadBackError::Map(error)),
+        Some(error) => Err(unmapped(device, error)),
+    }
+}
+
+/// What the device said of a recording, or that it is lost, which shows in many ways.
+pub(crate) fn refusal(device: &wgpu::Device, error: String) -> ReadBackError {
+    if submission::is_lost(device) {
+        ReadBackError::DeviceLost
+    } else {
+        ReadBackError::Device(error)
+    }
+}
+
+/// The same where a buffer was to be mapped.
+fn unmapped(device: &wgpu::Device, error: String) -> ReadBackError {
+    if submission::is_lost(device) {
+        ReadBackError::DeviceLost
+    } else {
+        ReadBackError::Map(error)
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::broad_phase::Sorted;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::recorder::{Bound, Input};
+use crate::gpu::submission::Recording;
 use crate::gpu::upload;
 use crate::input::{Source, Statics};
 use crate::plan::Plan;
@@ -21,8 +22,8 @@ pub(crate) const STATIC_INPUTS: [&str; 4] = [GRID, RECORDS, "static_starts", VAL
 /// A table on the device. It holds what its generation says once everything recorded so far has run.
 pub(crate) struct StaticTable {
     pub generation: u64,
-    /// Whether it may be kept.
-    pub is_current: bool,
+    /// The last recording that it needs: the one that builds it, or that moved its boxes since. `None` while that is under way.
+    pub recording: Option<Recording>,
     pub plan: Plan,
     pub sorted: Sorted,
     /// By the names that the same buffers have of moving objects.
@@ -32,7 +33,8 @@ pub(crate) struct StaticTable {
 impl StaticTable {
     /// Whether it is that of these objects as long as they lie at the front of the objects' buffer.
     pub fn is_of(&self, generation: u64, plan: &Plan) -> bool {
-        self.is_current && self.generation == generation && self.plan.params == plan.params
+        let is_lost = self.recording.as_ref().is_some_and(Recording::is_lost);
+        !is_lost && self.generation == generation && self.plan.params == plan.params
     }
 
     /// Gives up what only the building of the table took.

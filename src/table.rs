@@ -151,7 +151,8 @@ impl TableShader {
     /// The bind group of a step's table. Later steps may replace the buffers: make one a step, behind it.
     ///
     /// # Errors
-    /// [`StepError::OtherTable`] where the table is that of another scheme than the text, or of another choice of filters.
+    /// [`StepError::OtherTable`] where the table is that of another scheme than the text, or of another choice of filters,
+    /// [`StepError::OtherDevice`] where it lies on another device.
     pub fn bind(
         &self,
         device: &wgpu::Device,
@@ -161,6 +162,7 @@ impl TableShader {
         if table.kind != self.kind {
             return Err(StepError::OtherTable);
         }
+        table.home.check(device)?;
         let bound = bindings(self.kind).iter().zip(table.parts);
         let entries: Vec<_> = bound
             .map(

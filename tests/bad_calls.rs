@@ -892,8 +892,16 @@ fn reading_windows_and_queries_before_any_step_are_refused() {
     }
 }
 
-/// Steps, queries and windows that are recorded and never submitted; what is read before a submission is of no worth, but
-/// reading ends. `timestamps` are never written then.
+/// Neither the counters of the last recording can be read nor its answer.
+fn check_unread(adapter: &TestAdapter, on_gpu: &mut GpuBroadPhase, what: &str) {
+    let (device, queue) = (&adapter.device, &adapter.queue);
+    let told = Err(ReadBackError::NotSubmitted);
+    assert_eq!(block_on(on_gpu.read_counters(device, queue)).map(drop), told, "{what}");
+    assert_eq!(block_on(on_gpu.read_back(device, queue)).map(drop), told, "{what}");
+}
+
+/// Steps, queries and windows that are recorded and never submitted: there is nothing to read, and nothing to ask for more.
+/// `timestamps` are never written then.
 #[test]
 fn encoders_that_are_dropped_leave_the_next_step_right() {
     for adapter in adapters() {
@@ -924,19 +932,18 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
                 let mut dropped = encoder(&adapter);
                 record(&adapter, &mut on_gpu, &mut dropped, (&scene(&lost)).into());
                 drop(dropped);
-                read(&adapter, &mut on_gpu);
-                // Against a table that was never made.
+                let what = format!("{count} objects, {scheme:?} on {}", adapter.name);
+                check_unread(&adapter, &mut on_gpu, &what);
+                // There is no table to be asked.
                 let mut ordinary = encoder(&adapter);
-                on_gpu.query(device, queue, &mut ordinary, asked).unwrap();
-                let first = Window {
-                    pairs: u32::MAX,
-                    hits: u32::MAX,
-                    ray_cells: u32::MAX,
-                    results: u32::MAX,
-                };
-                on_gpu.window(device, queue, &mut ordinary, first).unwrap();
+                let asked_in_vain = on_gpu.query(device, queue, &mut ordinary, asked).map(drop);
+                assert_eq!(asked_in_vain, Err(StepError::Dropped), "{what}");
+                let window = on_gpu.window(device, queue, &mut ordinary, Window::default()).map(drop);
+                assert_eq!(window, Err(StepError::Dropped), "{what}");
+                let watched = on_gpu.watch_counters(device, &mut ordinary);
+                assert_eq!(watched, Err(StepError::Dropped), "{what}");
                 queue.submit([ordinary.finish()]);
-                read(&adapter, &mut on_gpu);
+                check_unread(&adapter, &mut on_gpu, &what);
                 check_on(
                     &adapter,
                     &descriptor,
@@ -949,7 +956,36 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
                 on_gpu.query(device, queue, &mut dropped, asked).unwrap();
                 on_gpu.window(device, queue, &mut dropped, Window::default()).unwrap();
                 drop(dropped);
-                read(&adapter, &mut on_gpu);
+                check_unread(&adapter, &mut on_gpu, &what);
+                // The counts of the query are not there, the table of the step is.
+                let mut ordinary = encoder(&adapter);
+                let window = on_gpu.window(device, queue, &mut ordinary, Window::default()).map(drop);
+                assert_eq!(window, Err(StepError::Dropped), "{what}");
+                on_gpu.query(device, queue, &mut ordinary, asked).unwrap();
+                queue.submit([ordinary.finish()]);
+                assert_eq!(found_by(&read(&adapter, &mut on_gpu)), asked_of(&kept), "{what}");
+                let mut ordinary = encoder(&adapter);
+                on_gpu.window(device, queue, &mut ordinary, Window::default()).unwrap();
+                let mut dropped = encoder(&adapter);
+                on_gpu
+                    .window(
+                        device,
+                        queue,
+                        &mut dropped,
+                        Window {
+                            results: 1,
+                            ..Default::default()
+                        },
+                    )
+                    .unwrap();
+                drop(dropped);
+                queue.submit([ordinary.finish()]);
+                check_unread(&adapter, &mut on_gpu, &what);
+                // A window that is lost takes neither the query nor the step along.
+                let mut ordinary = encoder(&adapter);
+                on_gpu.window(device, queue, &mut ordinary, Window::default()).unwrap();
+                queue.submit([ordinary.finish()]);
+                assert_eq!(found_by(&read(&adapter, &mut on_gpu)), asked_of(&kept), "{what}");
                 check_on(
                     &adapter,
                     &descriptor,
@@ -962,8 +998,24 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
     }
 }
 
+fn found_by(result: &StepResult) -> Vec<u32> {
+    let mut found = result.query_objects.clone();
+    found.sort_unstable();
+    found
+}
+
+/// What the unit box meets.
+fn asked_of(objects: &[Aabb]) -> Vec<u32> {
+    let meets = |object: &Aabb| (0..3).all(|axis| object.min[axis] <= 1.0 && object.max[axis] >= 0.0);
+    (0..)
+        .zip(objects)
+        .filter(|(_, object)| meets(object))
+        .map(|(index, _)| index)
+        .collect()
+}
+
 #[test]
-fn reading_before_the_submission_ends_and_spoils_nothing() {
+fn reading_before_the_submission_is_refused_and_spoils_nothing() {
     for adapter in adapters() {
         for scheme in SCHEMES {
             let descriptor = BroadPhaseDescriptor {
@@ -985,9 +1037,9 @@ fn reading_before_the_submission_ends_and_spoils_nothing() {
                 };
                 let mut open = encoder(&adapter);
                 record(&adapter, &mut on_gpu, &mut open, (&scene).into());
-                read(&adapter, &mut on_gpu);
+                check_unread(&adapter, &mut on_gpu, "an open encoder");
                 let ready = open.finish();
-                read(&adapter, &mut on_gpu);
+                check_unread(&adapter, &mut on_gpu, "a command buffer");
                 adapter.queue.submit([ready]);
                 let result = read(&adapter, &mut on_gpu);
                 assert_eq!(
@@ -999,6 +1051,39 @@ fn reading_before_the_submission_ends_and_spoils_nothing() {
                 check_on(&adapter, &descriptor, &mut on_gpu, &scene, "after an early read");
             }
         }
+    }
+}
+
+/// Counters that are copied in an encoder that is submitted before the step's, or without it, are those of another step.
+#[test]
+fn counters_of_a_step_that_did_not_run_before_are_not_watched() {
+    for adapter in adapters() {
+        let (device, queue) = (&adapter.device, &adapter.queue);
+        let mut on_gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let mut counts = Vec::new();
+        for (count, order) in [(20, [0, 1]), (30, [1, 0]), (40, [0, 1])] {
+            let objects = lattice(count, &mut Rng(42));
+            let scene = Scene {
+                objects: &objects,
+                ..Default::default()
+            };
+            let (mut step, mut watch) = (encoder(&adapter), encoder(&adapter));
+            record(&adapter, &mut on_gpu, &mut step, (&scene).into());
+            on_gpu.watch_counters(device, &mut watch).unwrap();
+            let buffers = [step.finish(), watch.finish()];
+            let mut buffers = buffers.map(Some);
+            for index in order {
+                queue.submit(buffers[index].take());
+            }
+            device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+            let counters = on_gpu.watched_counters().unwrap();
+            counts.push((counters.objects, counters.pairs_needed));
+            assert_eq!(read(&adapter, &mut on_gpu).counters.objects, count as u32);
+        }
+        let pairs = |count| brute_force::pairs(&lattice(count, &mut Rng(42))).len() as u64;
+        // Those of the second one do not arrive.
+        let expected = [(20, pairs(20)), (20, pairs(20)), (40, pairs(40))];
+        assert_eq!(counts, expected, "{}", adapter.name);
     }
 }
 

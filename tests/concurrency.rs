@@ -12,8 +12,8 @@ use common::steps::{SCHEMES, broad_phase, encoder, hits_by_ray, read, record, so
 use common::{Rng, TestAdapter, adapters, lattice, power_law, uniform};
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Headless, ObjectSet, Pair, Ray, RayHit, RayMode, Scene,
-    Scheme, StepInput, StepResult, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Headless, ObjectSet, Pair, Ray, RayHit, RayMode,
+    ReadBackError, Scene, Scheme, StepInput, StepResult, wgpu,
 };
 
 const fn is_free_to_move_and_to_share<T: Send + Sync>() {}
@@ -196,6 +196,84 @@ fn warm_up(adapter: &TestAdapter) {
         let mut on_gpu = case.broad_phase(adapter);
         submit(adapter, &mut on_gpu, case.input());
         case.check_read(adapter, &mut on_gpu);
+    }
+}
+
+/// As frames in flight are: recorded on top of one another before the first one is submitted.
+#[test]
+fn steps_of_one_broad_phase_may_be_open_at_once() {
+    let _watchdog = watchdog("open at once");
+    for adapter in adapters() {
+        for case in Case::each(28) {
+            let mut on_gpu = case.broad_phase(&adapter);
+            let empty = Case {
+                objects: Vec::new(),
+                ..Case::new(84)
+            };
+            for together in [false, true] {
+                let mut open = [0; 3].map(|_| encoder(&adapter));
+                record(&adapter, &mut on_gpu, &mut open[0], empty.input());
+                record(&adapter, &mut on_gpu, &mut open[1], case.input());
+                record(&adapter, &mut on_gpu, &mut open[2], case.input());
+                let buffers = open.map(|encoder| encoder.finish());
+                if together {
+                    adapter.queue.submit(buffers);
+                } else {
+                    buffers
+                        .into_iter()
+                        .for_each(|buffer| _ = adapter.queue.submit([buffer]));
+                }
+                case.check_read(&adapter, &mut on_gpu);
+            }
+        }
+    }
+}
+
+/// The answer in the buffers is then that of the step that ran last, not of the one that was recorded last.
+#[test]
+fn steps_of_one_broad_phase_in_another_order_are_told() {
+    let _watchdog = watchdog("another order");
+    for adapter in adapters() {
+        for (case, other) in Case::each(29).into_iter().zip(Case::each(30)) {
+            let mut on_gpu = case.broad_phase(&adapter);
+            let mut open = [0; 2].map(|_| encoder(&adapter));
+            record(&adapter, &mut on_gpu, &mut open[0], other.input());
+            record(&adapter, &mut on_gpu, &mut open[1], case.input());
+            let [first, second] = open.map(|encoder| encoder.finish());
+            adapter.queue.submit([second]);
+            // The other one may never come.
+            case.check_read(&adapter, &mut on_gpu);
+            adapter.queue.submit([first]);
+            let read = pollster::block_on(on_gpu.read_back(&adapter.device, &adapter.queue));
+            assert_eq!(read, Err(ReadBackError::NotSubmitted), "{}", adapter.name);
+            submit(&adapter, &mut on_gpu, case.input());
+            case.check_read(&adapter, &mut on_gpu);
+        }
+    }
+}
+
+/// A thread that submits, polls and waits takes nothing from the read-backs of another one.
+#[test]
+fn what_was_submitted_can_be_read_at_once_while_others_poll() {
+    let _watchdog = watchdog("others poll");
+    for adapter in adapters() {
+        let is_done = std::sync::atomic::AtomicBool::new(false);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    while !is_done.load(std::sync::atomic::Ordering::Relaxed) {
+                        let _ = adapter.device.poll(wgpu::PollType::Poll);
+                    }
+                });
+            }
+            let case = Case::new(91);
+            let mut on_gpu = case.broad_phase(&adapter);
+            for _ in 0..40 {
+                submit(&adapter, &mut on_gpu, case.input());
+                case.check_read(&adapter, &mut on_gpu);
+            }
+            is_done.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
     }
 }
 

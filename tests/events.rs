@@ -457,6 +457,72 @@ fn generations_may_lie_on_the_device() {
 }
 
 /// A refusal of the device, here a buffer of another one, leaves nothing behind; memory is what the docs say, and is given back.
+/// Which pairs the device knows is not certain after an encoder that was not submitted in its turn.
+#[test]
+fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
+    let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 5];
+    for adapter in adapters() {
+        let (device, queue) = (&adapter.device, &adapter.queue);
+        let read = |events: &mut PairEvents| {
+            let changes = block_on(events.read_changes(device, queue));
+            changes.map(|changes| (changes.begun.len(), changes.ended.len()))
+        };
+        // Dropped before the next call, after it, or submitted after it.
+        for fate in 0..3 {
+            let what = format!("fate {fate} on {}", adapter.name);
+            let mut on_gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+            let mut events = PairEvents::new(None);
+            let mut frame = |events: &mut PairEvents, count| {
+                let mut encoder = encoder(&adapter);
+                let input = StepInput {
+                    objects: Source::Host(&boxes[..count]),
+                    ..Default::default()
+                };
+                let output = steps::record(&adapter, &mut on_gpu, &mut encoder, input);
+                let recorded = events.record(device, &mut encoder, &output, ObjectNames::default());
+                recorded.map(drop).map(|()| encoder.finish())
+            };
+            for _ in 0..2 {
+                queue.submit(frame(&mut events, 2));
+                assert_eq!(read(&mut events), Ok((1, 0)), "{what}");
+                let lost = frame(&mut events, 3).unwrap();
+                assert_eq!(read(&mut events), Err(ReadBackError::NotSubmitted), "{what}");
+                if fate == 0 {
+                    drop(lost);
+                } else {
+                    let next = frame(&mut events, 4);
+                    if fate == 1 {
+                        drop(lost);
+                        queue.submit(next);
+                    } else {
+                        queue.submit([next.unwrap(), lost]);
+                    }
+                }
+                assert_eq!(read(&mut events), Err(ReadBackError::NotSubmitted), "{what}");
+                let refused = frame(&mut events, 5).map(drop);
+                assert_eq!(refused, Err(StepError::Dropped), "{what}");
+                events.reset();
+                queue.submit(frame(&mut events, 5));
+                assert_eq!(read(&mut events), Ok((10, 0)), "{what}");
+                events.reset();
+            }
+            // A step that did not run has no events, whatever becomes of theirs.
+            let [mut step, mut own] = [encoder(&adapter), encoder(&adapter)];
+            let input = StepInput {
+                objects: Source::Host(&boxes),
+                ..Default::default()
+            };
+            let output = steps::record(&adapter, &mut on_gpu, &mut step, input);
+            events
+                .record(device, &mut own, &output, ObjectNames::default())
+                .unwrap();
+            drop(step);
+            queue.submit([own.finish()]);
+            assert_eq!(read(&mut events), Err(ReadBackError::NotSubmitted), "{what}");
+        }
+    }
+}
+
 #[test]
 fn refusals_are_forgotten_and_memory_is_as_documented() {
     let adapters = adapters();

@@ -2,11 +2,13 @@
 
 use super::bindings::Bindings;
 use super::buffers::Buffers;
+use super::home::Home;
 use super::pass::Pipelines;
 use super::recorder::{Input, Recorder};
 use super::scope::{Caught, Scopes};
 use super::upload::{Block, Uniforms};
 use crate::error::StepError;
+use crate::output::StepOutput;
 
 /// The pipelines, buffers and bind groups of such a recording, and what the device has still to say of it.
 pub(crate) struct Component {
@@ -14,6 +16,8 @@ pub(crate) struct Component {
     pipelines: Pipelines,
     pub bindings: Bindings,
     pub buffers: Buffers,
+    /// Where the pipelines are, once there are any.
+    pub home: Option<Home>,
     caught: Caught,
 }
 
@@ -25,8 +29,15 @@ impl Component {
             pipelines: Pipelines::new(label, constants, None),
             bindings: Bindings::default(),
             buffers: Buffers::new(label),
+            home: None,
             caught: Caught::default(),
         }
+    }
+
+    /// Whether a recording over a step's outputs is on the device of both.
+    pub fn check(&mut self, device: &wgpu::Device, step: &StepOutput<'_>) -> Result<(), StepError> {
+        step.table.home.check(device)?;
+        Ok(self.home.get_or_insert_with(|| step.table.home.clone()).check(device)?)
     }
 
     pub fn recorder<'r>(
@@ -61,7 +72,10 @@ impl Component {
             None => Ok(()),
             Some(error) => {
                 self.clear();
-                Err(StepError::Device(error))
+                Err(match &self.home {
+                    Some(home) => home.refusal(error),
+                    None => StepError::Device(error),
+                })
             }
         }
     }

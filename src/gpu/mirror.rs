@@ -4,10 +4,12 @@
 use encase::UniformBuffer;
 
 use super::bindings::{Bindings, Range, RangeRef};
+use super::home::Home;
 use super::pass::{Form, Groups, Pipelines};
 use super::recorder::WORKGROUP;
 use super::scope::Scopes;
 use super::staging::{self, Staging};
+use super::submission::{Recording, Recordings};
 use crate::error::DescriptorError;
 use crate::plan;
 use crate::reference::blocks::ScatterParams;
@@ -26,8 +28,11 @@ pub(crate) struct Mirror {
 
 /// What lies on a device. The buffer holds the boxes of the last update, once everything recorded so far has run.
 struct Resident {
+    home: Home,
     device: wgpu::Device,
-    adapter: wgpu::AdapterInfo,
+    recordings: Recordings,
+    /// The last update that wrote into the buffer.
+    written: Option<Recording>,
     pipelines: Pipelines,
     bindings: Bindings,
     uploads: Staging,
@@ -45,7 +50,7 @@ impl Mirror {
         encoder: &mut wgpu::CommandEncoder,
         boxes: &[Aabb],
         changed: &[u32],
-    ) -> Result<&wgpu::Buffer, DescriptorError> {
+    ) -> Result<(&wgpu::Buffer, Option<&Recording>), DescriptorError> {
         self.uploaded = 0;
         // A lost device gives a buffer that it refuses, too, when a step binds it: that is where it is told.
         let scopes = Scopes::begin(device);
@@ -60,11 +65,13 @@ impl Mirror {
         encoder: &mut wgpu::CommandEncoder,
         boxes: &[Aabb],
         changed: &[u32],
-    ) -> Result<&wgpu::Buffer, DescriptorError> {
+    ) -> Result<(&wgpu::Buffer, Option<&Recording>), DescriptorError> {
         let limit = plan::binding_limit(&device.limits());
         check_count(device, boxes.len())?;
-        self.resident.take_if(|resident| !resident.is_on(device));
-        let is_new = self.resident.is_none();
+        self.resident.take_if(|resident| !resident.home.is(device));
+        // What an update left behind that never ran is not known.
+        let is_known = |resident: &Resident| resident.written.as_ref().is_some_and(|written| !written.is_lost());
+        let is_new = !self.resident.as_ref().is_some_and(is_known);
         let resident = self
             .resident
             .get_or_insert_with(|| Resident::new(device, boxes.len() as u64));
@@ -79,7 +86,11 @@ impl Mirror {
             }
             resident.upload_changes(encoder, boxes, changed)
         };
-        Ok(&resident.buffer)
+        if self.uploaded > 0 {
+            let before = resident.written.take().filter(|_| !is_new);
+            resident.written = Some(resident.recordings.make(encoder, before.into_iter().collect()));
+        }
+        Ok((&resident.buffer, resident.written.as_ref()))
     }
 
     /// Gives up what lies on the device: the next update starts over.
@@ -96,14 +107,11 @@ impl Resident {
             uploads: Staging::uploads(),
             changes: Staging::new(wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST),
             buffer: create(device, capacity),
-            adapter: device.adapter_info(),
+            home: Home::new(device),
+            recordings: Recordings::new(device),
+            written: None,
             device: device.clone(),
         }
-    }
-
-    /// Devices compare by a number within their instance alone: those of two instances may be equal.
-    fn is_on(&self, device: &wgpu::Device) -> bool {
-        self.device == *device && self.adapter == device.adapter_info()
     }
 
     /// Begins an update: gives up what the last ones did not use.

@@ -111,10 +111,13 @@ impl Staging {
         // Whatever is free is mapped.
         let staged = self.take(device, &format!("{label}/upload"), bytes.len() as u64);
         let buffer = staged.buffer.clone();
-        // A mapping fails only where the device is lost; nothing reads the buffer then.
-        if let Ok(mut view) = buffer.get_mapped_range_mut(..bytes.len() as u64) {
-            view.copy_from_slice(bytes);
-        }
+        let Ok(mut view) = buffer.get_mapped_range_mut(..bytes.len() as u64) else {
+            // The device is lost. Its error scopes hear of it here, and the encoder gets nothing that a submission would trip over.
+            buffer.unmap();
+            return;
+        };
+        view.copy_from_slice(bytes);
+        drop(view);
         buffer.unmap();
         encoder.copy_buffer_to_buffer(&buffer, 0, to, 0, bytes.len() as u64);
         let free = Arc::downgrade(&self.free);
