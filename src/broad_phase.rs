@@ -474,6 +474,7 @@ impl GpuBroadPhase {
             sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
             ..*descriptor
         };
+        plan::check_smallest_step(descriptor, plan::binding_limit(&device.limits()))?;
         let scopes = Scopes::begin(device);
         let pipelines = Pipelines::new(label, &constants, cache.cloned());
         pipelines.make(
@@ -985,6 +986,12 @@ impl GpuBroadPhase {
             *sum.part(name) += bytes;
             sum
         })
+    }
+
+    /// Whether stages are timed: where the descriptor asks for [`timestamps`](BroadPhaseDescriptor::timestamps) and the device was
+    /// requested with [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY).
+    pub const fn has_timings(&self) -> bool {
+        self.timing.is_some()
     }
 
     /// What the broad phase was made from.

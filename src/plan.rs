@@ -932,6 +932,23 @@ pub(crate) fn prepares(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
         || descriptor.periods != [0.0; 3]
 }
 
+/// Refuses a descriptor with which not even a step without objects fits: every other step takes more.
+pub(crate) fn check_smallest_step(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    binding_limit: u64,
+) -> Result<(), DescriptorError> {
+    if descriptor.pairs && descriptor.worlds > 1 {
+        // Each has a count of its pairs.
+        let limit = (binding_limit / 4).min(LARGEST_COUNT - 1);
+        let count = u64::from(descriptor.worlds);
+        if count > limit {
+            let what = "worlds";
+            return Err(DescriptorError::TooMany { what, count, limit });
+        }
+    }
+    Plan::new(descriptor, 0, None, &Asked::default(), Rows::default(), binding_limit).map(|_| ())
+}
+
 /// With several worlds every object needs one.
 pub(crate) fn check_worlds(
     descriptor: &BroadPhaseDescriptor<'_>,
