@@ -178,7 +178,7 @@ pub use counters::{
 pub use debug_draw::{DebugDraw, DebugLines, DebugOutput};
 pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme, SortStrategy};
 pub use dispatch::DispatchArgs;
-pub use error::{CreateError, DescriptorError, HeadlessError, NotOnHost, ReadBackError, StepError};
+pub use error::{BadPrefix, CreateError, DescriptorError, HeadlessError, NotOnHost, ReadBackError, StepError};
 pub use events::{EventOutput, Events, ObjectNames, PairEvents};
 pub use grid::MAX_COVER;
 pub use headless::{Headless, HeadlessDescriptor, adapters};

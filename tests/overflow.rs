@@ -507,7 +507,7 @@ fn a_query_after_a_step_that_ran_out_of_memory_ends() {
         let Err(StepError::Descriptor(DescriptorError::MemoryLimit { needed, .. })) =
             record(&adapter, &mut gpu, &objects, &rays)
         else {
-            panic!("{}: a byte is enough", adapter.name);
+            panic!("{}: {few} bytes are enough", adapter.name);
         };
         let descriptor = limited(needed + 1000);
         let mut headless = headless(&adapter, descriptor);
