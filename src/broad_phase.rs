@@ -19,7 +19,7 @@ use crate::grid::{self, Params};
 use crate::input::{self, DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
 use crate::memory::MemoryUse;
 use crate::output::{StepOutput, Table, Window};
-use crate::plan::{self, COVER_TILE, LEVEL_TILE, OF_STEP, Plan, Rows, STATIC_PARTNERS_KEPT};
+use crate::plan::{self, COVER_TILE, LEVEL_TILE, LateNeeds, OF_STEP, Plan, Rows, STATIC_PARTNERS_KEPT};
 use crate::queries::asking;
 use crate::reference::blocks::{LimitParams, Round, ScanParams, SortParams};
 use crate::scene::SWEPT_STRIDE;
@@ -161,6 +161,8 @@ pub struct GpuBroadPhase {
     pub(crate) timing: Option<Timing>,
     /// What read-backs have shown to be needed, with head room.
     pub(crate) wanted: Rows,
+    /// What late read-backs have shown to be needed.
+    pub(crate) late: LateNeeds,
     /// What the last step that was read back needed, where that is more than the descriptor's own sizes.
     pub(crate) needed: Rows,
     pub(crate) caution: Caution,
@@ -499,6 +501,7 @@ impl GpuBroadPhase {
             sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
             ..*descriptor
         };
+        plan::check_smallest_step(descriptor, plan::binding_limit(&device.limits()))?;
         let scopes = Scopes::begin(device);
         let pipelines = Pipelines::new(label, &constants, cache.cloned());
         pipelines.make(
@@ -523,6 +526,7 @@ impl GpuBroadPhase {
             uploads: Staging::uploads(),
             timing,
             wanted: Rows::default(),
+            late: LateNeeds::default(),
             needed: Rows::default(),
             caution: Caution::default(),
             lost: false,
@@ -632,6 +636,7 @@ impl GpuBroadPhase {
         let held = self.buffers.find("objects").cloned();
         let filled = [input.objects.recording(), input.statics.objects.recording()];
         self.needs.extend(filled.into_iter().flatten().cloned());
+        self.bindings.forget(&self.buffers.begin_step());
         self.fit(device, &plan, &brought, &[]);
         let table = self.fit_statics(device, encoder, &input.statics, static_plan, held);
 
@@ -720,6 +725,7 @@ impl GpuBroadPhase {
                 // Larger ones than are needed count as well.
                 let before = before.filter(|_| self.descriptor.max_bytes.is_none());
                 let mut buffers = before.map_or_else(|| Buffers::new(&label), |table| table.buffers);
+                buffers.give_up_spacious(&plan);
                 drop(buffers.fit(device, plan.buffers(), &OF_STEP));
                 // Most of what building binds is given up right after it.
                 let mut bindings = Bindings::default();
@@ -1002,7 +1008,7 @@ impl GpuBroadPhase {
         self.lost = true;
     }
 
-    /// Gives all memory back, along with the last step and what is left to read of it. Outputs then start at the size that
+    /// Gives all memory back at once, along with the last step and what is left to read of it. Outputs then start at the size that
     /// the last step needed which was read back. [`PairEvents::trim`](crate::PairEvents::trim) and
     /// [`DebugDraw::trim`](crate::DebugDraw::trim) go along with it.
     pub fn trim(&mut self) {
@@ -1021,6 +1027,7 @@ impl GpuBroadPhase {
         self.watch.clear();
         self.statics = None;
         self.recorded = None;
+        self.late = LateNeeds::default();
         self.wanted = Rows {
             caution: self.caution.level(),
             ..Rows::default()
@@ -1064,7 +1071,10 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// Bytes of the buffers on the device that the broad phase owns. Memory of the host that uploads and read-backs pass
+    /// Bytes of the buffers on the device that the broad phase owns. A buffer of which eight steps in a row need no more than half
+    /// is made anew in the size that they need. Room that outputs grew to
+    /// goes after 64 to 127 read-backs that need no more than half of it, but for room for 65,536 rows: a burst that comes again and
+    /// again should not be cut short again and again. Memory of the host that uploads and read-backs pass
     /// through comes on top: it is used again by later steps, and freed where eight in a row did not use it.
     pub fn memory(&self) -> u64 {
         let statics = self.statics.as_ref().map_or(0, |table| table.buffers.bytes());
@@ -1081,6 +1091,12 @@ impl GpuBroadPhase {
             *sum.part(name) += bytes;
             sum
         })
+    }
+
+    /// Whether stages are timed: where the descriptor asks for [`timestamps`](BroadPhaseDescriptor::timestamps) and the device was
+    /// requested with [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY).
+    pub const fn has_timings(&self) -> bool {
+        self.timing.is_some()
     }
 
     /// What the broad phase was made from.

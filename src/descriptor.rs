@@ -199,7 +199,8 @@ pub struct BroadPhaseDescriptor<'a> {
     /// Whether box tests are counted ([`Counters::pair_candidates`](crate::Counters::pair_candidates),
     /// [`Counters::ray_candidates`](crate::Counters::ray_candidates)). Costs atomics; for tests and tuning.
     pub count_candidates: bool,
-    /// Whether each stage is timed on the GPU, where the device has `TIMESTAMP_QUERY`.
+    /// Whether each stage is timed on the GPU. A device without the feature [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY) runs
+    /// the same steps without times: [`GpuBroadPhase::has_timings`](crate::GpuBroadPhase::has_timings) tells.
     pub timestamps: bool,
 }
 

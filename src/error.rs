@@ -169,6 +169,17 @@ impl From<Elsewhere> for StepError {
     }
 }
 
+/// A prefix that a [`TableShader`](crate::TableShader) cannot begin its names with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "{prefix:?} cannot begin the names of a table: ASCII letters, digits and _ can, with a letter or one _ at the front, where no \
+     name comes out that is used already"
+)]
+pub struct BadPrefix {
+    /// What was given.
+    pub prefix: String,
+}
+
 /// A step's input that the host does not have: see [`Scene`](crate::Scene).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the {what} of the step lie on the device alone: give a copy on the host in their place")]

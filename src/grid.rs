@@ -161,7 +161,7 @@ pub struct Level {
     pub stride_world: u32,
 }
 
-/// The grid of a step: `Grid` in the shaders. 2,152 bytes.
+/// The grid of a step: `Grid` in the shaders. 2,160 bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct Grid {
@@ -186,6 +186,8 @@ pub struct Grid {
     /// Keys that the cell table has a start of: those of cells, of the large list, of what takes no part and, where there is a
     /// cover table, of its cells and past them.
     pub key_count: u32,
+    /// Zeros: a uniform block has arrays at multiples of 16 bytes.
+    pub padding: [u32; 2],
     /// The levels; only occupied ones are filled in.
     pub levels: [Level; MAX_LEVELS as usize],
     /// Larger boxes once more, in every cell that they cover, for the pairs of smaller ones: `table_base` is the key of the first cell,

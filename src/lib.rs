@@ -71,7 +71,8 @@
 //! the answer is whole. Needs are
 //! 64-bit counts, and places that 32 bits do not name are not written. The same goes for the work of crowded scenes: a dispatch
 //! makes a bounded number of box tests, [`Capacities::rounds`] says how many dispatches a walk has, and a step whose walks
-//! need more says so. [`BroadPhaseDescriptor::max_bytes`] bounds the buffers, [`GpuBroadPhase::trim`] gives them back.
+//! need more says so. [`BroadPhaseDescriptor::max_bytes`] bounds the buffers, what steps do without goes by itself,
+//! and [`GpuBroadPhase::trim`] gives all of it back.
 //!
 //! # Choosing a scheme
 //!
@@ -179,7 +180,7 @@ pub use counters::{
 pub use debug_draw::{DebugDraw, DebugLines, DebugOutput};
 pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme, SortStrategy};
 pub use dispatch::DispatchArgs;
-pub use error::{CreateError, DescriptorError, HeadlessError, NotOnHost, ReadBackError, StepError};
+pub use error::{BadPrefix, CreateError, DescriptorError, HeadlessError, NotOnHost, ReadBackError, StepError};
 pub use events::{EventOutput, Events, ObjectNames, PairEvents};
 pub use grid::MAX_COVER;
 pub use headless::{Headless, HeadlessDescriptor, adapters};

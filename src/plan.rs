@@ -50,6 +50,10 @@ const KEPT_HITS_BYTES: u64 = 64 << 20;
 const SORTED_RAYS: u32 = 4096;
 /// Nearest objects of a query, at most: keeping them in order takes as many turns a box test.
 pub(crate) const MAX_NEAREST: u32 = 1024;
+/// Read-backs in a row that show that outputs need less room than they grew to.
+const LATE_READS: u32 = 64;
+/// Room for so many rows stays.
+const FEW_ROWS: u32 = 1 << 16;
 /// Rows that memory limits leave to an output: fewer would make an answer of too many parts.
 const SMALLEST_OUTPUT: u32 = 1024;
 /// Objects of a workgroup of the pass `level_statistics`.
@@ -107,6 +111,43 @@ impl Rows {
                 (_, pays) => pays,
             },
             caution: self.caution,
+        }
+    }
+}
+
+/// What read-backs of late have shown to be needed, so that room which nobody needs any more can go.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LateNeeds {
+    reads: u32,
+    most: Rows,
+}
+
+impl LateNeeds {
+    /// What outputs should hold next time, after one more read-back. Static entries stay: other room for them would build their table
+    /// anew.
+    pub fn note(&mut self, wanted: Rows, needed: Rows) -> Rows {
+        let most = &mut self.most;
+        most.entries = most.entries.max(needed.entries);
+        most.pairs = most.pairs.max(needed.pairs);
+        most.hits = most.hits.max(needed.hits);
+        most.ray_cells = most.ray_cells.max(needed.ray_cells);
+        most.results = most.results.max(needed.results);
+        self.reads += 1;
+        if self.reads < LATE_READS {
+            return wanted;
+        }
+        let Self { most, .. } = std::mem::take(self);
+        let shrunk = |wanted: u32, most: u32| {
+            let enough = most.saturating_add(most / 4).max(FEW_ROWS);
+            if enough <= wanted / 2 { enough } else { wanted }
+        };
+        Rows {
+            entries: shrunk(wanted.entries, most.entries),
+            pairs: shrunk(wanted.pairs, most.pairs),
+            hits: shrunk(wanted.hits, most.hits),
+            ray_cells: shrunk(wanted.ray_cells, most.ray_cells),
+            results: shrunk(wanted.results, most.results),
+            ..wanted
         }
     }
 }
@@ -935,6 +976,23 @@ pub(crate) fn prepares(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
         || descriptor.margin > 0.0
         || descriptor.worlds > 1
         || descriptor.periods != [0.0; 3]
+}
+
+/// Refuses a descriptor with which not even a step without objects fits: every other step takes more.
+pub(crate) fn check_smallest_step(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    binding_limit: u64,
+) -> Result<(), DescriptorError> {
+    if descriptor.pairs && descriptor.worlds > 1 {
+        // Each has a count of its pairs.
+        let limit = (binding_limit / 4).min(LARGEST_COUNT - 1);
+        let count = u64::from(descriptor.worlds);
+        if count > limit {
+            let what = "worlds";
+            return Err(DescriptorError::TooMany { what, count, limit });
+        }
+    }
+    Plan::new(descriptor, 0, None, &Asked::default(), Rows::default(), binding_limit).map(|_| ())
 }
 
 /// With several worlds every object needs one.

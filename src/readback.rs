@@ -354,7 +354,7 @@ impl GpuBroadPhase {
                 hits_kept: None,
                 caution: 0,
             };
-            self.wanted = self.wanted.grown(self.needed, held);
+            self.wanted = self.late.note(self.wanted.grown(self.needed, held), self.needed);
         }
     }
 

@@ -34,7 +34,7 @@ pub struct StepResult {
     pub world_pairs: Vec<u32>,
     /// What the step counted.
     pub counters: Counters,
-    /// GPU time of each stage, where the device and the descriptor have timestamps. No part of the answer, and not stored with it
+    /// GPU time of each stage; none without [`has_timings`](crate::GpuBroadPhase::has_timings). No part of the answer, and not stored with it
     /// by serde.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub timings: Vec<StageTime>,

@@ -1,7 +1,7 @@
 //! The table of a step in a caller's own shaders.
 
-use crate::descriptor::{BroadPhaseDescriptor, Scheme};
-use crate::error::StepError;
+use crate::descriptor::BroadPhaseDescriptor;
+use crate::error::{BadPrefix, StepError};
 use crate::gpu::bindings::RangeRef;
 use crate::grid;
 use crate::output::{Table, TableKind};
@@ -31,6 +31,7 @@ pub(crate) const BINDINGS: [(u32, &str); 6] = [
 /// | `bp_query_of(low: vec4u, high: vec4u, radius_bits: u32, world: u32) -> bp_Query` | the words of an [`Aabb`](crate::Aabb) with its layers and owner, a radius and a world |
 /// | `bp_begin_walk(query: bp_Query) -> bp_Walk` | a walk before its first object |
 /// | `bp_next_object(&walk) -> bool` | goes to the next object, false past the last one |
+/// | `bp_walk_is_whole(&walk) -> bool` | whether the walk came to its end, so that it left no object out |
 /// | `walk.object`, `walk.squared_distance`, `walk.record` | what was found; distances are 0 where the radius is |
 /// | `bp_record_min(record: u32) -> vec3f`, `bp_record_max` | corners of the box that was found |
 /// | `bp_first_level() -> u32`, `bp_level_after(level: u32)` | levels that have objects, up to `bp_NO_LEVEL` |
@@ -41,9 +42,19 @@ pub(crate) const BINDINGS: [(u32, &str); 6] = [
 /// | `bp_entry_record(entry: u32) -> u32`, `bp_record_object(record: u32) -> u32` | the box and the object of an entry |
 ///
 /// Each object is found once, in no order that could be relied on; where the descriptor's filters are on, layers and owners count.
-/// Walks are not cut into rounds: an invocation takes as long as its query is large. What is static has a table of its own,
-/// [`StepOutput::static_table`](crate::StepOutput::static_table), for a second dispatch, or for a second text with another prefix and group
-/// in the same shader. Entries of the large list and, with the schemes of one entry an object, boxes that reach into a cell
+/// Walks are not cut into rounds: an invocation takes as long as its query is large, at most about as long as a look at every
+/// object. Some drivers end loops on their own and tell nobody: Mesa's software drivers do after 65,535 turns of a few
+/// invocations together. After a loop that was ended so, or by a `break`, `bp_walk_is_whole` is false.
+///
+/// What is static has a table of its own, [`StepOutput::static_table`](crate::StepOutput::static_table), for a second dispatch or, with the
+/// text of [`beside`](Self::beside), for the same one. WebGPU grants eight storage buffers to a shader stage:
+///
+/// | storage buffers | most schemes | [`Scheme::Uniform`](crate::Scheme::Uniform) |
+/// |---|---|---|
+/// | one table | 3 | 4 |
+/// | both tables, the second by [`beside`](Self::beside) | 5 | 7 |
+///
+/// Entries of the large list and, with the schemes of one entry an object, boxes that reach into a cell
 /// from the one before are not among that cell's entries: walks find them. The table of a step with
 /// [`STATUS_ENTRIES`](crate::STATUS_ENTRIES) lacks objects.
 ///
@@ -51,7 +62,7 @@ pub(crate) const BINDINGS: [(u32, &str); 6] = [
 /// # use gpu_broad_phase::{GpuBroadPhase, StepOutput, TableShader, wgpu};
 /// # fn frame(device: &wgpu::Device, broad_phase: &GpuBroadPhase, step: &StepOutput<'_>, own: &wgpu::BindGroupLayout)
 /// #     -> Result<(), Box<dyn std::error::Error>> {
-/// let table = TableShader::new(broad_phase.descriptor(), "bp_", 1);
+/// let table = TableShader::new(broad_phase.descriptor(), "bp_", 1)?;
 /// let own_source = "
 ///     @group(0) @binding(0) var<storage, read> probes: array<vec4f>;
 ///     @group(0) @binding(1) var<storage, read_write> crowds: array<u32>;
@@ -84,6 +95,10 @@ pub(crate) const BINDINGS: [(u32, &str); 6] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableShader {
     kind: TableKind,
+    /// The name by which it reads the objects.
+    objects: String,
+    /// Whether it is another text's, which binds them.
+    borrows_objects: bool,
     source: String,
 }
 
@@ -92,21 +107,33 @@ pub(crate) const fn kind(descriptor: &BroadPhaseDescriptor<'_>) -> TableKind {
     (grid::scheme_number(descriptor.scheme), descriptor.filters)
 }
 
-/// The bindings that texts of a kind have: entries beside records where these do not come in the same order.
-fn bindings(kind: TableKind) -> &'static [(u32, &'static str)] {
-    let is_covered = kind.0 == grid::SCHEME_UNIFORM;
-    &BINDINGS[..if is_covered { 6 } else { 5 }]
-}
+const OBJECTS: &str = "objects";
 
 impl TableShader {
     /// The text for tables of broad phases with this descriptor, of which the scheme and
-    /// [`filters`](BroadPhaseDescriptor::filters) count. Its names begin with `prefix`, which has to be the beginning of a WGSL
-    /// identifier, and its bindings are those of `group`.
-    pub fn new(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Self {
-        let kind = kind(descriptor);
-        let fragments = match descriptor.scheme {
-            Scheme::Uniform { .. } => shaders::TABLE_COVERED,
-            Scheme::Hierarchical | Scheme::Adaptive { .. } => shaders::TABLE_ONE_CELL,
+    /// [`filters`](BroadPhaseDescriptor::filters) count. Its names begin with `prefix`, and its bindings are those of `group`.
+    ///
+    /// # Errors
+    /// [`BadPrefix`] where no names of WGSL come out: a prefix is made of ASCII letters, digits and `_`, with a letter or one `_`
+    /// at the front, and may not make a word of the text into another one, as `un` would.
+    pub fn new(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
+        Self::write(kind(descriptor), prefix, group, None)
+    }
+
+    /// The text for a second table of the same broad phase in the same shader, the static one beside that of the objects that move. It
+    /// stands in one module with this text and reads the objects by its binding, so that both tables of a step need fewer buffers.
+    ///
+    /// # Errors
+    /// [`BadPrefix`] as [`new`](Self::new), and where both texts would have names in common.
+    pub fn beside(&self, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
+        Self::write(self.kind, prefix, group, Some(self))
+    }
+
+    fn write(kind: TableKind, prefix: &str, group: u32, first: Option<&Self>) -> Result<Self, BadPrefix> {
+        let fragments = if kind.0 == grid::SCHEME_UNIFORM {
+            shaders::TABLE_COVERED
+        } else {
+            shaders::TABLE_ONE_CELL
         };
         let mut text = shaders::join(fragments);
         for (name, value) in [
@@ -116,8 +143,44 @@ impl TableShader {
         ] {
             text = with_constant(&text, name, &value);
         }
-        let source = prefixed(&text, prefix).replace("@group(0)", &format!("@group({group})"));
-        Self { kind, source }
+        // Uniform blocks are granted apart from storage buffers.
+        text = text.replace("var<storage, read> grid:", "var<uniform> grid:");
+        let own_objects = format!("{prefix}{OBJECTS}");
+        let mut names: Vec<_> = declared(&text)
+            .into_iter()
+            .map(|name| (name.to_owned(), format!("{prefix}{name}")))
+            .collect();
+        let is_used = |of: &str| words(of).any(|word| names.iter().any(|(_, name)| name == word));
+        if !begins_names(prefix) || is_used(&text) || first.is_some_and(|first| is_used(&first.source)) {
+            return Err(BadPrefix {
+                prefix: prefix.to_owned(),
+            });
+        }
+        let objects = first.map_or(own_objects.clone(), |first| first.objects.clone());
+        if first.is_some() {
+            let declares_objects = |line: &&str| line.starts_with("@group") && line.contains(&format!("> {OBJECTS}:"));
+            let lines = text.lines().filter(|line| !declares_objects(line));
+            text = lines.map(|line| format!("{line}\n")).collect();
+            for (_, name) in names.iter_mut().filter(|(_, name)| *name == own_objects) {
+                name.clone_from(&objects);
+            }
+        }
+        Ok(Self {
+            kind,
+            borrows_objects: first.is_some(),
+            objects,
+            source: renamed(&text, &names).replace("@group(0)", &format!("@group({group})")),
+        })
+    }
+
+    /// Number and name of each of its bindings: entries beside records where these do not come in the same order.
+    fn bindings(&self) -> impl Iterator<Item = (u32, &'static str)> {
+        let (is_covered, borrows_objects) = (self.kind.0 == grid::SCHEME_UNIFORM, self.borrows_objects);
+        BINDINGS.into_iter().filter(move |&(_, name)| match name {
+            "values" => is_covered,
+            OBJECTS => !borrows_objects,
+            _ => true,
+        })
     }
 
     /// The WGSL.
@@ -125,15 +188,14 @@ impl TableShader {
         &self.source
     }
 
-    /// The layout of its bind group: a uniform block, and four storage buffers that are only read, five with
-    /// [`Scheme::Uniform`].
+    /// The layout of its bind group: two uniform blocks, and storage buffers that are only read.
     pub fn layout(&self, device: &wgpu::Device, visibility: wgpu::ShaderStages) -> wgpu::BindGroupLayout {
-        let entry = |&(binding, name): &(u32, &str)| wgpu::BindGroupLayoutEntry {
+        let entry = |(binding, name)| wgpu::BindGroupLayoutEntry {
             binding,
             visibility,
             ty: wgpu::BindingType::Buffer {
                 ty: match name {
-                    "params" => wgpu::BufferBindingType::Uniform,
+                    "params" | "grid" => wgpu::BufferBindingType::Uniform,
                     _ => wgpu::BufferBindingType::Storage { read_only: true },
                 },
                 has_dynamic_offset: false,
@@ -141,7 +203,7 @@ impl TableShader {
             },
             count: None,
         };
-        let entries: Vec<_> = bindings(self.kind).iter().map(entry).collect();
+        let entries: Vec<_> = self.bindings().map(entry).collect();
         device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("gpu_broad_phase/table"),
             entries: &entries,
@@ -163,7 +225,8 @@ impl TableShader {
             return Err(StepError::OtherTable);
         }
         table.home.check(device)?;
-        let bound = bindings(self.kind).iter().zip(table.parts);
+        let part = |binding| BINDINGS.iter().zip(table.parts).find(|((of, _), _)| *of == binding);
+        let bound = self.bindings().filter_map(|(binding, _)| part(binding));
         let entries: Vec<_> = bound
             .map(
                 |(&(binding, _), RangeRef { buffer, offset, size })| wgpu::BindGroupEntry {
@@ -217,9 +280,21 @@ fn is_of_name(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_'
 }
 
-/// The text with every name that it declares behind a prefix. Comments keep their words.
-fn prefixed(text: &str, prefix: &str) -> String {
-    let names = declared(text);
+/// The words of a text outside of comments, names among them.
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    let code = text.lines().map(|line| line.split("//").next().unwrap_or_default());
+    code.flat_map(|line| line.split(|c| !is_of_name(c)))
+}
+
+/// Whether what begins with it can be a name. WGSL keeps two `_` at the front to itself.
+fn begins_names(prefix: &str) -> bool {
+    prefix.chars().all(is_of_name)
+        && prefix.starts_with(|first: char| !first.is_ascii_digit())
+        && !prefix.starts_with("__")
+}
+
+/// The text with other names in place of those that it declares. Comments keep their words.
+fn renamed(text: &str, names: &[(String, String)]) -> String {
     let mut all = String::with_capacity(2 * text.len());
     for line in text.lines() {
         let (code, comment) = line.split_at(line.find("//").unwrap_or(line.len()));
@@ -228,10 +303,8 @@ fn prefixed(text: &str, prefix: &str) -> String {
             let is_name = rest.starts_with(is_of_name);
             let end = rest.find(|c| is_of_name(c) != is_name).unwrap_or(rest.len());
             let (part, behind) = rest.split_at(end);
-            if names.contains(&part) {
-                all.push_str(prefix);
-            }
-            all.push_str(part);
+            let other = names.iter().find(|(name, _)| name == part);
+            all.push_str(other.map_or(part, |(_, other)| other));
             rest = behind;
         }
         all.push_str(comment);
@@ -260,13 +333,22 @@ mod tests {
                 filters,
                 ..Default::default()
             };
-            let [first, second] = [("bp_", 2), ("Other_", 3)].map(|(prefix, group)| {
-                let shader = TableShader::new(&descriptor, prefix, group);
-                let module = naga::front::wgsl::parse_str(shader.source())
-                    .unwrap_or_else(|error| panic!("{}", error.emit_to_string(shader.source())));
+            let first = TableShader::new(&descriptor, "bp_", 2).unwrap();
+            let second = TableShader::new(&descriptor, "Other_", 3).unwrap();
+            let beside = first.beside("static_", 1).unwrap();
+            let further = beside.beside("_", 0).unwrap();
+            for (texts, own, group) in [
+                (vec![&first], "bp_", 2),
+                (vec![&second], "Other_", 3),
+                (vec![&first, &beside], "static_", 1),
+                (vec![&first, &beside, &further], "_", 0),
+            ] {
+                let text: String = texts.iter().map(|shader| shader.source()).collect();
+                let module = naga::front::wgsl::parse_str(&text)
+                    .unwrap_or_else(|error| panic!("{}", error.emit_to_string(&text)));
                 Validator::new(ValidationFlags::all(), Capabilities::empty())
                     .validate(&module)
-                    .unwrap_or_else(|error| panic!("{}", error.emit_to_string(shader.source())));
+                    .unwrap_or_else(|error| panic!("{}", error.emit_to_string(&text)));
                 let functions = module
                     .functions
                     .iter()
@@ -280,27 +362,66 @@ mod tests {
                     .global_variables
                     .iter()
                     .filter_map(|(_, global)| global.name.as_deref());
+                let prefixes = ["bp_", "static_", own];
                 for name in functions.chain(constants).chain(types).chain(variables) {
-                    assert!(name.starts_with(prefix), "{name}");
+                    assert!(prefixes.iter().any(|prefix| name.starts_with(prefix)), "{name}");
                 }
                 assert!(module.overrides.is_empty());
-                let declared: Vec<_> = module
+                let of_group = |bound: &naga::ResourceBinding| bound.group == group;
+                let mut declared: Vec<_> = module
                     .global_variables
                     .iter()
-                    .filter_map(|(_, global)| global.binding.as_ref())
-                    .map(|bound| (bound.group, bound.binding))
+                    .filter_map(|(_, global)| global.binding.filter(of_group))
+                    .map(|bound| bound.binding)
                     .collect();
-                let mut expected: Vec<_> = bindings(shader.kind)
-                    .iter()
-                    .map(|&(number, _)| (group, number))
-                    .collect();
-                assert_eq!(declared.len(), expected.len());
-                expected.retain(|binding| !declared.contains(binding));
-                assert_eq!(expected, []);
-                shader
-            });
+                declared.sort_unstable();
+                let expected: Vec<_> = texts[texts.len() - 1].bindings().map(|(number, _)| number).collect();
+                assert_eq!(declared, expected);
+                let is_storage = |space| matches!(space, naga::AddressSpace::Storage { .. });
+                let buffers = module.global_variables.iter().filter(|(_, of)| is_storage(of.space));
+                let each = if kind(&descriptor).0 == grid::SCHEME_UNIFORM {
+                    3
+                } else {
+                    2
+                };
+                assert_eq!(buffers.count(), each * texts.len() + 1);
+            }
             let both = format!("{}{}", first.source(), second.source());
             assert!(naga::front::wgsl::parse_str(&both).is_ok());
+        }
+    }
+
+    /// What comes out is WGSL, or the prefix is refused.
+    #[test]
+    fn prefixes_that_make_no_names_are_refused() {
+        let descriptor = BroadPhaseDescriptor::default();
+        let first = TableShader::new(&descriptor, "bp_", 0).unwrap();
+        for prefix in ["", "1x", "a-b", "a b", "__", "__a", "é", "a.", "//", "\n", "a;", "fn a"] {
+            let expected = BadPrefix {
+                prefix: prefix.to_owned(),
+            };
+            assert_eq!(TableShader::new(&descriptor, prefix, 0), Err(expected.clone()));
+            assert_eq!(first.beside(prefix, 1), Err(expected));
+        }
+        // `unordered` is a function of the text.
+        assert!(TableShader::new(&descriptor, "un", 0).is_err());
+        assert!(first.beside("bp_", 1).is_err());
+        for prefix in ["a", "_", "A1", "_1", "bp", "bp__", "override", "vec4"] {
+            let shader = TableShader::new(&descriptor, prefix, 0).unwrap();
+            assert!(naga::front::wgsl::parse_str(shader.source()).is_ok(), "{prefix}");
+        }
+
+        // Words that WGSL keeps to itself come out of no prefix.
+        let text = shaders::join(shaders::TABLE_ONE_CELL);
+        let names = declared(&text);
+        for word in naga::keywords::wgsl::RESERVED {
+            for name in names.iter().filter(|name| word.ends_with(**name)) {
+                let prefix = &word[..word.len() - name.len()];
+                if let Ok(shader) = TableShader::new(&descriptor, prefix, 0) {
+                    let parsed = naga::front::wgsl::parse_str(shader.source());
+                    assert!(parsed.is_ok(), "{prefix} makes {word} of {name}");
+                }
+            }
         }
     }
 
@@ -308,7 +429,13 @@ mod tests {
     fn names_in_comments_and_longer_names_stay() {
         let text = "const low: u32 = 1u; // low is low\nfn lower(low_: u32) -> u32 {\n    return low + low_;\n}\n";
         assert_eq!(
-            prefixed(text, "p_"),
+            renamed(
+                text,
+                &[
+                    ("low".to_owned(), "p_low".to_owned()),
+                    ("lower".to_owned(), "p_lower".to_owned())
+                ]
+            ),
             "const p_low: u32 = 1u; // low is low\nfn p_lower(low_: u32) -> u32 {\n    return p_low + low_;\n}\n"
         );
     }

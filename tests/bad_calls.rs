@@ -14,7 +14,7 @@ use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, DeviceCount, GpuBroadPhase, Growth, Headless,
     HeadlessDescriptor, HeadlessError, Neighbors, NotOnHost, Pair, Partners, Queries, Query, QueryInput, QueryMode,
     Ray, RayMode, Rays, ReadBackError, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, Source, Statics,
-    StepError, StepInput, StepResult, SweptRay, Window, wgpu,
+    StepError, StepInput, StepResult, SweptRay, Window, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -160,6 +160,106 @@ fn no_worlds_and_capacities_of_nothing_are_refused() {
                     };
                     assert_eq!(refusal(&adapter, &descriptor), DescriptorError::ZeroCapacity { what });
                 }
+            }
+        }
+    }
+}
+
+/// What no step could ever succeed with is told where the broad phase is made.
+#[test]
+fn descriptors_that_no_step_fits_are_refused_before_any_step() {
+    for adapter in adapters() {
+        let limits = adapter.device.limits();
+        let limit = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) & !15;
+        let refused = |descriptor: &BroadPhaseDescriptor<'_>| match GpuBroadPhase::new(&adapter.device, descriptor) {
+            Err(CreateError::Descriptor(error)) => error,
+            Err(other) => panic!("{descriptor:?}: {other}"),
+            Ok(_) => panic!("{descriptor:?} is taken on {}", adapter.name),
+        };
+        for scheme in SCHEMES {
+            let all = BroadPhaseDescriptor {
+                scheme,
+                ..Default::default()
+            };
+            let worlds = |worlds| BroadPhaseDescriptor { worlds, ..all };
+            let most = limit / 4;
+            for count in [u32::MAX, u32::try_from(most + 1).unwrap_or(u32::MAX)] {
+                let expected = DescriptorError::TooMany {
+                    what: "worlds",
+                    count: count.into(),
+                    limit: most.min((1 << 31) - 1),
+                };
+                assert_eq!(refused(&worlds(count)), expected);
+            }
+            // There is no memory for them on the host either.
+            let on_cpu = reference::step(&worlds(u32::MAX), &[], &[]).unwrap_err();
+            assert_eq!(on_cpu.to_string(), "4294967295 worlds, at most 2147483647 are possible");
+            // Without pairs they cost nothing.
+            let without_pairs = BroadPhaseDescriptor {
+                pairs: false,
+                ..worlds(u32::MAX)
+            };
+            broad_phase(&adapter, &without_pairs);
+
+            let limited = |max_bytes| BroadPhaseDescriptor {
+                max_bytes: Some(max_bytes),
+                ..all
+            };
+            let mut least = 0;
+            for bytes in [0, 1, 1000] {
+                let error = refused(&limited(bytes));
+                let DescriptorError::MemoryLimit { needed, limit } = error else {
+                    panic!("{error}");
+                };
+                assert_eq!(limit, bytes);
+                assert!(reference::step(&limited(bytes), &[], &[]).is_err());
+                least = needed;
+            }
+            assert!(matches!(
+                refused(&limited(least - 1)),
+                DescriptorError::MemoryLimit { .. }
+            ));
+            // As much as it says is enough for a step.
+            let mut on_gpu = broad_phase(&adapter, &limited(least));
+            whole(&adapter, &mut on_gpu, StepInput::default());
+            assert!(on_gpu.memory() <= least);
+        }
+    }
+}
+
+/// The same descriptor serves devices with timestamps and without.
+#[test]
+fn stage_times_that_a_device_cannot_take_are_told() {
+    for adapter in adapters() {
+        let found = block_on(all_adapters(adapter.backends))
+            .into_iter()
+            .next()
+            .expect("an adapter");
+        let feature = wgpu::Features::TIMESTAMP_QUERY;
+        for features in [wgpu::Features::empty(), found.features() & feature] {
+            let request = wgpu::DeviceDescriptor {
+                required_features: features,
+                required_limits: GpuBroadPhase::required_limits(),
+                ..Default::default()
+            };
+            let (device, queue) = block_on(found.request_device(&request)).expect("a device");
+            for timestamps in [false, true] {
+                let descriptor = BroadPhaseDescriptor {
+                    timestamps,
+                    ..Default::default()
+                };
+                let mut gpu = GpuBroadPhase::new(&device, &descriptor).expect("a broad phase");
+                assert_eq!(gpu.has_timings(), timestamps && features == feature, "{}", adapter.name);
+                let mut encoder = device.create_command_encoder(&Default::default());
+                let input = StepInput {
+                    objects: Source::Host(&[UNIT, UNIT]),
+                    ..Default::default()
+                };
+                gpu.step(&device, &queue, &mut encoder, input).expect("a step");
+                queue.submit([encoder.finish()]);
+                let result = block_on(gpu.read_back(&device, &queue)).expect("a result");
+                assert_eq!(result.timings.is_empty(), !gpu.has_timings(), "{}", adapter.name);
+                assert_eq!(result.pairs.len(), 1, "{}", adapter.name);
             }
         }
     }
@@ -402,7 +502,6 @@ fn capacities_past_the_limit_of_the_device_name_value_and_limit() {
                     pairs: what == "pairs" || bytes == 0,
                     ..Default::default()
                 };
-                let mut on_gpu = broad_phase(&adapter, &descriptor);
                 let expected = if bytes > 0 {
                     DescriptorError::BufferTooLarge {
                         what,
@@ -418,19 +517,29 @@ fn capacities_past_the_limit_of_the_device_name_value_and_limit() {
                 };
                 if bytes == 0 && !matches!(scheme, Scheme::Uniform { .. }) {
                     // Other schemes ignore it.
+                    let mut on_gpu = broad_phase(&adapter, &descriptor);
                     assert_eq!(whole(&adapter, &mut on_gpu, (&scene).into()).pairs.len(), 1);
                     continue;
                 }
-                let error = refused(&adapter, &mut on_gpu, (&scene).into());
-                assert_eq!(error, StepError::Descriptor(expected));
+                // Every step has pairs and entries; one without rays or queries has no room for their answers.
+                let error = if matches!(what, "pairs" | "cell entries") {
+                    let error = GpuBroadPhase::new(&adapter.device, &descriptor).err();
+                    assert_eq!(error, Some(CreateError::Descriptor(expected.clone())));
+                    StepError::Descriptor(expected)
+                } else {
+                    let mut on_gpu = broad_phase(&adapter, &descriptor);
+                    let error = refused(&adapter, &mut on_gpu, (&scene).into());
+                    assert_eq!(error, StepError::Descriptor(expected));
+                    // Nothing was recorded.
+                    let read = block_on(on_gpu.read_back(&adapter.device, &adapter.queue));
+                    assert_eq!(read, Err(ReadBackError::NoStep));
+                    error
+                };
                 let text = error.to_string();
                 assert!(
                     text.contains(what) && (bytes == 0 || text.contains(&limit.to_string())),
                     "{text}"
                 );
-                // Nothing was recorded.
-                let read = block_on(on_gpu.read_back(&adapter.device, &adapter.queue));
-                assert_eq!(read, Err(ReadBackError::NoStep));
             }
         }
     }
@@ -463,11 +572,8 @@ fn capacities_at_the_limit_of_the_device_are_taken_and_one_more_is_not() {
                 needed: 8 * (u64::from(most) + 1),
                 limit,
             };
-            let mut on_gpu = broad_phase(&adapter, &fixed(most + 1));
-            assert_eq!(
-                refused(&adapter, &mut on_gpu, (&scene).into()),
-                StepError::Descriptor(expected)
-            );
+            let refused = GpuBroadPhase::new(&adapter.device, &fixed(most + 1)).err();
+            assert_eq!(refused, Some(CreateError::Descriptor(expected)));
             // With growth it is a wish.
             let growing = BroadPhaseDescriptor {
                 growth: Growth::Grow,
@@ -605,16 +711,13 @@ fn more_objects_rays_or_worlds_than_a_binding_holds_are_refused() {
                 worlds: u32::MAX,
                 ..descriptor
             };
-            let expected = DescriptorError::BufferTooLarge {
-                what: "world_pairs",
-                needed: 4 * u64::from(u32::MAX),
-                limit,
+            let expected = DescriptorError::TooMany {
+                what: "worlds",
+                count: u32::MAX.into(),
+                limit: limit / 4,
             };
-            let mut on_gpu = broad_phase(&adapter, &worlds);
-            assert_eq!(
-                refused(&adapter, &mut on_gpu, StepInput::default()),
-                StepError::Descriptor(expected)
-            );
+            let refused = GpuBroadPhase::new(&adapter.device, &worlds).err();
+            assert_eq!(refused, Some(CreateError::Descriptor(expected)));
         }
     }
 }

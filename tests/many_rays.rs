@@ -6,8 +6,8 @@ mod common;
 use common::{KINDS, Rng, TestAdapter, adapters, scene};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, DescriptorError, GpuBroadPhase, QueryInput, Ray, RayHit, RayMode, Rays, Scheme,
-    SortStrategy, Source, Statics, StepError, StepInput, StepResult, Window, wgpu,
+    Aabb, BroadPhaseDescriptor, CreateError, DescriptorError, GpuBroadPhase, QueryInput, Ray, RayHit, RayMode, Rays,
+    Scheme, SortStrategy, Source, Statics, StepError, StepInput, StepResult, Window, wgpu,
 };
 use pollster::block_on;
 
@@ -140,7 +140,11 @@ fn many_rays_meet_what_brute_force_says_whatever_is_kept_of_them() {
                 max_bytes: Some(limit),
                 ..descriptor
             };
-            let refused = Device::new(&adapter, &limited(1)).record(objects, statics, &rays);
+            let no_step = GpuBroadPhase::new(&adapter.device, &limited(1)).err();
+            let Some(CreateError::Descriptor(DescriptorError::MemoryLimit { needed, .. })) = no_step else {
+                panic!("{what}: {no_step:?}");
+            };
+            let refused = Device::new(&adapter, &limited(needed)).record(objects, statics, &rays);
             let Err(StepError::Descriptor(DescriptorError::MemoryLimit { needed, .. })) = refused else {
                 panic!("{what}: {refused:?}");
             };

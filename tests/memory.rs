@@ -6,7 +6,7 @@ use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, ObjectSet, PairOrder, Queries, QueryInput, Ray,
-    RayMode, Source, Statics, StepInput, StepResult, adapters as all_adapters, wgpu,
+    RayMode, STATUS_PAIRS, Scheme, Source, Statics, StepInput, StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -240,6 +240,184 @@ fn memory_is_given_back_with_what_was_bound_and_staged() {
             "{groups} and {buffers}, before {before:?} on {}",
             adapter.name
         );
+    }
+}
+
+/// Without a call of the caller's; what is asked between steps counts as well.
+#[test]
+fn memory_that_steps_do_without_is_given_back() {
+    const MANY: usize = 60_000;
+    let objects = uniform(MANY, &mut Rng(7));
+    let few = &objects[..10];
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        for (scheme, statics) in [
+            (Scheme::Hierarchical, 0),
+            (Scheme::Uniform { cell_size: 2.0 }, 0),
+            (Scheme::Hierarchical, 40),
+        ] {
+            let what = format!("{scheme:?}, {statics} static on {}", adapter.name);
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ..Default::default()
+            };
+            let fixed = &objects[MANY - statics..];
+            let step_of = |gpu: &mut GpuBroadPhase, moving: &[Aabb]| {
+                let mut encoder = device.create_command_encoder(&Default::default());
+                let input = StepInput {
+                    objects: Source::Host(moving),
+                    statics: Statics {
+                        objects: Source::Host(fixed),
+                        generation: 1,
+                        ..Default::default()
+                    },
+                    ..Default::default()
+                };
+                gpu.step(&device, &queue, &mut encoder, input).expect("a step");
+                queue.submit([encoder.finish()]);
+                block_on(gpu.read_back(&device, &queue)).expect("a result")
+            };
+            let mut gpu = GpuBroadPhase::new(&device, &descriptor).expect("a broad phase");
+            let first = step_of(&mut gpu, few);
+            let small = gpu.memory();
+            let large = step_of(&mut gpu, &objects).pairs;
+            let held = gpu.memory();
+            assert!(held > small + 64 * MANY as u64, "{what}: {held} after {small}");
+            // Not for the sake of one step, nor where sizes take turns.
+            for _ in 0..8 {
+                assert_eq!(step_of(&mut gpu, few).pairs, first.pairs, "{what}");
+                assert_eq!(gpu.memory(), held, "{what}");
+            }
+            for _ in 0..3 {
+                assert_eq!(step_of(&mut gpu, &objects).pairs, large, "{what}");
+                for _ in 0..7 {
+                    step_of(&mut gpu, few);
+                    assert_eq!(gpu.memory(), held, "{what}");
+                }
+            }
+            let [_, buffers] = created(&device);
+            for _ in 0..2 {
+                assert_eq!(step_of(&mut gpu, few).pairs, first.pairs, "{what}");
+            }
+            assert!(gpu.memory() <= 2 * small, "{what}: {} after {small}", gpu.memory());
+            // The same bytes from smaller buffers, and from larger ones again.
+            let [_, after] = created(&device);
+            assert!(after <= buffers + 3, "{what}: {after} buffers after {buffers}");
+            let again = step_of(&mut gpu, few);
+            assert_eq!((again.pairs, again.counters), (first.pairs, first.counters), "{what}");
+            assert_eq!(step_of(&mut gpu, &objects).pairs, large, "{what}");
+        }
+    }
+}
+
+/// Rays and queries between steps need their buffers, and pairs stand while they are asked.
+#[test]
+fn what_is_asked_between_steps_keeps_its_memory() {
+    let objects = uniform(2000, &mut Rng(8));
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let mut gpu = GpuBroadPhase::new(&device, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        let query = QueryInput {
+            queries: Queries::Boxes(Source::Host(&objects)),
+            ..Default::default()
+        };
+        let mut held = Vec::new();
+        for frame in 0..30 {
+            device
+                .poll(wgpu::PollType::wait_indefinitely())
+                .expect("an idle device");
+            let before = created(&device)[1];
+            let boxes = if frame == 3 { &objects } else { &objects[..50] };
+            let mut encoder = device.create_command_encoder(&Default::default());
+            let input = StepInput {
+                objects: Source::Host(boxes),
+                ..Default::default()
+            };
+            gpu.step(&device, &queue, &mut encoder, input).expect("a step");
+            for _ in 0..2 {
+                gpu.query(&device, &queue, &mut encoder, query).expect("a query");
+            }
+            // Nothing is given up that a query needs.
+            let made = created(&device)[1] - before;
+            assert!(made == 0 || frame < 14, "{made} in frame {frame} on {}", adapter.name);
+            queue.submit([encoder.finish()]);
+            let result = block_on(gpu.read_back(&device, &queue)).expect("results");
+            assert_eq!(result.query_offsets.len(), objects.len() + 1, "{}", adapter.name);
+            held.push(gpu.memory_use());
+        }
+        assert!(4 * held[20].objects < held[10].objects, "{held:?} on {}", adapter.name);
+        assert_eq!(held[20].answers, held[10].answers, "{}", adapter.name);
+    }
+}
+
+/// Outputs that grew shrink once read-backs have long shown that they need not be so large, and grow again.
+#[test]
+fn outputs_that_grew_shrink_again() {
+    let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 700];
+    let few = &crowd[..20];
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let mut gpu = GpuBroadPhase::new(&device, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        for _ in 0..2 {
+            step(&device, &queue, &mut gpu, &crowd);
+        }
+        let grown = gpu.memory_use().pairs;
+        assert!(grown >= 8 * 244_650, "{grown} on {}", adapter.name);
+        for _ in 0..60 {
+            assert_eq!(step(&device, &queue, &mut gpu, few).pairs.len(), 190);
+        }
+        assert_eq!(gpu.memory_use().pairs, grown, "{}", adapter.name);
+        // Within as many read-backs as it takes to see it, and steps to do without.
+        for _ in 60..140 {
+            assert_eq!(step(&device, &queue, &mut gpu, few).pairs.len(), 190);
+        }
+        let held = gpu.memory_use().pairs;
+        assert!(held <= 8 << 16, "{held} on {}", adapter.name);
+        let cut = step(&device, &queue, &mut gpu, &crowd).counters;
+        assert_eq!(
+            (cut.pairs_needed, cut.status),
+            (244_650, STATUS_PAIRS),
+            "{}",
+            adapter.name
+        );
+        assert!(
+            step(&device, &queue, &mut gpu, &crowd).counters.is_whole(),
+            "{}",
+            adapter.name
+        );
+    }
+}
+
+/// Tables of static objects are made anew where they change, no larger than they have to be.
+#[test]
+fn memory_of_static_objects_goes_with_them() {
+    let objects = uniform(30_000, &mut Rng(9));
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let mut gpu = GpuBroadPhase::new(&device, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        let mut held = Vec::new();
+        for frame in 0..20 {
+            let fixed = if frame == 1 { &objects } else { &objects[..100] };
+            let input = StepInput {
+                objects: Source::Host(&objects[..50]),
+                statics: Statics {
+                    objects: Source::Host(fixed),
+                    generation: 2 - u64::from(frame == 1),
+                    ..Default::default()
+                },
+                ..Default::default()
+            };
+            let mut encoder = device.create_command_encoder(&Default::default());
+            gpu.step(&device, &queue, &mut encoder, input).expect("a step");
+            queue.submit([encoder.finish()]);
+            held.push(gpu.memory());
+        }
+        assert!(
+            held[1] > held[0] + 60 * objects.len() as u64,
+            "{held:?} on {}",
+            adapter.name
+        );
+        assert!(held[19] <= held[0] + held[0] / 4, "{held:?} on {}", adapter.name);
     }
 }
 

@@ -738,11 +738,13 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
                 let found = whole(&adapter, &mut on_gpu, (&case.scene()).into());
                 check(&tight, &case.scene(), &found, &what);
             }
-            let none = BroadPhaseDescriptor {
-                max_bytes: Some(1 << 16),
+            let mut empty = broad_phase(&adapter, &free);
+            submit(&adapter, &mut empty, StepInput::default());
+            let few = BroadPhaseDescriptor {
+                max_bytes: Some(empty.memory()),
                 ..free
             };
-            let mut on_gpu = broad_phase(&adapter, &none);
+            let mut on_gpu = broad_phase(&adapter, &few);
             let refused = on_gpu
                 .step(
                     &adapter.device,

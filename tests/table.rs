@@ -8,8 +8,8 @@ use common::steps::{SCHEMES, broad_phase, download, encoder, lists, read, record
 use common::{Rng, TestAdapter, adapters, lattice, power_law};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Queries, Query, QueryInput, Scene, SceneStatics, Scheme,
-    Source, StepError, StepInput, TableShader, wgpu,
+    Aabb, BadPrefix, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Queries, Query, QueryInput, Scene, SceneStatics,
+    Scheme, Source, StepError, StepInput, TableShader, wgpu,
 };
 
 /// Each query's list: how many, then which. `SLOTS` words a query.
@@ -65,6 +65,62 @@ const CELLS: &str = "
         }
     }";
 
+/// Of each query: how many it finds; whether that walk came to its end; whether one did that the caller left after its first object.
+const WHOLE: &str = "
+    @group(0) @binding(0) var<storage, read> asked: array<vec4<u32>>;
+    @group(0) @binding(1) var<storage, read_write> told: array<u32>;
+
+    @compute @workgroup_size(64)
+    fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+        if (3u * id.x >= arrayLength(&asked)) {
+            return;
+        }
+        let rest = asked[3u * id.x + 2u];
+        let query = own_query_of(asked[3u * id.x], asked[3u * id.x + 1u], rest.x, rest.y);
+        var left = own_begin_walk(query);
+        while (own_next_object(&left)) {
+            break;
+        }
+        told[3u * id.x + 2u] = u32(own_walk_is_whole(&left));
+        var walk = own_begin_walk(query);
+        while (own_next_object(&walk)) {
+            told[3u * id.x] += 1u;
+        }
+        told[3u * id.x + 1u] = u32(own_walk_is_whole(&walk));
+    }";
+
+/// Both tables in one dispatch, with one buffer for queries and lists: three vectors a query, then `SLOTS` words a query.
+const BOTH: &str = "
+    @group(0) @binding(0) var<storage, read_write> data: array<u32>;
+
+    fn words(first: u32) -> vec4<u32> {
+        return vec4<u32>(data[first], data[first + 1u], data[first + 2u], data[first + 3u]);
+    }
+
+    fn add(id: u32, object: u32) {
+        let list = 12u * QUERIES + SLOTS * id;
+        data[list] += 1u;
+        data[list + data[list]] = object;
+    }
+
+    @compute @workgroup_size(64)
+    fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+        if (id.x >= QUERIES) {
+            return;
+        }
+        let low = words(12u * id.x);
+        let high = words(12u * id.x + 4u);
+        let rest = words(12u * id.x + 8u);
+        var walk = own_begin_walk(own_query_of(low, high, rest.x, rest.y));
+        while (own_next_object(&walk)) {
+            add(id.x, walk.object);
+        }
+        var static_walk = static_begin_walk(static_query_of(low, high, rest.x, rest.y));
+        while (static_next_object(&static_walk)) {
+            add(id.x, static_walk.object);
+        }
+    }";
+
 /// A caller's pipeline over a table.
 struct OwnPass {
     shader: TableShader,
@@ -75,7 +131,7 @@ struct OwnPass {
 impl OwnPass {
     fn new(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>, own: &str) -> Self {
         let device = &adapter.device;
-        let shader = TableShader::new(descriptor, "own_", 1);
+        let shader = TableShader::new(descriptor, "own_", 1).unwrap();
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: None,
             source: wgpu::ShaderSource::Wgsl(format!("{own}\n{}", shader.source()).into()),
@@ -293,6 +349,203 @@ fn every_object_is_in_the_cell_of_its_corner() {
     }
 }
 
+/// Software drivers of Mesa end the longest of these walks on their own.
+#[test]
+fn walks_tell_whether_they_came_to_their_end() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                pairs: false,
+                ..Default::default()
+            };
+            let mut rng = Rng(903);
+            let corner = |rng: &mut Rng| [0; 3].map(|_| 40.0 * rng.unit());
+            let objects: Vec<_> = (0..70_000)
+                .map(|_| corner(&mut rng))
+                .map(|at| Aabb::new(at, at.map(|bound| bound + 1.0)))
+                .collect();
+            let asked = [
+                Query::overlaps(Aabb::new([-1.0; 3], [50.0; 3])),
+                Query::overlaps(objects[7]),
+                Query::point([-9.0; 3]),
+                Query::sphere([20.0; 3], -1.0),
+                Query::point([1.0; 3]).in_world(1),
+            ];
+            let meets = |query: &Query| {
+                let bounds = query.bounds;
+                let meets = |object: &&Aabb| {
+                    (0..3).all(|axis| object.min[axis] <= bounds.max[axis] && bounds.min[axis] <= object.max[axis])
+                };
+                let answers = query.radius == 0.0 && query.world == 0;
+                if answers {
+                    objects.iter().filter(meets).count()
+                } else {
+                    0
+                }
+            };
+            let pass = OwnPass::new(&adapter, &descriptor, WHOLE);
+            let scene = Scene {
+                objects: &objects,
+                ..Default::default()
+            };
+            let mut on_gpu = broad_phase(&adapter, &descriptor);
+            whole(&adapter, &mut on_gpu, (&scene).into());
+            // The others are not cut along with the first.
+            let mut told = pass.run(&adapter, &mut on_gpu, &scene, &asked[..1], 3);
+            told.extend(pass.run(&adapter, &mut on_gpu, &scene, &asked[1..], 3 * (asked.len() - 1)));
+            for (query, told) in asked.iter().zip(told.chunks(3)) {
+                let what = format!("{told:?}, {query:?}, {scheme:?} on {}", adapter.name);
+                let expected = meets(query);
+                assert_eq!(told[1] == 1, told[0] as usize == expected, "{what}");
+                assert_eq!(told[2] == 1, expected == 0, "{what}");
+                if expected < objects.len() {
+                    assert_eq!(told[0] as usize, expected, "{what}");
+                } else {
+                    let is_cut = adapter.name.contains("llvmpipe");
+                    assert!(told[1] == u32::from(!is_cut), "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// A million cells of a level of two objects.
+#[test]
+fn walks_through_more_rows_than_objects_are_walks_of_objects() {
+    let objects = [Aabb::point([-1.0, 0.0, 1000.0]), Aabb::point([1.0, 100.0, 1000.0])];
+    let asked = [
+        Query::overlaps(Aabb::new([-0.5, 10.0, 1000.0], [0.5, 90.0, 1000.0])),
+        Query::overlaps(Aabb::new([-1.0, 0.0, 1000.0], [0.5, 90.0, 1000.0])),
+        Query::sphere([0.0, 50.0, 1000.0], 60.0),
+    ];
+    for adapter in adapters() {
+        for scheme in [
+            Scheme::Adaptive { min_scale: 1e-5 },
+            Scheme::Uniform { cell_size: 1e-5 },
+            Scheme::Hierarchical,
+        ] {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                ..Default::default()
+            };
+            let pass = OwnPass::new(&adapter, &descriptor, WHOLE);
+            let scene = Scene {
+                objects: &objects,
+                ..Default::default()
+            };
+            let mut on_gpu = broad_phase(&adapter, &descriptor);
+            let told = pass.run(&adapter, &mut on_gpu, &scene, &asked, 9);
+            assert_eq!(told, [0, 1, 1, 1, 1, 0, 2, 1, 0], "{scheme:?} on {}", adapter.name);
+        }
+    }
+}
+
+/// On devices of eight storage buffers a stage.
+#[test]
+fn both_tables_fit_into_one_shader_with_a_buffer_of_the_callers() {
+    const OBJECTS: usize = 300;
+    const STATICS: usize = 120;
+    const SLOTS: usize = OBJECTS + 1;
+    for adapter in adapters() {
+        let device = &adapter.device;
+        assert_eq!(device.limits().max_storage_buffers_per_shader_stage, 8);
+        let mut rng = Rng(904);
+        for (case, scheme) in SCHEMES.into_iter().enumerate() {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                pairs: false,
+                ..Default::default()
+            };
+            let all = objects(case, &mut rng);
+            let asked = queries(&all, 1, &mut rng);
+            let own = BOTH
+                .replace("SLOTS", &format!("{SLOTS}u"))
+                .replace("QUERIES", &format!("{}u", asked.len()));
+            let shader = TableShader::new(&descriptor, "own_", 1).unwrap();
+            let beside = shader.beside("static_", 2).unwrap();
+            let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+                label: None,
+                source: wgpu::ShaderSource::Wgsl(format!("{own}\n{}{}", shader.source(), beside.source()).into()),
+            });
+            let own_layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+                label: None,
+                entries: &[wgpu::BindGroupLayoutEntry {
+                    binding: 0,
+                    visibility: wgpu::ShaderStages::COMPUTE,
+                    ty: wgpu::BindingType::Buffer {
+                        ty: wgpu::BufferBindingType::Storage { read_only: false },
+                        has_dynamic_offset: false,
+                        min_binding_size: None,
+                    },
+                    count: None,
+                }],
+            });
+            let layouts = [&shader, &beside].map(|shader| shader.layout(device, wgpu::ShaderStages::COMPUTE));
+            let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label: None,
+                bind_group_layouts: &[Some(&own_layout), Some(&layouts[0]), Some(&layouts[1])],
+                immediate_size: 0,
+            });
+            let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: None,
+                layout: Some(&layout),
+                module: &module,
+                entry_point: Some("main"),
+                compilation_options: Default::default(),
+                cache: None,
+            });
+            let mut words: Vec<u32> = bytemuck::cast_slice(&asked).to_vec();
+            words.resize(words.len() + SLOTS * asked.len(), 0);
+            let data = device.create_buffer_init(&BufferInitDescriptor {
+                label: None,
+                contents: bytemuck::cast_slice(&words),
+                usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+            });
+            let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: None,
+                layout: &own_layout,
+                entries: &[wgpu::BindGroupEntry {
+                    binding: 0,
+                    resource: data.as_entire_binding(),
+                }],
+            });
+            let scene = Scene {
+                objects: &all[STATICS..],
+                statics: SceneStatics {
+                    objects: &all[..STATICS],
+                    generation: 1,
+                    ..Default::default()
+                },
+                queries: asked[..].into(),
+                ..Default::default()
+            };
+            let mut on_gpu = broad_phase(&adapter, &descriptor);
+            let expected = lists(&whole(&adapter, &mut on_gpu, (&scene).into()));
+            let mut encoder = encoder(&adapter);
+            let step = record(&adapter, &mut on_gpu, &mut encoder, (&scene).into());
+            let tables = [step.table, step.static_table.unwrap()];
+            let groups = [(&shader, 0), (&beside, 1)]
+                .map(|(shader, index)| shader.bind(device, &layouts[index], &tables[index]).unwrap());
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            pass.set_pipeline(&pipeline);
+            pass.set_bind_group(0, &group, &[]);
+            pass.set_bind_group(1, &groups[0], &[]);
+            pass.set_bind_group(2, &groups[1], &[]);
+            pass.dispatch_workgroups(asked.len().div_ceil(64) as u32, 1, 1);
+            drop(pass);
+            adapter.queue.submit([encoder.finish()]);
+            let words: Vec<u32> = download(device, &adapter.queue, &data, data.size());
+            let found = words[12 * asked.len()..].chunks(SLOTS).map(|words| {
+                let mut list = words[1..][..words[0] as usize].to_vec();
+                list.sort_unstable();
+                list
+            });
+            assert!(found.eq(expected), "{scheme:?} on {}", adapter.name);
+        }
+    }
+}
+
 /// Later rays and queries keep the table, and empty steps have one.
 #[test]
 fn tables_outlive_queries_and_may_be_empty() {
@@ -332,6 +585,27 @@ fn tables_outlive_queries_and_may_be_empty() {
 }
 
 #[test]
+fn prefixes_that_begin_no_name_are_refused() {
+    let descriptor = BroadPhaseDescriptor::default();
+    for prefix in ["", "1x", "a-b", "__", "__bp_", "un", "é_"] {
+        let expected = BadPrefix {
+            prefix: prefix.to_owned(),
+        };
+        let refused = TableShader::new(&descriptor, prefix, 0).unwrap_err();
+        assert_eq!(refused, expected);
+        assert!(
+            refused
+                .to_string()
+                .starts_with(&format!("{prefix:?} cannot begin the names")),
+            "{refused}"
+        );
+        let first = TableShader::new(&descriptor, "bp_", 0).unwrap();
+        assert_eq!(first.beside(prefix, 1), Err(expected));
+        assert!(first.beside("bp_", 1).is_err());
+    }
+}
+
+#[test]
 fn a_table_of_another_kind_is_refused() {
     let Some(adapter) = adapters().into_iter().next() else {
         return;
@@ -351,7 +625,7 @@ fn a_table_of_another_kind_is_refused() {
         },
     ];
     for other in others {
-        let shader = TableShader::new(&other, "bp_", 0);
+        let shader = TableShader::new(&other, "bp_", 0).unwrap();
         let layout = shader.layout(&adapter.device, wgpu::ShaderStages::COMPUTE);
         let refused = shader.bind(&adapter.device, &layout, &step.table).unwrap_err();
         assert_eq!(refused, StepError::OtherTable);

@@ -21,6 +21,9 @@ struct Walk {
     following: u32,
     // A table that was never built names levels without end.
     levels_left: u32,
+    // Rows of cells that the walk may still go through: in all no more than there are objects, which bounds it whatever the cells
+    // of a query come to.
+    rows_left: u32,
     lower: vec3<i32>,
     upper: vec3<i32>,
     y: i32,
@@ -53,6 +56,7 @@ fn begin_walk(query: Query) -> Walk {
     walk.place = select(WALK_DONE, WALK_LARGE, query.answers);
     walk.following = grid.first_level;
     walk.levels_left = MAX_LEVELS;
+    walk.rows_left = params.object_count;
     walk.row = whole_row(large);
     return walk;
 }
@@ -78,6 +82,23 @@ fn next_object(walk: ptr<function, Walk>) -> bool {
     return false;
 }
 
+// Whether the walk came to its end: neither the caller's loop nor a driver that ends loops on its own left objects out.
+fn walk_is_whole(walk: ptr<function, Walk>) -> bool {
+    return (*walk).place == WALK_DONE;
+}
+
+// Sets the rows of these cells aside, unless they are more than there are left.
+fn takes_rows(walk: ptr<function, Walk>, cells: Cells) -> bool {
+    let left = (*walk).rows_left;
+    let past_y = bitcast<u32>(cells.upper.y - cells.lower.y);
+    let past_z = bitcast<u32>(cells.upper.z - cells.lower.z);
+    if (past_y >= left || past_z >= left / (past_y + 1u)) {
+        return false;
+    }
+    (*walk).rows_left = left - (past_y + 1u) * (past_z + 1u);
+    return true;
+}
+
 // To the next row, or to the next level.
 fn go_on(walk: ptr<function, Walk>) {
     (*walk).passed = 0u;
@@ -101,7 +122,8 @@ fn go_on(walk: ptr<function, Walk>) {
         if (any(cells.lower > cells.upper)) {
             return;
         }
-        if (are_crowded(cell_counts(cells, level), (*walk).query, level)) {
+        let counts = cell_counts(cells, level);
+        if (are_crowded(counts, (*walk).query, level) || !takes_rows(walk, cells)) {
             (*walk).row = whole_row(level_records(level, (*walk).query.world));
             return;
         }

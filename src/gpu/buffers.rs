@@ -1,7 +1,9 @@
-//! The buffers that a broad phase owns: made on demand, by the sizes of the plan, and kept while they are large enough.
+//! The buffers that a broad phase owns: made on demand, by the sizes of the plan, kept while they are large enough and given up
+//! where steps do without.
 
 use std::collections::HashMap;
 
+use super::bindings::KEPT;
 use crate::plan::Plan;
 
 /// Buffers that say how many workgroups are dispatched, or vertices drawn.
@@ -14,13 +16,30 @@ pub(crate) const INDIRECT: [&str; 6] = [
     "draw_args",
 ];
 
+/// Buffers that a caller's shader may bind as uniform blocks: see [`TableShader`](crate::TableShader).
+const UNIFORM: [&str; 1] = ["grid"];
+
 /// Buffers that are drawn from.
 const VERTICES: [&str; 1] = ["lines"];
 
 /// Buffers by the names of the pass table.
 pub(crate) struct Buffers {
     label: String,
-    by_name: HashMap<&'static str, wgpu::Buffer>,
+    by_name: HashMap<&'static str, Held>,
+}
+
+struct Held {
+    buffer: wgpu::Buffer,
+    /// The most bytes that were asked for since the last step began.
+    asked: u64,
+    /// Steps in a row that asked for no more than half of it.
+    idle: u64,
+}
+
+impl Held {
+    fn is_spacious_for(&self, bytes: u64) -> bool {
+        bytes <= self.buffer.size() / 2
+    }
 }
 
 impl Buffers {
@@ -41,37 +60,73 @@ impl Buffers {
     ) -> Vec<wgpu::Buffer> {
         let mut outgrown = Vec::new();
         for (name, bytes) in sizes {
-            let fits = self.by_name.get(name).is_some_and(|buffer| buffer.size() >= bytes);
-            if !fits && !brought.contains(&name) {
-                let mut usage =
-                    wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-                usage.set(wgpu::BufferUsages::INDIRECT, INDIRECT.contains(&name));
-                usage.set(wgpu::BufferUsages::VERTEX, VERTICES.contains(&name));
-                let buffer = device.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some(&format!("{}/{name}", self.label)),
-                    size: rounded(bytes),
-                    usage,
-                    mapped_at_creation: false,
-                });
-                outgrown.extend(self.by_name.insert(name, buffer));
+            if brought.contains(&name) {
+                continue;
             }
+            if let Some(held) = self.by_name.get_mut(name).filter(|held| held.buffer.size() >= bytes) {
+                held.asked = held.asked.max(bytes);
+                continue;
+            }
+            let mut usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+            usage.set(wgpu::BufferUsages::INDIRECT, INDIRECT.contains(&name));
+            usage.set(wgpu::BufferUsages::VERTEX, VERTICES.contains(&name));
+            usage.set(wgpu::BufferUsages::UNIFORM, UNIFORM.contains(&name));
+            let buffer = device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(&format!("{}/{name}", self.label)),
+                size: rounded(bytes),
+                usage,
+                mapped_at_creation: false,
+            });
+            let held = Held {
+                buffer,
+                asked: bytes,
+                idle: 0,
+            };
+            outgrown.extend(self.by_name.insert(name, held).map(|small| small.buffer));
         }
         outgrown
+    }
+
+    /// Begins a step, which writes everything anew: gives up what [`KEPT`] steps in a row, with all that was asked after each,
+    /// used half of at most. Returns it.
+    pub fn begin_step(&mut self) -> Vec<wgpu::Buffer> {
+        for held in self.by_name.values_mut() {
+            held.idle = if held.is_spacious_for(held.asked) {
+                held.idle + 1
+            } else {
+                0
+            };
+            held.asked = 0;
+        }
+        self.give_up(|_, held| held.idle >= KEPT)
+    }
+
+    /// Gives up what the plan asks for half of at most.
+    pub fn give_up_spacious(&mut self, plan: &Plan) {
+        let planned: HashMap<_, _> = plan.buffers().into_iter().collect();
+        drop(self.give_up(|name, held| held.is_spacious_for(planned.get(name).copied().unwrap_or(0))));
     }
 
     /// Gives up what the plan does not ask for or asks for in another size, but for the buffers that are `kept`. Returns it.
     pub fn release(&mut self, plan: &Plan, brought: &[&str], kept: &[&str]) -> Vec<wgpu::Buffer> {
         let planned: HashMap<_, _> = plan.buffers().into_iter().collect();
-        let mut released = Vec::new();
-        self.by_name.retain(|name, buffer| {
-            let as_planned = planned.get(name).is_some_and(|&bytes| rounded(bytes) == buffer.size());
-            let stays = kept.contains(name) || (as_planned && !brought.contains(name));
-            if !stays {
-                released.push(buffer.clone());
+        self.give_up(|name, held| {
+            let as_planned = |&bytes: &u64| rounded(bytes) == held.buffer.size();
+            let stays = planned.get(name).is_some_and(as_planned) && !brought.contains(&name);
+            !stays && !kept.contains(&name)
+        })
+    }
+
+    fn give_up(&mut self, goes: impl Fn(&str, &Held) -> bool) -> Vec<wgpu::Buffer> {
+        let mut gone = Vec::new();
+        self.by_name.retain(|name, held| {
+            let goes = goes(name, held);
+            if goes {
+                gone.push(held.buffer.clone());
             }
-            stays
+            !goes
         });
-        released
+        gone
     }
 
     /// Gives up all buffers but these.
@@ -86,25 +141,25 @@ impl Buffers {
 
     /// A buffer of the plan that [`fit`](Self::fit) was last called with.
     pub fn get(&self, name: &str) -> &wgpu::Buffer {
-        &self.by_name[name]
+        &self.by_name[name].buffer
     }
 
     pub fn find(&self, name: &str) -> Option<&wgpu::Buffer> {
-        self.by_name.get(name)
+        self.by_name.get(name).map(|held| &held.buffer)
     }
 
     pub fn all(&self) -> Vec<wgpu::Buffer> {
-        self.by_name.values().cloned().collect()
+        self.by_name.values().map(|held| held.buffer.clone()).collect()
     }
 
     /// Every buffer's name and bytes.
     pub fn sizes(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.by_name.iter().map(|(&name, buffer)| (name, buffer.size()))
+        self.by_name.iter().map(|(&name, held)| (name, held.buffer.size()))
     }
 
     /// Bytes of all buffers.
     pub fn bytes(&self) -> u64 {
-        self.by_name.values().map(wgpu::Buffer::size).sum()
+        self.sizes().map(|(_, bytes)| bytes).sum()
     }
 }
 

@@ -361,6 +361,8 @@ fn scan_output(
 
 fn run(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, keep: bool) -> Result<Trace, DescriptorError> {
     validate(descriptor)?;
+    // No device sets a limit here.
+    plan::check_smallest_step(descriptor, u64::MAX)?;
     let [mut params, mut static_params] = params(descriptor, scene)?;
     let has_statics = params.static_count > 0;
     let objects = if plan::prepares(descriptor) || has_statics {

@@ -257,7 +257,7 @@ fn structs_lie_in_memory_as_the_shaders_read_them() {
     assert_eq!(
         members,
         offsets!(Grid: base_inverse, x_detail, first_level, table_cells, entry_count, occupied, fullest_level,
-            cover_below, cover_shift, key_count, levels, cover)
+            cover_below, cover_shift, key_count, padding, levels, cover)
     );
 }
 

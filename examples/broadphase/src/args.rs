@@ -297,7 +297,8 @@ pub struct ReadingArgs {
     /// What the scene has to be; the number of columns decides.
     #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3))]
     pub dimensions: Option<u8>,
-    /// Mesh elements that get a box: any of vertices, edges, faces (without it faces).
+    /// Mesh elements that get a box: any of vertices, edges (of faces, and those that the file names by themselves), faces
+    /// (without it faces).
     #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
     pub elements: Vec<Kind>,
     /// Second frame of the mesh: boxes cover the motion from one frame to the other.

@@ -13,11 +13,31 @@ pub enum Kind {
     Faces,
 }
 
-/// Vertex positions and polygons, as read.
+/// Vertex positions, polygons and loose edges, as read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mesh {
     pub positions: Vec<[f64; 3]>,
     pub faces: Lists,
+    /// Edges that the file names by themselves. Some may be edges of faces too, some may come twice.
+    pub edges: Vec<[u32; 2]>,
+}
+
+impl Mesh {
+    /// Unique edges, loose ones and those of faces, as (smaller, larger) vertex, by larger, then smaller. An edge from a vertex to
+    /// itself is none.
+    pub fn unique_edges(&self) -> Vec<[u32; 2]> {
+        let mut keys = Vec::with_capacity(self.faces.items.len() + self.edges.len());
+        let key = |[a, b]: [u32; 2]| u64::from(a.max(b)) << 32 | u64::from(a.min(b));
+        for face in self.faces.iter() {
+            let ends = face.iter().skip(1).chain(&face[..1]);
+            keys.extend(face.iter().zip(ends).map(|(&a, &b)| key([a, b])));
+        }
+        keys.extend(self.edges.iter().map(|&edge| key(edge)));
+        keys.retain(|&key| key >> 32 != key & u64::from(u32::MAX));
+        keys.sort_unstable();
+        keys.dedup();
+        keys.into_iter().map(|key| [key as u32, (key >> 32) as u32]).collect()
+    }
 }
 
 /// Lists of vertices in one flat array.
@@ -89,9 +109,20 @@ impl Selection {
         self.kinds.contains(&kind)
     }
 
-    /// Whether the faces of the mesh matter.
-    pub fn needs_faces(&self) -> bool {
-        self.contains(Kind::Edges) || self.contains(Kind::Faces)
+    /// Refuses a mesh that has none of a kind that is asked for.
+    pub fn check(&self, mesh: &Mesh) -> Result<()> {
+        if mesh.positions.is_empty() {
+            bail!("no vertices");
+        }
+        let loose = mesh.edges.len();
+        match mesh.faces.is_empty() {
+            true if self.contains(Kind::Faces) && loose > 0 => {
+                bail!("no faces; the file has {loose} edges: --elements edges gives them boxes")
+            }
+            true if self.contains(Kind::Faces) => bail!("no faces"),
+            true if self.contains(Kind::Edges) && loose == 0 => bail!("no edges and no faces"),
+            _ => Ok(()),
+        }
     }
 
     /// Layers that let exactly the pairs of `between` through.
@@ -152,7 +183,7 @@ pub fn boxes(mesh: &Mesh, next: Option<&Mesh>, selection: &Selection) -> Result<
         }
         None => mesh.positions.iter().map(|&at| vertex_box([at, at])).collect(),
     };
-    let edges = edges(&mesh.faces);
+    let edges = mesh.unique_edges();
     let totals = [corners.len(), edges.len(), mesh.faces.len()];
     // The largest u32 stands for "none" in the library.
     if totals.iter().sum::<usize>() >= u32::MAX as usize {
@@ -188,23 +219,6 @@ pub fn boxes(mesh: &Mesh, next: Option<&Mesh>, selection: &Selection) -> Result<
         first_id += total as u32;
     }
     Ok((boxes, elements))
-}
-
-/// Unique edges as (smaller, larger) vertex, by larger, then smaller. An edge from a vertex to itself is none.
-fn edges(faces: &Lists) -> Vec<[u32; 2]> {
-    let mut keys = Vec::with_capacity(faces.items.len());
-    for face in faces.iter() {
-        let ends = face.iter().skip(1).chain(&face[..1]);
-        keys.extend(
-            face.iter()
-                .zip(ends)
-                .filter(|(a, b)| a != b)
-                .map(|(a, b)| u64::from(*a.max(b)) << 32 | u64::from(*a.min(b))),
-        );
-    }
-    keys.sort_unstable();
-    keys.dedup();
-    keys.into_iter().map(|key| [key as u32, (key >> 32) as u32]).collect()
 }
 
 /// The box of a vertex in two frames: each bound rounded to f32, then one step outward, which makes up for the rounding.
@@ -259,6 +273,7 @@ mod tests {
         Mesh {
             positions: vec![[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]],
             faces,
+            edges: Vec::new(),
         }
     }
 
@@ -275,7 +290,14 @@ mod tests {
 
     #[test]
     fn edges_are_sorted_by_their_larger_vertex() {
-        assert_eq!(edges(&square().faces), [[0, 1], [1, 2], [0, 3], [2, 3]]);
+        assert_eq!(square().unique_edges(), [[0, 1], [1, 2], [0, 3], [2, 3]]);
+    }
+
+    #[test]
+    fn loose_edges_join_those_of_faces_and_each_is_there_once() {
+        let mut mesh = square();
+        mesh.edges = vec![[2, 0], [3, 2], [1, 1], [0, 2]];
+        assert_eq!(mesh.unique_edges(), [[0, 1], [0, 2], [1, 2], [0, 3], [2, 3]]);
     }
 
     #[test]

@@ -225,6 +225,12 @@ const PLY_FACES: &str = "property list uchar int vertex_indices\nend_header\n0 0
 fn ply_meshes() {
     let folder = Folder::new();
     let faces = |count: &str, rows: &str| format!("{PLY_VERTICES}element face {count}\n{PLY_FACES}{rows}");
+    let edges = |kind: &str, rows: &str| {
+        format!(
+            "{PLY_VERTICES}element face 1\nproperty list uchar int vertex_indices\nelement edge 1\n\
+             property int vertex1\nproperty {kind} vertex2\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n{rows}"
+        )
+    };
     let no_faces = format!("{PLY_VERTICES}end_header\n0 0 0\n1 0 0\n0 1 0\n");
     let flat = PLY_VERTICES.replace("property float z\n", "") + "end_header\n0 0\n0 0\n0 0\n";
     let binary = PLY_VERTICES.replace("ascii", "binary_little_endian");
@@ -274,6 +280,40 @@ fn ply_meshes() {
             "truncated",
         ),
         ("header.ply", PLY_VERTICES.to_owned(), "header"),
+        (
+            "edge_range.ply",
+            edges("int", "0 3\n"),
+            "edge 0: vertex 3, there are 3 from 0",
+        ),
+        (
+            "edge_negative.ply",
+            edges("int", "0 -1\n"),
+            "edge 0: a vertex that is not",
+        ),
+        ("edge_half.ply", edges("int", "0 0.5\n"), "edge 0: a vertex that is not"),
+        (
+            "edge_huge.ply",
+            edges("int", "0 4294967296\n"),
+            "edge 0: a vertex that is not",
+        ),
+        ("edge_nan.ply", edges("int", "nan 0\n"), "edge 0: a vertex that is not"),
+        ("edge_word.ply", edges("int", "0 one\n"), "edge 0: \"one\""),
+        ("edge_fewer.ply", edges("int", "0\n"), "edge 0: truncated"),
+        (
+            "edge_float.ply",
+            edges("float", "0 1\n"),
+            "edges without an integer vertex2",
+        ),
+        (
+            "edge_names.ply",
+            edges("int", "0 1\n").replace("vertex1", "a"),
+            "edges without an integer vertex1",
+        ),
+        (
+            "edge_many.ply",
+            edges("int", "0 1\n").replace("edge 1", "edge 4000000000"),
+            "truncated: 4000000000 elements \"edge\"",
+        ),
         ("magic.ply", "plywood\n".to_owned(), "magic number"),
         ("empty.ply", String::new(), "the file is empty"),
     ] {
@@ -299,6 +339,31 @@ fn obj_meshes() {
             "two.obj",
             "v 0 0 0\nv 1 0 0\nf 1 2\n",
             ["line 3: 2 vertices", "3 are the least"],
+        ),
+        (
+            "line_range.obj",
+            "v 0 0 0\nv 1 0 0\nl 1 2 3\nf 1 2 1\n",
+            ["line 3", "vertex 3, there are 2"],
+        ),
+        (
+            "line_back.obj",
+            "v 0 0 0\nl 1 -2\n",
+            ["line 2", "vertex -2, there are 1 so far"],
+        ),
+        (
+            "line_word.obj",
+            "v 0 0 0\nl 1 x/1\n",
+            ["line 2", "\"x/1\" names no vertex"],
+        ),
+        (
+            "line_one.obj",
+            "v 0 0 0\nl 1\n",
+            ["line 2: 1 vertices", "2 are the least"],
+        ),
+        (
+            "line_none.obj",
+            "v 0 0 0\nl\n",
+            ["line 2: 0 vertices", "2 are the least"],
         ),
         ("joined.obj", "v 0 \\\n 0 0\nv 1 \\\n0 zero\n", ["line 3", "\"zero\""]),
         ("goes_on.obj", "v 0 0 0\nf 1 1 1 \\\n", ["line 2", "truncated"]),
@@ -333,6 +398,18 @@ fn frames_that_do_not_belong_together() {
     ] {
         folder.write(name, text);
         folder.refuses(&["pairs", "a.obj", "--next", name], &[name, needle]);
+    }
+    let wired = |line: &str| format!("v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 1 1\nv 1 1 1\nf 1 2 3\n{line}");
+    folder.write("wire.obj", wired("l 3 4 5\n"));
+    // The same edges in other words, with an edge of the face.
+    folder.write("same.obj", wired("l 5 4\nl 1 2\nl 4 3\n"));
+    folder.cpu(&["pairs", "wire.obj", "--next", "same.obj"]);
+    for (name, line, needle) in [
+        ("fewer.obj", "l 3 4\n", "4 edges, 5 in the first frame"),
+        ("moved.obj", "l 3 4\nl 3 5\n", "edge 4 has other vertices"),
+    ] {
+        folder.write(name, wired(line));
+        folder.refuses(&["pairs", "wire.obj", "--next", name], &[name, needle]);
     }
     folder.refuses(
         &["pairs", "a.obj", "--elements", "edges", "--between", "faces,edges"],

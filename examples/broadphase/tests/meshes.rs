@@ -284,6 +284,8 @@ fn our_scene(frame: &str) -> PathBuf {
 struct Frame {
     positions: Vec<[f32; 3]>,
     faces: Vec<[u32; 3]>,
+    /// Loose ones.
+    edges: Vec<[u32; 2]>,
 }
 
 impl Frame {
@@ -306,8 +308,177 @@ impl Frame {
             faces: (0..count("element face"))
                 .map(|face| std::array::from_fn(|corner| u32::from_le_bytes(word(faces + face * 13 + 1 + corner * 4))))
                 .collect(),
+            edges: Vec::new(),
         }
     }
+}
+
+/// A strip of triangles and a wire through it, in two frames. Some loose edges are edges of faces, some come twice or turned
+/// around, one is from a vertex to itself.
+fn wired_strip() -> [Frame; 2] {
+    let at = |vertex: u32, shift: f32| {
+        let along = vertex as f32 * 0.5;
+        match vertex < 8 {
+            true => [along, (vertex % 2) as f32, shift],
+            false => [along - 4.0, 0.5 + shift, along - 5.0],
+        }
+    };
+    [0.0, 0.25].map(|shift| Frame {
+        positions: (0..14).map(|vertex| at(vertex, shift)).collect(),
+        faces: (0..6).map(|first| [first, first + 1, first + 2]).collect(),
+        edges: vec![
+            [8, 9],
+            [9, 10],
+            [10, 11],
+            [1, 0],
+            [11, 10],
+            [12, 12],
+            [13, 2],
+            [2, 13],
+            [7, 8],
+        ],
+    })
+}
+
+/// The lines of an OBJ file. The first three edges are one line; names of vertices come in every form that there is.
+fn obj_text(frame: &Frame) -> String {
+    let mut text = String::from("l 9/1 10/2 -4/3 -3/1\n").repeat(0);
+    for [x, y, z] in &frame.positions {
+        text += &format!("v {x} {y} {z}\n");
+    }
+    for [a, b, c] in &frame.faces {
+        text += &format!("f {} {}//1 {}/1\n", a + 1, b + 1, c + 1);
+    }
+    let count = frame.positions.len() as u32;
+    text += "l 9/1 10/2 -4/3 \\\n -3/1\n";
+    for [a, b] in &frame.edges[3..] {
+        text += &format!("l {} -{}\n", a + 1, count - b);
+    }
+    text
+}
+
+/// A PLY file with its edges ahead of the vertices that they name.
+fn ply_bytes(frame: &Frame, is_text: bool) -> Vec<u8> {
+    let format = if is_text { "ascii" } else { "binary_big_endian" };
+    let mut bytes = format!(
+        "ply\nformat {format} 1.0\nelement edge {}\nproperty ushort vertex2\nproperty uchar weight\nproperty int vertex1\n\
+         element vertex {}\nproperty float x\nproperty float y\nproperty float z\n\
+         element face {}\nproperty list uchar int vertex_indices\nend_header\n",
+        frame.edges.len(),
+        frame.positions.len(),
+        frame.faces.len()
+    )
+    .into_bytes();
+    for &[a, b] in &frame.edges {
+        match is_text {
+            true => bytes.extend(format!("{b} 7 {a}\n").bytes()),
+            false => {
+                bytes.extend((b as u16).to_be_bytes());
+                bytes.push(7);
+                bytes.extend(a.to_be_bytes());
+            }
+        }
+    }
+    for [x, y, z] in &frame.positions {
+        match is_text {
+            true => bytes.extend(format!("{x} {y} {z}\n").bytes()),
+            false => bytes.extend([x, y, z].into_iter().flat_map(|value| value.to_be_bytes())),
+        }
+    }
+    for &[a, b, c] in &frame.faces {
+        match is_text {
+            true => bytes.extend(format!("3 {a} {b} {c}\n").bytes()),
+            false => {
+                bytes.push(3);
+                bytes.extend([a, b, c].into_iter().flat_map(u32::to_be_bytes));
+            }
+        }
+    }
+    bytes
+}
+
+#[test]
+fn loose_edges_are_edges() {
+    let folder = Folder::new();
+    let frames = wired_strip();
+    let boxes = element_boxes(&frames);
+    let all: Vec<_> = brute_force::pairs(&boxes).iter().map(|pair| [pair.a, pair.b]).collect();
+    let edges = boxes.len() - 14 - 6;
+    // Of the strip, and of the wire what the strip has not.
+    assert_eq!(edges, 13 + 5);
+    let edge = 14..14 + edges as u32;
+    let edge_edge = all.iter().filter(|pair| pair.iter().all(|id| edge.contains(id)));
+    let edge_edge: Vec<_> = edge_edge.copied().collect();
+    let vertices_of = element_vertices(&frames[0]);
+    let is_free = |pair: &[u32; 2]| {
+        let [a, b] = pair.map(|id| &vertices_of[id as usize]);
+        !a.iter().any(|vertex| b.contains(vertex))
+    };
+    let free: Vec<_> = edge_edge.iter().copied().filter(is_free).collect();
+    assert!(free.len() > 10 && free.len() < edge_edge.len());
+
+    for (name, write) in [
+        ("obj", (|frame| obj_text(frame).into_bytes()) as fn(&Frame) -> Vec<u8>),
+        ("ply", |frame| ply_bytes(frame, true)),
+        ("PLY", |frame| ply_bytes(frame, false)),
+    ] {
+        let [first, next] = [0, 1].map(|frame| format!("{frame}.{name}"));
+        folder.write(&first, write(&frames[0]));
+        folder.write(&next, write(&frames[1]));
+        let ran = |options: &[&str]| {
+            let given = [&["pairs", &first, "--next", &next, "--backend", "cpu"], options].concat();
+            let ran = folder.run(&given);
+            assert_eq!(ran.status, 0, "{name}: {}", ran.stderr);
+            assert!(
+                ran.stderr.contains("14 vertices, 18 edges, 6 faces"),
+                "{name}: {}",
+                ran.stderr
+            );
+            let told = "1 edges from a vertex to itself are left out";
+            assert!(ran.stderr.contains(told), "{name}: {}", ran.stderr);
+            pairs(&ran.stdout)
+        };
+        assert_eq!(ran(&["--elements", "vertices,edges,faces"]), all, "{name}");
+        assert_eq!(ran(&["--between", "edges,edges"]), edge_edge, "{name}");
+        assert_eq!(ran(&["--between", "edges,edges", "--free"]), free, "{name}");
+    }
+}
+
+/// A wire has no faces; its edges and vertices are there all the same.
+#[test]
+fn edges_need_no_faces() {
+    let folder = Folder::new();
+    folder.write("wire.obj", "v 0 0 0\nv 2 0 0\nv 1 -1 0\nv 1 1 0\nl 1 2\nl 3 4\n");
+    assert_eq!(folder.cpu(&["pairs", "wire.obj", "--elements", "edges"]), "4,5\n");
+    assert_eq!(
+        folder.cpu(&["pairs", "wire.obj", "--between", "edges,edges", "--free"]),
+        "4,5\n"
+    );
+    folder.refuses(
+        &["pairs", "wire.obj"],
+        &[
+            "wire.obj",
+            "no faces; the file has 2 edges: --elements edges gives them boxes",
+        ],
+    );
+}
+
+fn element_vertices(frame: &Frame) -> Vec<Vec<u32>> {
+    let mut edges: Vec<_> = frame
+        .faces
+        .iter()
+        .flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]])
+        .chain(frame.edges.iter().copied())
+        .filter(|[a, b]| a != b)
+        .map(|[a, b]| [a.max(b), a.min(b)])
+        .collect();
+    edges.sort_unstable();
+    edges.dedup();
+    let vertices = (0..frame.positions.len() as u32).map(|vertex| vec![vertex]);
+    vertices
+        .chain(edges.into_iter().map(Vec::from))
+        .chain(frame.faces.iter().map(|face| face.to_vec()))
+        .collect()
 }
 
 fn element_boxes(frames: &[Frame; 2]) -> Vec<Aabb> {
@@ -324,18 +495,6 @@ fn element_boxes(frames: &[Frame; 2]) -> Vec<Aabb> {
         }
         Aabb::new(min, max)
     };
-    let faces = &frames[0].faces;
-    let mut edges: Vec<_> = faces
-        .iter()
-        .flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]])
-        .map(|[a, b]| (a.max(b), a.min(b)))
-        .collect();
-    edges.sort_unstable();
-    edges.dedup();
-    let vertices = (0..frames[0].positions.len() as u32).map(|vertex| union(&[vertex]));
-    let edges = edges.iter().map(|&(larger, smaller)| union(&[smaller, larger]));
-    vertices
-        .chain(edges)
-        .chain(faces.iter().map(|face| union(face)))
-        .collect()
+    let elements = element_vertices(&frames[0]);
+    elements.iter().map(|vertices| union(vertices)).collect()
 }

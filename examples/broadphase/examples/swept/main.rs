@@ -98,10 +98,11 @@ fn elements(mesh: &Mesh) -> Result<Elements> {
         .iter()
         .map(|face| face.try_into().context("a face that is no triangle"))
         .collect::<Result<_>>()?;
-    // Each edge once, though two faces share it.
+    // Each edge once, though two faces share it or the file names it by itself.
     let edges: BTreeSet<[u32; 2]> = faces
         .iter()
         .flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]])
+        .chain(mesh.edges.iter().copied())
         .filter(|[a, b]| a != b)
         .map(|[a, b]| [a.min(b), a.max(b)])
         .collect();

@@ -84,7 +84,7 @@ pub fn scene(
 
 /// Reads two frames of one mesh with faces. Every error names the file.
 pub fn frames(paths: [&Path; 2], reporter: Reporter) -> Result<[Mesh; 2]> {
-    mesh::frames(paths, true, reporter)
+    mesh::frames(paths, &Selection::new(&[Kind::Faces], None)?, reporter)
 }
 
 /// Reads rays for a scene of so many dimensions.

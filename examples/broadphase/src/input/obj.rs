@@ -1,4 +1,4 @@
-//! Vertices and faces of Wavefront OBJ files. Ready-made readers renumber vertices by their use in faces and keep no
+//! Vertices, faces and lines of Wavefront OBJ files. Ready-made readers renumber vertices by their use in faces and keep no
 //! line numbers; ids and error messages need both as the file has them.
 
 use std::io::BufRead;
@@ -14,8 +14,9 @@ use crate::report::Reporter;
 pub fn read(path: &Path, reporter: Reporter) -> Result<Mesh> {
     let mut input = Input::open(path, reporter)?;
     let mut mesh = Mesh::default();
-    // The line of each face, for vertices that prove missing at the end.
+    // The line of each face and of each edge, for vertices that prove missing at the end.
     let mut face_lines = Vec::new();
+    let mut edge_lines = Vec::new();
     let mut text = Vec::new();
     let mut line = 0_u32;
     // Where the statement starts that `text` holds so far.
@@ -25,11 +26,9 @@ pub fn read(path: &Path, reporter: Reporter) -> Result<Mesh> {
         if drop_continuation(&mut text) {
             continue;
         }
-        let faces = mesh.faces.len();
         statement(&String::from_utf8_lossy(&text), &mut mesh).with_context(|| format!("line {first_line}"))?;
-        if mesh.faces.len() > faces {
-            face_lines.push(first_line);
-        }
+        face_lines.resize(mesh.faces.len(), first_line);
+        edge_lines.resize(mesh.edges.len(), first_line);
         text.clear();
         first_line = line + 1;
     }
@@ -37,7 +36,9 @@ pub fn read(path: &Path, reporter: Reporter) -> Result<Mesh> {
         bail!("line {first_line}: truncated: the last line goes on");
     }
     let count = mesh.positions.len();
-    for (vertices, line) in mesh.faces.iter().zip(face_lines) {
+    let faces = mesh.faces.iter().zip(face_lines);
+    let edges = mesh.edges.iter().map(|edge| &edge[..]).zip(edge_lines);
+    for (vertices, line) in faces.chain(edges) {
         if let Some(vertex) = vertices.iter().find(|&&vertex| vertex as usize >= count) {
             bail!("line {line}: vertex {}, there are {count}", u64::from(*vertex) + 1);
         }
@@ -76,6 +77,16 @@ fn statement(text: &str, mesh: &mut Mesh) -> Result<()> {
                 .map(|word| vertex(word, mesh.positions.len()))
                 .collect::<Result<Vec<_>>>()?;
             push_face(&mut mesh.faces, &vertices)?;
+        }
+        // A line through two vertices or more: an edge from each to the next.
+        Some("l") => {
+            let vertices = words
+                .map(|word| vertex(word, mesh.positions.len()))
+                .collect::<Result<Vec<_>>>()?;
+            if vertices.len() < 2 {
+                bail!("{} vertices, 2 are the least", vertices.len());
+            }
+            mesh.edges.extend(vertices.windows(2).map(|ends| [ends[0], ends[1]]));
         }
         _ => {}
     }

@@ -1,4 +1,4 @@
-//! Vertices and faces of PLY files, text or binary, little or big endian.
+//! Vertices, faces and edges of PLY files, text or binary, little or big endian.
 
 use std::io::{BufRead, Seek};
 use std::path::Path;
@@ -10,7 +10,7 @@ use ply_rs_bw::ply::{
     BeginList, ElementDef, Encoding, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType,
 };
 
-use super::mesh::{check_faces, push_face};
+use super::mesh::{check_vertices, push_face};
 use super::{Input, shortened};
 use crate::mesh::Mesh;
 use crate::report::Reporter;
@@ -66,14 +66,30 @@ pub fn read(path: &Path, reporter: Reporter) -> Result<Mesh> {
                     push_face(&mut mesh.faces, &face.vertices()?)
                 })?;
             }
+            "edge" => {
+                for name in EDGE_ENDS {
+                    let property = element.properties.get(name).map(|property| &property.data_type);
+                    let is_integer = matches!(property, Some(PropertyType::Scalar(scalar))
+                        if !matches!(scalar, ScalarType::Float | ScalarType::Double));
+                    if !is_integer {
+                        bail!("edges without an integer {name}");
+                    }
+                }
+                each::<Edge>(bytes, element, header.encoding, |edge| {
+                    mesh.edges.push(edge.vertices()?);
+                    Ok(())
+                })?;
+            }
             _ => each::<Skipped>(bytes, element, header.encoding, |_| Ok(()))?,
         }
     }
-    check_faces(&mesh)?;
+    check_vertices(&mesh)?;
     Ok(mesh)
 }
 
 const FACE_LISTS: [&str; 2] = ["vertex_indices", "vertex_index"];
+const NO_VERTEX: &str = "a vertex that is not an integer of 0 or more";
+const EDGE_ENDS: [&str; 2] = ["vertex1", "vertex2"];
 
 /// Reads all elements of one kind, one at a time.
 fn each<E: PropertyAccess>(
@@ -189,18 +205,48 @@ impl PropertyAccess for Vertex {
             "z" => 2,
             _ => return PropertyAccessResult::Ignored,
         };
-        self.0[axis] = match property {
-            Property::Char(value) => value.into(),
-            Property::UChar(value) => value.into(),
-            Property::Short(value) => value.into(),
-            Property::UShort(value) => value.into(),
-            Property::Int(value) => value.into(),
-            Property::UInt(value) => value.into(),
-            Property::Float(value) => value.into(),
-            Property::Double(value) => value,
-            _ => return PropertyAccessResult::UnsupportedType,
-        };
-        PropertyAccessResult::Set
+        set_number(&mut self.0[axis], property)
+    }
+}
+
+fn set_number(to: &mut f64, property: Property) -> PropertyAccessResult {
+    *to = match property {
+        Property::Char(value) => value.into(),
+        Property::UChar(value) => value.into(),
+        Property::Short(value) => value.into(),
+        Property::UShort(value) => value.into(),
+        Property::Int(value) => value.into(),
+        Property::UInt(value) => value.into(),
+        Property::Float(value) => value.into(),
+        Property::Double(value) => value,
+        _ => return PropertyAccessResult::UnsupportedType,
+    };
+    PropertyAccessResult::Set
+}
+
+/// Both ends as numbers: an `f64` holds every integer of the format, and text is read as `f64` whatever its property says.
+struct Edge([f64; 2]);
+
+impl Edge {
+    fn vertices(&self) -> Result<[u32; 2]> {
+        let is_vertex = |end: &f64| end.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(end);
+        if !self.0.iter().all(is_vertex) {
+            bail!(NO_VERTEX);
+        }
+        Ok(self.0.map(|end| end as u32))
+    }
+}
+
+impl PropertyAccess for Edge {
+    fn new() -> Self {
+        Self([0.0; 2])
+    }
+
+    fn set_property(&mut self, name: &str, property: Property) -> PropertyAccessResult {
+        match EDGE_ENDS.iter().position(|&end| end == name) {
+            Some(end) => set_number(&mut self.0[end], property),
+            None => PropertyAccessResult::Ignored,
+        }
     }
 }
 
@@ -216,8 +262,7 @@ impl Face {
             Self::Int(list) => Property::ListInt(list),
             Self::Other(property) => property,
         };
-        list.to_u32_list()
-            .context("a vertex that is not an integer of 0 or more")
+        list.to_u32_list().context(NO_VERTEX)
     }
 }
 
