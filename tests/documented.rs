@@ -12,6 +12,7 @@ fn every_test_of_a_promise_stands_in_the_documentation() {
         include_str!("events.rs"),
         include_str!("faults.rs"),
         include_str!("golden.rs"),
+        include_str!("hunt.rs"),
         include_str!("mixed_sizes.rs"),
         include_str!("order.rs"),
         include_str!("overflow.rs"),
