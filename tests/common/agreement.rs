@@ -6,7 +6,7 @@ use std::ops::Range;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
     BroadPhaseDescriptor, Growth, NONE, Neighbor, Pair, QueryMode, RayHit, RayMode, STATUS_ENTRIES, STATUS_HITS,
-    STATUS_PAIRS, STATUS_RESULTS, STATUS_ROUNDS, Scene, SceneQueries, StepResult,
+    STATUS_PAIRS, STATUS_RESULTS, STATUS_ROUNDS, Scene, StepResult,
 };
 
 /// What a scene's answer is by the definition.
