@@ -128,9 +128,10 @@ fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
         if (query.radius == 0.0) {
             return select(MISS, 0u, all(low == query.low) && all(image == vec3<i32>(0)));
         }
-        // Taking the period off the larger of two coordinates is exact, so that what is between them is rounded once.
-        let ahead = select(other, other - periods(), image > vec3<i32>(0));
-        let behind = select(own, own - periods(), image < vec3<i32>(0));
+        // Taking the period off the larger of two coordinates is exact, so that what is between them is rounded once: integers
+        // in between keep a compiler from summing in another order.
+        let ahead = moved_back(other, image > vec3<i32>(0));
+        let behind = moved_back(own, image < vec3<i32>(0));
         return within(query, ahead - behind);
     }
     if (query.radius == 0.0) {
@@ -141,6 +142,10 @@ fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
     // Touching and overlapping are told apart from gaps in integers.
     let gap = select(select(vec3<f32>(0.0), above, query.low > high), below, low > query.high);
     return within(query, gap);
+}
+
+fn moved_back(position: vec3<f32>, moves: vec3<bool>) -> vec3<f32> {
+    return bitcast<vec3<f32>>(select(bitcast<vec3<u32>>(position), bitcast<vec3<u32>>(position - periods()), moves));
 }
 
 // The image of the asker that is nearest to what lies so far apart.

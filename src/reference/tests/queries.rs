@@ -289,6 +289,41 @@ fn query_tests_stay_few() {
     }
 }
 
+/// Compilers of shaders may sum in any order and fuse products with sums.
+#[test]
+fn search_bounds_hold_in_whatever_order_floats_are_summed() {
+    let mut random = SplitMix(36);
+    for _ in 0..200_000 {
+        let scale = 2f32.powi(random.below(120) as i32 - 60);
+        let low = random.range(-1.0, 1.0) * scale;
+        let radius = random.range(0.0, 1.0) * scale * random.pick(&[1.0, 1e-3, 1e-6, 1e3]);
+        let period = random.pick(&[0.0, 2.0, 1e3]) * scale;
+        let moved = random.pick(&[-1.0, 0.0, 1.0]) * period;
+        const SLACK: f32 = 1.0 / (1u32 << 20) as f32;
+        let slacks = [
+            low.abs() * SLACK + (period + radius) * SLACK,
+            low.abs().mul_add(SLACK, (period + radius) * SLACK),
+            (low.abs() + period + radius) * SLACK,
+        ];
+        // What rounding may take off a distance, beside that of the radius, which `within` has too.
+        let exact = f64::from(low) + f64::from(moved) - f64::from(radius);
+        let rounded = 4.0 * f64::from(f32::EPSILON) * f64::from(low.abs() + moved.abs() + radius);
+        for slack in slacks {
+            let reaches = [radius + slack, (period + radius + low.abs()).mul_add(SLACK, radius)];
+            for reach in reaches {
+                for bound in [
+                    low + moved - reach,
+                    low + (moved - reach),
+                    (low - reach) + moved,
+                    (low + moved - radius) - slack,
+                ] {
+                    assert!(f64::from(bound) <= exact - rounded, "{low} {moved} {radius}: {bound}");
+                }
+            }
+        }
+    }
+}
+
 /// Where a radius spans its period, and where boxes cover the same cells, everything is tested against everything, and not much
 /// more than once.
 #[test]
