@@ -316,6 +316,7 @@ mod tests {
     use naga::valid::{Capabilities, ValidationFlags, Validator};
 
     use super::*;
+    use crate::descriptor::Scheme;
 
     /// Whatever scheme: valid WGSL that declares nothing outside its prefix and its group, and no loop without a condition.
     #[test]
