@@ -132,7 +132,7 @@ fn what_was_used_on_another_device_is_refused() {
         let mut events = PairEvents::new(None);
         let mut args = DispatchArgs::new(None);
         let mut draw = DebugDraw::new(&descriptor, None);
-        let shader = TableShader::new(&descriptor, "bp_", 0);
+        let shader = TableShader::new(&descriptor, "bp_", 0).unwrap();
         // The third one with the device of the second and the step of the first.
         for (turn, (of_step, of_call)) in [(0, 0), (1, 1), (0, 1), (0, 0)].into_iter().enumerate() {
             let (device, queue) = &devices[of_step];

@@ -1,7 +1,7 @@
 //! What queries found, held to the definition.
 
 use gpu_broad_phase::reference::brute_force::Found;
-use gpu_broad_phase::{BroadPhaseDescriptor, NONE, Neighbor, QueryMode, Scene, SceneQueries, StepResult};
+use gpu_broad_phase::{BroadPhaseDescriptor, NONE, Neighbor, QueryMode, Scene, StepResult};
 
 use super::answer::first_difference;
 
