@@ -187,13 +187,13 @@ fn descriptors_that_no_step_fits_are_refused_before_any_step() {
                 let expected = DescriptorError::TooMany {
                     what: "worlds",
                     count: count.into(),
-                    limit: most.min((1 << 31) - 1),
+                    limit: most.min((1 << 29) - 1),
                 };
                 assert_eq!(refused(&worlds(count)), expected);
             }
             // There is no memory for them on the host either.
             let on_cpu = reference::step(&worlds(u32::MAX), &[], &[]).unwrap_err();
-            assert_eq!(on_cpu.to_string(), "4294967295 worlds, at most 2147483647 are possible");
+            assert_eq!(on_cpu.to_string(), "4294967295 worlds, at most 536870911 are possible");
             // Without pairs they cost nothing.
             let without_pairs = BroadPhaseDescriptor {
                 pairs: false,
