@@ -25,8 +25,14 @@ fn wrapped(bits: u32, period: f32) -> f32 {
         // Periods are no shorter than 2^-100.
         rest = f32(remainder) * bitcast<f32>((exponent - 23u) << 23u);
     }
-    let image = select(rest, period - rest, bits != magnitude);
-    return select(image, 0.0, rest == 0.0 || image >= period);
+    let is_none = bitcast<u32>(rest) == 0u;
+    // Compared as integers: as floats, a compiler may find that nothing less `rest` is below `period`.
+    let image = bitcast<u32>(select(rest, period - rest, bits != magnitude));
+    return bitcast<f32>(select(image, 0u, is_none || image >= bitcast<u32>(period)));
+}
+
+fn are_finite(bounds: vec3<u32>) -> vec3<bool> {
+    return (bounds & vec3<u32>(0x7fffffffu)) < vec3<u32>(ENDLESS);
 }
 
 @compute @workgroup_size(256)
@@ -42,21 +48,25 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     low &= in_play;
     high &= in_play;
     let margin = vec3<f32>(params.margin);
-    if (params.margin > 0.0 && classify(low, high) == CLASS_FINITE) {
+    // Each finite bound grows, and each axis with two of them is moved, whatever the others are.
+    let kind = classify(low, high);
+    let has_place = kind == CLASS_FINITE || kind == CLASS_INFINITE;
+    if (params.margin > 0.0 && has_place) {
         low = vec4<u32>(unordered(grown(low.xyz, margin, -1)), low.w) & in_play;
         high = vec4<u32>(unordered(grown(high.xyz, margin, 1)), high.w) & in_play;
     }
     let period = vec3<f32>(params.period_x, params.period_y, params.period_z);
-    if (any(period > vec3<f32>(0.0)) && classify(low, high) == CLASS_FINITE) {
-        let wrapped_low = vec3<f32>(wrapped(low.x, period.x), wrapped(low.y, period.y), wrapped(low.z, period.z));
-        // A point stays a point, and an edge past the largest float is no infinity.
-        let edge_low = flush_bits(low.xyz);
-        let edge_high = flush_bits(high.xyz);
-        let is_endless = 0.5 * edge_high - 0.5 * edge_low > vec3<f32>(0x1.fffffep+126);
-        let edges = select(edge_high - edge_low, vec3<f32>(0x1.fffffep+127), is_endless);
-        let wrapped_high = select(bitcast<vec3<f32>>(high.xyz), wrapped_low + edges, period > vec3<f32>(0.0));
-        low = vec4<u32>(bitcast<vec3<u32>>(select(bitcast<vec3<f32>>(low.xyz), wrapped_low, period > vec3<f32>(0.0))), low.w);
-        high = vec4<u32>(bitcast<vec3<u32>>(wrapped_high), high.w);
+    let moves = (period > vec3<f32>(0.0)) & are_finite(low.xyz) & are_finite(high.xyz);
+    if (any(moves) && has_place) {
+        let from_low = select(vec3<u32>(0u), low.xyz, moves);
+        let from_high = select(vec3<u32>(0u), high.xyz, moves);
+        let wrapped_low = vec3<f32>(wrapped(from_low.x, period.x), wrapped(from_low.y, period.y), wrapped(from_low.z, period.z));
+        // A point stays a point, and an edge past the largest float is no infinity. Through integers, so that nothing is summed in
+        // another order.
+        let edges = min(bitcast<vec3<u32>>(flush(flush_bits(from_high) - flush_bits(from_low))), vec3<u32>(0x7f7fffffu));
+        let wrapped_high = wrapped_low + bitcast<vec3<f32>>(edges);
+        low = vec4<u32>(select(low.xyz, bitcast<vec3<u32>>(wrapped_low), moves), low.w);
+        high = vec4<u32>(select(high.xyz, bitcast<vec3<u32>>(wrapped_high), moves), high.w);
     }
     if (world_of(object) >= params.world_count) {
         low.x = 0x7fc00000u;

@@ -156,12 +156,12 @@ pub struct BroadPhaseDescriptor<'a> {
     /// How objects are put into cells.
     pub scheme: Scheme,
     /// Every box is grown by this on every side, rounded outward, before anything else is done with it; finite and not
-    /// negative. Two boxes then pair where their distance on every axis is at most twice the margin. Denormal bounds count as 0
-    /// here.
+    /// negative. Two boxes then pair where their distance on every axis is at most twice the margin. Each finite bound grows, and an
+    /// infinite one stays infinite. Denormal bounds count as 0 here.
     pub margin: f32,
     /// Periods of the axes, 0 where an axis has none: the space repeats itself, and positions are moved by whole periods to
-    /// `0 <= x < period`, exactly where they are not negative and with one rounding where they are. Only
-    /// [`Neighbors`](crate::Neighbors) look across the border. Finite and not negative.
+    /// `0 <= x < period`, exactly where they are not negative and with one rounding where they are. A box is moved along each axis
+    /// on which both of its bounds are finite. Only [`Neighbors`](crate::Neighbors) look across the border. Finite and not negative.
     pub periods: [f32; 3],
     /// How many worlds there are: independent scenes in one step, whose objects never meet. With more than one, every
     /// step names the world of each object.

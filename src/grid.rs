@@ -265,8 +265,11 @@ pub(crate) fn flush(value: f32) -> f32 {
 }
 
 /// `value` moved outward by a length and by one float more, which outweighs the rounding, as an ordered integer.
-/// `direction` is 1 or −1.
+/// `direction` is 1 or −1. An infinite bound stays as it is.
 pub(crate) fn grown(value: f32, length: f32, direction: i32) -> i32 {
+    if value.is_infinite() {
+        return ordered(value);
+    }
     let infinity = ordered(f32::INFINITY);
     let moved = ordered(flush(flush(value) + direction as f32 * length));
     (moved + direction).clamp(-infinity, infinity)

@@ -7,7 +7,8 @@ use std::time::Instant;
 use common::{Rng, adapters, random_scene, uniform};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Headless, HeadlessDescriptor, Scene, Scheme, StepInput, StepResult,
+    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Headless, HeadlessDescriptor, Pair, Scene, Scheme,
+    StepInput, StepResult,
 };
 use pollster::block_on;
 
@@ -78,6 +79,63 @@ fn dimensions_margin_and_worlds_agree_with_brute_force() {
                     }
                 }
             }
+        }
+    }
+}
+
+/// Far beyond every finite bound of the scene, so that a bound of this size meets what an infinite one does.
+const FAR: f32 = 1e30;
+
+/// A floor without an end along y, and a box that is half a unit above it.
+fn floor_and_box(end: f32) -> [Aabb; 2] {
+    [
+        Aabb::new([-1.0, -end, -1.0], [1.0, 0.0, 1.0]),
+        Aabb::new([0.0, 0.75, 0.0], [2.0; 3]),
+    ]
+}
+
+#[test]
+fn a_margin_grows_the_finite_bounds_of_infinite_boxes() {
+    for adapter in adapters() {
+        let mut rng = Rng(31);
+        for (index, scheme) in SCHEMES.into_iter().enumerate() {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                dimensions: [Dimensions::Three, Dimensions::Two][index % 2],
+                margin: 0.5,
+                ..Default::default()
+            };
+            let mut broad_phase = GpuBroadPhase::new(&adapter.device, &descriptor).unwrap();
+            let mut pairs = |objects: &[Aabb]| {
+                let scene = Scene {
+                    objects,
+                    ..Default::default()
+                };
+                let found = whole(&adapter, &mut broad_phase, &scene).pairs;
+                assert_eq!(found, brute_force::scene_pairs(&descriptor, &scene), "{}", adapter.name);
+                found
+            };
+            for end in [f32::INFINITY, FAR] {
+                assert_eq!(pairs(&floor_and_box(end)), [Pair { a: 0, b: 1 }], "{}", adapter.name);
+            }
+            // One box in four loses a bound or two of an axis.
+            let mut endless = uniform(300, &mut rng);
+            let mut huge = endless.clone();
+            for object in (0..endless.len()).step_by(4) {
+                let axis = rng.below(3) as usize;
+                let ends = rng.below(3);
+                if ends != 0 {
+                    endless[object].min[axis] = f32::NEG_INFINITY;
+                    huge[object].min[axis] = -FAR;
+                }
+                if ends != 1 {
+                    endless[object].max[axis] = f32::INFINITY;
+                    huge[object].max[axis] = FAR;
+                }
+            }
+            let found = pairs(&endless);
+            assert!(found.len() > 300, "{}", found.len());
+            assert_eq!(found, pairs(&huge), "{scheme:?} on {}", adapter.name);
         }
     }
 }

@@ -1,9 +1,14 @@
 // Bounds moved outward.
 
+// Bits of infinity.
+const ENDLESS: u32 = 0x7f800000u;
+
 // `value` moved outward by a length and by one float more, which outweighs the rounding, as an ordered integer.
-// `direction` is 1 or -1.
+// `direction` is 1 or -1. An infinite bound stays as it is, and no float operation sees it.
 fn grown(value: vec3<u32>, length: vec3<f32>, direction: i32) -> vec3<i32> {
-    let infinity = vec3<i32>(0x7f800000);
-    let moved = ordered(bitcast<vec3<u32>>(flush(flush_bits(value) + f32(direction) * length)));
-    return clamp(moved + vec3<i32>(direction), -infinity, infinity);
+    let infinity = vec3<i32>(bitcast<i32>(ENDLESS));
+    let is_endless = (value & vec3<u32>(0x7fffffffu)) == vec3<u32>(ENDLESS);
+    let start = flush_bits(select(value, vec3<u32>(0u), is_endless));
+    let moved = ordered(bitcast<vec3<u32>>(flush(start + f32(direction) * length)));
+    return select(clamp(moved + vec3<i32>(direction), -infinity, infinity), ordered(value), is_endless);
 }

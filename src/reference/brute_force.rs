@@ -46,11 +46,16 @@ fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
     let mut object = *object;
     object.min[axes..].fill(0.0);
     object.max[axes..].fill(0.0);
-    let finite = object.min.iter().chain(&object.max).all(|bound| bound.is_finite());
-    if descriptor.margin > 0.0 && finite && (0..axes).all(|axis| object.min[axis] <= object.max[axis]) {
+    // Infinite bounds have nowhere to grow; those of a box that takes no part stay as they are.
+    if descriptor.margin > 0.0 && is_active(&object) {
         for axis in 0..axes {
-            object.min[axis] = (object.min[axis] - descriptor.margin).next_down();
-            object.max[axis] = (object.max[axis] + descriptor.margin).next_up();
+            let (low, high) = (object.min[axis], object.max[axis]);
+            if low.is_finite() {
+                object.min[axis] = (low - descriptor.margin).next_down();
+            }
+            if high.is_finite() {
+                object.max[axis] = (high + descriptor.margin).next_up();
+            }
         }
     }
     object

@@ -28,16 +28,18 @@ pub fn prepare(params: &Params, given_objects: &[Aabb], object_limits: &[u32], w
             }
         };
         flatten(&mut object);
-        if params.margin > 0.0 && classify(&object) == Class::Finite {
+        // Each finite bound grows, and each axis with two of them is moved, whatever the others are.
+        let has_place = matches!(classify(&object), Class::Finite | Class::Infinite);
+        if params.margin > 0.0 && has_place {
             object.min = object.min.map(|low| unordered(grown(low, params.margin, -1)));
             object.max = object.max.map(|high| unordered(grown(high, params.margin, 1)));
             flatten(&mut object);
         }
-        let is_finite = classify(&object) == Class::Finite;
         for (axis, period) in periods(params).into_iter().enumerate() {
-            if period > 0.0 && is_finite {
+            let is_finite = object.min[axis].is_finite() && object.max[axis].is_finite();
+            if period > 0.0 && is_finite && has_place {
                 // A point stays a point, and an edge past the largest float is no infinity.
-                let edge = (flush(object.max[axis]) - flush(object.min[axis])).min(f32::MAX);
+                let edge = flush(flush(object.max[axis]) - flush(object.min[axis])).min(f32::MAX);
                 object.min[axis] = wrapped(object.min[axis], period);
                 object.max[axis] = object.min[axis] + edge;
             }

@@ -1351,6 +1351,56 @@ fn a_margin_is_rounded_outward_by_no_more_than_two_floats() {
     }
 }
 
+/// An infinite bound takes neither margin nor period from the other axes.
+#[test]
+fn the_finite_axes_of_infinite_boxes_are_prepared_as_those_of_others() {
+    let mut random = SplitMix(78);
+    let params = Params {
+        object_count: 1,
+        world_count: 1,
+        dimensions: 3,
+        ..Params::default()
+    };
+    for _ in 0..2000 {
+        let low = random.vector(|random| random.range(-30.0, 30.0));
+        let edges = random.vector(|random| random.range(0.0, 3.0));
+        let object = Aabb::new(low, [0, 1, 2].map(|axis| low[axis] + edges[axis]));
+        let params = Params {
+            margin: random.pick(&[0.0, 0.25, f32::MAX]),
+            period_x: random.pick(&[0.0, 4.0, 5.5]),
+            period_y: 3.0,
+            ..params
+        };
+        let prepared = |object| prepare::prepare(&params, &[object], &[], &[])[0];
+        let expected = prepared(object);
+        let axis = random.below(3) as usize;
+        let mut endless = object;
+        if random.one_in(2) {
+            endless.min[axis] = f32::NEG_INFINITY;
+        } else {
+            endless.max[axis] = f32::INFINITY;
+        }
+        let found = prepared(endless);
+        for other in (0..3).filter(|&other| other != axis) {
+            let bounds = |object: &Aabb| [object.min[other], object.max[other]];
+            assert_eq!(bounds(&found), bounds(&expected), "{params:?}, {endless:?}");
+        }
+        // The bound beside an infinite one grows and is not moved.
+        let unmoved = Params {
+            period_x: 0.0,
+            period_y: 0.0,
+            ..params
+        };
+        let grown = prepare::prepare(&unmoved, &[object], &[], &[])[0];
+        let bounds = if endless.min[axis].is_infinite() {
+            [f32::NEG_INFINITY, grown.max[axis]]
+        } else {
+            [grown.min[axis], f32::INFINITY]
+        };
+        assert_eq!([found.min[axis], found.max[axis]], bounds, "{params:?}, {endless:?}");
+    }
+}
+
 #[test]
 fn work_does_not_grow_with_empty_worlds() {
     let mut random = SplitMix(3);
