@@ -527,7 +527,12 @@ type Post = Mutex<Option<(u64, Instant)>>;
 
 /// Ends the hunt where a scene does not end. Nothing else can: software drivers run what is submitted within the call.
 fn watch(name: &str, post: &Post) {
-    while let Some((scene, since)) = *post.lock().unwrap() {
+    loop {
+        // Not in a condition of the loop, which would keep the lock while it sleeps.
+        let place = *post.lock().unwrap();
+        let Some((scene, since)) = place else {
+            return;
+        };
         if since.elapsed() > HANG {
             let _ = writeln!(
                 std::io::stderr(),
