@@ -1,6 +1,7 @@
-//! A hunt for differences and for what takes long: scenes of wild structure on every device, on the CPU reference and by the
-//! definition. `GPU_BROAD_PHASE_HUNT` says which scenes: `20000` is the first ones, `7000..9000` a part, `7123..7124` a single one,
-//! which is then told in full and made smaller where it fails.
+//! A hunt for differences and for what takes long: scenes of wild structure on every device, on the CPU reference and
+//! by the definition. `GPU_BROAD_PHASE_HUNT` says which scenes: `20000` is the first ones, `7000..9000` a part,
+//! `7123..7124` a single one, which is then told in full and made smaller where it fails. wgpu turns the Vulkan
+//! validation layer on in debug builds, where it is installed: `WGPU_VALIDATION=0 WGPU_DEBUG=0` does without.
 
 #[path = "common/agreement.rs"]
 mod agreement;
@@ -524,9 +525,14 @@ struct Bag {
 /// Where a hunter is: the scene, and when it came there.
 type Post = Mutex<Option<(u64, Instant)>>;
 
-/// Ends the hunt where a scene does not end: nothing else can, since software drivers run what is submitted within the call.
+/// Ends the hunt where a scene does not end. Nothing else can: software drivers run what is submitted within the call.
 fn watch(name: &str, post: &Post) {
-    while let Some((scene, since)) = *post.lock().unwrap() {
+    loop {
+        // Not in a condition of the loop, which would keep the lock while it sleeps.
+        let place = *post.lock().unwrap();
+        let Some((scene, since)) = place else {
+            return;
+        };
         if since.elapsed() > HANG {
             let _ = writeln!(
                 std::io::stderr(),
@@ -560,6 +566,7 @@ fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool, post: &Post) -
         };
         *post.lock().unwrap() = Some((number, Instant::now()));
         if is_single {
+            // At once, since it may not end.
             eprintln!("{descriptor:?}\n{:?}", case.wild);
         }
         let verdict = hunter.judge(&case);
@@ -583,7 +590,7 @@ fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool, post: &Post) -
     bag
 }
 
-/// All of a scene, or what is left of it that still fails in the same way.
+/// What is left of a scene that still fails in the same way, if it does.
 fn tell(hunter: &mut Hunter, case: Case, verdict: &Verdict) {
     // Numbers change with what is taken away.
     let start = |fault: &String| {
@@ -605,15 +612,16 @@ fn tell(hunter: &mut Hunter, case: Case, verdict: &Verdict) {
             wild,
         })
     };
-    if let Some(wanted) = verdict.faults.first().map(start) {
-        wild = shrunk(wild, |smaller| {
-            judge(smaller).faults.iter().map(start).any(|fault| fault == wanted)
-        });
-    }
+    let Some(wanted) = verdict.faults.first().map(start) else {
+        return;
+    };
+    wild = shrunk(wild, |smaller| {
+        judge(smaller).faults.iter().map(start).any(|fault| fault == wanted)
+    });
     let Verdict {
         faults, time, on_cpu, ..
     } = judge(&wild);
-    eprintln!("{descriptor:?}\n{wild:?}\n{faults:?}\n{time:?}, on the CPU {on_cpu:?}");
+    eprintln!("made smaller: {wild:?}\n{faults:?}\n{time:?}, on the CPU {on_cpu:?}");
 }
 
 fn name_of(descriptor: &BroadPhaseDescriptor<'_>) -> String {

@@ -35,9 +35,10 @@ const BACKENDS: [(&str, wgpu::Backends); 4] = [
 /// wgpu's variables (`WGPU_STRICT_WEBGPU_COMPLIANCE` and others) count for them; with `GPU_BROAD_PHASE_VALIDATION=1` the
 /// process ends at the first complaint of the Vulkan validation layer.
 ///
-/// The thread has GL devices to itself while it lives, and shares the others. wgpu lets one thread at a time use a GL device and
-/// panics in one that has waited for six seconds (wgpu issue 5299). Software drivers compile what a submission uses for the
-/// first time before they let go of the device, which takes as long. Where that panic drops a buffer, another one ends the process.
+/// The thread has GL devices to itself while it lives, and shares the others. wgpu lets one thread at a time use a GL
+/// device, and panics in one that has waited for six seconds (wgpu issue 5299). A software driver compiles what a
+/// submission uses for the first time before it lets go of the device, which can take longer. Where that panic drops a
+/// buffer, it waits again, and the second panic ends the process.
 pub fn adapters() -> Vec<TestAdapter> {
     thread_local! {
         static LEASE: OnceCell<Lease> = const { OnceCell::new() };

@@ -1,4 +1,4 @@
-//! Scenes of wild structure and what is asked of them. A number gives a scene, the same one everywhere. Knows no device.
+//! Scenes of wild structure and what is asked of them. Equal numbers give equal scenes. Knows no device.
 
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, PairOrder, Partners, Query, QueryMode, Ray,
