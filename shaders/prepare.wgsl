@@ -16,19 +16,18 @@ fn wrapped(bits: u32, period: f32) -> f32 {
     }
     let divisor = (bitcast<u32>(period) & 0x007fffffu) | 0x00800000u;
     let exponent = bitcast<u32>(period) >> 23u;
-    var rest = bitcast<f32>(magnitude);
+    var rest = magnitude;
     if ((magnitude >> 23u) >= exponent) {
         var remainder = ((magnitude & 0x007fffffu) | 0x00800000u) % divisor;
         for (var shift = (magnitude >> 23u) - exponent; shift > 0u; shift -= min(shift, 8u)) {
             remainder = (remainder << min(shift, 8u)) % divisor;
         }
-        // Periods are no shorter than 2^-100.
-        rest = f32(remainder) * bitcast<f32>((exponent - 23u) << 23u);
+        // Times 2^(exponent - 150), which is a normal float: periods are no shorter than 2^-100.
+        rest = select(bitcast<u32>(f32(remainder)) + ((exponent - 150u) << 23u), 0u, remainder == 0u);
     }
-    let is_none = bitcast<u32>(rest) == 0u;
     // Compared as integers: as floats, a compiler may find that nothing less `rest` is below `period`.
-    let image = bitcast<u32>(select(rest, period - rest, bits != magnitude));
-    return bitcast<f32>(select(image, 0u, is_none || image >= bitcast<u32>(period)));
+    let image = select(rest, bitcast<u32>(period - bitcast<f32>(rest)), bits != magnitude);
+    return bitcast<f32>(select(image, 0u, rest == 0u || image >= bitcast<u32>(period)));
 }
 
 fn are_finite(bounds: vec3<u32>) -> vec3<bool> {

@@ -312,52 +312,52 @@ passes! {
 
     /// Hits a ray, schemes of one entry an object.
     RAY_COUNT_ONE_CELL = "ray_count_one_cell"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_count.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_offsets", 8: Write "counters", 9: Read "walk_order", 10: Uniform "round" }
 
     /// Hits a ray, scheme of covered cells.
     RAY_COUNT_COVERED = "ray_count_covered"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_count.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 6: Read "values", 7: Write "ray_offsets", 8: Write "counters", 10: Uniform "round" }
 
     /// The hits, schemes of one entry an object.
     RAY_EMIT_ONE_CELL = "ray_emit_one_cell"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_emit.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_offsets", 8: Write "ray_hits", 9: Read "walk_order", 10: Uniform "round" }
 
     /// The hits, scheme of covered cells.
     RAY_EMIT_COVERED = "ray_emit_covered"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_emit.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 6: Read "values", 7: Write "ray_offsets", 8: Write "ray_hits", 10: Uniform "round" }
 
     /// The closest hits, schemes of one entry an object.
     RAY_CLOSEST_ONE_CELL = "ray_closest_one_cell"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_closest.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_closest.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_hits", 8: Write "counters", 9: Read "walk_order", 10: Uniform "round" }
 
     /// The closest hits, scheme of covered cells.
     RAY_CLOSEST_COVERED = "ray_closest_covered"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_closest.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_closest.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 6: Read "values", 7: Write "ray_hits", 8: Write "counters", 10: Uniform "round" }
 
     /// Whether rays meet anything, schemes of one entry an object.
     RAY_ANY_ONE_CELL = "ray_any_one_cell"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_any.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_any.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_any", 8: Write "counters", 9: Read "walk_order", 10: Uniform "round" }
 
     /// Whether rays meet anything, scheme of covered cells.
     RAY_ANY_COVERED = "ray_any_covered"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_any.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_any.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 6: Read "values", 7: Write "ray_any", 8: Write "counters", 10: Uniform "round" }
 
     /// Cells a ray.
     RAY_CELLS_COUNT = "ray_cells_count"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/ray.wgsl", "common/ray_cells.wgsl", "common/ray_walk.wgsl", "ray_cells_count.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_cells.wgsl", "common/ray_walk.wgsl", "ray_cells_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 4: Read "rays", 7: Write "ray_cell_offsets", 8: Write "counters", 10: Uniform "round" }
 
     /// The cells of rays.
     RAY_CELLS_EMIT = "ray_cells_emit"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/ray.wgsl", "common/ray_cells.wgsl", "common/ray_walk.wgsl", "ray_cells_emit.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_cells.wgsl", "common/ray_walk.wgsl", "ray_cells_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 4: Read "rays", 7: Write "ray_cell_offsets", 8: Write "counters", 9: Write "ray_cells", 10: Uniform "round" }
 
     /// Results a query, schemes of one entry an object.

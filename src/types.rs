@@ -85,8 +85,8 @@ impl Aabb {
 /// Buffer layout: `origin.x, origin.y, origin.z, t_max, direction.x, direction.y, direction.z` as `f32`, `layers` as `u32`.
 ///
 /// `t` is in units of `direction`, which need not have length one. Direction components that are zero or denormal count
-/// as zero; a zero direction asks for the objects at the origin. `t_max` may be infinite; where it is negative nothing
-/// is hit. A ray with a NaN, an infinite origin or direction, or a direction component beyond 2^126 is *invalid*: it
+/// as zero; a zero direction asks for the objects at the origin. A denormal `t_max` counts as zero, too. Origins and bounds of boxes
+/// count as they are. `t_max` may be infinite; where it is negative nothing is hit. A ray with a NaN, an infinite origin or direction, or a direction component beyond 2^126 is *invalid*: it
 /// hits nothing and is counted in [`Counters::rays_invalid`](crate::Counters::rays_invalid). In two dimensions z is taken as
 /// 0, whatever it holds. A ray of this form is cast in world 0; [`SweptRay`] has more to say.
 #[repr(C)]
@@ -136,7 +136,7 @@ impl Ray {
 ///
 /// It hits an object where the ray meets the object's box grown by the half extents, each bound rounded outward by one
 /// float more. An axis of half extent zero (or denormal) is left as it is, so that a swept ray without extents hits what
-/// the plain one does. A ray with a half extent that is negative, infinite or not a number, with a `t_min` that is not a
+/// the plain one does. A denormal `t_min` counts as zero. A ray with a half extent that is negative, infinite or not a number, with a `t_min` that is not a
 /// number, or with a world that does not exist is invalid like a [`Ray`] with a NaN.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -230,7 +230,7 @@ pub struct RayHit {
     /// The object, or [`NONE`] where a [`RayMode::Closest`](crate::RayMode::Closest) ray hits nothing.
     pub object: u32,
     /// Where the ray enters the box: the parameter along the ray, its start (0 or `t_min`) where that is inside, infinite
-    /// for [`NONE`].
+    /// for [`NONE`]. What is no larger than the smallest normal float, 2^-126, is told as 0 (or `t_min`).
     pub t: f32,
 }
 

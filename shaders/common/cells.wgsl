@@ -15,9 +15,10 @@ fn level_inverse(base_inverse: f32, level: u32) -> f32 {
     return bitcast<f32>(bitcast<u32>(base_inverse) - (level << 23u));
 }
 
-// Cell edges an axis, x finer by the detail shift (an exact power of two).
+// Inverse cell sides per axis, x finer by the detail shift: a power of two, which is added to the exponent, so that a cell is one
+// product in whatever order a compiler takes it.
 fn axis_inverse(inverse: f32, x_detail: u32) -> vec3<f32> {
-    return vec3<f32>(inverse * f32(1u << x_detail), inverse, inverse);
+    return vec3<f32>(bitcast<f32>(bitcast<u32>(inverse) + (x_detail << 23u)), inverse, inverse);
 }
 
 fn x_detail() -> u32 {

@@ -1,24 +1,52 @@
 // A ray and the exact test of a box against it: the slab test (Kay and Kajiya, 1986) in one formula that gives the same
 // bits on every device.
+//
+// The formula. A difference is that of a bound and the origin, rounded once. A parameter is the product of a difference and the
+// rounded inverse of the direction, rounded once. Exponents have no bounds: nothing underflows or overflows. The box is
+// hit where the largest near parameter is at most the smallest far one, raised by 1 + 2^-21 and rounded.
+//
+// No hit of exact arithmetic is lost: a parameter is off by three roundings of a part in 2^24 at most, the near and the far one
+// together by 6 parts in 2^24, which 8 parts outweigh, rounded as they may be. An excess is bounded: it is less than a part in 2^20.
+//
+// No compiler can change it by summing in another order or by fusing a product with a sum. What a float operation gives is taken as
+// an integer, and an integer operation follows before the next float operation. Minima, maxima and comparisons are of integers:
+// for floats that are not negative they mean the same, and what is negative stays so.
+//
+// `enter_box` is the formula where exponents have room, which is nearly always. It never misses what `enter_box_closely`
+// meets, and tells where it is not sure of what it meets. So all answers are those of `enter_box_closely`.
 
 @group(0) @binding(4) var<storage, read> rays: array<vec4<u32>>;
 
 const LARGEST_FLOAT: f32 = 0x1.fffffep+127;
-// 1 + 2^-21 outweighs the rounding of a difference, an inverse and a product on both sides, so that no hit of exact
-// arithmetic is lost.
+// Far parameters are raised by 1 + 2^-21.
 const FAR_WIDENING: f32 = 0x1.000008p+0;
+// What is raised to the largest float.
+const WIDENED_TO_LARGEST: i32 = 0x7f7ffff7;
+const SIGN: u32 = 0x80000000u;
+const SMALLEST_NORMAL: i32 = 0x00800000;
+// 2^-97: below it, half a difference is not looked at as it is. Denormals and whatever a device makes of them change no longer
+// half a difference, since half a unit in its last place is 2^-122.
+const SHORT: u32 = 0x0f000000u;
+// 2^-100: grown bounds below it may be off by what was lost of denormals, and are moved further out, to less than 2^-97, which
+// is short.
+const SMALL_BOUND: i32 = 0x0d800000;
+// Parameters up to here may have been denormals before a device rounded them.
+const LEAST_LIMIT: i32 = 0x00800010;
 const MISS: f32 = -1.0;
+const UNSURE: f32 = -2.0;
 const SWEPT_STRIDE: u32 = 4u;
 
 // Whether rays may sweep a box, as a constant: drivers that take both sides of a branch would pay for it at every box.
 override SWEPT: bool = true;
 
 struct Ray {
-    origin: vec3<f32>,
     t_max: f32,
     direction: vec3<f32>,
     valid: bool,
+    // Twice the inverse of the direction, 2 where there is none.
     inverse: vec3<f32>,
+    // Half the origin.
+    half_origin: vec3<f32>,
     origin_ordered: vec3<i32>,
     moves: vec3<bool>,
     world: u32,
@@ -79,34 +107,77 @@ fn load_ray(index: u32) -> Ray {
     ray.half_extents = flush_bits(sweep.xyz);
     ray.layers = tail.w;
     ray.moves = direction_bits >= vec3<u32>(0x00800000u);
-    ray.origin = flush_bits(head.xyz);
     ray.direction = flush_bits(tail.xyz);
     ray.origin_ordered = ordered(head.xyz);
-    ray.inverse = select(vec3<f32>(1.0), reciprocal(select(vec3<u32>(0x3f800000u), tail.xyz, ray.moves)), ray.moves);
+    // Nothing is near it on an axis without motion.
+    ray.half_origin = select(vec3<f32>(0x1p+100), halved(ray.origin_ordered), ray.moves);
+    // The largest inverse is 2^126.
+    let inverse = reciprocal(select(vec3<u32>(0x3f800000u), tail.xyz, ray.moves));
+    ray.inverse = bitcast<vec3<f32>>(bitcast<vec3<u32>>(inverse) + vec3<u32>(0x00800000u));
     return ray;
 }
 
-// Where the ray enters the box of ordered integers, no earlier than it starts, or MISS.
-fn enter_box(ray: Ray, box_low: vec3<i32>, box_high: vec3<i32>) -> f32 {
+// Half a bound, so that differences of finite ones never overflow: exact from 2^-125 on, off by less than 2^-126 below.
+fn halved(bound: vec3<i32>) -> vec3<f32> {
+    let smallest = vec3<i32>(SMALLEST_NORMAL);
+    let magnitude = bitcast<vec3<u32>>(max(abs(bound), smallest) - smallest);
+    return bitcast<vec3<f32>>(magnitude | (bitcast<vec3<u32>>(bound) & vec3<u32>(SIGN)));
+}
+
+// At least as far out as `grown_closely`: what is lost of denormals is less than 2^-125.
+fn grown_widely(bound: vec3<i32>, extent: vec3<f32>, direction: i32) -> vec3<i32> {
+    let moved = grown(unordered(bound), extent, direction);
+    let more = select(vec3<i32>(0), vec3<i32>(2 * SMALLEST_NORMAL), abs(moved) < vec3<i32>(SMALL_BOUND));
+    return moved + direction * more;
+}
+
+// Where the ray enters the box of ordered integers, no earlier than it starts, MISS, or UNSURE where `enter_box_closely` decides.
+fn enter_box(ray: Ray, box_low: vec3<i32>, box_high: vec3<i32>, may_be_endless: bool) -> f32 {
     var low = box_low;
     var high = box_high;
+    var shortest = vec3<u32>(~SIGN);
     if (SWEPT) {
         // A box that is swept meets another where its centre meets that one grown.
-        let sweeps = ray.half_extents > vec3<f32>(0.0);
-        low = select(low, grown(unordered(low), ray.half_extents, -1), sweeps);
-        high = select(high, grown(unordered(high), ray.half_extents, 1), sweeps);
+        let sweeps = bitcast<vec3<u32>>(ray.half_extents) > vec3<u32>(0u);
+        low = select(low, grown_widely(low, ray.half_extents, -1), sweeps);
+        high = select(high, grown_widely(high, ray.half_extents, 1), sweeps);
+        shortest = select(shortest, bitcast<vec3<u32>>(min(abs(low), abs(high))), sweeps);
     }
-    let at_low = flush(flush(flush_bits(unordered(low)) - ray.origin) * ray.inverse);
-    let at_high = flush(flush(flush_bits(unordered(high)) - ray.origin) * ray.inverse);
-    let forward = ray.inverse > vec3<f32>(0.0);
-    let inside = (low <= ray.origin_ordered) & (ray.origin_ordered <= high);
+    let inverse = bitcast<vec3<u32>>(ray.inverse);
+    let forward = inverse < vec3<u32>(SIGN);
+    let near_bound = select(high, low, forward);
+    let far_bound = select(low, high, forward);
+    let near_way = bitcast<vec3<u32>>(halved(near_bound) - ray.half_origin);
+    let far_way = bitcast<vec3<u32>>(halved(far_bound) - ray.half_origin);
+    let near_length = near_way & vec3<u32>(~SIGN);
+    let far_length = far_way & vec3<u32>(~SIGN);
+    let is_above = low <= ray.origin_ordered;
+    let is_below = ray.origin_ordered <= high;
+    // A near bound that is reached or passed is sure to count as none, however near it is.
+    let is_reached = select(is_below, is_above, forward);
+    shortest = min(shortest, min(select(near_length, far_length, is_reached), far_length));
+    // A short near way counts as none, a short far one as one ahead that is longer: nothing that is met is missed.
+    let near_steps = select(near_way, vec3<u32>(0u), near_length < vec3<u32>(SHORT));
+    let far_steps = select(far_way, (inverse & vec3<u32>(SIGN)) | vec3<u32>(SHORT), far_length < vec3<u32>(SHORT));
+    let at_near = bitcast<vec3<i32>>(bitcast<vec3<f32>>(near_steps) * ray.inverse);
+    var at_far = bitcast<vec3<i32>>(bitcast<vec3<f32>>(far_steps) * ray.inverse);
+    let infinity = vec3<i32>(0x7f800000);
+    if (SWEPT || may_be_endless) {
+        // Infinite bounds are never reached.
+        let endless = select(-infinity, infinity, forward);
+        at_far = select(at_far, infinity, far_bound == endless);
+        shortest = select(shortest, vec3<u32>(0u), near_bound == endless);
+    }
     // An axis without motion is met always or never.
-    let near = select(vec3<f32>(0.0), select(at_high, at_low, forward), ray.moves);
-    let far = select(select(vec3<f32>(-1.0), vec3<f32>(LARGEST_FLOAT), inside), select(at_low, at_high, forward) * FAR_WIDENING, ray.moves);
-    let t = max(max(near.x, near.y), max(near.z, ray.t_min));
-    let limit = min(min(far.x, far.y), min(far.z, ray.t_max * FAR_WIDENING));
-    if (t <= limit && t <= LARGEST_FLOAT) {
-        return min(t, ray.t_max);
-    }
-    return MISS;
+    let near = select(vec3<i32>(0), at_near, ray.moves);
+    let far = select(select(vec3<i32>(-1), infinity, is_above & is_below), at_far, ray.moves);
+    let nearest = max(near.x, max(near.y, near.z));
+    let start = max(select(nearest, 0, nearest <= SMALLEST_NORMAL), bitcast<i32>(ray.t_min));
+    let t_max = bitcast<i32>(ray.t_max);
+    let limit = min(min(far.x, far.y), min(far.z, t_max));
+    let bounded = clamp(limit, SMALLEST_NORMAL, WIDENED_TO_LARGEST);
+    let meets = limit >= 0 && start < 0x7f800000 && start <= bitcast<i32>(bitcast<f32>(bounded) * FAR_WIDENING);
+    let is_unsure = limit < LEAST_LIMIT || min(shortest.x, min(shortest.y, shortest.z)) < SHORT;
+    let t = select(bitcast<f32>(min(start, t_max)), UNSURE, is_unsure);
+    return select(MISS, t, meets);
 }

@@ -34,7 +34,7 @@ fn times_saturated(a: u32, b: u32) -> u32 {
     return select(a * b, 0xffffffffu, a != 0u && b > 0xffffffffu / max(a, 1u));
 }
 
-fn visit_slab(ray: Ray, level: Level, visit: Visit) {
+fn visit_slab(ray: Ray, level: Level, visit: Visit, goes_on: bool) -> bool {
     let whole = vec3<u32>(grid.x_detail, 0u, 0u);
     let lower = max(visit.lower, vec3<i32>(level.lower_x, level.lower_y, level.lower_z)) >> whole;
     let upper = min(visit.upper, vec3<i32>(level.upper_x, level.upper_y, level.upper_z)) >> whole;
@@ -42,6 +42,7 @@ fn visit_slab(ray: Ray, level: Level, visit: Visit) {
         let sizes = vec3<u32>(upper - lower) + 1u;
         take_cells(visit.level + select(0u, STATIC_LEVELS, params.first_object < params.static_count), lower, sizes, times_saturated(times_saturated(sizes.x, sizes.y), sizes.z));
     }
+    return false;
 }
 
 fn walk_ray(ray: Ray) {

@@ -4,8 +4,9 @@
 // every rounding error, so that a ray through a corner visits the cells on both sides. Each cell is visited once. A ray
 // that sweeps a box has slabs and cells wider by the box's half extents.
 //
-// What is done with the cells is another fragment's: `search_limit`, `walk_pays`, `without_cells`, `visit_slab`. A pass
-// says where its rounds begin, `enters_part`, `geometry_limit`, and with which level: `COARSE_FIRST`.
+// What is done with the cells is another fragment's: `search_limit`, `walk_pays`, `without_cells`, and `visit_slab`, which says
+// whether the same slab goes on. A pass says where its rounds begin, `enters_part`, `geometry_limit`, and with which
+// level: `COARSE_FIRST`.
 
 const MAX_RAY_STEPS: i32 = 4096;
 const RELATIVE_SLACK: f32 = 0x1p-19;
@@ -27,14 +28,15 @@ fn cell_below(position: vec3<f32>) -> vec3<i32> {
     return vec3<i32>(floor(clamp(position, vec3<f32>(-1073741824.0), vec3<f32>(1073741824.0))));
 }
 
-fn walk_level(ray: Ray, index: u32) {
+// Whether the level is to be taken without cells.
+fn walk_level(ray: Ray, index: u32) -> bool {
     let level = grid.levels[index];
     let detail = grid.x_detail;
     let reach = cell_reach();
     // Layers of the adaptive scheme are measured in half cells and shifted by one.
     let unit = select(1.0, 0.5, params.scheme == SCHEME_ADAPTIVE) * level.inverse;
     let shift = select(0.0, 0.5, params.scheme == SCHEME_ADAPTIVE);
-    let origin = ray.origin * unit + shift;
+    let origin = flush_bits(unordered(ray.origin_ordered)) * unit + shift;
     let direction = flush(ray.direction * unit);
     let speed = abs(direction);
     let extent = ray.half_extents * unit;
@@ -44,8 +46,7 @@ fn walk_level(ray: Ray, index: u32) {
 
     // So far out, so fast or so wide, in cells, that products could overflow, or so slow that a motion is lost.
     if (any(max(max(abs(origin), speed), extent) > vec3<f32>(FARTHEST)) || any(ray.moves & (speed == vec3<f32>(0.0)))) {
-        without_cells(ray, level);
-        return;
+        return true;
     }
 
     let bound_low = vec3<f32>(cell_lower);
@@ -53,8 +54,7 @@ fn walk_level(ray: Ray, index: u32) {
     // Boxes that the extents grow past the largest float are endless, and met where no cell says so.
     let grown = extent + max(abs(bound_low), abs(bound_high));
     if (any((extent > vec3<f32>(0.0)) & (grown >= vec3<f32>(0x1p+127 * unit)))) {
-        without_cells(ray, level);
-        return;
+        return true;
     }
 
     // The part of the ray within the bounds of what is occupied.
@@ -69,7 +69,7 @@ fn walk_level(ray: Ray, index: u32) {
     let wanted = min(geometry_limit(), ray.t_max);
     let t_end = min(min(min(min(far.x, far.y), far.z), wanted) * (1.0 + RELATIVE_SLACK), LARGEST_FLOAT);
     if (!(t_begin <= t_end)) {
-        return;
+        return false;
     }
 
     var major = 0u;
@@ -108,8 +108,7 @@ fn walk_level(ray: Ray, index: u32) {
     // Written so that a NaN, too, makes a ray not walkable.
     let walkable = all(rounding <= vec3<f32>(1.0)) && (fastest == 0.0 || fastest >= SLOWEST);
     if (!walkable || !walk_pays(ray, level, steps, breadth, most)) {
-        without_cells(ray, level);
-        return;
+        return true;
     }
 
     let detail_factor = vec3<f32>(f32(1u << detail), 1.0, 1.0);
@@ -119,7 +118,8 @@ fn walk_level(ray: Ray, index: u32) {
     // Meets no box, whatever its cells.
     visit.lower = vec3<i32>(0x7fffffff);
     visit.upper = vec3<i32>(-0x7fffffff);
-    for (var step = 0; step < min(steps, MAX_RAY_STEPS); step += 1) {
+    var goes_on = false;
+    for (var step = 0; step < min(steps, MAX_RAY_STEPS); step += select(1, 0, goes_on)) {
         let slab = select(major_upper - step, major_lower + step, forward);
         let side_low = f32(slab) - major_slack - major_origin;
         let side_high = f32(slab + 1 + reach) + major_slack - major_origin;
@@ -128,7 +128,7 @@ fn walk_level(ray: Ray, index: u32) {
         // A ray that rests is in all its few slabs at once.
         let t_0 = select(enter, t_begin, fastest == 0.0);
         let t_1 = select(leave, t_begin, fastest == 0.0);
-        if (t_0 > search_limit()) {
+        if (t_0 > search_limit() && !goes_on) {
             break;
         }
         if (t_0 > t_1) {
@@ -140,12 +140,15 @@ fn walk_level(ray: Ray, index: u32) {
         let crossed_upper = cell_below((max(p_0, p_1) + slack) * detail_factor);
         let slab_lower = vec3<i32>(slab << detail, slab, slab);
         let slab_upper = vec3<i32>((slab << detail) + (1 << detail) - 1, slab, slab);
-        visit.previous_lower = visit.lower;
-        visit.previous_upper = visit.upper;
+        if (!goes_on) {
+            visit.previous_lower = visit.lower;
+            visit.previous_upper = visit.upper;
+        }
         visit.lower = select(crossed_lower, slab_lower, along);
         visit.upper = select(crossed_upper, slab_upper, along);
-        visit_slab(ray, level, visit);
+        goes_on = visit_slab(ray, level, visit, goes_on);
     }
+    return false;
 }
 
 // All levels, from the coarsest or from the finest. Coarse layers of the adaptive scheme hold small boxes too.
@@ -156,7 +159,9 @@ fn walk_levels(ray: Ray) {
         let index = select(firstTrailingBit(rest), firstLeadingBit(rest), coarse_first);
         rest &= ~(1u << index);
         if (enters_part(visited + 1u)) {
-            walk_level(ray, index);
+            if (walk_level(ray, index)) {
+                without_cells(ray, grid.levels[index]);
+            }
         }
     }
 }

@@ -1,15 +1,17 @@
 //! A ray and the exact test of a box against it: the twin of `shaders/common/ray.wgsl`.
 //!
 //! The slab test (Kay and Kajiya, "Ray Tracing Complex Scenes", 1986) in one formula that gives the same bits on every
-//! device.
+//! device. Shaders take it in two steps, as far as the exponents of floats go and beyond; here doubles hold every exponent.
 
-use crate::grid::{Params, flush, grown, ordered, unordered};
+use crate::grid::{Params, flush, ordered, unordered};
 use crate::types::SweptRay;
 
 pub(crate) const LARGEST_FLOAT: f32 = f32::MAX;
-/// 1 + 2^-21 outweighs the rounding of a difference, an inverse and a product on both sides, so that no hit of exact
-/// arithmetic is lost.
-const FAR_WIDENING: f32 = f32::from_bits(0x3f80_0004);
+/// Far parameters are raised by it: it outweighs the rounding of a difference, an inverse and a product on both sides, so that no hit
+/// of exact arithmetic is lost.
+const FAR_WIDENING: f64 = 1.0 + 4.0 * f32::EPSILON as f64;
+/// Bits that the mantissa of a double has beyond that of a float.
+const SPARE_BITS: u32 = 29;
 
 /// A ray as the passes hold it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -116,33 +118,82 @@ pub fn load_ray(params: &Params, given: &SweptRay) -> LoadedRay {
     }
 }
 
+/// The nearest value with the mantissa of a float, whatever its exponent; ties go to the even one.
+fn rounded(value: f64) -> f64 {
+    let bits = value.to_bits();
+    let half = (1 << (SPARE_BITS - 1)) - 1 + (bits >> SPARE_BITS & 1);
+    f64::from_bits((bits + half) >> SPARE_BITS << SPARE_BITS)
+}
+
+/// The rounded difference of two finite floats. What is below the normal floats is exact.
+fn way(from: f32, to: f32) -> f64 {
+    let way = to - from;
+    if way.is_finite() {
+        f64::from(way)
+    } else {
+        2.0 * f64::from(0.5 * to - 0.5 * from)
+    }
+}
+
+/// A bound moved outward by an extent, rounded to the nearest float, and by one float more.
+fn grown(bound: i32, extent: f32, direction: i32) -> i32 {
+    let infinity = ordered(f32::INFINITY);
+    let moved = ordered(unordered(bound) + direction as f32 * extent);
+    if bound.abs() == infinity {
+        bound
+    } else {
+        (moved + direction).clamp(-infinity, infinity)
+    }
+}
+
 /// Where the ray enters the box of ordered integers, no earlier than it starts, if it does.
 pub fn enter_box(ray: &LoadedRay, low: &[i32; 3], high: &[i32; 3]) -> Option<f32> {
-    let mut t = ray.t_min;
-    let mut limit = ray.t_max * FAR_WIDENING;
+    let mut near = 0.0f64;
+    let mut far = f64::from(ray.t_max);
     for axis in 0..3 {
         let (mut low, mut high) = (low[axis], high[axis]);
         // A box that is swept meets another where its centre meets that one grown.
         if ray.half_extents[axis] > 0.0 {
-            low = grown(unordered(low), ray.half_extents[axis], -1);
-            high = grown(unordered(high), ray.half_extents[axis], 1);
+            low = grown(low, ray.half_extents[axis], -1);
+            high = grown(high, ray.half_extents[axis], 1);
         }
+        let origin = ray.origin_ordered[axis];
         // An axis without motion is met always or never.
-        let (near, far) = if ray.moves[axis] {
-            let at = |bound: i32| flush(flush(flush(unordered(bound)) - ray.origin[axis]) * ray.inverse[axis]);
-            let (near, far) = if ray.inverse[axis] > 0.0 {
-                (at(low), at(high))
-            } else {
-                (at(high), at(low))
-            };
-            (near, far * FAR_WIDENING)
-        } else if low <= ray.origin_ordered[axis] && ray.origin_ordered[axis] <= high {
-            (0.0, LARGEST_FLOAT)
+        if !ray.moves[axis] {
+            if low > origin || origin > high {
+                return None;
+            }
+            continue;
+        }
+        let (first, last) = if ray.inverse[axis] > 0.0 {
+            (low, high)
         } else {
-            (0.0, -1.0)
+            (high, low)
         };
-        t = t.max(near);
-        limit = limit.min(far);
+        let endless = ordered(f32::INFINITY.copysign(ray.inverse[axis]));
+        if first == endless {
+            return None;
+        }
+        let at = |bound: i32| rounded(way(unordered(origin), unordered(bound)) * f64::from(ray.inverse[axis]));
+        if first != -endless {
+            near = near.max(at(first));
+        }
+        if last == -endless {
+            return None;
+        }
+        if last != endless {
+            far = far.min(at(last));
+        }
     }
-    (t <= limit && t <= LARGEST_FLOAT).then_some(t.min(ray.t_max))
+    let start = near.max(f64::from(ray.t_min));
+    if far < 0.0 || start > rounded(far * FAR_WIDENING) || start > f64::from(f32::MAX) {
+        return None;
+    }
+    // What may have been a denormal before it was rounded is 0.
+    let near = if near > f64::from(f32::MIN_POSITIVE) {
+        near as f32
+    } else {
+        0.0
+    };
+    Some(near.max(ray.t_min).min(ray.t_max))
 }

@@ -13,6 +13,8 @@ use crate::grid::{
 use crate::scene::SceneRays;
 use crate::types::Aabb;
 
+/// Turns of loops that a slab takes in the shader beside those over its rows: its own, and that of a closer look.
+const TURNS_PER_SLAB: f32 = 2.0;
 /// A row of cells is about the work of as many box tests, and a step looks up some.
 const TESTS_PER_STEP: f32 = 8.0;
 
@@ -195,7 +197,7 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
         let meets_all = is_wide && rows * breadth[0] >= level.table_size as f32;
         let tests_fewer = entries.len() as f32 > TESTS_PER_STEP * rows && !meets_all;
         // A loop takes one turn more than it walks through, and each row has a loop of its own.
-        let turns = steps as f32 * (2.0 * (most[1] + 1.0) * (most[2] + 1.0) + 1.0);
+        let turns = steps as f32 * (2.0 * (most[1] + 1.0) * (most[2] + 1.0) + TURNS_PER_SLAB);
         steps <= MAX_RAY_STEPS && tests_fewer && self.turns.take(turns)
     }
 

@@ -239,9 +239,9 @@ pub fn touching_boxes() -> Case {
     let expected = Golden {
         boxes: 0x020d_203e_7579_808d,
         pairs: 0x5f79_bdb2_5888_270f,
-        closest: 0xfa5b_212e_b2ea_2ed1,
+        closest: 0xc6b8_243d_b7f5_a0ea,
         any: 0x6e4d_4d50_5130_c0f4,
-        all: 0x8c83_f55a_27d2_ee8d,
+        all: 0xeda7_80b4_f5fc_399f,
         queries: 0x9960_b74b_699e_c3ed,
     };
     Case {
