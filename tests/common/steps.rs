@@ -143,8 +143,9 @@ pub fn benches() -> impl Iterator<Item = MutexGuard<'static, Bench>> {
         Mutex::new(Bench { adapter, by_mode })
     };
     let make_all = || {
-        let of_adapter = |adapter: TestAdapter| SCHEMES.map(|scheme| make(adapter.clone(), scheme));
-        own_adapters().into_iter().flat_map(of_adapter).collect()
+        // Threads use different benches at once, so that each has a GL device of its own.
+        let of_scheme = |scheme| own_adapters().into_iter().map(move |adapter| make(adapter, scheme));
+        SCHEMES.into_iter().flat_map(of_scheme).collect()
     };
     let benches = BENCHES.get_or_init(make_all);
     benches
