@@ -155,10 +155,11 @@ pub struct Found {
 
 impl Found {
     fn add(&mut self, object: u32, distance: f64, radius: f32) {
+        let reaches_everything = radius >= f32::MAX;
         let radius = f64::from(radius);
         // Denormals count as 0.
         let tolerance = 4.0 * (radius * f64::from(f32::EPSILON) + f64::from(f32::MIN_POSITIVE));
-        if distance <= radius - tolerance || distance == 0.0 || radius.is_infinite() {
+        if distance <= radius - tolerance || distance == 0.0 || reaches_everything {
             self.surely.push((object, distance));
         } else if distance <= radius + tolerance {
             self.perhaps.push((object, distance));
