@@ -122,7 +122,7 @@ fn a_margin_grows_the_finite_bounds_of_infinite_boxes() {
             let mut endless = uniform(300, &mut rng);
             let mut huge = endless.clone();
             for object in (0..endless.len()).step_by(4) {
-                let axis = rng.below(3) as usize;
+                let axis = rng.below(3);
                 let ends = rng.below(3);
                 if ends != 0 {
                     endless[object].min[axis] = f32::NEG_INFINITY;

@@ -4,7 +4,7 @@
 mod queries;
 
 use super::brute_force;
-use super::ray::{enter_box, load_ray, reciprocal};
+use super::ray::{LoadedRay, enter_box, load_ray, reciprocal};
 use super::*;
 use crate::descriptor::{Dimensions, Scheme};
 use crate::grid::SCHEME_ADAPTIVE;
@@ -942,7 +942,8 @@ fn traces_hold_what_the_passes_promise() {
     }
 }
 
-/// The finest cell is chosen from a sample: neither the order of the objects nor a pattern in it may hide the small ones.
+/// The finest cell is chosen from a sample: neither the order of the objects nor a pattern in it may hide the small
+/// ones.
 #[test]
 fn small_boxes_are_seen_wherever_they_lie_in_the_list() {
     let mut random = SplitMix(29);
@@ -1431,4 +1432,255 @@ fn work_does_not_grow_with_empty_worlds() {
         );
         assert!(many.table_cells <= 4 * 4 * 4000 + 1024, "{scheme:?}: {many:?}");
     }
+}
+
+/// An order in which a compiler may take sums and products.
+#[derive(Clone, Copy, Debug)]
+struct Order(u32);
+
+impl Order {
+    fn sum(self, a: f32, b: f32, c: f32) -> f32 {
+        match self.0 % 3 {
+            0 => (a + b) + c,
+            1 => a + (b + c),
+            _ => (a + c) + b,
+        }
+    }
+
+    /// `a * b + c`
+    fn fused(self, a: f32, b: f32, c: f32) -> f32 {
+        if (self.0 / 3).is_multiple_of(2) {
+            a * b + c
+        } else {
+            a.mul_add(b, c)
+        }
+    }
+
+    /// `(a + b + c) * d`
+    fn scaled(self, a: f32, b: f32, c: f32, d: f32) -> f32 {
+        match self.0 / 6 % 3 {
+            0 => self.sum(a, b, c) * d,
+            1 => self.fused(a, d, (b + c) * d),
+            _ => self.fused(a + b, d, c * d),
+        }
+    }
+
+    /// `a * b + c + d`
+    fn moved(self, a: f32, b: f32, c: f32, d: f32) -> f32 {
+        match self.0 / 18 % 3 {
+            0 => self.fused(a, b, c) + d,
+            1 => self.fused(a, b, c + d),
+            _ => self.fused(a, b, d) + c,
+        }
+    }
+
+    /// `1 / a`, off by up to two floats, since a division is as exact as the device likes.
+    fn inverse(self, a: f32) -> f32 {
+        let inverse = 1.0 / a;
+        match self.0 / 54 % 3 {
+            0 => inverse,
+            1 => inverse.next_up().next_up(),
+            _ => inverse.next_down().next_down(),
+        }
+    }
+
+    const ALL: u32 = 162;
+}
+
+/// The cells of each slab by the expressions of `shaders/common/ray_walk.wgsl`, each in the given order; none where the
+/// level is not walked.
+fn slabs_of(order: Order, detail: u32, reach: i32, level: &grid::Level, ray: &LoadedRay) -> Option<Vec<[[i32; 3]; 2]>> {
+    const RELATIVE: f32 = 1.0 / (1u32 << 19) as f32;
+    const CELL: f32 = 1.0 / (1u32 << 10) as f32;
+    let below = |position: f32| position.clamp(-1_073_741_824.0, 1_073_741_824.0).floor() as i32;
+    let shift = if detail == 0 && reach == 0 { 0.5 } else { 0.0 };
+    let origin = ray.origin.map(|origin| order.fused(origin, level.inverse, shift));
+    let direction = ray.direction.map(|direction| direction * level.inverse);
+    let extent = ray.half_extents.map(|extent| extent * level.inverse);
+    let speed = direction.map(f32::abs);
+    let inverse = direction.map(|direction| {
+        if direction == 0.0 {
+            1.0
+        } else {
+            order.inverse(direction)
+        }
+    });
+    let lower = [level.lower_x >> detail, level.lower_y, level.lower_z];
+    let upper = [level.upper_x >> detail, level.upper_y, level.upper_z];
+    let (mut near, mut far) = (ray.t_min, f32::MAX);
+    for axis in 0..3 {
+        let (low, high) = (lower[axis] as f32, (upper[axis] + 1 + reach) as f32);
+        let size = order.sum(origin[axis].abs(), extent[axis], low.abs().max(high.abs()));
+        let slack = order.moved(size, RELATIVE, CELL, extent[axis]);
+        if speed[axis] > 0.0 {
+            let at_low = order.scaled(low, -slack, -origin[axis], inverse[axis]);
+            let at_high = order.scaled(high, slack, -origin[axis], inverse[axis]);
+            near = near.max(at_low.min(at_high));
+            far = far.min(at_low.max(at_high));
+        } else if !(origin[axis] >= low - slack && origin[axis] <= high + slack) {
+            return Some(Vec::new());
+        }
+    }
+    let t_begin = order.fused(near, -RELATIVE, near);
+    let wanted = far.min(ray.t_max);
+    let t_end = order.fused(wanted, RELATIVE, wanted).min(f32::MAX);
+    if t_begin > t_end {
+        return Some(Vec::new());
+    }
+    let major = (1..3).fold(0, |major, axis| if speed[axis] > speed[major] { axis } else { major });
+    let rounding: [f32; 3] = std::array::from_fn(|axis| {
+        let way = order.moved(speed[axis], t_end, origin[axis].abs(), extent[axis]);
+        order.fused(way, RELATIVE, CELL)
+    });
+    if rounding.iter().any(|&rounding| rounding > 1.0) || speed[major] == 0.0 {
+        return None;
+    }
+    let slack: [f32; 3] = std::array::from_fn(|axis| rounding[axis] + extent[axis]);
+    // Where the ray is, less or more than the slack.
+    let at = |axis: usize, t: f32, side: f32| order.moved(direction[axis], t, origin[axis], side * slack[axis]);
+    let ends = [t_begin, t_end];
+    let least = |axis: usize, ts: [f32; 2]| at(axis, ts[0], -1.0).min(at(axis, ts[1], -1.0));
+    let most = |axis: usize, ts: [f32; 2]| at(axis, ts[0], 1.0).max(at(axis, ts[1], 1.0));
+    let first = (below(least(major, ends)) - reach).max(lower[major]);
+    let last = below(most(major, ends)).min(upper[major]);
+    let mut slabs = Vec::new();
+    for slab in first..=last {
+        let low = order.scaled(slab as f32, -slack[major], -origin[major], inverse[major]);
+        let high = order.scaled((slab + 1 + reach) as f32, slack[major], -origin[major], inverse[major]);
+        let ts = [low.min(high).max(t_begin), low.max(high).min(t_end)];
+        if ts[0] > ts[1] {
+            continue;
+        }
+        let shift = |axis: usize| if axis == 0 { detail } else { 0 };
+        let factor = |axis: usize| (1 << shift(axis)) as f32;
+        let cells = |axis: usize| {
+            if axis == major {
+                let begin = slab << shift(axis);
+                return [begin, begin + (1 << shift(axis)) - 1];
+            }
+            let cells = [least(axis, ts), most(axis, ts)].map(|position| below(position * factor(axis)));
+            [cells[0] - (reach << shift(axis)), cells[1]]
+        };
+        let cells: [[i32; 2]; 3] = std::array::from_fn(cells);
+        slabs.push([0, 1].map(|side| cells.map(|cells| cells[side])));
+    }
+    Some(slabs)
+}
+
+/// The cells that a walk visits.
+struct Visited(Vec<[[i32; 3]; 2]>);
+
+impl ray_walk::SlabVisitor for Visited {
+    const COARSE_FIRST: bool = false;
+
+    fn search_limit(&self) -> f32 {
+        f32::MAX
+    }
+
+    fn walk_pays(&mut self, _: &grid::Level, _: i32, _: [f32; 3], _: [f32; 3]) -> bool {
+        true
+    }
+
+    fn without_cells(&mut self, _: &grid::Level) {}
+
+    fn visit_slab(&mut self, _: &grid::Level, visit: &ray_walk::Visit) {
+        self.0.push([visit.lower, visit.upper]);
+    }
+}
+
+/// Bounds of walks rest on slack: it has to outweigh the rounding in whatever order a compiler takes sums and products,
+/// and the excess of the test of boxes. So each point of a ray lies in a cell that is visited, and so do points as far
+/// beside it as the test of boxes may say that a box is met.
+#[test]
+fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
+    let mut random = SplitMix(91);
+    let (mut walked, mut differing) = (0, 0);
+    let params = Params {
+        world_count: 1,
+        dimensions: 3,
+        ..Params::default()
+    };
+    for case in 0..4000u32 {
+        let (detail, reach) = random.pick(&[(2, 1), (0, 0)]);
+        let unit = random.pick(&[1.0f32, 1.5, 1.25 * 2f32.powi(-30), 1.75 * 2f32.powi(40)]);
+        let inverse = 1.0 / unit;
+        let far = random.pick(&[1.0, 30.0, 3000.0, 100_000.0]);
+        let origin = random.vector(|random| random.range(-far, far) * unit);
+        let steep = random.pick(&[1.0, 1e-3, 1e-6]);
+        let mut direction = random.vector(|random| random.range(-1.0, 1.0) * steep * unit);
+        direction[random.below(3) as usize] = random.pick(&[1.0, -0.3]) * unit;
+        let half = random.pick(&[0.0, 0.0, 0.3, 4.0]) * unit;
+        let length = random.pick(&[1.0, 100.0, 3000.0]);
+        let given = SweptRay::new(Ray::new(origin, direction, length)).with_half_extents([half; 3]);
+        let ray = load_ray(&params, &given);
+        // A point of the ray or beside it, in cells, where a lower corner may lie.
+        let t = random.range(0.0, length);
+        let shift = if reach == 0 { 0.5 } else { 0.0 };
+        let point: [f64; 3] = std::array::from_fn(|axis| {
+            let along = f64::from(t) * f64::from(direction[axis]);
+            let side = f64::from(random.range(-1.0, 1.0)) * f64::from(half);
+            let beside = f64::from(random.pick(&[-1.0f32, 0.0, 1.0])) * along.abs() * 2f64.powi(-20);
+            (f64::from(origin[axis]) + along + beside + side) * f64::from(inverse) + shift
+        });
+        let cell: [i32; 3] = std::array::from_fn(|axis| {
+            let factor = if axis == 0 { f64::from(1 << detail) } else { 1.0 };
+            let back = random.pick(&[0.0, 0.5, 1.0]) * f64::from(reach);
+            let corner = if random.one_in(4) {
+                // As far back as a box of the level reaches.
+                (point[axis] * factor).floor() / factor - f64::from(reach)
+            } else {
+                point[axis] - back
+            };
+            (corner * factor).floor() as i32
+        });
+        let mut bound = |axis: usize, sign: i32| cell[axis] + sign * random.below(5000) as i32;
+        let level = grid::Level {
+            inverse,
+            lower_x: bound(0, -1),
+            lower_y: bound(1, -1),
+            lower_z: bound(2, -1),
+            upper_x: bound(0, 1),
+            upper_y: bound(1, 1),
+            upper_z: bound(2, 1),
+            ..grid::Level::default()
+        };
+        let orders = (0..6).map(|_| random.below(Order::ALL)).chain([0]);
+        let mut seen = Vec::new();
+        for order in orders.map(Order).collect::<Vec<_>>() {
+            let Some(slabs) = slabs_of(order, detail, reach, &level, &ray) else {
+                continue;
+            };
+            let visits = |[lower, upper]: &[[i32; 3]; 2]| {
+                (0..3).all(|axis| lower[axis] <= cell[axis] && cell[axis] <= upper[axis])
+            };
+            assert!(
+                slabs.iter().any(visits),
+                "case {case}, {order:?}: {cell:?} at {t} of {given:?} in {level:?}"
+            );
+            seen.push(slabs);
+            walked += 1;
+        }
+        // The expressions above are those of the walk itself.
+        if let (Some(slabs), 1) = (slabs_of(Order(0), detail, reach, &level, &ray), reach) {
+            let mut grid = grid::Grid {
+                x_detail: detail,
+                occupied: 1,
+                ..grid::Grid::default()
+            };
+            grid.levels[0] = level;
+            let mut visited = Visited(Vec::new());
+            ray_walk::walk_levels(&params, &grid, &ray, &mut visited);
+            assert!(
+                visited.0.len().abs_diff(slabs.len()) <= 2,
+                "case {case}: {given:?} in {level:?}"
+            );
+            let shared = visited.0.iter().filter(|cells| slabs.contains(cells)).count();
+            assert!(
+                shared + 4 >= visited.0.len() || shared * 10 >= visited.0.len() * 9,
+                "case {case}"
+            );
+        }
+        differing += usize::from(seen.windows(2).any(|two| two[0] != two[1]));
+    }
+    assert!(walked > 10_000 && differing > 100, "{walked}, {differing}");
 }

@@ -47,8 +47,8 @@ fn every_pass_is_valid_with_no_capability_but_its_own_and_has_one_entry_point() 
     }
 }
 
-/// Devices differ in the size of a subgroup, and some have none. One pass knows of them, and has a twin that does not; sizes,
-/// numbers and barriers of subgroups it does without.
+/// Devices differ in the size of a subgroup, and some have none. One pass knows of them, and has a twin that does not;
+/// sizes, numbers and barriers of subgroups it does without.
 #[test]
 fn no_pass_depends_on_subgroups() {
     for pass in passes() {
@@ -444,6 +444,247 @@ fn the_box_test_uses_integers_only() {
     for pass in passes().filter(tests_boxes) {
         assert!(pass.source().contains(fragment), "{}", pass.name);
     }
+}
+
+/// What float operations an expression holds the result of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Origin {
+    /// None, or an integer operation came after the last one.
+    Settled,
+    /// A float operation's, as an integer that nothing was done with.
+    Bits,
+    /// A float operation's.
+    Float,
+}
+
+/// Follows results of float operations through the functions of a module.
+struct FloatFlow<'a> {
+    module: &'a Module,
+    info: &'a ModuleInfo,
+    /// Operations that take what another float operation left, by function.
+    chained: Vec<String>,
+    operations: usize,
+}
+
+impl FloatFlow<'_> {
+    fn is_float(&self, info: &naga::valid::FunctionInfo, expression: naga::Handle<Expression>) -> bool {
+        let kind = match *info[expression].ty.inner_with(&self.module.types) {
+            TypeInner::Scalar(scalar) | TypeInner::Vector { scalar, .. } => scalar.kind,
+            _ => return false,
+        };
+        matches!(kind, naga::ScalarKind::Float | naga::ScalarKind::AbstractFloat)
+    }
+
+    /// What the function returns of settled arguments or others.
+    fn returned(&mut self, handle: naga::Handle<naga::Function>, arguments: &[Origin]) -> Origin {
+        let (module, info) = (self.module, self.info);
+        self.flow(&module.functions[handle], &info[handle], arguments)
+    }
+
+    fn flow(&mut self, function: &naga::Function, info: &naga::valid::FunctionInfo, arguments: &[Origin]) -> Origin {
+        let mut origins = vec![Origin::Settled; function.expressions.len()];
+        let mut locals = vec![Origin::Settled; function.local_variables.len()];
+        loop {
+            let before = (origins.clone(), locals.clone());
+            let (count, operations) = (self.chained.len(), self.operations);
+            let mut result = Origin::Settled;
+            self.evaluate(function, info, arguments, &mut origins, &locals);
+            self.run(&function.body, function, &mut origins, &mut locals, &mut result);
+            if before == (origins.clone(), locals.clone()) {
+                return result;
+            }
+            self.chained.truncate(count);
+            self.operations = operations;
+        }
+    }
+
+    fn evaluate(
+        &mut self,
+        function: &naga::Function,
+        info: &naga::valid::FunctionInfo,
+        arguments: &[Origin],
+        origins: &mut [Origin],
+        locals: &[Origin],
+    ) {
+        for (handle, expression) in function.expressions.iter() {
+            let of = |part: &naga::Handle<Expression>| origins[part.index()];
+            let most = |parts: &[naga::Handle<Expression>]| parts.iter().map(of).max().unwrap_or(Origin::Settled);
+            let mut operands = Vec::new();
+            let origin = match expression {
+                Expression::FunctionArgument(index) => arguments[*index as usize],
+                Expression::LocalVariable(variable) => locals[variable.index()],
+                Expression::Load { pointer } => of(pointer),
+                Expression::Access { base, .. } | Expression::AccessIndex { base, .. } => of(base),
+                Expression::Splat { value, .. } => of(value),
+                Expression::Swizzle { vector, .. } => of(vector),
+                Expression::Compose { components, .. } => most(components),
+                Expression::CallResult(_) => origins[handle.index()],
+                Expression::As {
+                    expr, convert: None, ..
+                } => match of(expr) {
+                    Origin::Settled => Origin::Settled,
+                    _ if self.is_float(info, handle) => Origin::Float,
+                    _ => Origin::Bits,
+                },
+                Expression::Select { accept, reject, .. } => {
+                    // Of integers it is an operation, of floats it hands one of them on.
+                    if self.is_float(info, handle) {
+                        most(&[*accept, *reject])
+                    } else {
+                        Origin::Settled
+                    }
+                }
+                Expression::As { expr, .. } => {
+                    operands.push(*expr);
+                    Origin::Float
+                }
+                Expression::Unary { expr, .. } => {
+                    operands.push(*expr);
+                    Origin::Float
+                }
+                Expression::Binary { left, right, .. } => {
+                    operands.extend([*left, *right]);
+                    Origin::Float
+                }
+                Expression::Math { arg, arg1, arg2, .. } => {
+                    operands.push(*arg);
+                    operands.extend(arg1.iter().chain(arg2));
+                    Origin::Float
+                }
+                _ => Origin::Settled,
+            };
+            let takes_floats = operands.iter().any(|&operand| self.is_float(info, operand));
+            let gives_float = self.is_float(info, handle);
+            if takes_floats || (gives_float && !operands.is_empty()) {
+                self.operations += 1;
+                if operands
+                    .iter()
+                    .any(|operand| origins[operand.index()] != Origin::Settled)
+                {
+                    self.chained.push(format!("{:?}: {expression:?}", function.name));
+                }
+            }
+            let is_settled = !operands.is_empty() && !gives_float;
+            origins[handle.index()] = if is_settled { Origin::Settled } else { origin };
+        }
+    }
+
+    fn run(
+        &mut self,
+        block: &naga::Block,
+        function: &naga::Function,
+        origins: &mut [Origin],
+        locals: &mut [Origin],
+        result: &mut Origin,
+    ) {
+        for statement in block {
+            match statement {
+                Statement::Store { pointer, value } => {
+                    let mut pointer = *pointer;
+                    while let Expression::Access { base, .. } | Expression::AccessIndex { base, .. } =
+                        function.expressions[pointer]
+                    {
+                        pointer = base;
+                    }
+                    if let Expression::LocalVariable(variable) = function.expressions[pointer] {
+                        let local = &mut locals[variable.index()];
+                        *local = (*local).max(origins[value.index()]);
+                    }
+                }
+                Statement::Call {
+                    function: called,
+                    arguments,
+                    result: place,
+                } => {
+                    let given: Vec<_> = arguments.iter().map(|argument| origins[argument.index()]).collect();
+                    let origin = self.returned(*called, &given);
+                    if let Some(place) = place {
+                        origins[place.index()] = origin;
+                    }
+                }
+                Statement::Return { value: Some(value) } => *result = (*result).max(origins[value.index()]),
+                Statement::Block(inner) => self.run(inner, function, origins, locals, result),
+                Statement::If { accept, reject, .. } => {
+                    self.run(accept, function, origins, locals, result);
+                    self.run(reject, function, origins, locals, result);
+                }
+                Statement::Loop { body, continuing, .. } => {
+                    self.run(body, function, origins, locals, result);
+                    self.run(continuing, function, origins, locals, result);
+                }
+                Statement::Switch { cases, .. } => cases
+                    .iter()
+                    .for_each(|case| self.run(&case.body, function, origins, locals, result)),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Operations that take what another float operation left, and how many operations there are.
+fn chained_floats(module: &Module, info: &ModuleInfo, name: &str) -> Option<(Vec<String>, usize)> {
+    let mut flow = FloatFlow {
+        module,
+        info,
+        chained: Vec::new(),
+        operations: 0,
+    };
+    if name == "main" {
+        flow.flow(
+            &module.entry_points[0].function,
+            info.get_entry_point(0),
+            &[Origin::Settled; 8],
+        );
+    } else {
+        let named = |function: &naga::Function| function.name.as_deref() == Some(name);
+        let (handle, _) = module.functions.iter().find(|(_, function)| named(function))?;
+        flow.returned(handle, &[Origin::Settled; 16]);
+    }
+    Some((flow.chained, flow.operations))
+}
+
+/// Compilers may sum in another order, fuse a product with a sum, and compare before they round. Where an answer rests
+/// on the bits of float operations none of them feeds another one but through an integer operation: there is nothing to
+/// reorder. Other expressions are listed in docs/promises.md with what makes up for it.
+#[test]
+fn float_operations_that_decide_answers_stand_alone() {
+    // How many there are at least: what is not looked at holds no promise.
+    let deciding = [
+        ("ray_count_one_cell", "enter_box", 5),
+        ("ray_count_one_cell", "enter_box_closely", 5),
+        ("ray_closest_covered", "enter_box", 5),
+        ("ray_any_covered", "load_ray", 1),
+        ("prepare", "main", 6),
+    ];
+    for (pass, function, least) in deciding {
+        let pass = passes().find(|candidate| candidate.name == pass).unwrap();
+        let (module, info) = parse(pass);
+        let (chained, operations) = chained_floats(&module, &info, function).unwrap();
+        assert_eq!(chained, [""; 0], "{function} of {}", pass.name);
+        assert!(operations >= least, "{function} of {}: {operations}", pass.name);
+    }
+    // What the test has to see.
+    let chains = |body: &str| {
+        let source = format!(
+            "fn flush(x: f32) -> f32 {{ return select(x, 0.0, x < 1.0); }}\nfn f(a: f32, b: f32) -> f32 {{ {body} }}"
+        );
+        let module = naga::front::wgsl::parse_str(&source).unwrap();
+        let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+            .validate(&module)
+            .unwrap();
+        !chained_floats(&module, &info, "f").unwrap().0.is_empty()
+    };
+    assert!(chains("return a * b + a;"));
+    assert!(chains("return flush(a - b) * a;"));
+    assert!(chains(
+        "var x = a; for (var i = 0; i < 2; i += 1) { x = x + b; } return x;"
+    ));
+    assert!(chains("return bitcast<f32>(bitcast<u32>(a - b)) * a;"));
+    assert!(chains(
+        "let x = vec2<f32>(a - b, b); if (x.x > 1.0) { return a; } return b;"
+    ));
+    assert!(!chains("return bitcast<f32>(bitcast<u32>(a - b) & 0x7fffffffu) * a;"));
+    assert!(!chains("return select(a + b, a * b, a < b);"));
 }
 
 #[test]
