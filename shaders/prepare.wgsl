@@ -1,14 +1,14 @@
 // Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, positions
-// moved into their periods, objects of a world that does not exist made invalid, static ones marked, those past a count that
-// the device knows alone excluded.
+// moved into their periods, objects of a world that does not exist made invalid, static ones marked, those past a count
+// that the device knows alone excluded.
 
 @group(0) @binding(1) var<storage, read> given_objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> objects: array<vec4<u32>>;
 
 @group(0) @binding(3) var<storage, read> object_limits: array<u32>;
 
-// The image of a finite position in 0 <= p < period: a remainder by long division of mantissas, so that it is exact where
-// the position is not negative and rounded once where it is, on every device alike.
+// The image of a finite position in 0 <= p < period: a remainder by long division of mantissas, so that it is exact
+// where the position is not negative and rounded once where it is, on every device alike.
 fn wrapped(bits: u32, period: f32) -> f32 {
     let magnitude = bits & 0x7fffffffu;
     if (magnitude < 0x00800000u || period == 0.0) {
@@ -59,9 +59,13 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     if (any(moves) && has_place) {
         let from_low = select(vec3<u32>(0u), low.xyz, moves);
         let from_high = select(vec3<u32>(0u), high.xyz, moves);
-        let wrapped_low = vec3<f32>(wrapped(from_low.x, period.x), wrapped(from_low.y, period.y), wrapped(from_low.z, period.z));
-        // A point stays a point, and an edge past the largest float is no infinity. Through integers, so that nothing is summed in
-        // another order.
+        let wrapped_low = vec3<f32>(
+            wrapped(from_low.x, period.x),
+            wrapped(from_low.y, period.y),
+            wrapped(from_low.z, period.z),
+        );
+        // A point stays a point, and an edge past the largest float is no infinity. Through integers, so that nothing
+        // is summed in another order.
         let edges = min(bitcast<vec3<u32>>(flush(flush_bits(from_high) - flush_bits(from_low))), vec3<u32>(0x7f7fffffu));
         let wrapped_high = wrapped_low + bitcast<vec3<f32>>(edges);
         low = vec4<u32>(select(low.xyz, bitcast<vec3<u32>>(wrapped_low), moves), low.w);

@@ -1,5 +1,5 @@
-//! Properties of answers over generated scenes, which shrink where one fails. `PROPTEST_CASES` sets how many scenes the CPU
-//! answers (devices answer a twentieth of them), `PROPTEST_RNG_SEED` which ones.
+//! Properties of answers over generated scenes, which shrink where one fails. `PROPTEST_CASES` sets how many scenes the
+//! CPU answers (devices answer a twentieth of them), `PROPTEST_RNG_SEED` which ones.
 
 #[path = "common/agreement.rs"]
 mod agreement;
@@ -594,7 +594,8 @@ fn another_order_of_the_objects_gives_the_same_answer() {
     });
 }
 
-/// Positions and the translation are multiples of a power of two and far below 2^24 of it: every difference is the same.
+/// Positions and the translation are multiples of a power of two and far below 2^24 of it: every difference is the
+/// same.
 #[test]
 fn a_translation_by_whole_cells_keeps_the_answer() {
     let moves = proptest::array::uniform3(-2000i32..=2000);
@@ -787,14 +788,15 @@ fn rays_hit_what_exact_arithmetic_says() {
 }
 
 mod scales {
-    //! Rays and boxes of which each coordinate has a scale of its own, from the smallest denormal to the largest floats.
+    //! Rays and boxes of which each coordinate has a scale of its own, from the smallest denormal to the largest
+    //! floats.
 
     use std::cmp::Ordering;
 
     use super::*;
 
-    /// Exponents of two that coordinates are small multiples of: denormals, around the smallest normal float, around where
-    /// the test of rays changes its ways, ordinary ones, and up to where differences exceed the largest float.
+    /// Exponents of two that coordinates are small multiples of: denormals, around the smallest normal float, around
+    /// where the test of rays changes its ways, ordinary ones, and up to where differences exceed the largest float.
     const UNITS: [i32; 16] = [
         -149, -148, -140, -130, -127, -126, -124, -103, -98, -80, -78, -75, -40, 0, 90, 124,
     ];
@@ -967,8 +969,8 @@ mod scales {
     /// Floats that the answer may be off by on top of a box that grew.
     const GROWN_BY: f64 = 4.0;
 
-    /// Where a ray enters a box, whether exact arithmetic says that it does, and whether it may be said to. Without an exact
-    /// answer both are possible.
+    /// Where a ray enters a box, whether exact arithmetic says that it does, and whether it may be said to. Without an
+    /// exact answer both are possible.
     pub fn enter(axes: usize, ray: &SweptRay, object: &Aabb) -> (f64, bool, bool) {
         let counted = |value: f32| if value.is_subnormal() { 0.0 } else { value };
         let mut near = Parameter::of(counted(ray.t_min));

@@ -15,8 +15,8 @@ fn level_inverse(base_inverse: f32, level: u32) -> f32 {
     return bitcast<f32>(bitcast<u32>(base_inverse) - (level << 23u));
 }
 
-// Inverse cell sides per axis, x finer by the detail shift: a power of two, which is added to the exponent, so that a cell is one
-// product in whatever order a compiler takes it.
+// Inverse cell sides per axis, x finer by the detail shift: a power of two, which is added to the exponent, so that a
+// cell is one product in whatever order a compiler takes it.
 fn axis_inverse(inverse: f32, x_detail: u32) -> vec3<f32> {
     return vec3<f32>(bitcast<f32>(bitcast<u32>(inverse) + (x_detail << 23u)), inverse, inverse);
 }
@@ -43,8 +43,8 @@ fn within_cell_limit(lower: vec3<i32>, upper: vec3<i32>) -> bool {
     return all(lower > -limit) && all(upper < limit);
 }
 
-// One entry an object. Hierarchical: the first level at which the box spans at most two cells of y and z and a whole cell
-// of fine ones of x. Adaptive: the first layer of which one cell holds the box.
+// One entry an object. Hierarchical: the first level at which the box spans at most two cells of y and z and a whole
+// cell of fine ones of x. Adaptive: the first layer of which one cell holds the box.
 fn place_one_cell(low: vec3<u32>, high: vec3<u32>, base_inverse: f32) -> Placement {
     let box_min = flush_bits(low);
     let box_max = flush_bits(high);
@@ -85,7 +85,8 @@ fn key_of(level: Level, cell: vec3<i32>, world: u32) -> u32 {
     return level.table_base + slot_of(level, cell.x >> level.x_shift, cell.y, cell.z, world);
 }
 
-// Past the cells come the keys of the large list, worlds apart as far as its slots allow, and the one of what takes no part.
+// Past the cells come the keys of the large list, worlds apart as far as its slots allow, and the one of what takes no
+// part.
 fn large_key(table_cells: u32, world: u32) -> u32 {
     return table_cells + (world & params.large_mask);
 }

@@ -1,19 +1,21 @@
 // A ray and the exact test of a box against it: the slab test (Kay and Kajiya, 1986) in one formula that gives the same
 // bits on every device.
 //
-// The formula. A difference is that of a bound and the origin, rounded once. A parameter is the product of a difference and the
-// rounded inverse of the direction, rounded once. Exponents have no bounds: nothing underflows or overflows. The box is
-// hit where the largest near parameter is at most the smallest far one, raised by 1 + 2^-21 and rounded.
+// The formula. A difference is that of a bound and the origin, rounded once. A parameter is the product of a difference
+// and the rounded inverse of the direction, rounded once. Exponents have no bounds: nothing underflows or overflows.
+// The box is hit where the largest near parameter is at most the smallest far one, raised by 1 + 2^-21 and rounded.
 //
-// No hit of exact arithmetic is lost: a parameter is off by three roundings of a part in 2^24 at most, the near and the far one
-// together by 6 parts in 2^24, which 8 parts outweigh, rounded as they may be. An excess is bounded: it is less than a part in 2^20.
+// No hit of exact arithmetic is lost: a parameter is off by three roundings of a part in 2^24 at most, the near and the
+// far one together by 6 parts in 2^24, which 8 parts outweigh, rounded as they may be. An excess is bounded: it is less
+// than a part in 2^20.
 //
-// No compiler can change it by summing in another order or by fusing a product with a sum. What a float operation gives is taken as
-// an integer, and an integer operation follows before the next float operation. Minima, maxima and comparisons are of integers:
-// for floats that are not negative they mean the same, and what is negative stays so.
+// No compiler can change it by summing in another order or by fusing a product with a sum. What a float operation gives
+// is taken as an integer, and an integer operation follows before the next float operation. Minima, maxima and
+// comparisons are of integers: for floats that are not negative they mean the same, and what is negative stays so.
 //
-// `enter_box` is the formula where exponents have room, which is nearly always. It never misses what `enter_box_closely`
-// meets, and tells where it is not sure of what it meets. So all answers are those of `enter_box_closely`.
+// `enter_box` is the formula where exponents have room, which is nearly always. It never misses what
+// `enter_box_closely` meets, and tells where it is not sure of what it meets. So all answers are those of
+// `enter_box_closely`.
 
 @group(0) @binding(4) var<storage, read> rays: array<vec4<u32>>;
 
@@ -24,11 +26,11 @@ const FAR_WIDENING: f32 = 0x1.000008p+0;
 const WIDENED_TO_LARGEST: i32 = 0x7f7ffff7;
 const SIGN: u32 = 0x80000000u;
 const SMALLEST_NORMAL: i32 = 0x00800000;
-// 2^-97: below it, half a difference is not looked at as it is. Denormals and whatever a device makes of them change no longer
-// half a difference, since half a unit in its last place is 2^-122.
+// 2^-97: below it, half a difference is not looked at as it is. Denormals and whatever a device makes of them change no
+// longer half a difference, since half a unit in its last place is 2^-122.
 const SHORT: u32 = 0x0f000000u;
-// 2^-100: grown bounds below it may be off by what was lost of denormals, and are moved further out, to less than 2^-97, which
-// is short.
+// 2^-100: grown bounds below it may be off by what was lost of denormals, and are moved further out, to less than
+// 2^-97, which is short.
 const SMALL_BOUND: i32 = 0x0d800000;
 // Parameters up to here may have been denormals before a device rounded them.
 const LEAST_LIMIT: i32 = 0x00800010;
@@ -131,7 +133,8 @@ fn grown_widely(bound: vec3<i32>, extent: vec3<f32>, direction: i32) -> vec3<i32
     return moved + direction * more;
 }
 
-// Where the ray enters the box of ordered integers, no earlier than it starts, MISS, or UNSURE where `enter_box_closely` decides.
+// Where the ray enters the box of ordered integers, no earlier than it starts, MISS, or UNSURE where
+// `enter_box_closely` decides.
 fn enter_box(ray: Ray, box_low: vec3<i32>, box_high: vec3<i32>, may_be_endless: bool) -> f32 {
     var low = box_low;
     var high = box_high;

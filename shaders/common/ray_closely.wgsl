@@ -1,7 +1,7 @@
 // The exact test of a ray without bounds on exponents, for the few boxes of which `enter_box` is not sure.
 
-// Below 2^-78 differences are taken of what is 2^48 times as large, above of halves. Both are normal floats then, or one is so
-// small that it does not change the rounded difference.
+// Below 2^-78 differences are taken of what is 2^48 times as large, above of halves. Both are normal floats then, or
+// one is so small that it does not change the rounded difference.
 const LIFTED_BELOW: u32 = 0x18800000u;
 const LIFT: u32 = 48u;
 // A parameter as an integer: the bits of a float whose exponent has nine bits and counts from -300.

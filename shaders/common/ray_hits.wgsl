@@ -99,8 +99,8 @@ fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<
     return steps <= MAX_RAY_STEPS && tests_fewer && takes_turns(turns);
 }
 
-// The rows of a slab, up to a box that needs a closer look. The tests of its row that were made are skipped when that row is taken
-// up again.
+// The rows of a slab, up to a box that needs a closer look. The tests of its row that were made are skipped when that
+// row is taken up again.
 fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
     let first_z = row_z;
     for (var z = first_z; z <= min(visit.upper.z, level.upper_z); z += 1) {
@@ -126,7 +126,8 @@ fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
     }
 }
 
-// Whether the slab goes on after a closer look at one of its boxes, which stands outside of the loops over rows and boxes.
+// Whether the slab goes on after a closer look at one of its boxes, which stands outside of the loops over rows and
+// boxes.
 fn visit_slab(ray: Ray, level: Level, visit: Visit, goes_on: bool) -> bool {
     let lower_y = max(visit.lower.y, level.lower_y);
     if (!goes_on) {

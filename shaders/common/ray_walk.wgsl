@@ -1,12 +1,12 @@
 // The cells a ray passes, level by level: a digital differential analyser in the manner of Amanatides and Woo ("A Fast
 // Voxel Traversal Algorithm for Ray Tracing", 1987) that steps along the axis of fastest motion. Each step visits one
-// slab of cells: on the other two axes the cells between where the ray enters and leaves the slab, widened by a bound on
-// every rounding error, so that a ray through a corner visits the cells on both sides. Each cell is visited once. A ray
-// that sweeps a box has slabs and cells wider by the box's half extents.
+// slab of cells: on the other two axes the cells between where the ray enters and leaves the slab, widened by a bound
+// on every rounding error, so that a ray through a corner visits the cells on both sides. Each cell is visited once. A
+// ray that sweeps a box has slabs and cells wider by the box's half extents.
 //
-// What is done with the cells is another fragment's: `search_limit`, `walk_pays`, `without_cells`, and `visit_slab`, which says
-// whether the same slab goes on. A pass says where its rounds begin, `enters_part`, `geometry_limit`, and with which
-// level: `COARSE_FIRST`.
+// What is done with the cells is another fragment's: `search_limit`, `walk_pays`, `without_cells`, and `visit_slab`,
+// which says whether the same slab goes on. A pass says where its rounds begin, `enters_part`, `geometry_limit`, and
+// with which level: `COARSE_FIRST`.
 
 const MAX_RAY_STEPS: i32 = 4096;
 const RELATIVE_SLACK: f32 = 0x1p-19;

@@ -1,14 +1,15 @@
 //! A ray and the exact test of a box against it: the twin of `shaders/common/ray.wgsl`.
 //!
 //! The slab test (Kay and Kajiya, "Ray Tracing Complex Scenes", 1986) in one formula that gives the same bits on every
-//! device. Shaders take it in two steps, as far as the exponents of floats go and beyond; here doubles hold every exponent.
+//! device. Shaders take it in two steps, as far as the exponents of floats go and beyond; here doubles hold every
+//! exponent.
 
 use crate::grid::{Params, flush, ordered, unordered};
 use crate::types::SweptRay;
 
 pub(crate) const LARGEST_FLOAT: f32 = f32::MAX;
-/// Far parameters are raised by it: it outweighs the rounding of a difference, an inverse and a product on both sides, so that no hit
-/// of exact arithmetic is lost.
+/// Far parameters are raised by it: it outweighs the rounding of a difference, an inverse and a product on both sides,
+/// so that no hit of exact arithmetic is lost.
 const FAR_WIDENING: f64 = 1.0 + 4.0 * f32::EPSILON as f64;
 /// Bits that the mantissa of a double has beyond that of a float.
 const SPARE_BITS: u32 = 29;
@@ -40,8 +41,8 @@ pub struct LoadedRay {
     pub layers: u32,
 }
 
-/// Correctly rounded `1 / x` of the bits of a normal float up to 2^126, by long division of mantissas: 2^47 / m in three
-/// steps.
+/// Correctly rounded `1 / x` of the bits of a normal float up to 2^126, by long division of mantissas: 2^47 / m in
+/// three steps.
 pub fn reciprocal(bits: u32) -> f32 {
     let one = 0x0080_0000u32;
     let mantissa = (bits & 0x007f_ffff) | one;

@@ -942,7 +942,8 @@ fn traces_hold_what_the_passes_promise() {
     }
 }
 
-/// The finest cell is chosen from a sample: neither the order of the objects nor a pattern in it may hide the small ones.
+/// The finest cell is chosen from a sample: neither the order of the objects nor a pattern in it may hide the small
+/// ones.
 #[test]
 fn small_boxes_are_seen_wherever_they_lie_in_the_list() {
     let mut random = SplitMix(29);
@@ -1448,7 +1449,7 @@ impl Order {
 
     /// `a * b + c`
     fn fused(self, a: f32, b: f32, c: f32) -> f32 {
-        if self.0 / 3 % 2 == 0 {
+        if (self.0 / 3).is_multiple_of(2) {
             a * b + c
         } else {
             a.mul_add(b, c)
@@ -1486,8 +1487,8 @@ impl Order {
     const ALL: u32 = 162;
 }
 
-/// The cells of each slab by the expressions of `shaders/common/ray_walk.wgsl`, each in the given order; none where the level is
-/// not walked.
+/// The cells of each slab by the expressions of `shaders/common/ray_walk.wgsl`, each in the given order; none where the
+/// level is not walked.
 fn slabs_of(order: Order, detail: u32, reach: i32, level: &grid::Level, ray: &LoadedRay) -> Option<Vec<[[i32; 3]; 2]>> {
     const RELATIVE: f32 = 1.0 / (1u32 << 19) as f32;
     const CELL: f32 = 1.0 / (1u32 << 10) as f32;
@@ -1587,9 +1588,9 @@ impl ray_walk::SlabVisitor for Visited {
     }
 }
 
-/// Bounds of walks rest on slack: it has to outweigh the rounding in whatever order a compiler takes sums and products, and the
-/// excess of the test of boxes. So each point of a ray lies in a cell that is visited, and so do points as far beside it as the test
-/// of boxes may say that a box is met.
+/// Bounds of walks rest on slack: it has to outweigh the rounding in whatever order a compiler takes sums and products,
+/// and the excess of the test of boxes. So each point of a ray lies in a cell that is visited, and so do points as far
+/// beside it as the test of boxes may say that a box is met.
 #[test]
 fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
     let mut random = SplitMix(91);

@@ -47,8 +47,8 @@ fn every_pass_is_valid_with_no_capability_but_its_own_and_has_one_entry_point() 
     }
 }
 
-/// Devices differ in the size of a subgroup, and some have none. One pass knows of them, and has a twin that does not; sizes,
-/// numbers and barriers of subgroups it does without.
+/// Devices differ in the size of a subgroup, and some have none. One pass knows of them, and has a twin that does not;
+/// sizes, numbers and barriers of subgroups it does without.
 #[test]
 fn no_pass_depends_on_subgroups() {
     for pass in passes() {
@@ -644,9 +644,9 @@ fn chained_floats(module: &Module, info: &ModuleInfo, name: &str) -> Option<(Vec
     Some((flow.chained, flow.operations))
 }
 
-/// Compilers may sum in another order, fuse a product with a sum, and compare before they round. Where an answer rests on the bits of
-/// float operations none of them feeds another one but through an integer operation: there is nothing to reorder. Other expressions
-/// are listed in docs/promises.md with what makes up for it.
+/// Compilers may sum in another order, fuse a product with a sum, and compare before they round. Where an answer rests
+/// on the bits of float operations none of them feeds another one but through an integer operation: there is nothing to
+/// reorder. Other expressions are listed in docs/promises.md with what makes up for it.
 #[test]
 fn float_operations_that_decide_answers_stand_alone() {
     // How many there are at least: what is not looked at holds no promise.
