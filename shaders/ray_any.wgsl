@@ -4,6 +4,8 @@
 
 // Large boxes are met soonest, in the fewest steps.
 const COARSE_FIRST: bool = true;
+// Whether it does no harm to take a hit twice.
+const ACCEPTS_AGAIN: bool = true;
 
 var<private> found: bool;
 

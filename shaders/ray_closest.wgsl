@@ -6,6 +6,8 @@
 
 // Large boxes are met soonest, in the fewest steps, and shorten the walks of all finer levels.
 const COARSE_FIRST: bool = true;
+// Whether it does no harm to take a hit twice.
+const ACCEPTS_AGAIN: bool = true;
 const NONE: u32 = 0xffffffffu;
 const DONE: u32 = 0xffffffffu;
 const INFINITY_BITS: u32 = 0x7f800000u;

@@ -3,6 +3,8 @@
 @group(0) @binding(7) var<storage, read_write> counts: array<u32>;
 
 const COARSE_FIRST: bool = false;
+// Whether it does no harm to take a hit twice.
+const ACCEPTS_AGAIN: bool = false;
 
 var<private> found: u32;
 var<private> counted_ray: u32;

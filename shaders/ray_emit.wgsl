@@ -5,6 +5,8 @@
 @group(0) @binding(8) var<storage, read_write> hits: array<vec2<u32>>;
 
 const COARSE_FIRST: bool = false;
+// Whether it does no harm to take a hit twice.
+const ACCEPTS_AGAIN: bool = false;
 
 var<private> place_of_next: u32;
 

@@ -385,7 +385,7 @@ impl PairEvents {
     async fn read(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, all: bool) -> Result<Events, ReadBackError> {
         if let Some(error) = self.own.hear().await {
             self.trim();
-            return Err(readback::refusal(device, error));
+            return Err(readback::or_lost(device, ReadBackError::Device(error)));
         }
         let Recorded { recording, rows } = self.last.clone().ok_or(ReadBackError::NoStep)?;
         if let Some(home) = &self.own.home {

@@ -432,6 +432,11 @@ pub(crate) fn place_uniform(low: [f32; 3], high: [f32; 3], cell_inverse: f32) ->
     LARGE
 }
 
+/// Whether the uniform scheme enters the object in cells: it is not of the large list, nor without a part in the table.
+pub(crate) fn is_in_cells(object: &Aabb, cell_inverse: f32) -> bool {
+    classify(object) == Class::Finite && place_uniform(object.min, object.max, cell_inverse).level != NO_LEVEL
+}
+
 pub(crate) fn place(params: &Params, grid: &Grid, object: &Aabb) -> Placement {
     if params.scheme == SCHEME_UNIFORM {
         place_uniform(object.min, object.max, params.cell_inverse)

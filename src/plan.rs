@@ -132,6 +132,7 @@ impl LateNeeds {
         most.hits = most.hits.max(needed.hits);
         most.ray_cells = most.ray_cells.max(needed.ray_cells);
         most.results = most.results.max(needed.results);
+        most.rounds = most.rounds.max(needed.rounds);
         self.reads += 1;
         if self.reads < LATE_READS {
             return wanted;
@@ -147,6 +148,8 @@ impl LateNeeds {
             hits: shrunk(wanted.hits, most.hits),
             ray_cells: shrunk(wanted.ray_cells, most.ray_cells),
             results: shrunk(wanted.results, most.results),
+            // Each costs dispatches of every walk, whether anything is left for it or not.
+            rounds: wanted.rounds.min(most.rounds),
             ..wanted
         }
     }

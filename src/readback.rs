@@ -193,7 +193,7 @@ impl Reading {
         let end = self.parts.iter().map(|part| part.bytes.end).fold(0, u64::max);
         self.staging.buffer.map_async(wgpu::MapMode::Read, ..end, mapped);
         if let Some(error) = scopes.end().wait().await {
-            return Err(unmapped(device, error));
+            return Err(or_lost(device, ReadBackError::Map(error)));
         }
         // The browser drives its own event loop and has no blocking poll.
         #[cfg(not(target_arch = "wasm32"))]
@@ -204,11 +204,11 @@ impl Reading {
             })
             .map_err(|error| match error {
                 wgpu::PollError::Timeout => ReadBackError::Timeout(timeout),
-                error => unmapped(device, error.to_string()),
+                error => or_lost(device, ReadBackError::Map(error.to_string())),
             })?;
         match receiver.receive().await {
             Some(Ok(())) => Ok(()),
-            Some(Err(error)) => Err(unmapped(device, error.to_string())),
+            Some(Err(error)) => Err(or_lost(device, ReadBackError::Map(error.to_string()))),
             None => Err(ReadBackError::DeviceLost),
         }
     }
@@ -479,7 +479,7 @@ impl GpuBroadPhase {
             None => Ok(()),
             Some(error) => {
                 self.forget();
-                Err(refusal(self.home.device(), error))
+                Err(or_lost(self.home.device(), ReadBackError::Device(error)))
             }
         }
     }
@@ -591,25 +591,16 @@ pub(crate) async fn submit(
     let submitted = record(&mut encoder).map(|reading| (reading, queue.submit([encoder.finish()])));
     match scopes.end().wait().await {
         None => submitted.ok_or(ReadBackError::NoStep),
-        Some(error) => Err(unmapped(device, error)),
+        Some(error) => Err(or_lost(device, ReadBackError::Map(error))),
     }
 }
 
-/// What the device said of a recording, or that it is lost, which shows in many ways.
-pub(crate) fn refusal(device: &wgpu::Device, error: String) -> ReadBackError {
+/// The error, or that the device is lost, which shows in many ways.
+pub(crate) fn or_lost(device: &wgpu::Device, error: ReadBackError) -> ReadBackError {
     if submission::is_lost(device) {
         ReadBackError::DeviceLost
     } else {
-        ReadBackError::Device(error)
-    }
-}
-
-/// The same where a buffer was to be mapped.
-fn unmapped(device: &wgpu::Device, error: String) -> ReadBackError {
-    if submission::is_lost(device) {
-        ReadBackError::DeviceLost
-    } else {
-        ReadBackError::Map(error)
+        error
     }
 }
 

@@ -87,6 +87,7 @@ pub(crate) static TABLE_ONE_CELL: Fragments = fragments!(
     "common/cells.wgsl",
     "common/rows.wgsl",
     "common/query.wgsl",
+    "common/entry_one_cell.wgsl",
     "common/query_entry_one_cell.wgsl",
     "common/query_cells.wgsl",
     "common/table.wgsl",
@@ -99,6 +100,7 @@ pub(crate) static TABLE_COVERED: Fragments = fragments!(
     "common/cells.wgsl",
     "common/rows.wgsl",
     "common/query.wgsl",
+    "common/entry_covered.wgsl",
     "common/query_entry_covered.wgsl",
     "common/query_cells.wgsl",
     "common/table.wgsl",
@@ -277,12 +279,12 @@ passes! {
 
     /// Pairs with static objects a moving object, schemes of one entry an object.
     PAIR_STATIC_COUNT_ONE_CELL = "pair_static_count_one_cell"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_static.wgsl", "common/query_entry_one_cell.wgsl", "common/query_cells.wgsl", "common/query_image_own.wgsl", "common/query_again_one_cell.wgsl", "common/query_walk.wgsl", "common/pair_slots_static_write.wgsl", "pair_static_count.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_static.wgsl", "common/entry_one_cell.wgsl", "common/query_entry_one_cell.wgsl", "common/query_cells.wgsl", "common/query_image_own.wgsl", "common/query_again_one_cell.wgsl", "common/query_walk.wgsl", "common/pair_slots_static_write.wgsl", "pair_static_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Write "pair_slots", 7: Write "pair_offsets", 8: Write "counters", 9: Read "own_records", 10: Uniform "round" }
 
     /// Pairs with static objects a moving object, scheme of covered cells.
     PAIR_STATIC_COUNT_COVERED = "pair_static_count_covered"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_static.wgsl", "common/query_entry_covered.wgsl", "common/query_cells.wgsl", "common/query_image_own.wgsl", "common/query_again_covered.wgsl", "common/query_walk.wgsl", "common/pair_slots_static_none.wgsl", "pair_static_count.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_static.wgsl", "common/entry_covered.wgsl", "common/query_entry_covered.wgsl", "common/query_cells.wgsl", "common/query_image_own.wgsl", "common/query_again_covered.wgsl", "common/query_walk.wgsl", "common/pair_slots_static_none.wgsl", "pair_static_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 6: Read "values", 7: Write "pair_offsets", 8: Write "counters", 9: Read "own_records", 10: Uniform "round" }
 
     /// Pairs with static objects a world.
@@ -292,12 +294,12 @@ passes! {
 
     /// The pairs with static objects, schemes of one entry an object.
     PAIR_STATIC_EMIT_ONE_CELL = "pair_static_emit_one_cell"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_static.wgsl", "common/query_entry_one_cell.wgsl", "common/query_cells.wgsl", "common/query_image_own.wgsl", "common/query_again_one_cell.wgsl", "common/query_walk.wgsl", "common/pair_slots_static_read.wgsl", "common/pair_write.wgsl", "common/pair_write_kept.wgsl", "pair_static_emit.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_static.wgsl", "common/entry_one_cell.wgsl", "common/query_entry_one_cell.wgsl", "common/query_cells.wgsl", "common/query_image_own.wgsl", "common/query_again_one_cell.wgsl", "common/query_walk.wgsl", "common/pair_slots_static_read.wgsl", "common/pair_write.wgsl", "common/pair_write_kept.wgsl", "pair_static_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 5: Read "pair_slots", 7: Write "pair_offsets", 8: Write "pairs", 9: Read "own_records", 10: Uniform "round" }
 
     /// The pairs with static objects, scheme of covered cells.
     PAIR_STATIC_EMIT_COVERED = "pair_static_emit_covered"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_static.wgsl", "common/query_entry_covered.wgsl", "common/query_cells.wgsl", "common/query_image_own.wgsl", "common/query_again_covered.wgsl", "common/query_walk.wgsl", "common/pair_slots_static_none.wgsl", "common/pair_write.wgsl", "common/pair_write_kept.wgsl", "pair_static_emit.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/overlap.wgsl", "common/pair_static.wgsl", "common/entry_covered.wgsl", "common/query_entry_covered.wgsl", "common/query_cells.wgsl", "common/query_image_own.wgsl", "common/query_again_covered.wgsl", "common/query_walk.wgsl", "common/pair_slots_static_none.wgsl", "common/pair_write.wgsl", "common/pair_write_kept.wgsl", "pair_static_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "objects", 6: Read "values", 7: Write "pair_offsets", 8: Write "pairs", 9: Read "own_records", 10: Uniform "round" }
 
     /// Rays or queries of which the device says how many are asked.
@@ -312,42 +314,42 @@ passes! {
 
     /// Hits a ray, schemes of one entry an object.
     RAY_COUNT_ONE_CELL = "ray_count_one_cell"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_count.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/entry_one_cell.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_offsets", 8: Write "counters", 9: Read "walk_order", 10: Uniform "round" }
 
     /// Hits a ray, scheme of covered cells.
     RAY_COUNT_COVERED = "ray_count_covered"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_count.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/entry_covered.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 6: Read "values", 7: Write "ray_offsets", 8: Write "counters", 10: Uniform "round" }
 
     /// The hits, schemes of one entry an object.
     RAY_EMIT_ONE_CELL = "ray_emit_one_cell"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_emit.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/entry_one_cell.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_offsets", 8: Write "ray_hits", 9: Read "walk_order", 10: Uniform "round" }
 
     /// The hits, scheme of covered cells.
     RAY_EMIT_COVERED = "ray_emit_covered"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_emit.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/entry_covered.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "common/ray_kept.wgsl", "ray_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 6: Read "values", 7: Write "ray_offsets", 8: Write "ray_hits", 10: Uniform "round" }
 
     /// The closest hits, schemes of one entry an object.
     RAY_CLOSEST_ONE_CELL = "ray_closest_one_cell"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_closest.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/entry_one_cell.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_closest.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_hits", 8: Write "counters", 9: Read "walk_order", 10: Uniform "round" }
 
     /// The closest hits, scheme of covered cells.
     RAY_CLOSEST_COVERED = "ray_closest_covered"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_closest.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/entry_covered.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_closest.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 6: Read "values", 7: Write "ray_hits", 8: Write "counters", 10: Uniform "round" }
 
     /// Whether rays meet anything, schemes of one entry an object.
     RAY_ANY_ONE_CELL = "ray_any_one_cell"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_any.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_read.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/entry_one_cell.wgsl", "common/ray_entry_one_cell.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_any.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 7: Write "ray_any", 8: Write "counters", 9: Read "walk_order", 10: Uniform "round" }
 
     /// Whether rays meet anything, scheme of covered cells.
     RAY_ANY_COVERED = "ray_any_covered"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_any.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grow.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/ray.wgsl", "common/ray_closely.wgsl", "common/ray_order_none.wgsl", "common/ray_candidates.wgsl", "common/ray_counters.wgsl", "common/entry_covered.wgsl", "common/ray_entry_covered.wgsl", "common/ray_walk.wgsl", "common/ray_hits.wgsl", "ray_any.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "rays", 5: Read "objects", 6: Read "values", 7: Write "ray_any", 8: Write "counters", 10: Uniform "round" }
 
     /// Cells a ray.
@@ -362,32 +364,32 @@ passes! {
 
     /// Results a query, schemes of one entry an object.
     QUERY_COUNT_ONE_CELL = "query_count_one_cell"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_input.wgsl", "common/query_entry_one_cell.wgsl", "common/query_cells.wgsl", "common/query_images.wgsl", "common/query_again_one_cell.wgsl", "common/query_walk.wgsl", "common/query_counters.wgsl", "query_count.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_input.wgsl", "common/entry_one_cell.wgsl", "common/query_entry_one_cell.wgsl", "common/query_cells.wgsl", "common/query_images.wgsl", "common/query_again_one_cell.wgsl", "common/query_walk.wgsl", "common/query_counters.wgsl", "query_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "queries", 5: Read "objects", 7: Write "query_offsets", 8: Write "counters", 10: Uniform "round" }
 
     /// Results a query, scheme of covered cells.
     QUERY_COUNT_COVERED = "query_count_covered"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_input.wgsl", "common/query_entry_covered.wgsl", "common/query_cells.wgsl", "common/query_images.wgsl", "common/query_again_covered.wgsl", "common/query_walk.wgsl", "common/query_counters.wgsl", "query_count.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_input.wgsl", "common/entry_covered.wgsl", "common/query_entry_covered.wgsl", "common/query_cells.wgsl", "common/query_images.wgsl", "common/query_again_covered.wgsl", "common/query_walk.wgsl", "common/query_counters.wgsl", "query_count.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "queries", 5: Read "objects", 6: Read "values", 7: Write "query_offsets", 8: Write "counters", 10: Uniform "round" }
 
     /// The results, schemes of one entry an object.
     QUERY_EMIT_ONE_CELL = "query_emit_one_cell"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_input.wgsl", "common/query_entry_one_cell.wgsl", "common/query_cells.wgsl", "common/query_images.wgsl", "common/query_again_one_cell.wgsl", "common/query_walk.wgsl", "query_emit.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_input.wgsl", "common/entry_one_cell.wgsl", "common/query_entry_one_cell.wgsl", "common/query_cells.wgsl", "common/query_images.wgsl", "common/query_again_one_cell.wgsl", "common/query_walk.wgsl", "query_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "queries", 5: Read "objects", 7: Write "query_offsets", 8: Write "query_objects", 10: Uniform "round" }
 
     /// The results, scheme of covered cells.
     QUERY_EMIT_COVERED = "query_emit_covered"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_input.wgsl", "common/query_entry_covered.wgsl", "common/query_cells.wgsl", "common/query_images.wgsl", "common/query_again_covered.wgsl", "common/query_walk.wgsl", "query_emit.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/round.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_input.wgsl", "common/entry_covered.wgsl", "common/query_entry_covered.wgsl", "common/query_cells.wgsl", "common/query_images.wgsl", "common/query_again_covered.wgsl", "common/query_walk.wgsl", "query_emit.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "queries", 5: Read "objects", 6: Read "values", 7: Write "query_offsets", 8: Write "query_objects", 10: Uniform "round" }
 
     /// The nearest objects of each query, schemes of one entry an object.
     QUERY_NEAREST_ONE_CELL = "query_nearest_one_cell"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_input.wgsl", "common/query_entry_one_cell.wgsl", "common/query_cells.wgsl", "common/query_images.wgsl", "common/query_again_one_cell.wgsl", "common/query_walk.wgsl", "common/query_counters.wgsl", "query_nearest.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_input.wgsl", "common/entry_one_cell.wgsl", "common/query_entry_one_cell.wgsl", "common/query_cells.wgsl", "common/query_images.wgsl", "common/query_again_one_cell.wgsl", "common/query_walk.wgsl", "common/query_counters.wgsl", "query_nearest.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "queries", 5: Read "objects", 7: Write "query_nearest", 8: Write "counters", 10: Uniform "round" }
 
     /// The nearest objects of each query, scheme of covered cells.
     QUERY_NEAREST_COVERED = "query_nearest_covered"
-    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_input.wgsl", "common/query_entry_covered.wgsl", "common/query_cells.wgsl", "common/query_images.wgsl", "common/query_again_covered.wgsl", "common/query_walk.wgsl", "common/query_counters.wgsl", "query_nearest.wgsl"]
+    ["common/workgroup.wgsl", "common/prelude.wgsl", "common/counters.wgsl", "common/round.wgsl", "common/round_counters.wgsl", "common/box.wgsl", "common/grid.wgsl", "common/cells.wgsl", "common/rows.wgsl", "common/query.wgsl", "common/query_input.wgsl", "common/entry_covered.wgsl", "common/query_entry_covered.wgsl", "common/query_cells.wgsl", "common/query_images.wgsl", "common/query_again_covered.wgsl", "common/query_walk.wgsl", "common/query_counters.wgsl", "query_nearest.wgsl"]
     { 0: Uniform "params", 1: Read "grid", 2: Read "records", 3: Read "starts", 4: Read "queries", 5: Read "objects", 6: Read "values", 7: Write "query_nearest", 8: Write "counters", 10: Uniform "round" }
 
     /// Indirect dispatches over an output's rows.

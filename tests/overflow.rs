@@ -537,6 +537,39 @@ fn a_query_after_a_step_that_ran_out_of_memory_ends() {
     }
 }
 
+/// Each round is a dispatch of every walk, whether anything is left for it or not.
+#[test]
+fn rounds_of_a_crowded_step_go_after_many_that_need_fewer() {
+    let points = [Aabb::point([1.0; 3]); 100];
+    let nearest = [Aabb::point([1.0; 3]).into()];
+    for adapter in adapters() {
+        let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let crowded = StepInput {
+            objects: Source::Host(&points),
+            queries: Queries::Rounded(Source::Host(&nearest)),
+            query_mode: QueryMode::Nearest(1_024),
+            ..StepInput::default()
+        };
+        let calm = StepInput {
+            objects: Source::Host(&points[..10]),
+            ..StepInput::default()
+        };
+        let most = steps::whole(&adapter, &mut gpu, crowded).counters.rounds_capacity;
+        assert!(most > 1, "{most} rounds on {}", adapter.name);
+        let mut rounds = Vec::new();
+        for _ in 0..150 {
+            steps::submit(&adapter, &mut gpu, calm);
+            rounds.push(steps::read(&adapter, &mut gpu).counters.rounds_capacity);
+        }
+        assert_eq!(rounds.last(), Some(&1), "{rounds:?} on {}", adapter.name);
+        assert!(
+            rounds[..30].iter().all(|&rounds| rounds == most),
+            "{rounds:?} on {}",
+            adapter.name
+        );
+    }
+}
+
 /// A frame loop that neither waits nor reads anything but the counters, which come along with later submissions.
 #[test]
 fn watched_steps_make_room_without_a_wait() {

@@ -9,7 +9,7 @@ use std::fmt::Debug;
 use std::sync::{Mutex, PoisonError};
 
 use bytemuck::{Pod, bytes_of, cast_slice, pod_collect_to_vec, pod_read_unaligned};
-use common::{Rng, Scene, TestAdapter, adapters, scenes, sweep};
+use common::{Rng, Scene, TestAdapter, adapters, rods, scenes, sweep};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use gpu_broad_phase::grid::{Grid, Params, Record};
 use gpu_broad_phase::reference::blocks::{
@@ -57,8 +57,8 @@ const UNFINISHED: usize = 29;
 const PAIR_CANDIDATES: usize = 14;
 const RAY_CANDIDATES: usize = 16;
 
-/// Name of the adapter, of the pass, and the constants that it declares.
-type PipelineKey = (String, &'static str, Vec<(&'static str, u32)>);
+/// Number of the device, name of the pass, and the constants that it declares.
+type PipelineKey = (usize, &'static str, Vec<(&'static str, u32)>);
 type Pipeline = (wgpu::BindGroupLayout, wgpu::ComputePipeline);
 
 /// Runs passes on one adapter and remembers which.
@@ -97,7 +97,7 @@ impl Bench {
         }
     }
 
-    /// Made once a process.
+    /// Made once per device.
     fn pipeline(&self, pass: &'static Pass) -> Pipeline {
         static PIPELINES: Mutex<BTreeMap<PipelineKey, Pipeline>> = Mutex::new(BTreeMap::new());
         let constants: Vec<_> = [
@@ -109,7 +109,7 @@ impl Bench {
         .into_iter()
         .filter(|(name, _)| pass.source().contains(&format!("override {name}:")))
         .collect();
-        let key = (self.adapter.name.clone(), pass.name, constants.clone());
+        let key = (self.adapter.number, pass.name, constants.clone());
         let mut pipelines = PIPELINES.lock().unwrap_or_else(PoisonError::into_inner);
         let make = || create(&self.adapter.device, pass, &constants);
         pipelines.entry(key).or_insert_with(make).clone()
@@ -2464,6 +2464,35 @@ fn is_tried(scene: &Scene) -> bool {
     let flags = wgpu::InstanceFlags::from_env_or_default();
     !flags.contains(wgpu::InstanceFlags::STRICT_WEBGPU_COMPLIANCE)
         || (255..=257).contains(&scene.objects.len()) && scene.name.starts_with("lattice")
+}
+
+/// Objects in so many cells that walks of rays are given up for a look at each object.
+#[test]
+fn rays_along_rods_equal_their_reference() {
+    let overrides = Overrides {
+        filters: true,
+        count_candidates: true,
+    };
+    on_each_adapter(|adapter| {
+        let mut bench = Bench::new(adapter);
+        let mut rng = Rng(12);
+        for count in [40, 1_500] {
+            let (mut objects, rays) = rods(count, 60, &mut rng);
+            // The large list, a box that is invalid, and one that takes no part.
+            objects[3].max[1] = f32::INFINITY;
+            objects[5].min[0] = f32::NAN;
+            objects[8].owner = Aabb::EXCLUDED;
+            let scene = Scene {
+                name: format!("{count} rods"),
+                objects,
+                rays,
+            };
+            let whole = descriptor(Scheme::Uniform { cell_size: 1.0 }, None);
+            check_scene(&mut bench, &whole, &scene, &[overrides]);
+            let worlds = BroadPhaseDescriptor { worlds: 3, ..whole };
+            check_parts(&mut bench, &worlds, &scene, count / 3, &[overrides]);
+        }
+    });
 }
 
 #[test]

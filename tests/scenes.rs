@@ -1,14 +1,17 @@
 //! Dimensions, margin and worlds on every adapter, beside brute force.
 
+#[path = "common/agreement.rs"]
+mod agreement;
 mod common;
 
 use std::time::Instant;
 
-use common::{Rng, adapters, random_scene, uniform};
-use gpu_broad_phase::reference::brute_force;
+use agreement::{Expected, check};
+use common::{Rng, adapters, random_scene, rods, uniform};
+use gpu_broad_phase::reference::{brute_force, step_scene};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Headless, HeadlessDescriptor, Pair, Scene, Scheme,
-    StepInput, StepResult,
+    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Headless, HeadlessDescriptor, Pair, RayMode, Scene,
+    SceneRays, Scheme, StepInput, StepResult,
 };
 use pollster::block_on;
 
@@ -136,6 +139,36 @@ fn a_margin_grows_the_finite_bounds_of_infinite_boxes() {
             let found = pairs(&endless);
             assert!(found.len() > 300, "{}", found.len());
             assert_eq!(found, pairs(&huge), "{scheme:?} on {}", adapter.name);
+        }
+    }
+}
+
+/// A rod lies in all of the cells that a ray along it visits, one after the other.
+#[test]
+fn rays_along_rods_look_at_each_rod_a_few_times() {
+    let (objects, rays) = rods(2_000, 60, &mut Rng(11));
+    let scene = Scene {
+        objects: &objects,
+        rays: SceneRays::Plain(&rays),
+        ..Default::default()
+    };
+    for adapter in adapters() {
+        for ray_mode in [RayMode::All, RayMode::Closest, RayMode::Any] {
+            let descriptor = BroadPhaseDescriptor {
+                scheme: Scheme::Uniform { cell_size: 1.0 },
+                ray_mode,
+                pairs: false,
+                count_candidates: true,
+                ..Default::default()
+            };
+            let mut broad_phase = GpuBroadPhase::new(&adapter.device, &descriptor).unwrap();
+            let what = format!("{ray_mode:?} on {}", adapter.name);
+            let on_device = whole(&adapter, &mut broad_phase, &scene);
+            for result in [step_scene(&descriptor, &scene).unwrap(), on_device] {
+                check(&descriptor, &scene, &Expected::of(&descriptor, &scene), &result, &what);
+                let tests = result.counters.ray_candidates / (objects.len() * rays.len()) as u64;
+                assert!(tests <= 5, "{tests} tests per rod and ray, {what}");
+            }
         }
     }
 }

@@ -53,8 +53,10 @@ fn walk_pairs(index: u32) {
     let group = entry_group(value);
     let is_home = group == 0u;
     var first = index + 1u;
-    if (!is_home) {
-        first = select(group_end(group, first, bucket_end), bucket_end, group == ENTRY_GROUPS - 1u);
+    if (group == ENTRY_GROUPS - 1u) {
+        first = bucket_end;
+    } else if (!is_home) {
+        first = group_end(group, first, bucket_end);
     }
     let behind = share_of(bucket_end - first);
     for (var k = behind.x; k < behind.y; k += 1u) {

@@ -1,13 +1,5 @@
 // An object has one entry, in the cell of its lower corner, and may reach into the next cells.
 
-fn entry_record(entry: u32) -> u32 {
-    return entry;
-}
-
-fn is_home_entry(entry: u32) -> bool {
-    return true;
-}
-
 // Whether the entry lies in the row y, z of the query's cells rather than in one that shares its slots.
 fn is_met_here(level: Level, entry: u32, low: vec3<i32>, query: Query, lower: vec3<i32>, upper: vec3<i32>, y: i32, z: i32) -> bool {
     let cell = cell_of(flush_bits(unordered(low)), axis_inverse(level.inverse, grid.x_detail));
@@ -22,8 +14,4 @@ fn reach_of_objects(query: Query) -> vec3<i32> {
 // Records among which all of a level and a world are.
 fn level_records(level: Level, world: u32) -> vec2<u32> {
     return level_entries(level, world);
-}
-
-fn is_of_level(level: Level, record: u32) -> bool {
-    return true;
 }

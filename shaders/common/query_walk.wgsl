@@ -30,7 +30,7 @@ fn test_level(query: Query, level: Level) {
     let all = level_records(level, query.world);
     let share = share_of(all.y - all.x);
     for (var k = share.x; k < share.y; k += 1u) {
-        if (is_of_level(level, all.x + k)) {
+        if (is_in_cells(all.x + k)) {
             test_record(query, all.x + k);
         }
     }

@@ -26,6 +26,14 @@ fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<
 fn without_cells(ray: Ray, level: Level) {
 }
 
+fn gives_up() -> bool {
+    return false;
+}
+
+fn walks_again() -> bool {
+    return false;
+}
+
 fn add_saturated(a: u32, b: u32) -> u32 {
     return a + min(b, 0xffffffffu - a);
 }

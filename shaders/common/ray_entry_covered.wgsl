@@ -1,13 +1,13 @@
 // An object has an entry in every cell it covers and is reported from the first one that the walk meets.
 
-@group(0) @binding(6) var<storage, read> values: array<u32>;
-
-fn entry_record(entry: u32) -> u32 {
-    return values[entry] & ID_MASK;
-}
-
-fn is_home_entry(entry: u32) -> bool {
-    return values[entry] >= HOME_FLAGS;
+// The objects of a level and a world: its entries or, where these are more than all objects, the records.
+fn listing_of(level: Level, world: u32) -> Listing {
+    let entries = level_entries(level, world);
+    let entry_count = entries.y - entries.x;
+    if (entry_count <= params.object_count) {
+        return Listing(entries.x, entry_count, false);
+    }
+    return Listing(0u, params.object_count, true);
 }
 
 // The first cell must be one that the box and the visit share: elsewhere its key may belong to another entry of the

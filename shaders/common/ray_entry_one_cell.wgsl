@@ -1,11 +1,9 @@
 // An object has one entry, in the cell of its lower corner.
 
-fn entry_record(entry: u32) -> u32 {
-    return entry;
-}
-
-fn is_home_entry(entry: u32) -> bool {
-    return true;
+// The objects of a level and a world.
+fn listing_of(level: Level, world: u32) -> Listing {
+    let entries = level_entries(level, world);
+    return Listing(entries.x, entries.y - entries.x, false);
 }
 
 // Whether the entry lies in the visited row itself rather than in one that shares its slots.

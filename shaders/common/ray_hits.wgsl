@@ -10,8 +10,26 @@ const TURNS_PER_SLAB: f32 = 2.0;
 // A row of cells is about the work of as many box tests, and a step looks up some.
 const TESTS_PER_STEP: f32 = 8.0;
 
-// One more than the entry that needs a closer look before the walk goes on, or 0.
+// How often, in the mean, a walk may meet an object before looking at each one once is less.
+const MOST_MEETINGS: u32 = 4u;
+
+// What is looked at without cells: entries, or records of objects of which not all are in cells.
+struct Listing {
+    first: u32,
+    count: u32,
+    is_of_records: bool,
+}
+
+// Entries in the rows of the level's walk so far, and how many there may be before the walk is given up. Passes that may
+// not take a hit twice walk ahead to learn that; the others give up on the way.
+var<private> meetings: u32;
+var<private> most_meetings: u32;
+var<private> is_ahead: bool;
+
+// One more than the record that needs a closer look before the walk goes on, or 0.
 var<private> waiting: u32;
+// Whether the row was begun before a closer look.
+var<private> is_begun: bool;
 // The row that it is in, or that the slab begins with.
 var<private> row_y: i32;
 var<private> row_z: i32;
@@ -46,34 +64,37 @@ fn test_entry(ray: Ray, entry: u32, level: Level, visit: Visit, y: i32, z: i32) 
     count_candidate();
     let t = enter_box(ray, low, high, false);
     if (t != MISS && high_word.w == ray.world && is_first_visit(level, entry, low, high, ray.world, visit, y, z)) {
-        waiting = select(0u, entry + 1u, t == UNSURE);
+        waiting = select(0u, record + 1u, t == UNSURE);
         accept_box(ray, low_word, high_word, t);
     }
 }
 
-fn test_closely(ray: Ray, entry: u32) {
-    let record = entry_record(entry);
+fn test_closely(ray: Ray, record: u32) {
     let low = records[2u * record];
     let high = records[2u * record + 1u];
     accept_box(ray, low, high, enter_box_closely(ray, bitcast<vec3<i32>>(low.xyz), bitcast<vec3<i32>>(high.xyz)));
 }
 
-// Every object of a range of entries, without cells.
-fn test_range(ray: Ray, entries: vec2<u32>) {
-    let share = share_of(entries.y - entries.x);
+fn test_all(ray: Ray, listing: Listing) {
+    let share = share_of(listing.count);
     // Closer looks stand outside of the loop over boxes: drivers for CPUs take both sides of branches.
     for (var k = share.x; k < share.y && !is_done();) {
         waiting = 0u;
         for (; k < share.y && !is_done() && waiting == 0u; k += 1u) {
-            let entry = entries.x + k;
-            if (is_home_entry(entry)) {
-                let record = entry_record(entry);
+            let place = listing.first + k;
+            if (listing.is_of_records || is_home_entry(place)) {
+                var record = place;
+                if (!listing.is_of_records) {
+                    record = entry_record(place);
+                }
                 let low = records[2u * record];
                 let high = records[2u * record + 1u];
                 count_candidate();
                 let t = enter_box(ray, bitcast<vec3<i32>>(low.xyz), bitcast<vec3<i32>>(high.xyz), true);
-                waiting = select(0u, entry + 1u, t == UNSURE);
-                accept_box(ray, low, high, t);
+                if (t != MISS && (!listing.is_of_records || is_in_cells(record))) {
+                    waiting = select(0u, record + 1u, t == UNSURE);
+                    accept_box(ray, low, high, t);
+                }
             }
         }
         if (waiting != 0u) {
@@ -83,20 +104,37 @@ fn test_range(ray: Ray, entries: vec2<u32>) {
 }
 
 fn without_cells(ray: Ray, level: Level) {
-    test_range(ray, level_entries(level, ray.world));
+    test_all(ray, listing_of(level, ray.world));
 }
 
 // Whether so many steps, of some cells an axis each, take less than testing the level's objects one by one.
 fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<f32>) -> bool {
-    let entries = level_entries(level, ray.world);
+    let listing = listing_of(level, ray.world);
     let rows = f32(steps) * breadth.y * breadth.z;
     // Hashed cells share slots: as many cells as slots meet every entry about once.
     let is_wide = any(ray.half_extents > vec3<f32>(0.0)) && level.table_mask != DENSE;
     let meets_all = is_wide && rows * breadth.x >= f32(level.table_size);
-    let tests_fewer = f32(entries.y - entries.x) > TESTS_PER_STEP * rows && !meets_all;
+    let tests_fewer = f32(listing.count) > TESTS_PER_STEP * rows && !meets_all;
+    meetings = 0u;
+    most_meetings = select(0xffffffffu, MOST_MEETINGS * listing.count, listing.is_of_records);
+    is_ahead = !ACCEPTS_AGAIN && grid.entry_count > most_meetings;
     // A loop takes one turn more than it walks through, and each row has a loop of its own.
-    let turns = f32(steps) * (2.0 * (most.y + 1.0) * (most.z + 1.0) + TURNS_PER_SLAB);
+    let turns_ahead = select(1.0, 1.5, is_ahead);
+    let turns = turns_ahead * f32(steps) * (2.0 * (most.y + 1.0) * (most.z + 1.0) + TURNS_PER_SLAB);
     return steps <= MAX_RAY_STEPS && tests_fewer && takes_turns(turns);
+}
+
+// Whether the level is better looked at without cells, after all.
+fn gives_up() -> bool {
+    return meetings > most_meetings;
+}
+
+// Whether the walk so far only looked ahead, and found that it pays.
+fn walks_again() -> bool {
+    let again = is_ahead && !gives_up();
+    is_ahead = false;
+    meetings = select(meetings, 0u, again);
+    return again;
 }
 
 // The rows of a slab, up to a box that needs a closer look. The tests of its row that were made are skipped when that
@@ -106,6 +144,14 @@ fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
     for (var z = first_z; z <= min(visit.upper.z, level.upper_z); z += 1) {
         for (var y = select(lower_y, row_y, z == first_z); y <= min(visit.upper.y, level.upper_y); y += 1) {
             let row = long_row_of(level, visit.lower.x, visit.upper.x, y, z, ray.world);
+            meetings += select(min(row.count, 0xffffffffu - meetings), 0u, is_begun);
+            is_begun = false;
+            if (gives_up()) {
+                return;
+            }
+            if (is_ahead) {
+                continue;
+            }
             let share = share_of(row.count);
             var k = share.x;
             for (; k < share.y && !is_done() && waiting == 0u; k += 1u) {
@@ -134,6 +180,7 @@ fn visit_slab(ray: Ray, level: Level, visit: Visit, goes_on: bool) -> bool {
         row_y = lower_y;
         row_z = max(visit.lower.z, level.lower_z);
     }
+    is_begun = goes_on;
     waiting = 0u;
     visit_rows(ray, level, visit, lower_y);
     if (waiting != 0u) {
@@ -147,7 +194,8 @@ fn walk_ray(ray: Ray) {
         return;
     }
     if (enters_part(0u)) {
-        test_range(ray, large_list(ray.world));
+        let large = large_list(ray.world);
+        test_all(ray, Listing(large.x, large.y - large.x, false));
     }
     walk_levels(ray);
 }

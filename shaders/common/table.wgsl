@@ -143,7 +143,7 @@ fn finds(walk: ptr<function, Walk>, entry: u32) -> bool {
     let level = grid.levels[min((*walk).level, MAX_LEVELS - 1u)];
     var record = entry;
     if ((*walk).place == WALK_LEVEL) {
-        if (!is_of_level(level, record)) {
+        if (!is_in_cells(record)) {
             return false;
         }
     } else {

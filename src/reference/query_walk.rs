@@ -9,8 +9,8 @@ use super::pair_walk::passes_filters;
 use super::query::{LoadedQuery, asked_by, distance_to, load_query};
 use super::rows::Table;
 use crate::grid::{
-    Class, DENSE, HOME_FLAGS, ID_MASK, Level, NO_LEVEL, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of,
-    classify, flush, key_of, place_uniform, unordered,
+    DENSE, HOME_FLAGS, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, is_in_cells,
+    key_of, unordered,
 };
 use crate::queries::{Query, asking};
 use crate::types::Aabb;
@@ -148,9 +148,7 @@ impl<F: FnMut(u32, u32)> Walk<'_, F> {
         }
         for record in self.input.table.records {
             let object = &self.input.objects[record.object as usize];
-            let is_entered = classify(object) == Class::Finite
-                && place_uniform(object.min, object.max, level.inverse).level != NO_LEVEL;
-            if is_entered {
+            if is_in_cells(object, self.params.cell_inverse) {
                 self.test_record(record);
             }
         }

@@ -13,6 +13,7 @@ struct Any {
 impl HitVisitor for Any {
     /// Large boxes are met soonest, in the fewest steps.
     const COARSE_FIRST: bool = true;
+    const ACCEPTS_AGAIN: bool = true;
 
     fn search_limit(&self) -> f32 {
         if self.found { -1.0 } else { LARGEST_FLOAT }

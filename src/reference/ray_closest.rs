@@ -15,6 +15,7 @@ struct Closest {
 impl HitVisitor for Closest {
     /// Large boxes are met soonest, in the fewest steps, and shorten the walks of all finer levels.
     const COARSE_FIRST: bool = true;
+    const ACCEPTS_AGAIN: bool = true;
 
     fn search_limit(&self) -> f32 {
         self.t

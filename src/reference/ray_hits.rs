@@ -1,5 +1,6 @@
 //! What the walk of the hit passes finds in its cells: the twin of `shaders/common/ray_hits.wgsl`,
-//! `shaders/common/ray_entry_one_cell.wgsl` and `shaders/common/ray_entry_covered.wgsl`.
+//! `shaders/common/ray_entry_one_cell.wgsl`, `shaders/common/ray_entry_covered.wgsl`, `shaders/common/entry_one_cell.wgsl`
+//! and `shaders/common/entry_covered.wgsl`.
 
 use std::ops::Range;
 
@@ -8,7 +9,8 @@ use super::ray::{LoadedRay, enter_box};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
 use super::rows::Table;
 use crate::grid::{
-    DENSE, HOME_FLAGS, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
+    DENSE, HOME_FLAGS, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, is_in_cells,
+    key_of, unordered,
 };
 use crate::scene::SceneRays;
 use crate::types::Aabb;
@@ -17,6 +19,8 @@ use crate::types::Aabb;
 const TURNS_PER_SLAB: f32 = 2.0;
 /// A row of cells is about the work of as many box tests, and a step looks up some.
 const TESTS_PER_STEP: f32 = 8.0;
+/// How often, in the mean, a walk may meet an object before looking at each one once is less.
+const MOST_MEETINGS: u32 = 4;
 
 /// What the hit passes read, in binding order.
 #[derive(Clone, Copy, Debug)]
@@ -35,9 +39,11 @@ pub struct RayInput<'a> {
 pub trait HitVisitor {
     /// Whether the walk begins with the coarsest level of the hierarchical scheme, not the finest.
     const COARSE_FIRST: bool = false;
+    /// Whether it does no harm to take a hit twice.
+    const ACCEPTS_AGAIN: bool = false;
     /// Hits past this parameter need not be looked for.
     fn search_limit(&self) -> f32;
-    /// Takes a hit; each object of a walk comes once.
+    /// Takes a hit; each object of a walk comes once, unless [`ACCEPTS_AGAIN`](Self::ACCEPTS_AGAIN).
     fn accept_hit(&mut self, object: u32, t: f32);
 }
 
@@ -49,6 +55,19 @@ struct Walk<'a, V> {
     visitor: &'a mut V,
     candidates: u32,
     turns: Turns,
+    /// Entries in the rows of the level's walk so far.
+    meetings: u32,
+    /// How many there may be before the walk is given up.
+    most_meetings: u32,
+    /// Whether the walk only counts entries, ahead of the tests.
+    is_ahead: bool,
+}
+
+/// What is looked at without cells.
+enum Listing {
+    Entries(Range<u32>),
+    /// The records of all objects, of which not all are in cells.
+    Records,
 }
 
 /// The rays of a step: the same for all tables.
@@ -90,8 +109,11 @@ pub fn walk_ray(
         visitor,
         candidates: 0,
         turns: Turns::default(),
+        meetings: 0,
+        most_meetings: u32::MAX,
+        is_ahead: false,
     };
-    walk.test_range(input.table.large(params, ray.world));
+    walk.test_all(Listing::Entries(input.table.large(params, ray.world)));
     walk_levels(params, input.table.grid, ray, &mut walk);
     if overrides.count_candidates { walk.candidates } else { 0 }
 }
@@ -152,31 +174,51 @@ impl<V: HitVisitor> Walk<'_, V> {
     }
 
     fn test_entry(&mut self, entry: u32, level: &Level, visit: &Visit, y: i32, z: i32) {
-        let record = *self.record(entry);
-        self.candidates = self.candidates.wrapping_add(1);
-        match enter_box(self.ray, &record.low, &record.high) {
-            Some(t) if record.world == self.ray.world && self.is_first_visit(level, entry, visit, y, z) => {
-                self.accept(record.object, t)
-            }
-            _ => {}
+        let is_first_visit = |walk: &Self| walk.is_first_visit(level, entry, visit, y, z);
+        self.test_record(*self.record(entry), is_first_visit);
+    }
+
+    /// The objects of a level and a world: its entries or, where these are more than all objects, the records.
+    fn listing_of(&self, level: &Level) -> Listing {
+        let entries = self.input.table.level(level, self.ray.world);
+        if self.is_uniform() && entries.len() > self.input.table.records.len() {
+            Listing::Records
+        } else {
+            Listing::Entries(entries)
         }
     }
 
-    /// Every object of a range of entries, without cells.
-    fn test_range(&mut self, entries: Range<u32>) {
-        for entry in entries {
-            if self.is_done() {
-                break;
-            }
-            if self.is_home_entry(entry) {
-                let record = *self.record(entry);
-                self.candidates = self.candidates.wrapping_add(1);
-                if let Some(t) = enter_box(self.ray, &record.low, &record.high)
-                    && record.world == self.ray.world
-                {
-                    self.accept(record.object, t);
+    fn test_all(&mut self, listing: Listing) {
+        match listing {
+            Listing::Entries(entries) => {
+                for entry in entries {
+                    if self.is_done() {
+                        break;
+                    }
+                    if self.is_home_entry(entry) {
+                        self.test_record(*self.record(entry), |_| true);
+                    }
                 }
             }
+            Listing::Records => {
+                for record in self.input.table.records {
+                    if self.is_done() {
+                        break;
+                    }
+                    let object = &self.input.objects[record.object as usize];
+                    self.test_record(*record, |walk| is_in_cells(object, walk.params.cell_inverse));
+                }
+            }
+        }
+    }
+
+    fn test_record(&mut self, record: Record, is_looked_for: impl Fn(&Self) -> bool) {
+        self.candidates = self.candidates.wrapping_add(1);
+        if let Some(t) = enter_box(self.ray, &record.low, &record.high)
+            && record.world == self.ray.world
+            && is_looked_for(self)
+        {
+            self.accept(record.object, t);
         }
     }
 }
@@ -190,19 +232,27 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
 
     /// Whether so many steps, of some cells an axis each, take less than testing the level's objects one by one.
     fn walk_pays(&mut self, level: &Level, steps: i32, breadth: [f32; 3], most: [f32; 3]) -> bool {
-        let entries = self.input.table.level(level, self.ray.world);
+        let objects = self.input.table.records.len() as u32;
+        let (objects, most_meetings) = match self.listing_of(level) {
+            Listing::Entries(entries) => (entries.len() as u32, u32::MAX),
+            Listing::Records => (objects, MOST_MEETINGS * objects),
+        };
         let rows = steps as f32 * breadth[1] * breadth[2];
         // Hashed cells share slots: as many cells as slots meet every entry about once.
         let is_wide = self.ray.half_extents.iter().any(|&extent| extent > 0.0) && level.table_mask != DENSE;
         let meets_all = is_wide && rows * breadth[0] >= level.table_size as f32;
-        let tests_fewer = entries.len() as f32 > TESTS_PER_STEP * rows && !meets_all;
+        let tests_fewer = objects as f32 > TESTS_PER_STEP * rows && !meets_all;
+        self.meetings = 0;
+        self.most_meetings = most_meetings;
+        self.is_ahead = !V::ACCEPTS_AGAIN && self.input.table.grid.entry_count > most_meetings;
         // A loop takes one turn more than it walks through, and each row has a loop of its own.
-        let turns = steps as f32 * (2.0 * (most[1] + 1.0) * (most[2] + 1.0) + TURNS_PER_SLAB);
+        let turns_ahead = if self.is_ahead { 1.5 } else { 1.0 };
+        let turns = turns_ahead * steps as f32 * (2.0 * (most[1] + 1.0) * (most[2] + 1.0) + TURNS_PER_SLAB);
         steps <= MAX_RAY_STEPS && tests_fewer && self.turns.take(turns)
     }
 
     fn without_cells(&mut self, level: &Level) {
-        self.test_range(self.input.table.level(level, self.ray.world));
+        self.test_all(self.listing_of(level));
     }
 
     fn visit_slab(&mut self, level: &Level, visit: &Visit) {
@@ -212,6 +262,14 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
                     .input
                     .table
                     .row(level, visit.lower[0], visit.upper[0], y, z, self.ray.world);
+                let count = row.iter().map(|range| range.end - range.start).sum();
+                self.meetings = self.meetings.saturating_add(count);
+                if self.gives_up() {
+                    return;
+                }
+                if self.is_ahead {
+                    continue;
+                }
                 for entry in row.into_iter().flatten() {
                     if self.is_done() {
                         return;
@@ -220,5 +278,18 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
                 }
             }
         }
+    }
+
+    fn gives_up(&self) -> bool {
+        self.meetings > self.most_meetings
+    }
+
+    fn walks_again(&mut self) -> bool {
+        let again = self.is_ahead && !self.gives_up();
+        self.is_ahead = false;
+        if again {
+            self.meetings = 0;
+        }
+        again
     }
 }

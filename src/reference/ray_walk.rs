@@ -38,6 +38,14 @@ pub(crate) trait SlabVisitor {
     fn without_cells(&mut self, level: &Level);
     /// The next slab of a level.
     fn visit_slab(&mut self, level: &Level, visit: &Visit);
+    /// Whether the level is better looked at without cells, after all.
+    fn gives_up(&self) -> bool {
+        false
+    }
+    /// Whether the walk so far only looked ahead, and is to be made.
+    fn walks_again(&mut self) -> bool {
+        false
+    }
 }
 
 fn cell_below(position: f32) -> i32 {
@@ -163,57 +171,65 @@ fn walk_level(
         return;
     }
 
-    let mut visit = Visit {
-        level: index,
-        // Meets no object, not even one that covers cells on both sides of zero.
-        lower: [i32::MAX; 3],
-        upper: [-i32::MAX; 3],
-        previous_lower: [i32::MAX; 3],
-        previous_upper: [-i32::MAX; 3],
-    };
-    for step in 0..steps.min(MAX_RAY_STEPS) {
-        let slab = if forward {
-            major_lower + step
-        } else {
-            major_upper - step
+    loop {
+        let mut visit = Visit {
+            level: index,
+            // Meets no object, not even one that covers cells on both sides of zero.
+            lower: [i32::MAX; 3],
+            upper: [-i32::MAX; 3],
+            previous_lower: [i32::MAX; 3],
+            previous_upper: [-i32::MAX; 3],
         };
-        let side_low = slab as f32 - slack[major] - origin[major];
-        let side_high = (slab + 1 + reach) as f32 + slack[major] - origin[major];
-        let (enter_side, leave_side) = if forward {
-            (side_low, side_high)
-        } else {
-            (side_high, side_low)
-        };
-        // A ray that rests is in all its few slabs at once.
-        let (t_0, t_1) = if fastest == 0.0 {
-            (t_begin, t_begin)
-        } else {
-            (
-                (enter_side * inverse[major]).max(t_begin),
-                (leave_side * inverse[major]).min(t_end),
-            )
-        };
-        if t_0 > visitor.search_limit() {
+        for step in 0..steps.min(MAX_RAY_STEPS) {
+            let slab = if forward {
+                major_lower + step
+            } else {
+                major_upper - step
+            };
+            let side_low = slab as f32 - slack[major] - origin[major];
+            let side_high = (slab + 1 + reach) as f32 + slack[major] - origin[major];
+            let (enter_side, leave_side) = if forward {
+                (side_low, side_high)
+            } else {
+                (side_high, side_low)
+            };
+            // A ray that rests is in all its few slabs at once.
+            let (t_0, t_1) = if fastest == 0.0 {
+                (t_begin, t_begin)
+            } else {
+                (
+                    (enter_side * inverse[major]).max(t_begin),
+                    (leave_side * inverse[major]).min(t_end),
+                )
+            };
+            if t_0 > visitor.search_limit() || visitor.gives_up() {
+                break;
+            }
+            if t_0 > t_1 {
+                continue;
+            }
+            visit.previous_lower = visit.lower;
+            visit.previous_upper = visit.upper;
+            for axis in 0..3 {
+                let shift = if axis == 0 { detail } else { 0 };
+                if axis == major {
+                    visit.lower[axis] = slab << shift;
+                    visit.upper[axis] = (slab << shift) + (1 << shift) - 1;
+                } else {
+                    let p_0 = origin[axis] + direction[axis] * t_0;
+                    let p_1 = origin[axis] + direction[axis] * t_1;
+                    let factor = (1u32 << shift) as f32;
+                    visit.lower[axis] = cell_below((p_0.min(p_1) - slack[axis]) * factor) - (reach << shift);
+                    visit.upper[axis] = cell_below((p_0.max(p_1) + slack[axis]) * factor);
+                }
+            }
+            visitor.visit_slab(level, &visit);
+        }
+        if !visitor.walks_again() {
             break;
         }
-        if t_0 > t_1 {
-            continue;
-        }
-        visit.previous_lower = visit.lower;
-        visit.previous_upper = visit.upper;
-        for axis in 0..3 {
-            let shift = if axis == 0 { detail } else { 0 };
-            if axis == major {
-                visit.lower[axis] = slab << shift;
-                visit.upper[axis] = (slab << shift) + (1 << shift) - 1;
-            } else {
-                let p_0 = origin[axis] + direction[axis] * t_0;
-                let p_1 = origin[axis] + direction[axis] * t_1;
-                let factor = (1u32 << shift) as f32;
-                visit.lower[axis] = cell_below((p_0.min(p_1) - slack[axis]) * factor) - (reach << shift);
-                visit.upper[axis] = cell_below((p_0.max(p_1) + slack[axis]) * factor);
-            }
-        }
-        visitor.visit_slab(level, &visit);
+    }
+    if visitor.gives_up() {
+        visitor.without_cells(level);
     }
 }

@@ -8,6 +8,7 @@ pub mod steps;
 mod validation;
 
 use std::cell::OnceCell;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use gpu_broad_phase::{Aabb, GpuBroadPhase, Query, Ray, SweptRay, wgpu};
@@ -19,6 +20,8 @@ pub use rng::Rng;
 #[derive(Clone)]
 pub struct TestAdapter {
     pub name: String,
+    /// Tells devices of the process apart. Handles of wgpu do not: those of different instances may be equal.
+    pub number: usize,
     pub backends: wgpu::Backends,
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
@@ -139,8 +142,10 @@ fn open(name: &str, backends: wgpu::Backends) -> Option<TestAdapter> {
     if backends == wgpu::Backends::VULKAN {
         validation::expect_layer(&device);
     }
+    static OPENED: AtomicUsize = AtomicUsize::new(0);
     Some(TestAdapter {
         name: format!("{name} ({})", adapter.get_info().name),
+        number: OPENED.fetch_add(1, Ordering::Relaxed),
         backends,
         device,
         queue,
@@ -177,6 +182,29 @@ pub fn power_law(count: usize, rng: &mut Rng) -> Vec<Aabb> {
             around(rng.point(side), [1.0 / (1.0 - u).sqrt(); 3])
         })
         .collect()
+}
+
+/// Rods along x in a bundle of 2 by 2 cells of size 1, each through 61 of them. Most rays go along the rods, in both
+/// directions, and every other one of these through the gaps between them.
+pub fn rods(count: usize, rays: usize, rng: &mut Rng) -> (Vec<Aabb>, Vec<Ray>) {
+    let objects = (0..count)
+        .map(|_| {
+            let [y, z] = [0; 2].map(|_| rng.below(2) as f32 + 0.5);
+            around([rng.unit(), y, z], [60.0, 0.8, 0.8])
+        })
+        .collect();
+    let rays = (0..rays)
+        .map(|ray| {
+            let at = [0.2 + 0.6 * rng.unit(), 0.95][ray % 2];
+            let [y, z] = [0; 2].map(|_| rng.below(2) as f32 + at);
+            match ray % 5 {
+                0 => Ray::new([40.0 * rng.unit() - 20.0, y, -5.0], [0.1, 0.1, 1.0], 100.0),
+                1 | 2 => Ray::new([50.0, y, z], [-1.0, 0.0001, 0.0], 100.0),
+                _ => Ray::new([-50.0, y, z], [1.0, 0.0, -0.0001], 100.0),
+            }
+        })
+        .collect();
+    (objects, rays)
 }
 
 /// One step of f32 up or down, or none; zeros of either sign.
