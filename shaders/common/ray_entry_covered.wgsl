@@ -1,5 +1,8 @@
 // An object has an entry in every cell it covers and is reported from the first one that the walk meets.
 
+// Whether a walk may meet an object in several cells.
+const MEETS_AGAIN: bool = true;
+
 // The objects of a level and a world: its entries or, where these are more than all objects, the records.
 fn listing_of(level: Level, world: u32) -> Listing {
     let entries = level_entries(level, world);

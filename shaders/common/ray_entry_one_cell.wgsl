@@ -1,5 +1,8 @@
 // An object has one entry, in the cell of its lower corner.
 
+// Whether a walk may meet an object in several cells.
+const MEETS_AGAIN: bool = false;
+
 // The objects of a level and a world.
 fn listing_of(level: Level, world: u32) -> Listing {
     let entries = level_entries(level, world);

@@ -119,19 +119,24 @@ fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<
     most_meetings = select(0xffffffffu, MOST_MEETINGS * listing.count, listing.is_of_records);
     is_ahead = !ACCEPTS_AGAIN && grid.entry_count > most_meetings;
     // A loop takes one turn more than it walks through, and each row has a loop of its own.
-    let turns_ahead = select(1.0, 1.5, is_ahead);
+    let turns_ahead = select(1.0, 1.5, looks_ahead());
     let turns = turns_ahead * f32(steps) * (2.0 * (most.y + 1.0) * (most.z + 1.0) + TURNS_PER_SLAB);
     return steps <= MAX_RAY_STEPS && tests_fewer && takes_turns(turns);
 }
 
+// Whether the walk only counts entries. Written so that schemes of one entry an object compile to nothing here.
+fn looks_ahead() -> bool {
+    return MEETS_AGAIN && is_ahead;
+}
+
 // Whether the level is better looked at without cells, after all.
 fn gives_up() -> bool {
-    return meetings > most_meetings;
+    return MEETS_AGAIN && meetings > most_meetings;
 }
 
 // Whether the walk so far only looked ahead, and found that it pays.
 fn walks_again() -> bool {
-    let again = is_ahead && !gives_up();
+    let again = looks_ahead() && !gives_up();
     is_ahead = false;
     meetings = select(meetings, 0u, again);
     return again;
@@ -149,7 +154,7 @@ fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
             if (gives_up()) {
                 return;
             }
-            if (is_ahead) {
+            if (looks_ahead()) {
                 continue;
             }
             let share = share_of(row.count);

@@ -5,8 +5,8 @@
 // ray that sweeps a box has slabs and cells wider by the box's half extents.
 //
 // What is done with the cells is another fragment's: `search_limit`, `walk_pays`, `without_cells`, `visit_slab`, which says
-// whether the same slab goes on, `gives_up` and `walks_again`, which begins with the first slab once more. A pass says where its rounds begin, `enters_part`, `geometry_limit`, and
-// with which level: `COARSE_FIRST`.
+// whether the same slab goes on, `gives_up`, and `walks_again`, which says whether the walk begins with the first slab once
+// more. A pass says where its rounds begin, `enters_part`, `geometry_limit`, and with which level: `COARSE_FIRST`.
 
 const MAX_RAY_STEPS: i32 = 4096;
 const RELATIVE_SLACK: f32 = 0x1p-19;
@@ -115,42 +115,46 @@ fn walk_level(ray: Ray, index: u32) -> bool {
     let reach_cells = vec3<i32>(reach << detail, reach, reach);
     var visit: Visit;
     visit.level = index;
-    var is_under_way = true;
-    for (var walks = 0u; walks < 2u && is_under_way; walks += 1u) {
-        // Meets no box, whatever its cells.
-        visit.lower = vec3<i32>(0x7fffffff);
-        visit.upper = vec3<i32>(-0x7fffffff);
-        var goes_on = false;
-        for (var step = 0; step < min(steps, MAX_RAY_STEPS); step += select(1, 0, goes_on)) {
-            let slab = select(major_upper - step, major_lower + step, forward);
-            let side_low = f32(slab) - major_slack - major_origin;
-            let side_high = f32(slab + 1 + reach) + major_slack - major_origin;
-            let enter = max(select(side_high, side_low, forward) * major_inverse, t_begin);
-            let leave = min(select(side_low, side_high, forward) * major_inverse, t_end);
-            // A ray that rests is in all its few slabs at once.
-            let t_0 = select(enter, t_begin, fastest == 0.0);
-            let t_1 = select(leave, t_begin, fastest == 0.0);
-            if ((t_0 > search_limit() && !goes_on) || gives_up()) {
+    // Meets no box, whatever its cells.
+    let lowest = vec3<i32>(-0x7fffffff);
+    visit.lower = -lowest;
+    visit.upper = lowest;
+    var goes_on = false;
+    let slabs = min(steps, MAX_RAY_STEPS);
+    for (var step = 0; step <= slabs; step += select(1, 0, goes_on)) {
+        let slab = select(major_upper - step, major_lower + step, forward);
+        let side_low = f32(slab) - major_slack - major_origin;
+        let side_high = f32(slab + 1 + reach) + major_slack - major_origin;
+        let enter = max(select(side_high, side_low, forward) * major_inverse, t_begin);
+        let leave = min(select(side_low, side_high, forward) * major_inverse, t_end);
+        // A ray that rests is in all its few slabs at once.
+        let t_0 = select(enter, t_begin, fastest == 0.0);
+        let t_1 = select(leave, t_begin, fastest == 0.0);
+        if (step == slabs || (t_0 > search_limit() && !goes_on) || gives_up()) {
+            if (!walks_again()) {
                 break;
             }
-            if (t_0 > t_1) {
-                continue;
-            }
-            let p_0 = origin + direction * t_0;
-            let p_1 = origin + direction * t_1;
-            let crossed_lower = cell_below((min(p_0, p_1) - slack) * detail_factor) - reach_cells;
-            let crossed_upper = cell_below((max(p_0, p_1) + slack) * detail_factor);
-            let slab_lower = vec3<i32>(slab << detail, slab, slab);
-            let slab_upper = vec3<i32>((slab << detail) + (1 << detail) - 1, slab, slab);
-            if (!goes_on) {
-                visit.previous_lower = visit.lower;
-                visit.previous_upper = visit.upper;
-            }
-            visit.lower = select(crossed_lower, slab_lower, along);
-            visit.upper = select(crossed_upper, slab_upper, along);
-            goes_on = visit_slab(ray, level, visit, goes_on);
+            step = -1;
+            visit.lower = -lowest;
+            visit.upper = lowest;
+            continue;
         }
-        is_under_way = walks_again();
+        if (t_0 > t_1) {
+            continue;
+        }
+        let p_0 = origin + direction * t_0;
+        let p_1 = origin + direction * t_1;
+        let crossed_lower = cell_below((min(p_0, p_1) - slack) * detail_factor) - reach_cells;
+        let crossed_upper = cell_below((max(p_0, p_1) + slack) * detail_factor);
+        let slab_lower = vec3<i32>(slab << detail, slab, slab);
+        let slab_upper = vec3<i32>((slab << detail) + (1 << detail) - 1, slab, slab);
+        if (!goes_on) {
+            visit.previous_lower = visit.lower;
+            visit.previous_upper = visit.upper;
+        }
+        visit.lower = select(crossed_lower, slab_lower, along);
+        visit.upper = select(crossed_upper, slab_upper, along);
+        goes_on = visit_slab(ray, level, visit, goes_on);
     }
     return gives_up();
 }
