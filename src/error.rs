@@ -1,6 +1,5 @@
 //! What can go wrong.
 
-use crate::gpu::home::Elsewhere;
 use crate::output::OutputRows;
 
 /// A descriptor, or the size of a step's input, that cannot work.
@@ -162,6 +161,10 @@ pub enum StepError {
     #[error("the device is lost")]
     DeviceLost,
 }
+
+/// A device or a queue is not the one that it should be.
+#[derive(Debug)]
+pub(crate) struct Elsewhere;
 
 impl From<Elsewhere> for StepError {
     fn from(_: Elsewhere) -> Self {

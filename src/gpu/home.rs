@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::submission;
-use crate::error::StepError;
+use crate::error::{Elsewhere, StepError};
 
 /// A device, and its queue once a call has shown it.
 #[derive(Clone, Debug)]
@@ -12,10 +12,6 @@ pub(crate) struct Home {
     adapter: wgpu::AdapterInfo,
     queue: Arc<OnceLock<wgpu::Queue>>,
 }
-
-/// A device or a queue is not the one that it should be.
-#[derive(Debug)]
-pub(crate) struct Elsewhere;
 
 impl Home {
     pub fn new(device: &wgpu::Device) -> Self {
