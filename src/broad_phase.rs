@@ -543,7 +543,7 @@ impl GpuBroadPhase {
     }
 
     /// Takes another descriptor in place of the one that this was made from, and makes pipelines anew only where they depend on
-    /// it. No part of the interface: tests look at thousands of descriptors so, of which each would cost its pipelines.
+    /// it. No part of the interface: tests look at thousands of descriptors, and each would cost its pipelines.
     ///
     /// # Errors
     /// As [`new`](Self::new): this stays as it was.
@@ -562,6 +562,7 @@ impl GpuBroadPhase {
             return Ok(());
         }
         descriptor::validate(descriptor)?;
+        plan::check_smallest_step(descriptor, plan::binding_limit(&device.limits()))?;
         self.recorded = None;
         self.descriptor = BroadPhaseDescriptor {
             label: None,
@@ -786,6 +787,7 @@ impl GpuBroadPhase {
         }
         let mut plan = recorded.plan;
         let objects = plan.all_objects();
+        plan.is_of_step = false;
         // Headless has handed its pairs out.
         plan.pairs_stand = !self.splits_submissions;
         plan.fit_rounds(&self.descriptor, self.wanted);
@@ -1071,11 +1073,14 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// Bytes of the buffers on the device that the broad phase owns. A buffer of which eight steps in a row need no more than half
-    /// is made anew in the size that they need. Room that outputs grew to
-    /// goes after 64 to 127 read-backs that need no more than half of it, but for room for 65,536 rows: a burst that comes again and
-    /// again should not be cut short again and again. Memory of the host that uploads and read-backs pass
-    /// through comes on top: it is used again by later steps, and freed where eight in a row did not use it.
+    /// Bytes of the buffers on the device that the broad phase owns.
+    ///
+    /// Memory that steps do without goes by itself. A buffer of which eight steps in a row need no more than half is made anew in
+    /// the size that they need. Room that outputs grew to stays longer, since a burst that comes again should not be cut short
+    /// each time: it goes after the read-backs of 64 to 127 steps that need no more than half of it. Room for 65,536 rows stays.
+    ///
+    /// Memory of the host that uploads and read-backs pass through comes on top. Later steps use it again, and it is freed where
+    /// eight in a row did not.
     pub fn memory(&self) -> u64 {
         let statics = self.statics.as_ref().map_or(0, |table| table.buffers.bytes());
         self.buffers.bytes() + statics

@@ -2,7 +2,7 @@
 
 /// Times that walks are cut smaller, at most. Twice is enough for all lanes of llvmpipe together, nearest objects included.
 const MOST: u32 = 3;
-/// Steps without a cut after which walks may be larger again, at first.
+/// Half of the steps without a cut after which walks may be larger again, the first time: each cut doubles them.
 const FIRST_PATIENCE: u32 = 32;
 const MOST_PATIENCE: u32 = 1 << 16;
 

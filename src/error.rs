@@ -149,7 +149,8 @@ pub enum StepError {
         "what this builds on was recorded into an encoder that was dropped, or submitted in another order: record it again"
     )]
     Dropped,
-    /// The device or the queue is not the one that this was made on or first used with, or an output is that of another device.
+    /// The device or the queue is not the one that this was made on or first used with, or an output is that of another
+    /// device. A queue does not say whose it is: the one of the first call counts as the device's.
     #[error("the device or its queue is another one than before: each device needs things of its own")]
     OtherDevice,
     /// The device refused the recording: a buffer belongs to another device, or its memory is used up. The encoder may hold
@@ -199,7 +200,8 @@ pub enum ReadBackError {
     #[error("no step has been recorded yet")]
     NoStep,
     /// What was recorded last has not run. Its encoder is still open or was dropped, or something that it builds on was not submitted
-    /// before it. Or an earlier step was submitted after it, and has overwritten its answer.
+    /// before it. Or an earlier step was submitted after it, and has overwritten its answer: submit in the order of
+    /// recording, and step again.
     #[error("what was recorded last was not submitted, or not in the order of the recordings")]
     NotSubmitted,
     /// The device or the queue is not the one of the step.

@@ -122,9 +122,13 @@
 //! error that names value and limit. A device that refuses a recording or is lost is an error of the call
 //! ([`StepError::Device`], [`GpuBroadPhase::mark_lost`]); read-backs end after [`BroadPhaseDescriptor::timeout`]. What holds
 //! these promises stands under *Robustness* in `ARCHITECTURE.md`. What was recorded into an encoder that is dropped, or is submitted in
-//! another order, is found out: see [`ReadBackError::NotSubmitted`] and [`StepError::Dropped`]. Three things are the caller's: the
-//! buffers of a device of another instance, which wgpu itself cannot tell from its own; an encoder of another device, which does not
-//! say whose it is; and the time that a crowd of `n` objects in one cell takes, which grows with `n * n`, in short dispatches.
+//! another order, is found out: see [`ReadBackError::NotSubmitted`] and [`StepError::Dropped`]. Four things are the caller's:
+//!
+//! - The buffers of a device of another instance: wgpu itself cannot tell them from its own.
+//! - An encoder of another device: it does not say whose it is.
+//! - An encoder that the device refuses when it is finished or submitted, because of what else was recorded there. wgpu reports
+//!   that to the caller alone. Here it counts as submitted, so the next read-back has the answer of the step before.
+//! - The time that a crowd of `n` objects in one cell takes. It grows with `n * n`, in short dispatches.
 
 //!
 //! # Features

@@ -123,9 +123,10 @@ pub(crate) struct LateNeeds {
 }
 
 impl LateNeeds {
-    /// What outputs should hold next time, after one more read-back. Static entries stay: other room for them would build their table
-    /// anew.
-    pub fn note(&mut self, wanted: Rows, needed: Rows) -> Rows {
+    /// What outputs should hold next time, after one more read-back, of a step or of what was asked after it. Only those of
+    /// steps count, since a query says nothing of what steps need. Static entries stay: other room for them would build their
+    /// table anew.
+    pub fn note(&mut self, wanted: Rows, needed: Rows, is_of_step: bool) -> Rows {
         let most = &mut self.most;
         most.entries = most.entries.max(needed.entries);
         most.pairs = most.pairs.max(needed.pairs);
@@ -133,15 +134,16 @@ impl LateNeeds {
         most.ray_cells = most.ray_cells.max(needed.ray_cells);
         most.results = most.results.max(needed.results);
         most.rounds = most.rounds.max(needed.rounds);
-        self.reads += 1;
+        self.reads += u32::from(is_of_step);
         if self.reads < LATE_READS {
             return wanted;
         }
         let Self { most, .. } = std::mem::take(self);
-        let shrunk = |wanted: u32, most: u32| {
-            let enough = most.saturating_add(most / 4).max(FEW_ROWS);
+        let fewer = |wanted: u32, most: u32, fewest: u32| {
+            let enough = most.saturating_add(most / 4).max(fewest);
             if enough <= wanted / 2 { enough } else { wanted }
         };
+        let shrunk = |wanted, most| fewer(wanted, most, FEW_ROWS);
         Rows {
             entries: shrunk(wanted.entries, most.entries),
             pairs: shrunk(wanted.pairs, most.pairs),
@@ -149,7 +151,7 @@ impl LateNeeds {
             ray_cells: shrunk(wanted.ray_cells, most.ray_cells),
             results: shrunk(wanted.results, most.results),
             // Each costs dispatches of every walk, whether anything is left for it or not.
-            rounds: wanted.rounds.min(most.rounds),
+            rounds: fewer(wanted.rounds, most.rounds, 1),
             ..wanted
         }
     }
@@ -194,6 +196,8 @@ pub(crate) struct Plan {
     pub sorts_outputs: bool,
     /// Whether pairs and hits were counted already, so that what counting kept for writing them has to stay as it is.
     pub is_counted: bool,
+    /// Whether it is of a step, not of a query of the table that a step left.
+    pub is_of_step: bool,
     /// Whether pairs stand from an earlier step, so that their buffer has to stay as it is.
     pub pairs_stand: bool,
     /// Entries that the static objects' table holds.
@@ -271,6 +275,7 @@ impl Plan {
             sort: descriptor.sort,
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
             is_counted: false,
+            is_of_step: true,
             pairs_stand: false,
             static_entries: statics.map_or(0, |statics| statics.params.entry_capacity),
             static_bytes: statics.map_or(0, Self::table_bytes),
@@ -1115,6 +1120,50 @@ mod tests {
         assert_eq!(next(Some(32), Some(8)), Some(8));
         assert_eq!(next(Some(32), Some(0)), Some(0));
         assert_eq!(next(Some(32), None), Some(32));
+    }
+
+    #[test]
+    fn room_goes_after_steps_that_did_without_and_queries_say_nothing_of_that() {
+        let held = Rows {
+            pairs: 1 << 20,
+            hits: 1 << 20,
+            rounds: 5,
+            ..Rows::default()
+        };
+        let few = Rows {
+            pairs: 100,
+            rounds: 1,
+            ..Rows::default()
+        };
+        let mut late = LateNeeds::default();
+        for _ in 0..10 * LATE_READS {
+            assert_eq!(late.note(held, few, false), held);
+        }
+        for _ in 1..LATE_READS {
+            assert_eq!(late.note(held, few, true), held);
+        }
+        let fewer = Rows {
+            pairs: FEW_ROWS,
+            hits: FEW_ROWS,
+            rounds: 1,
+            ..Rows::default()
+        };
+        assert_eq!(late.note(held, few, true), fewer);
+        // What a query needs in between stays, and so does what is not twice as much as needed.
+        let asked = Rows {
+            hits: 1 << 19,
+            rounds: 4,
+            ..Rows::default()
+        };
+        late.note(held, asked, false);
+        let last = (0..LATE_READS).map(|_| late.note(held, few, true)).last();
+        assert_eq!(
+            last,
+            Some(Rows {
+                pairs: FEW_ROWS,
+                ..held
+            })
+        );
     }
 
     #[test]

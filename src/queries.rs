@@ -140,7 +140,7 @@ pub struct Neighbor {
     pub object: u32,
     /// Squared distance between the query and the object's closed box (of [`Neighbors`]: its lower corner); infinite for
     /// [`NONE`]. The order is that of distances even where their squares are past the range of `f32`: infinite from 2^64 on, 0
-    /// below 2^-63.
+    /// below 2^-63. Distances beyond the largest float along one axis count as that float, and come by index.
     pub squared_distance: f32,
 }
 

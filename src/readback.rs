@@ -354,7 +354,9 @@ impl GpuBroadPhase {
                 hits_kept: None,
                 caution: 0,
             };
-            self.wanted = self.late.note(self.wanted.grown(self.needed, held), self.needed);
+            self.wanted = self
+                .late
+                .note(self.wanted.grown(self.needed, held), self.needed, plan.is_of_step);
         }
     }
 

@@ -90,6 +90,8 @@ pub(crate) static TABLE_ONE_CELL: Fragments = fragments!(
     "common/entry_one_cell.wgsl",
     "common/query_entry_one_cell.wgsl",
     "common/query_cells.wgsl",
+    "common/query_image_own.wgsl",
+    "common/query_again_one_cell.wgsl",
     "common/table.wgsl",
 );
 pub(crate) static TABLE_COVERED: Fragments = fragments!(
@@ -103,6 +105,8 @@ pub(crate) static TABLE_COVERED: Fragments = fragments!(
     "common/entry_covered.wgsl",
     "common/query_entry_covered.wgsl",
     "common/query_cells.wgsl",
+    "common/query_image_own.wgsl",
+    "common/query_again_covered.wgsl",
     "common/table.wgsl",
 );
 

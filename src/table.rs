@@ -42,7 +42,7 @@ pub(crate) const BINDINGS: [(u32, &str); 6] = [
 /// | `bp_entry_record(entry: u32) -> u32`, `bp_record_object(record: u32) -> u32` | the box and the object of an entry |
 ///
 /// Each object is found once, in no order that could be relied on; where the descriptor's filters are on, layers and owners count.
-/// Walks are not cut into rounds: an invocation takes as long as its query is large, at most about as long as a look at every
+/// Walks are not cut into rounds: an invocation takes as long as its query is large, at most some times as long as a look at every
 /// object. Some drivers end loops on their own and tell nobody: Mesa's software drivers do after 65,535 turns of a few
 /// invocations together. After a loop that was ended so, or by a `break`, `bp_walk_is_whole` is false.
 ///
@@ -114,8 +114,8 @@ impl TableShader {
     /// [`filters`](BroadPhaseDescriptor::filters) count. Its names begin with `prefix`, and its bindings are those of `group`.
     ///
     /// # Errors
-    /// [`BadPrefix`] where no names of WGSL come out: a prefix is made of ASCII letters, digits and `_`, with a letter or one `_`
-    /// at the front, and may not make a word of the text into another one, as `un` would.
+    /// [`BadPrefix`] where no names of WGSL come out. A prefix is made of ASCII letters, digits and `_`, and begins with a letter or
+    /// one `_`. It is refused, too, where it and one name of the text make another name of the text, as `un` and `ordered` do.
     pub fn new(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
         Self::write(kind(descriptor), prefix, group, None)
     }

@@ -10,8 +10,8 @@ use agreement::{Expected, check};
 use common::{Rng, adapters, random_scene, rods, uniform};
 use gpu_broad_phase::reference::{brute_force, step_scene};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Headless, HeadlessDescriptor, Pair, RayMode, Scene,
-    SceneRays, Scheme, StepInput, StepResult,
+    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Headless, HeadlessDescriptor, Neighbors, Pair, RayMode,
+    Scene, SceneQueries, SceneRays, Scheme, StepInput, StepResult,
 };
 use pollster::block_on;
 
@@ -168,6 +168,56 @@ fn rays_along_rods_look_at_each_rod_a_few_times() {
                 check(&descriptor, &scene, &Expected::of(&descriptor, &scene), &result, &what);
                 let tests = result.counters.ray_candidates / (objects.len() * rays.len()) as u64;
                 assert!(tests <= 5, "{tests} tests per rod and ray, {what}");
+            }
+        }
+    }
+}
+
+/// Where a walk gives way to a look at all objects, those are the ones of the asker's world.
+#[test]
+fn neighbors_in_many_periodic_worlds_look_at_their_own() {
+    const WORLDS: u32 = 400;
+    const EACH: u32 = 20;
+    let mut rng = Rng(13);
+    let objects: Vec<_> = (0..WORLDS * EACH)
+        .map(|_| Aabb::point([0; 3].map(|_| rng.unit())))
+        .collect();
+    let worlds: Vec<_> = (0..WORLDS * EACH).map(|object| object / EACH).collect();
+    let scene = Scene {
+        objects: &objects,
+        worlds: &worlds,
+        queries: SceneQueries::Neighbors(Neighbors::within(0.45)),
+        ..Default::default()
+    };
+    for adapter in adapters() {
+        for scheme in [
+            Scheme::Hierarchical,
+            Scheme::Uniform { cell_size: 0.25 },
+            Scheme::Adaptive { min_scale: 0.25 },
+        ] {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                periods: [1.0; 3],
+                worlds: WORLDS,
+                pairs: false,
+                count_candidates: true,
+                ..Default::default()
+            };
+            let mut broad_phase = GpuBroadPhase::new(&adapter.device, &descriptor).unwrap();
+            let found = whole(&adapter, &mut broad_phase, &scene).counters;
+            let expected = step_scene(&descriptor, &scene).unwrap().counters;
+            assert_eq!(
+                found.results_needed, expected.results_needed,
+                "{scheme:?} on {}",
+                adapter.name
+            );
+            for counters in [found, expected] {
+                let tests = counters.query_candidates / u64::from(WORLDS * EACH);
+                assert!(
+                    tests <= 8 * u64::from(EACH),
+                    "{tests} tests per point, {scheme:?} on {}",
+                    adapter.name
+                );
             }
         }
     }

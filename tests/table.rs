@@ -278,7 +278,8 @@ fn a_callers_walk_finds_what_queries_find() {
             let pass = OwnPass::new(&adapter, &descriptor, &own);
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             for statics in [0, 120] {
-                let all = objects(case + statics, &mut rng);
+                // Every kind with every scheme.
+                let all = objects(case + case / 3 + statics, &mut rng);
                 let asked = queries(&all, descriptor.worlds, &mut rng);
                 let worlds: Vec<u32> = all
                     .iter()

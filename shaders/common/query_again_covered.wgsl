@@ -7,8 +7,9 @@ const MOST_MEETINGS: u32 = 4u;
 
 // Whether objects are met again and again, in one cell after another.
 fn meets_entries_again(query: Query, second: u32, level: Level) -> bool {
-    let most = MOST_MEETINGS * params.object_count;
-    if (grid.entry_count <= most) {
+    let listing = listing_of(level, query.world);
+    let most = MOST_MEETINGS * listing.count;
+    if (!listing.is_of_records || grid.entry_count <= most) {
         return false;
     }
     var entries = 0u;

@@ -22,17 +22,17 @@ fn cell_counts(cells: Cells, level: Level) -> vec3<f32> {
     return select(vec3<f32>(counts), vec3<f32>(0.0), cells.lower > cells.upper);
 }
 
-// Whether looking at all records of the level is less than looking at so many cells.
+// Whether looking at all of the level is less than looking at so many cells.
 fn are_crowded(counts: vec3<f32>, query: Query, level: Level) -> bool {
     let rows = counts.y * counts.z;
+    let is_dense = level.table_mask == DENSE;
     // Hashed slots would be looked at again and again.
-    let is_repeated = level.table_mask != DENSE && rows * counts.x >= f32(level.table_size);
-    let all = level_records(level, query.world);
-    // Images may look at the same cells.
+    let is_repeated = !is_dense && rows * counts.x >= f32(level.table_size);
+    // Images may look at the same cells. Those of other worlds lie elsewhere, unless they are hashed.
     let bounds = Cells(vec3<i32>(level.lower_x, level.lower_y, level.lower_z), vec3<i32>(level.upper_x, level.upper_y, level.upper_z));
     let level_counts = cell_counts(bounds, level);
-    let looks_twice = rows * counts.x > level_counts.x * level_counts.y * level_counts.z;
-    return is_repeated || looks_twice || rows >= f32(all.y - all.x);
+    let looks_twice = is_dense && rows * counts.x > level_counts.x * level_counts.y * level_counts.z;
+    return is_repeated || looks_twice || rows >= f32(listing_of(level, query.world).count);
 }
 
 fn admitted(query: Query, object: u32) -> bool {

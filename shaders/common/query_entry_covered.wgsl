@@ -14,8 +14,3 @@ fn is_met_here(level: Level, entry: u32, low: vec3<i32>, query: Query, lower: ve
 fn reach_of_objects(query: Query) -> vec3<i32> {
     return vec3<i32>(0);
 }
-
-// Records among which all of a level and a world are: those of the objects. Entries may be many times more.
-fn level_records(level: Level, world: u32) -> vec2<u32> {
-    return vec2<u32>(0u, params.object_count);
-}

@@ -10,8 +10,3 @@ fn reach_of_objects(query: Query) -> vec3<i32> {
     let reach = select(cell_reach(), 0, query.seeks_corners);
     return vec3<i32>(reach << grid.x_detail, reach, reach);
 }
-
-// Records among which all of a level and a world are.
-fn level_records(level: Level, world: u32) -> vec2<u32> {
-    return level_entries(level, world);
-}

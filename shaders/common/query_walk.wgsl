@@ -15,23 +15,12 @@ fn found(query: Query, record: u32, distance: u32) {
     }
 }
 
-fn test_range(query: Query, entries: vec2<u32>) {
-    let share = share_of(entries.y - entries.x);
+fn test_all(query: Query, listing: Listing) {
+    let share = share_of(listing.count);
     for (var k = share.x; k < share.y; k += 1u) {
-        let entry = entries.x + k;
-        if (is_home_entry(entry)) {
-            test_record(query, entry_record(entry));
-        }
-    }
-}
-
-// Without cells.
-fn test_level(query: Query, level: Level) {
-    let all = level_records(level, query.world);
-    let share = share_of(all.y - all.x);
-    for (var k = share.x; k < share.y; k += 1u) {
-        if (is_in_cells(all.x + k)) {
-            test_record(query, all.x + k);
+        let place = listing.first + k;
+        if (is_listed(listing.is_of_records, place)) {
+            test_record(query, listed_record(listing.is_of_records, place));
         }
     }
 }
@@ -49,7 +38,7 @@ fn walk_level(query: Query, second: u32, level: Level) {
     let images = select(vec3<f32>(1.0), vec3<f32>(2.0), is_second);
     let turns = ROW_TURNS * images.x * (counts.y + images.y) * (counts.z + images.z);
     if (are_crowded(counts, query, level) || !takes_turns(turns) || meets_entries_again(query, second, level)) {
-        test_level(nearest_of_all(query), level);
+        test_all(nearest_of_all(query), listing_of(level, query.world));
         return;
     }
     for (var image = 0u; image <= second; image += 1u) {
@@ -86,7 +75,8 @@ fn walk_cells(query: Query, level: Level) {
 }
 
 fn walk_candidates(query: Query) {
-    test_range(nearest_of_all(query), large_list(query.world));
+    let large = large_list(query.world);
+    test_all(nearest_of_all(query), Listing(large.x, large.y - large.x, false));
     let second = second_images(query);
     var index = grid.first_level;
     for (var visited = 0u; visited < MAX_LEVELS && index != NO_LEVEL; visited += 1u) {

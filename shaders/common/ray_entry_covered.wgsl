@@ -3,16 +3,6 @@
 // Whether a walk may meet an object in several cells.
 const MEETS_AGAIN: bool = true;
 
-// The objects of a level and a world: its entries or, where these are more than all objects, the records.
-fn listing_of(level: Level, world: u32) -> Listing {
-    let entries = level_entries(level, world);
-    let entry_count = entries.y - entries.x;
-    if (entry_count <= params.object_count) {
-        return Listing(entries.x, entry_count, false);
-    }
-    return Listing(0u, params.object_count, true);
-}
-
 // The first cell must be one that the box and the visit share: elsewhere its key may belong to another entry of the
 // same box. The slabs in which the walk meets an object follow one another without a gap, so it is met first in this one unless
 // the slab before met it; within the slab the lowest covered cell counts.

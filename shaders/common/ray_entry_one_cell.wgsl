@@ -3,12 +3,6 @@
 // Whether a walk may meet an object in several cells.
 const MEETS_AGAIN: bool = false;
 
-// The objects of a level and a world.
-fn listing_of(level: Level, world: u32) -> Listing {
-    let entries = level_entries(level, world);
-    return Listing(entries.x, entries.y - entries.x, false);
-}
-
 // Whether the entry lies in the visited row itself rather than in one that shares its slots.
 fn is_first_visit(level: Level, entry: u32, low: vec3<i32>, high: vec3<i32>, world: u32, visit: Visit, y: i32, z: i32) -> bool {
     let cell = cell_of(flush_bits(unordered(low)), axis_inverse(level.inverse, grid.x_detail));

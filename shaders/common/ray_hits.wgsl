@@ -13,13 +13,6 @@ const TESTS_PER_STEP: f32 = 8.0;
 // How often, in the mean, a walk may meet an object before looking at each one once is less.
 const MOST_MEETINGS: u32 = 4u;
 
-// What is looked at without cells: entries, or records of objects of which not all are in cells.
-struct Listing {
-    first: u32,
-    count: u32,
-    is_of_records: bool,
-}
-
 // Entries in the rows of the level's walk so far, and how many there may be before the walk is given up. Passes that may
 // not take a hit twice walk ahead to learn that; the others give up on the way.
 var<private> meetings: u32;
@@ -82,19 +75,14 @@ fn test_all(ray: Ray, listing: Listing) {
         waiting = 0u;
         for (; k < share.y && !is_done() && waiting == 0u; k += 1u) {
             let place = listing.first + k;
-            if (listing.is_of_records || is_home_entry(place)) {
-                var record = place;
-                if (!listing.is_of_records) {
-                    record = entry_record(place);
-                }
+            if (is_listed(listing.is_of_records, place)) {
+                let record = listed_record(listing.is_of_records, place);
                 let low = records[2u * record];
                 let high = records[2u * record + 1u];
                 count_candidate();
                 let t = enter_box(ray, bitcast<vec3<i32>>(low.xyz), bitcast<vec3<i32>>(high.xyz), true);
-                if (t != MISS && (!listing.is_of_records || is_in_cells(record))) {
-                    waiting = select(0u, record + 1u, t == UNSURE);
-                    accept_box(ray, low, high, t);
-                }
+                waiting = select(0u, record + 1u, t == UNSURE);
+                accept_box(ray, low, high, t);
             }
         }
         if (waiting != 0u) {

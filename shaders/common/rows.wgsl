@@ -51,6 +51,14 @@ fn long_row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32)
     return row_of(level, x_from, x_to, y, z, world);
 }
 
+// What is looked at without cells: entries of which those in home cells count, or records of all objects of which those in
+// cells do.
+struct Listing {
+    first: u32,
+    count: u32,
+    is_of_records: bool,
+}
+
 // Entries begin.., ..end of a world's share of the large list, which it may have in common with others.
 fn large_list(world: u32) -> vec2<u32> {
     let key = large_key(grid.table_cells, world);

@@ -3,9 +3,10 @@
 
 const ALL_LAYERS: u32 = 0xffffffffu;
 
-// Where a walk is: in the large list, among all records of a level, in a row of a level's cells, or past everything.
-const WALK_LARGE: u32 = 0u;
-const WALK_LEVEL: u32 = 1u;
+// Where a walk is: in entries without cells, those of the large list or of a level; in all records of a level; in a row of
+// a level's cells; or past everything.
+const WALK_ENTRIES: u32 = 0u;
+const WALK_RECORDS: u32 = 1u;
 const WALK_ROW: u32 = 2u;
 const WALK_DONE: u32 = 3u;
 
@@ -53,17 +54,12 @@ fn begin_walk(query: Query) -> Walk {
     var walk: Walk;
     walk.object = NO_OBJECT;
     walk.query = query;
-    walk.place = select(WALK_DONE, WALK_LARGE, query.answers);
+    walk.place = select(WALK_DONE, WALK_ENTRIES, query.answers);
     walk.following = grid.first_level;
     walk.levels_left = MAX_LEVELS;
     walk.rows_left = params.object_count;
-    walk.row = whole_row(large);
+    walk.row = Row(large.x, large.y - large.x, 0u, large.y - large.x);
     return walk;
-}
-
-fn whole_row(range: vec2<u32>) -> Row {
-    let count = range.y - range.x;
-    return Row(range.x, count, 0u, count);
 }
 
 // Whether there is one more object; if so, the walk names it.
@@ -117,14 +113,17 @@ fn go_on(walk: ptr<function, Walk>) {
         (*walk).level = index;
         (*walk).following = level.next;
         (*walk).levels_left -= 1u;
-        (*walk).place = WALK_LEVEL;
+        (*walk).place = WALK_ENTRIES;
         (*walk).row = Row(0u, 0u, 0u, 0u);
         if (any(cells.lower > cells.upper)) {
             return;
         }
         let counts = cell_counts(cells, level);
-        if (are_crowded(counts, (*walk).query, level) || !takes_rows(walk, cells)) {
-            (*walk).row = whole_row(level_records(level, (*walk).query.world));
+        let query = (*walk).query;
+        if (are_crowded(counts, query, level) || !takes_rows(walk, cells) || meets_entries_again(query, 0u, level)) {
+            let listing = listing_of(level, query.world);
+            (*walk).place = select(WALK_ENTRIES, WALK_RECORDS, listing.is_of_records);
+            (*walk).row = Row(listing.first, listing.count, 0u, listing.count);
             return;
         }
         (*walk).place = WALK_ROW;
@@ -141,17 +140,11 @@ fn go_on(walk: ptr<function, Walk>) {
 fn finds(walk: ptr<function, Walk>, entry: u32) -> bool {
     let query = (*walk).query;
     let level = grid.levels[min((*walk).level, MAX_LEVELS - 1u)];
-    var record = entry;
-    if ((*walk).place == WALK_LEVEL) {
-        if (!is_in_cells(record)) {
-            return false;
-        }
-    } else {
-        record = entry_record(entry);
-        if ((*walk).place == WALK_LARGE && !is_home_entry(entry)) {
-            return false;
-        }
+    let is_record = (*walk).place == WALK_RECORDS;
+    if ((*walk).place != WALK_ROW && !is_listed(is_record, entry)) {
+        return false;
     }
+    let record = listed_record(is_record, entry);
     let low = records[2u * record];
     let distance = distance_to(query, low, records[2u * record + 1u]);
     if (distance == MISS) {

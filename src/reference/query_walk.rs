@@ -7,7 +7,7 @@ use std::ops::{Range, RangeInclusive};
 use super::blocks::{Overrides, Turns};
 use super::pair_walk::passes_filters;
 use super::query::{LoadedQuery, asked_by, distance_to, load_query};
-use super::rows::Table;
+use super::rows::{Listing, Table};
 use crate::grid::{
     DENSE, HOME_FLAGS, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, is_in_cells,
     key_of, unordered,
@@ -64,7 +64,7 @@ struct Walk<'a, F> {
 type Cells = [RangeInclusive<i32>; 3];
 
 /// How often, in the mean, a walk may meet what it meets before looking at each object once is less.
-const MOST_MEETINGS: usize = 4;
+const MOST_MEETINGS: u32 = 4;
 
 /// Hands every object of a query with its squared distance, an integer (see [`squared`](super::query::squared)), to
 /// `accept`; returns the box tests, or 0 where they are not counted.
@@ -87,7 +87,7 @@ pub fn walk_query(
         candidates: 0,
         turns: Turns::default(),
     };
-    walk.test_range(input.table.large(params, query.world));
+    walk.test_all(Listing::Entries(input.table.large(params, query.world)));
     for (_, level) in input.table.grid.occupied_levels() {
         walk.walk_level(query, level);
     }
@@ -130,28 +130,31 @@ impl<F: FnMut(u32, u32)> Walk<'_, F> {
         }
     }
 
-    fn test_range(&mut self, entries: Range<u32>) {
-        for entry in entries {
-            let is_home = !self.is_covered() || self.input.values[entry as usize] >= HOME_FLAGS;
-            if is_home {
-                let record = *self.record(entry);
-                self.test_record(&record);
+    /// Without cells.
+    fn test_all(&mut self, listing: Listing) {
+        match listing {
+            Listing::Entries(entries) => {
+                for entry in entries {
+                    let is_home = !self.is_covered() || self.input.values[entry as usize] >= HOME_FLAGS;
+                    if is_home {
+                        let record = *self.record(entry);
+                        self.test_record(&record);
+                    }
+                }
+            }
+            Listing::Records => {
+                for record in self.input.table.records {
+                    let object = &self.input.objects[record.object as usize];
+                    if is_in_cells(object, self.params.cell_inverse) {
+                        self.test_record(record);
+                    }
+                }
             }
         }
     }
 
-    /// Every object of the level but those of the large list, without cells. Entries may be many times more.
-    fn test_level(&mut self, level: &Level) {
-        if !self.is_covered() {
-            self.test_range(self.input.table.level(level, self.query.world));
-            return;
-        }
-        for record in self.input.table.records {
-            let object = &self.input.objects[record.object as usize];
-            if is_in_cells(object, self.params.cell_inverse) {
-                self.test_record(record);
-            }
-        }
+    fn listing(&self, level: &Level) -> Listing {
+        self.input.table.listing(self.params, level, self.query.world)
     }
 
     fn cells_of(&self, query: &LoadedQuery, level: &Level) -> Cells {
@@ -180,8 +183,9 @@ impl<F: FnMut(u32, u32)> Walk<'_, F> {
 
     /// Whether objects are met again and again, in one cell after another.
     fn meets_entries_again(&self, query: &LoadedQuery, second: u32, level: &Level) -> bool {
-        let most = MOST_MEETINGS * self.input.table.records.len();
-        if !self.is_covered() || self.input.table.grid.entry_count as usize <= most {
+        let listing = self.listing(level);
+        let most = MOST_MEETINGS * self.input.table.places(&listing);
+        if matches!(listing, Listing::Entries(_)) || self.input.table.grid.entry_count <= most {
             return false;
         }
         let entries_of = |image| {
@@ -189,7 +193,7 @@ impl<F: FnMut(u32, u32)> Walk<'_, F> {
             let rows = rows_of(&cells).flat_map(|(y, z)| self.row(level, &cells, y, z));
             rows.map(|row| row.len()).sum::<usize>()
         };
-        images(second).map(entries_of).sum::<usize>() > most
+        images(second).map(entries_of).sum::<usize>() > most as usize
     }
 
     fn walk_level(&mut self, query: &LoadedQuery, level: &Level) {
@@ -207,32 +211,28 @@ impl<F: FnMut(u32, u32)> Walk<'_, F> {
             return;
         }
         let rows = counts[1] * counts[2];
-        let objects = if self.is_covered() {
-            table.records.len()
-        } else {
-            table.level(level, query.world).len()
-        };
+        let is_dense = level.table_mask == DENSE;
         // Hashed slots would be looked at again and again.
-        let is_repeated = level.table_mask != DENSE && rows * counts[0] >= level.table_size as f32;
-        // Images may look at the same cells.
+        let is_repeated = !is_dense && rows * counts[0] >= level.table_size as f32;
+        // Images may look at the same cells. Those of other worlds lie elsewhere, unless they are hashed.
         let bounds = [
             level.lower_x..=level.upper_x,
             level.lower_y..=level.upper_y,
             level.lower_z..=level.upper_z,
         ];
         let level_counts = cell_counts(&bounds, level);
-        let looks_twice = rows * counts[0] > level_counts[0] * level_counts[1] * level_counts[2];
+        let looks_twice = is_dense && rows * counts[0] > level_counts[0] * level_counts[1] * level_counts[2];
         let copies = is_second.map(|is_second| if is_second { 2.0 } else { 1.0 });
         let row_turns = if self.is_covered() { 3.0 } else { 2.0 };
         let turns = row_turns * copies[0] * (counts[1] + copies[1]) * (counts[2] + copies[2]);
         if is_repeated
             || looks_twice
-            || rows >= objects as f32
+            || rows >= table.places(&self.listing(level)) as f32
             || !self.turns.take(turns)
             || self.meets_entries_again(query, second, level)
         {
             self.query = query.nearest_of_all(self.params);
-            self.test_level(level);
+            self.test_all(self.listing(level));
             return;
         }
         for image in images(second) {

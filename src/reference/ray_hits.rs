@@ -2,12 +2,10 @@
 //! `shaders/common/ray_entry_one_cell.wgsl`, `shaders/common/ray_entry_covered.wgsl`, `shaders/common/entry_one_cell.wgsl`
 //! and `shaders/common/entry_covered.wgsl`.
 
-use std::ops::Range;
-
 use super::blocks::{Overrides, Turns};
 use super::ray::{LoadedRay, enter_box};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
-use super::rows::Table;
+use super::rows::{Listing, Table};
 use crate::grid::{
     DENSE, HOME_FLAGS, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, is_in_cells,
     key_of, unordered,
@@ -61,13 +59,6 @@ struct Walk<'a, V> {
     most_meetings: u32,
     /// Whether the walk only counts entries, ahead of the tests.
     is_ahead: bool,
-}
-
-/// What is looked at without cells.
-enum Listing {
-    Entries(Range<u32>),
-    /// The records of all objects, of which not all are in cells.
-    Records,
 }
 
 /// The rays of a step: the same for all tables.
@@ -178,16 +169,6 @@ impl<V: HitVisitor> Walk<'_, V> {
         self.test_record(*self.record(entry), is_first_visit);
     }
 
-    /// The objects of a level and a world: its entries or, where these are more than all objects, the records.
-    fn listing_of(&self, level: &Level) -> Listing {
-        let entries = self.input.table.level(level, self.ray.world);
-        if self.is_uniform() && entries.len() > self.input.table.records.len() {
-            Listing::Records
-        } else {
-            Listing::Entries(entries)
-        }
-    }
-
     fn test_all(&mut self, listing: Listing) {
         match listing {
             Listing::Entries(entries) => {
@@ -232,19 +213,19 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
 
     /// Whether so many steps, of some cells an axis each, take less than testing the level's objects one by one.
     fn walk_pays(&mut self, level: &Level, steps: i32, breadth: [f32; 3], most: [f32; 3]) -> bool {
-        let objects = self.input.table.records.len() as u32;
-        let (objects, most_meetings) = match self.listing_of(level) {
-            Listing::Entries(entries) => (entries.len() as u32, u32::MAX),
-            Listing::Records => (objects, MOST_MEETINGS * objects),
-        };
+        let listing = self.input.table.listing(self.params, level, self.ray.world);
+        let places = self.input.table.places(&listing);
         let rows = steps as f32 * breadth[1] * breadth[2];
         // Hashed cells share slots: as many cells as slots meet every entry about once.
         let is_wide = self.ray.half_extents.iter().any(|&extent| extent > 0.0) && level.table_mask != DENSE;
         let meets_all = is_wide && rows * breadth[0] >= level.table_size as f32;
-        let tests_fewer = objects as f32 > TESTS_PER_STEP * rows && !meets_all;
+        let tests_fewer = places as f32 > TESTS_PER_STEP * rows && !meets_all;
         self.meetings = 0;
-        self.most_meetings = most_meetings;
-        self.is_ahead = !V::ACCEPTS_AGAIN && self.input.table.grid.entry_count > most_meetings;
+        self.most_meetings = match listing {
+            Listing::Entries(_) => u32::MAX,
+            Listing::Records => MOST_MEETINGS * places,
+        };
+        self.is_ahead = !V::ACCEPTS_AGAIN && self.input.table.grid.entry_count > self.most_meetings;
         // A loop takes one turn more than it walks through, and each row has a loop of its own.
         let turns_ahead = if self.is_ahead { 1.5 } else { 1.0 };
         let turns = turns_ahead * steps as f32 * (2.0 * (most[1] + 1.0) * (most[2] + 1.0) + TURNS_PER_SLAB);
@@ -252,7 +233,7 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
     }
 
     fn without_cells(&mut self, level: &Level) {
-        self.test_all(self.listing_of(level));
+        self.test_all(self.input.table.listing(self.params, level, self.ray.world));
     }
 
     fn visit_slab(&mut self, level: &Level, visit: &Visit) {

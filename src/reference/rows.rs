@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::grid::{DENSE, Grid, Level, Params, Record, key_of, slot_of};
+use crate::grid::{DENSE, Grid, Level, Params, Record, SCHEME_UNIFORM, key_of, slot_of};
 
 /// What the walks read, in binding order.
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,34 @@ pub struct Table<'a> {
     pub starts: &'a [u32],
 }
 
+/// What is looked at without cells.
+pub(crate) enum Listing {
+    /// Those in home cells count.
+    Entries(Range<u32>),
+    /// The records of all objects. Those in cells count.
+    Records,
+}
+
 impl Table<'_> {
+    /// The objects of a level and a world: its entries or, where the uniform scheme has more of these than objects, the
+    /// records.
+    pub(crate) fn listing(&self, params: &Params, level: &Level, world: u32) -> Listing {
+        let entries = self.level(level, world);
+        if params.scheme == SCHEME_UNIFORM && entries.len() > self.records.len() {
+            Listing::Records
+        } else {
+            Listing::Entries(entries)
+        }
+    }
+
+    /// How many places a listing has.
+    pub(crate) fn places(&self, listing: &Listing) -> u32 {
+        match listing {
+            Listing::Entries(entries) => entries.len() as u32,
+            Listing::Records => self.records.len() as u32,
+        }
+    }
+
     /// A world's share of the large list, which it may have in common with others.
     pub(crate) fn large(&self, params: &Params, world: u32) -> Range<u32> {
         let key = params.large_key(self.grid, world);

@@ -649,18 +649,21 @@ fn chained_floats(module: &Module, info: &ModuleInfo, name: &str) -> Option<(Vec
 /// reorder. Other expressions are listed in docs/promises.md with what makes up for it.
 #[test]
 fn float_operations_that_decide_answers_stand_alone() {
-    // How many there are at least: what is not looked at holds no promise.
+    // How many there are at least: what is not looked at holds no promise. Then the functions whose operations may be
+    // taken together.
     let deciding = [
-        ("ray_count_one_cell", "enter_box", 5),
-        ("ray_count_one_cell", "enter_box_closely", 5),
-        ("ray_closest_covered", "enter_box", 5),
-        ("ray_any_covered", "load_ray", 1),
-        ("prepare", "main", 6),
+        ("ray_count_one_cell", "enter_box", 5, &[][..]),
+        ("ray_count_one_cell", "enter_box_closely", 5, &[]),
+        ("ray_closest_covered", "enter_box", 5, &[]),
+        ("ray_any_covered", "load_ray", 1, &[]),
+        ("prepare", "main", 6, &[]),
+        ("query_count_one_cell", "distance_to", 4, &["nearest_image", "squared"]),
     ];
-    for (pass, function, least) in deciding {
+    for (pass, function, least, exempt) in deciding {
         let pass = passes().find(|candidate| candidate.name == pass).unwrap();
         let (module, info) = parse(pass);
-        let (chained, operations) = chained_floats(&module, &info, function).unwrap();
+        let (mut chained, operations) = chained_floats(&module, &info, function).unwrap();
+        chained.retain(|place| !exempt.iter().any(|name| place.starts_with(&format!("Some({name:?})"))));
         assert_eq!(chained, [""; 0], "{function} of {}", pass.name);
         assert!(operations >= least, "{function} of {}: {operations}", pass.name);
     }

@@ -79,6 +79,8 @@ pub fn descriptor(number: u64) -> BroadPhaseDescriptor<'static> {
         periods: periods.map(|period| if (1e-30..=1e27).contains(&period) { period } else { 0.0 }),
         worlds: if has_worlds { rng.one_of(&[3, 2, 70_000]) } else { 1 },
         pairs: !rng.once_in(8),
+        // The work is held to that of brute force.
+        count_candidates: true,
         pair_order: rng.one_of(&[PairOrder::Deterministic, PairOrder::Deterministic, PairOrder::Sorted]),
         sort: rng.one_of(&[
             SortStrategy::Auto,
