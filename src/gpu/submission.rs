@@ -2,7 +2,7 @@
 //!
 //! wgpu has no call that asks for it. But it runs what was registered with `map_buffer_on_submit` while `Queue::submit` runs, if the
 //! mapping fails at once, and it fails at once where the buffer is mapped already: on every backend, and without an error of the
-//! device. Where the encoder or its command buffer is dropped, what was registered is dropped as well. So one small buffer that stays
+//! device. (Its documentation speaks of a panic there; its code has none.) Where the encoder or its command buffer is dropped, what was registered is dropped as well. So one small buffer that stays
 //! mapped tells of both, and nothing polls or waits.
 
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl Recordings {
             recording: recording.clone(),
             needs,
         };
-        encoder.map_buffer_on_submit(&self.mapped, wgpu::MapMode::Read, .., move |_| mark.submit());
+        encoder.map_buffer_on_submit(&self.mapped, wgpu::MapMode::Write, .., move |_| mark.submit());
         recording
     }
 }
@@ -118,12 +118,13 @@ impl Drop for Mark {
     }
 }
 
-/// A small buffer that is mapped. A device that is lost gives one without memory.
+/// A small buffer that is mapped for writing: wgpu-core 30 never frees what it maps other buffers with, unless they are unmapped. A
+/// device that is lost gives one without memory.
 fn mapped(device: &wgpu::Device) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("gpu_broad_phase/submissions"),
         size: 16,
-        usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+        usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
         mapped_at_creation: true,
     })
 }
