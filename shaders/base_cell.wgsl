@@ -1,3 +1,5 @@
+// uses: common/grid, common/octave, common/prelude, common/workgroup
+
 // Chooses the finest cell. Its fraction (1, 1.25, 1.5 or 1.75) is the one in which the sizes present waste the least
 // volume; its octave is the largest in which the objects small enough for it have few neighbours in their cell, but not
 // below the smallest object.
@@ -6,7 +8,7 @@ const OCTAVES: u32 = 24u;
 const SLOTS: u32 = 32768u;
 const NEIGHBOURS: u32 = 4u;
 
-@group(0) @binding(1) var<storage, read> statistics: array<u32, 1025>;
+@group(0) @binding(1) var<storage, read> size_statistics: array<u32, 1025>;
 @group(0) @binding(2) var<storage, read> density: array<u32, 48>;
 @group(0) @binding(3) var<storage, read_write> grid: Grid;
 
@@ -33,7 +35,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
     }
     workgroupBarrier();
     for (var class_index = local; class_index < 1024u; class_index += WORKGROUP) {
-        let count = statistics[class_index];
+        let count = size_statistics[class_index];
         if (count != 0u) {
             atomicAdd(&fractions[class_index & 3u], count);
             atomicMin(&smallest, class_index);
@@ -61,7 +63,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
         }
     }
 
-    let top = top_exponent(statistics[1024]);
+    let top = top_exponent(size_statistics[1024]);
     var exponent = octave_exponent(top, OCTAVES - 1u);
     for (var step = 0u; step < OCTAVES; step += 1u) {
         let octave = OCTAVES - 1u - step;

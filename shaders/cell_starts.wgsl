@@ -1,3 +1,5 @@
+// uses: common/grid, common/prelude, common/workgroup
+
 // The cell table: starts[k] is the first sorted entry whose key is k or more, for every cell, the large list and the
 // entries that take no part. The invocation at a change of key fills the gap; gaps too long for one are filled by the
 // whole workgroup.

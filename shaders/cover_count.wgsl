@@ -1,3 +1,5 @@
+// uses: common/cover, common/grid, common/prelude, common/workgroup
+
 // Counts the entries that the objects of each tile would have in the cover table, for each choice of its cells.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;

@@ -1,3 +1,5 @@
+// uses: common/cells, common/cover, common/grid, common/prelude, common/workgroup, common/worlds
+
 // Writes an entry for every cell of the cover table that a larger box covers, x fastest, behind the entries of the objects. Some
 // invocations write those of a box together: they are from a few to thousands.
 

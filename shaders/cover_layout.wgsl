@@ -1,3 +1,5 @@
+// uses: common/cells, common/cover, common/grid, common/prelude, common/wide, common/workgroup
+
 // Turns the entries of each tile into the place of its first one, for each choice of the cover table's cells, and takes the finest
 // cells for which the entries and the cells have room and are not crowded; none where no choice is so.
 

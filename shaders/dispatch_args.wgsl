@@ -1,3 +1,5 @@
+// uses: common/indirect, common/wide
+
 // Workgroups for as many rows of an output as a step wrote, as indirect dispatches read them: three dimensions, then the rows. At
 // least one workgroup, which may have something to say of no rows.
 

@@ -1,3 +1,5 @@
+// uses: common/box, common/draw, common/draw_args, common/workgroup
+
 // The objects' boxes. Those that take no part, and infinite ones, are points at the origin, which draw nothing.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;

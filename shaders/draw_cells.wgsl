@@ -1,3 +1,5 @@
+// uses: common/cells, common/draw, common/draw_cells, common/draw_entry_{entry}, common/grid, common/workgroup
+
 // Occupied cells as boxes. Each is drawn for the first of its entries: once a world, and more often now and then where hashed cells
 // share slots.
 

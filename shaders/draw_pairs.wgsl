@@ -1,3 +1,5 @@
+// uses: common/box, common/counters, common/draw, common/draw_args, common/wide, common/workgroup
+
 // A line between the middles of the boxes of each pair. Where one is infinite, a point at the origin, which draws nothing.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;

@@ -1,3 +1,5 @@
+// uses: common/counters, common/draw, common/draw_args, common/draw_cells, common/grid, common/wide, common/workgroup
+
 // The cells that rays visit, as boxes.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;

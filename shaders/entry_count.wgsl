@@ -1,9 +1,11 @@
+// uses: common/box, common/grid, common/place, common/prelude, common/workgroup
+
 // Uniform: how many cells each object covers, those of each group of entries behind one another; one for the large list, none for
 // what takes no part.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> grid: Grid;
-@group(0) @binding(3) var<storage, read_write> counts: array<u32>;
+@group(0) @binding(3) var<storage, read_write> entry_offsets: array<u32>;
 
 @compute @workgroup_size(256)
 fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
@@ -28,9 +30,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
             rest = cover.x * cover.y * cover.z - (beside.x + beside.y + beside.z + 1u);
         }
     }
-    counts[object] = home;
-    counts[params.object_count + object] = beside.x;
-    counts[2u * params.object_count + object] = beside.y;
-    counts[3u * params.object_count + object] = beside.z;
-    counts[4u * params.object_count + object] = rest;
+    entry_offsets[object] = home;
+    entry_offsets[params.object_count + object] = beside.x;
+    entry_offsets[2u * params.object_count + object] = beside.y;
+    entry_offsets[3u * params.object_count + object] = beside.z;
+    entry_offsets[4u * params.object_count + object] = rest;
 }

@@ -1,9 +1,12 @@
+// uses: common/box, common/cells, common/counters, common/entry_groups, common/grid, common/place, common/prelude
+// uses: common/wide, common/workgroup, common/worlds
+
 // Uniform: writes an entry for every cell an object covers, at the offsets that the scan gave: first the home entries of all
 // objects, then the other groups, the cells of an object with x fastest. The sort is stable, so that cells keep this order.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> grid: Grid;
-@group(0) @binding(3) var<storage, read> offsets: array<u32>;
+@group(0) @binding(3) var<storage, read> entry_offsets: array<u32>;
 @group(0) @binding(4) var<storage, read> counters: array<u32>;
 @group(0) @binding(5) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(6) var<storage, read_write> values: array<u32>;
@@ -49,10 +52,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
                 let place = select(max(offset.x + offset.y + offset.z, 1u) - 1u, rest, group == ENTRY_GROUPS - 1u);
                 rest += select(0u, 1u, group == ENTRY_GROUPS - 1u);
                 let key = key_of(level, placement.lower + vec3<i32>(offset), world);
-                write_entry(offsets[group * params.object_count + object], place, key, value);
+                write_entry(entry_offsets[group * params.object_count + object], place, key, value);
             }
             return;
         }
     }
-    write_entry(offsets[object], 0u, large_key(grid.table_cells, world), object | HOME_FLAGS);
+    write_entry(entry_offsets[object], 0u, large_key(grid.table_cells, world), object | HOME_FLAGS);
 }

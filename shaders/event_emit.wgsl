@@ -1,3 +1,5 @@
+// uses: common/counters, common/event, common/event_rows, common/indirect, common/workgroup
+
 // Writes the rows of the step, those that persist first, then those that begin, each in the order of the pairs.
 
 // Of the step: pairs are missing.

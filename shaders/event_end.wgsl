@@ -1,3 +1,5 @@
+// uses: common/event, common/indirect, common/workgroup
+
 // Writes the rows of the step before that this step has none like: the pairs that ended.
 
 @group(0) @binding(5) var<storage, read> previous_rows: array<vec4<u32>>;

@@ -1,3 +1,5 @@
+// uses: common/event, common/event_rows, common/indirect, common/workgroup
+
 // Looks every pair of the step up among those of the step before: 1 for each that was there, on both sides. The marks were 0.
 
 @group(0) @binding(5) var<storage, read> previous_rows: array<vec4<u32>>;

@@ -1,3 +1,5 @@
+// uses: common/box, common/grid, common/prelude, common/workgroup, common/worlds
+
 // Boxes as ordered integers in the order in which the walks read them: sorted by cell where an object has one entry,
 // else by object. A record is `min.xyz, object | max.xyz, world`.
 

@@ -1,3 +1,5 @@
+// uses: common/box, common/cells, common/grid, common/place, common/prelude, common/workgroup, common/worlds
+
 // Hierarchical and adaptive: one entry an object, keyed by the cell of its lower corner. Past the cells come the key of the large
 // list and that of objects that take no part, so that sorting splits them off.
 

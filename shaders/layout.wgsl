@@ -1,3 +1,5 @@
+// uses: common/cells, common/counters, common/grid, common/place, common/prelude, common/wide
+
 // Gives every occupied level its part of the cell table: its cells one by one where they are few enough (finer along x
 // if they fit), else a power of two of hashed slots.
 

@@ -1,3 +1,5 @@
+// uses: common/box, common/counters, common/grid, common/place, common/prelude, common/workgroup
+
 // Counts the objects of every level and finds the bounds of the cells they occupy; counts what takes no part.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;

@@ -1,3 +1,5 @@
+// uses: common/workgroup
+
 // Rays or queries of which a word on the device says how many are asked. The rest become rows of zeros but for one word, by which they
 // find nothing: whatever they held, they are valid.
 

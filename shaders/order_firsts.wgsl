@@ -1,3 +1,5 @@
+// uses: common/order_{rows}, common/workgroup
+
 // The first keys of an output's rows, in the order of their second keys.
 
 @group(0) @binding(3) var<storage, read_write> keys: array<u32>;

@@ -1,3 +1,5 @@
+// uses: common/order_{rows}, common/workgroup
+
 // The rows of an output in their order.
 
 @group(0) @binding(4) var<storage, read> values: array<u32>;

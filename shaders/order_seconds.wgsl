@@ -1,3 +1,5 @@
+// uses: common/grid, common/order_{rows}, common/workgroup
+
 // The second keys of an output's rows with the rows' numbers, and how many there are, where the sort looks for it.
 
 @group(0) @binding(3) var<storage, read_write> keys: array<u32>;

@@ -1,7 +1,11 @@
+// uses: common/counters, common/pair_filter, common/pair_slots_{kept}, common/pair_walk_{entry}, common/prelude
+// uses: common/round, common/round_counters, common/workgroup
+// needs: end_rows
+
 // How many pairs each entry reports: the walk without writing pairs. One word more than entries, so that the scan ends
 // with the total.
 
-@group(0) @binding(7) var<storage, read_write> counts: array<u32>;
+@group(0) @binding(7) var<storage, read_write> pair_offsets: array<u32>;
 
 var<private> found: u32;
 
@@ -25,14 +29,14 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     }
     if (entry < params.entry_capacity) {
         begin_round();
-        found = select(counts[entry], 0u, round.first == 0u);
+        found = select(pair_offsets[entry], 0u, round.first == 0u);
         let before = found;
         walk_pairs(entry);
         end_rows();
         store_partners(entry, before, found);
         note_rounds();
     }
-    counts[entry] = found;
+    pair_offsets[entry] = found;
     if (COUNT_CANDIDATES) {
         let before = atomicAdd(&counters[COUNTER_PAIR_CANDIDATES], candidates);
         if (before + candidates < before) {

@@ -1,3 +1,6 @@
+// uses: common/pair_filter, common/pair_walk_{entry}, common/pair_walks_{walks}, common/pair_write, common/round
+// uses: common/workgroup
+
 // Writes pairs by the walk once more: of entries that have more partners than counting kept. What earlier rounds, or bits,
 // wrote of an entry stands behind the offsets.
 
@@ -29,7 +32,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         begin_round();
         walk_pairs(entry);
         if (round.is_last == 0u) {
-            offsets[progress_of(entry)] = place_of_next;
+            pair_offsets[progress_of(entry)] = place_of_next;
         }
     }
 }

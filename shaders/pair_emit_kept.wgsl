@@ -1,3 +1,5 @@
+// uses: common/indirect, common/pair_slots_read, common/pair_write_kept, common/prelude, common/workgroup
+
 // Writes pairs from the partners that counting kept, and lists the entries that have more of them, for the passes that walk
 // once more. So few do that those passes are best dispatched for them alone: drivers for CPUs run the code of a walk even
 // where no lane is to walk.

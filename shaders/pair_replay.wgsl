@@ -1,3 +1,6 @@
+// uses: common/pair_walk_{entry}, common/pair_walks_{walks}, common/pair_write, common/prelude, common/rows
+// uses: common/workgroup
+
 // Writes the pairs of crowded boxes without testing any box again: the walk finds the candidates and counting kept a bit
 // for each of the first of them. Where they are not all, the rest is left to `pair_emit`.
 
@@ -46,5 +49,5 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     entry = walking_entry(place);
     place_of_next = places_of(entry).x;
     walk_pairs(entry);
-    offsets[progress_of(entry)] = place_of_next;
+    pair_offsets[progress_of(entry)] = place_of_next;
 }

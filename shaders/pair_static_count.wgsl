@@ -1,7 +1,10 @@
+// uses: common/counters, common/pair_slots_static_{kept}, common/pair_static, common/prelude, common/query_image_own
+// uses: common/round, common/round_counters, common/workgroup
+
 // How many static objects each moving one meets: rows of counts behind those of the entries, and one word more, so that
 // the scan ends with the total.
 
-@group(0) @binding(7) var<storage, read_write> counts: array<u32>;
+@group(0) @binding(7) var<storage, read_write> pair_offsets: array<u32>;
 
 var<private> row: u32;
 var<private> found_count: u32;
@@ -22,11 +25,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let place = params.entry_capacity + row;
     if (row < static_rows()) {
         begin_round();
-        found_count = select(counts[place], 0u, round.first == 0u);
+        found_count = select(pair_offsets[place], 0u, round.first == 0u);
         walk_static(row);
         note_rounds();
     }
-    counts[place] = found_count;
+    pair_offsets[place] = found_count;
     if (COUNT_CANDIDATES) {
         let before = atomicAdd(&counters[COUNTER_PAIR_CANDIDATES], candidates);
         if (before + candidates < before) {

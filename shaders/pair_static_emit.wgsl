@@ -1,3 +1,6 @@
+// uses: common/pair_slots_static_{kept}, common/pair_static, common/pair_write, common/pair_write_kept
+// uses: common/prelude, common/query_image_own, common/round, common/workgroup
+
 // Writes the pairs of moving and static objects: from the partners that counting kept, or by the walk once more where a
 // moving object has more of them. What earlier rounds wrote of one stands behind the offsets.
 
@@ -32,6 +35,6 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     begin_round();
     walk_static(row);
     if (round.is_last == 0u) {
-        offsets[progress_of(index)] = place_of_next;
+        pair_offsets[progress_of(index)] = place_of_next;
     }
 }

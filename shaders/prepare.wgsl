@@ -1,3 +1,5 @@
+// uses: common/box, common/grow, common/prelude, common/workgroup, common/worlds
+
 // Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, positions
 // moved into their periods, objects of a world that does not exist made invalid, static ones marked, those past a count
 // that the device knows alone excluded.

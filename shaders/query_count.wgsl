@@ -1,6 +1,9 @@
+// uses: common/prelude, common/query_counters, common/query_images, common/query_input, common/round
+// uses: common/workgroup
+
 // How many objects each query finds. One word more than queries, so that the scan ends with the total.
 
-@group(0) @binding(7) var<storage, read_write> counts: array<u32>;
+@group(0) @binding(7) var<storage, read_write> query_offsets: array<u32>;
 
 var<private> found_count: u32;
 
@@ -15,11 +18,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         let query = begin_query(index);
         let answer = answer_of(query, index);
         begin_round();
-        found_count = select(counts[answer], 0u, is_first_of_all());
+        found_count = select(query_offsets[answer], 0u, is_first_of_all());
         walk_query(query);
         finish_counters(query);
-        counts[answer] = found_count;
+        query_offsets[answer] = found_count;
     } else if (index == params.asker_count) {
-        counts[params.query_count] = 0u;
+        query_offsets[params.query_count] = 0u;
     }
 }

@@ -1,7 +1,10 @@
+// uses: common/prelude, common/query, common/query_counters, common/query_images, common/query_input, common/round
+// uses: common/workgroup
+
 // The nearest objects of each query, by distance and then by index, in as many slots as are wanted of each: object and
 // squared distance, an integer until the walk is done and a float then. Slots are filled by insertion.
 
-@group(0) @binding(7) var<storage, read_write> nearest: array<vec2<u32>>;
+@group(0) @binding(7) var<storage, read_write> query_nearest: array<vec2<u32>>;
 
 const INFINITY_BITS: u32 = 0x7f800000u;
 
@@ -14,16 +17,16 @@ fn is_before(object: u32, distance: u32, other: vec2<u32>) -> bool {
 
 fn accept_result(object: u32, distance: u32) {
     if (filled == params.nearest) {
-        if (!is_before(object, distance, nearest[first_slot + filled - 1u])) {
+        if (!is_before(object, distance, query_nearest[first_slot + filled - 1u])) {
             return;
         }
         filled -= 1u;
     }
     var slot = first_slot + filled;
-    for (; slot > first_slot && is_before(object, distance, nearest[slot - 1u]); slot -= 1u) {
-        nearest[slot] = nearest[slot - 1u];
+    for (; slot > first_slot && is_before(object, distance, query_nearest[slot - 1u]); slot -= 1u) {
+        query_nearest[slot] = query_nearest[slot - 1u];
     }
-    nearest[slot] = vec2<u32>(object, distance);
+    query_nearest[slot] = vec2<u32>(object, distance);
     filled += 1u;
 }
 
@@ -36,7 +39,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let query = begin_query(index);
     first_slot = answer_of(query, index) * params.nearest;
     if (!is_first_of_all()) {
-        for (; filled < params.nearest && nearest[first_slot + filled].x != NO_OBJECT; filled += 1u) {
+        for (; filled < params.nearest && query_nearest[first_slot + filled].x != NO_OBJECT; filled += 1u) {
         }
     }
     begin_round();
@@ -49,9 +52,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     for (var k = 0u; k < params.nearest; k += 1u) {
         let slot = first_slot + k;
         if (k >= filled) {
-            nearest[slot] = vec2<u32>(NO_OBJECT, INFINITY_BITS);
+            query_nearest[slot] = vec2<u32>(NO_OBJECT, INFINITY_BITS);
         } else if (tests_beyond == 0u && round.is_continued == 0u) {
-            nearest[slot].y = squared_bits(nearest[slot].y);
+            query_nearest[slot].y = squared_bits(query_nearest[slot].y);
         }
     }
 }

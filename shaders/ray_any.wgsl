@@ -1,6 +1,9 @@
+// uses: common/prelude, common/ray, common/ray_counters, common/ray_hits, common/ray_order_{order}, common/round
+// uses: common/workgroup
+
 // Whether each ray meets anything: the walk ends at the first hit that it finds, whichever that is.
 
-@group(0) @binding(7) var<storage, read_write> met: array<u32>;
+@group(0) @binding(7) var<storage, read_write> ray_any: array<u32>;
 
 // Large boxes are met soonest, in the fewest steps.
 const COARSE_FIRST: bool = true;
@@ -32,7 +35,7 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         return;
     }
     let index = ray_at(place);
-    found = !is_first_of_all() && met[index] != 0u;
+    found = !is_first_of_all() && ray_any[index] != 0u;
     let ray = load_ray(index);
     begin_round();
     if (!found) {
@@ -42,5 +45,5 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         tests_beyond = 0u;
     }
     finish_counters(ray);
-    met[index] = select(0u, 1u, found);
+    ray_any[index] = select(0u, 1u, found);
 }

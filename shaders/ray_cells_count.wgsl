@@ -1,6 +1,8 @@
+// uses: common/prelude, common/ray, common/ray_cells, common/round, common/round_counters, common/workgroup
+
 // How many cells the walk of each ray visits. One word more than rays, so that the scan ends with the total.
 
-@group(0) @binding(7) var<storage, read_write> counts: array<u32>;
+@group(0) @binding(7) var<storage, read_write> ray_cell_offsets: array<u32>;
 
 var<private> found: u32;
 
@@ -15,10 +17,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         return;
     }
     if (index < params.ray_count) {
-        found = select(counts[index], 0u, is_first_of_all());
+        found = select(ray_cell_offsets[index], 0u, is_first_of_all());
         begin_round();
         walk_ray(load_ray(index));
         note_rounds();
     }
-    counts[index] = found;
+    ray_cell_offsets[index] = found;
 }

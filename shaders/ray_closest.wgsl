@@ -1,8 +1,11 @@
+// uses: common/prelude, common/ray, common/ray_counters, common/ray_hits, common/ray_order_{order}, common/round
+// uses: common/workgroup
+
 // The first object that each ray meets: the smallest t, ties to the smallest object. What was found bounds the rest of
 // the walk: of the levels still to come their geometry, too. So rounds go by level here, and what a later one needs to
 // take up a level as it was begun stands behind the hits, in two vectors a ray.
 
-@group(0) @binding(7) var<storage, read_write> hits: array<vec2<u32>>;
+@group(0) @binding(7) var<storage, read_write> ray_hits: array<vec2<u32>>;
 
 // Large boxes are met soonest, in the fewest steps, and shorten the walks of all finer levels.
 const COARSE_FIRST: bool = true;
@@ -71,25 +74,25 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     let index = ray_at(place);
     let state = params.ray_count + 2u * index;
     if (round.first > 0u) {
-        first_part = hits[state].x;
+        first_part = ray_hits[state].x;
         if (first_part == DONE) {
             return;
         }
-        part_skips = hits[state].y;
-        part_limit = bitcast<f32>(hits[state + 1u].x);
-        part_turns = bitcast<f32>(hits[state + 1u].y);
+        part_skips = ray_hits[state].y;
+        part_limit = bitcast<f32>(ray_hits[state + 1u].x);
+        part_turns = bitcast<f32>(ray_hits[state + 1u].y);
     }
     if (!is_first_of_all()) {
-        closest_object = hits[index].x;
-        closest_t = select(bitcast<f32>(hits[index].y), LARGEST_FLOAT, closest_object == NONE);
+        closest_object = ray_hits[index].x;
+        closest_t = select(bitcast<f32>(ray_hits[index].y), LARGEST_FLOAT, closest_object == NONE);
     }
     begin_round();
     let ray = load_ray(index);
     walk_ray(ray);
     finish_counters(ray);
     if (round.is_last == 0u) {
-        hits[state] = vec2<u32>(select(DONE, part, tests_beyond > 0u), part_skips + part_budget);
-        hits[state + 1u] = vec2<u32>(bitcast<u32>(part_limit), bitcast<u32>(part_turns));
+        ray_hits[state] = vec2<u32>(select(DONE, part, tests_beyond > 0u), part_skips + part_budget);
+        ray_hits[state + 1u] = vec2<u32>(bitcast<u32>(part_limit), bitcast<u32>(part_turns));
     }
-    hits[index] = vec2<u32>(closest_object, select(bitcast<u32>(closest_t), INFINITY_BITS, closest_object == NONE));
+    ray_hits[index] = vec2<u32>(closest_object, select(bitcast<u32>(closest_t), INFINITY_BITS, closest_object == NONE));
 }

@@ -1,6 +1,9 @@
+// uses: common/prelude, common/ray, common/ray_counters, common/ray_hits, common/ray_kept, common/ray_order_{order}
+// uses: common/round, common/workgroup
+
 // How many objects each ray meets, and the first ones of them. One word more than rays, so that the scan ends with the total.
 
-@group(0) @binding(7) var<storage, read_write> counts: array<u32>;
+@group(0) @binding(7) var<storage, read_write> ray_offsets: array<u32>;
 
 const COARSE_FIRST: bool = false;
 // Whether it does no harm to take a hit twice.
@@ -24,8 +27,8 @@ fn enters_part(part: u32) -> bool {
 fn accept_hit(object: u32, t: f32) {
     if (found < params.hits_kept) {
         let at = kept_at(counted_ray, found);
-        counts[at] = object;
-        counts[at + 1u] = bitcast<u32>(t);
+        ray_offsets[at] = object;
+        ray_offsets[at + 1u] = bitcast<u32>(t);
     }
     found += 1u;
 }
@@ -41,9 +44,9 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         counted_ray = index;
         let ray = load_ray(index);
         begin_round();
-        found = select(counts[index], 0u, is_first_of_all());
+        found = select(ray_offsets[index], 0u, is_first_of_all());
         walk_ray(ray);
         finish_counters(ray);
     }
-    counts[index] = found;
+    ray_offsets[index] = found;
 }

@@ -1,3 +1,5 @@
+// uses: common/box, common/cells, common/grid, common/prelude, common/workgroup
+
 // Keys by which rays are sorted so that neighbouring invocations walk through neighbouring cells: Morton codes ("A Computer
 // Oriented Geodetic Data Base", 1966) of where they start, in cells of the level that most objects lie on. The order in which
 // rays are walked changes no answer.

@@ -1,3 +1,5 @@
+// uses: common/scan, common/wide, common/workgroup
+
 // Third of three scan passes: every word becomes the sum of all words before it, or the largest u32 where that is less.
 
 @group(0) @binding(1) var<storage, read_write> data: array<u32>;

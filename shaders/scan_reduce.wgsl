@@ -1,3 +1,5 @@
+// uses: common/scan, common/wide, common/workgroup
+
 // First of three scan passes: the 64-bit sum of every tile.
 
 @group(0) @binding(1) var<storage, read> data: array<u32>;

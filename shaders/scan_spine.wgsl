@@ -1,3 +1,5 @@
+// uses: common/counters, common/scan, common/wide, common/workgroup
+
 // Second of three scan passes: one workgroup turns the tiles' sums into the tiles' offsets and writes the total.
 
 @group(0) @binding(1) var<storage, read_write> tile_sums: array<vec2<u32>>;

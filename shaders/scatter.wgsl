@@ -1,3 +1,5 @@
+// uses: common/workgroup
+
 // Moves boxes that changed to their slots. A slot is listed at most once, so that the order of the writes is no matter.
 
 struct ScatterParams {

@@ -1,9 +1,11 @@
+// uses: common/box, common/prelude, common/size, common/workgroup
+
 // Histogram of the longest sides in quarter octaves and the largest coordinate, of a sample of the objects: what the
 // finest cell is chosen from.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 // 1024 size classes, then the bits of the largest |coordinate|.
-@group(0) @binding(2) var<storage, read_write> statistics: array<atomic<u32>, 1025>;
+@group(0) @binding(2) var<storage, read_write> size_statistics: array<atomic<u32>, 1025>;
 
 var<workgroup> local_classes: array<atomic<u32>, 1024>;
 var<workgroup> local_extent: atomic<u32>;
@@ -38,10 +40,10 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
     for (var i = local; i < 1024u; i += WORKGROUP) {
         let count = atomicLoad(&local_classes[i]);
         if (count != 0u) {
-            atomicAdd(&statistics[i], count);
+            atomicAdd(&size_statistics[i], count);
         }
     }
     if (local == 0u) {
-        atomicMax(&statistics[1024], atomicLoad(&local_extent));
+        atomicMax(&size_statistics[1024], atomicLoad(&local_extent));
     }
 }

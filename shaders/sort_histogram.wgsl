@@ -1,3 +1,5 @@
+// uses: common/grid, common/sort
+
 // How many keys of a tile have each digit.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;

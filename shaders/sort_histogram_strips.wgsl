@@ -1,3 +1,5 @@
+// uses: common/grid, common/sort, common/sort_strips
+
 // How many keys of a strip have each digit.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;

@@ -1,3 +1,5 @@
+// uses: common/sort
+
 // The counts of a digit become what earlier tiles have of it, and their sum goes behind the counts. One workgroup a digit, in
 // long runs: the sum over the digits is left to those who need it.
 

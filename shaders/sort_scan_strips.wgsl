@@ -1,3 +1,5 @@
+// uses: common/sort, common/sort_strips
+
 // The counts of a digit become what earlier strips have of it, and their sum goes behind the counts. One invocation a digit: a
 // scan of a workgroup moves more words than there are.
 

@@ -1,3 +1,5 @@
+// uses: common/grid, common/sort
+
 // Moves the keys and values of a tile to their places. The tile is first sorted in workgroup memory by two rounds of
 // four bits (Satish, Harris and Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs", 2009), so that
 // neighbours are written side by side; only digits and places inside the tile move, keys are read again at the end.

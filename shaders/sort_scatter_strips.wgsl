@@ -1,3 +1,5 @@
+// uses: common/grid, common/sort, common/sort_strips
+
 // Moves the keys and values of a strip to their places, one after the other.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;

@@ -1,3 +1,5 @@
+// uses: common/grid, common/sort
+
 // Moves the keys and values of a tile to their places, by ballots: the lanes of a subgroup that hold the same digit find each
 // other, so that one addition counts them all. The tile is sorted in workgroup memory first, so that neighbours are
 // written side by side.

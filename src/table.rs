@@ -130,12 +130,7 @@ impl TableShader {
     }
 
     fn write(kind: TableKind, prefix: &str, group: u32, first: Option<&Self>) -> Result<Self, BadPrefix> {
-        let fragments = if kind.0 == grid::SCHEME_UNIFORM {
-            shaders::TABLE_COVERED
-        } else {
-            shaders::TABLE_ONE_CELL
-        };
-        let mut text = shaders::join(fragments);
+        let mut text = shaders::table(kind.0 == grid::SCHEME_UNIFORM);
         for (name, value) in [
             ("SCHEME: u32", format!("{}u", kind.0)),
             ("FILTERS: bool", kind.1.to_string()),
@@ -413,7 +408,7 @@ mod tests {
         }
 
         // Words that WGSL keeps to itself come out of no prefix.
-        let text = shaders::join(shaders::TABLE_ONE_CELL);
+        let text = shaders::table(false);
         let names = declared(&text);
         for word in naga::keywords::wgsl::RESERVED {
             for name in names.iter().filter(|name| word.ends_with(**name)) {

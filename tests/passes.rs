@@ -122,7 +122,7 @@ impl Bench {
         let (device, queue) = (&self.adapter.device, &self.adapter.queue);
         let (layout, pipeline) = self.pipeline(pass);
         let buffers: Vec<_> = pass
-            .bindings
+            .bindings()
             .iter()
             .map(|&(binding, kind, name)| {
                 let find = || contents.iter().find(|(of, _)| *of == name).map(|(_, bytes)| bytes);
@@ -163,7 +163,7 @@ impl Bench {
             compute.set_pipeline(&pipeline);
             compute.set_bind_group(0, &group, &[]);
             let is_indirect =
-                pass.name.starts_with("event_") || pass.bindings.contains(&(9, Binding::Read, "pair_walks"));
+                pass.name.starts_with("event_") || pass.bindings().contains(&(9, Binding::Read, "pair_walks"));
             let fold = if is_indirect { 65_535 } else { self.fold };
             compute.dispatch_workgroups(groups.min(fold), groups.div_ceil(fold), 1);
         }
@@ -411,7 +411,7 @@ struct Rounds {
 
 fn create(device: &wgpu::Device, pass: &Pass, constants: &[(&'static str, u32)]) -> Pipeline {
     let entries: Vec<_> = pass
-        .bindings
+        .bindings()
         .iter()
         .map(|&(binding, kind, _)| wgpu::BindGroupLayoutEntry {
             binding,

@@ -1,3 +1,5 @@
+// uses: common/box, common/grid, common/prelude
+
 // Placement, cells and keys.
 
 // The scheme of the step, as a constant: hot loops shed what other schemes need.

@@ -1,3 +1,6 @@
+// uses: common/box, common/cells, common/grid, common/prelude
+// needs: grid
+
 // The cover table: larger boxes once more, in every cell that they cover. An object of up to the level `cover_below - 1` looks up
 // one cell there, that of its lower corner, and meets all boxes of the levels entered which it may overlap. For that a larger box is entered
 // as far below its own cells as such an object reaches up. All of it is told in cells of that level, which are integers:

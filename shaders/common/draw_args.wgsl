@@ -1,3 +1,5 @@
+// uses: common/draw
+
 // How many vertices are drawn, where each row has places of its own.
 
 // Vertices that are drawn, instances, first vertex and first instance; then vertices that there are.

@@ -1,3 +1,5 @@
+// uses: common/cells, common/draw, common/grid, common/prelude
+
 // Cells as boxes that can be drawn: each level in a colour of its own.
 
 // Hues that neighbouring levels differ by, as red, green and blue.

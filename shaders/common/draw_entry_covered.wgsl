@@ -1,3 +1,5 @@
+// uses: common/box, common/cells, common/grid, common/prelude
+
 // An object has an entry in every cell that it covers.
 
 @group(0) @binding(4) var<storage, read> objects: array<vec4<u32>>;

@@ -1,3 +1,6 @@
+// uses: common/box, common/cells, common/grid, common/place
+// needs: grid, records, starts
+
 // An object has one entry, in the cell of its lower corner.
 
 fn drawn_record(entry: u32) -> u32 {

@@ -1,3 +1,6 @@
+// uses: common/box, common/cells, common/grid, common/prelude, common/rows
+// needs: objects
+
 // Objects have an entry in every cell that they cover: records lie in the order of the objects.
 
 @group(0) @binding(6) var<storage, read> values: array<u32>;

@@ -1,3 +1,5 @@
+// uses: common/grid, common/rows
+
 // Objects have one entry each: records lie in the order of the entries.
 
 fn entry_record(entry: u32) -> u32 {

@@ -1,3 +1,5 @@
+// uses: common/counters, common/event, common/wide
+
 // The rows of a step: its pairs with lasting names.
 
 @group(0) @binding(1) var<storage, read> pairs: array<vec2<u32>>;

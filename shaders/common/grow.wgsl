@@ -1,3 +1,5 @@
+// uses: common/box
+
 // Bounds moved outward.
 
 // Bits of infinity.

@@ -1,3 +1,5 @@
+// uses: common/order_{rows}, common/wide
+
 // Rows of an output in ascending order: radix sorted by their second key, then stably by their first.
 
 @group(0) @binding(2) var<storage, read> counters: array<u32>;

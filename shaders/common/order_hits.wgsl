@@ -1,3 +1,5 @@
+// uses: common/counters, common/order, common/prelude
+
 // Hits: by ray, then by object.
 
 alias Row = vec2<u32>;

@@ -1,3 +1,5 @@
+// uses: common/counters, common/order, common/prelude
+
 // Pairs: by the first object, then by the second.
 
 alias Row = vec2<u32>;

@@ -1,3 +1,5 @@
+// uses: common/counters, common/order, common/prelude
+
 // Results of queries: by query, then by object.
 
 alias Row = u32;

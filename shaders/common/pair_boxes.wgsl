@@ -1,3 +1,6 @@
+// uses: common/overlap, common/pair_filter, common/pair_walk_{entry}, common/rows
+// needs: visit_candidate
+
 // The exact test of one candidate of the box whose rows are walked.
 
 override WORLDS: bool = true;

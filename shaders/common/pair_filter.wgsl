@@ -1,3 +1,5 @@
+// uses: common/box
+
 // The object whose pairs are walked, and which others the filters admit.
 
 @group(0) @binding(4) var<storage, read> objects: array<vec4<u32>>;

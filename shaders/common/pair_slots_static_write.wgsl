@@ -1,10 +1,12 @@
+// uses: common/pair_static, common/prelude
+
 // The first static partners of every moving object are kept, behind those of the entries.
 
 // More than of an entry, since a moving object looks for all static partners where an entry looks for half of its own.
 const STATIC_KEPT: u32 = 16u;
 
-@group(0) @binding(5) var<storage, read_write> slots: array<u32>;
+@group(0) @binding(5) var<storage, read_write> pair_slots: array<u32>;
 
 fn keep_partner(row: u32, place: u32, other: u32) {
-    slots[params.partners_kept * params.entry_capacity + place * static_rows() + row] = other;
+    pair_slots[params.partners_kept * params.entry_capacity + place * static_rows() + row] = other;
 }

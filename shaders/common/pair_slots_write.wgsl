@@ -1,9 +1,11 @@
+// uses: common/prelude
+
 // The first partners of every entry are kept, so that writing its pairs seldom needs a second walk.
 
 // `partners_kept` is no more than this.
 const MOST_KEPT: u32 = 12u;
 
-@group(0) @binding(5) var<storage, read_write> slots: array<u32>;
+@group(0) @binding(5) var<storage, read_write> pair_slots: array<u32>;
 
 // In registers until the walk ends: drivers for CPUs pay for a store in a loop as if every turn made it.
 var<private> first_partners: vec4<u32>;
@@ -19,7 +21,7 @@ fn keep_partner(place: u32, other: u32, is_pair: bool) {
 
 fn store_partner(index: u32, place: u32, partner: u32, before: u32, count: u32) {
     if (place >= before && place < min(count, params.partners_kept)) {
-        slots[place * params.entry_capacity + index] = partner;
+        pair_slots[place * params.entry_capacity + index] = partner;
     }
 }
 

@@ -1,3 +1,5 @@
+// uses: common/box, common/overlap, common/prelude, common/query_walk
+
 // A moving object that looks for static ones: what the walk of queries calls a query. Its boxes are compared as those of
 // any pair. The uniform block is that of walks of the static objects' table.
 

@@ -1,3 +1,5 @@
+// uses: common/pair_boxes, common/round, common/rows
+
 // Tests the boxes of a row one by one.
 
 fn end_rows() {

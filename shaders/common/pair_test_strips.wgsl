@@ -1,3 +1,5 @@
+// uses: common/pair_boxes, common/pair_filter, common/prelude, common/round, common/rows
+
 // Tests the boxes of a row one by one and keeps a bit for each, in strips of as many as a word has bits.
 
 @group(0) @binding(6) var<storage, read_write> pair_bits: array<u32>;

@@ -1,3 +1,7 @@
+// uses: common/box, common/cells, common/entry_groups, common/overlap, common/pair_filter, common/prelude
+// uses: common/round, common/rows
+// needs: visit_candidate
+
 // Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home entry, where a pair
 // counts only in the bucket of its home cell (the larger of the two lower corners, an axis each), which both boxes cover; and, from
 // the object's own home entry alone, the large list.

@@ -1,3 +1,5 @@
+// uses: common/prelude, common/workgroup
+
 // Every entry walks.
 
 fn walk_count() -> u32 {

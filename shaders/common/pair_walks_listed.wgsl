@@ -1,3 +1,5 @@
+// uses: common/indirect
+
 // The entries that `pair_emit_kept` left to walk: their number, and then they, in no particular order.
 
 @group(0) @binding(9) var<storage, read> pair_walks: array<u32>;

@@ -1,6 +1,9 @@
+// uses: common/prelude
+// needs: own_object
+
 // Writes the pairs whose places fall into the window that the output buffer shows.
 
-@group(0) @binding(7) var<storage, read_write> offsets: array<u32>;
+@group(0) @binding(7) var<storage, read_write> pair_offsets: array<u32>;
 @group(0) @binding(8) var<storage, read_write> pairs: array<vec2<u32>>;
 
 // The largest u32 stands for every place that does not fit 32 bits.
@@ -28,7 +31,7 @@ fn progress_of(entry: u32) -> u32 {
 
 // The places of an entry's pairs, looked up once: the buffer is written to, so that a compiler would look again each time.
 fn places_of(entry: u32) -> vec2<u32> {
-    return vec2<u32>(offsets[entry], offsets[entry + 1u]);
+    return vec2<u32>(pair_offsets[entry], pair_offsets[entry + 1u]);
 }
 
 // Whether the window shows any of these places.
@@ -54,6 +57,6 @@ fn resume_entry(entry: u32, kept: u32) -> bool {
     if (!shows(places) || keeps_all(places, kept)) {
         return false;
     }
-    place_of_next = offsets[progress_of(entry)];
+    place_of_next = pair_offsets[progress_of(entry)];
     return place_of_next < window_end() && (place_of_next != places.y || places.y == NO_PLACE);
 }

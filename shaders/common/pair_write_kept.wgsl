@@ -1,3 +1,6 @@
+// uses: common/pair_write
+// needs: entry_object, kept_partner, own_object
+
 // Writes pairs from the partners that counting kept.
 
 // Writes an entry's pairs if their partners were kept. Whether there are pairs left to find.

@@ -1,3 +1,6 @@
+// uses: common/cells, common/prelude
+// needs: grid
+
 // The placement that the step's scheme gives an object of finite bounds.
 
 fn place(low: vec3<u32>, high: vec3<u32>) -> Placement {

@@ -1,3 +1,5 @@
+// uses: common/box, common/prelude
+
 // A query: everything within a radius of a box. With radius 0 that is everything that meets the box, by the exact test of
 // pairs.
 

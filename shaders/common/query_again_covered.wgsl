@@ -1,3 +1,6 @@
+// uses: common/entry_{entry}, common/grid, common/query_cells, common/rows
+// needs: Query, image_of
+
 // Objects have an entry in every cell that they cover.
 
 // Turns of loops that a row takes at least: one more to count its entries ahead of the walk.

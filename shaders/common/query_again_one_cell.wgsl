@@ -1,3 +1,6 @@
+// uses: common/grid
+// needs: Query
+
 // Objects have one entry each: a walk meets none again.
 
 // Turns of loops that a row takes at least.

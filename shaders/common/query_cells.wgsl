@@ -1,3 +1,6 @@
+// uses: common/box, common/cells, common/entry_{entry}, common/grid, common/query_entry_{entry}, common/rows
+// needs: FILTERS, Query, objects
+
 // Where a query looks on a level, and whom it may find.
 
 // Cells that objects of a level may be entered in; none where a lower one is past an upper one.

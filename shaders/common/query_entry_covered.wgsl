@@ -1,3 +1,6 @@
+// uses: common/box, common/cells, common/grid, common/rows
+// needs: Query
+
 // An object has an entry in every cell it covers and is reported in the first one that it shares with the query.
 
 fn is_met_here(level: Level, entry: u32, low: vec3<i32>, query: Query, lower: vec3<i32>, upper: vec3<i32>, y: i32, z: i32) -> bool {

@@ -1,3 +1,6 @@
+// uses: common/box, common/cells, common/grid, common/rows
+// needs: Query
+
 // An object has one entry, in the cell of its lower corner, and may reach into the next cells.
 
 // Whether the entry lies in the row y, z of the query's cells rather than in one that shares its slots.

@@ -1,3 +1,5 @@
+// needs: Query
+
 // Who asks has no images but itself.
 
 fn second_images(query: Query) -> u32 {

@@ -1,3 +1,5 @@
+// uses: common/box, common/prelude, common/query
+
 // What asks: the caller's queries, or the objects themselves.
 
 // Where the objects ask, the records of those that do.

@@ -1,3 +1,7 @@
+// uses: common/entry_{entry}, common/grid, common/query_again_{entry}, common/query_cells
+// uses: common/query_entry_{entry}, common/round, common/rows
+// needs: MISS, Query, accept_result, distance_to, image_of, nearest_of_all, second_images
+
 // Every candidate of a query: the large list and, on every level, the cells that its search bounds cover and as far
 // before as objects there reach. What it finds goes to `accept_result`.
 

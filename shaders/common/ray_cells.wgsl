@@ -1,3 +1,6 @@
+// uses: common/grid, common/prelude, common/ray, common/ray_walk, common/round
+// needs: take_cells
+
 // The cells of a walk themselves, as far as they lie within the bounds of what the level holds.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;

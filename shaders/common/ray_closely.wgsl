@@ -1,3 +1,5 @@
+// uses: common/box, common/grow, common/prelude, common/ray
+
 // The exact test of a ray without bounds on exponents, for the few boxes of which `enter_box` is not sure.
 
 // Below 2^-78 differences are taken of what is 2^48 times as large, above of halves. Both are normal floats then, or

@@ -1,3 +1,5 @@
+// uses: common/counters, common/ray, common/ray_candidates, common/round, common/round_counters
+
 // What a walk adds to the counters at its end.
 
 fn finish_counters(ray: Ray) {

@@ -1,3 +1,5 @@
+// uses: common/box, common/cells, common/grid, common/ray_walk, common/rows
+
 // An object has an entry in every cell it covers and is reported from the first one that the walk meets.
 
 // Whether a walk may meet an object in several cells.

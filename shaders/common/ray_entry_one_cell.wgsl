@@ -1,3 +1,5 @@
+// uses: common/box, common/cells, common/grid, common/ray_walk, common/rows
+
 // An object has one entry, in the cell of its lower corner.
 
 // Whether a walk may meet an object in several cells.

@@ -1,3 +1,7 @@
+// uses: common/box, common/entry_{entry}, common/grid, common/ray, common/ray_candidates, common/ray_closely
+// uses: common/ray_entry_{entry}, common/ray_walk, common/round, common/rows
+// needs: ACCEPTS_AGAIN, accept_hit, enters_part, search_limit
+
 // What a walk finds in its cells.
 
 @group(0) @binding(5) var<storage, read> objects: array<vec4<u32>>;

@@ -1,3 +1,5 @@
+// uses: common/prelude
+
 // Where counting keeps the first hits of a ray for writing, two words each, object and t: behind the offsets and what rounds
 // leave there.
 

@@ -1,3 +1,5 @@
+// uses: common/prelude
+
 // Rays are walked in the order that `ray_keys` gave them, where they are many.
 
 @group(0) @binding(9) var<storage, read> walk_order: array<u32>;

@@ -1,3 +1,7 @@
+// uses: common/box, common/cells, common/grid, common/prelude, common/ray
+// needs: COARSE_FIRST, enters_part, geometry_limit, gives_up, grid, search_limit, visit_slab, walk_pays, walks_again
+// needs: without_cells
+
 // The cells a ray passes, level by level: a digital differential analyser in the manner of Amanatides and Woo ("A Fast
 // Voxel Traversal Algorithm for Ray Tracing", 1987) that steps along the axis of fastest motion. Each step visits one
 // slab of cells: on the other two axes the cells between where the ray enters and leaves the slab, widened by a bound

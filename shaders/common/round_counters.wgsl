@@ -1,3 +1,5 @@
+// uses: common/counters, common/round
+
 // What a walk that is not done says of it.
 
 @group(0) @binding(8) var<storage, read_write> counters: array<atomic<u32>>;

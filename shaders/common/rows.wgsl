@@ -1,3 +1,5 @@
+// uses: common/cells, common/grid
+
 // Rows of cells as ranges of sorted entries.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;

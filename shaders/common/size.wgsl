@@ -1,3 +1,5 @@
+// uses: common/box, common/prelude
+
 // Sizes of boxes in quarter octaves, and the sample of them that is looked at. A heuristic's input: no answer depends on it.
 
 // The object of a sample, among those of the table: one out of each run of `sample_stride`, at an offset that follows no

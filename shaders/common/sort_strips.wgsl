@@ -1,3 +1,5 @@
+// uses: common/sort
+
 // The sort of software adapters: an invocation works on a long run of keys, a strip, alone. Every word that is read or written
 // costs the same there, wherever it lies, and turns of a loop cost as much as several words: hence four keys a turn.
 

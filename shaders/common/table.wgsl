@@ -1,3 +1,7 @@
+// uses: common/box, common/cells, common/entry_{entry}, common/grid, common/prelude, common/query
+// uses: common/query_again_{entry}, common/query_cells, common/query_entry_{entry}, common/query_image_own
+// uses: common/rows
+
 // A step's table as a caller's shader walks it: what meets a box or comes within a radius of it, one object after the other, and
 // what lies in a cell. src/table.rs says how it is used.
 

@@ -1,3 +1,5 @@
+// uses: common/prelude
+
 // The worlds of a table's objects: scenes in one step that never meet.
 
 @group(0) @binding(9) var<storage, read> worlds: array<u32>;

@@ -94,9 +94,9 @@ impl Pipelines {
             return;
         }
         let Pipeline { layout, pipeline } = self.get(device, pass, sweeps);
-        let bound = pass.bindings.iter().map(|&(_, _, name)| bound(name)).collect();
+        let bound = pass.bindings().iter().map(|&(_, _, name)| bound(name)).collect();
         let group = bindings.group(pass.name, bound, |bound| {
-            let entries: Vec<_> = std::iter::zip(pass.bindings, bound)
+            let entries: Vec<_> = std::iter::zip(pass.bindings(), bound)
                 .map(|(&(binding, _, _), range)| wgpu::BindGroupEntry {
                     binding,
                     resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
@@ -133,7 +133,7 @@ fn create(
     let label = format!("{prefix}/{}", pass.name);
     let label = Some(label.as_str());
     let entries: Vec<_> = pass
-        .bindings
+        .bindings()
         .iter()
         .map(|&(binding, kind, _)| wgpu::BindGroupLayoutEntry {
             binding,

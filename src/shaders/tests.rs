@@ -1,6 +1,6 @@
 //! Holds every pass to its table entry, to the Rust side's layouts and constants, and to WebGPU's default limits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem::offset_of;
 
 use encase::ShaderType;
@@ -162,8 +162,119 @@ fn every_loop_has_a_condition() {
     }
 }
 
+/// The files of every module: each pass, and the two texts for callers.
+fn modules() -> Vec<(&'static str, Vec<link::File>)> {
+    let of_passes = passes().map(|pass| (pass.name, pass.linked().files.clone()));
+    let tables = ["one_cell", "covered"].map(|entry| {
+        let slots: link::Slots = Box::leak(Box::new([("entry", entry)]));
+        ("table", link::link("common/table", slots))
+    });
+    of_passes.chain(tables).collect()
+}
+
+/// Names that a file declares for the whole module.
+fn declared(text: &str) -> BTreeSet<&str> {
+    let words = ["fn ", "const ", "override ", "struct ", "alias "];
+    let lines = text.lines().map(|line| line.strip_prefix("@must_use ").unwrap_or(line));
+    let starts = lines.filter_map(|line| {
+        let variable = line
+            .contains("var<")
+            .then(|| line.split_once("> ").map(|(_, rest)| rest));
+        let rest = words.iter().find_map(|word| line.strip_prefix(word));
+        rest.or_else(|| variable.flatten().filter(|_| !line.starts_with(' ')))
+    });
+    starts
+        .filter_map(|rest| {
+            rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+                .next()
+        })
+        .collect()
+}
+
 #[test]
-fn names_are_unique_and_sources_name_their_fragments() {
+fn every_file_on_disk_is_part_of_a_module() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
+    let mut folders = vec![folder.clone()];
+    let mut on_disk = BTreeSet::new();
+    while let Some(next) = folders.pop() {
+        for entry in std::fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else {
+                let path = path.strip_prefix(&folder).unwrap().with_extension("");
+                on_disk.insert(path.to_str().unwrap().replace('\\', "/"));
+            }
+        }
+    }
+    let known: Vec<_> = link::FILES.iter().map(|(path, _)| path.to_string()).collect();
+    assert!(known.is_sorted());
+    assert_eq!(on_disk, known.iter().cloned().collect());
+    let linked: BTreeSet<_> = modules()
+        .iter()
+        .flat_map(|(_, files)| files.iter().map(|(path, _)| path.to_string()))
+        .collect();
+    assert_eq!(linked, on_disk);
+}
+
+#[test]
+fn what_files_use_and_need_is_there_and_every_choice_counts() {
+    for (name, files) in modules() {
+        let all: BTreeSet<_> = files.iter().flat_map(|(_, text)| declared(text)).collect();
+        for (path, text) in &files {
+            let own = declared(text);
+            for needed in link::named(text, "needs") {
+                assert!(
+                    all.contains(needed) && !own.contains(needed),
+                    "{path} of {name} needs {needed}"
+                );
+            }
+        }
+    }
+    for pass in passes() {
+        let mut slots: BTreeSet<_> = pass.slots.iter().map(|(slot, _)| format!("{{{slot}}}")).collect();
+        assert_eq!(slots.len(), pass.slots.len(), "{}: a slot is filled twice", pass.name);
+        let files = &pass.linked().files;
+        let used: Vec<_> = files.iter().flat_map(|(_, text)| link::named(text, "uses")).collect();
+        slots.retain(|slot| !used.iter().any(|path| path.contains(slot)));
+        assert!(slots.is_empty(), "{}: nothing uses {slots:?}", pass.name);
+    }
+}
+
+/// A file is used by those alone that take something of it, or hand it on to those who need it.
+#[test]
+fn files_use_nothing_in_vain() {
+    let needed: BTreeSet<_> = link::FILES
+        .iter()
+        .flat_map(|(_, text)| link::named(text, "needs"))
+        .collect();
+    for (path, text) in link::FILES {
+        let code: String = text
+            .lines()
+            .filter(|line| !line.starts_with("//"))
+            .collect::<Vec<_>>()
+            .join("\n");
+        let words: BTreeSet<_> = code
+            .split(|letter: char| !letter.is_alphanumeric() && letter != '_')
+            .collect();
+        for used in link::named(text, "uses") {
+            // One of a slot's files will do: they declare the same names.
+            let is_like = |known: &str| match used.split_once('{') {
+                Some((before, rest)) => known.starts_with(before) && known.ends_with(rest.split_once('}').unwrap().1),
+                None => known == used,
+            };
+            let mut likely = link::FILES.iter().filter(|(known, _)| is_like(known));
+            let gives = likely.any(|(_, text)| {
+                let names = declared(text);
+                names.iter().any(|name| words.contains(name) || needed.contains(name))
+            });
+            assert!(gives, "{path} uses {used} in vain");
+        }
+    }
+}
+
+#[test]
+fn names_are_unique_and_sources_name_their_files() {
     let mut names: Vec<_> = passes().map(|pass| pass.name).collect();
     names.sort_unstable();
     names.dedup();
@@ -172,10 +283,10 @@ fn names_are_unique_and_sources_name_their_fragments() {
 }
 
 #[test]
-fn bindings_are_those_of_the_table() {
+fn bindings_are_read_from_the_text_as_naga_reads_them() {
     for pass in passes() {
         let (module, _) = parse(pass);
-        let declared: BTreeMap<u32, Binding> = module
+        let declared: BTreeMap<u32, (Binding, String)> = module
             .global_variables
             .iter()
             .filter_map(|(_, variable)| {
@@ -187,11 +298,15 @@ fn bindings_are_those_of_the_table() {
                     AddressSpace::Storage { .. } => Binding::Read,
                     other => panic!("{}: {other:?}", pass.name),
                 };
-                Some((resource.binding, kind))
+                Some((resource.binding, (kind, variable.name.clone()?)))
             })
             .collect();
-        let table: BTreeMap<u32, Binding> = pass.bindings.iter().map(|&(number, kind, _)| (number, kind)).collect();
-        assert_eq!(declared, table, "{}", pass.name);
+        let read = pass.bindings().iter();
+        let read: BTreeMap<_, _> = read
+            .map(|&(number, kind, name)| (number, (kind, name.to_owned())))
+            .collect();
+        assert_eq!(declared, read, "{}", pass.name);
+        assert_eq!(declared.len(), pass.bindings().len(), "{}: a number twice", pass.name);
     }
 }
 
@@ -200,7 +315,7 @@ fn baseline_limits_are_kept() {
     for pass in passes() {
         let (module, _) = parse(pass);
         let storage = pass
-            .bindings
+            .bindings()
             .iter()
             .filter(|(_, kind, _)| *kind != Binding::Uniform)
             .count();
