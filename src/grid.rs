@@ -335,7 +335,7 @@ impl Params {
     }
 
     /// The objects, among those of the table, that statistics look at: twin of `sampled_object` in
-    /// `shaders/common/size.wgsl`.
+    /// `shaders/table/size.wgsl`.
     pub(crate) fn sampled_objects(&self) -> impl Iterator<Item = usize> {
         let (stride, last) = (self.sample_stride.max(1), self.object_count.saturating_sub(1));
         (0..self.sample_count).map(move |sample| {

@@ -17,7 +17,7 @@ pub(crate) const SAMPLES: u32 = 16_384;
 pub(crate) const LARGEST_COUNT: u64 = 1 << 29;
 /// Words of the density estimate's hash tables.
 pub(crate) const DENSITY_SLOTS: u64 = 24 * 32_768;
-/// Partners of an entry that counting keeps for writing, at most (`MOST_KEPT` in `shaders/common/pair_slots_write.wgsl`).
+/// Partners of an entry that counting keeps for writing, at most (`MOST_KEPT` in `shaders/pairs/pair_slots_write.wgsl`).
 pub(crate) const MOST_PARTNERS_KEPT: u32 = 12;
 /// The same where twelve of all entries are more than a binding holds, or memory is short. No more bytes than boxes take.
 const FEW_PARTNERS_KEPT: u32 = 8;

@@ -39,7 +39,7 @@ impl SceneRays<'_> {
 
 /// Vectors of four words that a [`Ray`] takes.
 pub(crate) const RAY_STRIDE: u32 = 2;
-/// Vectors of four words that a [`SweptRay`] takes: `SWEPT_STRIDE` in `shaders/common/ray.wgsl`.
+/// Vectors of four words that a [`SweptRay`] takes: `SWEPT_STRIDE` in `shaders/rays/ray.wgsl`.
 pub(crate) const SWEPT_STRIDE: u32 = 4;
 
 impl Default for SceneRays<'_> {

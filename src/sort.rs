@@ -4,13 +4,13 @@ use crate::descriptor::SortStrategy;
 use crate::reference::blocks::SortParams;
 use crate::shaders::{self, Pass};
 
-/// Keys of a tile: `SORT_TILE` in `shaders/sort_scatter.wgsl`.
+/// Keys of a tile: `SORT_TILE` in `shaders/sort/sort_scatter.wgsl`.
 pub(crate) const PORTABLE_TILE: u32 = 1920;
-/// Keys of a tile: `SORT_TILE` in `shaders/sort_scatter_subgroups.wgsl`.
+/// Keys of a tile: `SORT_TILE` in `shaders/sort/sort_scatter_subgroups.wgsl`.
 pub(crate) const SUBGROUPS_TILE: u32 = 3328;
 /// Bits of a digit that is counted in workgroup memory, at most.
 const LOCAL_DIGIT_BITS: u32 = 8;
-/// Invocations of a workgroup of the passes of strips: `STRIPS` in `shaders/common/sort_strips.wgsl`.
+/// Invocations of a workgroup of the passes of strips: `STRIPS` in `shaders/sort/sort_strips.wgsl`.
 pub(crate) const STRIPS: u32 = 8;
 /// Bits of a digit that strips are sorted by, at most. With more the places that are written next outgrow the caches.
 const STRIP_DIGIT_BITS: u32 = 11;

@@ -1,4 +1,4 @@
-//! Twin of `shaders/base_cell.wgsl`.
+//! Twin of `shaders/table/base_cell.wgsl`.
 
 use super::size::{MAX_EXPONENT, MIN_EXPONENT, OCTAVES, SLOTS, octave_exponent, top_exponent};
 use crate::grid::{Grid, Params};

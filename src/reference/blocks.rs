@@ -2,7 +2,7 @@
 
 use crate::grid::{Params, SCHEME_UNIFORM};
 
-/// The uniform block of the three scan passes: `ScanParams` in `shaders/common/scan.wgsl`.
+/// The uniform block of the three scan passes: `ScanParams` in `shaders/scan/scan.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct ScanParams {
     /// Words that are scanned.
@@ -15,7 +15,7 @@ pub struct ScanParams {
     pub status_bit: u32,
 }
 
-/// The uniform block of the sort passes: `SortParams` in `shaders/common/sort.wgsl`.
+/// The uniform block of the sort passes: `SortParams` in `shaders/sort/sort.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct SortParams {
     /// Lowest bit of the digit.
@@ -72,7 +72,7 @@ impl Turns {
 /// Turns of a walk, at most.
 pub(crate) const MAX_TURNS: f32 = 40_000.0;
 
-/// The uniform block of the pass that moves changed boxes: `ScatterParams` in `shaders/scatter.wgsl`.
+/// The uniform block of the pass that moves changed boxes: `ScatterParams` in `shaders/table/scatter.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct ScatterParams {
     /// Boxes that changed.
@@ -81,7 +81,7 @@ pub struct ScatterParams {
     pub object_count: u32,
 }
 
-/// The uniform block of the passes of pair events: `EventParams` in `shaders/common/event.wgsl`.
+/// The uniform block of the passes of pair events: `EventParams` in `shaders/events/event.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct EventParams {
     /// Pairs that the step's buffer has room for.
@@ -100,7 +100,7 @@ pub struct EventParams {
     pub generations: u32,
 }
 
-/// The uniform block of the passes that make lines: `DrawParams` in `shaders/common/draw.wgsl`.
+/// The uniform block of the passes that make lines: `DrawParams` in `shaders/draw/lines.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct DrawParams {
     /// Boxes, records, pairs or cells that there may be.
@@ -115,7 +115,7 @@ pub struct DrawParams {
     pub levels: u32,
 }
 
-/// The uniform block of the pass that bounds how many are asked: `LimitParams` in `shaders/limit_asked.wgsl`.
+/// The uniform block of the pass that bounds how many are asked: `LimitParams` in `shaders/queries/limit_asked.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct LimitParams {
     /// Rays or queries that there are.
@@ -130,7 +130,7 @@ pub struct LimitParams {
     pub value: u32,
 }
 
-/// The uniform block of the pass that makes indirect dispatches: `DispatchParams` in `shaders/dispatch_args.wgsl`.
+/// The uniform block of the pass that makes indirect dispatches: `DispatchParams` in `shaders/dispatch/dispatch_args.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct DispatchParams {
     /// Word of the counters where the 64-bit number of needed rows begins.
@@ -165,7 +165,7 @@ pub(crate) const fn static_partners_kept(params: &Params) -> u32 {
     }
 }
 
-/// Words of a scan tile: `TILE` in `shaders/common/scan.wgsl`.
+/// Words of a scan tile: `TILE` in `shaders/scan/scan.wgsl`.
 pub const SCAN_TILE: usize = crate::plan::SCAN_TILE as usize;
 
 /// Objects of a workgroup of the passes that count and write entries of the cover table: `COVER_TILE` in

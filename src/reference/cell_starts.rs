@@ -1,4 +1,4 @@
-//! Twin of `shaders/cell_starts.wgsl`.
+//! Twin of `shaders/table/cell_starts.wgsl`.
 
 use crate::grid::Grid;
 

@@ -1,4 +1,4 @@
-//! Twin of `shaders/cover_count.wgsl`.
+//! Twin of `shaders/table/cover_count.wgsl`.
 
 use super::blocks::COVER_TILE;
 use super::cover::{COVER_SHIFTS, Cover, larger_keys};

@@ -1,4 +1,4 @@
-//! Twin of `shaders/cover_emit.wgsl`.
+//! Twin of `shaders/table/cover_emit.wgsl`.
 
 use super::blocks::COVER_TILE;
 use super::cover::{COVER_LANES, Cover, larger_keys};

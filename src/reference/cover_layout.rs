@@ -1,4 +1,4 @@
-//! Twin of `shaders/cover_layout.wgsl`.
+//! Twin of `shaders/table/cover_layout.wgsl`.
 
 use super::cover::{COVER_SHIFTS, bounds, level_past_cover};
 use crate::grid::{DENSE, Grid, Level, Params};

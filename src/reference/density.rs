@@ -1,4 +1,4 @@
-//! Twin of `shaders/density.wgsl`.
+//! Twin of `shaders/table/density.wgsl`.
 
 use super::size::{OCTAVES, SLOTS, longest_side_bits, octave_exponent, top_exponent};
 use crate::grid::{Class, HASH_WORLD, Params, cell_of, classify, flush};

@@ -1,4 +1,4 @@
-//! Twin of `shaders/dispatch_args.wgsl`.
+//! Twin of `shaders/dispatch/dispatch_args.wgsl`.
 
 use super::blocks::{DispatchParams, rows_shown, wide};
 use crate::plan::MAX_GROUPS;

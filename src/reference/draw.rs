@@ -1,5 +1,5 @@
-//! Lines that a renderer draws: the twin of `shaders/common/draw.wgsl`, `shaders/common/draw_args.wgsl` and
-//! `shaders/common/draw_cells.wgsl`.
+//! Lines that a renderer draws: the twin of `shaders/draw/lines.wgsl`, `shaders/draw/draw_args.wgsl` and
+//! `shaders/draw/cell_lines.wgsl`.
 
 use super::blocks::DrawParams;
 use crate::grid::{Level, Params, SCHEME_ADAPTIVE};

@@ -1,4 +1,4 @@
-//! Twin of `shaders/draw_boxes.wgsl`.
+//! Twin of `shaders/draw/draw_boxes.wgsl`.
 
 use super::blocks::DrawParams;
 use super::draw::{BOX_VERTICES, box_lines, draw_args};

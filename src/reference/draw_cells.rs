@@ -1,4 +1,4 @@
-//! Twin of `shaders/draw_cells.wgsl`.
+//! Twin of `shaders/draw/draw_cells.wgsl`.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! Twin of `shaders/draw_pairs.wgsl`.
+//! Twin of `shaders/draw/draw_pairs.wgsl`.
 
 use super::blocks::{DrawParams, rows_shown, wide};
 use super::draw::draw_args;

@@ -1,4 +1,4 @@
-//! Twin of `shaders/draw_ray_cells.wgsl`.
+//! Twin of `shaders/draw/draw_ray_cells.wgsl`.
 
 use super::blocks::{DrawParams, rows_shown, wide};
 use super::draw::{BOX_VERTICES, cell_lines, draw_args, level_color};

@@ -1,4 +1,4 @@
-//! Twin of `shaders/entry_count.wgsl`.
+//! Twin of `shaders/table/entry_count.wgsl`.
 
 use crate::grid::{Class, ENTRY_GROUPS, Grid, NO_LEVEL, Params, Placement, classify, place};
 use crate::types::Aabb;

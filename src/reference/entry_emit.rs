@@ -1,4 +1,4 @@
-//! Twin of `shaders/entry_emit.wgsl`.
+//! Twin of `shaders/table/entry_emit.wgsl`.
 
 use super::blocks::{saturate64, wide};
 use super::entry_count::cover;

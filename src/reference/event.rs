@@ -1,5 +1,5 @@
-//! Rows of pair events, and the hash table that they are looked up in: the twin of `shaders/common/event.wgsl` and
-//! `shaders/common/event_rows.wgsl`.
+//! Rows of pair events, and the hash table that they are looked up in: the twin of `shaders/events/event.wgsl` and
+//! `shaders/events/event_rows.wgsl`.
 
 use super::blocks::EventParams;
 use crate::types::{Pair, PairEvent, STATIC_SLOT};

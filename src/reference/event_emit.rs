@@ -1,4 +1,4 @@
-//! Twin of `shaders/event_emit.wgsl`.
+//! Twin of `shaders/events/event_emit.wgsl`.
 
 use super::blocks::EventParams;
 use super::event::{self, Generations, word};

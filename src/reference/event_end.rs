@@ -1,4 +1,4 @@
-//! Twin of `shaders/event_end.wgsl`.
+//! Twin of `shaders/events/event_end.wgsl`.
 
 use super::event::word;
 use crate::types::PairEvent;

@@ -1,4 +1,4 @@
-//! Twin of `shaders/event_insert.wgsl`.
+//! Twin of `shaders/events/event_insert.wgsl`.
 
 use super::blocks::EventParams;
 use super::event;

@@ -1,4 +1,4 @@
-//! Twin of `shaders/event_match.wgsl`.
+//! Twin of `shaders/events/event_match.wgsl`.
 
 use super::blocks::EventParams;
 use super::event::{self, Generations};

@@ -1,4 +1,4 @@
-//! Twin of `shaders/gather.wgsl`.
+//! Twin of `shaders/table/gather.wgsl`.
 
 use crate::grid::{Grid, ID_MASK, Params, Record, SCHEME_UNIFORM, ordered};
 use crate::types::Aabb;

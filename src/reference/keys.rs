@@ -1,4 +1,4 @@
-//! Twin of `shaders/keys.wgsl`.
+//! Twin of `shaders/table/keys.wgsl`.
 
 use crate::grid::{Class, Grid, HOME_FLAGS, NO_LEVEL, Params, classify, key_of, place};
 use crate::types::Aabb;

@@ -1,4 +1,4 @@
-//! Twin of `shaders/layout.wgsl`.
+//! Twin of `shaders/table/layout.wgsl`.
 
 use super::level_statistics::BIAS;
 use crate::counters::word;

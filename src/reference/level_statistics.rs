@@ -1,4 +1,4 @@
-//! Twin of `shaders/level_statistics.wgsl`.
+//! Twin of `shaders/table/level_statistics.wgsl`.
 
 use crate::counters::word;
 use crate::grid::{Class, Grid, NO_LEVEL, Params, SCHEME_UNIFORM, classify, place};

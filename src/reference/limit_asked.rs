@@ -1,4 +1,4 @@
-//! Twin of `shaders/limit_asked.wgsl`.
+//! Twin of `shaders/queries/limit_asked.wgsl`.
 
 use super::blocks::LimitParams;
 

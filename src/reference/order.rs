@@ -1,5 +1,5 @@
-//! Rows of an output in ascending order: the twin of `shaders/common/order.wgsl` and of `shaders/common/order_pairs.wgsl`,
-//! `shaders/common/order_hits.wgsl` and `shaders/common/order_results.wgsl`.
+//! Rows of an output in ascending order: the twin of `shaders/order/shown.wgsl` and of `shaders/order/order_pairs.wgsl`,
+//! `shaders/order/order_hits.wgsl` and `shaders/order/order_results.wgsl`.
 
 use crate::types::{Pair, RayHit};
 

@@ -1,4 +1,4 @@
-//! Twin of `shaders/order_firsts.wgsl`.
+//! Twin of `shaders/order/order_firsts.wgsl`.
 
 use super::order::Rows;
 

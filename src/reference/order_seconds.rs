@@ -1,4 +1,4 @@
-//! Twin of `shaders/order_seconds.wgsl`.
+//! Twin of `shaders/order/order_seconds.wgsl`.
 
 use super::order::Rows;
 

@@ -1,4 +1,4 @@
-//! Twin of `shaders/pair_count.wgsl`.
+//! Twin of `shaders/pairs/pair_count.wgsl`.
 
 use super::blocks::{Overrides, add64};
 use super::pair_walk::{PairInput, walk_tests};
@@ -19,7 +19,7 @@ pub struct PairCounts {
 }
 
 /// How many pairs each entry reports: the walk without writing pairs. Twin, too, of the form for crowded boxes, which
-/// keeps bits (`shaders/common/pair_test_strips.wgsl`). Adds the box tests to the counters where they are
+/// keeps bits (`shaders/pairs/pair_test_strips.wgsl`). Adds the box tests to the counters where they are
 /// counted.
 pub fn pair_count(params: &Params, input: &PairInput<'_>, overrides: Overrides, counters: &mut [u32]) -> PairCounts {
     let entries = params.entry_capacity as usize;

@@ -1,4 +1,4 @@
-//! Twin of `shaders/pair_emit.wgsl`.
+//! Twin of `shaders/pairs/pair_emit.wgsl`.
 
 use super::blocks::Overrides;
 use super::pair_walk::{PairInput, walk_pairs};
@@ -8,7 +8,7 @@ use crate::types::Pair;
 /// The largest u32 stands for every place that does not fit 32 bits.
 pub(crate) const NO_PLACE: u32 = u32::MAX;
 
-/// Writes an entry's pairs as far as their places fall into the window: twin of `shaders/common/pair_write.wgsl`.
+/// Writes an entry's pairs as far as their places fall into the window: twin of `shaders/pairs/pair_write.wgsl`.
 pub(crate) struct Writer<'a> {
     params: &'a Params,
     pairs: &'a mut [Pair],
@@ -36,7 +36,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the pairs of `own` up to `end` if no more than `kept` partners are all. Whether there are pairs left to find:
-    /// twin of `shaders/common/pair_write_kept.wgsl`.
+    /// twin of `shaders/pairs/pair_write_kept.wgsl`.
     pub fn write_kept(mut self, end: u32, kept: u32, own: u32, partner: impl Fn(usize) -> u32) -> bool {
         let window_end = self.params.first_pair.saturating_add(self.pairs.len() as u32);
         if self.place == end || end <= self.params.first_pair || self.place >= window_end {

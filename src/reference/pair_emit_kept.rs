@@ -1,4 +1,4 @@
-//! Twin of `shaders/pair_emit_kept.wgsl`.
+//! Twin of `shaders/pairs/pair_emit_kept.wgsl`.
 
 use super::pair_emit::Writer;
 use crate::grid::{Params, Record};

@@ -1,4 +1,4 @@
-//! Twin of `shaders/pair_replay.wgsl`.
+//! Twin of `shaders/pairs/pair_replay.wgsl`.
 
 use super::blocks::Overrides;
 use super::pair_count::PairCounts;

@@ -1,4 +1,4 @@
-//! Moving objects that look for static ones: the twin of `shaders/common/pair_static.wgsl`.
+//! Moving objects that look for static ones: the twin of `shaders/pairs/pair_static.wgsl`.
 
 use super::blocks::Overrides;
 use super::query::LoadedQuery;

@@ -1,4 +1,4 @@
-//! Twin of `shaders/pair_static_count.wgsl`.
+//! Twin of `shaders/pairs/pair_static_count.wgsl`.
 
 use super::blocks::{Overrides, add64, static_partners_kept};
 use super::pair_count::PairCounts;

@@ -1,4 +1,4 @@
-//! Twin of `shaders/pair_static_emit.wgsl`.
+//! Twin of `shaders/pairs/pair_static_emit.wgsl`.
 
 use super::blocks::{Overrides, static_partners_kept};
 use super::pair_emit::Writer;

@@ -1,6 +1,6 @@
-//! The walks of the pair passes: twins of `shaders/common/pair_walk_one_cell.wgsl`,
-//! `shaders/common/pair_walk_covered.wgsl`, `shaders/common/pair_filter.wgsl`, `shaders/common/overlap.wgsl` and
-//! `shaders/common/pair_boxes.wgsl`.
+//! The walks of the pair passes: twins of `shaders/pairs/pair_walk_one_cell.wgsl`,
+//! `shaders/pairs/pair_walk_covered.wgsl`, `shaders/pairs/pair_filter.wgsl`, `shaders/pairs/overlap.wgsl` and
+//! `shaders/pairs/pair_boxes.wgsl`.
 
 use super::blocks::Overrides;
 use super::cover::looked_up;

@@ -1,4 +1,4 @@
-//! Twin of `shaders/prepare.wgsl`.
+//! Twin of `shaders/table/prepare.wgsl`.
 
 use super::query::periods;
 use crate::grid::{Class, Params, classify, flush, grown, unordered};

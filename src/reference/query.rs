@@ -1,4 +1,4 @@
-//! A query and its test of an object: the twin of `shaders/common/query.wgsl` and `shaders/common/query_input.wgsl`.
+//! A query and its test of an object: the twin of `shaders/queries/query.wgsl` and `shaders/queries/query_input.wgsl`.
 
 use crate::grid::{Class, Params, Record, classify, flush, ordered, unordered};
 use crate::queries::{Query, asking};

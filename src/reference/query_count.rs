@@ -1,4 +1,4 @@
-//! Twin of `shaders/query_count.wgsl` and `shaders/common/query_counters.wgsl`.
+//! Twin of `shaders/queries/query_count.wgsl` and `shaders/queries/query_counters.wgsl`.
 
 use super::blocks::{Overrides, add64};
 use super::query::LoadedQuery;

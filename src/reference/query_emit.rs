@@ -1,4 +1,4 @@
-//! Twin of `shaders/query_emit.wgsl`.
+//! Twin of `shaders/queries/query_emit.wgsl`.
 
 use super::blocks::Overrides;
 use super::query_walk::{QueryInput, walk_query};

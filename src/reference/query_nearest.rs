@@ -1,4 +1,4 @@
-//! Twin of `shaders/query_nearest.wgsl`.
+//! Twin of `shaders/queries/query_nearest.wgsl`.
 
 use super::blocks::Overrides;
 use super::query::squared_float;

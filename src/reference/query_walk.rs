@@ -1,6 +1,6 @@
-//! The walk of the query passes: the twin of `shaders/common/query_cells.wgsl`, `shaders/common/query_images.wgsl`,
-//! `shaders/common/query_walk.wgsl`, `shaders/common/query_entry_one_cell.wgsl` and
-//! `shaders/common/query_entry_covered.wgsl`.
+//! The walk of the query passes: the twin of `shaders/queries/query_cells.wgsl`, `shaders/queries/query_images.wgsl`,
+//! `shaders/queries/query_walk.wgsl`, `shaders/queries/query_entry_one_cell.wgsl` and
+//! `shaders/queries/query_entry_covered.wgsl`.
 
 use std::ops::{Range, RangeInclusive};
 

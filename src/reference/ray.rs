@@ -1,4 +1,4 @@
-//! A ray and the exact test of a box against it: the twin of `shaders/common/ray.wgsl`.
+//! A ray and the exact test of a box against it: the twin of `shaders/rays/ray.wgsl`.
 //!
 //! The slab test (Kay and Kajiya, "Ray Tracing Complex Scenes", 1986) in one formula that gives the same bits on every
 //! device. Shaders take it in two steps, as far as the exponents of floats go and beyond; here doubles hold every

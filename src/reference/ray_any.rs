@@ -1,4 +1,4 @@
-//! Twin of `shaders/ray_any.wgsl`.
+//! Twin of `shaders/rays/ray_any.wgsl`.
 
 use super::blocks::Overrides;
 use super::ray::{LARGEST_FLOAT, load_ray};

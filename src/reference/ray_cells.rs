@@ -1,4 +1,4 @@
-//! The cells of a walk themselves: the twin of `shaders/common/ray_cells.wgsl`.
+//! The cells of a walk themselves: the twin of `shaders/rays/ray_cells.wgsl`.
 
 use super::blocks::Turns;
 use super::ray::{LARGEST_FLOAT, LoadedRay};

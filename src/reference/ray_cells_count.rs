@@ -1,4 +1,4 @@
-//! Twin of `shaders/ray_cells_count.wgsl`.
+//! Twin of `shaders/rays/ray_cells_count.wgsl`.
 
 use super::ray::load_ray;
 use super::ray_cells::{CellVisitor, walk_ray};

@@ -1,4 +1,4 @@
-//! Twin of `shaders/ray_count.wgsl` and `shaders/common/ray_counters.wgsl`.
+//! Twin of `shaders/rays/ray_count.wgsl` and `shaders/rays/ray_counters.wgsl`.
 
 use super::blocks::{Overrides, add64};
 use super::ray::{LARGEST_FLOAT, LoadedRay, load_ray};

@@ -1,5 +1,5 @@
-//! What the walk of the hit passes finds in its cells: the twin of `shaders/common/ray_hits.wgsl`,
-//! `shaders/common/ray_entry_one_cell.wgsl`, `shaders/common/ray_entry_covered.wgsl`, `shaders/common/entry_one_cell.wgsl`
+//! What the walk of the hit passes finds in its cells: the twin of `shaders/rays/ray_hits.wgsl`,
+//! `shaders/rays/ray_entry_one_cell.wgsl`, `shaders/rays/ray_entry_covered.wgsl`, `shaders/common/entry_one_cell.wgsl`
 //! and `shaders/common/entry_covered.wgsl`.
 
 use super::blocks::{Overrides, Turns};

@@ -1,4 +1,4 @@
-//! Twin of `shaders/ray_keys.wgsl`.
+//! Twin of `shaders/rays/ray_keys.wgsl`.
 
 use crate::grid::{Grid, MAX_LEVELS, Params, cell_of, flush};
 use crate::scene::SceneRays;

@@ -1,4 +1,4 @@
-//! Twin of `shaders/scan_apply.wgsl`.
+//! Twin of `shaders/scan/scan_apply.wgsl`.
 
 use super::blocks::{SCAN_TILE, ScanParams, saturate64};
 use super::scan_reduce::join;

@@ -1,4 +1,4 @@
-//! Twin of `shaders/scan_reduce.wgsl`, and all three scan passes in a row.
+//! Twin of `shaders/scan/scan_reduce.wgsl`, and all three scan passes in a row.
 
 use super::blocks::{SCAN_TILE, ScanParams};
 

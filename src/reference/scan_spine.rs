@@ -1,4 +1,4 @@
-//! Twin of `shaders/scan_spine.wgsl`.
+//! Twin of `shaders/scan/scan_spine.wgsl`.
 
 use super::blocks::{ScanParams, saturate64};
 use super::scan_reduce::{join, split};

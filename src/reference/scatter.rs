@@ -1,4 +1,4 @@
-//! Twin of `shaders/scatter.wgsl`.
+//! Twin of `shaders/table/scatter.wgsl`.
 
 use super::blocks::ScatterParams;
 use crate::types::Aabb;

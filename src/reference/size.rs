@@ -1,4 +1,4 @@
-//! Sizes and octaves: the twins of `shaders/common/size.wgsl` and `shaders/common/octave.wgsl`.
+//! Sizes and octaves: the twins of `shaders/table/size.wgsl` and `shaders/table/octave.wgsl`.
 
 use crate::grid::flush;
 use crate::types::Aabb;

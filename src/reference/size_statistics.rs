@@ -1,4 +1,4 @@
-//! Twin of `shaders/size_statistics.wgsl`.
+//! Twin of `shaders/table/size_statistics.wgsl`.
 
 use super::size::size_class;
 use crate::grid::{Class, Params, classify};

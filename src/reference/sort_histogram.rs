@@ -1,4 +1,4 @@
-//! Twin of `shaders/sort_histogram.wgsl` and `shaders/sort_histogram_strips.wgsl`.
+//! Twin of `shaders/sort/sort_histogram.wgsl` and `shaders/sort/sort_histogram_strips.wgsl`.
 
 use super::blocks::SortParams;
 use crate::grid::Grid;

@@ -1,4 +1,4 @@
-//! Twin of `shaders/sort_scan.wgsl` and `shaders/sort_scan_strips.wgsl`.
+//! Twin of `shaders/sort/sort_scan.wgsl` and `shaders/sort/sort_scan_strips.wgsl`.
 
 use super::blocks::SortParams;
 

@@ -1,4 +1,4 @@
-//! Twin of `shaders/sort_scatter.wgsl`, `shaders/sort_scatter_subgroups.wgsl` and `shaders/sort_scatter_strips.wgsl`.
+//! Twin of `shaders/sort/sort_scatter.wgsl`, `shaders/sort/sort_scatter_subgroups.wgsl` and `shaders/sort/sort_scatter_strips.wgsl`.
 
 use super::blocks::SortParams;
 use crate::grid::Grid;

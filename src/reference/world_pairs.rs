@@ -1,4 +1,4 @@
-//! Twin of `shaders/world_pairs.wgsl`.
+//! Twin of `shaders/pairs/world_pairs.wgsl`.
 
 use crate::grid::{ID_MASK, Params, Record, SCHEME_UNIFORM};
 

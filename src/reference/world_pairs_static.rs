@@ -1,4 +1,4 @@
-//! Twin of `shaders/world_pairs_static.wgsl`.
+//! Twin of `shaders/pairs/world_pairs_static.wgsl`.
 
 use crate::grid::{Params, Record};
 

@@ -167,7 +167,7 @@ fn modules() -> Vec<(&'static str, Vec<link::File>)> {
     let of_passes = passes().map(|pass| (pass.name, pass.linked().files.clone()));
     let tables = ["one_cell", "covered"].map(|entry| {
         let slots: link::Slots = Box::leak(Box::new([("entry", entry)]));
-        ("table", link::link("common/table", slots))
+        ("table", link::link("queries/table", slots))
     });
     of_passes.chain(tables).collect()
 }
@@ -540,7 +540,7 @@ fn constants_agree_with_the_host() {
 /// Floats would let a device flush, reorder or ignore special values.
 #[test]
 fn the_box_test_uses_integers_only() {
-    let fragment = include_str!("../../shaders/common/overlap.wgsl");
+    let fragment = include_str!("../../shaders/pairs/overlap.wgsl");
     let module = naga::front::wgsl::parse_str(fragment).unwrap();
     assert!(
         module

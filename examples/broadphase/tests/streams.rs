@@ -108,7 +108,7 @@ fn results_that_cannot_be_written_are_status_1() {
         "a.png",
         "a.snapshot",
         "cloth0.ply",
-        "shaders/keys.wgsl",
+        "shaders/table/keys.wgsl",
     ] {
         symlink("/dev/full", folder.path(name)).unwrap();
     }
@@ -140,7 +140,7 @@ fn results_that_cannot_be_written_are_status_1() {
         ),
         (
             vec!["info", "--dump-shaders", "shaders", "--quiet"],
-            "shaders/keys.wgsl",
+            "shaders/table/keys.wgsl",
         ),
     ] {
         let ran = folder.run(&arguments);

@@ -1,0 +1,71 @@
+// uses: common/cells, common/grid, common/workgroup, draw/cell_lines, draw/draw_entry_{entry}, draw/lines
+
+// Occupied cells as boxes. Each is drawn for the first of its entries: once a world, and more often now and then where hashed cells
+// share slots.
+
+@group(0) @binding(1) var<storage, read> grid: Grid;
+@group(0) @binding(2) var<storage, read> records: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read> starts: array<u32>;
+// Vertices that are drawn, instances, first vertex and first instance; then vertices that there are.
+@group(0) @binding(9) var<storage, read_write> draw_args: array<atomic<u32>>;
+
+// Entries of a slot that are looked through for an earlier one of the same cell.
+const MOST_SHARING: u32 = 8u;
+
+fn is_entered_in(record: u32, level: u32, cell: vec3<i32>) -> bool {
+    let entered = cells_entered(record);
+    return entered.level == level && all(entered.lower <= cell) && all(cell <= entered.upper);
+}
+
+fn is_first_of(cell: vec3<i32>, level_index: u32, record: u32) -> bool {
+    let level = grid.levels[level_index];
+    let world = records[2u * record + 1u].w;
+    let first_x = cell.x << grid.x_detail;
+    var is_cut = false;
+    for (var fine = 0i; fine < (1i << grid.x_detail); fine += 1i) {
+        let x = first_x + fine;
+        if (x >= level.lower_x && x <= level.upper_x) {
+            let key = key_of(level, vec3<i32>(x, cell.y, cell.z), world);
+            let all = starts[key + 1u] - starts[key];
+            let count = min(all, MOST_SHARING);
+            is_cut = is_cut || all > count;
+            for (var k = 0u; k < count; k += 1u) {
+                let other = drawn_record(starts[key] + k);
+                if (other == record) {
+                    return true;
+                }
+                if (is_entered_in(other, level_index, cell)) {
+                    return false;
+                }
+            }
+        }
+    }
+    // Of a record that is not among all of them there was no room for the entry.
+    return is_cut;
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let record = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (record == 0u) {
+        atomicStore(&draw_args[1], 1u);
+    }
+    if (record >= draw.rows) {
+        return;
+    }
+    let entered = cells_entered(record);
+    if (entered.level == NO_LEVEL || ((draw.levels >> entered.level) & 1u) == 0u) {
+        return;
+    }
+    let size = vec3<u32>(entered.upper - entered.lower) + vec3<u32>(1u);
+    for (var k = 0u; k < min(size.x * size.y * size.z, MAX_COVER); k += 1u) {
+        let cell = entered.lower + vec3<i32>(vec3<u32>(k % size.x, (k / size.x) % size.y, k / (size.x * size.y)));
+        if (is_first_of(cell, entered.level, record)) {
+            let place = atomicAdd(&draw_args[4], BOX_VERTICES);
+            if (place < draw.capacity) {
+                write_cell(place, grid.levels[entered.level], cell, level_color(entered.level));
+                atomicMax(&draw_args[0], place + BOX_VERTICES);
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+// uses: common/counters, common/indirect, common/workgroup, events/event, events/event_rows
+
+// Writes the rows of the step, those that persist first, then those that begin, each in the order of the pairs.
+
+// Of the step: pairs are missing.
+const STATUS_LACKS_PAIRS: u32 = 75u;
+
+@group(0) @binding(7) var<storage, read> marks: array<u32>;
+@group(0) @binding(8) var<storage, read_write> rows: array<vec4<u32>>;
+@group(0) @binding(9) var<storage, read_write> counters: array<u32>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let pair = flat_indirect(group) * WORKGROUP + local;
+    let count = shown();
+    let persisting = counters[EVENT_PERSISTING];
+    if (pair == 0u) {
+        counters[EVENT_BEGUN] = count - persisting;
+        counters[EVENT_STATUS] = (step_counters[COUNTER_STATUS] | step_counters[COUNTER_UNFINISHED]) & STATUS_LACKS_PAIRS;
+    }
+    if (pair < count) {
+        // Marks are scanned: how many of the pairs before persist.
+        let before = marks[pair];
+        let place = select(persisting + pair - before, before, marks[pair + 1u] != before);
+        rows[place] = row_of(pair);
+    }
+}

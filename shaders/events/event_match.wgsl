@@ -1,0 +1,37 @@
+// uses: common/indirect, common/workgroup, events/event, events/event_rows
+
+// Looks every pair of the step up among those of the step before: 1 for each that was there, on both sides. The marks were 0.
+
+@group(0) @binding(5) var<storage, read> previous_rows: array<vec4<u32>>;
+@group(0) @binding(6) var<storage, read> previous_table: array<u32>;
+@group(0) @binding(7) var<storage, read_write> marks: array<u32>;
+@group(0) @binding(8) var<storage, read_write> matched: array<u32>;
+
+// One more than the place of a row of the step before; 0 where it has none like it.
+fn find(row: vec4<u32>) -> u32 {
+    let hash = hash_of(row);
+    var found = 0u;
+    var goes_on = true;
+    for (var probe = 0u; goes_on && probe <= event.previous_mask; probe += 1u) {
+        let entry = previous_table[(hash + probe) & event.previous_mask];
+        goes_on = entry != 0u;
+        if (goes_on && all(previous_rows[entry - 1u] == row)) {
+            found = entry;
+            goes_on = false;
+        }
+    }
+    return found;
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let pair = flat_indirect(group) * WORKGROUP + local;
+    if (pair >= shown()) {
+        return;
+    }
+    let found = find(row_of(pair));
+    if (found > 0u) {
+        marks[pair] = 1u;
+        matched[found - 1u] = 1u;
+    }
+}

@@ -1,0 +1,46 @@
+// uses: common/counters, common/prelude, common/round, common/round_counters, common/workgroup, pairs/pair_filter
+// uses: pairs/pair_slots_{kept}, pairs/pair_walk_{entry}
+// needs: end_rows
+
+// How many pairs each entry reports: the walk without writing pairs. One word more than entries, so that the scan ends
+// with the total.
+
+@group(0) @binding(7) var<storage, read_write> pair_offsets: array<u32>;
+
+var<private> found: u32;
+
+fn visit_candidate(other: u32, meets: bool) -> bool {
+    var is_pair = meets;
+    if (FILTERS) {
+        if (meets) {
+            is_pair = admitted(other);
+        }
+    }
+    keep_partner(found, other, is_pair);
+    found += u32(is_pair);
+    return is_pair;
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    entry = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (entry > params.entry_capacity) {
+        return;
+    }
+    if (entry < params.entry_capacity) {
+        begin_round();
+        found = select(pair_offsets[entry], 0u, round.first == 0u);
+        let before = found;
+        walk_pairs(entry);
+        end_rows();
+        store_partners(entry, before, found);
+        note_rounds();
+    }
+    pair_offsets[entry] = found;
+    if (COUNT_CANDIDATES) {
+        let before = atomicAdd(&counters[COUNTER_PAIR_CANDIDATES], candidates);
+        if (before + candidates < before) {
+            atomicAdd(&counters[COUNTER_PAIR_CANDIDATES + 1u], 1u);
+        }
+    }
+}

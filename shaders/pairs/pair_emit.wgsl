@@ -1,0 +1,38 @@
+// uses: common/round, common/workgroup, pairs/pair_filter, pairs/pair_walk_{entry}, pairs/pair_walks_{walks}
+// uses: pairs/pair_write
+
+// Writes pairs by the walk once more: of entries that have more partners than counting kept. What earlier rounds, or bits,
+// wrote of an entry stands behind the offsets.
+
+fn visit_candidate(other: u32, meets: bool) -> bool {
+    if (meets) {
+        if (admitted(other)) {
+            write_pair(other);
+        }
+    }
+    return meets;
+}
+
+fn goes_on() -> bool {
+    if (round.first == 0u) {
+        return begin_entry(entry);
+    }
+    return resume_entry(entry, 0u);
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let place = walking_group(group, groups) * WORKGROUP + local;
+    if (place >= walk_count()) {
+        return;
+    }
+    entry = walking_entry(place);
+    // A loop of one turn: drivers for CPUs skip loops that no lane enters, and take both sides of branches.
+    for (var walks = goes_on(); walks; walks = false) {
+        begin_round();
+        walk_pairs(entry);
+        if (round.is_last == 0u) {
+            pair_offsets[progress_of(entry)] = place_of_next;
+        }
+    }
+}

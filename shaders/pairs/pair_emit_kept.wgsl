@@ -1,0 +1,38 @@
+// uses: common/indirect, common/prelude, common/workgroup, pairs/pair_slots_read, pairs/pair_write_kept
+
+// Writes pairs from the partners that counting kept, and lists the entries that have more of them, for the passes that walk
+// once more. So few do that those passes are best dispatched for them alone: drivers for CPUs run the code of a walk even
+// where no lane is to walk.
+
+@group(0) @binding(2) var<storage, read> records: array<vec4<u32>>;
+@group(0) @binding(9) var<storage, read_write> pair_walks: array<atomic<u32>>;
+// Workgroups for the list, as indirect dispatches read them.
+@group(0) @binding(6) var<storage, read_write> pair_walk_groups: array<atomic<u32>>;
+
+var<private> own_object: u32;
+
+fn entry_object(index: u32) -> u32 {
+    return records[2u * index].w;
+}
+
+fn list_walk(entry: u32) {
+    let place = atomicAdd(&pair_walks[0], 1u);
+    atomicStore(&pair_walks[1u + place], entry);
+    if (place % WORKGROUP == 0u) {
+        let groups = folded_groups(place / WORKGROUP + 1u);
+        atomicMax(&pair_walk_groups[0], groups.x);
+        atomicMax(&pair_walk_groups[1], groups.y);
+        atomicMax(&pair_walk_groups[2], groups.z);
+    }
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let entry = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (entry >= params.entry_capacity) {
+        return;
+    }
+    if (write_kept(entry, params.partners_kept)) {
+        list_walk(entry);
+    }
+}

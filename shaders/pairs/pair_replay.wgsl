@@ -1,0 +1,53 @@
+// uses: common/prelude, common/rows, common/workgroup, pairs/pair_walk_{entry}, pairs/pair_walks_{walks}
+// uses: pairs/pair_write
+
+// Writes the pairs of crowded boxes without testing any box again: the walk finds the candidates and counting kept a bit
+// for each of the first of them. Where they are not all, the rest is left to `pair_emit`.
+
+@group(0) @binding(6) var<storage, read> pair_bits: array<u32>;
+
+var<private> own_object: u32;
+var<private> entry: u32;
+var<private> bits_read: u32;
+
+fn begin_object(object: u32) {
+    own_object = object;
+}
+
+// The next bits of the entry, 32 at most; those that there are no words for are 0.
+fn next_bits(count: u32) -> u32 {
+    let word = bits_read >> 5u;
+    let used = bits_read & 31u;
+    bits_read += count;
+    var bits = 0u;
+    if (word < params.pair_bit_words) {
+        bits = pair_bits[word * params.entry_capacity + entry] >> used;
+    }
+    if (used + count > 32u && word + 1u < params.pair_bit_words) {
+        bits |= pair_bits[(word + 1u) * params.entry_capacity + entry] << (32u - used);
+    }
+    return bits & (0xffffffffu >> (32u - count));
+}
+
+fn visit_row(row: Row, first: u32) {
+    let bits_left = 32u * params.pair_bit_words - min(bits_read, 32u * params.pair_bit_words);
+    let end = first + min(row.count - first, bits_left);
+    for (var strip = first; strip < end; strip += 32u) {
+        var bits = next_bits(min(row.count - strip, 32u));
+        for (; bits != 0u; bits &= bits - 1u) {
+            write_pair(records[2u * row_entry(row, strip + countTrailingZeros(bits))].w);
+        }
+    }
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let place = walking_group(group, groups) * WORKGROUP + local;
+    if (place >= walk_count()) {
+        return;
+    }
+    entry = walking_entry(place);
+    place_of_next = places_of(entry).x;
+    walk_pairs(entry);
+    pair_offsets[progress_of(entry)] = place_of_next;
+}

@@ -1,0 +1,12 @@
+// uses: common/prelude, pairs/pair_static
+
+// The static partners that counting kept.
+
+// More than of an entry, since a moving object looks for all static partners where an entry looks for half of its own.
+const STATIC_KEPT: u32 = 16u;
+
+@group(0) @binding(5) var<storage, read> pair_slots: array<u32>;
+
+fn kept_partner(index: u32, place: u32) -> u32 {
+    return pair_slots[params.partners_kept * params.entry_capacity + place * static_rows() + index - params.entry_capacity];
+}

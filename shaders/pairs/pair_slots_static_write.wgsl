@@ -1,0 +1,12 @@
+// uses: common/prelude, pairs/pair_static
+
+// The first static partners of every moving object are kept, behind those of the entries.
+
+// More than of an entry, since a moving object looks for all static partners where an entry looks for half of its own.
+const STATIC_KEPT: u32 = 16u;
+
+@group(0) @binding(5) var<storage, read_write> pair_slots: array<u32>;
+
+fn keep_partner(row: u32, place: u32, other: u32) {
+    pair_slots[params.partners_kept * params.entry_capacity + place * static_rows() + row] = other;
+}

@@ -1,0 +1,65 @@
+// uses: common/box, common/prelude, pairs/overlap, queries/query_walk
+
+// A moving object that looks for static ones: what the walk of queries calls a query. Its boxes are compared as those of
+// any pair. The uniform block is that of walks of the static objects' table.
+
+@group(0) @binding(4) var<storage, read> objects: array<vec4<u32>>;
+// The moving objects, in the order of their own table.
+@group(0) @binding(9) var<storage, read> own_records: array<vec4<u32>>;
+
+override FILTERS: bool = true;
+override COUNT_CANDIDATES: bool = false;
+
+const MISS: u32 = 0xffffffffu;
+
+struct Query {
+    low: vec3<i32>,
+    high: vec3<i32>,
+    layers: u32,
+    owner: u32,
+    world: u32,
+    // Never.
+    seeks_corners: bool,
+    search_min: vec3<f32>,
+    search_max: vec3<f32>,
+}
+
+var<private> candidates: u32;
+
+// Moving objects: rows of counts behind those of the entries.
+fn static_rows() -> u32 {
+    return params.pair_rows - params.entry_capacity;
+}
+
+fn count_candidate() {
+    if (COUNT_CANDIDATES) {
+        candidates += 1u;
+    }
+}
+
+fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
+    count_candidate();
+    let meets = high_word.w == query.world
+        && overlaps(query.low, query.high, bitcast<vec3<i32>>(low_word.xyz), bitcast<vec3<i32>>(high_word.xyz));
+    return select(MISS, 0u, meets);
+}
+
+// What the moving object with this record meets.
+fn walk_static(record: u32) {
+    let low = own_records[2u * record];
+    let high = own_records[2u * record + 1u];
+    let filters = vec2<u32>(objects[2u * low.w].w, objects[2u * low.w + 1u].w);
+    var query: Query;
+    query.low = bitcast<vec3<i32>>(low.xyz);
+    query.high = bitcast<vec3<i32>>(high.xyz);
+    query.layers = filters.x;
+    query.owner = filters.y;
+    query.world = high.w;
+    let largest = vec3<i32>(0x7f7fffff);
+    query.search_min = flush_bits(unordered(max(query.low, -largest)));
+    query.search_max = flush_bits(unordered(min(query.high, largest)));
+    let kind = classify(vec4<u32>(unordered(query.low), 0u), vec4<u32>(unordered(query.high), query.owner));
+    if (kind != CLASS_INVALID && kind != CLASS_EXCLUDED) {
+        walk_candidates(query);
+    }
+}

@@ -1,0 +1,40 @@
+// uses: common/prelude, common/round, common/workgroup, pairs/pair_slots_static_{kept}, pairs/pair_static
+// uses: pairs/pair_write, pairs/pair_write_kept, queries/query_image_own
+
+// Writes the pairs of moving and static objects: from the partners that counting kept, or by the walk once more where a
+// moving object has more of them. What earlier rounds wrote of one stands behind the offsets.
+
+var<private> own_object: u32;
+
+fn entry_object(index: u32) -> u32 {
+    return own_records[2u * (index - params.entry_capacity)].w;
+}
+
+fn accept_result(other: u32, distance: u32) {
+    write_pair(other);
+}
+
+fn goes_on(index: u32) -> bool {
+    if (round.first == 0u) {
+        return write_kept(index, STATIC_KEPT);
+    }
+    return resume_entry(index, STATIC_KEPT);
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let row = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (row >= static_rows()) {
+        return;
+    }
+    let index = params.entry_capacity + row;
+    if (!goes_on(index)) {
+        return;
+    }
+    own_object = entry_object(index);
+    begin_round();
+    walk_static(row);
+    if (round.is_last == 0u) {
+        pair_offsets[progress_of(index)] = place_of_next;
+    }
+}

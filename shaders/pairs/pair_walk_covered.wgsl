@@ -1,0 +1,86 @@
+// uses: common/box, common/cells, common/entry_groups, common/prelude, common/round, common/rows, pairs/overlap
+// uses: pairs/pair_filter
+// needs: visit_candidate
+
+// Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home entry, where a pair
+// counts only in the bucket of its home cell (the larger of the two lower corners, an axis each), which both boxes cover; and, from
+// the object's own home entry alone, the large list.
+
+@group(0) @binding(5) var<storage, read> keys: array<u32>;
+@group(0) @binding(6) var<storage, read> values: array<u32>;
+
+fn test_large(low: vec3<i32>, high: vec3<i32>, world: u32, candidate: u32) {
+    let other = values[candidate] & ID_MASK;
+    let other_high = records[2u * other + 1u];
+    visit_candidate(params.first_object + other, other_high.w == world && overlaps(low, high, bitcast<vec3<i32>>(records[2u * other].xyz), bitcast<vec3<i32>>(other_high.xyz)));
+    count_candidate();
+}
+
+// The first entry from `begin` on that is not of this group: entries of a bucket come by groups.
+fn group_end(group: u32, begin: u32, bucket_end: u32) -> u32 {
+    var low = begin;
+    var high = bucket_end;
+    for (; low < high;) {
+        let middle = low + (high - low) / 2u;
+        let is_before = entry_group(values[middle]) <= group;
+        low = select(low, middle + 1u, is_before);
+        high = select(middle, high, is_before);
+    }
+    return low;
+}
+
+fn walk_pairs(index: u32) {
+    if (index >= starts[absent_key(grid.table_cells)]) {
+        return;
+    }
+    let value = values[index];
+    let key = keys[index];
+    let own_low = records[2u * (value & ID_MASK)];
+    let own_high = records[2u * (value & ID_MASK) + 1u];
+    begin_object(own_low.w);
+    let low = bitcast<vec3<i32>>(own_low.xyz);
+    let high = bitcast<vec3<i32>>(own_high.xyz);
+    let world = own_high.w;
+    let large = large_list(world);
+    let level = grid.levels[0];
+    let inverse = vec3<f32>(params.cell_inverse);
+    let lower = cell_of(flush_bits(unordered(low)), inverse);
+
+    if (index >= starts[grid.table_cells]) {
+        let behind = share_of(max(large.y, index + 1u) - (index + 1u));
+        for (var k = behind.x; k < behind.y; k += 1u) {
+            test_large(low, high, world, index + 1u + k);
+        }
+        return;
+    }
+    let bucket_end = starts[key + 1u];
+    let group = entry_group(value);
+    let is_home = group == 0u;
+    var first = index + 1u;
+    if (group == ENTRY_GROUPS - 1u) {
+        first = bucket_end;
+    } else if (!is_home) {
+        first = group_end(group, first, bucket_end);
+    }
+    let behind = share_of(bucket_end - first);
+    for (var k = behind.x; k < behind.y; k += 1u) {
+        let other_value = values[first + k];
+        if (((value | other_value) & HOME_FLAGS) == HOME_FLAGS) {
+            let other = other_value & ID_MASK;
+            let other_low = bitcast<vec3<i32>>(records[2u * other].xyz);
+            let other_high = records[2u * other + 1u];
+            if (other_high.w == world && overlaps(low, high, other_low, bitcast<vec3<i32>>(other_high.xyz))) {
+                // Other cells may share the bucket.
+                let home = max(lower, cell_of(flush_bits(unordered(other_low)), inverse));
+                visit_candidate(params.first_object + other, key_of(level, home, world) == key);
+            }
+            count_candidate();
+        }
+    }
+    if (is_home) {
+        let of_large = share_of(large.y - large.x);
+        for (var k = of_large.x; k < of_large.y; k += 1u) {
+            test_large(low, high, world, large.x + k);
+        }
+    }
+}

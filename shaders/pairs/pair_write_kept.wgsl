@@ -1,0 +1,21 @@
+// uses: pairs/pair_write
+// needs: entry_object, kept_partner, own_object
+
+// Writes pairs from the partners that counting kept.
+
+// Writes an entry's pairs if their partners were kept. Whether there are pairs left to find.
+fn write_kept(entry: u32, kept: u32) -> bool {
+    let places = places_of(entry);
+    place_of_next = places.x;
+    if (!shows(places)) {
+        return false;
+    }
+    if (!keeps_all(places, kept)) {
+        return true;
+    }
+    own_object = entry_object(entry);
+    for (var k = 0u; k < min(places.y - places.x, kept); k += 1u) {
+        write_pair(kept_partner(entry, k));
+    }
+    return false;
+}

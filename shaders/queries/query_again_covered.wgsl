@@ -1,0 +1,30 @@
+// uses: common/entry_{entry}, common/grid, common/rows, queries/query_cells
+// needs: Query, image_of
+
+// Objects have an entry in every cell that they cover.
+
+// Turns of loops that a row takes at least: one more to count its entries ahead of the walk.
+const ROW_TURNS: f32 = 3.0;
+// How often, in the mean, a walk may meet what it meets before looking at each object once is less.
+const MOST_MEETINGS: u32 = 4u;
+
+// Whether objects are met again and again, in one cell after another.
+fn meets_entries_again(query: Query, second: u32, level: Level) -> bool {
+    let listing = listing_of(level, query.world);
+    let most = MOST_MEETINGS * listing.count;
+    if (!listing.is_of_records || grid.entry_count <= most) {
+        return false;
+    }
+    var entries = 0u;
+    for (var image = 0u; image <= second; image += 1u) {
+        let cells = cells_of(image_of(query, image), level);
+        let is_walked = (image & ~second) == 0u && all(cells.lower <= cells.upper);
+        for (var z = select(cells.upper.z + 1, cells.lower.z, is_walked); z <= cells.upper.z; z += 1) {
+            for (var y = cells.lower.y; y <= cells.upper.y; y += 1) {
+                let row = long_row_of(level, cells.lower.x, cells.upper.x, y, z, query.world);
+                entries += min(row.count, 0xffffffffu - entries);
+            }
+        }
+    }
+    return entries > most;
+}

@@ -1,0 +1,28 @@
+// uses: common/prelude, common/round, common/workgroup, queries/query_counters, queries/query_images
+// uses: queries/query_input
+
+// How many objects each query finds. One word more than queries, so that the scan ends with the total.
+
+@group(0) @binding(7) var<storage, read_write> query_offsets: array<u32>;
+
+var<private> found_count: u32;
+
+fn accept_result(object: u32, distance: u32) {
+    found_count += 1u;
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let index = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (index < params.asker_count) {
+        let query = begin_query(index);
+        let answer = answer_of(query, index);
+        begin_round();
+        found_count = select(query_offsets[answer], 0u, is_first_of_all());
+        walk_query(query);
+        finish_counters(query);
+        query_offsets[answer] = found_count;
+    } else if (index == params.asker_count) {
+        query_offsets[params.query_count] = 0u;
+    }
+}

@@ -1,0 +1,16 @@
+// uses: common/counters, common/round, common/round_counters, queries/query
+
+// What a walk adds to the counters at its end.
+
+fn finish_counters(query: Query) {
+    if (!query.valid && is_first_of_all()) {
+        atomicAdd(&counters[COUNTER_QUERIES_INVALID], 1u);
+    }
+    note_rounds();
+    if (COUNT_CANDIDATES) {
+        let before = atomicAdd(&counters[COUNTER_QUERY_CANDIDATES], candidates);
+        if (before + candidates < before) {
+            atomicAdd(&counters[COUNTER_QUERY_CANDIDATES + 1u], 1u);
+        }
+    }
+}

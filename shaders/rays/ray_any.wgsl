@@ -1,0 +1,49 @@
+// uses: common/prelude, common/round, common/workgroup, rays/ray, rays/ray_counters, rays/ray_hits
+// uses: rays/ray_order_{order}
+
+// Whether each ray meets anything: the walk ends at the first hit that it finds, whichever that is.
+
+@group(0) @binding(7) var<storage, read_write> ray_any: array<u32>;
+
+// Large boxes are met soonest, in the fewest steps.
+const COARSE_FIRST: bool = true;
+// Whether it does no harm to take a hit twice.
+const ACCEPTS_AGAIN: bool = true;
+
+var<private> found: bool;
+
+fn search_limit() -> f32 {
+    return select(LARGEST_FLOAT, -1.0, found);
+}
+
+fn geometry_limit() -> f32 {
+    return LARGEST_FLOAT;
+}
+
+fn enters_part(part: u32) -> bool {
+    return true;
+}
+
+fn accept_hit(object: u32, t: f32) {
+    found = true;
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let place = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (place >= params.ray_count) {
+        return;
+    }
+    let index = ray_at(place);
+    found = !is_first_of_all() && ray_any[index] != 0u;
+    let ray = load_ray(index);
+    begin_round();
+    if (!found) {
+        walk_ray(ray);
+    }
+    if (found) {
+        tests_beyond = 0u;
+    }
+    finish_counters(ray);
+    ray_any[index] = select(0u, 1u, found);
+}

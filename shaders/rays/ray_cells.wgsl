@@ -1,0 +1,63 @@
+// uses: common/grid, common/prelude, common/round, rays/ray, rays/ray_walk
+// needs: take_cells
+
+// The cells of a walk themselves, as far as they lie within the bounds of what the level holds.
+
+@group(0) @binding(1) var<storage, read> grid: Grid;
+
+const COARSE_FIRST: bool = false;
+
+// What is added to the levels of the static objects' table.
+const STATIC_LEVELS: u32 = 32u;
+
+fn search_limit() -> f32 {
+    return LARGEST_FLOAT;
+}
+
+fn geometry_limit() -> f32 {
+    return LARGEST_FLOAT;
+}
+
+fn enters_part(part: u32) -> bool {
+    return true;
+}
+
+fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<f32>) -> bool {
+    return takes_turns(f32(min(steps, MAX_RAY_STEPS)));
+}
+
+fn without_cells(ray: Ray, level: Level) {
+}
+
+fn gives_up() -> bool {
+    return false;
+}
+
+fn walks_again() -> bool {
+    return false;
+}
+
+fn add_saturated(a: u32, b: u32) -> u32 {
+    return a + min(b, 0xffffffffu - a);
+}
+
+fn times_saturated(a: u32, b: u32) -> u32 {
+    return select(a * b, 0xffffffffu, a != 0u && b > 0xffffffffu / max(a, 1u));
+}
+
+fn visit_slab(ray: Ray, level: Level, visit: Visit, goes_on: bool) -> bool {
+    let whole = vec3<u32>(grid.x_detail, 0u, 0u);
+    let lower = max(visit.lower, vec3<i32>(level.lower_x, level.lower_y, level.lower_z)) >> whole;
+    let upper = min(visit.upper, vec3<i32>(level.upper_x, level.upper_y, level.upper_z)) >> whole;
+    if (all(lower <= upper)) {
+        let sizes = vec3<u32>(upper - lower) + 1u;
+        take_cells(visit.level + select(0u, STATIC_LEVELS, params.first_object < params.static_count), lower, sizes, times_saturated(times_saturated(sizes.x, sizes.y), sizes.z));
+    }
+    return false;
+}
+
+fn walk_ray(ray: Ray) {
+    if (ray.valid && ray.t_max >= 0.0) {
+        walk_levels(ray);
+    }
+}

@@ -1,0 +1,26 @@
+// uses: common/prelude, common/round, common/round_counters, common/workgroup, rays/ray, rays/ray_cells
+
+// How many cells the walk of each ray visits. One word more than rays, so that the scan ends with the total.
+
+@group(0) @binding(7) var<storage, read_write> ray_cell_offsets: array<u32>;
+
+var<private> found: u32;
+
+fn take_cells(level: u32, lower: vec3<i32>, sizes: vec3<u32>, count: u32) {
+    found = add_saturated(found, count);
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let index = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (index > params.ray_count) {
+        return;
+    }
+    if (index < params.ray_count) {
+        found = select(ray_cell_offsets[index], 0u, is_first_of_all());
+        begin_round();
+        walk_ray(load_ray(index));
+        note_rounds();
+    }
+    ray_cell_offsets[index] = found;
+}

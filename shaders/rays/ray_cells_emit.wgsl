@@ -1,0 +1,49 @@
+// uses: common/prelude, common/round, common/round_counters, common/workgroup, rays/ray, rays/ray_cells
+
+// The walk once more, writing the cells whose places fall into the window that the output buffer shows: level by level,
+// slab by slab along the ray, within a slab x fastest. Where the walk goes on through the table of the static objects, the
+// place that it comes to stands behind the offsets.
+
+@group(0) @binding(7) var<storage, read_write> ray_cell_offsets: array<u32>;
+@group(0) @binding(9) var<storage, read_write> ray_cells: array<vec4<u32>>;
+
+var<private> place_of_next: u32;
+var<private> window_end: u32;
+
+fn take_cells(level: u32, lower: vec3<i32>, sizes: vec3<u32>, count: u32) {
+    let first = place_of_next;
+    // The largest u32 is no place: it stands for all that do not fit.
+    place_of_next = add_saturated(first, count);
+    let shown = max(first, params.first_ray_cell);
+    let share = share_of(max(min(place_of_next, window_end), shown) - shown);
+    for (var place = shown + share.x; place < shown + share.y; place += 1u) {
+        let along_x = place - first;
+        let along_y = along_x / sizes.x;
+        let within = vec3<u32>(along_x % sizes.x, along_y % sizes.y, along_y / sizes.y);
+        ray_cells[place - params.first_ray_cell] = vec4<u32>(level, bitcast<vec3<u32>>(lower + vec3<i32>(within)));
+    }
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let index = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (index >= params.ray_count) {
+        return;
+    }
+    place_of_next = ray_cell_offsets[index];
+    let end = ray_cell_offsets[index + 1u];
+    window_end = add_saturated(params.first_ray_cell, params.ray_cell_capacity);
+    if (place_of_next == end || end <= params.first_ray_cell || place_of_next >= window_end) {
+        return;
+    }
+    let progress = params.ray_count + 1u + index;
+    if (round.continues != 0u) {
+        place_of_next = ray_cell_offsets[progress];
+    }
+    begin_round();
+    walk_ray(load_ray(index));
+    note_rounds();
+    if (round.is_continued != 0u) {
+        ray_cell_offsets[progress] = place_of_next;
+    }
+}

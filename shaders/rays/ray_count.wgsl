@@ -1,0 +1,52 @@
+// uses: common/prelude, common/round, common/workgroup, rays/ray, rays/ray_counters, rays/ray_hits, rays/ray_kept
+// uses: rays/ray_order_{order}
+
+// How many objects each ray meets, and the first ones of them. One word more than rays, so that the scan ends with the total.
+
+@group(0) @binding(7) var<storage, read_write> ray_offsets: array<u32>;
+
+const COARSE_FIRST: bool = false;
+// Whether it does no harm to take a hit twice.
+const ACCEPTS_AGAIN: bool = false;
+
+var<private> found: u32;
+var<private> counted_ray: u32;
+
+fn search_limit() -> f32 {
+    return LARGEST_FLOAT;
+}
+
+fn geometry_limit() -> f32 {
+    return LARGEST_FLOAT;
+}
+
+fn enters_part(part: u32) -> bool {
+    return true;
+}
+
+fn accept_hit(object: u32, t: f32) {
+    if (found < params.hits_kept) {
+        let at = kept_at(counted_ray, found);
+        ray_offsets[at] = object;
+        ray_offsets[at + 1u] = bitcast<u32>(t);
+    }
+    found += 1u;
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let place = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (place > params.ray_count) {
+        return;
+    }
+    let index = ray_at(place);
+    if (index < params.ray_count) {
+        counted_ray = index;
+        let ray = load_ray(index);
+        begin_round();
+        found = select(ray_offsets[index], 0u, is_first_of_all());
+        walk_ray(ray);
+        finish_counters(ray);
+    }
+    ray_offsets[index] = found;
+}

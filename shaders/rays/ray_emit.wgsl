@@ -1,0 +1,73 @@
+// uses: common/prelude, common/round, common/workgroup, rays/ray, rays/ray_hits, rays/ray_kept
+// uses: rays/ray_order_{order}
+
+// The hits whose places fall into the window that the output buffer shows: those that counting kept, or by the walk once more
+// where a ray has more. What earlier rounds wrote of such a ray stands behind the offsets.
+
+@group(0) @binding(7) var<storage, read_write> ray_offsets: array<u32>;
+@group(0) @binding(8) var<storage, read_write> ray_hits: array<vec2<u32>>;
+
+const COARSE_FIRST: bool = false;
+// Whether it does no harm to take a hit twice.
+const ACCEPTS_AGAIN: bool = false;
+
+var<private> place_of_next: u32;
+
+fn search_limit() -> f32 {
+    return LARGEST_FLOAT;
+}
+
+fn geometry_limit() -> f32 {
+    return LARGEST_FLOAT;
+}
+
+fn enters_part(part: u32) -> bool {
+    return true;
+}
+
+fn accept_hit(object: u32, t: f32) {
+    let place = place_of_next;
+    if (place >= params.first_hit && place - params.first_hit < params.hit_capacity && place != 0xffffffffu) {
+        ray_hits[place - params.first_hit] = vec2<u32>(object, bitcast<u32>(t));
+    }
+    place_of_next = place + select(1u, 0u, place == 0xffffffffu);
+}
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let place = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (place >= params.ray_count) {
+        return;
+    }
+    let index = ray_at(place);
+    place_of_next = ray_offsets[index];
+    let end = ray_offsets[index + 1u];
+    // Nothing of this ray shows in the window; a window's end past 32 bits lies past every place.
+    let window_end = params.first_hit + min(params.hit_capacity, 0xffffffffu - params.first_hit);
+    if (place_of_next == end || end <= params.first_hit || place_of_next >= window_end) {
+        return;
+    }
+    // Saturated places count nothing.
+    if (end != 0xffffffffu && end - place_of_next <= params.hits_kept) {
+        if (is_first_of_all()) {
+            let hits_found = end - place_of_next;
+            for (var hit = 0u; hit < hits_found; hit += 1u) {
+                let at = kept_at(index, hit);
+                accept_hit(ray_offsets[at], bitcast<f32>(ray_offsets[at + 1u]));
+            }
+        }
+        return;
+    }
+    let progress = params.ray_count + 1u + index;
+    if (!is_first_of_all()) {
+        place_of_next = ray_offsets[progress];
+    }
+    if (place_of_next >= window_end || (place_of_next == end && end != 0xffffffffu)) {
+        return;
+    }
+    begin_round();
+    walk_ray(load_ray(index));
+    if (!is_last_of_all()) {
+        ray_offsets[progress] = place_of_next;
+    }
+}

@@ -1,0 +1,198 @@
+// uses: common/box, common/entry_{entry}, common/grid, common/round, common/rows, rays/ray, rays/ray_candidates
+// uses: rays/ray_closely, rays/ray_entry_{entry}, rays/ray_walk
+// needs: ACCEPTS_AGAIN, accept_hit, enters_part, search_limit
+
+// What a walk finds in its cells.
+
+@group(0) @binding(5) var<storage, read> objects: array<vec4<u32>>;
+
+override FILTERS: bool = true;
+
+// Turns of loops that a slab takes beside those over its rows: its own, and that of a closer look.
+const TURNS_PER_SLAB: f32 = 2.0;
+
+// A row of cells is about the work of as many box tests, and a step looks up some.
+const TESTS_PER_STEP: f32 = 8.0;
+
+// How often, in the mean, a walk may meet an object before looking at each one once is less.
+const MOST_MEETINGS: u32 = 4u;
+
+// Entries in the rows of the level's walk so far, and how many there may be before the walk is given up. Passes that may
+// not take a hit twice walk ahead to learn that; the others give up on the way.
+var<private> meetings: u32;
+var<private> most_meetings: u32;
+var<private> is_ahead: bool;
+
+// One more than the record that needs a closer look before the walk goes on, or 0.
+var<private> waiting: u32;
+// Whether the row was begun before a closer look.
+var<private> is_begun: bool;
+// The row that it is in, or that the slab begins with.
+var<private> row_y: i32;
+var<private> row_z: i32;
+
+// Below every t: nothing more is looked for.
+fn is_done() -> bool {
+    return search_limit() < 0.0;
+}
+
+fn admitted(ray: Ray, object: u32) -> bool {
+    if (!FILTERS) {
+        return true;
+    }
+    return layers_meet(ray.layers, objects[2u * object].w);
+}
+
+// Takes the hit where the box is met, if filters admit it.
+fn accept_box(ray: Ray, low: vec4<u32>, high: vec4<u32>, t: f32) {
+    if (t >= 0.0 && high.w == ray.world) {
+        if (admitted(ray, low.w)) {
+            accept_hit(low.w, t);
+        }
+    }
+}
+
+fn test_entry(ray: Ray, entry: u32, level: Level, visit: Visit, y: i32, z: i32) {
+    let record = entry_record(entry);
+    let low_word = records[2u * record];
+    let low = bitcast<vec3<i32>>(low_word.xyz);
+    let high_word = records[2u * record + 1u];
+    let high = bitcast<vec3<i32>>(high_word.xyz);
+    count_candidate();
+    let t = enter_box(ray, low, high, false);
+    if (t != MISS && high_word.w == ray.world && is_first_visit(level, entry, low, high, ray.world, visit, y, z)) {
+        waiting = select(0u, record + 1u, t == UNSURE);
+        accept_box(ray, low_word, high_word, t);
+    }
+}
+
+fn test_closely(ray: Ray, record: u32) {
+    let low = records[2u * record];
+    let high = records[2u * record + 1u];
+    accept_box(ray, low, high, enter_box_closely(ray, bitcast<vec3<i32>>(low.xyz), bitcast<vec3<i32>>(high.xyz)));
+}
+
+fn test_all(ray: Ray, listing: Listing) {
+    let share = share_of(listing.count);
+    // Closer looks stand outside of the loop over boxes: drivers for CPUs take both sides of branches.
+    for (var k = share.x; k < share.y && !is_done();) {
+        waiting = 0u;
+        for (; k < share.y && !is_done() && waiting == 0u; k += 1u) {
+            let place = listing.first + k;
+            if (is_listed(listing.is_of_records, place)) {
+                let record = listed_record(listing.is_of_records, place);
+                let low = records[2u * record];
+                let high = records[2u * record + 1u];
+                count_candidate();
+                let t = enter_box(ray, bitcast<vec3<i32>>(low.xyz), bitcast<vec3<i32>>(high.xyz), true);
+                waiting = select(0u, record + 1u, t == UNSURE);
+                accept_box(ray, low, high, t);
+            }
+        }
+        if (waiting != 0u) {
+            test_closely(ray, waiting - 1u);
+        }
+    }
+}
+
+fn without_cells(ray: Ray, level: Level) {
+    test_all(ray, listing_of(level, ray.world));
+}
+
+// Whether so many steps, of some cells an axis each, take less than testing the level's objects one by one.
+fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<f32>) -> bool {
+    let listing = listing_of(level, ray.world);
+    let rows = f32(steps) * breadth.y * breadth.z;
+    // Hashed cells share slots: as many cells as slots meet every entry about once.
+    let is_wide = any(ray.half_extents > vec3<f32>(0.0)) && level.table_mask != DENSE;
+    let meets_all = is_wide && rows * breadth.x >= f32(level.table_size);
+    let tests_fewer = f32(listing.count) > TESTS_PER_STEP * rows && !meets_all;
+    meetings = 0u;
+    most_meetings = select(0xffffffffu, MOST_MEETINGS * listing.count, listing.is_of_records);
+    is_ahead = !ACCEPTS_AGAIN && grid.entry_count > most_meetings;
+    // A loop takes one turn more than it walks through, and each row has a loop of its own.
+    let turns_ahead = select(1.0, 1.5, looks_ahead());
+    let turns = turns_ahead * f32(steps) * (2.0 * (most.y + 1.0) * (most.z + 1.0) + TURNS_PER_SLAB);
+    return steps <= MAX_RAY_STEPS && tests_fewer && takes_turns(turns);
+}
+
+// Whether the walk only counts entries. Written so that schemes of one entry an object compile to nothing here.
+fn looks_ahead() -> bool {
+    return MEETS_AGAIN && is_ahead;
+}
+
+// Whether the level is better looked at without cells, after all.
+fn gives_up() -> bool {
+    return MEETS_AGAIN && meetings > most_meetings;
+}
+
+// Whether the walk so far only looked ahead, and found that it pays.
+fn walks_again() -> bool {
+    let again = looks_ahead() && !gives_up();
+    is_ahead = false;
+    meetings = select(meetings, 0u, again);
+    return again;
+}
+
+// The rows of a slab, up to a box that needs a closer look. The tests of its row that were made are skipped when that
+// row is taken up again.
+fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
+    let first_z = row_z;
+    for (var z = first_z; z <= min(visit.upper.z, level.upper_z); z += 1) {
+        for (var y = select(lower_y, row_y, z == first_z); y <= min(visit.upper.y, level.upper_y); y += 1) {
+            let row = long_row_of(level, visit.lower.x, visit.upper.x, y, z, ray.world);
+            meetings += select(min(row.count, 0xffffffffu - meetings), 0u, is_begun);
+            is_begun = false;
+            if (gives_up()) {
+                return;
+            }
+            if (looks_ahead()) {
+                continue;
+            }
+            let share = share_of(row.count);
+            var k = share.x;
+            for (; k < share.y && !is_done() && waiting == 0u; k += 1u) {
+                test_entry(ray, row_entry(row, k), level, visit, y, z);
+            }
+            if (waiting != 0u) {
+                row_y = y;
+                row_z = z;
+                to_skip = k;
+                tests_left += share.y - k;
+                tests_beyond -= row.count - share.y;
+                return;
+            }
+            if (is_done()) {
+                return;
+            }
+        }
+    }
+}
+
+// Whether the slab goes on after a closer look at one of its boxes, which stands outside of the loops over rows and
+// boxes.
+fn visit_slab(ray: Ray, level: Level, visit: Visit, goes_on: bool) -> bool {
+    let lower_y = max(visit.lower.y, level.lower_y);
+    if (!goes_on) {
+        row_y = lower_y;
+        row_z = max(visit.lower.z, level.lower_z);
+    }
+    is_begun = goes_on;
+    waiting = 0u;
+    visit_rows(ray, level, visit, lower_y);
+    if (waiting != 0u) {
+        test_closely(ray, waiting - 1u);
+    }
+    return waiting != 0u;
+}
+
+fn walk_ray(ray: Ray) {
+    if (!ray.valid || ray.t_max < 0.0) {
+        return;
+    }
+    if (enters_part(0u)) {
+        let large = large_list(ray.world);
+        test_all(ray, Listing(large.x, large.y - large.x, false));
+    }
+    walk_levels(ray);
+}

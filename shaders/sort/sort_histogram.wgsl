@@ -1,0 +1,29 @@
+// uses: common/grid, sort/sort
+
+// How many keys of a tile have each digit.
+
+@group(0) @binding(1) var<storage, read> grid: Grid;
+@group(0) @binding(2) var<storage, read> keys: array<u32>;
+@group(0) @binding(3) var<storage, read_write> digit_counts: array<u32>;
+
+const HISTOGRAM_WORKGROUP: u32 = 256u;
+
+var<workgroup> local_counts: array<atomic<u32>, 256>;
+
+@compute @workgroup_size(256)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let tile = flat_workgroup(group, groups);
+    atomicStore(&local_counts[local], 0u);
+    workgroupBarrier();
+    var end = 0u;
+    if (tile < sort.tiles) {
+        end = min((tile + 1u) * sort.tile, grid.entry_count);
+    }
+    for (var index = tile * sort.tile + local; index < end; index += HISTOGRAM_WORKGROUP) {
+        atomicAdd(&local_counts[digit_of(keys[index])], 1u);
+    }
+    workgroupBarrier();
+    if (tile < sort.tiles && local < digits()) {
+        digit_counts[local * sort.tiles + tile] = atomicLoad(&local_counts[local]);
+    }
+}

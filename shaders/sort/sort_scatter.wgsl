@@ -1,0 +1,149 @@
+// uses: common/grid, sort/sort
+
+// Moves the keys and values of a tile to their places. The tile is first sorted in workgroup memory by two rounds of
+// four bits (Satish, Harris and Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs", 2009), so that
+// neighbours are written side by side; only digits and places inside the tile move, keys are read again at the end.
+
+@group(0) @binding(1) var<storage, read> grid: Grid;
+@group(0) @binding(2) var<storage, read> keys: array<u32>;
+@group(0) @binding(3) var<storage, read> values: array<u32>;
+@group(0) @binding(4) var<storage, read> digit_counts: array<u32>;
+@group(0) @binding(5) var<storage, read_write> sorted_keys: array<u32>;
+@group(0) @binding(6) var<storage, read_write> sorted_values: array<u32>;
+
+const SORT_WORKGROUP: u32 = 128u;
+const KEYS_PER_THREAD: u32 = 15u;
+const SORT_TILE: u32 = 1920u;
+
+// digit << 16 | place in the tile
+var<workgroup> items: array<u32, 1920>;
+// Counts of two nibbles a word (n in the low half, n + 8 in the high half), word-major over the threads.
+var<workgroup> counts: array<u32, 1024>;
+var<workgroup> partial: array<u32, 128>;
+var<workgroup> digit_starts: array<u32, 256>;
+// Where the tile's keys of each digit go.
+var<workgroup> targets: array<u32, 256>;
+
+// Exclusive scan of one value a thread.
+fn workgroup_scan(local: u32, value: u32) -> u32 {
+    partial[local] = value;
+    workgroupBarrier();
+    for (var distance = 1u; distance < SORT_WORKGROUP; distance *= 2u) {
+        var scanned = partial[local];
+        if (local >= distance) {
+            scanned += partial[local - distance];
+        }
+        workgroupBarrier();
+        partial[local] = scanned;
+        workgroupBarrier();
+    }
+    return partial[local] - value;
+}
+
+// Exclusive scan of all counts in place; returns the total of both halves.
+fn scan_counts(local: u32) -> u32 {
+    var sum = 0u;
+    for (var k = 0u; k < 8u; k += 1u) {
+        sum += counts[8u * local + k];
+    }
+    var running = workgroup_scan(local, sum);
+    for (var k = 0u; k < 8u; k += 1u) {
+        let count = counts[8u * local + k];
+        counts[8u * local + k] = running;
+        running += count;
+    }
+    let total = partial[SORT_WORKGROUP - 1u];
+    workgroupBarrier();
+    return total;
+}
+
+// Two digits a thread: the keys of lower digits, and those of the same digit in earlier tiles.
+fn find_targets(local: u32, tile: u32) {
+    var pair: array<u32, 2>;
+    for (var k = 0u; k < 2u; k += 1u) {
+        let digit = 2u * local + k;
+        if (digit < digits()) {
+            pair[k] = digit_counts[digits() * sort.tiles + digit];
+        }
+    }
+    var below = workgroup_scan(local, pair[0] + pair[1]);
+    for (var k = 0u; k < 2u; k += 1u) {
+        let digit = 2u * local + k;
+        if (digit < digits()) {
+            targets[digit] = below + digit_counts[digit * sort.tiles + tile];
+        }
+        below += pair[k];
+    }
+}
+
+@compute @workgroup_size(128)
+fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+    let tile = flat_workgroup(group, groups);
+    let first = tile * SORT_TILE;
+    var count = 0u;
+    if (tile < sort.tiles && first < grid.entry_count) {
+        count = min(grid.entry_count - first, SORT_TILE);
+    }
+    for (var place = local; place < SORT_TILE; place += SORT_WORKGROUP) {
+        // Places past the end sort behind every real key: the largest digit, and stable.
+        var digit = digits() - 1u;
+        if (place < count) {
+            digit = digit_of(keys[first + place]);
+        }
+        items[place] = (digit << 16u) | place;
+    }
+    workgroupBarrier();
+    find_targets(local, min(tile, sort.tiles - 1u));
+    workgroupBarrier();
+
+    for (var round = 0u; round < 2u; round += 1u) {
+        let shift = 16u + 4u * round;
+        var mine: array<u32, 15>;
+        // Sixteen counters of four bits: fifteen keys fit each.
+        var packed = vec2<u32>(0u);
+        for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
+            let item = items[KEYS_PER_THREAD * local + k];
+            mine[k] = item;
+            let nibble = (item >> shift) & 15u;
+            let one = 1u << (4u * (nibble & 7u));
+            packed += select(vec2<u32>(one, 0u), vec2<u32>(0u, one), nibble >= 8u);
+        }
+        for (var n = 0u; n < 8u; n += 1u) {
+            counts[n * SORT_WORKGROUP + local] = ((packed.x >> (4u * n)) & 15u) | (((packed.y >> (4u * n)) & 15u) << 16u);
+        }
+        workgroupBarrier();
+        let total = scan_counts(local);
+        let below_upper = total & 0xffffu;
+        packed = vec2<u32>(0u);
+        for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
+            let item = mine[k];
+            let nibble = (item >> shift) & 15u;
+            let bits = 4u * (nibble & 7u);
+            let word = counts[(nibble & 7u) * SORT_WORKGROUP + local];
+            let upper = nibble >= 8u;
+            let base = select(word & 0xffffu, (word >> 16u) + below_upper, upper);
+            let earlier = (select(packed.x, packed.y, upper) >> bits) & 15u;
+            packed += select(vec2<u32>(1u << bits, 0u), vec2<u32>(0u, 1u << bits), upper);
+            items[base + earlier] = item;
+        }
+        workgroupBarrier();
+    }
+
+    for (var place = local; place < count; place += SORT_WORKGROUP) {
+        let digit = items[place] >> 16u;
+        if (place == 0u || items[place - 1u] >> 16u != digit) {
+            digit_starts[digit] = place;
+        }
+    }
+    workgroupBarrier();
+    for (var place = local; place < count; place += SORT_WORKGROUP) {
+        let item = items[place];
+        let digit = item >> 16u;
+        let source = first + (item & 0xffffu);
+        let target_index = targets[digit] + place - digit_starts[digit];
+        if (target_index < grid.entry_count) {
+            sorted_keys[target_index] = keys[source];
+            sorted_values[target_index] = values[source];
+        }
+    }
+}

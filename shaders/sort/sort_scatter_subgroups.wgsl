@@ -1,0 +1,216 @@
+// uses: common/grid, sort/sort
+
+// Moves the keys and values of a tile to their places, by ballots: the lanes of a subgroup that hold the same digit find each
+// other, so that one addition counts them all. The tile is sorted in workgroup memory first, so that neighbours are
+// written side by side.
+//
+// Nothing is assumed of subgroups: not their size, nor that they are full, nor which invocations they hold. Each takes the next
+// numbers when it comes to that, and works on the part of the tile that these numbers have, so that whatever the mapping,
+// the order within a tile is that of the keys.
+
+@group(0) @binding(1) var<storage, read> grid: Grid;
+@group(0) @binding(2) var<storage, read> keys: array<u32>;
+@group(0) @binding(3) var<storage, read> values: array<u32>;
+@group(0) @binding(4) var<storage, read> digit_counts: array<u32>;
+@group(0) @binding(5) var<storage, read_write> sorted_keys: array<u32>;
+@group(0) @binding(6) var<storage, read_write> sorted_values: array<u32>;
+
+const SORT_WORKGROUP: u32 = 256u;
+const KEYS_PER_THREAD: u32 = 13u;
+const SORT_TILE: u32 = 3328u;
+// Histograms that the tile's memory has room for. Where there are more subgroups, several share one and take turns.
+const HISTOGRAMS: u32 = 26u;
+// Counters of two digits a word, `n` in the low half and `n + 128` in the high half.
+const HISTOGRAM_WORDS: u32 = 128u;
+
+// First the histograms, then the tile's keys in order, then their values.
+var<workgroup> items: array<atomic<u32>, 3328>;
+// Invocations that have numbers, in the low half; subgroups in the high half.
+var<workgroup> claimed: atomic<u32>;
+var<workgroup> subgroups: u32;
+// By digit: first the keys of the tile that have it, then where the first of them lies in the sorted tile.
+var<workgroup> digit_starts: array<u32, 256>;
+// By digit: what to add to a place in the sorted tile to have the place among all keys.
+var<workgroup> targets: array<u32, 256>;
+
+fn count_lanes(lanes: vec4<u32>) -> u32 {
+    let counts = countOneBits(lanes);
+    return counts.x + counts.y + counts.z + counts.w;
+}
+
+// The lanes before a lane.
+fn lanes_before(lane: u32) -> vec4<u32> {
+    let word = vec4<u32>(lane / 32u);
+    let words = vec4<u32>(0u, 1u, 2u, 3u);
+    let part = vec4<u32>((1u << (lane % 32u)) - 1u);
+    return select(select(vec4<u32>(0u), part, words == word), vec4<u32>(0xffffffffu), words < word);
+}
+
+fn lowest_lane(lanes: vec4<u32>) -> u32 {
+    if (lanes.x != 0u) {
+        return firstTrailingBit(lanes.x);
+    }
+    if (lanes.y != 0u) {
+        return 32u + firstTrailingBit(lanes.y);
+    }
+    if (lanes.z != 0u) {
+        return 64u + firstTrailingBit(lanes.z);
+    }
+    return 96u + firstTrailingBit(lanes.w);
+}
+
+// Where a digit's counter is.
+fn counter_of(histogram: u32, digit: u32) -> u32 {
+    return histogram * HISTOGRAM_WORDS + digit % HISTOGRAM_WORDS;
+}
+
+fn half_of(digit: u32) -> u32 {
+    return 16u * (digit / HISTOGRAM_WORDS);
+}
+
+@compute @workgroup_size(256)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+    @builtin(subgroup_invocation_id) lane: u32,
+) {
+    let tile = flat_workgroup(group, groups);
+    let first = tile * SORT_TILE;
+    var count = 0u;
+    if (tile < sort.tiles && first < grid.entry_count) {
+        count = min(grid.entry_count - first, SORT_TILE);
+    }
+
+    if (local == 0u) {
+        atomicStore(&claimed, 0u);
+    }
+    for (var word = local; word < HISTOGRAMS * HISTOGRAM_WORDS; word += SORT_WORKGROUP) {
+        atomicStore(&items[word], 0u);
+    }
+    workgroupBarrier();
+    let present = subgroupBallot(true);
+    let before = lanes_before(lane);
+    let lanes = count_lanes(present);
+    let rank = count_lanes(present & before);
+    var numbers = 0u;
+    if (rank == 0u) {
+        numbers = atomicAdd(&claimed, (1u << 16u) | lanes);
+    }
+    numbers = subgroupBroadcastFirst(numbers);
+    let subgroup = numbers >> 16u;
+    // Takes the place of the local index, with the lanes of a subgroup side by side.
+    let thread = (numbers & 0xffffu) + rank;
+    let part = (numbers & 0xffffu) * KEYS_PER_THREAD + rank;
+    workgroupBarrier();
+    if (local == 0u) {
+        subgroups = atomicLoad(&claimed) >> 16u;
+    }
+    let subgroup_count = workgroupUniformLoad(&subgroups);
+    let turns = (subgroup_count + HISTOGRAMS - 1u) / HISTOGRAMS;
+    let histogram = subgroup / turns;
+
+    var mine: array<u32, 13>;
+    // Of each key: where it goes in the sorted tile.
+    var places: array<u32, 13>;
+    for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
+        let place = part + k * lanes;
+        // Past the end: the largest digit, behind every real key.
+        mine[k] = 0xffffffffu;
+        if (place < count) {
+            mine[k] = keys[first + place];
+        }
+    }
+    for (var turn = 0u; turn < turns; turn += 1u) {
+        let is_mine = subgroup % turns == turn;
+        for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
+            let digit = digit_of(mine[k]);
+            var peers = present;
+            for (var bit = 0u; bit < 8u; bit += 1u) {
+                let has = ((digit >> bit) & 1u) != 0u;
+                let votes = subgroupBallot(has);
+                peers &= select(~votes, votes, has);
+            }
+            let earlier_peers = count_lanes(peers & before);
+            var earlier = 0u;
+            if (is_mine && earlier_peers == 0u) {
+                let counted = count_lanes(peers) << half_of(digit);
+                earlier = (atomicAdd(&items[counter_of(histogram, digit)], counted) >> half_of(digit)) & 0xffffu;
+            }
+            earlier = subgroupShuffle(earlier, lowest_lane(peers));
+            if (is_mine) {
+                places[k] = earlier + earlier_peers;
+            }
+        }
+        workgroupBarrier();
+    }
+
+    // Each count becomes that of the histograms before; their sums are the counts of the tile.
+    if (thread < HISTOGRAM_WORDS) {
+        var running = 0u;
+        for (var word = thread; word < HISTOGRAMS * HISTOGRAM_WORDS; word += HISTOGRAM_WORDS) {
+            let counted = atomicLoad(&items[word]);
+            atomicStore(&items[word], running);
+            running += counted;
+        }
+        digit_starts[thread] = running & 0xffffu;
+        digit_starts[thread + HISTOGRAM_WORDS] = running >> 16u;
+    }
+    workgroupBarrier();
+    // A digit a thread.
+    var counts = vec2<u32>(digit_starts[thread], 0u);
+    if (thread < digits()) {
+        counts.y = digit_counts[digits() * sort.tiles + thread];
+    }
+    var below = subgroupExclusiveAdd(counts);
+    workgroupBarrier();
+    // Both hold the sums of the subgroups for a while.
+    if (rank == lanes - 1u) {
+        digit_starts[subgroup] = below.x + counts.x;
+        targets[subgroup] = below.y + counts.y;
+    }
+    workgroupBarrier();
+    for (var other = 0u; other < subgroup; other += 1u) {
+        below += vec2<u32>(digit_starts[other], targets[other]);
+    }
+    workgroupBarrier();
+    digit_starts[thread] = below.x;
+    if (thread < digits()) {
+        targets[thread] = below.y + digit_counts[thread * sort.tiles + min(tile, sort.tiles - 1u)] - below.x;
+    }
+    workgroupBarrier();
+    for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
+        let digit = digit_of(mine[k]);
+        let earlier = (atomicLoad(&items[counter_of(histogram, digit)]) >> half_of(digit)) & 0xffffu;
+        places[k] += digit_starts[digit] + earlier;
+    }
+    workgroupBarrier();
+
+    for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
+        atomicStore(&items[places[k]], mine[k]);
+    }
+    workgroupBarrier();
+    for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
+        let place = k * SORT_WORKGROUP + thread;
+        let key = atomicLoad(&items[place]);
+        // From here on: where what lies at this place goes.
+        mine[k] = targets[digit_of(key)] + place;
+        if (place < count && mine[k] < grid.entry_count) {
+            sorted_keys[mine[k]] = key;
+        }
+    }
+    workgroupBarrier();
+    for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
+        let place = part + k * lanes;
+        if (place < count) {
+            atomicStore(&items[places[k]], values[first + place]);
+        }
+    }
+    workgroupBarrier();
+    for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
+        let place = k * SORT_WORKGROUP + thread;
+        if (place < count && mine[k] < grid.entry_count) {
+            sorted_values[mine[k]] = atomicLoad(&items[place]);
+        }
+    }
+}
