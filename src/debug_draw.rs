@@ -11,7 +11,7 @@ use crate::grid;
 use crate::output::{OutputRows, StepOutput, Table};
 use crate::plan;
 use crate::reference::blocks::DrawParams;
-use crate::reference::draw::BOX_VERTICES;
+use crate::reference::draw::lines::BOX_VERTICES;
 use crate::shaders::{self, Pass};
 use crate::table;
 use crate::types::LineVertex;

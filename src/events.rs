@@ -17,7 +17,7 @@ use crate::output::{OutputRows, StepOutput};
 use crate::plan::{self, SCAN_TILE};
 use crate::readback::{self, Copy};
 use crate::reference::blocks::{DispatchParams, EventParams, ScanParams};
-use crate::reference::event::word;
+use crate::reference::events::event::word;
 use crate::shaders;
 use crate::types::PairEvent;
 

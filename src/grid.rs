@@ -354,7 +354,7 @@ impl Params {
         self.pair_rows - self.entry_capacity
     }
 
-    /// The world of an object of the table. An object without one is not looked at: [`prepare`](crate::reference::prepare) made it
+    /// The world of an object of the table. An object without one is not looked at: [`prepare`](crate::reference::table::prepare) made it
     /// invalid.
     pub(crate) fn world_of(&self, worlds: &[u32], object: usize) -> u32 {
         if self.world_count <= 1 { 0 } else { worlds[object] }
@@ -464,7 +464,7 @@ pub(crate) fn first_entries(objects: u32, wanted: Option<u32>) -> u64 {
     wanted.map_or(4 * u64::from(objects) + 64, u64::from)
 }
 
-/// Cells that the table has room for: what [`layout`](crate::reference::layout) may hand out. Depends on the input and
+/// Cells that the table has room for: what [`layout`](crate::reference::table::layout) may hand out. Depends on the input and
 /// the descriptor alone, not on how far buffers have grown: it decides the order of the results.
 pub(crate) fn table_capacity(scheme: u32, objects: u32, wanted_entries: Option<u32>) -> u64 {
     if scheme == SCHEME_UNIFORM {

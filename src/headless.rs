@@ -12,7 +12,7 @@ use crate::output::Window;
 use crate::plan::MAX_ROUNDS;
 use crate::queries::QueryMode;
 use crate::readback::{Extent, Reading};
-use crate::reference::order::sort_walks;
+use crate::reference::order::shown::sort_walks;
 use crate::result::StepResult;
 use crate::scene::{Scene, SceneQueries, SceneRays};
 use crate::types::{Aabb, Ray};

@@ -6,8 +6,8 @@ use crate::gpu::buffers::rounded;
 use crate::grid::{self, Params};
 use crate::queries::{Asking, Neighbor, Query, QueryMode, asking};
 use crate::reference::blocks::{LimitParams, MAX_TURNS, Round, SortParams};
-use crate::reference::cover;
-use crate::reference::ray_keys::RAY_KEY_BITS;
+use crate::reference::rays::ray_keys::RAY_KEY_BITS;
+use crate::reference::table::cover;
 use crate::sort;
 use crate::types::{Aabb, Pair, RayCell, RayHit};
 
@@ -978,7 +978,7 @@ pub(crate) fn count(what: &'static str, count: u64) -> Result<u32, DescriptorErr
     }
 }
 
-/// Whether objects need [`prepare`](crate::reference::prepare).
+/// Whether objects need [`prepare`](crate::reference::table::prepare).
 pub(crate) fn prepares(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
     descriptor.dimensions == Dimensions::Two
         || descriptor.margin > 0.0

@@ -16,18 +16,27 @@ use gpu_broad_phase::reference::blocks::{
     COVER_TILE, DispatchParams, DrawParams, EventParams, LimitParams, Overrides, Round, SCAN_TILE,
     STATIC_PARTNERS_KEPT, ScanParams, ScatterParams, SortParams,
 };
-use gpu_broad_phase::reference::event::{self, Generations};
-use gpu_broad_phase::reference::pair_count::{self, PairCounts};
-use gpu_broad_phase::reference::pair_walk::{self, PairInput};
-use gpu_broad_phase::reference::rows::Table;
-use gpu_broad_phase::reference::{
-    Trace, base_cell, cell_starts, cover_layout, density, dispatch_args, draw_boxes, draw_cells, draw_pairs,
-    draw_ray_cells, event_emit, event_end, event_insert, event_match, layout, level_statistics, limit_asked, order,
-    order_firsts, order_rows, order_seconds, pair_emit, pair_emit_kept, pair_replay, pair_static_count,
-    pair_static_emit, prepare, query_count, query_emit, query_nearest, ray_any, ray_cells_count, ray_cells_emit,
-    ray_closest, ray_count, ray_emit, ray_keys, scan_apply, scan_reduce, scan_spine, scatter, sort_histogram,
-    sort_scan, sort_scatter, trace, world_pairs, world_pairs_static,
+use gpu_broad_phase::reference::dispatch::dispatch_args;
+use gpu_broad_phase::reference::draw::{draw_boxes, draw_cells, draw_pairs, draw_ray_cells};
+use gpu_broad_phase::reference::events::event::{self, Generations};
+use gpu_broad_phase::reference::events::{event_emit, event_end, event_insert, event_match};
+use gpu_broad_phase::reference::order::{order_firsts, order_rows, order_seconds, shown};
+use gpu_broad_phase::reference::pairs::pair_count::{self, PairCounts};
+use gpu_broad_phase::reference::pairs::pair_walk::{self, PairInput};
+use gpu_broad_phase::reference::pairs::{
+    pair_emit, pair_emit_kept, pair_replay, pair_static_count, pair_static_emit, world_pairs, world_pairs_static,
 };
+use gpu_broad_phase::reference::queries::{limit_asked, query_count, query_emit, query_nearest};
+use gpu_broad_phase::reference::rays::{
+    ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, ray_keys,
+};
+use gpu_broad_phase::reference::rows::Table;
+use gpu_broad_phase::reference::scan::{scan_apply, scan_reduce, scan_spine};
+use gpu_broad_phase::reference::sort::{sort_histogram, sort_scan, sort_scatter};
+use gpu_broad_phase::reference::table::{
+    base_cell, cell_starts, cover_layout, density, layout, level_statistics, prepare, scatter,
+};
+use gpu_broad_phase::reference::{Trace, trace};
 use gpu_broad_phase::shaders::{self, Binding, Pass, passes};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
@@ -1865,7 +1874,7 @@ fn check_order(bench: &Bench, trace: &Trace) {
                 query_count: trace.params.ray_count,
                 ..trace.params
             };
-            let walks = order::Walks {
+            let walks = shown::Walks {
                 offsets: &trace.ray_offsets,
                 first: first as u32,
             };
@@ -1873,9 +1882,9 @@ fn check_order(bench: &Bench, trace: &Trace) {
             let hits = &trace.ray_hits[if kind == 0 { 0..0 } else { shown.clone() }];
             let results = &objects[if kind == 0 { 0..0 } else { shown.clone() }];
             let (order, given) = match kind {
-                0 => (order::Rows::Pairs(pairs), bytes(pairs)),
-                1 => (order::Rows::Hits(hits, walks), bytes(hits)),
-                _ => (order::Rows::Results(results, walks), bytes(results)),
+                0 => (shown::Rows::Pairs(pairs), bytes(pairs)),
+                1 => (shown::Rows::Hits(hits, walks), bytes(hits)),
+                _ => (shown::Rows::Results(results, walks), bytes(results)),
             };
             let mut counters = used_counters();
             for word in [10, 12, 22] {
@@ -1932,13 +1941,13 @@ fn check_order(bench: &Bench, trace: &Trace) {
                 ]),
             );
             match order {
-                order::Rows::Pairs(rows) => {
+                shown::Rows::Pairs(rows) => {
                     let ordered = order_rows::order_rows(rows, &by_both);
                     assert!(ordered.is_sorted());
                     found.check("ordered_rows", &ordered);
                 }
-                order::Rows::Hits(rows, _) => found.check("ordered_rows", &order_rows::order_rows(rows, &by_both)),
-                order::Rows::Results(rows, _) => found.check("ordered_rows", &order_rows::order_rows(rows, &by_both)),
+                shown::Rows::Hits(rows, _) => found.check("ordered_rows", &order_rows::order_rows(rows, &by_both)),
+                shown::Rows::Results(rows, _) => found.check("ordered_rows", &order_rows::order_rows(rows, &by_both)),
             }
         }
     }

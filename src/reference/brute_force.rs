@@ -1,7 +1,7 @@
 //! The answer by the definition: every object against every other, static ones first. Shares nothing with the grid but the one exact
 //! predicate of rays, [`enter_box`], and how they are read, [`load_ray`].
 
-use super::ray::{enter_box, load_ray};
+use super::rays::ray::{enter_box, load_ray};
 use crate::descriptor::BroadPhaseDescriptor;
 use crate::grid::{Params, ordered};
 use crate::queries::{Asking, Neighbors, Partners, Query};

@@ -11,84 +11,40 @@
 //! [`step`] runs all of them: it is what a GPU step answers, without a GPU, and serves where no adapter exists.
 //! [`trace`] keeps every buffer in between. [`brute_force`] is the answer by definition, which tests hold both to.
 
-pub mod base_cell;
 pub mod blocks;
 pub mod brute_force;
-pub mod cell_starts;
-pub(crate) mod cover;
-pub mod cover_count;
-pub mod cover_emit;
-pub mod cover_layout;
-pub mod density;
-pub mod dispatch_args;
-pub(crate) mod draw;
-pub mod draw_boxes;
-pub mod draw_cells;
-pub mod draw_pairs;
-pub mod draw_ray_cells;
-pub mod entry_count;
-pub mod entry_emit;
-pub mod event;
-pub mod event_emit;
-pub mod event_end;
-pub mod event_insert;
-pub mod event_match;
-pub mod gather;
-pub mod keys;
-pub mod layout;
-pub mod level_statistics;
-pub mod limit_asked;
+pub mod dispatch;
+pub mod draw;
+pub mod events;
 pub mod order;
-pub mod order_firsts;
-pub mod order_rows;
-pub mod order_seconds;
-pub mod pair_count;
-pub mod pair_emit;
-pub mod pair_emit_kept;
-pub mod pair_replay;
-pub mod pair_static;
-pub mod pair_static_count;
-pub mod pair_static_emit;
-pub mod pair_walk;
-pub mod prepare;
-pub mod query;
-pub mod query_count;
-pub mod query_emit;
-pub mod query_nearest;
-pub mod query_walk;
-pub mod ray;
-pub mod ray_any;
-mod ray_cells;
-pub mod ray_cells_count;
-pub mod ray_cells_emit;
-pub mod ray_closest;
-pub mod ray_count;
-pub mod ray_emit;
-pub mod ray_hits;
-pub mod ray_keys;
-mod ray_walk;
+pub mod pairs;
+pub mod queries;
+pub mod rays;
 pub mod rows;
-pub mod scan_apply;
-pub mod scan_reduce;
-pub mod scan_spine;
-pub mod scatter;
-mod size;
-pub mod size_statistics;
-pub mod sort_histogram;
-pub mod sort_scan;
-pub mod sort_scatter;
+pub mod scan;
+pub mod sort;
+pub mod table;
 #[cfg(test)]
 mod tests;
-pub mod world_pairs;
-pub mod world_pairs_static;
 
 use blocks::{Overrides, ScanParams, SortParams, wide};
-use pair_static::StaticPairInput;
-use pair_walk::PairInput;
-use query_walk::QueryInput;
-use ray_hits::RayInput;
+use order::shown;
+use pairs::pair_static::StaticPairInput;
+use pairs::pair_walk::PairInput;
+use pairs::{
+    pair_count, pair_emit, pair_emit_kept, pair_static_count, pair_static_emit, world_pairs, world_pairs_static,
+};
+use queries::query_walk::QueryInput;
+use queries::{query_count, query_emit, query_nearest};
+use rays::ray_hits::RayInput;
+use rays::{ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit};
 use rows::Table;
-use scan_reduce::scan;
+use scan::scan_reduce::scan;
+use sort::{sort_histogram, sort_scan, sort_scatter};
+use table::{
+    base_cell, cell_starts, cover, cover_count, cover_emit, cover_layout, density, entry_count, entry_emit, gather,
+    keys, layout, level_statistics, prepare, size_statistics,
+};
 
 use crate::counters::{Counters, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, word};
 use crate::descriptor::{BroadPhaseDescriptor, Growth, PairOrder, RayMode, SortStrategy, validate};
@@ -542,7 +498,7 @@ fn find_pairs(
 /// The pairs of moving objects that a window of `pair_capacity` shows.
 fn emitted_pairs(
     params: &Params,
-    input: &pair_walk::PairInput<'_>,
+    input: &PairInput<'_>,
     overrides: Overrides,
     slots: &[u32],
     offsets: &[u32],
@@ -590,7 +546,7 @@ fn cast_rays(
             let mut hits = ray_emit::ray_emit(&params, &tables, overrides, &counts);
             params.hit_capacity = capacity.unwrap_or(written);
             if descriptor.pair_order == PairOrder::Sorted {
-                order::sort_walks(&mut hits, &counts, |hit| hit.object);
+                shown::sort_walks(&mut hits, &counts, |hit| hit.object);
             }
             trace.ray_hits = hits;
             trace.ray_counts = ray_counts;
@@ -654,7 +610,7 @@ fn answer_queries(
         let mut objects = query_emit::query_emit(&params, &walks, overrides, &counts);
         params.result_capacity = capacity.unwrap_or(written);
         if descriptor.pair_order == PairOrder::Sorted {
-            order::sort_walks(&mut objects, &counts, |&object| object);
+            shown::sort_walks(&mut objects, &counts, |&object| object);
         }
         trace.query_objects = objects;
         trace.query_counts = query_counts;

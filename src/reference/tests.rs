@@ -4,7 +4,7 @@
 mod queries;
 
 use super::brute_force;
-use super::ray::{LoadedRay, enter_box, load_ray, reciprocal};
+use super::rays::ray::{LoadedRay, enter_box, load_ray, reciprocal};
 use super::*;
 use crate::descriptor::{Dimensions, Scheme};
 use crate::grid::SCHEME_ADAPTIVE;
@@ -1570,7 +1570,7 @@ fn slabs_of(order: Order, detail: u32, reach: i32, level: &grid::Level, ray: &Lo
 /// The cells that a walk visits.
 struct Visited(Vec<[[i32; 3]; 2]>);
 
-impl ray_walk::SlabVisitor for Visited {
+impl rays::ray_walk::SlabVisitor for Visited {
     const COARSE_FIRST: bool = false;
 
     fn search_limit(&self) -> f32 {
@@ -1583,7 +1583,7 @@ impl ray_walk::SlabVisitor for Visited {
 
     fn without_cells(&mut self, _: &grid::Level) {}
 
-    fn visit_slab(&mut self, _: &grid::Level, visit: &ray_walk::Visit) {
+    fn visit_slab(&mut self, _: &grid::Level, visit: &rays::ray_walk::Visit) {
         self.0.push([visit.lower, visit.upper]);
     }
 }
@@ -1669,7 +1669,7 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
             };
             grid.levels[0] = level;
             let mut visited = Visited(Vec::new());
-            ray_walk::walk_levels(&params, &grid, &ray, &mut visited);
+            rays::ray_walk::walk_levels(&params, &grid, &ray, &mut visited);
             assert!(
                 visited.0.len().abs_diff(slabs.len()) <= 2,
                 "case {case}: {given:?} in {level:?}"

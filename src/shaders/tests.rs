@@ -15,7 +15,8 @@ use crate::queries::asking;
 use crate::reference::blocks::{
     DispatchParams, DrawParams, EventParams, LimitParams, Round, ScanParams, ScatterParams, SortParams,
 };
-use crate::reference::{cover, cover_layout, event, layout};
+use crate::reference::events::event;
+use crate::reference::table::{cover, cover_layout, layout};
 use crate::sort;
 
 /// What the features that a pass asks for allow it.
@@ -480,7 +481,7 @@ fn constants_agree_with_the_host() {
         ("QUERY_VECTORS", (size_of::<crate::Query>() / 16) as u32),
         ("COUNTER_QUERIES_INVALID", word::QUERIES_INVALID as u32),
         ("COUNTER_QUERY_CANDIDATES", word::QUERY_CANDIDATES as u32),
-        ("RAY_KEY_AXIS_BITS", crate::reference::ray_keys::AXIS_BITS),
+        ("RAY_KEY_AXIS_BITS", crate::reference::rays::ray_keys::AXIS_BITS),
         ("SWEPT_STRIDE", crate::scene::SWEPT_STRIDE),
         ("MAX_GROUPS", plan::MAX_GROUPS),
         ("STATIC_SLOT", crate::types::STATIC_SLOT),

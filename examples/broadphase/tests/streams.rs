@@ -108,7 +108,7 @@ fn results_that_cannot_be_written_are_status_1() {
         "a.png",
         "a.snapshot",
         "cloth0.ply",
-        "shaders/table/keys.wgsl",
+        "shaders/keys.wgsl",
     ] {
         symlink("/dev/full", folder.path(name)).unwrap();
     }
@@ -140,7 +140,7 @@ fn results_that_cannot_be_written_are_status_1() {
         ),
         (
             vec!["info", "--dump-shaders", "shaders", "--quiet"],
-            "shaders/table/keys.wgsl",
+            "shaders/keys.wgsl",
         ),
     ] {
         let ran = folder.run(&arguments);

@@ -1,0 +1,3 @@
+//! Arguments of indirect dispatches.
+
+pub mod dispatch_args;

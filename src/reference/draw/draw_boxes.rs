@@ -1,0 +1,20 @@
+//! Twin of `shaders/draw/draw_boxes.wgsl`.
+
+use super::lines::{BOX_VERTICES, box_lines, draw_args};
+use crate::grid::{Class, classify, flush};
+use crate::reference::blocks::DrawParams;
+use crate::types::{Aabb, LineVertex};
+
+/// The objects' boxes as lines, and the words of their indirect draw. Those that take no part, and infinite ones, are points at the
+/// origin, which draw nothing.
+pub fn draw_boxes(params: &DrawParams, objects: &[Aabb]) -> (Vec<LineVertex>, [u32; 5]) {
+    let args = draw_args(params, params.rows, BOX_VERTICES);
+    let lines = objects[..params.rows as usize].iter().flat_map(|object| {
+        let [low, high] = match classify(object) {
+            Class::Finite => [object.min, object.max].map(|corner| corner.map(flush)),
+            _ => [[0.0; 3]; 2],
+        };
+        box_lines(low, high, params.color)
+    });
+    (lines.take(args[0] as usize).collect(), args)
+}

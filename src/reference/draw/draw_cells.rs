@@ -1,0 +1,75 @@
+//! Twin of `shaders/draw/draw_cells.wgsl`.
+
+use std::collections::BTreeSet;
+
+use super::lines::{cell_lines, level_color};
+use crate::grid::{
+    Class, ID_MASK, NO_LEVEL, Params, Placement, Record, SCHEME_UNIFORM, classify, key_of, place, unordered,
+};
+use crate::reference::blocks::DrawParams;
+use crate::reference::rows::Table;
+use crate::types::{Aabb, LineVertex, RayCell};
+
+/// The occupied cells of the levels that are drawn, in whole cells: what the pass draws, each at least once, in any order. It draws
+/// them once a world, and some more often where hashed cells share slots.
+pub fn draw_cells(
+    params: &Params,
+    draw: &DrawParams,
+    table: Table<'_>,
+    objects: &[Aabb],
+    values: &[u32],
+) -> BTreeSet<RayCell> {
+    let level_of = |placement: &Placement| {
+        let level = placement.level;
+        (level != NO_LEVEL && draw.levels >> level & 1 != 0).then_some(level)
+    };
+    let mut cells = BTreeSet::new();
+    if params.scheme == SCHEME_UNIFORM {
+        for (object, record) in params.objects(objects).iter().zip(table.records) {
+            if classify(object) != Class::Finite {
+                continue;
+            }
+            let placement = place(params, table.grid, object);
+            let index = record.object - params.first_object;
+            if level_of(&placement).is_none() {
+                continue;
+            }
+            let Placement {
+                lower, upper, level, ..
+            } = placement;
+            for (z, y) in (lower[2]..=upper[2]).flat_map(|z| (lower[1]..=upper[1]).map(move |y| (z, y))) {
+                for x in lower[0]..=upper[0] {
+                    let key = key_of(&table.grid.levels[0], [x, y, z], record.world) as usize;
+                    let entries = &values[table.starts[key] as usize..table.starts[key + 1] as usize];
+                    // There may have been no room for the entry.
+                    if entries.iter().any(|value| value & ID_MASK == index) {
+                        cells.insert(RayCell { level, x, y, z });
+                    }
+                }
+            }
+        }
+        return cells;
+    }
+    // Records come in the order of the entries, and those of cells come first.
+    let entered = table.starts[table.grid.table_cells as usize] as usize;
+    for record in &table.records[..entered] {
+        let placement = place(params, table.grid, &box_of(record));
+        if let Some(level) = level_of(&placement) {
+            let [x, y, z] = placement.lower;
+            let x = x >> table.grid.x_detail;
+            cells.insert(RayCell { level, x, y, z });
+        }
+    }
+    cells
+}
+
+/// The lines that a cell is drawn with.
+pub fn lines_of_cell(params: &Params, draw: &DrawParams, table: Table<'_>, cell: RayCell) -> Vec<LineVertex> {
+    let level = &table.grid.levels[cell.level as usize];
+    let color = level_color(draw, cell.level);
+    cell_lines(params, level, [cell.x, cell.y, cell.z], color).collect()
+}
+
+fn box_of(record: &Record) -> Aabb {
+    Aabb::new(record.low.map(unordered), record.high.map(unordered))
+}

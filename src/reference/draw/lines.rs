@@ -1,0 +1,63 @@
+//! Lines that a renderer draws: the twin of `shaders/draw/lines.wgsl`, `shaders/draw/draw_args.wgsl` and
+//! `shaders/draw/cell_lines.wgsl`.
+
+use crate::grid::{Level, Params, SCHEME_ADAPTIVE};
+use crate::reference::blocks::DrawParams;
+use crate::types::LineVertex;
+
+/// Vertices of a box.
+pub const BOX_VERTICES: u32 = 24;
+
+/// By the lowest bits of a level.
+const LEVEL_COLORS: [u32; 8] = [
+    0x50_50ff, 0x50_a0ff, 0x50_e6e6, 0x6e_e650, 0xd2_dc46, 0xff_a05a, 0xff_6ea0, 0xdc_6eff,
+];
+
+/// The colour of a level's cells.
+pub(crate) fn level_color(params: &DrawParams, level: u32) -> u32 {
+    LEVEL_COLORS[level as usize & 7] | (params.color & 0xff00_0000)
+}
+
+/// The twelve edges of a box: four along each axis.
+pub(crate) fn box_lines(low: [f32; 3], high: [f32; 3], color: u32) -> impl Iterator<Item = LineVertex> {
+    (0..BOX_VERTICES).map(move |vertex| {
+        let (end, edge) = (vertex & 1, vertex >> 1 & 3);
+        let sides = [edge & 1, edge >> 1];
+        let corner = match vertex >> 3 {
+            0 => [end, sides[0], sides[1]],
+            1 => [sides[0], end, sides[1]],
+            _ => [sides[0], sides[1], end],
+        };
+        LineVertex {
+            position: std::array::from_fn(|axis| if corner[axis] == 1 { high[axis] } else { low[axis] }),
+            color,
+        }
+    })
+}
+
+/// Whole cells of a level, of the same side along all axes. Devices may round the side in another way.
+pub(crate) fn cell_lines(
+    params: &Params,
+    level: &Level,
+    cell: [i32; 3],
+    color: u32,
+) -> impl Iterator<Item = LineVertex> + use<> {
+    let side = 1.0 / level.inverse;
+    // The side of an adaptive layer's inverse is half a cell, and cell c lies around c whole ones.
+    let (begin, size) = if params.scheme == SCHEME_ADAPTIVE {
+        (cell.map(|cell| 2 * cell - 1), 2)
+    } else {
+        (cell, 1)
+    };
+    let [mut low, mut high] = [0, size].map(|more| begin.map(|begin| (begin + more) as f32 * side));
+    if params.dimensions == 2 {
+        (low[2], high[2]) = (0.0, 0.0);
+    }
+    box_lines(low, high, color)
+}
+
+/// The words of an indirect draw for so many rows, and how many vertices they have.
+pub(crate) fn draw_args(params: &DrawParams, rows: u32, vertices: u32) -> [u32; 5] {
+    let fits = rows.min(params.capacity / vertices);
+    [fits * vertices, 1, 0, 0, rows * vertices]
+}

@@ -1,0 +1,72 @@
+//! Rows of pair events, and the hash table that they are looked up in: the twin of `shaders/events/event.wgsl` and
+//! `shaders/events/event_rows.wgsl`.
+
+use crate::reference::blocks::EventParams;
+use crate::types::{Pair, PairEvent, STATIC_SLOT};
+
+/// Words of the counters of events.
+pub mod word {
+    /// Rows that were there in the step before; two words, low first.
+    pub const PERSISTING: usize = 0;
+    /// The same, counted among the rows of the step before.
+    pub const MATCHED: usize = 2;
+    /// Rows that were not there in the step before.
+    pub const BEGUN: usize = 4;
+    /// Status bits of the step that say that pairs are missing.
+    pub const STATUS: usize = 5;
+    /// Rows of the step before that are there no more.
+    pub const ENDED: usize = 6;
+    /// Words of the buffer.
+    pub const COUNT: usize = 8;
+}
+
+/// What names the objects of a step for good: bindings 2 and 3.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Generations<'a> {
+    /// Of static objects.
+    pub statics: &'a [u32],
+    /// Of moving ones.
+    pub moving: &'a [u32],
+}
+
+/// The row of a pair.
+pub fn row_of(event: &EventParams, generations: Generations<'_>, pair: Pair) -> PairEvent {
+    let [[a, a_generation], [b, b_generation]] = [pair.a, pair.b].map(|object| {
+        let (index, generations, mark) = match object.checked_sub(event.static_count) {
+            None => (object, generations.statics, STATIC_SLOT),
+            Some(index) => (index, generations.moving, 0),
+        };
+        [index | mark, generations.get(index as usize).copied().unwrap_or(0)]
+    });
+    PairEvent {
+        a,
+        a_generation,
+        b,
+        b_generation,
+    }
+}
+
+/// Where the search for a row begins, before the mask: MurmurHash3 (Appleby, public domain) of its words.
+pub fn hash_of(row: &PairEvent) -> u32 {
+    let words: [u32; 4] = bytemuck::cast(*row);
+    let hash = words.into_iter().fold(0u32, |hash, word| {
+        let scattered = word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
+        (hash ^ scattered)
+            .rotate_left(13)
+            .wrapping_mul(5)
+            .wrapping_add(0xe654_6b64)
+    });
+    let hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
+    let hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
+    hash ^ hash >> 16
+}
+
+/// One more than the place of a row in `rows`, which `table` is the hash table of; 0 where there is none like it.
+pub fn find(rows: &[PairEvent], table: &[u32], mask: u32, row: &PairEvent) -> u32 {
+    let hash = hash_of(row);
+    (0..=mask)
+        .map(|probe| table[(hash.wrapping_add(probe) & mask) as usize])
+        .take_while(|&entry| entry != 0)
+        .find(|&entry| rows[entry as usize - 1] == *row)
+        .unwrap_or(0)
+}

@@ -1,0 +1,26 @@
+//! Twin of `shaders/events/event_emit.wgsl`.
+
+use super::event::{self, Generations, word};
+use crate::reference::blocks::EventParams;
+use crate::types::{Pair, PairEvent};
+
+/// The rows of a step, those that persist first, then those that begin, each in the order of the pairs.
+///
+/// `marks` are the scanned ones of [`event_match`](super::event_match::event_match()), and `counters` hold their total;
+/// `status` is that of the step. What begins is counted, and what the step lacks is noted.
+pub fn event_emit(
+    params: &EventParams,
+    pairs: &[Pair],
+    generations: Generations<'_>,
+    status: u32,
+    marks: &[u32],
+    counters: &mut [u32],
+) -> Vec<PairEvent> {
+    let persists = |&pair: &usize| marks[pair + 1] != marks[pair];
+    let (persisting, begun): (Vec<_>, Vec<_>) = (0..pairs.len()).partition(persists);
+    counters[word::BEGUN] = begun.len() as u32;
+    counters[word::STATUS] = status & crate::events::LACKS_PAIRS;
+    let rows = persisting.into_iter().chain(begun);
+    rows.map(|pair| event::row_of(params, generations, pairs[pair]))
+        .collect()
+}

@@ -1,0 +1,29 @@
+//! Twin of `shaders/events/event_match.wgsl`.
+
+use super::event::{self, Generations};
+use crate::reference::blocks::EventParams;
+use crate::types::{Pair, PairEvent};
+
+/// Looks every pair of a step up among the rows of the step before. Returns a mark a pair and one more, 0 or 1, and a mark
+/// a row of the step before.
+///
+/// `pairs` are those that the step's buffer shows.
+pub fn event_match(
+    params: &EventParams,
+    pairs: &[Pair],
+    generations: Generations<'_>,
+    previous_rows: &[PairEvent],
+    previous_table: &[u32],
+) -> (Vec<u32>, Vec<u32>) {
+    let mut marks = vec![0; params.pair_capacity as usize + 1];
+    let mut matched = vec![0; params.previous_capacity as usize + 1];
+    for (mark, &pair) in marks.iter_mut().zip(pairs) {
+        let row = event::row_of(params, generations, pair);
+        let found = event::find(previous_rows, previous_table, params.previous_mask, &row);
+        if let Some(place) = found.checked_sub(1) {
+            *mark = 1;
+            matched[place as usize] = 1;
+        }
+    }
+    (marks, matched)
+}

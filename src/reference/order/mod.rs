@@ -1,0 +1,6 @@
+//! Outputs in ascending order.
+
+pub mod order_firsts;
+pub mod order_rows;
+pub mod order_seconds;
+pub mod shown;

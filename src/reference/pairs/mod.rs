@@ -1,0 +1,12 @@
+//! Pairs of objects: counted, kept and written.
+
+pub mod pair_count;
+pub mod pair_emit;
+pub mod pair_emit_kept;
+pub mod pair_replay;
+pub mod pair_static;
+pub mod pair_static_count;
+pub mod pair_static_emit;
+pub mod pair_walk;
+pub mod world_pairs;
+pub mod world_pairs_static;

@@ -1,0 +1,69 @@
+//! Twin of `shaders/pairs/pair_emit.wgsl`.
+
+use super::pair_walk::{PairInput, walk_pairs};
+use crate::grid::Params;
+use crate::reference::blocks::Overrides;
+use crate::types::Pair;
+
+/// The largest u32 stands for every place that does not fit 32 bits.
+pub(crate) const NO_PLACE: u32 = u32::MAX;
+
+/// Writes an entry's pairs as far as their places fall into the window: twin of `shaders/pairs/pair_write.wgsl`.
+pub(crate) struct Writer<'a> {
+    params: &'a Params,
+    pairs: &'a mut [Pair],
+    /// Of the next pair.
+    pub place: u32,
+}
+
+impl<'a> Writer<'a> {
+    pub fn new(params: &'a Params, pairs: &'a mut [Pair], place: u32) -> Self {
+        Self { params, pairs, place }
+    }
+
+    pub fn write(&mut self, own: u32, other: u32) {
+        if self.place == NO_PLACE {
+            return;
+        }
+        let slot = self.place.checked_sub(self.params.first_pair);
+        if let Some(slot) = slot.and_then(|slot| self.pairs.get_mut(slot as usize)) {
+            *slot = Pair {
+                a: own.min(other),
+                b: own.max(other),
+            };
+        }
+        self.place += 1;
+    }
+
+    /// Writes the pairs of `own` up to `end` if no more than `kept` partners are all. Whether there are pairs left to find:
+    /// twin of `shaders/pairs/pair_write_kept.wgsl`.
+    pub fn write_kept(mut self, end: u32, kept: u32, own: u32, partner: impl Fn(usize) -> u32) -> bool {
+        let window_end = self.params.first_pair.saturating_add(self.pairs.len() as u32);
+        if self.place == end || end <= self.params.first_pair || self.place >= window_end {
+            return false;
+        }
+        if end == NO_PLACE || end - self.place > kept {
+            return true;
+        }
+        (0..(end - self.place) as usize).for_each(|place| self.write(own, partner(place)));
+        false
+    }
+}
+
+/// Walks once more through the entries that [`pair_emit_kept`](super::pair_emit_kept::pair_emit_kept) left, or through all
+/// (uniform scheme), and writes the pairs whose places fall into the window `first_pair .. first_pair + pairs.len()`.
+///
+/// `offsets` are the scanned output of [`pair_count`](super::pair_count::pair_count).
+pub fn pair_emit(
+    params: &Params,
+    input: &PairInput<'_>,
+    overrides: Overrides,
+    walks: impl IntoIterator<Item = u32>,
+    offsets: &[u32],
+    pairs: &mut [Pair],
+) {
+    for entry in walks {
+        let mut writer = Writer::new(params, pairs, offsets[entry as usize]);
+        walk_pairs(params, input, overrides, entry, |own, other| writer.write(own, other));
+    }
+}

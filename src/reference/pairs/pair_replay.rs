@@ -1,0 +1,43 @@
+//! Twin of `shaders/pairs/pair_replay.wgsl`.
+
+use super::pair_count::PairCounts;
+use super::pair_emit::Writer;
+use super::pair_walk::{PairInput, walk_tests};
+use crate::grid::Params;
+use crate::reference::blocks::Overrides;
+use crate::types::Pair;
+
+/// Writes pairs of crowded boxes without testing any box again: the walk finds the candidates and counting kept a bit for
+/// each of the first [`Params::pair_bit_words`] × 32 of them. `walks` are the entries that
+/// [`pair_emit_kept`](super::pair_emit_kept::pair_emit_kept) left.
+///
+/// `kept` is the output of [`pair_count`](super::pair_count::pair_count), with its counts scanned. Returns the place of the
+/// next pair of each entry of `walks`.
+pub fn pair_replay(
+    params: &Params,
+    input: &PairInput<'_>,
+    kept: &PairCounts,
+    walks: &[u32],
+    pairs: &mut [Pair],
+) -> Vec<u32> {
+    let entries = params.entry_capacity as usize;
+    let next_of = |&entry: &u32| {
+        let mut writer = Writer::new(params, pairs, kept.counts[entry as usize]);
+        let mut tests = 0;
+        let no_filters = Overrides {
+            filters: false,
+            count_candidates: false,
+        };
+        walk_tests(params, input, no_filters, entry, |own, other, _| {
+            let word = tests / 32;
+            if word < params.pair_bit_words as usize
+                && kept.bits[word * entries + entry as usize] >> (tests % 32) & 1 == 1
+            {
+                writer.write(own, other);
+            }
+            tests += 1;
+        });
+        writer.place
+    };
+    walks.iter().map(next_of).collect()
+}

@@ -1,0 +1,56 @@
+//! Moving objects that look for static ones: the twin of `shaders/pairs/pair_static.wgsl`.
+
+use crate::grid::{Class, Params, Record, classify};
+use crate::reference::blocks::Overrides;
+use crate::reference::queries::query::LoadedQuery;
+use crate::reference::queries::query_walk::{QueryInput, walk_query};
+use crate::reference::rows::Table;
+use crate::types::Aabb;
+
+/// What the passes of pairs with static objects read.
+#[derive(Clone, Copy, Debug)]
+pub struct StaticPairInput<'a> {
+    /// Levels, records and cell table of the static objects: bindings 1 to 3.
+    pub table: Table<'a>,
+    /// All objects of the step, for their filter words.
+    pub objects: &'a [Aabb],
+    /// Sorted values of the static objects; read by the uniform scheme alone.
+    pub values: &'a [u32],
+    /// The moving objects, in the order of their own table.
+    pub own_records: &'a [Record],
+}
+
+/// What the moving object with this record meets; returns the box tests, or 0 where they are not counted.
+pub fn walk_static(
+    params: &Params,
+    input: &StaticPairInput<'_>,
+    overrides: Overrides,
+    record: u32,
+    mut accept: impl FnMut(u32),
+) -> u32 {
+    let own = &input.own_records[record as usize];
+    let object = &input.objects[own.object as usize];
+    let query = LoadedQuery {
+        low: own.low,
+        high: own.high,
+        radius: 0.0,
+        layers: object.layers,
+        owner: object.owner,
+        world: own.world,
+        asker: None,
+        seeks_corners: false,
+        image: [0; 3],
+        search_min: [0.0; 3],
+        search_max: [0.0; 3],
+        valid: true,
+        answers: !matches!(classify(object), Class::Invalid | Class::Excluded),
+    };
+    let walked = QueryInput {
+        table: input.table,
+        queries: &[],
+        askers: &[],
+        objects: input.objects,
+        values: input.values,
+    };
+    walk_query(params, &walked, overrides, &query, |other, _| accept(other))
+}

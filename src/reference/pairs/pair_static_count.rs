@@ -1,0 +1,39 @@
+//! Twin of `shaders/pairs/pair_static_count.wgsl`.
+
+use super::pair_count::PairCounts;
+use super::pair_static::{StaticPairInput, walk_static};
+use crate::counters::word;
+use crate::grid::Params;
+use crate::reference::blocks::{Overrides, add64, static_partners_kept};
+
+/// How many static objects each moving one meets, and a last word that stays zero for the scan to put the total into. Adds
+/// the box tests to the counters where they are counted. Rows and slots follow those of
+/// [`pair_count`](super::pair_count::pair_count): partner `k` of row `i` lies at `k * rows + i`.
+pub fn pair_static_count(
+    params: &Params,
+    input: &StaticPairInput<'_>,
+    overrides: Overrides,
+    counters: &mut [u32],
+) -> PairCounts {
+    let rows = params.static_rows() as usize;
+    let kept = static_partners_kept(params);
+    let mut slots = vec![0; rows * kept as usize];
+    let mut counts = Vec::with_capacity(rows + 1);
+    for row in 0..params.static_rows() {
+        let mut found = 0u32;
+        let candidates = walk_static(params, input, overrides, row, |other| {
+            if found < kept {
+                slots[found as usize * rows + row as usize] = other;
+            }
+            found = found.wrapping_add(1);
+        });
+        add64(counters, word::PAIR_CANDIDATES, u64::from(candidates));
+        counts.push(found);
+    }
+    counts.push(0);
+    PairCounts {
+        counts,
+        slots,
+        bits: Vec::new(),
+    }
+}

@@ -1,0 +1,34 @@
+//! Twin of `shaders/pairs/pair_static_emit.wgsl`.
+
+use super::pair_emit::Writer;
+use super::pair_static::{StaticPairInput, walk_static};
+use crate::grid::Params;
+use crate::reference::blocks::{Overrides, static_partners_kept};
+use crate::types::Pair;
+
+/// Writes the pairs of moving and static objects whose places fall into the window `first_pair .. first_pair + pairs.len()`:
+/// from the partners that counting kept, or by the walk once more where a moving object has more of them.
+///
+/// `slots` and the scanned `offsets` hold what both counts left: first that of
+/// [`pair_count`](super::pair_count::pair_count), then that of
+/// [`pair_static_count`](super::pair_static_count::pair_static_count).
+pub fn pair_static_emit(
+    params: &Params,
+    input: &StaticPairInput<'_>,
+    overrides: Overrides,
+    slots: &[u32],
+    offsets: &[u32],
+    pairs: &mut [Pair],
+) {
+    let (entries, rows) = (params.entry_capacity as usize, params.static_rows() as usize);
+    let kept = static_partners_kept(params);
+    let behind = params.partners_kept as usize * entries;
+    for (row, ends) in (0..params.static_rows()).zip(offsets[entries..].windows(2)) {
+        let own = input.own_records[row as usize].object;
+        let partner = |place: usize| slots[behind + place * rows + row as usize];
+        if Writer::new(params, pairs, ends[0]).write_kept(ends[1], kept, own, partner) {
+            let mut writer = Writer::new(params, pairs, ends[0]);
+            walk_static(params, input, overrides, row, |other| writer.write(own, other));
+        }
+    }
+}

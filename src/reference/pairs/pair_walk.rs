@@ -1,0 +1,200 @@
+//! The walks of the pair passes: twins of `shaders/pairs/pair_walk_one_cell.wgsl`,
+//! `shaders/pairs/pair_walk_covered.wgsl`, `shaders/pairs/pair_filter.wgsl`, `shaders/pairs/overlap.wgsl` and
+//! `shaders/pairs/pair_boxes.wgsl`.
+
+use crate::grid::{
+    ENTRY_GROUPS, HOME_FLAGS, ID_MASK, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, entry_group, flush,
+    key_of, place_one_cell, unordered,
+};
+use crate::reference::blocks::Overrides;
+use crate::reference::rows::Table;
+use crate::reference::table::cover::looked_up;
+use crate::types::Aabb;
+
+/// What the pair passes read, in binding order.
+#[derive(Clone, Copy, Debug)]
+pub struct PairInput<'a> {
+    /// Levels, records and cell table: bindings 1 to 3.
+    pub table: Table<'a>,
+    /// The objects, for their filter words.
+    pub objects: &'a [Aabb],
+    /// Sorted keys; read by the uniform scheme alone.
+    pub keys: &'a [u32],
+    /// Sorted values; read by the uniform scheme alone.
+    pub values: &'a [u32],
+}
+
+/// The last word on a pair: closed boxes of one world, compared as ordered integers.
+fn overlaps(a: &Record, b: &Record) -> bool {
+    a.world == b.world && (0..3).all(|axis| a.low[axis] <= b.high[axis] && b.low[axis] <= a.high[axis])
+}
+
+/// Whether layers, owners and static flags let two objects pair.
+pub(crate) fn passes_filters(a: &Aabb, b: &Aabb) -> bool {
+    let meets = |of: &Aabb, by: &Aabb| of.layers & 0xffff & (by.layers >> 16) != 0;
+    let owner = a.owner & Aabb::OWNER_MASK;
+    let same_owner = owner != 0 && owner == b.owner & Aabb::OWNER_MASK;
+    let both_static = a.owner & b.owner & Aabb::STATIC != 0;
+    meets(a, b) && meets(b, a) && !same_owner && !both_static
+}
+
+/// Walks the candidates of a sorted entry and hands the object and every partner that is admitted to `accept`; returns the box tests, or 0 where
+/// they are not counted. An entry that the large list ends before has none.
+pub fn walk_pairs(
+    params: &Params,
+    input: &PairInput<'_>,
+    overrides: Overrides,
+    index: u32,
+    mut accept: impl FnMut(u32, u32),
+) -> u32 {
+    let mut candidates = 0u32;
+    walk_tests(params, input, overrides, index, |own, other, is_pair| {
+        candidates = candidates.wrapping_add(1);
+        if is_pair {
+            accept(own, other);
+        }
+    });
+    if overrides.count_candidates { candidates } else { 0 }
+}
+
+/// Walks the candidates of a sorted entry and hands the object and each of them to `visit`, with whether they are a pair.
+pub(crate) fn walk_tests(
+    params: &Params,
+    input: &PairInput<'_>,
+    overrides: Overrides,
+    index: u32,
+    mut visit: impl FnMut(u32, u32, bool),
+) {
+    if index >= input.table.absent_begin(params) {
+        return;
+    }
+    let mut test = |a: u32, b: u32, meets: bool| {
+        let admits = || !overrides.filters || passes_filters(&input.objects[a as usize], &input.objects[b as usize]);
+        visit(a, b, meets && admits());
+    };
+    if params.scheme == SCHEME_UNIFORM {
+        walk_covered(params, input, index, &mut test);
+    } else {
+        walk_one_cell(params, input.table, index, &mut test);
+    }
+}
+
+/// Every candidate of one object, each unordered pair from one side only: the large list; what the cover table has of larger
+/// objects; at the object's own level the entries behind it in its row and the rows of the half shell that it reaches into; at
+/// every coarser level that is not in that table all cells from its upper corner back to its lower one and as far before as objects there
+/// reach. After Schornbaum's hierarchical
+/// hash grids; the adaptive scheme is the case of no reach.
+fn walk_one_cell(params: &Params, table: Table<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool)) {
+    let own = &table.records[index as usize];
+    let mut test = |entries: std::ops::Range<u32>| {
+        if entries.start < entries.end {
+            for other in &table.records[entries.start as usize..entries.end as usize] {
+                visit(own.object, other.object, overlaps(own, other));
+            }
+        }
+    };
+    let large = table.large(params, own.world);
+    test(large.start.max(index + 1)..large.end);
+    if index >= table.large_begin() {
+        return;
+    }
+    let box_min = own.low.map(|bound| flush(unordered(bound)));
+    let box_max = own.high.map(|bound| flush(unordered(bound)));
+    let own_level = place_one_cell(params, box_min, box_max, table.grid.base_inverse).level;
+    let looks_up = own_level < table.grid.cover_below;
+    if looks_up {
+        test(table.cell(&table.grid.cover, looked_up(table.grid, own.low), own.world));
+    }
+    let detail = params.x_detail();
+    let reach = params.cell_reach();
+    let mut next = own_level;
+    while let Some(level) = table.grid.levels.get(next as usize) {
+        let inverse = axis_inverse(level.inverse, detail);
+        let lower = cell_of(params.scheme, box_min, inverse);
+        let upper = cell_of(params.scheme, box_max, inverse);
+        let at_own_level = next == own_level;
+        let y_first = (lower[1] - reach).max(level.lower_y);
+        let z_first = if at_own_level {
+            lower[2]
+        } else {
+            (lower[2] - reach).max(level.lower_z)
+        };
+        for z in z_first..=upper[2].min(level.upper_z) {
+            let own_slab = at_own_level && z == lower[2];
+            for y in if own_slab { lower[1] } else { y_first }..=upper[1].min(level.upper_y) {
+                let own_row = own_slab && y == lower[1];
+                let x_from = if own_row {
+                    lower[0]
+                } else {
+                    lower[0] - (reach << detail)
+                };
+                let [row, wrapped] = table.row(level, x_from, upper[0], y, z, own.world);
+                let begin = if own_row { index + 1 } else { row.start };
+                test(begin..row.end);
+                test(wrapped);
+            }
+        }
+        next = level.next;
+        if looks_up && next >= table.grid.cover_below {
+            next = next.max(table.grid.cover.next);
+        }
+    }
+}
+
+/// Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home entry, where a
+/// pair counts only in the bucket of its home cell (the larger of the two lower corners, an axis each), which both boxes cover; and,
+/// from the object's own home entry alone, the large list.
+fn walk_covered(params: &Params, input: &PairInput<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool)) {
+    let table = input.table;
+    let value = input.values[index as usize];
+    let own = &table.records[(value & ID_MASK) as usize];
+    let large = table.large(params, own.world);
+    let in_bucket = index < table.large_begin();
+    let key = input.keys[index as usize];
+    let level = &table.grid.levels[0];
+    let lower_of = |record: &Record| {
+        cell_of(
+            SCHEME_UNIFORM,
+            record.low.map(|bound| flush(unordered(bound))),
+            [params.cell_inverse; 3],
+        )
+    };
+    let lower = lower_of(own);
+    let mut test = |entries: std::ops::Range<u32>, in_bucket: bool| {
+        if entries.start < entries.end {
+            for &other_value in &input.values[entries.start as usize..entries.end as usize] {
+                if in_bucket && (value | other_value) < HOME_FLAGS {
+                    continue;
+                }
+                let other = &table.records[(other_value & ID_MASK) as usize];
+                let is_home = || {
+                    let other_lower = lower_of(other);
+                    let home = std::array::from_fn(|axis| lower[axis].max(other_lower[axis]));
+                    key_of(level, home, own.world) == key
+                };
+                visit(
+                    own.object,
+                    other.object,
+                    overlaps(own, other) && (!in_bucket || is_home()),
+                );
+            }
+        }
+    };
+    if in_bucket {
+        let bucket_end = table.starts[key as usize + 1];
+        let group = entry_group(value);
+        let bucket = &input.values[index as usize + 1..bucket_end as usize];
+        let first = match group {
+            0 => 0,
+            _ if group + 1 == ENTRY_GROUPS => bucket.len(),
+            _ => bucket.partition_point(|&other| entry_group(other) <= group),
+        };
+        test(index + 1 + first as u32..bucket_end, true);
+        if group == 0 {
+            test(large, false);
+        }
+    } else {
+        // The shader marks these as outside any bucket, too: what is left of the large list.
+        test(index + 1..large.end, false);
+    }
+}

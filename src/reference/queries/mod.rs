@@ -1,0 +1,8 @@
+//! Queries with boxes, points and spheres, neighbours and partners.
+
+pub mod limit_asked;
+pub mod query;
+pub mod query_count;
+pub mod query_emit;
+pub mod query_nearest;
+pub mod query_walk;

@@ -1,0 +1,45 @@
+//! Twin of `shaders/queries/query_nearest.wgsl`.
+
+use super::query::squared_float;
+use super::query_count::finish_counters;
+use super::query_walk::{QueryInput, walk_query};
+use crate::grid::Params;
+use crate::queries::Neighbor;
+use crate::reference::blocks::Overrides;
+
+/// The nearest objects of each query, by distance and then by index, from all walks: `nearest` of them a query, [`Neighbor::NONE`] where
+/// there are fewer. Adds invalid queries and, where they are counted, box tests to the counters.
+pub fn query_nearest(
+    params: &Params,
+    walks: &[QueryInput<'_>],
+    overrides: Overrides,
+    counters: &mut [u32],
+) -> Vec<Neighbor> {
+    let wanted = params.nearest as usize;
+    let mut nearest = vec![Neighbor::NONE; wanted * params.query_count as usize];
+    // Squared distances as integers, objects beside them.
+    let mut answers = vec![Vec::<(u32, u32)>::new(); params.query_count as usize];
+    for (walk, input) in walks.iter().enumerate() {
+        for index in 0..input.count(params) {
+            let (query, answer) = input.begin(params, index);
+            let found = &mut answers[answer as usize];
+            let candidates = walk_query(params, input, overrides, &query, |object, distance| {
+                let place = found.partition_point(|&other| other < (distance, object));
+                if place < wanted {
+                    found.truncate(wanted - 1);
+                    found.insert(place, (distance, object));
+                }
+            });
+            finish_counters(counters, &query, candidates, walk == 0);
+        }
+    }
+    for (slots, found) in nearest.chunks_mut(wanted.max(1)).zip(answers) {
+        for (slot, (distance, object)) in slots.iter_mut().zip(found) {
+            *slot = Neighbor {
+                object,
+                squared_distance: squared_float(distance),
+            };
+        }
+    }
+    nearest
+}

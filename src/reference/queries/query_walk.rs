@@ -1,0 +1,308 @@
+//! The walk of the query passes: the twin of `shaders/queries/query_cells.wgsl`, `shaders/queries/query_images.wgsl`,
+//! `shaders/queries/query_walk.wgsl`, `shaders/queries/query_entry_one_cell.wgsl` and
+//! `shaders/queries/query_entry_covered.wgsl`.
+
+use std::ops::{Range, RangeInclusive};
+
+use super::query::{LoadedQuery, asked_by, distance_to, load_query};
+use crate::grid::{
+    DENSE, HOME_FLAGS, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, is_in_cells,
+    key_of, unordered,
+};
+use crate::queries::{Query, asking};
+use crate::reference::blocks::{Overrides, Turns};
+use crate::reference::pairs::pair_walk::passes_filters;
+use crate::reference::rows::{Listing, Table};
+use crate::types::Aabb;
+
+/// What the query passes read, in binding order.
+#[derive(Clone, Copy, Debug)]
+pub struct QueryInput<'a> {
+    /// Levels, records and cell table: bindings 1 to 3.
+    pub table: Table<'a>,
+    /// The queries; none where the objects themselves ask.
+    pub queries: &'a [Query],
+    /// Records of the objects that ask; none where they do not. Of the objects' own table or of another.
+    pub askers: &'a [Record],
+    /// The objects, for their filter words.
+    pub objects: &'a [Aabb],
+    /// Sorted values; read by the uniform scheme alone.
+    pub values: &'a [u32],
+}
+
+impl QueryInput<'_> {
+    /// Queries of the walk.
+    pub(crate) fn count(&self, params: &Params) -> u32 {
+        if params.asking == asking::NOBODY {
+            params.query_count
+        } else {
+            self.askers.len() as u32
+        }
+    }
+
+    /// The query with this index, and which answer it is for: askers come in the order of the records.
+    pub(crate) fn begin(&self, params: &Params, index: u32) -> (LoadedQuery, u32) {
+        if params.asking == asking::NOBODY {
+            return (load_query(params, &self.queries[index as usize]), index);
+        }
+        let query = asked_by(params, self.objects, &self.askers[index as usize]);
+        (query, query.asker.unwrap_or(index))
+    }
+}
+
+struct Walk<'a, F> {
+    params: &'a Params,
+    input: &'a QueryInput<'a>,
+    overrides: Overrides,
+    query: LoadedQuery,
+    accept: &'a mut F,
+    candidates: u32,
+    turns: Turns,
+}
+
+/// Cells that objects of a level may be entered in.
+type Cells = [RangeInclusive<i32>; 3];
+
+/// How often, in the mean, a walk may meet what it meets before looking at each object once is less.
+const MOST_MEETINGS: u32 = 4;
+
+/// Hands every object of a query with its squared distance, an integer (see [`squared`](super::query::squared)), to
+/// `accept`; returns the box tests, or 0 where they are not counted.
+pub fn walk_query(
+    params: &Params,
+    input: &QueryInput<'_>,
+    overrides: Overrides,
+    query: &LoadedQuery,
+    mut accept: impl FnMut(u32, u32),
+) -> u32 {
+    if !query.answers {
+        return 0;
+    }
+    let mut walk = Walk {
+        params,
+        input,
+        overrides,
+        query: query.nearest_of_all(params),
+        accept: &mut accept,
+        candidates: 0,
+        turns: Turns::default(),
+    };
+    walk.test_all(Listing::Entries(input.table.large(params, query.world)));
+    for (_, level) in input.table.grid.occupied_levels() {
+        walk.walk_level(query, level);
+    }
+    if overrides.count_candidates { walk.candidates } else { 0 }
+}
+
+impl<F: FnMut(u32, u32)> Walk<'_, F> {
+    fn is_covered(&self) -> bool {
+        self.params.scheme == SCHEME_UNIFORM
+    }
+
+    fn record(&self, entry: u32) -> &Record {
+        let record = if self.is_covered() {
+            self.input.values[entry as usize] & ID_MASK
+        } else {
+            entry
+        };
+        &self.input.table.records[record as usize]
+    }
+
+    fn distance_to(&mut self, record: &Record) -> Option<u32> {
+        self.candidates = self.candidates.wrapping_add(1);
+        distance_to(self.params, &self.query, record)
+    }
+
+    fn test_record(&mut self, record: &Record) {
+        if let Some(distance) = self.distance_to(record) {
+            self.found(record.object, distance);
+        }
+    }
+
+    fn found(&mut self, object: u32, distance: u32) {
+        let filters = Aabb {
+            layers: self.query.layers,
+            owner: self.query.owner,
+            ..Aabb::point([0.0; 3])
+        };
+        if !self.overrides.filters || passes_filters(&filters, &self.input.objects[object as usize]) {
+            (self.accept)(object, distance);
+        }
+    }
+
+    /// Without cells.
+    fn test_all(&mut self, listing: Listing) {
+        match listing {
+            Listing::Entries(entries) => {
+                for entry in entries {
+                    let is_home = !self.is_covered() || self.input.values[entry as usize] >= HOME_FLAGS;
+                    if is_home {
+                        let record = *self.record(entry);
+                        self.test_record(&record);
+                    }
+                }
+            }
+            Listing::Records => {
+                for record in self.input.table.records {
+                    let object = &self.input.objects[record.object as usize];
+                    if is_in_cells(object, self.params.cell_inverse) {
+                        self.test_record(record);
+                    }
+                }
+            }
+        }
+    }
+
+    fn listing(&self, level: &Level) -> Listing {
+        self.input.table.listing(self.params, level, self.query.world)
+    }
+
+    fn cells_of(&self, query: &LoadedQuery, level: &Level) -> Cells {
+        let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);
+        let reach = if query.seeks_corners {
+            0
+        } else {
+            self.params.cell_reach()
+        };
+        let reach = [reach << self.input.table.grid.x_detail, reach, reach];
+        let bounds_lower = [level.lower_x, level.lower_y, level.lower_z];
+        let bounds_upper = [level.upper_x, level.upper_y, level.upper_z];
+        let [lower, upper] =
+            [query.search_min, query.search_max].map(|corner| cell_of(self.params.scheme, corner, inverse));
+        std::array::from_fn(|axis| {
+            (lower[axis] - reach[axis]).max(bounds_lower[axis])..=upper[axis].min(bounds_upper[axis])
+        })
+    }
+
+    fn row(&self, level: &Level, cells: &Cells, y: i32, z: i32) -> [Range<u32>; 2] {
+        let world = self.query.world;
+        self.input
+            .table
+            .row(level, *cells[0].start(), *cells[0].end(), y, z, world)
+    }
+
+    /// Whether objects are met again and again, in one cell after another.
+    fn meets_entries_again(&self, query: &LoadedQuery, second: u32, level: &Level) -> bool {
+        let listing = self.listing(level);
+        let most = MOST_MEETINGS * self.input.table.places(&listing);
+        if matches!(listing, Listing::Entries(_)) || self.input.table.grid.entry_count <= most {
+            return false;
+        }
+        let entries_of = |image| {
+            let cells = self.cells_of(&query.image_of(self.params, image), level);
+            let rows = rows_of(&cells).flat_map(|(y, z)| self.row(level, &cells, y, z));
+            rows.map(|row| row.len()).sum::<usize>()
+        };
+        images(second).map(entries_of).sum::<usize>() > most as usize
+    }
+
+    fn walk_level(&mut self, query: &LoadedQuery, level: &Level) {
+        let table = self.input.table;
+        let second = query.second_images(self.params);
+        let is_second = [0, 1, 2].map(|axis| second & (1 << axis) != 0);
+        let counts_of = |second| {
+            let cells = self.cells_of(&query.image_of(self.params, second), level);
+            cell_counts(&cells, level)
+        };
+        let (own_counts, second_counts) = (counts_of(0), counts_of(second));
+        let counts: [f32; 3] =
+            std::array::from_fn(|axis| own_counts[axis] + if is_second[axis] { second_counts[axis] } else { 0.0 });
+        if counts.contains(&0.0) {
+            return;
+        }
+        let rows = counts[1] * counts[2];
+        let is_dense = level.table_mask == DENSE;
+        // Hashed slots would be looked at again and again.
+        let is_repeated = !is_dense && rows * counts[0] >= level.table_size as f32;
+        // Images may look at the same cells. Those of other worlds lie elsewhere, unless they are hashed.
+        let bounds = [
+            level.lower_x..=level.upper_x,
+            level.lower_y..=level.upper_y,
+            level.lower_z..=level.upper_z,
+        ];
+        let level_counts = cell_counts(&bounds, level);
+        let looks_twice = is_dense && rows * counts[0] > level_counts[0] * level_counts[1] * level_counts[2];
+        let copies = is_second.map(|is_second| if is_second { 2.0 } else { 1.0 });
+        let row_turns = if self.is_covered() { 3.0 } else { 2.0 };
+        let turns = row_turns * copies[0] * (counts[1] + copies[1]) * (counts[2] + copies[2]);
+        if is_repeated
+            || looks_twice
+            || rows >= table.places(&self.listing(level)) as f32
+            || !self.turns.take(turns)
+            || self.meets_entries_again(query, second, level)
+        {
+            self.query = query.nearest_of_all(self.params);
+            self.test_all(self.listing(level));
+            return;
+        }
+        for image in images(second) {
+            self.query = query.image_of(self.params, image);
+            self.walk_cells(level);
+        }
+    }
+
+    fn walk_cells(&mut self, level: &Level) {
+        let cells = self.cells_of(&self.query, level);
+        let [lower, upper] = [
+            std::array::from_fn(|axis| *cells[axis].start()),
+            std::array::from_fn(|axis| *cells[axis].end()),
+        ];
+        for (y, z) in rows_of(&cells) {
+            for entry in self.row(level, &cells, y, z).into_iter().flatten() {
+                let record = *self.record(entry);
+                if let Some(distance) = self.distance_to(&record)
+                    && self.is_met_here(level, entry, lower, upper, y, z)
+                {
+                    self.found(record.object, distance);
+                }
+            }
+        }
+    }
+
+    /// One entry an object: whether the entry lies in the row `y`, `z` of the query's cells rather than in one that shares
+    /// its slots. Covered cells: whether this is the first cell that the object shares with the query.
+    fn is_met_here(&self, level: &Level, entry: u32, lower: [i32; 3], upper: [i32; 3], y: i32, z: i32) -> bool {
+        let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);
+        let corner = self.record(entry).low.map(|bound| flush(unordered(bound)));
+        let home = cell_of(self.params.scheme, corner, inverse);
+        if !self.is_covered() {
+            return home[1] == y && home[2] == z && (lower[0]..=upper[0]).contains(&home[0]);
+        }
+        // Lower corners lie in the home cell.
+        let first: [i32; 3] = if self.query.seeks_corners {
+            home
+        } else {
+            std::array::from_fn(|axis| home[axis].max(lower[axis]))
+        };
+        let is_outside = (0..3).any(|axis| first[axis] < lower[axis]) || first[0] > upper[0];
+        if is_outside || first[1] != y || first[2] != z {
+            return false;
+        }
+        let key = key_of(level, first, self.query.world) as usize;
+        let starts = self.input.table.starts;
+        (starts[key]..starts[key + 1]).contains(&entry)
+    }
+}
+
+/// Cells an axis, as the table has them along x.
+fn cell_counts(cells: &Cells, level: &Level) -> [f32; 3] {
+    let shifts = [level.x_shift, 0, 0];
+    std::array::from_fn(|axis| {
+        let [lower, upper] = [cells[axis].start(), cells[axis].end()].map(|cell| cell >> shifts[axis]);
+        if cells[axis].is_empty() {
+            0.0
+        } else {
+            (upper.wrapping_sub(lower) as u32 + 1) as f32
+        }
+    })
+}
+
+/// The rows of cells, y and z, z outermost.
+fn rows_of([_, y, z]: &Cells) -> impl Iterator<Item = (i32, i32)> {
+    z.clone().flat_map(|z| y.clone().map(move |y| (y, z)))
+}
+
+/// The images of a query that has second ones on the axes of these bits.
+fn images(second: u32) -> impl Iterator<Item = u32> {
+    (0..=second).filter(move |image| image & !second == 0)
+}

@@ -1,0 +1,59 @@
+//! Twin of `shaders/rays/ray_closest.wgsl`.
+
+use super::ray::{LARGEST_FLOAT, load_ray};
+use super::ray_count::finish_counters;
+use super::ray_hits::{HitVisitor, RayInput, rays_of, walk_tables};
+use crate::grid::Params;
+use crate::reference::blocks::Overrides;
+use crate::types::{NONE, RayHit};
+
+struct Closest {
+    object: u32,
+    t: f32,
+}
+
+impl HitVisitor for Closest {
+    /// Large boxes are met soonest, in the fewest steps, and shorten the walks of all finer levels.
+    const COARSE_FIRST: bool = true;
+    const ACCEPTS_AGAIN: bool = true;
+
+    fn search_limit(&self) -> f32 {
+        self.t
+    }
+
+    fn accept_hit(&mut self, object: u32, t: f32) {
+        if t < self.t || (t == self.t && object < self.object) {
+            *self = Self { object, t };
+        }
+    }
+}
+
+/// The first object that each ray meets: the smallest `t`, ties to the smallest object; what was found bounds the rest of
+/// the walk. Returns a hit a ray; adds invalid rays and, where they are counted, box tests to the counters.
+pub fn ray_closest(
+    params: &Params,
+    tables: &[RayInput<'_>],
+    overrides: Overrides,
+    counters: &mut [u32],
+) -> Vec<RayHit> {
+    let rays = rays_of(tables);
+    let rays = rays.iter().take(params.ray_count as usize);
+    let closest = |ray| {
+        let ray = load_ray(params, &ray);
+        let mut closest = Closest {
+            object: NONE,
+            t: LARGEST_FLOAT,
+        };
+        let candidates = walk_tables(params, tables, overrides, &ray, &mut closest);
+        finish_counters(counters, &ray, candidates);
+        if closest.object == NONE {
+            RayHit::MISS
+        } else {
+            RayHit {
+                object: closest.object,
+                t: closest.t,
+            }
+        }
+    };
+    rays.map(closest).collect()
+}

@@ -1,0 +1,51 @@
+//! Twin of `shaders/rays/ray_emit.wgsl`.
+
+use super::ray::{LARGEST_FLOAT, load_ray};
+use super::ray_hits::{HitVisitor, RayInput, rays_of, walk_tables};
+use crate::grid::Params;
+use crate::reference::blocks::Overrides;
+use crate::types::RayHit;
+
+struct Emit<'a> {
+    place: u32,
+    first: u32,
+    hits: &'a mut [RayHit],
+}
+
+impl HitVisitor for Emit<'_> {
+    fn search_limit(&self) -> f32 {
+        LARGEST_FLOAT
+    }
+
+    fn accept_hit(&mut self, object: u32, t: f32) {
+        // The largest u32 stands for every place that does not fit 32 bits.
+        if self.place != u32::MAX {
+            if let Some(slot) = self
+                .place
+                .checked_sub(self.first)
+                .and_then(|place| self.hits.get_mut(place as usize))
+            {
+                *slot = RayHit { object, t };
+            }
+            self.place += 1;
+        }
+    }
+}
+
+/// The walk once more (the shader does without where counting kept all of a ray), writing the hits whose places fall into the window `first_hit .. first_hit + hit_capacity`.
+///
+/// `offsets` is the scanned output of [`ray_count`](super::ray_count::ray_count). Returns `hit_capacity` hits; those that the shader
+/// leaves unwritten are `(0, 0.0)`.
+pub fn ray_emit(params: &Params, tables: &[RayInput<'_>], overrides: Overrides, offsets: &[u32]) -> Vec<RayHit> {
+    let mut hits = vec![RayHit { object: 0, t: 0.0 }; params.hit_capacity as usize];
+    let rays = rays_of(tables);
+    for (ray, &place) in rays.iter().take(params.ray_count as usize).zip(offsets) {
+        let mut emit = Emit {
+            place,
+            first: params.first_hit,
+            hits: &mut hits,
+        };
+        walk_tables(params, tables, overrides, &load_ray(params, &ray), &mut emit);
+    }
+    hits
+}

@@ -1,0 +1,276 @@
+//! What the walk of the hit passes finds in its cells: the twin of `shaders/rays/ray_hits.wgsl`,
+//! `shaders/rays/ray_entry_one_cell.wgsl`, `shaders/rays/ray_entry_covered.wgsl`, `shaders/common/entry_one_cell.wgsl`
+//! and `shaders/common/entry_covered.wgsl`.
+
+use super::ray::{LoadedRay, enter_box};
+use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
+use crate::grid::{
+    DENSE, HOME_FLAGS, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, is_in_cells,
+    key_of, unordered,
+};
+use crate::reference::blocks::{Overrides, Turns};
+use crate::reference::rows::{Listing, Table};
+use crate::scene::SceneRays;
+use crate::types::Aabb;
+
+/// Turns of loops that a slab takes in the shader beside those over its rows: its own, and that of a closer look.
+const TURNS_PER_SLAB: f32 = 2.0;
+/// A row of cells is about the work of as many box tests, and a step looks up some.
+const TESTS_PER_STEP: f32 = 8.0;
+/// How often, in the mean, a walk may meet an object before looking at each one once is less.
+const MOST_MEETINGS: u32 = 4;
+
+/// What the hit passes read, in binding order.
+#[derive(Clone, Copy, Debug)]
+pub struct RayInput<'a> {
+    /// Levels, records and cell table: bindings 1 to 3.
+    pub table: Table<'a>,
+    /// The rays.
+    pub rays: SceneRays<'a>,
+    /// The objects, for their layers.
+    pub objects: &'a [Aabb],
+    /// Sorted values; read by the uniform scheme alone.
+    pub values: &'a [u32],
+}
+
+/// What a hit pass does with its hits.
+pub trait HitVisitor {
+    /// Whether the walk begins with the coarsest level of the hierarchical scheme, not the finest.
+    const COARSE_FIRST: bool = false;
+    /// Whether it does no harm to take a hit twice.
+    const ACCEPTS_AGAIN: bool = false;
+    /// Hits past this parameter need not be looked for.
+    fn search_limit(&self) -> f32;
+    /// Takes a hit; each object of a walk comes once, unless [`ACCEPTS_AGAIN`](Self::ACCEPTS_AGAIN).
+    fn accept_hit(&mut self, object: u32, t: f32);
+}
+
+struct Walk<'a, V> {
+    params: &'a Params,
+    input: &'a RayInput<'a>,
+    overrides: Overrides,
+    ray: &'a LoadedRay,
+    visitor: &'a mut V,
+    candidates: u32,
+    turns: Turns,
+    /// Entries in the rows of the level's walk so far.
+    meetings: u32,
+    /// How many there may be before the walk is given up.
+    most_meetings: u32,
+    /// Whether the walk only counts entries, ahead of the tests.
+    is_ahead: bool,
+}
+
+/// The rays of a step: the same for all tables.
+pub(crate) fn rays_of<'a>(tables: &[RayInput<'a>]) -> SceneRays<'a> {
+    tables.first().map(|input| input.rays).unwrap_or_default()
+}
+
+/// As [`walk_ray`], through one table after the other: moving and static objects have one each.
+pub fn walk_tables(
+    params: &Params,
+    tables: &[RayInput<'_>],
+    overrides: Overrides,
+    ray: &LoadedRay,
+    visitor: &mut impl HitVisitor,
+) -> u32 {
+    let candidates = tables
+        .iter()
+        .map(|input| walk_ray(params, input, overrides, ray, visitor));
+    candidates.fold(0, u32::wrapping_add)
+}
+
+/// Walks a ray through the grid and hands its hits to the visitor; returns the box tests, or 0 where they are not
+/// counted.
+pub fn walk_ray(
+    params: &Params,
+    input: &RayInput<'_>,
+    overrides: Overrides,
+    ray: &LoadedRay,
+    visitor: &mut impl HitVisitor,
+) -> u32 {
+    if !ray.valid || ray.t_max < 0.0 {
+        return 0;
+    }
+    let mut walk = Walk {
+        params,
+        input,
+        overrides,
+        ray,
+        visitor,
+        candidates: 0,
+        turns: Turns::default(),
+        meetings: 0,
+        most_meetings: u32::MAX,
+        is_ahead: false,
+    };
+    walk.test_all(Listing::Entries(input.table.large(params, ray.world)));
+    walk_levels(params, input.table.grid, ray, &mut walk);
+    if overrides.count_candidates { walk.candidates } else { 0 }
+}
+
+impl<V: HitVisitor> Walk<'_, V> {
+    fn is_uniform(&self) -> bool {
+        self.params.scheme == SCHEME_UNIFORM
+    }
+
+    /// Nothing more is looked for.
+    fn is_done(&self) -> bool {
+        self.visitor.search_limit() < 0.0
+    }
+
+    fn accept(&mut self, object: u32, t: f32) {
+        let [a, b] = [self.ray.layers, self.input.objects[object as usize].layers];
+        if !self.overrides.filters || (a & 0xffff & (b >> 16) != 0 && b & 0xffff & (a >> 16) != 0) {
+            self.visitor.accept_hit(object, t);
+        }
+    }
+
+    fn record(&self, entry: u32) -> &Record {
+        let record = if self.is_uniform() {
+            self.input.values[entry as usize] & ID_MASK
+        } else {
+            entry
+        };
+        &self.input.table.records[record as usize]
+    }
+
+    fn is_home_entry(&self, entry: u32) -> bool {
+        !self.is_uniform() || self.input.values[entry as usize] >= HOME_FLAGS
+    }
+
+    /// One entry an object: whether the entry lies in the visited row itself rather than in one that shares its slots.
+    ///
+    /// Uniform: the slabs in which the walk meets an object follow one another without a gap, so it is met first in this
+    /// one unless the slab before met it; within the slab the lowest covered cell counts.
+    fn is_first_visit(&self, level: &Level, entry: u32, visit: &Visit, y: i32, z: i32) -> bool {
+        let record = self.record(entry);
+        let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);
+        let cell = |corner: [i32; 3]| cell_of(self.params.scheme, corner.map(|bound| flush(unordered(bound))), inverse);
+        let lower = cell(record.low);
+        if !self.is_uniform() {
+            return lower[1] == y && lower[2] == z && (visit.lower[0]..=visit.upper[0]).contains(&lower[0]);
+        }
+        let upper = cell(record.high);
+        if (0..3).all(|axis| lower[axis] <= visit.previous_upper[axis] && visit.previous_lower[axis] <= upper[axis]) {
+            return false;
+        }
+        let first = per_axis(|axis| lower[axis].max(visit.lower[axis]));
+        // An entry in the bucket of a cell that the object does not cover is there by a chance of the hash.
+        (0..3).all(|axis| first[axis] <= upper[axis].min(visit.upper[axis])) && first[1] == y && first[2] == z && {
+            let key = key_of(level, first, self.ray.world) as usize;
+            let starts = self.input.table.starts;
+            (starts[key]..starts[key + 1]).contains(&entry)
+        }
+    }
+
+    fn test_entry(&mut self, entry: u32, level: &Level, visit: &Visit, y: i32, z: i32) {
+        let is_first_visit = |walk: &Self| walk.is_first_visit(level, entry, visit, y, z);
+        self.test_record(*self.record(entry), is_first_visit);
+    }
+
+    fn test_all(&mut self, listing: Listing) {
+        match listing {
+            Listing::Entries(entries) => {
+                for entry in entries {
+                    if self.is_done() {
+                        break;
+                    }
+                    if self.is_home_entry(entry) {
+                        self.test_record(*self.record(entry), |_| true);
+                    }
+                }
+            }
+            Listing::Records => {
+                for record in self.input.table.records {
+                    if self.is_done() {
+                        break;
+                    }
+                    let object = &self.input.objects[record.object as usize];
+                    self.test_record(*record, |walk| is_in_cells(object, walk.params.cell_inverse));
+                }
+            }
+        }
+    }
+
+    fn test_record(&mut self, record: Record, is_looked_for: impl Fn(&Self) -> bool) {
+        self.candidates = self.candidates.wrapping_add(1);
+        if let Some(t) = enter_box(self.ray, &record.low, &record.high)
+            && record.world == self.ray.world
+            && is_looked_for(self)
+        {
+            self.accept(record.object, t);
+        }
+    }
+}
+
+impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
+    const COARSE_FIRST: bool = V::COARSE_FIRST;
+
+    fn search_limit(&self) -> f32 {
+        self.visitor.search_limit()
+    }
+
+    /// Whether so many steps, of some cells an axis each, take less than testing the level's objects one by one.
+    fn walk_pays(&mut self, level: &Level, steps: i32, breadth: [f32; 3], most: [f32; 3]) -> bool {
+        let listing = self.input.table.listing(self.params, level, self.ray.world);
+        let places = self.input.table.places(&listing);
+        let rows = steps as f32 * breadth[1] * breadth[2];
+        // Hashed cells share slots: as many cells as slots meet every entry about once.
+        let is_wide = self.ray.half_extents.iter().any(|&extent| extent > 0.0) && level.table_mask != DENSE;
+        let meets_all = is_wide && rows * breadth[0] >= level.table_size as f32;
+        let tests_fewer = places as f32 > TESTS_PER_STEP * rows && !meets_all;
+        self.meetings = 0;
+        self.most_meetings = match listing {
+            Listing::Entries(_) => u32::MAX,
+            Listing::Records => MOST_MEETINGS * places,
+        };
+        self.is_ahead = !V::ACCEPTS_AGAIN && self.input.table.grid.entry_count > self.most_meetings;
+        // A loop takes one turn more than it walks through, and each row has a loop of its own.
+        let turns_ahead = if self.is_ahead { 1.5 } else { 1.0 };
+        let turns = turns_ahead * steps as f32 * (2.0 * (most[1] + 1.0) * (most[2] + 1.0) + TURNS_PER_SLAB);
+        steps <= MAX_RAY_STEPS && tests_fewer && self.turns.take(turns)
+    }
+
+    fn without_cells(&mut self, level: &Level) {
+        self.test_all(self.input.table.listing(self.params, level, self.ray.world));
+    }
+
+    fn visit_slab(&mut self, level: &Level, visit: &Visit) {
+        for z in visit.lower[2].max(level.lower_z)..=visit.upper[2].min(level.upper_z) {
+            for y in visit.lower[1].max(level.lower_y)..=visit.upper[1].min(level.upper_y) {
+                let row = self
+                    .input
+                    .table
+                    .row(level, visit.lower[0], visit.upper[0], y, z, self.ray.world);
+                let count = row.iter().map(|range| range.end - range.start).sum();
+                self.meetings = self.meetings.saturating_add(count);
+                if self.gives_up() {
+                    return;
+                }
+                if self.is_ahead {
+                    continue;
+                }
+                for entry in row.into_iter().flatten() {
+                    if self.is_done() {
+                        return;
+                    }
+                    self.test_entry(entry, level, visit, y, z);
+                }
+            }
+        }
+    }
+
+    fn gives_up(&self) -> bool {
+        self.meetings > self.most_meetings
+    }
+
+    fn walks_again(&mut self) -> bool {
+        let again = self.is_ahead && !self.gives_up();
+        self.is_ahead = false;
+        if again {
+            self.meetings = 0;
+        }
+        again
+    }
+}

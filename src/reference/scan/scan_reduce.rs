@@ -1,0 +1,27 @@
+//! Twin of `shaders/scan/scan_reduce.wgsl`, and all three scan passes in a row.
+
+use crate::reference::blocks::{SCAN_TILE, ScanParams};
+
+/// First of three scan passes (reduce-then-scan: Merrill and Grimshaw, "Parallel Scan for Stream Architectures", 2009):
+/// the 64-bit sum of every tile of 2048 words, two words each, low first.
+pub fn scan_reduce(scan: &ScanParams, data: &[u32]) -> Vec<[u32; 2]> {
+    data[..data.len().min(scan.count as usize)]
+        .chunks(SCAN_TILE)
+        .map(|tile| split(tile.iter().map(|&word| u64::from(word)).sum()))
+        .collect()
+}
+
+pub(crate) fn split(value: u64) -> [u32; 2] {
+    [value as u32, (value >> 32) as u32]
+}
+
+pub(crate) fn join(words: [u32; 2]) -> u64 {
+    u64::from(words[0]) | u64::from(words[1]) << 32
+}
+
+/// All three scan passes: `data` becomes its exclusive prefix sum, the total goes to the counters.
+pub fn scan(scan: &ScanParams, data: &mut [u32], counters: &mut [u32]) {
+    let mut tile_sums = scan_reduce(scan, data);
+    super::scan_spine::scan_spine(scan, &mut tile_sums, counters);
+    super::scan_apply::scan_apply(scan, data, &tile_sums);
+}

@@ -1,0 +1,19 @@
+//! The table: from boxes to sorted entries and the places where cells begin.
+
+pub mod base_cell;
+pub mod cell_starts;
+pub(crate) mod cover;
+pub mod cover_count;
+pub mod cover_emit;
+pub mod cover_layout;
+pub mod density;
+pub mod entry_count;
+pub mod entry_emit;
+pub mod gather;
+pub mod keys;
+pub mod layout;
+pub mod level_statistics;
+pub mod prepare;
+pub mod scatter;
+pub(crate) mod size;
+pub mod size_statistics;

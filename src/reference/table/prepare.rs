@@ -1,0 +1,59 @@
+//! Twin of `shaders/table/prepare.wgsl`.
+
+use crate::grid::{Class, Params, classify, flush, grown, unordered};
+use crate::reference::queries::query::periods;
+use crate::types::Aabb;
+
+/// The image of a position in `0 <= p < period`: exact where the position is not negative, rounded once where it is.
+fn wrapped(value: f32, period: f32) -> f32 {
+    let rest = flush(value).abs() % period;
+    let image = if value < 0.0 { period - rest } else { rest };
+    if rest == 0.0 || image >= period { 0.0 } else { image }
+}
+
+/// Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, positions
+/// moved into their periods, objects of a world that does not exist made invalid, static ones marked, those past a count that
+/// the device knows alone excluded.
+pub fn prepare(params: &Params, given_objects: &[Aabb], object_limits: &[u32], worlds: &[u32]) -> Vec<Aabb> {
+    let limit = match params.object_limit {
+        0 => u32::MAX,
+        place => object_limits[place as usize - 1],
+    };
+    let objects = given_objects.iter().take(params.object_count as usize);
+    let prepared = |(index, &given): (usize, &Aabb)| {
+        let mut object = given;
+        let flatten = |object: &mut Aabb| {
+            if params.dimensions == 2 {
+                (object.min[2], object.max[2]) = (0.0, 0.0);
+            }
+        };
+        flatten(&mut object);
+        // Each finite bound grows, and each axis with two of them is moved, whatever the others are.
+        let has_place = matches!(classify(&object), Class::Finite | Class::Infinite);
+        if params.margin > 0.0 && has_place {
+            object.min = object.min.map(|low| unordered(grown(low, params.margin, -1)));
+            object.max = object.max.map(|high| unordered(grown(high, params.margin, 1)));
+            flatten(&mut object);
+        }
+        for (axis, period) in periods(params).into_iter().enumerate() {
+            let is_finite = object.min[axis].is_finite() && object.max[axis].is_finite();
+            if period > 0.0 && is_finite && has_place {
+                // A point stays a point, and an edge past the largest float is no infinity.
+                let edge = flush(flush(object.max[axis]) - flush(object.min[axis])).min(f32::MAX);
+                object.min[axis] = wrapped(object.min[axis], period);
+                object.max[axis] = object.min[axis] + edge;
+            }
+        }
+        if params.world_of(worlds, index) >= params.world_count {
+            object.min[0] = f32::from_bits(0x7fc0_0000);
+        }
+        if index as u32 >= limit {
+            object.owner = Aabb::EXCLUDED;
+        }
+        if params.first_object + (index as u32) < params.static_count {
+            object.owner |= Aabb::STATIC;
+        }
+        object
+    };
+    objects.enumerate().map(prepared).collect()
+}
