@@ -1,0 +1,672 @@
+//! Runs passes on an adapter, and holds what they leave to what their twins leave.
+
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::sync::{Mutex, PoisonError};
+
+use crate::common::{TestAdapter, adapters};
+use bytemuck::{Pod, bytes_of, cast_slice, pod_collect_to_vec, pod_read_unaligned};
+use encase::{ShaderType, UniformBuffer, internal::WriteInto};
+use gpu_broad_phase::grid::{Grid, Params};
+use gpu_broad_phase::reference::Trace;
+use gpu_broad_phase::reference::blocks::{Overrides, Round, ScanParams};
+use gpu_broad_phase::reference::rows::Table;
+use gpu_broad_phase::reference::scan::scan_reduce;
+use gpu_broad_phase::shaders::{Binding, Pass};
+use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
+use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, Pair, RayMode, Scheme, wgpu};
+
+/// Fills what a pass has to write, the space behind every buffer and what a step before may have left.
+pub const POISON: u8 = 0xcd;
+
+pub const STALE: u32 = u32::from_ne_bytes([POISON; 4]);
+
+pub const STALE_PAIR: Pair = Pair { a: STALE, b: STALE };
+
+pub const PADDING: usize = 4096;
+
+/// No walk of these tests has as many box tests.
+pub const ONE_ROUND: Round = Round {
+    first: 0,
+    tests: 1 << 30,
+    is_last: 1,
+    turns: 40_000,
+    canary_turns: 16,
+    continues: 0,
+    is_continued: 0,
+};
+
+pub const STATUS: usize = 5;
+
+pub const STATUS_ROUNDS: u32 = 8;
+
+pub const ROUNDS_NEEDED: usize = 28;
+
+pub const UNFINISHED: usize = 29;
+
+pub const PAIR_CANDIDATES: usize = 14;
+
+pub const RAY_CANDIDATES: usize = 16;
+
+/// Number of the device, name of the pass, and the constants that it declares.
+pub type PipelineKey = (usize, &'static str, Vec<(&'static str, u32)>);
+
+pub type Pipeline = (wgpu::BindGroupLayout, wgpu::ComputePipeline);
+
+/// Runs passes on one adapter and remembers which.
+pub struct Bench {
+    pub adapter: TestAdapter,
+    pub run: RefCell<BTreeSet<&'static str>>,
+    pub overrides: Overrides,
+    pub round: Cell<Round>,
+    /// What all rounds have in common.
+    pub base: Cell<Round>,
+    /// Whether rays sweep a box.
+    pub sweeps: Cell<bool>,
+    /// As the uniform block numbers it.
+    pub scheme: u32,
+    /// Workgroups of the first dimension, at most: more fold into the second.
+    pub fold: u32,
+    /// What is under test, for messages.
+    pub scene: String,
+}
+
+impl Bench {
+    pub fn new(adapter: TestAdapter) -> Self {
+        Self {
+            adapter,
+            run: RefCell::default(),
+            overrides: Overrides {
+                filters: true,
+                count_candidates: true,
+            },
+            round: Cell::new(ONE_ROUND),
+            base: Cell::new(ONE_ROUND),
+            sweeps: Cell::new(false),
+            scheme: 0,
+            fold: 65_535,
+            scene: String::new(),
+        }
+    }
+
+    /// Made once per device.
+    pub fn pipeline(&self, pass: &'static Pass) -> Pipeline {
+        static PIPELINES: Mutex<BTreeMap<PipelineKey, Pipeline>> = Mutex::new(BTreeMap::new());
+        let constants: Vec<_> = [
+            ("SCHEME", self.scheme),
+            ("FILTERS", self.overrides.filters.into()),
+            ("COUNT_CANDIDATES", self.overrides.count_candidates.into()),
+            ("SWEPT", self.sweeps.get().into()),
+        ]
+        .into_iter()
+        .filter(|(name, _)| pass.source().contains(&format!("override {name}:")))
+        .collect();
+        let key = (self.adapter.number, pass.name, constants.clone());
+        let mut pipelines = PIPELINES.lock().unwrap_or_else(PoisonError::into_inner);
+        let make = || create(&self.adapter.device, pass, &constants);
+        pipelines.entry(key).or_insert_with(make).clone()
+    }
+
+    /// Dispatches at least `groups` workgroups and returns what the written buffers hold then. `block` is the uniform
+    /// block, `contents` the rest.
+    pub fn run(&self, pass: &'static Pass, groups: u32, block: Vec<u8>, contents: &[(&str, Vec<u8>)]) -> Output {
+        self.run.borrow_mut().insert(pass.name);
+        let (device, queue) = (&self.adapter.device, &self.adapter.queue);
+        let (layout, pipeline) = self.pipeline(pass);
+        let buffers: Vec<_> = pass
+            .bindings()
+            .iter()
+            .map(|&(binding, kind, name)| {
+                let find = || contents.iter().find(|(of, _)| *of == name).map(|(_, bytes)| bytes);
+                let mut bytes = match kind {
+                    Binding::Uniform if name == "round" => uniform(&self.round.get()),
+                    Binding::Uniform => find().unwrap_or(&block).clone(),
+                    _ => find()
+                        .unwrap_or_else(|| panic!("{}: no contents for {name}", pass.name))
+                        .clone(),
+                };
+                bytes.resize((bytes.len() + PADDING).next_multiple_of(16), POISON);
+                let buffer = device.create_buffer_init(&BufferInitDescriptor {
+                    label: Some(name),
+                    contents: &bytes,
+                    usage: match kind {
+                        Binding::Uniform => wgpu::BufferUsages::UNIFORM,
+                        _ => wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+                    },
+                });
+                (binding, kind, name, buffer)
+            })
+            .collect();
+        let entries: Vec<_> = buffers
+            .iter()
+            .map(|(binding, _, _, buffer)| wgpu::BindGroupEntry {
+                binding: *binding,
+                resource: buffer.as_entire_binding(),
+            })
+            .collect();
+        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some(pass.name),
+            layout: &layout,
+            entries: &entries,
+        });
+        let mut encoder = device.create_command_encoder(&Default::default());
+        {
+            let mut compute = encoder.begin_compute_pass(&Default::default());
+            compute.set_pipeline(&pipeline);
+            compute.set_bind_group(0, &group, &[]);
+            let is_indirect =
+                pass.name.starts_with("event_") || pass.bindings().contains(&(9, Binding::Read, "pair_walks"));
+            let fold = if is_indirect { 65_535 } else { self.fold };
+            compute.dispatch_workgroups(groups.min(fold), groups.div_ceil(fold), 1);
+        }
+        let read: Vec<_> = buffers
+            .iter()
+            .filter(|(_, kind, ..)| *kind == Binding::Write)
+            .map(|(_, _, name, buffer)| {
+                let staging = device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some("read back"),
+                    size: buffer.size(),
+                    usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+                    mapped_at_creation: false,
+                });
+                encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
+                (*name, staging)
+            })
+            .collect();
+        queue.submit([encoder.finish()]);
+        for (_, staging) in &read {
+            staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap());
+        }
+        device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        let bytes = |staging: wgpu::Buffer| staging.get_mapped_range(..).unwrap().to_vec();
+        Output {
+            what: format!(
+                "{} of {}, {:?} on {}",
+                pass.name, self.scene, self.overrides, self.adapter.name
+            ),
+            buffers: read.into_iter().map(|(name, staging)| (name, bytes(staging))).collect(),
+        }
+    }
+}
+
+impl Bench {
+    /// Runs a pass in as many rounds as `round` says, each on what the one before it left.
+    pub fn run_rounds(
+        &self,
+        pass: &'static Pass,
+        groups: u32,
+        block: &[u8],
+        contents: &[(&'static str, Vec<u8>)],
+        Rounds { count, tests }: Rounds,
+    ) -> Output {
+        let mut contents = contents.to_vec();
+        for round in 0..count {
+            self.round.set(Round {
+                first: round * tests,
+                tests,
+                is_last: u32::from(round + 1 == count),
+                ..self.base.get()
+            });
+            let output = self.run(pass, groups, block.to_vec(), &contents);
+            if round + 1 == count {
+                self.round.set(self.base.get());
+                return output;
+            }
+            for (name, bytes) in &mut contents {
+                if let Some(written) = output.buffers.get(name) {
+                    let length = bytes.len();
+                    bytes.copy_from_slice(&written[..length]);
+                }
+            }
+        }
+        unreachable!("no rounds")
+    }
+
+    /// Rounds take time: a part of the answer, and one whose places do not all fit, stand for all windows.
+    pub fn tries_rounds(&self, (shift, first, _): (u32, usize, usize)) -> bool {
+        self.overrides.filters && (shift > 0 || first > 0)
+    }
+
+    /// Some rounds that the longest walk of a pass just about needs.
+    pub fn rounds_of(
+        &self,
+        pass: &'static Pass,
+        groups: u32,
+        block: &[u8],
+        contents: &[(&'static str, Vec<u8>)],
+    ) -> Rounds {
+        Rounds::of(self.longest(pass, groups, block, contents))
+    }
+
+    /// Tests of the longest walk, if they are more than one: a round of a single test shows it.
+    pub fn longest(&self, pass: &'static Pass, groups: u32, block: &[u8], contents: &[(&'static str, Vec<u8>)]) -> u32 {
+        self.round.set(Round {
+            tests: 1,
+            ..self.base.get()
+        });
+        let output = self.run(pass, groups, block.to_vec(), contents);
+        self.round.set(self.base.get());
+        let counters: Vec<u32> = output.take("counters", 32);
+        let longest = counters[ROUNDS_NEEDED];
+        let is_told = counters[UNFINISHED] == STATUS_ROUNDS;
+        assert_eq!(is_told, longest > 1, "{}: {counters:?}", output.what);
+        longest
+    }
+}
+
+/// One of the walks of rays or queries: through the moving objects' table or through the static ones'.
+pub struct Walk {
+    /// Rays, queries or objects that ask.
+    pub asking: usize,
+    pub params: Box<dyn Fn(Params) -> Params>,
+    /// What is bound of the table.
+    pub inputs: Vec<(&'static str, Vec<u8>)>,
+    pub base: Round,
+}
+
+impl Walk {
+    /// The walks of a step: `asking` of them, or those of the objects.
+    pub fn all(trace: &Trace, asking: usize, objects_ask: bool) -> Vec<Self> {
+        let base = |[continues, is_continued]: [u32; 2]| Round {
+            continues,
+            is_continued,
+            ..ONE_ROUND
+        };
+        let asking_of = |of: &Trace| {
+            if objects_ask {
+                of.params.object_count as usize
+            } else {
+                asking
+            }
+        };
+        let inputs = |table: &Trace, askers: &Trace| {
+            let asks = objects_ask.then(|| ("queries", bytes(&askers.records)));
+            [asks.into_iter().collect(), walk_inputs(table)].concat()
+        };
+        let asker_count = |asking: usize| {
+            move |params| Params {
+                asker_count: asking as u32,
+                ..params
+            }
+        };
+        let asking = asking_of(trace);
+        let Some(statics) = trace.statics.as_deref() else {
+            return vec![Self {
+                asking,
+                params: Box::new(asker_count(asking)),
+                inputs: inputs(trace, trace),
+                base: ONE_ROUND,
+            }];
+        };
+        let mut walks = vec![
+            Self {
+                asking,
+                params: Box::new(asker_count(asking)),
+                inputs: inputs(trace, trace),
+                base: base([0, 1]),
+            },
+            Self {
+                asking,
+                params: Box::new(move |params| of_statics(asker_count(asking)(params))),
+                inputs: inputs(statics, trace),
+                base: base([1, 0]),
+            },
+        ];
+        if objects_ask {
+            let asking = asking_of(statics);
+            walks.push(Self {
+                asking,
+                params: Box::new(asker_count(asking)),
+                inputs: inputs(trace, statics),
+                base: ONE_ROUND,
+            });
+        }
+        walks
+    }
+}
+
+/// The block of walks through the static objects' table.
+pub fn of_statics(params: Params) -> Params {
+    Params {
+        object_count: params.static_count,
+        first_object: 0,
+        ..params
+    }
+}
+
+impl Bench {
+    /// Runs a pass for all walks, each on what the one before it left; `rounds` cuts each.
+    pub fn run_walks(
+        &self,
+        pass: &'static Pass,
+        walks: &[Walk],
+        params: Params,
+        contents: &[(&'static str, Vec<u8>)],
+        rounds: Option<Rounds>,
+    ) -> Output {
+        let mut contents = contents.to_vec();
+        let mut last = None;
+        for walk in walks {
+            self.base.set(walk.base);
+            self.round.set(walk.base);
+            let (groups, block) = (groups(walk.asking + 1), uniform(&(walk.params)(params)));
+            let bound = [walk.inputs.clone(), contents.clone()].concat();
+            let output = match rounds {
+                None => self.run(pass, groups, block, &bound),
+                Some(rounds) => self.run_rounds(pass, groups, &block, &bound, rounds),
+            };
+            for (name, bytes) in &mut contents {
+                if let Some(written) = output.buffers.get(name) {
+                    let length = bytes.len();
+                    bytes.copy_from_slice(&written[..length]);
+                }
+            }
+            last = Some(output);
+        }
+        self.base.set(ONE_ROUND);
+        self.round.set(ONE_ROUND);
+        last.expect("a walk")
+    }
+
+    /// As [`rounds_of`](Self::rounds_of), for the longest of all walks.
+    pub fn rounds_of_walks(
+        &self,
+        pass: &'static Pass,
+        walks: &[Walk],
+        params: Params,
+        contents: &[(&'static str, Vec<u8>)],
+    ) -> Rounds {
+        let one_test = Rounds { count: 1, tests: 1 };
+        let output = self.run_walks(pass, walks, params, contents, Some(one_test));
+        let counters: Vec<u32> = output.take("counters", 32);
+        Rounds::of(counters[ROUNDS_NEEDED])
+    }
+}
+
+impl Rounds {
+    /// Some that so many tests just about need.
+    pub fn of(longest: u32) -> Self {
+        let tests = (longest / 3).max(1);
+        Self {
+            count: longest.div_ceil(tests).max(1),
+            tests,
+        }
+    }
+}
+
+/// How walks are cut.
+#[derive(Clone, Copy)]
+pub struct Rounds {
+    pub count: u32,
+    pub tests: u32,
+}
+
+pub fn create(device: &wgpu::Device, pass: &Pass, constants: &[(&'static str, u32)]) -> Pipeline {
+    let entries: Vec<_> = pass
+        .bindings()
+        .iter()
+        .map(|&(binding, kind, _)| wgpu::BindGroupLayoutEntry {
+            binding,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer {
+                ty: match kind {
+                    Binding::Uniform => wgpu::BufferBindingType::Uniform,
+                    Binding::Read => wgpu::BufferBindingType::Storage { read_only: true },
+                    Binding::Write => wgpu::BufferBindingType::Storage { read_only: false },
+                },
+                has_dynamic_offset: false,
+                min_binding_size: None,
+            },
+            count: None,
+        })
+        .collect();
+    let label = Some(pass.name);
+    let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label,
+        entries: &entries,
+    });
+    let source = wgpu::ShaderModuleDescriptor {
+        label,
+        source: wgpu::ShaderSource::Wgsl(pass.source().into()),
+    };
+    // SAFETY: what a pass reads or writes out of bounds without the checks that wgpu puts in is what these tests look for.
+    let module = unsafe { device.create_shader_module_trusted(source, wgpu::ShaderRuntimeChecks::unchecked()) };
+    let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label,
+        bind_group_layouts: &[Some(&layout)],
+        immediate_size: 0,
+    });
+    let constants: Vec<_> = constants
+        .iter()
+        .map(|&(name, value)| (name, f64::from(value)))
+        .collect();
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label,
+        layout: Some(&pipeline_layout),
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            constants: &constants,
+            ..Default::default()
+        },
+        cache: None,
+    });
+    (layout, pipeline)
+}
+
+/// Buffers after a pass, with their padding.
+pub struct Output {
+    pub what: String,
+    pub buffers: BTreeMap<&'static str, Vec<u8>>,
+}
+
+impl Output {
+    /// The buffer holds these bytes, and poison from there to the end of its padding.
+    pub fn check<T: Pod + Debug>(&self, name: &str, expected: &[T]) {
+        let (what, found, size) = (&self.what, &self.buffers[name], size_of::<T>());
+        let bytes: &[u8] = cast_slice(expected);
+        let (found, rest) = found.split_at(bytes.len());
+        if let Some(at) = (0..bytes.len()).find(|&at| found[at] != bytes[at]) {
+            let (at, value) = (at / size, &found[at / size * size..][..size]);
+            let value: T = pod_read_unaligned(value);
+            panic!("{what}: {name}[{at}] is {value:?}, {:?} expected", expected[at]);
+        }
+        if let Some(at) = rest.iter().position(|&byte| byte != POISON) {
+            panic!("{what}: {name}[{}] is written", expected.len() + at / size);
+        }
+    }
+
+    /// The first `count` elements, with poison behind them.
+    pub fn take<T: Pod>(&self, name: &str, count: usize) -> Vec<T> {
+        let (shown, rest) = self.buffers[name].split_at(count * size_of::<T>());
+        let intact = rest.iter().all(|&byte| byte == POISON);
+        assert!(intact, "{}: {name} is written past element {count}", self.what);
+        pod_collect_to_vec(shown)
+    }
+
+    /// The counters after a count of so many rounds: they know how many those are and do not ask for more.
+    pub fn check_rounds(&self, expected: &[u32], rounds: Rounds) {
+        let mut expected = expected.to_vec();
+        expected[ROUNDS_NEEDED] = if rounds.count > 1 { rounds.count } else { 0 };
+        self.check("counters", &expected);
+    }
+
+    /// The same for rays.
+    pub fn check_ray_rounds(&self, expected: &[u32], rounds: Rounds) {
+        let mut expected = expected.to_vec();
+        let mut found: Vec<u32> = self.take("counters", expected.len());
+        let needed = found[ROUNDS_NEEDED].max(1);
+        assert!(
+            needed <= rounds.count,
+            "{}: {needed} rounds, {}",
+            self.what,
+            rounds.count
+        );
+        for words in [&mut found, &mut expected] {
+            words[ROUNDS_NEEDED] = 0;
+            words[RAY_CANDIDATES..][..2].fill(0);
+        }
+        assert_eq!(found, expected, "{}: counters", self.what);
+    }
+
+    /// A buffer's first bytes are as they were, and nothing is written behind the words that walks leave to later rounds.
+    pub fn check_left_behind(&self, name: &str, first: &[u8], words: usize) {
+        let found = &self.buffers[name];
+        assert!(found.starts_with(first), "{}: {name}", self.what);
+        let rest = &found[first.len() + 4 * words..];
+        assert!(rest.iter().all(|&byte| byte == POISON), "{}: {name}", self.what);
+    }
+
+    /// As [`check`](Self::check) for the counters, but for the box tests of rays: the cells that a walk visits are chosen
+    /// in floating point, so that these are near the reference's only.
+    pub fn check_ray_counters(&self, before: &[u32], expected: &[u32]) {
+        let wide = |words: &[u32]| u64::from(words[RAY_CANDIDATES]) | u64::from(words[RAY_CANDIDATES + 1]) << 32;
+        let mut found: Vec<u32> = self.take("counters", expected.len());
+        let [tests, near] = [wide(&found), wide(expected)].map(|tests| tests - wide(before));
+        assert!(
+            tests <= 2 * near + 64 && near <= 2 * tests + 64,
+            "{}: {tests} box tests, {near} in the reference",
+            self.what
+        );
+        found[RAY_CANDIDATES..][..2].copy_from_slice(&expected[RAY_CANDIDATES..][..2]);
+        assert_eq!(found, expected, "{}: counters", self.what);
+    }
+}
+
+pub fn uniform<T: ShaderType + WriteInto>(value: &T) -> Vec<u8> {
+    let mut buffer = UniformBuffer::new(Vec::<u8>::new());
+    buffer.write(value).unwrap();
+    buffer.into_inner()
+}
+
+pub fn bytes<T: Pod>(values: &[T]) -> Vec<u8> {
+    cast_slice(values).to_vec()
+}
+
+pub fn poison<T>(count: usize) -> Vec<u8> {
+    vec![POISON; count * size_of::<T>()]
+}
+
+pub fn zeros(words: usize) -> Vec<u8> {
+    vec![0; 4 * words]
+}
+
+pub fn groups(elements: usize) -> u32 {
+    elements.div_ceil(256).max(1) as u32
+}
+
+/// Counters as other passes may have left them: what is added shows, also the carry into a high word, and what is not
+/// touched has to stay.
+pub fn used_counters() -> Vec<u32> {
+    let mut counters: Vec<u32> = (1000..1032).collect();
+    counters[STATUS] = 0x50;
+    (counters[ROUNDS_NEEDED], counters[UNFINISHED]) = (0, 0);
+    counters[PAIR_CANDIDATES] = u32::MAX - 2;
+    counters[RAY_CANDIDATES] = u32::MAX - 2;
+    counters
+}
+
+/// A grid of stale bytes, as far as the pass that comes next may not look at it.
+pub fn stale_grid() -> Grid {
+    pod_read_unaligned(&[POISON; size_of::<Grid>()])
+}
+
+/// Entries with stale words past `count`.
+pub fn with_stale(entries: &[u32], count: u32) -> Vec<u8> {
+    let mut entries = entries.to_vec();
+    entries[count as usize..].fill(STALE);
+    bytes(&entries)
+}
+
+/// What every walk binds.
+pub fn walk_inputs(trace: &Trace) -> Vec<(&'static str, Vec<u8>)> {
+    let entries = trace.grid.entry_count;
+    vec![
+        ("grid", bytes_of(&trace.grid).to_vec()),
+        ("records", bytes(&trace.records)),
+        ("starts", bytes(&trace.starts)),
+        ("keys", with_stale(&trace.keys, entries)),
+        ("values", with_stale(&trace.values, entries)),
+    ]
+}
+
+pub fn table(trace: &Trace) -> Table<'_> {
+    Table {
+        grid: &trace.grid,
+        records: &trace.records,
+        starts: &trace.starts,
+    }
+}
+
+/// The same places `shift` further on; what does not fit 32 bits is the largest, as a scan leaves it.
+pub fn shifted(offsets: &[u32], shift: u32) -> Vec<u8> {
+    bytes(&shifted_words(offsets, shift))
+}
+
+pub fn shifted_words(offsets: &[u32], shift: u32) -> Vec<u32> {
+    offsets.iter().map(|offset| offset.saturating_add(shift)).collect()
+}
+
+/// Windows on an answer of `all` rows whose first one lies at `shift`: `(shift, first, capacity)`, `first` from `shift`.
+pub fn windows(all: usize) -> [(u32, usize, usize); 6] {
+    [
+        (0, 0, all),
+        (0, all / 3, all / 3),
+        (0, 0, all.min(7)),
+        (0, all.saturating_sub(1), 5),
+        (0, all, 9),
+        // Half of the places do not fit 32 bits.
+        (u32::MAX - (all / 2) as u32, 0, all + 9),
+    ]
+}
+
+/// The rows of the answer that a window shows.
+pub fn shown(all: usize, (shift, first, capacity): (u32, usize, usize)) -> std::ops::Range<usize> {
+    let fitting = all.min((u32::MAX - shift) as usize);
+    first.min(fitting)..(first + capacity).min(fitting)
+}
+
+/// Turns counts into offsets and returns the total.
+pub fn scan_of(counts: &mut [u32]) -> u64 {
+    let scan = ScanParams {
+        count: counts.len() as u32,
+        total_word: 0,
+        capacity: u32::MAX,
+        status_bit: 0,
+    };
+    let mut counters = [0; 32];
+    scan_reduce::scan(&scan, counts, &mut counters);
+    u64::from(counters[0]) | u64::from(counters[1]) << 32
+}
+
+/// A whole answer, or what room for so many entries gives.
+pub fn descriptor(scheme: Scheme, entries: Option<u32>) -> BroadPhaseDescriptor<'static> {
+    BroadPhaseDescriptor {
+        scheme,
+        ray_mode: RayMode::All,
+        count_candidates: true,
+        growth: Growth::Fixed,
+        capacities: Capacities {
+            entries,
+            ..Default::default()
+        },
+        ..Default::default()
+    }
+}
+
+/// Adapters side by side: most dispatches of these tests are too small for more than one processor. Tests take turns on an
+/// adapter, because wgpu's GL takes a thread that waits for another one's long dispatch for a deadlock.
+pub fn on_each_adapter(test: impl Fn(TestAdapter) + Sync) {
+    static TURNS: [Mutex<()>; 4] = [const { Mutex::new(()) }; 4];
+    let (test, adapters) = (&test, adapters());
+    assert!(adapters.len() <= TURNS.len());
+    std::thread::scope(|scope| {
+        for (adapter, turn) in adapters.into_iter().zip(&TURNS) {
+            scope.spawn(move || {
+                let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+                test(adapter);
+            });
+        }
+    });
+}

@@ -1,0 +1,123 @@
+//! Outputs in order.
+
+use crate::harness::*;
+use bytemuck::bytes_of;
+use gpu_broad_phase::Pair;
+use gpu_broad_phase::grid::Params;
+use gpu_broad_phase::reference::Trace;
+use gpu_broad_phase::reference::order::{order_firsts, order_rows, order_seconds, shown};
+use gpu_broad_phase::shaders::{self, Pass};
+
+/// The passes that put an output in order, a window on it at a time.
+pub fn check_order(bench: &Bench, trace: &Trace) {
+    let kinds: [[&'static Pass; 3]; 3] = [
+        [
+            &shaders::ORDER_SECONDS_PAIRS,
+            &shaders::ORDER_FIRSTS_PAIRS,
+            &shaders::ORDER_ROWS_PAIRS,
+        ],
+        [
+            &shaders::ORDER_SECONDS_HITS,
+            &shaders::ORDER_FIRSTS_HITS,
+            &shaders::ORDER_ROWS_HITS,
+        ],
+        [
+            &shaders::ORDER_SECONDS_RESULTS,
+            &shaders::ORDER_FIRSTS_RESULTS,
+            &shaders::ORDER_ROWS_RESULTS,
+        ],
+    ];
+    // Hits stand in for the results of queries as well.
+    let objects: Vec<u32> = trace.ray_hits.iter().map(|hit| hit.object).collect();
+    for ([seconds, firsts, rows], kind) in kinds.into_iter().zip(0..) {
+        let all = if kind == 0 { trace.pairs.len() } else { objects.len() };
+        for (first, capacity) in [(0, all + 5), (all / 3, all / 2), (0, all.min(7)), (all, 3)] {
+            let shown = first..(first + capacity).min(all);
+            let params = Params {
+                first_pair: first as u32,
+                first_hit: first as u32,
+                first_result: first as u32,
+                pair_capacity: capacity as u32,
+                hit_capacity: capacity as u32,
+                result_capacity: capacity as u32,
+                query_count: trace.params.ray_count,
+                ..trace.params
+            };
+            let walks = shown::Walks {
+                offsets: &trace.ray_offsets,
+                first: first as u32,
+            };
+            let pairs = &trace.pairs[if kind == 0 { shown.clone() } else { 0..0 }];
+            let hits = &trace.ray_hits[if kind == 0 { 0..0 } else { shown.clone() }];
+            let results = &objects[if kind == 0 { 0..0 } else { shown.clone() }];
+            let (order, given) = match kind {
+                0 => (shown::Rows::Pairs(pairs), bytes(pairs)),
+                1 => (shown::Rows::Hits(hits, walks), bytes(hits)),
+                _ => (shown::Rows::Results(results, walks), bytes(results)),
+            };
+            let mut counters = used_counters();
+            for word in [10, 12, 22] {
+                (counters[word], counters[word + 1]) = (all as u32, 0);
+            }
+            let mut stale = stale_grid();
+            let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
+                let mut rows = given.clone();
+                rows.resize(capacity * given.len() / shown.len().max(1), POISON);
+                let given = vec![
+                    ("rows", rows),
+                    ("counters", bytes(&counters)),
+                    ("offsets", bytes(&trace.ray_offsets)),
+                ];
+                [given, more].concat()
+            };
+            let found = bench.run(
+                seconds,
+                groups(capacity),
+                uniform(&params),
+                &inputs(vec![
+                    ("keys", poison::<u32>(capacity)),
+                    ("values", poison::<u32>(capacity)),
+                    ("grid", bytes_of(&stale).to_vec()),
+                ]),
+            );
+            let (keys, values) = order_seconds::order_seconds(order);
+            found.check("keys", &keys);
+            found.check("values", &values);
+            stale.entry_count = shown.len() as u32;
+            found.check("grid", &[stale]);
+
+            let mut by_second = values;
+            by_second.sort_by_key(|&row| keys[row as usize]);
+            let found = bench.run(
+                firsts,
+                groups(capacity),
+                uniform(&params),
+                &inputs(vec![("keys", poison::<u32>(capacity)), ("values", bytes(&by_second))]),
+            );
+            let keys = order_firsts::order_firsts(order, &by_second);
+            found.check("keys", &keys);
+
+            let mut places: Vec<_> = (0..by_second.len()).collect();
+            places.sort_by_key(|&place| keys[place]);
+            let by_both: Vec<_> = places.into_iter().map(|place| by_second[place]).collect();
+            let found = bench.run(
+                rows,
+                groups(capacity),
+                uniform(&params),
+                &inputs(vec![
+                    ("values", bytes(&by_both)),
+                    ("ordered_rows", poison::<Pair>(capacity)),
+                ]),
+            );
+            match order {
+                shown::Rows::Pairs(rows) => {
+                    let ordered = order_rows::order_rows(rows, &by_both);
+                    assert!(ordered.is_sorted());
+                    found.check("ordered_rows", &ordered);
+                }
+                shown::Rows::Hits(rows, _) => found.check("ordered_rows", &order_rows::order_rows(rows, &by_both)),
+                shown::Rows::Results(rows, _) => found.check("ordered_rows", &order_rows::order_rows(rows, &by_both)),
+            }
+        }
+    }
+}

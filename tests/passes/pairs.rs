@@ -1,0 +1,408 @@
+//! Pairs.
+
+use crate::harness::*;
+use gpu_broad_phase::grid::Params;
+use gpu_broad_phase::reference::Trace;
+use gpu_broad_phase::reference::blocks::{Overrides, Round, STATIC_PARTNERS_KEPT, ScanParams};
+use gpu_broad_phase::reference::pairs::pair_count::{self, PairCounts};
+use gpu_broad_phase::reference::pairs::pair_walk::{self, PairInput};
+use gpu_broad_phase::reference::pairs::{
+    pair_emit, pair_emit_kept, pair_replay, pair_static_count, pair_static_emit, world_pairs, world_pairs_static,
+};
+use gpu_broad_phase::reference::scan::scan_reduce;
+use gpu_broad_phase::shaders;
+use gpu_broad_phase::{Aabb, Pair};
+
+pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bool) {
+    let (count_pass, emit_pass) = if uniform_scheme {
+        (&shaders::PAIR_COUNT_COVERED, &shaders::PAIR_EMIT_COVERED)
+    } else {
+        (&shaders::PAIR_COUNT_ONE_CELL, &shaders::PAIR_EMIT_ONE_CELL)
+    };
+    let entries = trace.params.entry_capacity as usize;
+    let inputs =
+        |more: Vec<(&'static str, Vec<u8>)>| [walk_inputs(trace), vec![("objects", bytes(objects))], more].concat();
+    // Without static objects' rows: they have tests of their own.
+    let params = Params {
+        pair_rows: trace.params.entry_capacity,
+        ..trace.params
+    };
+    let input = PairInput {
+        table: table(trace),
+        objects,
+        keys: &trace.keys,
+        values: &trace.values,
+    };
+    let mut counters = used_counters();
+    let PairCounts { mut counts, slots, .. } = pair_count::pair_count(&params, &input, bench.overrides, &mut counters);
+    let found = bench.run(
+        count_pass,
+        groups(entries + 1),
+        uniform(&params),
+        &inputs(vec![
+            ("pair_slots", poison::<u32>(slots.len())),
+            ("pair_offsets", poison::<u32>(entries + 1)),
+            ("counters", bytes(&used_counters())),
+        ]),
+    );
+    found.check("pair_offsets", &counts);
+    found.check("counters", &counters);
+    if !uniform_scheme {
+        let kept = trace.params.partners_kept as usize * entries;
+        let expected: Vec<_> = (0..kept)
+            .map(|slot| {
+                let written = slot / entries < counts[slot % entries] as usize;
+                if written { slots[slot] } else { STALE }
+            })
+            .collect();
+        found.check("pair_slots", &expected);
+    }
+
+    let contents = inputs(vec![
+        ("pair_slots", poison::<u32>(slots.len())),
+        ("pair_offsets", poison::<u32>(entries + 1)),
+        ("counters", bytes(&used_counters())),
+    ]);
+    let block = uniform(&params);
+    let rounds = bench.rounds_of(count_pass, groups(entries + 1), &block, &contents);
+    let found = bench.run_rounds(count_pass, groups(entries + 1), &block, &contents, rounds);
+    found.check("pair_offsets", &counts);
+    found.check_rounds(&counters, rounds);
+
+    let found = bench.run(
+        &shaders::WORLD_PAIRS,
+        groups(entries),
+        uniform(&params),
+        &inputs(vec![
+            ("pair_offsets", bytes(&counts)),
+            ("world_pairs", zeros(params.world_count as usize)),
+        ]),
+    );
+    found.check(
+        "world_pairs",
+        &world_pairs::world_pairs(&params, &trace.records, &trace.values, &counts),
+    );
+
+    let scan = ScanParams {
+        count: counts.len() as u32,
+        total_word: 10,
+        capacity: u32::MAX,
+        status_bit: 0,
+    };
+    scan_reduce::scan(&scan, &mut counts, &mut counters);
+    let all = counters[10] as usize;
+    let whole = Params {
+        pair_capacity: all as u32,
+        ..params
+    };
+    let mut pairs = vec![STALE_PAIR; all];
+    let every = 0..trace.params.entry_capacity;
+    pair_emit::pair_emit(&whole, &input, bench.overrides, every, &counts, &mut pairs);
+    for window in windows(all) {
+        let (shift, first, capacity) = window;
+        let params = Params {
+            first_pair: shift + first as u32,
+            pair_capacity: capacity as u32,
+            ..params
+        };
+        let (kept, walks) = if uniform_scheme {
+            (vec![STALE_PAIR; capacity], vec![0; entries])
+        } else {
+            emitted_kept(bench, trace, &params, &slots, &shifted_words(&counts, shift))
+        };
+        let contents = inputs(vec![
+            ("pair_offsets", shifted(&counts, shift)),
+            ("pair_walks", listed(&walks)),
+            ("pairs", bytes(&kept)),
+        ]);
+        let found = bench.run(emit_pass, groups(walks.len()), uniform(&params), &contents);
+        found.check("pairs", &pairs[shown(all, window)]);
+        if !bench.tries_rounds(window) {
+            continue;
+        }
+        let contents = inputs(vec![
+            (
+                "pair_offsets",
+                [shifted(&counts, shift), poison::<u32>(entries)].concat(),
+            ),
+            ("pair_walks", listed(&walks)),
+            ("pairs", bytes(&kept)),
+        ]);
+        let found = bench.run_rounds(emit_pass, groups(walks.len()), &uniform(&params), &contents, rounds);
+        found.check("pairs", &pairs[shown(all, window)]);
+        found.check_left_behind("pair_offsets", &shifted(&counts, shift), entries);
+    }
+    if !uniform_scheme && bench.overrides.filters {
+        check_bits(bench, trace, objects, &pairs);
+    }
+}
+
+/// A list of entries that walk, as the passes read it.
+pub fn listed(walks: &[u32]) -> Vec<u8> {
+    bytes(&[&[walks.len() as u32], walks].concat())
+}
+
+/// Runs and checks the pass that writes pairs of kept partners. Returns what it leaves of the window's pairs and the entries
+/// that it lists, in its order.
+pub fn emitted_kept(
+    bench: &Bench,
+    trace: &Trace,
+    params: &Params,
+    slots: &[u32],
+    offsets: &[u32],
+) -> (Vec<Pair>, Vec<u32>) {
+    let capacity = params.pair_capacity as usize;
+    let entries = params.entry_capacity as usize;
+    let mut pairs = vec![STALE_PAIR; capacity];
+    let expected = pair_emit_kept::pair_emit_kept(params, &trace.records, slots, offsets, &mut pairs);
+    let found = bench.run(
+        &shaders::PAIR_EMIT_KEPT,
+        groups(entries),
+        uniform(params),
+        &[
+            ("records", bytes(&trace.records)),
+            ("pair_slots", bytes(slots)),
+            ("pair_offsets", bytes(offsets)),
+            ("pair_walks", [zeros(1), poison::<u32>(entries)].concat()),
+            ("pair_walk_groups", zeros(3)),
+            ("pairs", poison::<Pair>(capacity)),
+        ],
+    );
+    found.check("pairs", &pairs);
+    found.check("pair_offsets", offsets);
+    let list: Vec<u32> = found.take("pair_walks", 1 + expected.len());
+    let walks = list[1..].to_vec();
+    let mut sorted = walks.clone();
+    sorted.sort_unstable();
+    assert_eq!((list[0], &sorted), (expected.len() as u32, &expected), "{}", found.what);
+    let groups = expected.len().div_ceil(256) as u32;
+    found.check("pair_walk_groups", &[groups, groups.min(1), groups.min(1)]);
+    (pairs, walks)
+}
+
+/// Pairs of crowded boxes: by the bits that counting keeps, as far as they go, and by the walk from there on.
+pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
+    let entries = trace.params.entry_capacity as usize;
+    let input = PairInput {
+        table: table(trace),
+        objects,
+        keys: &trace.keys,
+        values: &trace.values,
+    };
+    // One walk an entry: there are many words to ask about.
+    let tests: Vec<_> = (0..entries)
+        .map(|entry| tests_of(trace, &input, entry as u32))
+        .collect();
+    for pair_bit_words in [1, 40] {
+        let params = Params {
+            pair_bit_words,
+            pair_rows: entries as u32,
+            ..trace.params
+        };
+        let counted = Overrides {
+            count_candidates: true,
+            ..bench.overrides
+        };
+        let mut kept = pair_count::pair_count(&params, &input, counted, &mut used_counters());
+        let found = bench.run(
+            &shaders::PAIR_COUNT_CROWDED,
+            groups(entries + 1),
+            uniform(&params),
+            &[
+                walk_inputs(trace),
+                vec![
+                    ("objects", bytes(objects)),
+                    ("pair_slots", poison::<u32>(kept.slots.len())),
+                    ("pair_bits", poison::<u32>(kept.bits.len())),
+                    ("pair_offsets", poison::<u32>(entries + 1)),
+                    ("counters", bytes(&used_counters())),
+                ],
+            ]
+            .concat(),
+        );
+        found.check("pair_offsets", &kept.counts);
+        let words: Vec<u32> = found.take("pair_bits", kept.bits.len());
+        for (place, (&found, &expected)) in words.iter().zip(&kept.bits).enumerate() {
+            let is_written = place / entries < tests[place % entries].div_ceil(32);
+            assert_eq!(found, if is_written { expected } else { STALE }, "word {place}");
+        }
+
+        scan_of(&mut kept.counts);
+        let tried = if pair_bit_words == 1 { 6 } else { 1 };
+        for window in windows(pairs.len()).into_iter().take(tried) {
+            let (shift, first, capacity) = window;
+            let params = Params {
+                first_pair: shift + first as u32,
+                pair_capacity: capacity as u32,
+                ..params
+            };
+            let shifted_kept = PairCounts {
+                counts: shifted_words(&kept.counts, shift),
+                ..kept.clone()
+            };
+            let (from_slots, walks) = emitted_kept(bench, trace, &params, &kept.slots, &shifted_kept.counts);
+            let mut replayed = from_slots.clone();
+            let next = pair_replay::pair_replay(&params, &input, &shifted_kept, &walks, &mut replayed);
+            let mut places = vec![STALE; entries];
+            for (&entry, next) in walks.iter().zip(next) {
+                places[entry as usize] = next;
+            }
+            let more = |offsets: Vec<u8>, pairs: Vec<u8>| {
+                let own = vec![
+                    ("objects", bytes(objects)),
+                    ("pair_bits", bytes(&kept.bits)),
+                    ("pair_walks", listed(&walks)),
+                    ("pair_offsets", offsets),
+                    ("pairs", pairs),
+                ];
+                [walk_inputs(trace), own].concat()
+            };
+            let offsets = [bytes(&shifted_kept.counts), poison::<u32>(entries)].concat();
+            let found = bench.run(
+                &shaders::PAIR_REPLAY,
+                groups(walks.len()),
+                uniform(&params),
+                &more(offsets, bytes(&from_slots)),
+            );
+            found.check("pairs", &replayed);
+            let offsets = [&shifted_kept.counts[..], &places].concat();
+            found.check("pair_offsets", &offsets);
+
+            bench.round.set(Round {
+                first: 32 * pair_bit_words,
+                ..ONE_ROUND
+            });
+            let found = bench.run(
+                &shaders::PAIR_EMIT_ONE_CELL,
+                groups(walks.len()),
+                uniform(&params),
+                &more(bytes(&offsets), bytes(&replayed)),
+            );
+            bench.round.set(ONE_ROUND);
+            let mut expected = pairs[shown(pairs.len(), window)].to_vec();
+            expected.resize(capacity, STALE_PAIR);
+            found.check("pairs", &expected);
+        }
+    }
+}
+
+/// Box tests of an entry.
+pub fn tests_of(trace: &Trace, input: &PairInput<'_>, entry: u32) -> usize {
+    let counted = Overrides {
+        filters: false,
+        count_candidates: true,
+    };
+    pair_walk::walk_pairs(&trace.params, input, counted, entry, |_, _| {}) as usize
+}
+
+/// Pairs of moving and static objects: their rows behind those of the entries.
+pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
+    let (count_pass, emit_pass) = if uniform_scheme {
+        (&shaders::PAIR_STATIC_COUNT_COVERED, &shaders::PAIR_STATIC_EMIT_COVERED)
+    } else {
+        (
+            &shaders::PAIR_STATIC_COUNT_ONE_CELL,
+            &shaders::PAIR_STATIC_EMIT_ONE_CELL,
+        )
+    };
+    let (Some(statics), Some(input)) = (trace.statics.as_deref(), trace.static_pair_input()) else {
+        panic!("no static objects");
+    };
+    let params = trace.params;
+    let (entries, rows) = (params.entry_capacity as usize, params.object_count as usize);
+    assert_eq!(params.pair_rows as usize, entries + rows);
+    let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
+        let given = vec![
+            ("objects", bytes(&trace.objects)),
+            ("own_records", bytes(&trace.records)),
+        ];
+        [walk_inputs(statics), given, more].concat()
+    };
+    let own = PairInput {
+        table: table(trace),
+        objects: &trace.objects,
+        keys: &trace.keys,
+        values: &trace.values,
+    };
+    let PairCounts { mut counts, slots, .. } = pair_count::pair_count(&params, &own, bench.overrides, &mut [0; 32]);
+    counts.truncate(entries);
+    let mut counters = used_counters();
+    let more = pair_static_count::pair_static_count(&params, &input, bench.overrides, &mut counters);
+    let given = [bytes(&counts), poison::<u32>(rows + 1)].concat();
+    counts.extend(&more.counts);
+    let block = uniform(&of_statics(params));
+    let kept = if uniform_scheme {
+        0
+    } else {
+        STATIC_PARTNERS_KEPT as usize
+    };
+    let contents = inputs(vec![
+        ("pair_slots", poison::<u32>(slots.len() + more.slots.len())),
+        ("pair_offsets", given),
+        ("counters", bytes(&used_counters())),
+    ]);
+    let found = bench.run(count_pass, groups(rows + 1), block.clone(), &contents);
+    found.check("pair_offsets", &counts);
+    found.check("counters", &counters);
+    if !uniform_scheme {
+        let of_statics = (0..kept * rows).map(|slot| {
+            let written = slot / rows < more.counts[slot % rows] as usize;
+            if written { more.slots[slot] } else { STALE }
+        });
+        let expected: Vec<_> = slots.iter().map(|_| STALE).chain(of_statics).collect();
+        found.check("pair_slots", &expected);
+    }
+    let rounds = bench.rounds_of(count_pass, groups(rows + 1), &block, &contents);
+    let found = bench.run_rounds(count_pass, groups(rows + 1), &block, &contents, rounds);
+    found.check("pair_offsets", &counts);
+    found.check_rounds(&counters, rounds);
+
+    let mut world_pairs = vec![7; params.world_count as usize];
+    let before = bytes(&world_pairs);
+    world_pairs_static::world_pairs_static(&params, &trace.records, &counts, &mut world_pairs);
+    let found = bench.run(
+        &shaders::WORLD_PAIRS_STATIC,
+        groups(rows),
+        uniform(&params),
+        &[
+            ("records", bytes(&trace.records)),
+            ("pair_offsets", bytes(&counts)),
+            ("world_pairs", before),
+        ],
+    );
+    found.check("world_pairs", &world_pairs);
+
+    let slots = [slots, more.slots].concat();
+    let all = scan_of(&mut counts) as usize;
+    // Those of moving objects alone stay as they are.
+    let mut pairs = vec![STALE_PAIR; all];
+    pair_static_emit::pair_static_emit(&params, &input, bench.overrides, &slots, &counts, &mut pairs);
+    for window in windows(all) {
+        let (shift, first, capacity) = window;
+        let params = Params {
+            first_pair: shift + first as u32,
+            pair_capacity: capacity as u32,
+            ..params
+        };
+        let emit = |offsets: Vec<u8>, rounds: Option<Rounds>| {
+            let contents = inputs(vec![
+                ("pair_slots", bytes(&slots)),
+                ("pair_offsets", offsets),
+                ("pairs", poison::<Pair>(capacity)),
+            ]);
+            let block = uniform(&of_statics(params));
+            match rounds {
+                None => bench.run(emit_pass, groups(rows), block, &contents),
+                Some(rounds) => bench.run_rounds(emit_pass, groups(rows), &block, &contents, rounds),
+            }
+        };
+        let offsets = shifted(&counts, shift);
+        emit(offsets.clone(), None).check("pairs", &pairs[shown(all, window)]);
+        if bench.tries_rounds(window) {
+            let left = poison::<u32>(entries + rows);
+            let found = emit([offsets.clone(), left].concat(), Some(rounds));
+            found.check("pairs", &pairs[shown(all, window)]);
+            found.check_left_behind("pair_offsets", &offsets, entries + rows);
+        }
+    }
+}

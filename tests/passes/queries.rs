@@ -1,0 +1,170 @@
+//! Queries.
+
+use crate::common::Rng;
+use crate::harness::*;
+use gpu_broad_phase::grid::Params;
+use gpu_broad_phase::reference::Trace;
+use gpu_broad_phase::reference::blocks::LimitParams;
+use gpu_broad_phase::reference::queries::{limit_asked, query_count, query_emit, query_nearest};
+use gpu_broad_phase::shaders;
+use gpu_broad_phase::{Neighbor, Query};
+
+/// Queries of both forms and neighbours, all of their results and the nearest.
+pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme: bool) {
+    let [count_pass, emit_pass, nearest_pass] = if uniform_scheme {
+        [
+            &shaders::QUERY_COUNT_COVERED,
+            &shaders::QUERY_EMIT_COVERED,
+            &shaders::QUERY_NEAREST_COVERED,
+        ]
+    } else {
+        [
+            &shaders::QUERY_COUNT_ONE_CELL,
+            &shaders::QUERY_EMIT_ONE_CELL,
+            &shaders::QUERY_NEAREST_ONE_CELL,
+        ]
+    };
+    let boxes: Vec<_> = queries.iter().map(|query| Query::from(query.bounds)).collect();
+    let bounds: Vec<_> = queries.iter().map(|query| query.bounds).collect();
+    let base = Params {
+        // No distance on a lattice: devices may differ there.
+        radius: 1.2345,
+        nearest: 3,
+        ..trace.params
+    };
+    let asked = queries.len() as u32;
+    let forms = [
+        (&queries[..0], Vec::new(), [1, 1, 0], trace.objects.len() as u32),
+        (&queries[..0], Vec::new(), [1, 0, 0], trace.objects.len() as u32),
+        // Once a pair or in both directions, by turns.
+        (
+            &queries[..0],
+            Vec::new(),
+            [2, trace.objects.len() as u32 % 2, 0],
+            trace.objects.len() as u32,
+        ),
+        (queries, bytes(queries), [0, 0, 1], asked),
+        (&boxes, bytes(&bounds), [0, 0, 0], asked),
+    ];
+    for (queries, contents, [asking, once, wide_queries], query_count) in forms {
+        let params = Params {
+            asking,
+            once,
+            wide_queries,
+            query_count,
+            ..base
+        };
+        let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
+            // Where objects ask, the walks bring these.
+            let given = (asking == 0).then(|| ("queries", contents.clone()));
+            let given = given.into_iter().chain([("objects", bytes(&trace.objects))]).collect();
+            [given, more].concat()
+        };
+        let count = query_count as usize;
+        let walks = Walk::all(trace, count, asking != 0);
+        let carried = if walks.len() > 1 { count } else { 0 };
+        let twins = trace.query_inputs(queries, asking != 0);
+        let mut counters = used_counters();
+        let mut offsets = query_count::query_count(&params, &twins, bench.overrides, &mut counters);
+        let more = vec![
+            ("query_offsets", poison::<u32>(count + 1)),
+            ("counters", bytes(&used_counters())),
+        ];
+        let contents = inputs(more);
+        let found = bench.run_walks(count_pass, &walks, params, &contents, None);
+        found.check("query_offsets", &offsets);
+        found.check("counters", &counters);
+        let rounds = bench.rounds_of_walks(count_pass, &walks, params, &contents);
+        let found = bench.run_walks(count_pass, &walks, params, &contents, Some(rounds));
+        found.check("query_offsets", &offsets);
+        found.check_rounds(&counters, rounds);
+
+        let all = scan_of(&mut offsets) as usize;
+        let whole = Params {
+            result_capacity: all as u32,
+            ..params
+        };
+        let results = query_emit::query_emit(&whole, &twins, bench.overrides, &offsets);
+        for window in windows(all) {
+            let (shift, first, capacity) = window;
+            let params = Params {
+                first_result: shift + first as u32,
+                result_capacity: capacity as u32,
+                ..params
+            };
+            let more = vec![
+                (
+                    "query_offsets",
+                    [shifted(&offsets, shift), poison::<u32>(carried)].concat(),
+                ),
+                ("query_objects", poison::<u32>(capacity)),
+            ];
+            let found = bench.run_walks(emit_pass, &walks, params, &inputs(more), None);
+            found.check("query_objects", &results[shown(all, window)]);
+            if !bench.tries_rounds(window) {
+                continue;
+            }
+            let shifted = shifted(&offsets, shift);
+            let more = vec![
+                ("query_offsets", [shifted.clone(), poison::<u32>(count)].concat()),
+                ("query_objects", poison::<u32>(capacity)),
+            ];
+            let found = bench.run_walks(emit_pass, &walks, params, &inputs(more), Some(rounds));
+            found.check("query_objects", &results[shown(all, window)]);
+            found.check_left_behind("query_offsets", &shifted, count);
+        }
+
+        let mut counters = used_counters();
+        let nearest = query_nearest::query_nearest(&params, &twins, bench.overrides, &mut counters);
+        let more = vec![
+            ("query_nearest", poison::<Neighbor>(nearest.len())),
+            ("counters", bytes(&used_counters())),
+        ];
+        let contents = inputs(more);
+        let found = bench.run_walks(nearest_pass, &walks, params, &contents, None);
+        let in_rounds = bench.run_walks(nearest_pass, &walks, params, &contents, Some(rounds));
+        assert_eq!(
+            in_rounds.buffers["query_nearest"], found.buffers["query_nearest"],
+            "{}",
+            found.what
+        );
+        in_rounds.check_rounds(&counters, rounds);
+        // The order is exact, distances are rounded.
+        let given: Vec<Neighbor> = found.take("query_nearest", nearest.len());
+        for (given, expected) in given.iter().zip(&nearest) {
+            let [given_squared, squared] = [given.squared_distance, expected.squared_distance];
+            let close = given_squared == squared || (given_squared - squared).abs() <= 1e-6 * squared;
+            assert!(
+                given.object == expected.object && close,
+                "{}: {given:?}, {expected:?}",
+                found.what
+            );
+        }
+        found.check("counters", &counters);
+    }
+}
+
+/// The first of so many rows are asked.
+pub fn check_limit(bench: &mut Bench, rows: u32, stride: u32, limit: u32, rng: &mut Rng) {
+    bench.scene = format!("{limit} of {rows} rows of {stride} vectors");
+    let params = LimitParams {
+        rows,
+        stride,
+        limit_word: 2,
+        row_word: 4 * stride - 1 - rows % 3,
+        value: 0x0dd5,
+    };
+    let given: Vec<u32> = (0..4 * stride * rows).map(|_| rng.bits() as u32).collect();
+    let limits = [9, 7, limit];
+    let found = bench.run(
+        &shaders::LIMIT_ASKED,
+        rows.div_ceil(256),
+        uniform(&params),
+        &[
+            ("limits", bytes(&limits)),
+            ("given", bytes(&given)),
+            ("asked", poison::<u32>(given.len())),
+        ],
+    );
+    found.check("asked", &limit_asked::limit_asked(&params, &limits, &given));
+}

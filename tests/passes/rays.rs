@@ -1,0 +1,323 @@
+//! Rays.
+
+use crate::common::{Rng, Scene, rods};
+use crate::harness::*;
+use crate::{check_parts, check_scene, descriptor};
+use gpu_broad_phase::grid::{Grid, Params};
+use gpu_broad_phase::reference::Trace;
+use gpu_broad_phase::reference::blocks::Overrides;
+use gpu_broad_phase::reference::rays::{
+    ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, ray_keys,
+};
+use gpu_broad_phase::shaders;
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, RayCell, RayHit, SceneRays, Scheme};
+
+pub fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {
+    let mut hits: Vec<_> = hits.iter().map(|hit| (hit.object, hit.t.to_bits())).collect();
+    hits.sort_unstable();
+    hits
+}
+
+pub fn ray_bytes(rays: SceneRays<'_>) -> (&'static str, Vec<u8>) {
+    let contents = match rays {
+        SceneRays::Plain(rays) => bytes(rays),
+        SceneRays::Swept(rays) => bytes(rays),
+        _ => panic!("a form of rays without a test"),
+    };
+    ("rays", contents)
+}
+
+/// As a step with these rays has them.
+pub fn ray_params(trace: &Trace, rays: SceneRays<'_>) -> Params {
+    Params {
+        ray_stride: if matches!(rays, SceneRays::Swept(_)) { 4 } else { 2 },
+        rays_sorted: 1,
+        ..trace.params
+    }
+}
+
+/// Checks the keys of rays and returns the order that they give.
+pub fn check_ray_keys(bench: &Bench, trace: &Trace, rays: SceneRays<'_>) -> Vec<u32> {
+    let params = ray_params(trace, rays);
+    let (keys, values) = ray_keys::ray_keys(&params, &trace.grid, rays);
+    let counted = Grid {
+        entry_count: params.ray_count,
+        ..Grid::default()
+    };
+    let found = bench.run(
+        &shaders::RAY_KEYS,
+        groups(rays.len()),
+        uniform(&params),
+        &[
+            ray_bytes(rays),
+            ("grid", bytes(&[trace.grid])),
+            ("keys", poison::<u32>(rays.len())),
+            ("values", poison::<u32>(rays.len())),
+            ("sort_grid", bytes(&[Grid::default()])),
+        ],
+    );
+    found.check("keys", &keys);
+    found.check("values", &values);
+    found.check("sort_grid", &[counted]);
+    assert!(keys.iter().all(|key| key >> ray_keys::RAY_KEY_BITS == 0));
+    let mut order = values;
+    order.sort_by_key(|&ray| keys[ray as usize]);
+    order
+}
+
+/// The order of a ray's hits may differ between devices, the hits may not.
+pub fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme: bool) {
+    let [count_pass, emit_pass, closest_pass, any_pass] = if uniform_scheme {
+        [
+            &shaders::RAY_COUNT_COVERED,
+            &shaders::RAY_EMIT_COVERED,
+            &shaders::RAY_CLOSEST_COVERED,
+            &shaders::RAY_ANY_COVERED,
+        ]
+    } else {
+        [
+            &shaders::RAY_COUNT_ONE_CELL,
+            &shaders::RAY_EMIT_ONE_CELL,
+            &shaders::RAY_CLOSEST_ONE_CELL,
+            &shaders::RAY_ANY_ONE_CELL,
+        ]
+    };
+    bench.sweeps.set(matches!(rays, SceneRays::Swept(_)));
+    let order = check_ray_keys(bench, trace, rays);
+    let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
+        let given = vec![
+            ray_bytes(rays),
+            ("objects", bytes(&trace.objects)),
+            ("walk_order", bytes(&order)),
+        ];
+        [given, more].concat()
+    };
+    let walks = Walk::all(trace, rays.len(), false);
+    let params = ray_params(trace, rays);
+    let tables = trace.ray_inputs(rays);
+    let run = |pass, output: &'static str, count: usize| {
+        let more = vec![(output, poison::<u32>(count)), ("counters", bytes(&used_counters()))];
+        bench.run_walks(pass, &walks, params, &inputs(more), None)
+    };
+    // In several rounds.
+    let run_rounds = |pass, output: &'static str, count: usize| {
+        let more = vec![(output, poison::<u32>(count)), ("counters", bytes(&used_counters()))];
+        let contents = inputs(more);
+        let rounds = bench.rounds_of_walks(pass, &walks, params, &contents);
+        (bench.run_walks(pass, &walks, params, &contents, Some(rounds)), rounds)
+    };
+    // What the walks of one table leave to those of the other.
+    let carried = if walks.len() > 1 { rays.len() } else { 0 };
+    let mut counters = used_counters();
+    let mut offsets = ray_count::ray_count(&params, &tables, bench.overrides, &mut counters);
+    let found = run(count_pass, "ray_offsets", rays.len() + 1);
+    found.check("ray_offsets", &offsets);
+    found.check_ray_counters(&used_counters(), &counters);
+    let (found, rounds) = run_rounds(count_pass, "ray_offsets", rays.len() + 1);
+    found.check("ray_offsets", &offsets);
+    found.check_ray_rounds(&counters, rounds);
+
+    let counts = offsets.clone();
+    let all = scan_of(&mut offsets) as usize;
+    let emit = |window| {
+        let (shift, first, capacity) = window;
+        let params = Params {
+            first_hit: shift + first as u32,
+            hit_capacity: capacity as u32,
+            ..params
+        };
+        let more = vec![
+            (
+                "ray_offsets",
+                [shifted(&offsets, shift), poison::<u32>(carried)].concat(),
+            ),
+            ("ray_hits", poison::<RayHit>(capacity)),
+        ];
+        bench.run_walks(emit_pass, &walks, params, &inputs(more), None)
+    };
+    let whole = Params {
+        hit_capacity: all as u32,
+        ..params
+    };
+    let expected = ray_emit::ray_emit(&whole, &tables, bench.overrides, &offsets);
+    let hits: Vec<RayHit> = emit((0, 0, all)).take("ray_hits", all);
+    for ((index, ray), ends) in rays.iter().enumerate().zip(offsets.windows(2)) {
+        let of_ray = ends[0] as usize..ends[1] as usize;
+        assert_eq!(
+            by_object(&hits[of_ray.clone()]),
+            by_object(&expected[of_ray]),
+            "ray_emit of {}, ray {index} {ray:?} on {}",
+            bench.scene,
+            bench.adapter.name
+        );
+    }
+    for window in windows(all) {
+        emit(window).check("ray_hits", &hits[shown(all, window)]);
+        if !bench.tries_rounds(window) {
+            continue;
+        }
+        let (shift, first, capacity) = window;
+        let params = Params {
+            first_hit: shift + first as u32,
+            hit_capacity: capacity as u32,
+            ..params
+        };
+        let shifted = shifted(&offsets, shift);
+        let more = vec![
+            ("ray_offsets", [shifted.clone(), poison::<u32>(rays.len())].concat()),
+            ("ray_hits", poison::<RayHit>(capacity)),
+        ];
+        let found = bench.run_walks(emit_pass, &walks, params, &inputs(more), Some(rounds));
+        found.check("ray_hits", &hits[shown(all, window)]);
+        found.check_left_behind("ray_offsets", &shifted, rays.len());
+    }
+
+    // From hits that counting kept: of some rays all, of others not.
+    for hits_kept in [1, 5] {
+        let keeping = Params {
+            hits_kept,
+            hit_capacity: all as u32,
+            ..params
+        };
+        let behind = rays.len() * (1 + 2 * hits_kept as usize);
+        let counting = inputs(vec![
+            ("ray_offsets", poison::<u32>(rays.len() + 1 + behind)),
+            ("counters", bytes(&used_counters())),
+        ]);
+        for rounds in [None, Some(rounds)] {
+            let counted = bench.run_walks(count_pass, &walks, keeping, &counting, rounds);
+            counted.check_left_behind("ray_offsets", &bytes(&counts), behind);
+            let words = counted.take::<u32>("ray_offsets", rays.len() + 1 + behind);
+            let more = vec![
+                (
+                    "ray_offsets",
+                    [bytes(&offsets), bytes(&words[rays.len() + 1..])].concat(),
+                ),
+                ("ray_hits", poison::<RayHit>(all)),
+            ];
+            let found = bench.run_walks(emit_pass, &walks, keeping, &inputs(more), rounds);
+            found.check("ray_hits", &hits);
+        }
+    }
+
+    let mut counters = used_counters();
+    let closest = ray_closest::ray_closest(&params, &tables, bench.overrides, &mut counters);
+    let found = run(closest_pass, "ray_hits", 2 * rays.len());
+    found.check("ray_hits", &closest);
+    found.check_ray_counters(&used_counters(), &counters);
+    let (found, _) = run_rounds(closest_pass, "ray_hits", 6 * rays.len());
+    found.check_left_behind("ray_hits", &bytes(&closest), 4 * rays.len());
+    assert_eq!(found.take::<u32>("counters", 32)[UNFINISHED], 0, "{}", found.what);
+
+    let mut counters = used_counters();
+    let any = ray_any::ray_any(&params, &tables, bench.overrides, &mut counters);
+    let found = run(any_pass, "ray_any", rays.len());
+    found.check("ray_any", &any);
+    found.check_ray_counters(&used_counters(), &counters);
+    let (found, rounds) = run_rounds(any_pass, "ray_any", rays.len());
+    found.check("ray_any", &any);
+    found.check_ray_rounds(&counters, rounds);
+}
+
+/// The cells are chosen in floating point, so that a few at the rim of a walk may differ between devices.
+pub fn check_ray_cells(bench: &Bench, trace: &Trace, rays: SceneRays<'_>) {
+    let params = ray_params(trace, rays);
+    let inputs = |more: Vec<(&'static str, Vec<u8>)>| [vec![ray_bytes(rays)], more].concat();
+    let walks = Walk::all(trace, rays.len(), false);
+    let carried = if walks.len() > 1 { rays.len() } else { 0 };
+    let grids: Vec<_> = [Some(trace), trace.statics.as_deref()]
+        .into_iter()
+        .flatten()
+        .map(|of| &of.grid)
+        .collect();
+    let found = bench.run_walks(
+        &shaders::RAY_CELLS_COUNT,
+        &walks,
+        params,
+        &inputs(vec![
+            ("ray_cell_offsets", poison::<u32>(rays.len() + 1)),
+            ("counters", bytes(&used_counters())),
+        ]),
+        None,
+    );
+    found.check("counters", &used_counters());
+    let mut offsets: Vec<u32> = found.take("ray_cell_offsets", rays.len() + 1);
+    let expected = ray_cells_count::ray_cells_count(&params, &grids, rays);
+    for (index, (&count, &near)) in offsets.iter().zip(&expected).enumerate() {
+        assert!(
+            u64::from(count.abs_diff(near)) <= 8 + u64::from(near) / 4,
+            "{}: {count} cells of ray {index}, {near} expected",
+            found.what
+        );
+    }
+
+    let all = scan_of(&mut offsets);
+    let emit = |first: u64, capacity: u64| {
+        let params = Params {
+            first_ray_cell: first as u32,
+            ray_cell_capacity: capacity as u32,
+            ..params
+        };
+        let more = vec![
+            ("ray_cell_offsets", [bytes(&offsets), poison::<u32>(carried)].concat()),
+            ("ray_cells", poison::<RayCell>(capacity as usize)),
+            ("counters", bytes(&used_counters())),
+        ];
+        let pass = &shaders::RAY_CELLS_EMIT;
+        let contents = inputs(more);
+        let found = bench.run_walks(pass, &walks, params, &contents, None);
+        found.check("counters", &used_counters());
+        found.check_left_behind("ray_cell_offsets", &bytes(&offsets), carried);
+        let rounds = bench.rounds_of_walks(pass, &walks, params, &contents);
+        let in_rounds = bench.run_walks(pass, &walks, params, &contents, Some(rounds));
+        assert_eq!(
+            in_rounds.buffers["ray_cells"], found.buffers["ray_cells"],
+            "{}",
+            found.what
+        );
+        in_rounds.check_rounds(&used_counters(), rounds);
+        let shown = all.saturating_sub(first).min(capacity);
+        let expected = ray_cells_emit::ray_cells_emit(&params, &grids, rays, &offsets);
+        let cells: Vec<RayCell> = found.take("ray_cells", shown as usize);
+        (cells, expected)
+    };
+    let (cells, expected) = emit(0, 3000);
+    let same = cells.iter().filter(|cell| expected.contains(cell)).count();
+    assert!(same + 8 >= cells.len() - cells.len() / 8, "{}: ray_cells", found.what);
+    let (part, _) = emit(all.min(1000), 500);
+    assert_eq!(
+        part[..],
+        cells[cells.len().min(1000)..cells.len().min(1500)],
+        "{}",
+        found.what
+    );
+}
+
+/// Objects in so many cells that walks of rays are given up for a look at each object.
+#[test]
+pub fn rays_along_rods_equal_their_reference() {
+    let overrides = Overrides {
+        filters: true,
+        count_candidates: true,
+    };
+    on_each_adapter(|adapter| {
+        let mut bench = Bench::new(adapter);
+        let mut rng = Rng(12);
+        for count in [40, 1_500] {
+            let (mut objects, rays) = rods(count, 60, &mut rng);
+            // The large list, a box that is invalid, and one that takes no part.
+            objects[3].max[1] = f32::INFINITY;
+            objects[5].min[0] = f32::NAN;
+            objects[8].owner = Aabb::EXCLUDED;
+            let scene = Scene {
+                name: format!("{count} rods"),
+                objects,
+                rays,
+            };
+            let whole = descriptor(Scheme::Uniform { cell_size: 1.0 }, None);
+            check_scene(&mut bench, &whole, &scene, &[overrides]);
+            let worlds = BroadPhaseDescriptor { worlds: 3, ..whole };
+            check_parts(&mut bench, &worlds, &scene, count / 3, &[overrides]);
+        }
+    });
+}

@@ -1,0 +1,375 @@
+//! From boxes to the table.
+
+use crate::common::Rng;
+use crate::harness::*;
+use crate::sort::check_sort;
+use bytemuck::{bytes_of, pod_collect_to_vec};
+use gpu_broad_phase::grid::{Grid, Params, Record};
+use gpu_broad_phase::reference::Trace;
+use gpu_broad_phase::reference::blocks::{COVER_TILE, ScatterParams};
+use gpu_broad_phase::reference::table::{
+    base_cell, cell_starts, cover_layout, density, layout, level_statistics, scatter,
+};
+use gpu_broad_phase::shaders;
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Scheme};
+
+/// The choice of the finest cell, from every object and from a sample.
+pub fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u32]) {
+    let statistics = || ("size_statistics", bytes(&trace.size_statistics));
+    let found = bench.run(
+        &shaders::SIZE_STATISTICS,
+        groups(trace.params.object_count as usize),
+        uniform(&trace.params),
+        &[("objects", bytes(objects)), ("size_statistics", zeros(1025))],
+    );
+    found.check("size_statistics", &trace.size_statistics);
+    let sampled = Params {
+        sample_stride: 3,
+        sample_count: trace.params.object_count / 3,
+        ..trace.params
+    };
+    for params in [trace.params, sampled] {
+        let density = density::density(&params, objects, &trace.size_statistics, worlds);
+        let found = bench.run(
+            &shaders::DENSITY,
+            groups(params.sample_count as usize),
+            uniform(&params),
+            &[
+                ("objects", bytes(objects)),
+                statistics(),
+                ("density_slots", zeros(24 * 32_768)),
+                ("density", zeros(48)),
+                ("worlds", bytes(worlds)),
+            ],
+        );
+        found.check("density", &density);
+        // The hash tables stay on the device: their sums have to be what was read off them.
+        let slots: Vec<u32> = found.take("density_slots", 24 * 32_768);
+        for (slots, density) in slots.chunks(32_768).zip(density.chunks(2)) {
+            let entered: u32 = slots.iter().sum();
+            let shared: u32 = slots.iter().map(|&slot| slot * slot.saturating_sub(1) / 2).sum();
+            assert_eq!([entered, shared], density, "{}: density_slots", found.what);
+        }
+        let mut expected = stale_grid();
+        base_cell::base_cell(&params, &trace.size_statistics, &density, &mut expected);
+        let found = bench.run(
+            &shaders::BASE_CELL,
+            1,
+            uniform(&params),
+            &[
+                statistics(),
+                ("density", bytes(&density)),
+                ("grid", bytes_of(&stale_grid()).to_vec()),
+            ],
+        );
+        found.check("grid", &[expected]);
+    }
+}
+
+/// The passes that lead to the sorted entries and the cell table.
+pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescriptor<'_>, worlds: &[u32]) {
+    let scheme = descriptor.scheme;
+    let uniform_scheme = matches!(scheme, Scheme::Uniform { .. });
+    let objects = &trace.objects[..];
+    let world_bytes = || ("worlds", bytes(worlds));
+    let params = || uniform(&trace.params);
+    let count = trace.params.object_count as usize;
+    let object_bytes = || ("objects", bytes(objects));
+    let grid = |grid: &Grid| ("grid", bytes_of(grid).to_vec());
+    if scheme == Scheme::Hierarchical {
+        check_statistics(bench, trace, objects, worlds);
+    }
+
+    let mut counters = used_counters();
+    let statistics = level_statistics::level_statistics(&trace.params, objects, &trace.grid_after_base, &mut counters);
+    assert_eq!(statistics, trace.level_statistics);
+    let found = bench.run(
+        &shaders::LEVEL_STATISTICS,
+        groups(count),
+        params(),
+        &[
+            object_bytes(),
+            grid(&trace.grid_after_base),
+            ("level_statistics", zeros(256)),
+            ("counters", bytes(&used_counters())),
+        ],
+    );
+    found.check("level_statistics", &trace.level_statistics);
+    found.check("counters", &counters);
+
+    // Levels without objects keep what they held.
+    let before = Grid {
+        base_inverse: trace.grid_after_base.base_inverse,
+        ..stale_grid()
+    };
+    let (mut after, mut counters) = (before, used_counters());
+    layout::layout(&trace.params, &trace.level_statistics, &mut after, &mut counters);
+    let found = bench.run(
+        &shaders::LAYOUT,
+        1,
+        params(),
+        &[
+            ("level_statistics", bytes(&trace.level_statistics)),
+            grid(&before),
+            ("counters", bytes(&used_counters())),
+        ],
+    );
+    found.check("grid", &[after]);
+    found.check("counters", &counters);
+
+    let capacity = trace.params.entry_capacity as usize;
+    let all_capacity = capacity + trace.params.cover_capacity as usize;
+    let entries = trace.grid.entry_count;
+    let outputs = || [("keys", poison::<u32>(capacity)), ("values", poison::<u32>(capacity))];
+    let found = if uniform_scheme {
+        let found = bench.run(
+            &shaders::ENTRY_COUNT,
+            groups(count),
+            params(),
+            &[
+                object_bytes(),
+                grid(&trace.grid_after_layout),
+                ("entry_offsets", poison::<u32>(trace.entry_counts.len())),
+            ],
+        );
+        found.check("entry_offsets", &trace.entry_counts);
+        let emit = |offsets: &[u32], counters: &[u32]| {
+            let [keys, values] = outputs();
+            bench.run(
+                &shaders::ENTRY_EMIT,
+                groups(count),
+                params(),
+                &[
+                    object_bytes(),
+                    grid(&trace.grid_after_layout),
+                    ("entry_offsets", bytes(offsets)),
+                    ("counters", bytes(counters)),
+                    keys,
+                    values,
+                    world_bytes(),
+                ],
+            )
+        };
+        // Places past 32 bits: all entries are dropped, none wraps to a low place.
+        let mut counters = trace.counters_after_entries.clone();
+        counters[8..10].copy_from_slice(&[3, 1]);
+        let found = emit(&vec![u32::MAX - 1; trace.entry_offsets.len()], &counters);
+        let full = Grid {
+            entry_count: trace.params.entry_capacity,
+            ..trace.grid_after_layout
+        };
+        found.check("grid", &[full]);
+        found.check::<u32>("keys", &[]);
+        found.check::<u32>("values", &[]);
+
+        let found = emit(&trace.entry_offsets, &trace.counters_after_entries);
+        found.check("grid", &[trace.grid]);
+        found
+    } else {
+        let [keys, values] = outputs();
+        bench.run(
+            &shaders::KEYS,
+            groups(count),
+            params(),
+            &[
+                object_bytes(),
+                grid(&trace.grid_after_layout),
+                keys,
+                values,
+                world_bytes(),
+            ],
+        )
+    };
+    let before_cover = if trace.params.cover_capacity > 0 {
+        count
+    } else {
+        entries as usize
+    };
+    found.check("keys", &trace.unsorted_keys[..before_cover]);
+    found.check("values", &trace.unsorted_values[..before_cover]);
+    if trace.params.cover_capacity > 0 {
+        check_cover(bench, trace, objects, worlds);
+    }
+
+    let (mut keys, mut values) = (&trace.unsorted_keys, &trace.unsorted_values);
+    for digit in &trace.digits {
+        check_sort(bench, descriptor.sort, &digit.sort, &trace.grid, keys, values);
+        (keys, values) = (&digit.keys, &digit.values);
+    }
+    assert_eq!((keys, values), (&trace.keys, &trace.values));
+
+    let found = bench.run(
+        &shaders::CELL_STARTS,
+        groups(capacity + 1),
+        params(),
+        &[
+            grid(&trace.grid),
+            ("keys", with_stale(&trace.keys, entries)),
+            (
+                "starts",
+                poison::<u32>((trace.params.table_capacity + trace.params.large_mask) as usize + 3),
+            ),
+        ],
+    );
+    found.check("starts", &trace.starts);
+    let found = bench.run(
+        &shaders::GATHER,
+        groups(count),
+        params(),
+        &[
+            object_bytes(),
+            ("values", with_stale(&trace.values, entries)),
+            ("records", poison::<Record>(all_capacity)),
+            grid(&trace.grid),
+            world_bytes(),
+        ],
+    );
+    found.check("records", &trace.records);
+}
+
+/// The passes that enter larger boxes in the cover table.
+pub fn check_cover(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u32]) {
+    let params = &trace.params;
+    let count = params.object_count as usize;
+    let tiles = count.div_ceil(COVER_TILE);
+    let grid = |grid: &Grid| ("grid", bytes_of(grid).to_vec());
+    let keys = &trace.unsorted_keys;
+    let found = bench.run(
+        &shaders::COVER_COUNT,
+        tiles as u32,
+        uniform(params),
+        &[
+            ("objects", bytes(objects)),
+            grid(&trace.grid_after_layout),
+            ("keys", with_stale(keys, params.object_count)),
+            ("cover_sums", poison::<u32>(trace.cover_sums.len())),
+        ],
+    );
+    found.check("cover_sums", &trace.cover_sums);
+
+    // As counted, with sums past 32 bits, and with less room.
+    let mut huge = trace.cover_sums.clone();
+    huge.iter_mut().for_each(|sum| *sum |= 0xc000_0000);
+    let less = Params {
+        cover_capacity: trace.grid.cover.count.saturating_sub(1),
+        ..*params
+    };
+    for (params, sums) in [(params, &trace.cover_sums), (params, &huge), (&less, &trace.cover_sums)] {
+        let (mut expected, mut places) = (trace.grid_after_layout, sums.clone());
+        cover_layout::cover_layout(params, &mut places, &mut expected);
+        let found = bench.run(
+            &shaders::COVER_LAYOUT,
+            1,
+            uniform(params),
+            &[("cover_sums", bytes(sums)), grid(&trace.grid_after_layout)],
+        );
+        found.check("cover_sums", &places);
+        found.check("grid", &[expected]);
+    }
+
+    let found = bench.run(
+        &shaders::COVER_EMIT,
+        tiles as u32,
+        uniform(params),
+        &[
+            ("objects", bytes(objects)),
+            grid(&trace.grid),
+            ("keys", with_stale(keys, params.object_count)),
+            ("values", with_stale(&trace.unsorted_values, params.object_count)),
+            ("cover_sums", bytes(&trace.cover_places)),
+            ("worlds", bytes(worlds)),
+        ],
+    );
+    let entries = trace.grid.entry_count as usize;
+    found.check("keys", &keys[..entries]);
+    found.check("values", &trace.unsorted_values[..entries]);
+}
+
+/// Boxes of any bits.
+pub fn noise(count: usize, rng: &mut Rng) -> Vec<Aabb> {
+    let words: Vec<_> = (0..8 * count).map(|_| rng.bits() as u32).collect();
+    pod_collect_to_vec(&words)
+}
+
+/// Of `slots` listed slots every third lies past the end; `spare` more are listed past the count.
+pub fn check_scatter(bench: &mut Bench, slots: usize, spare: usize, rng: &mut Rng) {
+    bench.scene = format!("{slots} slots, {spare} past the count");
+    let mut listed: Vec<_> = (0..slots as u32).collect();
+    (1..slots).for_each(|last| listed.swap(last, rng.below(last + 1)));
+    let params = ScatterParams {
+        change_count: (slots - spare) as u32,
+        object_count: (slots - slots / 3) as u32,
+    };
+    if let Some(slot) = listed.iter_mut().find(|slot| **slot >= params.object_count) {
+        *slot = u32::MAX;
+    }
+    let (before, changed) = (noise(slots, rng), noise(slots, rng));
+    let mut expected = before.clone();
+    scatter::scatter(&params, &listed, &changed, &mut expected);
+    let found = bench.run(
+        &shaders::SCATTER,
+        groups(slots),
+        uniform(&params),
+        &[
+            ("changed_slots", bytes(&listed)),
+            ("changed_boxes", bytes(&changed)),
+            ("objects", bytes(&before)),
+        ],
+    );
+    found.check("objects", &expected);
+}
+
+/// The table of `keys`, an invocation each, and two where a part of them are of the cover table.
+pub fn check_starts(bench: &Bench, cells: u32, keys: &[u32]) {
+    let grid = Grid {
+        table_cells: cells,
+        key_count: cells + 2,
+        entry_count: keys.len() as u32,
+        ..Default::default()
+    };
+    let expected = cell_starts::cell_starts(&grid, keys);
+    for entry_capacity in [keys.len(), keys.len() - keys.len() / 5] {
+        let params = Params {
+            entry_capacity: entry_capacity as u32,
+            ..Default::default()
+        };
+        let found = bench.run(
+            &shaders::CELL_STARTS,
+            groups(entry_capacity + 1),
+            uniform(&params),
+            &[
+                ("grid", bytes_of(&grid).to_vec()),
+                ("keys", bytes(keys)),
+                ("starts", poison::<u32>(cells as usize + 2)),
+            ],
+        );
+        found.check("starts", &expected);
+    }
+}
+
+#[test]
+pub fn long_gaps_of_the_table_are_filled() {
+    on_each_adapter(|adapter| {
+        let bench = Bench::new(adapter);
+        let cells = 100_000;
+        for keys in [
+            vec![],
+            vec![cells],
+            vec![0, 0, 31, 33, 65_000, 65_000, cells - 1],
+            vec![cells + 1; 300],
+            (0..600).map(|k| k * 150).collect(),
+        ] {
+            check_starts(&bench, cells, &keys);
+        }
+    });
+}
+
+#[test]
+pub fn more_workgroups_than_one_dimension_has_are_all_run() {
+    on_each_adapter(|adapter| {
+        let bench = Bench::new(adapter);
+        let entries = 256 * 65_535 + 300;
+        let keys: Vec<u32> = (0..entries).map(|entry| entry >> 7).collect();
+        check_starts(&bench, (entries >> 7) + 40, &keys);
+    });
+}
