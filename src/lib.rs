@@ -76,7 +76,7 @@
 //!
 //! # Choosing a scheme
 //!
-//! All schemes give the same answer. [`Scheme::suggest`] looks at the boxes and picks one; `ARCHITECTURE.md` has the figures it
+//! All schemes give the same answer. [`Scheme::suggest`] looks at the boxes and picks one; `docs/measurements.md` has the figures it
 //! rests on. When in doubt, [`Scheme::Hierarchical`] has nothing to tune and no bad case among them.
 //!
 //! # Determinism
@@ -121,7 +121,7 @@
 //! inverted takes no part and is counted, what is infinite or huge meets all that it should, and what cannot work is a typed
 //! error that names value and limit. A device that refuses a recording or is lost is an error of the call
 //! ([`StepError::Device`], [`GpuBroadPhase::mark_lost`]); read-backs end after [`BroadPhaseDescriptor::timeout`]. What holds
-//! these promises stands under *Robustness* in `ARCHITECTURE.md`. What was recorded into an encoder that is dropped, or is submitted in
+//! these promises stands in `docs/promises.md`. What was recorded into an encoder that is dropped, or is submitted in
 //! another order, is found out: see [`ReadBackError::NotSubmitted`] and [`StepError::Dropped`]. Four things are the caller's:
 //!
 //! - The buffers of a device of another instance: wgpu itself cannot tell them from its own.
