@@ -7,8 +7,8 @@ use crate::types::Aabb;
 
 /// Boxes that a suggestion tries every scheme on.
 const TRIED: usize = 4096;
-/// What an entry costs, in box tests: its keys, its way through the sort, its place in the table (measured: 156 ns against
-/// 13 ns, one million boxes on lavapipe).
+/// What an entry costs, in box tests: its keys, its way through the sort, its place in the table (measured: 156 ns
+/// against 13 ns, one million boxes on lavapipe).
 const TESTS_AN_ENTRY: u64 = 12;
 /// 32 layers hold boxes 2^31 times as long as the finest cell, less a few layers for boxes across their borders.
 const LAYERED: f64 = (1u32 << 27) as f64;
@@ -20,10 +20,10 @@ const LARGEST_SCALE: f64 = 1e27;
 impl Scheme {
     /// The scheme that finds the pairs of these boxes with the least work.
     ///
-    /// Takes some 4,096 boxes that lie together, so that they are as crowded as they are among all, counts entries and box
-    /// tests of every scheme on them (with the CPU reference) and picks the cheapest. The answer of a step does not depend on
-    /// it. Meant for the start of a program, not for every frame: takes some milliseconds, and longer where the boxes are
-    /// crowded.
+    /// Takes some 4,096 boxes that lie together, so that they are as crowded as they are among all, counts entries and
+    /// box tests of every scheme on them (with the CPU reference) and picks the cheapest. The answer of a step does not
+    /// depend on it. Meant for the start of a program, not for every frame: takes some milliseconds, and longer where
+    /// the boxes are crowded.
     pub fn suggest(objects: &[Aabb], dimensions: Dimensions) -> Self {
         let neighborhood = neighborhood(objects, dimensions);
         let schemes = [
@@ -62,8 +62,9 @@ impl Scheme {
         }
     }
 
-    /// [`Scheme::Adaptive`] with the smallest longest side above zero as smallest scale, but no finer than the largest box
-    /// has layers for. Where no box has a side, as for points, the side of a cube (in 2D a square) that holds one on average.
+    /// [`Scheme::Adaptive`] with the smallest longest side above zero as smallest scale, but no finer than the largest
+    /// box has layers for. Where no box has a side, as for points, the side of a cube (in 2D a square) that holds one
+    /// on average.
     pub fn adaptive_for(objects: &[Aabb], dimensions: Dimensions) -> Self {
         let sides = longest_sides(objects, dimensions);
         let largest = sides.iter().copied().fold(0.0, f64::max);

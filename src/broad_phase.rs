@@ -368,8 +368,8 @@ fn of_statics(params: &Params) -> Params {
     }
 }
 
-/// The rounds of so many rays or queries: of all tables that each walks, one table after the other. Where objects ask, static
-/// ones walk the table of the moving ones alone. A test takes up to `test_turns` turns of a loop.
+/// The rounds of so many rays or queries: of all tables that each walks, one table after the other. Where objects ask,
+/// static ones walk the table of the moving ones alone. A test takes up to `test_turns` turns of a loop.
 fn turns(blocks: &mut Blocks, plan: &Plan, count: u32, test_turns: u32, kept: u32, is_asking: bool) -> Vec<Turn> {
     let own = plan.params;
     let asked_by_statics = Params {
@@ -429,10 +429,11 @@ impl GpuBroadPhase {
         wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SUBGROUP
     }
 
-    /// What to ask an adapter for where the device is made for the broad phase: [`required_limits`](Self::required_limits) with
-    /// bindings and buffers as large as the adapter has them, and those of [`optional_features`](Self::optional_features) that it
-    /// has. A renderer joins them to what it asks for itself, as the [guide](crate::guide) shows: this asks for nothing that
-    /// drawing needs, and for no textures above 2,048 pixels a side.
+    /// What to ask an adapter for where the device is made for the broad phase:
+    /// [`required_limits`](Self::required_limits) with bindings and buffers as large as the adapter has them, and those
+    /// of [`optional_features`](Self::optional_features) that it has. A renderer joins them to what it asks for itself,
+    /// as the [guide](crate::guide) shows: this asks for nothing that drawing needs, and for no textures above 2,048
+    /// pixels a side.
     pub fn device_descriptor(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
         let available = adapter.limits();
         wgpu::DeviceDescriptor {
@@ -447,8 +448,8 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Makes the pipelines that every step with this descriptor needs; those of optional inputs are made when they are first
-    /// used. Buffers come with the first step.
+    /// Makes the pipelines that every step with this descriptor needs; those of optional inputs are made when they are
+    /// first used. Buffers come with the first step.
     ///
     /// # Errors
     /// [`CreateError::Descriptor`] for a descriptor that cannot work, [`CreateError::Limit`] for a device whose limits
@@ -458,8 +459,9 @@ impl GpuBroadPhase {
         Self::create(device, descriptor, None)
     }
 
-    /// As [`new`](Self::new), with a cache of compiled pipelines of the caller's: those of this broad phase are looked up there
-    /// and put there, now and when they are first used. Where the cache comes from, what it holds and when it is saved is the caller's.
+    /// As [`new`](Self::new), with a cache of compiled pipelines of the caller's: those of this broad phase are looked
+    /// up there and put there, now and when they are first used. Where the cache comes from, what it holds and when it
+    /// is saved is the caller's.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -542,8 +544,9 @@ impl GpuBroadPhase {
         })
     }
 
-    /// Takes another descriptor in place of the one that this was made from, and makes pipelines anew only where they depend on
-    /// it. No part of the interface: tests look at thousands of descriptors, and each would cost its pipelines.
+    /// Takes another descriptor in place of the one that this was made from, and makes pipelines anew only where they
+    /// depend on it. No part of the interface: tests look at thousands of descriptors, and each would cost its
+    /// pipelines.
     ///
     /// # Errors
     /// As [`new`](Self::new): this stays as it was.
@@ -576,10 +579,11 @@ impl GpuBroadPhase {
     /// reads back. Several steps may be recorded into one encoder; each sees its own input.
     ///
     /// # Errors
-    /// [`StepError`] where the input does not fit the device or a buffer of the caller cannot be used: nothing is recorded
-    /// then, and the last step can still be read. [`StepError::OtherDevice`] where the device or the queue is another one than before;
-    /// an encoder does not say whose it is, and one of another device fails when it is finished. [`StepError::Device`] where the device
-    /// itself refuses a buffer and [`StepError::DeviceLost`] where it is lost: the encoder has to be dropped.
+    /// [`StepError`] where the input does not fit the device or a buffer of the caller cannot be used: nothing is
+    /// recorded then, and the last step can still be read. [`StepError::OtherDevice`] where the device or the queue is
+    /// another one than before; an encoder does not say whose it is, and one of another device fails when it is
+    /// finished. [`StepError::Device`] where the device itself refuses a buffer and [`StepError::DeviceLost`] where it
+    /// is lost: the encoder has to be dropped.
     pub fn step<'s>(
         &'s mut self,
         device: &wgpu::Device,
@@ -684,8 +688,8 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// Makes room for what a plan asks for, but for the buffers that are brought along, and gives up what is over, but for
-    /// those that are kept, where memory is limited.
+    /// Makes room for what a plan asks for, but for the buffers that are brought along, and gives up what is over, but
+    /// for those that are kept, where memory is limited.
     fn fit(&mut self, device: &wgpu::Device, plan: &Plan, brought: &[&str], kept: &[&str]) {
         if self.descriptor.max_bytes.is_some() {
             self.bindings.forget(&self.buffers.release(plan, brought, kept));
@@ -693,8 +697,8 @@ impl GpuBroadPhase {
         self.bindings.forget(&self.buffers.fit(device, plan.buffers(), brought));
     }
 
-    /// Keeps the table of the static objects, or records its building where they changed; gives up that of others. `held` is
-    /// the buffer of objects that the step before had.
+    /// Keeps the table of the static objects, or records its building where they changed; gives up that of others.
+    /// `held` is the buffer of objects that the step before had.
     fn fit_statics(
         &mut self,
         device: &wgpu::Device,
@@ -828,8 +832,8 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// Records stages over a plan's buffers; `timed` where a new list of stage times begins or goes on. Returns what the body does and
-    /// where the uniform blocks of both tables lie.
+    /// Records stages over a plan's buffers; `timed` where a new list of stage times begins or goes on. Returns what
+    /// the body does and where the uniform blocks of both tables lie.
     #[allow(
         clippy::too_many_arguments,
         reason = "the one place that brings a step's parts together"
@@ -906,9 +910,9 @@ impl GpuBroadPhase {
         self.recorded = Some(recorded);
     }
 
-    /// Records new rays and queries against the table of the last step, which is not built again: the objects are those of
-    /// that step, and a caller's buffers of them have to hold what they held then. The counters of rays and queries, their
-    /// status bits and the stage times become those of this call; pairs and their counts stay.
+    /// Records new rays and queries against the table of the last step, which is not built again: the objects are those
+    /// of that step, and a caller's buffers of them have to hold what they held then. The counters of rays and queries,
+    /// their status bits and the stage times become those of this call; pairs and their counts stay.
     ///
     /// # Errors
     /// [`StepError::NoStep`] before the first step, [`StepError::Dropped`] where its encoder was dropped; otherwise as
@@ -929,9 +933,10 @@ impl GpuBroadPhase {
     }
 
     /// Records a further look at the last step's answer: the pairs, hits, cells of rays and results of queries from the
-    /// places of `first` on, as many as fit, into the same buffers. This is how an answer larger than one binding is taken in
-    /// chunks. The table of the last step is used as it is, and a caller's buffers of that step have to hold what they held
-    /// then. [`RayMode::Closest`], [`RayMode::Any`] and nearest objects stay as they are. The status word goes on to speak of the step's own buffers.
+    /// places of `first` on, as many as fit, into the same buffers. This is how an answer larger than one binding is
+    /// taken in chunks. The table of the last step is used as it is, and a caller's buffers of that step have to hold
+    /// what they held then. [`RayMode::Closest`], [`RayMode::Any`] and nearest objects stay as they are. The status
+    /// word goes on to speak of the step's own buffers.
     ///
     /// # Errors
     /// [`StepError::NoStep`] before the first step, [`StepError::Dropped`] where its encoder, or that of the last
@@ -1004,14 +1009,14 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Says that the device is lost, as its lost callback told the caller: every later call returns an error that says so.
-    /// A read-back that meets a lost device says it by itself. A new device needs a new broad phase.
+    /// Says that the device is lost, as its lost callback told the caller: every later call returns an error that says
+    /// so. A read-back that meets a lost device says it by itself. A new device needs a new broad phase.
     pub fn mark_lost(&mut self) {
         self.lost = true;
     }
 
-    /// Gives all memory back at once, along with the last step and what is left to read of it. Outputs then start at the size that
-    /// the last step needed which was read back. [`PairEvents::trim`](crate::PairEvents::trim) and
+    /// Gives all memory back at once, along with the last step and what is left to read of it. Outputs then start at
+    /// the size that the last step needed which was read back. [`PairEvents::trim`](crate::PairEvents::trim) and
     /// [`DebugDraw::trim`](crate::DebugDraw::trim) go along with it.
     pub fn trim(&mut self) {
         self.forget();
@@ -1075,12 +1080,13 @@ impl GpuBroadPhase {
 
     /// Bytes of the buffers on the device that the broad phase owns.
     ///
-    /// Memory that steps do without goes by itself. A buffer of which eight steps in a row need no more than half is made anew in
-    /// the size that they need. Room that outputs grew to stays longer, since a burst that comes again should not be cut short
-    /// each time: it goes after the read-backs of 64 to 127 steps that need no more than half of it. Room for 65,536 rows stays.
+    /// Memory that steps do without goes by itself. A buffer of which eight steps in a row need no more than half is
+    /// made anew in the size that they need. Room that outputs grew to stays longer, since a burst that comes again
+    /// should not be cut short each time: it goes after the read-backs of 64 to 127 steps that need no more than half
+    /// of it. Room for 65,536 rows stays.
     ///
-    /// Memory of the host that uploads and read-backs pass through comes on top. Later steps use it again, and it is freed where
-    /// eight in a row did not.
+    /// Memory of the host that uploads and read-backs pass through comes on top. Later steps use it again, and it is
+    /// freed where eight in a row did not.
     pub fn memory(&self) -> u64 {
         let statics = self.statics.as_ref().map_or(0, |table| table.buffers.bytes());
         self.buffers.bytes() + statics
@@ -1098,8 +1104,8 @@ impl GpuBroadPhase {
         })
     }
 
-    /// Whether stages are timed: where the descriptor asks for [`timestamps`](BroadPhaseDescriptor::timestamps) and the device was
-    /// requested with [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY).
+    /// Whether stages are timed: where the descriptor asks for [`timestamps`](BroadPhaseDescriptor::timestamps) and the
+    /// device was requested with [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY).
     pub const fn has_timings(&self) -> bool {
         self.timing.is_some()
     }
@@ -1607,7 +1613,8 @@ fn record_pair_emit(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlock
     }
 }
 
-/// From the table and the offsets to hits, cells of rays and results; `first` where what has no windows is found as well.
+/// From the table and the offsets to hits, cells of rays and results; `first` where what has no windows is found as
+/// well.
 fn record_asked_emit(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Sorted, first: bool) {
     let mut walk = |name, one_cell, covered, turns: &[Turn]| {
         let pass = by_scheme(plan, one_cell, covered);

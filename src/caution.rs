@@ -1,13 +1,14 @@
 //! How much smaller walks are cut where a driver ends their loops early.
 
-/// Times that walks are cut smaller, at most. Twice is enough for all lanes of llvmpipe together, nearest objects included.
+/// Times that walks are cut smaller, at most. Twice is enough for all lanes of llvmpipe together, nearest objects
+/// included.
 const MOST: u32 = 3;
 /// Half of the steps without a cut after which walks may be larger again, the first time: each cut doubles them.
 const FIRST_PATIENCE: u32 = 32;
 const MOST_PATIENCE: u32 = 1 << 16;
 
-/// What steps showed of the driver. Each cut makes walks smaller. They become larger again after some steps without one, and
-/// after more of them each time: a scene that needs small walks is not cut again and again.
+/// What steps showed of the driver. Each cut makes walks smaller. They become larger again after some steps without
+/// one, and after more of them each time: a scene that needs small walks is not cut again and again.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caution {
     level: u32,

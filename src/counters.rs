@@ -32,13 +32,13 @@ pub const STATUS_ENTRIES: u32 = 1;
 pub const STATUS_PAIRS: u32 = 2;
 /// Status bit: more hits were found than fit.
 pub const STATUS_HITS: u32 = 4;
-/// Status bit: the walks of a crowded scene need more rounds than were recorded, pairs, hits of every mode, cells of rays, results
-/// and nearest objects may be missing. A
-/// round makes so few box tests a walk that no dispatch takes long; [`Counters::rounds_needed`] says how many would do.
+/// Status bit: the walks of a crowded scene need more rounds than were recorded, pairs, hits of every mode, cells of
+/// rays, results and nearest objects may be missing. A round makes so few box tests a walk that no dispatch takes long;
+/// [`Counters::rounds_needed`] says how many would do.
 pub const STATUS_ROUNDS: u32 = 8;
-/// Status bit: the driver ended loops before they were done, pairs, hits and results may be missing. llvmpipe allows a group of
-/// lanes 65,535 turns. After a read-back that shows this the next step cuts its walks smaller, by a factor of eight;
-/// [`Headless`](crate::Headless) repeats until nothing is cut.
+/// Status bit: the driver ended loops before they were done, pairs, hits and results may be missing. llvmpipe allows a
+/// group of lanes 65,535 turns. After a read-back that shows this the next step cuts its walks smaller, by a factor of
+/// eight; [`Headless`](crate::Headless) repeats until nothing is cut.
 pub const STATUS_CUT: u32 = 64;
 /// Status bit: more results of queries were found than fit.
 pub const STATUS_RESULTS: u32 = 16;
@@ -47,12 +47,12 @@ pub const STATUS_RAY_CELLS: u32 = 32;
 
 /// What a step counted.
 ///
-/// On the GPU ([`StepOutput::counters`](crate::StepOutput::counters)) these are 32 words: 0 invalid, 1 excluded,
-/// 2 large, 3 levels, 4 table cells, 5 status, 6 invalid rays, 8–9 entries needed, 10–11 pairs needed, 12–13 hits
-/// needed, 14–15 pair candidates, 16–17 ray candidates, 20–21 ray cells needed, 22–23 query results needed,
-/// 24 invalid queries, 26–27 query candidates, 28 rounds needed where that is more than one,
-/// 29 the bits [`STATUS_ROUNDS`] and [`STATUS_CUT`] of the status, which are not in word 5, 30–31 entries of static objects
-/// needed; 64-bit counts are two words, low first.
+/// On the GPU ([`StepOutput::counters`](crate::StepOutput::counters)) these are 32 words: 0 invalid, 1 excluded, 2
+/// large, 3 levels, 4 table cells, 5 status, 6 invalid rays, 8–9 entries needed, 10–11 pairs needed, 12–13 hits needed,
+/// 14–15 pair candidates, 16–17 ray candidates, 20–21 ray cells needed, 22–23 query results needed, 24 invalid queries,
+/// 26–27 query candidates, 28 rounds needed where that is more than one, 29 the bits [`STATUS_ROUNDS`] and
+/// [`STATUS_CUT`] of the status, which are not in word 5, 30–31 entries of static objects needed; 64-bit counts are two
+/// words, low first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Counters {
@@ -80,12 +80,13 @@ pub struct Counters {
     pub pairs_needed: u64,
     /// Pairs that fit.
     pub pairs_capacity: u32,
-    /// Hits needed ([`RayMode::All`](crate::RayMode::All)), exact past the capacity while all entries fit and all rounds were made.
+    /// Hits needed ([`RayMode::All`](crate::RayMode::All)), exact past the capacity while all entries fit and all
+    /// rounds were made.
     pub hits_needed: u64,
     /// Hits that fit.
     pub hits_capacity: u32,
-    /// Cells of rays needed ([`ray_cells`](crate::BroadPhaseDescriptor::ray_cells)), exact past the capacity; a single ray
-    /// counts for at most 2^32 - 1.
+    /// Cells of rays needed ([`ray_cells`](crate::BroadPhaseDescriptor::ray_cells)), exact past the capacity; a single
+    /// ray counts for at most 2^32 - 1.
     pub ray_cells_needed: u64,
     /// Cells of rays that fit.
     pub ray_cells_capacity: u32,

@@ -22,9 +22,9 @@ use crate::types::LineVertex;
 pub enum DebugLines {
     /// The boxes of all objects, with the margin where the descriptor has one. Infinite ones are left out.
     Boxes,
-    /// The cells that objects are entered in, each level in a colour of its own: with the schemes of one entry an object those of
-    /// lower corners, with the uniform scheme all that objects cover. Static objects are left out: their cells are
-    /// [`StaticCells`](Self::StaticCells).
+    /// The cells that objects are entered in, each level in a colour of its own: with the schemes of one entry an
+    /// object those of lower corners, with the uniform scheme all that objects cover. Static objects are left out:
+    /// their cells are [`StaticCells`](Self::StaticCells).
     Cells {
         /// A bit for each level, the lowest for the finest.
         levels: u32,
@@ -72,8 +72,9 @@ pub struct DebugDraw {
 pub struct DebugOutput<'s> {
     /// [`LineVertex`], two a line: a buffer with the usages `VERTEX`, `STORAGE` and `COPY_SRC`.
     pub vertices: &'s wgpu::Buffer,
-    /// Five `u32`: vertices, instances, first vertex and first instance of an indirect draw, then the vertices that all boxes, all pairs or
-    /// visited cells that their output shows, or all occupied cells would have. A buffer with the usages `INDIRECT`, `STORAGE` and `COPY_SRC`.
+    /// Five `u32`: vertices, instances, first vertex and first instance of an indirect draw, then the vertices that all
+    /// boxes, all pairs or visited cells that their output shows, or all occupied cells would have. A buffer with the
+    /// usages `INDIRECT`, `STORAGE` and `COPY_SRC`.
     pub args: &'s wgpu::Buffer,
 }
 
@@ -99,8 +100,8 @@ impl DebugDraw {
         attributes: &wgpu::vertex_attr_array![0 => Float32x3, 1 => Unorm8x4],
     };
 
-    /// Lines of the steps of broad phases with this descriptor's scheme, on one device. `label` is put before the labels of the buffers,
-    /// the pipelines and the passes, `gpu_broad_phase/debug_draw` where there is none.
+    /// Lines of the steps of broad phases with this descriptor's scheme, on one device. `label` is put before the
+    /// labels of the buffers, the pipelines and the passes, `gpu_broad_phase/debug_draw` where there is none.
     pub fn new(descriptor: &BroadPhaseDescriptor<'_>, label: Option<&str>) -> Self {
         let scheme = grid::scheme_number(descriptor.scheme);
         let constants = [("SCHEME", f64::from(scheme))];
@@ -110,14 +111,15 @@ impl DebugDraw {
         }
     }
 
-    /// Records the making of lines behind a step: of at most `max_lines`, whole boxes and cells, 32 bytes each. Where there are more,
-    /// the first boxes, pairs and visited cells are drawn, and any of the occupied cells. `color` is red, green, blue and alpha; of cells
-    /// alpha alone counts.
+    /// Records the making of lines behind a step: of at most `max_lines`, whole boxes and cells, 32 bytes each. Where
+    /// there are more, the first boxes, pairs and visited cells are drawn, and any of the occupied cells. `color` is
+    /// red, green, blue and alpha; of cells alpha alone counts.
     ///
     /// # Errors
-    /// [`StepError::NoOutput`] where the step has no such output, [`StepError::OtherTable`] where it is of another scheme,
-    /// [`DescriptorError::BufferTooLarge`] for more than a binding of the device holds, [`StepError::OtherDevice`] on another device than
-    /// in the first call, [`StepError::Device`] where the device refuses a buffer: the encoder then has to be dropped.
+    /// [`StepError::NoOutput`] where the step has no such output, [`StepError::OtherTable`] where it is of another
+    /// scheme, [`DescriptorError::BufferTooLarge`] for more than a binding of the device holds,
+    /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Device`] where the device
+    /// refuses a buffer: the encoder then has to be dropped.
     pub fn record<'s>(
         &'s mut self,
         device: &wgpu::Device,

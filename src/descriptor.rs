@@ -11,8 +11,8 @@ use crate::plan::MAX_ROUNDS;
 #[non_exhaustive]
 pub enum Scheme {
     /// Hierarchical hash grid (after Schornbaum's thesis): an object lies in one cell of the level that fits its size.
-    /// Nothing to tune: the finest cell and the levels come from the sizes and the density of the objects themselves. Where a
-    /// few objects are far larger than most, pairs look them up in a table of the cells that they cover.
+    /// Nothing to tune: the finest cell and the levels come from the sizes and the density of the objects themselves.
+    /// Where a few objects are far larger than most, pairs look them up in a table of the cells that they cover.
     #[default]
     Hierarchical,
     /// Spatial hash: an object is entered into every cell of one size that it covers. Objects that cover more than
@@ -21,10 +21,10 @@ pub enum Scheme {
         /// Edge of a cell in the units of the boxes; finite and above zero.
         cell_size: f32,
     },
-    /// Half-shifted power-of-two layers (after AHGrid, a Nim library): layer `s` has cells of edge `s` whose borders lie at
-    /// odd multiples of `s / 2`, so that borders of different layers never coincide. An object lies in one cell of the
-    /// finest layer of which a single cell holds its whole box. Few entries and simple lookups; more box tests than
-    /// [`Scheme::Hierarchical`].
+    /// Half-shifted power-of-two layers (after AHGrid, a Nim library): layer `s` has cells of edge `s` whose borders
+    /// lie at odd multiples of `s / 2`, so that borders of different layers never coincide. An object lies in one cell
+    /// of the finest layer of which a single cell holds its whole box. Few entries and simple lookups; more box tests
+    /// than [`Scheme::Hierarchical`].
     Adaptive {
         /// Edge of a cell of the finest layer, rounded up to a power of two; finite and above zero. There are
         /// [`MAX_LEVELS`](crate::grid::MAX_LEVELS) layers above it, of which only occupied ones cost anything.
@@ -68,8 +68,8 @@ pub enum RayMode {
 }
 
 /// In which order pairs come, and with them the hits of a ray ([`RayMode::All`]) and the results of a query
-/// ([`QueryMode::All`](crate::QueryMode::All)). Rays and queries themselves are always in order, and so are closest hits,
-/// nearest objects and the cells of rays.
+/// ([`QueryMode::All`](crate::QueryMode::All)). Rays and queries themselves are always in order, and so are closest
+/// hits, nearest objects and the cells of rays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
@@ -77,12 +77,12 @@ pub enum PairOrder {
     /// The same bytes for the same input on the same device, whatever ran before.
     #[default]
     Deterministic,
-    /// Ascending, pairs by `a` and then `b`, hits and results by object: the same bytes on every device and on the CPU, with
-    /// every scheme. Costs two radix sorts and 24 bytes a row. A prefix that a capacity cuts, or a
+    /// Ascending, pairs by `a` and then `b`, hits and results by object: the same bytes on every device and on the CPU,
+    /// with every scheme. Costs two radix sorts and 24 bytes a row. A prefix that a capacity cuts, or a
     /// [window](crate::GpuBroadPhase::window), is ascending in itself.
     Sorted,
-    /// Any, which may change from step to step. Leaves room for faster ways; so far there is none, and the order is that of
-    /// [`Deterministic`](Self::Deterministic).
+    /// Any, which may change from step to step. Leaves room for faster ways; so far there is none, and the order is
+    /// that of [`Deterministic`](Self::Deterministic).
     Unordered,
 }
 
@@ -91,8 +91,8 @@ pub enum PairOrder {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum SortStrategy {
-    /// The one that suits the device: [`Strips`](Self::Strips) on software adapters, else [`Subgroups`](Self::Subgroups) where
-    /// the device can, else [`Portable`](Self::Portable).
+    /// The one that suits the device: [`Strips`](Self::Strips) on software adapters, else
+    /// [`Subgroups`](Self::Subgroups) where the device can, else [`Portable`](Self::Portable).
     #[default]
     Auto,
     /// What every device can: tiles of keys sorted in workgroup memory.
@@ -109,8 +109,8 @@ pub enum SortStrategy {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum Growth {
-    /// After a read-back that shows an overflow the next step makes the buffers fit, with head room. Room that the steps of 64 to
-    /// 127 read-backs did without goes again.
+    /// After a read-back that shows an overflow the next step makes the buffers fit, with head room. Room that the
+    /// steps of 64 to 127 read-backs did without goes again.
     #[default]
     Grow,
     /// Capacities stay as they are: a step that needs more writes a valid prefix and counts what it needed.
@@ -126,19 +126,19 @@ pub struct Capacities {
     pub pairs: Option<u32>,
     /// Hits in [`RayMode::All`], 8 bytes each.
     pub hits: Option<u32>,
-    /// Cell entries of [`Scheme::Uniform`], about 24 bytes each, of moving objects and of static ones each. Other schemes need
-    /// one an object and ignore this.
+    /// Cell entries of [`Scheme::Uniform`], about 24 bytes each, of moving objects and of static ones each. Other
+    /// schemes need one an object and ignore this.
     pub entries: Option<u32>,
     /// Cells of rays ([`BroadPhaseDescriptor::ray_cells`]), 16 bytes each.
     pub ray_cells: Option<u32>,
     /// Results of queries ([`QueryMode::All`](crate::QueryMode::All)), 4 bytes each.
     pub results: Option<u32>,
-    /// Rounds: the dispatches that each walk, of an object, a ray or a query, is cut into, so that none takes long. A round
-    /// makes at most 16,384 box tests a walk, and fewer where a step has more than 262,144 walks, down to 1,024, where `k`
-    /// nearest objects are kept in order, 40,000 / (k + 1), and after a driver cut walks short
-    /// ([`STATUS_CUT`](crate::STATUS_CUT)). `None` is one round, which all but very crowded scenes stay below. A step whose walks need more says so
-    /// ([`STATUS_ROUNDS`](crate::STATUS_ROUNDS)); [`Headless`](crate::Headless) makes as many as are needed.
-    /// At most 4,096.
+    /// Rounds: the dispatches that each walk, of an object, a ray or a query, is cut into, so that none takes long. A
+    /// round makes at most 16,384 box tests a walk, and fewer where a step has more than 262,144 walks, down to 1,024,
+    /// where `k` nearest objects are kept in order, 40,000 / (k + 1), and after a driver cut walks short
+    /// ([`STATUS_CUT`](crate::STATUS_CUT)). `None` is one round, which all but very crowded scenes stay below. A step
+    /// whose walks need more says so ([`STATUS_ROUNDS`](crate::STATUS_ROUNDS)); [`Headless`](crate::Headless) makes as
+    /// many as are needed. At most 4,096.
     pub rounds: Option<u32>,
 }
 
@@ -148,8 +148,8 @@ pub struct Capacities {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct BroadPhaseDescriptor<'a> {
-    /// Put before the labels of all buffers, pipelines and passes in place of `gpu_broad_phase`. Not stored by serde: it names what
-    /// a program makes, and no answer depends on it.
+    /// Put before the labels of all buffers, pipelines and passes in place of `gpu_broad_phase`. Not stored by serde:
+    /// it names what a program makes, and no answer depends on it.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub label: Option<&'a str>,
     /// How many axes count.
@@ -157,12 +157,13 @@ pub struct BroadPhaseDescriptor<'a> {
     /// How objects are put into cells.
     pub scheme: Scheme,
     /// Every box is grown by this on every side, rounded outward, before anything else is done with it; finite and not
-    /// negative. Two boxes then pair where their distance on every axis is at most twice the margin. Each finite bound grows, and an
-    /// infinite one stays infinite. Denormal bounds count as 0 here.
+    /// negative. Two boxes then pair where their distance on every axis is at most twice the margin. Each finite bound
+    /// grows, and an infinite one stays infinite. Denormal bounds count as 0 here.
     pub margin: f32,
-    /// Periods of the axes, 0 where an axis has none: the space repeats itself, and positions are moved by whole periods to
-    /// `0 <= x < period`, exactly where they are not negative and with one rounding where they are. A box is moved along each axis
-    /// on which both of its bounds are finite. Only [`Neighbors`](crate::Neighbors) look across the border. Finite and not negative.
+    /// Periods of the axes, 0 where an axis has none: the space repeats itself, and positions are moved by whole
+    /// periods to `0 <= x < period`, exactly where they are not negative and with one rounding where they are. A box is
+    /// moved along each axis on which both of its bounds are finite. Only [`Neighbors`](crate::Neighbors) look across
+    /// the border. Finite and not negative.
     pub periods: [f32; 3],
     /// How many worlds there are: independent scenes in one step, whose objects never meet. With more than one, every
     /// step names the world of each object.
@@ -175,21 +176,23 @@ pub struct BroadPhaseDescriptor<'a> {
     pub sort: SortStrategy,
     /// Which hits are wanted where a step has rays.
     pub ray_mode: RayMode,
-    /// Whether the cells that each ray's walk visits are written too: for debug views and for looking at the walk, not for
-    /// speed. Level by level, finest first, and along the ray within a level; within one slab of cells in no particular
-    /// direction. Only cells within the bounds of what the level holds are visited, at most 4,096 slabs of them, and none
-    /// where the ray is so far out, in cells, that rounding could move it by a cell: hits are then found without cells. They are those of the
-    /// whole ray, as a walk that looks for all hits visits them; cut the ray at its hit to see the walk up to there.
+    /// Whether the cells that each ray's walk visits are written too: for debug views and for looking at the walk, not
+    /// for speed. Level by level, finest first, and along the ray within a level; within one slab of cells in no
+    /// particular direction. Only cells within the bounds of what the level holds are visited, at most 4,096 slabs of
+    /// them, and none where the ray is so far out, in cells, that rounding could move it by a cell: hits are then found
+    /// without cells. They are those of the whole ray, as a walk that looks for all hits visits them; cut the ray at
+    /// its hit to see the walk up to there.
     pub ray_cells: bool,
     /// Sizes of the outputs.
     pub capacities: Capacities,
     /// What happens to outputs that are too small.
     pub growth: Growth,
-    /// Bytes that the buffers of the broad phase may have together ([`GpuBroadPhase::memory`](crate::GpuBroadPhase::memory));
-    /// no limit of its own where `None`. Outputs grow no further than fits: a step that needs more writes a prefix and says
-    /// so, and [`Headless`](crate::Headless) takes the answer in parts. What only saves time is given up first, and there is
-    /// no table of larger objects where [`Scheme::Hierarchical`] would leave less than half of it. Host data on its way to the device and the
-    /// staging buffers of read-backs come on top.
+    /// Bytes that the buffers of the broad phase may have together
+    /// ([`GpuBroadPhase::memory`](crate::GpuBroadPhase::memory)); no limit of its own where `None`. Outputs grow no
+    /// further than fits: a step that needs more writes a prefix and says so, and [`Headless`](crate::Headless) takes
+    /// the answer in parts. What only saves time is given up first, and there is no table of larger objects where
+    /// [`Scheme::Hierarchical`] would leave less than half of it. Host data on its way to the device and the staging
+    /// buffers of read-backs come on top.
     pub max_bytes: Option<u64>,
     /// How long a read-back waits for the device, on native targets, before it gives up with
     /// [`ReadBackError::Timeout`](crate::ReadBackError::Timeout).
@@ -200,8 +203,9 @@ pub struct BroadPhaseDescriptor<'a> {
     /// Whether box tests are counted ([`Counters::pair_candidates`](crate::Counters::pair_candidates),
     /// [`Counters::ray_candidates`](crate::Counters::ray_candidates)). Costs atomics; for tests and tuning.
     pub count_candidates: bool,
-    /// Whether each stage is timed on the GPU. A device without the feature [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY) runs
-    /// the same steps without times: [`GpuBroadPhase::has_timings`](crate::GpuBroadPhase::has_timings) tells.
+    /// Whether each stage is timed on the GPU. A device without the feature
+    /// [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY) runs the same steps without times:
+    /// [`GpuBroadPhase::has_timings`](crate::GpuBroadPhase::has_timings) tells.
     pub timestamps: bool,
 }
 

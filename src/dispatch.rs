@@ -10,8 +10,8 @@ use crate::output::{OutputRows, StepOutput};
 use crate::reference::blocks::DispatchParams;
 use crate::shaders;
 
-/// Makes the arguments of an indirect dispatch with an invocation for each row of an output, such as a narrow phase over the
-/// pairs of the step recorded before it:
+/// Makes the arguments of an indirect dispatch with an invocation for each row of an output, such as a narrow phase
+/// over the pairs of the step recorded before it:
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{DispatchArgs, GpuBroadPhase, OutputRows, StepInput, wgpu};
@@ -29,8 +29,8 @@ use crate::shaders;
 /// # }
 /// ```
 ///
-/// In the shader the place of a row is `(group.y * 65535 + group.x) * workgroup_rows + local_invocation_index`, and there are
-/// `args[3]` of them. One `DispatchArgs` holds the arguments of its last call.
+/// In the shader the place of a row is `(group.y * 65535 + group.x) * workgroup_rows + local_invocation_index`, and
+/// there are `args[3]` of them. One `DispatchArgs` holds the arguments of its last call.
 pub struct DispatchArgs {
     own: Component,
 }
@@ -38,8 +38,8 @@ pub struct DispatchArgs {
 const ARGS: &str = "args";
 
 impl DispatchArgs {
-    /// Arguments of dispatches on one device. `label` is put before the labels of the buffer, the pipeline and the pass,
-    /// `gpu_broad_phase/dispatch` where there is none.
+    /// Arguments of dispatches on one device. `label` is put before the labels of the buffer, the pipeline and the
+    /// pass, `gpu_broad_phase/dispatch` where there is none.
     pub fn new(label: Option<&str>) -> Self {
         let label = label.unwrap_or("gpu_broad_phase/dispatch");
         Self {
@@ -47,13 +47,14 @@ impl DispatchArgs {
         }
     }
 
-    /// Records what fills a buffer with four `u32`: workgroups in three dimensions, at most 65,535 each and at least one in all, and
-    /// the rows that the output shows. The buffer has the usages `INDIRECT`, `STORAGE` and `COPY_SRC`; the next call fills it anew.
+    /// Records what fills a buffer with four `u32`: workgroups in three dimensions, at most 65,535 each and at least
+    /// one in all, and the rows that the output shows. The buffer has the usages `INDIRECT`, `STORAGE` and `COPY_SRC`;
+    /// the next call fills it anew.
     ///
     /// # Errors
-    /// [`StepError::NoOutput`] where the step has no such output, [`DescriptorError::ZeroCapacity`] for workgroups of no rows,
-    /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Device`] where the device refuses a buffer: the
-    /// encoder then has to be dropped. Browsers tell this later: the next call returns it.
+    /// [`StepError::NoOutput`] where the step has no such output, [`DescriptorError::ZeroCapacity`] for workgroups of
+    /// no rows, [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Device`] where the
+    /// device refuses a buffer: the encoder then has to be dropped. Browsers tell this later: the next call returns it.
     pub fn record<'s>(
         &'s mut self,
         device: &wgpu::Device,

@@ -142,8 +142,8 @@ pub enum StepError {
     /// A further window was asked for before any step was recorded.
     #[error("no step has been recorded yet")]
     NoStep,
-    /// What this builds on will never be there: its encoder was dropped instead of submitted, or was not submitted in the order of
-    /// the recordings. A step after that is right again; [`PairEvents`](crate::PairEvents) need a
+    /// What this builds on will never be there: its encoder was dropped instead of submitted, or was not submitted in
+    /// the order of the recordings. A step after that is right again; [`PairEvents`](crate::PairEvents) need a
     /// [`reset`](crate::PairEvents::reset) first.
     #[error(
         "what this builds on was recorded into an encoder that was dropped, or submitted in another order: record it again"
@@ -153,12 +153,12 @@ pub enum StepError {
     /// device. A queue does not say whose it is: the one of the first call counts as the device's.
     #[error("the device or its queue is another one than before: each device needs things of its own")]
     OtherDevice,
-    /// The device refused the recording: a buffer belongs to another device, or its memory is used up. The encoder may hold
-    /// parts of the step and has to be dropped. Browsers tell this later: see [`ReadBackError::Device`].
+    /// The device refused the recording: a buffer belongs to another device, or its memory is used up. The encoder may
+    /// hold parts of the step and has to be dropped. Browsers tell this later: see [`ReadBackError::Device`].
     #[error("the device refused the recording: {0}")]
     Device(String),
-    /// The device is lost, as [`mark_lost`](crate::GpuBroadPhase::mark_lost) said or the call has found. The encoder may hold parts of
-    /// the step and has to be dropped.
+    /// The device is lost, as [`mark_lost`](crate::GpuBroadPhase::mark_lost) said or the call has found. The encoder
+    /// may hold parts of the step and has to be dropped.
     #[error("the device is lost")]
     DeviceLost,
 }
@@ -199,9 +199,9 @@ pub enum ReadBackError {
     /// No step was recorded.
     #[error("no step has been recorded yet")]
     NoStep,
-    /// What was recorded last has not run. Its encoder is still open or was dropped, or something that it builds on was not submitted
-    /// before it. Or an earlier step was submitted after it, and has overwritten its answer: submit in the order of
-    /// recording, and step again.
+    /// What was recorded last has not run. Its encoder is still open or was dropped, or something that it builds on was
+    /// not submitted before it. Or an earlier step was submitted after it, and has overwritten its answer: submit in
+    /// the order of recording, and step again.
     #[error("what was recorded last was not submitted, or not in the order of the recordings")]
     NotSubmitted,
     /// The device or the queue is not the one of the step.

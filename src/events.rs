@@ -34,32 +34,33 @@ const TABLE: &str = "table";
 /// What stands for the step before the first: zeros that nobody writes to.
 const NOTHING: &str = "nothing";
 
-/// What names the objects of a step for good: an index, and a generation that tells apart the objects that have it one after the
-/// other. [`ObjectSet::names`](crate::ObjectSet::names) gives those of its handles. The default takes the indices of the step as
-/// they are: then an index has to go on standing for the same object.
+/// What names the objects of a step for good: an index, and a generation that tells apart the objects that have it one
+/// after the other. [`ObjectSet::names`](crate::ObjectSet::names) gives those of its handles. The default takes the
+/// indices of the step as they are: then an index has to go on standing for the same object.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ObjectNames<'a> {
-    /// How many static objects the step has, which results name first. They are named by their index with its top bit set, so that
-    /// their number may change, and moving objects by their index among themselves.
+    /// How many static objects the step has, which results name first. They are named by their index with its top bit
+    /// set, so that their number may change, and moving objects by their index among themselves.
     pub static_count: u32,
-    /// The generation of each static object; that of others is 0. Any number that the object before at this index did not have.
+    /// The generation of each static object; that of others is 0. Any number that the object before at this index did
+    /// not have.
     pub static_generations: Source<'a, u32>,
     /// The generation of each moving object, like those of static ones.
     pub generations: Source<'a, u32>,
 }
 
-/// The events of a step: buffers with the usages `STORAGE` and `COPY_SRC`. The next two calls of [`PairEvents::record`] may write
-/// into them or replace them.
+/// The events of a step: buffers with the usages `STORAGE` and `COPY_SRC`. The next two calls of [`PairEvents::record`]
+/// may write into them or replace them.
 #[derive(Clone, Copy, Debug)]
 pub struct EventOutput<'s> {
-    /// The step's pairs as [`PairEvent`]s: those that the step before had too, in the order of the pairs, and behind them those
-    /// that begin, in that order.
+    /// The step's pairs as [`PairEvent`]s: those that the step before had too, in the order of the pairs, and behind
+    /// them those that begin, in that order.
     pub rows: &'s wgpu::Buffer,
     /// [`PairEvent`]s that the step before had and this one does not, persisting ones of that step first.
     pub ended: &'s wgpu::Buffer,
-    /// Eight `u32`: 0 the pairs that persist, 4 those that begin, 6 those that ended, 5 the bits of the step's status that say
-    /// that pairs are missing ([`STATUS_PAIRS`], [`STATUS_ENTRIES`], [`STATUS_ROUNDS`], [`STATUS_CUT`]): what is missing counts as
-    /// ended, and begins when it is back.
+    /// Eight `u32`: 0 the pairs that persist, 4 those that begin, 6 those that ended, 5 the bits of the step's status
+    /// that say that pairs are missing ([`STATUS_PAIRS`], [`STATUS_ENTRIES`], [`STATUS_ROUNDS`], [`STATUS_CUT`]): what
+    /// is missing counts as ended, and begins when it is back.
     pub counters: &'s wgpu::Buffer,
     /// Rows that there is room for. As many as pairs, so that they always fit.
     pub capacity: u32,
@@ -84,9 +85,9 @@ pub struct Events {
 
 /// Finds which pairs begin, persist and end from one step of a broad phase to the next, on the GPU.
 ///
-/// Pairs are told apart by what names their objects for good, see [`ObjectNames`]. So a pair ends where one of its objects is
-/// removed, and another begins where a new object at the same index overlaps the other one. The order of events follows from that of the
-/// pairs and is as deterministic.
+/// Pairs are told apart by what names their objects for good, see [`ObjectNames`]. So a pair ends where one of its
+/// objects is removed, and another begins where a new object at the same index overlaps the other one. The order of
+/// events follows from that of the pairs and is as deterministic.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{GpuBroadPhase, Handle, ObjectSet, PairEvents, wgpu};
@@ -107,8 +108,8 @@ pub struct Events {
 /// # }
 /// ```
 ///
-/// Memory: 64 to 72 bytes for each pair that the outputs of both steps have room for, and 4 an object for generations from the
-/// host, which are uploaded in every call.
+/// Memory: 64 to 72 bytes for each pair that the outputs of both steps have room for, and 4 an object for generations
+/// from the host, which are uploaded in every call.
 pub struct PairEvents {
     own: Component,
     uploads: Staging,
@@ -145,8 +146,8 @@ impl RowSide {
 }
 
 impl PairEvents {
-    /// Finds the events of the steps of one broad phase, on its device. `label` is put before the labels of all buffers,
-    /// pipelines and passes, `gpu_broad_phase/events` where there is none.
+    /// Finds the events of the steps of one broad phase, on its device. `label` is put before the labels of all
+    /// buffers, pipelines and passes, `gpu_broad_phase/events` where there is none.
     pub fn new(label: Option<&str>) -> Self {
         let label = label.unwrap_or("gpu_broad_phase/events");
         Self {
@@ -159,18 +160,20 @@ impl PairEvents {
         }
     }
 
-    /// Records the finding of the events of a step, right behind it and before any [`window`](crate::GpuBroadPhase::window).
-    /// In the first call, and after [`reset`](Self::reset), all pairs begin. Never submits, waits or reads back.
+    /// Records the finding of the events of a step, right behind it and before any
+    /// [`window`](crate::GpuBroadPhase::window). In the first call, and after [`reset`](Self::reset), all pairs begin.
+    /// Never submits, waits or reads back.
     ///
     /// The encoders of all calls have to be submitted, in the order of the calls.
     ///
     /// # Errors
-    /// [`StepError::Dropped`] where one was dropped instead, or submitted in another order: which pairs the device knows is not certain
-    /// then, and [`reset`](Self::reset) lets all begin again. [`StepError::OtherDevice`] on another device than in the first call.
-    /// [`StepError::NoOutput`] for a step without pairs, [`StepError::Window`] for the output of a window,
-    /// [`StepError::Usage`] and [`StepError::BufferTooSmall`] for a buffer of
-    /// generations that cannot be read, [`DescriptorError::BufferTooLarge`] where the rows do not fit a binding of the device:
-    /// nothing is recorded then. [`StepError::Device`] where the device refuses a buffer: the encoder has to be dropped.
+    /// [`StepError::Dropped`] where one was dropped instead, or submitted in another order: which pairs the device
+    /// knows is not certain then, and [`reset`](Self::reset) lets all begin again. [`StepError::OtherDevice`] on
+    /// another device than in the first call. [`StepError::NoOutput`] for a step without pairs, [`StepError::Window`]
+    /// for the output of a window, [`StepError::Usage`] and [`StepError::BufferTooSmall`] for a buffer of generations
+    /// that cannot be read, [`DescriptorError::BufferTooLarge`] where the rows do not fit a binding of the device:
+    /// nothing is recorded then. [`StepError::Device`] where the device refuses a buffer: the encoder has to be
+    /// dropped.
     pub fn record<'s>(
         &'s mut self,
         device: &wgpu::Device,
@@ -348,8 +351,9 @@ impl PairEvents {
         self.last.as_ref().map(|last| last.rows)
     }
 
-    /// Gives all memory back, along with the step before. What was bound of steps is given up too, which keeps their outputs' memory
-    /// for up to eight further calls otherwise: call it along with [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
+    /// Gives all memory back, along with the step before. What was bound of steps is given up too, which keeps their
+    /// outputs' memory for up to eight further calls otherwise: call it along with
+    /// [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
     pub fn trim(&mut self) {
         self.last = None;
         self.own.clear();
@@ -362,14 +366,15 @@ impl PairEvents {
         self.own.buffers.bytes()
     }
 
-    /// Reads the events of the last step that was recorded, once it was submitted. Submits copies to `queue`; on native targets the call
-    /// waits for the device, in the browser it awaits it.
+    /// Reads the events of the last step that was recorded, once it was submitted. Submits copies to `queue`; on native
+    /// targets the call waits for the device, in the browser it awaits it.
     ///
     /// # Errors
-    /// [`ReadBackError::NoStep`] before the first step and after [`reset`](Self::reset), [`ReadBackError::NotSubmitted`] where that
-    /// step or one before it was not submitted, [`ReadBackError::OtherDevice`] on another device, [`ReadBackError::Map`] or
-    /// [`ReadBackError::DeviceLost`] where the device is lost, [`ReadBackError::Timeout`] where it takes longer than ten
-    /// minutes, [`ReadBackError::Device`] where it refused the recording.
+    /// [`ReadBackError::NoStep`] before the first step and after [`reset`](Self::reset),
+    /// [`ReadBackError::NotSubmitted`] where that step or one before it was not submitted,
+    /// [`ReadBackError::OtherDevice`] on another device, [`ReadBackError::Map`] or [`ReadBackError::DeviceLost`] where
+    /// the device is lost, [`ReadBackError::Timeout`] where it takes longer than ten minutes, [`ReadBackError::Device`]
+    /// where it refused the recording.
     pub async fn read_back(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Events, ReadBackError> {
         self.read(device, queue, true).await
     }

@@ -27,8 +27,8 @@ pub(crate) const TABLE_CELLS_PER_LEVEL: u32 = 128;
 pub(crate) const SMALLEST_UNIFORM_TABLE: u32 = 1024;
 
 pub(crate) const ID_MASK: u32 = 0x1fff_ffff;
-/// Set on entries whose cell is that of the object's lower corner along an axis, a bit each for x, y and z. All of them are set
-/// on one entry of each object: that of its home cell.
+/// Set on entries whose cell is that of the object's lower corner along an axis, a bit each for x, y and z. All of them
+/// are set on one entry of each object: that of its home cell.
 pub(crate) const HOME_FLAGS: u32 = 0xe000_0000;
 /// Groups of entries of the uniform scheme, by their home flags, in the order that they have within a cell: see
 /// [`entry_group`].
@@ -183,16 +183,16 @@ pub struct Grid {
     pub cover_below: u32,
     /// Cells of that table are those of level `cover_below - 1` shifted right by this.
     pub cover_shift: u32,
-    /// Keys that the cell table has a start of: those of cells, of the large list, of what takes no part and, where there is a
-    /// cover table, of its cells and past them.
+    /// Keys that the cell table has a start of: those of cells, of the large list, of what takes no part and, where
+    /// there is a cover table, of its cells and past them.
     pub key_count: u32,
     /// Zeros: a uniform block has arrays at multiples of 16 bytes.
     pub padding: [u32; 2],
     /// The levels; only occupied ones are filled in.
     pub levels: [Level; MAX_LEVELS as usize],
-    /// Larger boxes once more, in every cell that they cover, for the pairs of smaller ones: `table_base` is the key of the first cell,
-    /// `count` the number of entries, `next` the finest level that is too coarse to be entered. Its bounds are told in its own cells,
-    /// whole ones of x too.
+    /// Larger boxes once more, in every cell that they cover, for the pairs of smaller ones: `table_base` is the key of
+    /// the first cell, `count` the number of entries, `next` the finest level that is too coarse to be entered. Its
+    /// bounds are told in its own cells, whole ones of x too.
     pub cover: Level,
 }
 
@@ -354,18 +354,19 @@ impl Params {
         self.pair_rows - self.entry_capacity
     }
 
-    /// The world of an object of the table. An object without one is not looked at: [`prepare`](crate::reference::table::prepare) made it
-    /// invalid.
+    /// The world of an object of the table. An object without one is not looked at:
+    /// [`prepare`](crate::reference::table::prepare) made it invalid.
     pub(crate) fn world_of(&self, worlds: &[u32], object: usize) -> u32 {
         if self.world_count <= 1 { 0 } else { worlds[object] }
     }
 }
 
-/// The group of an entry, by its home flags: all of them; all but x; all but y; all but z; the rest. A pair is of interest in a cell
-/// where each flag is set on one of its entries, so that only the first four groups look for partners, and only behind them.
+/// The group of an entry, by its home flags: all of them; all but x; all but y; all but z; the rest. A pair is of
+/// interest in a cell where each flag is set on one of its entries, so that only the first four groups look for
+/// partners, and only behind them.
 ///
-/// Source of the idea: Tsitsigkos, Lampropoulos, Bouros, Mamoulis and Terrovitis, "A Two-layer Partitioning for Non-point Spatial
-/// Data", 2021.
+/// Source of the idea: Tsitsigkos, Lampropoulos, Bouros, Mamoulis and Terrovitis, "A Two-layer Partitioning for
+/// Non-point Spatial Data", 2021.
 pub(crate) const fn entry_group(value: u32) -> u32 {
     match value >> 29 {
         7 => 0,
@@ -376,8 +377,8 @@ pub(crate) const fn entry_group(value: u32) -> u32 {
     }
 }
 
-/// Monotone in the position, which is all that correctness asks of it. Adaptive layers are shifted by half a cell: their
-/// inverse is that of half a cell, and the halves `2c - 1` and `2c` are cell `c`.
+/// Monotone in the position, which is all that correctness asks of it. Adaptive layers are shifted by half a cell:
+/// their inverse is that of half a cell, and the halves `2c - 1` and `2c` are cell `c`.
 pub(crate) fn cell_of(scheme: u32, position: [f32; 3], inverse: [f32; 3]) -> [i32; 3] {
     std::array::from_fn(|axis| {
         let cell = flush(position[axis] * inverse[axis])
@@ -400,8 +401,8 @@ fn within_cell_limit(scheme: u32, lower: [i32; 3], upper: [i32; 3]) -> bool {
     lower.iter().all(|&cell| cell > -limit) && upper.iter().all(|&cell| cell < limit)
 }
 
-/// One entry an object: the first level at which the box spans at most two cells of y and z and a whole cell of fine ones
-/// of x (hierarchical), or of which one cell holds the box (adaptive).
+/// One entry an object: the first level at which the box spans at most two cells of y and z and a whole cell of fine
+/// ones of x (hierarchical), or of which one cell holds the box (adaptive).
 pub(crate) fn place_one_cell(params: &Params, low: [f32; 3], high: [f32; 3], base_inverse: f32) -> Placement {
     let reach = params.cell_reach();
     let detail = params.x_detail();
@@ -464,8 +465,8 @@ pub(crate) fn first_entries(objects: u32, wanted: Option<u32>) -> u64 {
     wanted.map_or(4 * u64::from(objects) + 64, u64::from)
 }
 
-/// Cells that the table has room for: what [`layout`](crate::reference::table::layout) may hand out. Depends on the input and
-/// the descriptor alone, not on how far buffers have grown: it decides the order of the results.
+/// Cells that the table has room for: what [`layout`](crate::reference::table::layout) may hand out. Depends on the
+/// input and the descriptor alone, not on how far buffers have grown: it decides the order of the results.
 pub(crate) fn table_capacity(scheme: u32, objects: u32, wanted_entries: Option<u32>) -> u64 {
     if scheme == SCHEME_UNIFORM {
         (2 * first_entries(objects, wanted_entries)).max(u64::from(SMALLEST_UNIFORM_TABLE))
@@ -505,7 +506,8 @@ pub(crate) const fn scheme_number(scheme: Scheme) -> u32 {
     }
 }
 
-/// Bits of the largest key: the table's cells, those of the cover table among them, the large list's slots and the key past those.
+/// Bits of the largest key: the table's cells, those of the cover table among them, the large list's slots and the key
+/// past those.
 pub(crate) fn key_bits(table_capacity: u32, large_mask: u32) -> u32 {
     32 - (table_capacity + large_mask + 1).leading_zeros()
 }

@@ -193,8 +193,8 @@ impl Headless {
         }
     }
 
-    /// Asks the table of the last step for new hits and results, without building it again. The answer is as whole as that
-    /// of [`step`](Self::step) and has no pairs.
+    /// Asks the table of the last step for new hits and results, without building it again. The answer is as whole as
+    /// that of [`step`](Self::step) and has no pairs.
     ///
     /// # Errors
     /// As [`step`](Self::step), and [`StepError::NoStep`] before the first one.
@@ -251,8 +251,8 @@ impl Headless {
         Ok(Some(result))
     }
 
-    /// Writes and reads what was counted, or makes room for more rounds where walks need them. Tells whether outputs held it
-    /// at once.
+    /// Writes and reads what was counted, or makes room for more rounds where walks need them. Tells whether outputs
+    /// held it at once.
     async fn finish(&mut self, counted: Counters) -> Result<Option<(StepResult, bool)>, HeadlessError> {
         let mut counters = counted;
         let mut result = None;
@@ -300,7 +300,8 @@ impl Headless {
         has_pairs && has_hits && has_cells && holds(result.query_objects.len(), needed.results_needed)
     }
 
-    /// Writes and reads the outputs that were counted: at once, as it then tells, or in chunks where one binding is too small.
+    /// Writes and reads the outputs that were counted: at once, as it then tells, or in chunks where one binding is too
+    /// small.
     async fn write(&mut self, counters: Counters) -> Result<(StepResult, bool), HeadlessError> {
         if self.broad_phase.grows() {
             for (what, needed) in [

@@ -216,20 +216,20 @@ impl<'a> From<SceneQueries<'a>> for Queries<'a> {
     }
 }
 
-/// Objects that seldom change, in a table of their own that is kept while they do not: a step with the same static objects
-/// as the one before does not upload, sort or look through them.
+/// Objects that seldom change, in a table of their own that is kept while they do not: a step with the same static
+/// objects as the one before does not upload, sort or look through them.
 ///
-/// In results they come first: static object `i` is object `i`, and moving object `i` is object `statics + i`. They count as
-/// marked with [`Aabb::STATIC`], whatever their owner word says, and never pair with one another, nor with moving objects of
-/// that mark, unless the descriptor's [`filters`](crate::BroadPhaseDescriptor::filters) are off: then the latter do. Everything else
-/// is as if all were in one list.
+/// In results they come first: static object `i` is object `i`, and moving object `i` is object `statics + i`. They
+/// count as marked with [`Aabb::STATIC`], whatever their owner word says, and never pair with one another, nor with
+/// moving objects of that mark, unless the descriptor's [`filters`](crate::BroadPhaseDescriptor::filters) are off: then
+/// the latter do. Everything else is as if all were in one list.
 ///
-/// They are read in the first step with a [`generation`](Self::generation), and again where that, their count or what the
-/// descriptor's [`Growth`](crate::Growth) makes of their table has changed since the step before, after a step without
-/// static objects, after [`trim`](crate::GpuBroadPhase::trim) and after an error of the device. Steps with static objects have to
-/// be submitted in the order in which they are recorded. Where an encoder is dropped that their table was to be built in, or is submitted
-/// in another order, the next step builds it anew; steps that were recorded on top of it meanwhile lack it, and
-/// [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted) says so.
+/// They are read in the first step with a [`generation`](Self::generation), and again where that, their count or what
+/// the descriptor's [`Growth`](crate::Growth) makes of their table has changed since the step before, after a step
+/// without static objects, after [`trim`](crate::GpuBroadPhase::trim) and after an error of the device. Steps with
+/// static objects have to be submitted in the order in which they are recorded. Where an encoder is dropped that their
+/// table was to be built in, or is submitted in another order, the next step builds it anew; steps that were recorded
+/// on top of it meanwhile lack it, and [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted) says so.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Statics<'a> {
     /// The boxes. A buffer of the caller's has to hold them while they are read, not later.
@@ -264,9 +264,9 @@ pub struct DeviceCount<'a> {
 pub struct StepInput<'a> {
     /// The boxes; where there are static ones, those that move.
     pub objects: Source<'a, Aabb>,
-    /// How many of [`objects`](Self::objects) take part, the first ones, where only the device knows it: particles that a pass
-    /// emitted, say. The rest count as [`excluded`](crate::Counters::excluded), and the step takes as long as if all took part. A number
-    /// past them is all of them.
+    /// How many of [`objects`](Self::objects) take part, the first ones, where only the device knows it: particles that
+    /// a pass emitted, say. The rest count as [`excluded`](crate::Counters::excluded), and the step takes as long as if
+    /// all took part. A number past them is all of them.
     pub object_limit: Option<DeviceCount<'a>>,
     /// The world of each object; none with one world. An object whose world does not exist is invalid.
     pub worlds: Source<'a, u32>,
@@ -274,14 +274,15 @@ pub struct StepInput<'a> {
     pub statics: Statics<'a>,
     /// The rays; none by default.
     pub rays: Rays<'a>,
-    /// How many of the rays are cast, the first ones, where only the device knows it: those that are still alive on their paths, say.
-    /// The rest meet nothing, whatever they hold; the step takes as long as if all were cast, less their walks. A number past them is all of
-    /// them. With a limit rays are copied, which takes memory for all of them once more.
+    /// How many of the rays are cast, the first ones, where only the device knows it: those that are still alive on
+    /// their paths, say. The rest meet nothing, whatever they hold; the step takes as long as if all were cast, less
+    /// their walks. A number past them is all of them. With a limit rays are copied, which takes memory for all of them
+    /// once more.
     pub ray_limit: Option<DeviceCount<'a>>,
     /// The queries; none by default.
     pub queries: Queries<'a>,
-    /// How many of [`Queries::Boxes`] or [`Queries::Rounded`] are asked, in the same way. Objects that ask are bounded by
-    /// [`object_limit`](Self::object_limit).
+    /// How many of [`Queries::Boxes`] or [`Queries::Rounded`] are asked, in the same way. Objects that ask are bounded
+    /// by [`object_limit`](Self::object_limit).
     pub query_limit: Option<DeviceCount<'a>>,
     /// Which results of the queries are wanted.
     pub query_mode: QueryMode,

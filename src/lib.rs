@@ -1,5 +1,5 @@
-//! Finds, on the GPU, which axis-aligned bounding boxes overlap, which of them each ray meets and what lies at or near a
-//! place.
+//! Finds, on the GPU, which axis-aligned bounding boxes overlap, which of them each ray meets and what lies at or near
+//! a place.
 //!
 //! # Quick start
 //!
@@ -25,12 +25,13 @@
 //!
 //! In a renderer or a simulation nothing is read back:
 //!
-//! - [`GpuBroadPhase::step`] records into the caller's encoder, and [`StepOutput`] names the buffers that the next pass binds; the
-//!   [`guide`] puts it into a frame loop, step by step. [`GpuBroadPhase::read_back`] reads them, after the submission.
+//! - [`GpuBroadPhase::step`] records into the caller's encoder, and [`StepOutput`] names the buffers that the next pass
+//!   binds; the [`guide`] puts it into a frame loop, step by step. [`GpuBroadPhase::read_back`] reads them, after the
+//!   submission.
 //! - [`ObjectSet`] keeps objects that live across steps under handles and uploads only what changed.
 //! - [`PairEvents`] finds which pairs begin, persist and end from step to step.
-//! - [`DispatchArgs`] dispatches a caller's pass over rows that only the device has counted; [`TableShader`] lets a caller's shader walk the
-//!   table itself.
+//! - [`DispatchArgs`] dispatches a caller's pass over rows that only the device has counted; [`TableShader`] lets a
+//!   caller's shader walk the table itself.
 //! - [`DebugDraw`] shows boxes, cells, pairs and ray walks as lines.
 //! - [`reference::step`] gives the same answer on the CPU.
 //!
@@ -61,46 +62,49 @@
 //! # Static objects
 //!
 //! Objects that seldom change go into [`StepInput::statics`] with a generation number, or into the static part of an
-//! [`ObjectSet`]. They have a table of their own, which is built when the generation changes and else kept, so that a step
-//! costs about what its moving objects cost. The answer is that of one list with [`Aabb::STATIC`] marks.
+//! [`ObjectSet`]. They have a table of their own, which is built when the generation changes and else kept, so that a
+//! step costs about what its moving objects cost. The answer is that of one list with [`Aabb::STATIC`] marks.
 //!
 //! # Overflow
 //!
-//! An output that proves too small keeps a valid prefix, its counter goes on to the exact need and the status word says so.
-//! With [`Growth::Grow`] a read-back or [`GpuBroadPhase::watch_counters`] lets a later step make room; [`Headless`] repeats until
-//! the answer is whole. Needs are
-//! 64-bit counts, and places that 32 bits do not name are not written. The same goes for the work of crowded scenes: a dispatch
-//! makes a bounded number of box tests, [`Capacities::rounds`] says how many dispatches a walk has, and a step whose walks
-//! need more says so. [`BroadPhaseDescriptor::max_bytes`] bounds the buffers, what steps do without goes by itself,
-//! and [`GpuBroadPhase::trim`] gives all of it back.
+//! An output that proves too small keeps a valid prefix, its counter goes on to the exact need and the status word says
+//! so. With [`Growth::Grow`] a read-back or [`GpuBroadPhase::watch_counters`] lets a later step make room; [`Headless`]
+//! repeats until the answer is whole. Needs are 64-bit counts, and places that 32 bits do not name are not written. The
+//! same goes for the work of crowded scenes: a dispatch makes a bounded number of box tests, [`Capacities::rounds`]
+//! says how many dispatches a walk has, and a step whose walks need more says so. [`BroadPhaseDescriptor::max_bytes`]
+//! bounds the buffers, what steps do without goes by itself, and [`GpuBroadPhase::trim`] gives all of it back.
 //!
 //! # Choosing a scheme
 //!
-//! All schemes give the same answer. [`Scheme::suggest`] looks at the boxes and picks one; `docs/measurements.md` has the figures it
-//! rests on. When in doubt, [`Scheme::Hierarchical`] has nothing to tune and no bad case among them.
+//! All schemes give the same answer. [`Scheme::suggest`] looks at the boxes and picks one; `docs/measurements.md` has
+//! the figures it rests on. When in doubt, [`Scheme::Hierarchical`] has nothing to tune and no bad case among them.
 //!
 //! # Determinism
 //!
 //! Pairs, hits and results come in an order that depends on the input and the device alone, not on what ran before.
-//! [`PairOrder::Sorted`] gives ascending ones, the same bytes on every device. Boxes are compared as integers and rays by a formula of
-//! correctly rounded steps, so that which ones are found is the same everywhere; distances of queries may differ within 4 ulps.
+//! [`PairOrder::Sorted`] gives ascending ones, the same bytes on every device. Boxes are compared as integers and rays
+//! by a formula of correctly rounded steps, so that which ones are found is the same everywhere; distances of queries
+//! may differ within 4 ulps.
 //!
 //! # Performance
 //!
 //! - Reading back costs more than finding: bind the outputs. What has to be read, read in one call, or a frame later.
-//! - What seldom moves belongs to the [static part](StepInput::statics): a step then costs about what its moving objects cost.
+//! - What seldom moves belongs to the [static part](StepInput::statics): a step then costs about what its moving
+//!   objects cost.
 //! - Ask new rays and queries of the table that is there ([`GpuBroadPhase::query`]) instead of stepping again.
 //! - [`pairs`](BroadPhaseDescriptor::pairs), [`filters`](BroadPhaseDescriptor::filters) and
-//!   [`count_candidates`](BroadPhaseDescriptor::count_candidates) cost what they say where they are on; [`PairOrder::Sorted`] costs two
-//!   sorts of the output.
+//!   [`count_candidates`](BroadPhaseDescriptor::count_candidates) cost what they say where they are on;
+//!   [`PairOrder::Sorted`] costs two sorts of the output.
 //! - One step of many [`worlds`](BroadPhaseDescriptor::worlds) beats many steps of one.
 //! - A few hundred boxes are done on the CPU before a GPU starts.
-//! - [`timestamps`](BroadPhaseDescriptor::timestamps) tell the time of each stage, [`StepResult::chrome_trace`] shows them.
+//! - [`timestamps`](BroadPhaseDescriptor::timestamps) tell the time of each stage, [`StepResult::chrome_trace`] shows
+//!   them.
 //!
 //! # Platforms
 //!
-//! WebGPU's default limits and no feature are all that is needed. What the project's tests run is Vulkan and GL, both in Mesa's software
-//! drivers, and Chromium's WebGPU on a software adapter; the shaders are compiled for DX12 and written for Metal without having run there yet.
+//! WebGPU's default limits and no feature are all that is needed. What the project's tests run is Vulkan and GL, both
+//! in Mesa's software drivers, and Chromium's WebGPU on a software adapter; the shaders are compiled for DX12 and
+//! written for Metal without having run there yet.
 //!
 //! | | |
 //! |---|---|
@@ -112,22 +116,24 @@
 //! |---|---|---|
 //! | 0.1 | 30 | 1.87 |
 //!
-//! The types of another version of wgpu are other types: use the one that is exported as [`wgpu`](mod@crate::wgpu), or the same major
-//! version. The backends are those that the program's own wgpu has features of.
+//! The types of another version of wgpu are other types: use the one that is exported as [`wgpu`](mod@crate::wgpu), or
+//! the same major version. The backends are those that the program's own wgpu has features of.
 //!
 //! # Robustness
 //!
-//! No box, ray, query or descriptor makes a step panic, hang, lose the device or write out of bounds: what is not a number or
-//! inverted takes no part and is counted, what is infinite or huge meets all that it should, and what cannot work is a typed
-//! error that names value and limit. A device that refuses a recording or is lost is an error of the call
-//! ([`StepError::Device`], [`GpuBroadPhase::mark_lost`]); read-backs end after [`BroadPhaseDescriptor::timeout`]. What holds
-//! these promises stands in `docs/promises.md`. What was recorded into an encoder that is dropped, or is submitted in
-//! another order, is found out: see [`ReadBackError::NotSubmitted`] and [`StepError::Dropped`]. Four things are the caller's:
+//! No box, ray, query or descriptor makes a step panic, hang, lose the device or write out of bounds: what is not a
+//! number or inverted takes no part and is counted, what is infinite or huge meets all that it should, and what cannot
+//! work is a typed error that names value and limit. A device that refuses a recording or is lost is an error of the
+//! call ([`StepError::Device`], [`GpuBroadPhase::mark_lost`]); read-backs end after [`BroadPhaseDescriptor::timeout`].
+//! What holds these promises stands in `docs/promises.md`. What was recorded into an encoder that is dropped, or is
+//! submitted in another order, is found out: see [`ReadBackError::NotSubmitted`] and [`StepError::Dropped`]. Four
+//! things are the caller's:
 //!
 //! - The buffers of a device of another instance: wgpu itself cannot tell them from its own.
 //! - An encoder of another device: it does not say whose it is.
-//! - An encoder that the device refuses when it is finished or submitted, because of what else was recorded there. wgpu reports
-//!   that to the caller alone. Here it counts as submitted, so the next read-back has the answer of the step before.
+//! - An encoder that the device refuses when it is finished or submitted, because of what else was recorded there. wgpu
+//!   reports that to the caller alone. Here it counts as submitted, so the next read-back has the answer of the step
+//!   before.
 //! - The time that a crowd of `n` objects in one cell takes. It grows with `n * n`, in short dispatches.
 
 //!

@@ -4,9 +4,9 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct MemoryUse {
-    /// What was uploaded from the host: boxes, worlds, rays and queries. Nothing of it where the caller brings buffers, but
-    /// for boxes that are changed before use (a margin, worlds, two dimensions) or come beside static ones, and for rays and
-    /// queries with a limit on the device.
+    /// What was uploaded from the host: boxes, worlds, rays and queries. Nothing of it where the caller brings buffers,
+    /// but for boxes that are changed before use (a margin, worlds, two dimensions) or come beside static ones, and for
+    /// rays and queries with a limit on the device.
     pub inputs: u64,
     /// The table and what is kept of each object to find its pairs.
     pub objects: u64,

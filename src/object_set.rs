@@ -13,7 +13,8 @@ use crate::types::{Aabb, PairEvent, STATIC_SLOT};
 /// What a slot without an object holds: a point at the origin that takes no part.
 const FREE: Aabb = Aabb::point([0.0; 3]).with_owner(Aabb::EXCLUDED);
 
-/// Names an object of one [`ObjectSet`], for good: once the object is removed, the handle is stale and names nothing again.
+/// Names an object of one [`ObjectSet`], for good: once the object is removed, the handle is stale and names nothing
+/// again.
 ///
 /// Of use with the set that made it alone. Handles order by part, moving objects first, then by index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,8 +27,9 @@ pub struct Handle {
 }
 
 impl Handle {
-    /// The index of the object in [`ObjectSet::slots`], or in [`ObjectSet::static_slots`] for a static one. In a set without
-    /// static objects it names the object in results, too; else [`ObjectSet::object_of`] says how results name it.
+    /// The index of the object in [`ObjectSet::slots`], or in [`ObjectSet::static_slots`] for a static one. In a set
+    /// without static objects it names the object in results, too; else [`ObjectSet::object_of`] says how results name
+    /// it.
     pub const fn index(self) -> u32 {
         self.slot & !STATIC_SLOT
     }
@@ -39,8 +41,8 @@ impl Handle {
 }
 
 impl From<PairEvent> for [Handle; 2] {
-    /// The objects of an event: of use where the step's objects were those of an [`ObjectSet`]. That of an event that ended may be
-    /// gone.
+    /// The objects of an event: of use where the step's objects were those of an [`ObjectSet`]. That of an event that
+    /// ended may be gone.
     fn from(event: PairEvent) -> Self {
         [(event.a, event.a_generation), (event.b, event.b_generation)]
             .map(|(slot, generation)| Handle { slot, generation })
@@ -86,7 +88,8 @@ const fn is_live(generation: u32) -> bool {
 /// Boxes that live across steps, each under a [`Handle`], and buffers on the device that follow them.
 ///
 /// An object keeps its index for as long as it lives; the next insertion takes the index of a removed one. Every change
-/// takes constant time. [`record`](Self::record) uploads what changed since its last call and gives the sources of a step:
+/// takes constant time. [`record`](Self::record) uploads what changed since its last call and gives the sources of a
+/// step:
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{Aabb, GpuBroadPhase, ObjectSet, StepInput, wgpu};
@@ -110,12 +113,12 @@ const fn is_live(generation: u32) -> bool {
 ///
 /// # Static objects
 ///
-/// Objects that seldom change belong into the static part, with [`insert_static`](Self::insert_static): steps keep their
-/// table while none of them changes (see [`Statics`]), and a change to any of them lets the next step build it anew. Static
-/// objects never pair with one another. Results name the static slots first, then the others: static object `i` is `i`, any
-/// other is its index plus the number of [static slots](Self::static_slots) at the time of the step.
-/// [`object_of`](Self::object_of) and [`handle_of`](Self::handle_of) translate. To make a static object move, remove it
-/// and insert it again.
+/// Objects that seldom change belong into the static part, with [`insert_static`](Self::insert_static): steps keep
+/// their table while none of them changes (see [`Statics`]), and a change to any of them lets the next step build it
+/// anew. Static objects never pair with one another. Results name the static slots first, then the others: static
+/// object `i` is `i`, any other is its index plus the number of [static slots](Self::static_slots) at the time of the
+/// step. [`object_of`](Self::object_of) and [`handle_of`](Self::handle_of) translate. To make a static object move,
+/// remove it and insert it again.
 #[derive(Default)]
 pub struct ObjectSet {
     moving: Part,
@@ -278,8 +281,8 @@ impl ObjectSet {
     }
 
     /// The object that results name so now; `None` for a free slot, for one past the slots and for
-    /// [`NONE`](crate::NONE). Results speak of the objects at the time of their step: one that was removed since may have
-    /// passed its index on, and a static slot that is new since has moved the names of moving objects by one.
+    /// [`NONE`](crate::NONE). Results speak of the objects at the time of their step: one that was removed since may
+    /// have passed its index on, and a static slot that is new since has moved the names of moving objects by one.
     pub fn handle_of(&self, object: u32) -> Option<Handle> {
         let statics = self.statics.boxes.len() as u32;
         let (part, index, mark) = match object.checked_sub(statics) {
@@ -293,9 +296,9 @@ impl ObjectSet {
         })
     }
 
-    /// Names of the objects that last from step to step, for [`PairEvents::record`](crate::PairEvents::record). They are those
-    /// of the set as it is: take them along with the step, before anything is inserted or removed. Unlike boxes they are uploaded as a
-    /// whole, 4 bytes a slot.
+    /// Names of the objects that last from step to step, for [`PairEvents::record`](crate::PairEvents::record). They
+    /// are those of the set as it is: take them along with the step, before anything is inserted or removed. Unlike
+    /// boxes they are uploaded as a whole, 4 bytes a slot.
     pub fn names(&self) -> ObjectNames<'_> {
         ObjectNames {
             static_count: self.statics.boxes.len() as u32,
@@ -322,10 +325,9 @@ impl ObjectSet {
     }
 
     /// The boxes that move by index, as steps see them: for [`Source::Host`] and
-    /// [`reference::step`](crate::reference::step). Free
-    /// slots hold points at the origin with [`Aabb::EXCLUDED`], which steps count as
-    /// [`Counters::excluded`](crate::Counters::excluded). Slots are as many as objects have ever been in the set at once
-    /// (and one more for each 2^31 objects that an index had); they never become fewer.
+    /// [`reference::step`](crate::reference::step). Free slots hold points at the origin with [`Aabb::EXCLUDED`], which
+    /// steps count as [`Counters::excluded`](crate::Counters::excluded). Slots are as many as objects have ever been in
+    /// the set at once (and one more for each 2^31 objects that an index had); they never become fewer.
     pub fn slots(&self) -> &[Aabb] {
         &self.moving.boxes
     }
@@ -335,8 +337,8 @@ impl ObjectSet {
         &self.statics.boxes
     }
 
-    /// The slots as a scene on the host with nothing else in it: for the CPU's answer, or for a `Snapshot` of a frame that went
-    /// wrong.
+    /// The slots as a scene on the host with nothing else in it: for the CPU's answer, or for a `Snapshot` of a frame
+    /// that went wrong.
     ///
     /// ```
     /// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, ObjectSet, Ray, Scene, reference};
@@ -370,25 +372,25 @@ impl ObjectSet {
     }
 
     /// Records the upload of what changed since the last call, and gives the objects as the input of a step that is
-    /// recorded into `encoder` afterwards, with its static ones where there are any, and nothing else in it. Never submits, waits
-    /// or reads back. Calls and steps may take turns in one encoder: each step sees the objects as they were at the call
-    /// before it.
+    /// recorded into `encoder` afterwards, with its static ones where there are any, and nothing else in it. Never
+    /// submits, waits or reads back. Calls and steps may take turns in one encoder: each step sees the objects as they
+    /// were at the call before it.
     ///
     /// The sources are buffers of the set's own with the usages `STORAGE`, `COPY_SRC` and `COPY_DST`, that hold
-    /// [`slots`](Self::slots) and [`static_slots`](Self::static_slots). Their room doubles as needed; what they held is then copied
-    /// on the device. A change takes 36
-    /// bytes, its slot and its box, and a compute pass puts it in place. Where more than half of the slots of a part changed
-    /// all its boxes are uploaded as a whole, and so they are in the first call and in the first with another device. After no
-    /// change nothing is recorded.
+    /// [`slots`](Self::slots) and [`static_slots`](Self::static_slots). Their room doubles as needed; what they held is
+    /// then copied on the device. A change takes 36 bytes, its slot and its box, and a compute pass puts it in place.
+    /// Where more than half of the slots of a part changed all its boxes are uploaded as a whole, and so they are in
+    /// the first call and in the first with another device. After no change nothing is recorded.
     ///
-    /// The encoders of all calls have to be submitted, in the order of the calls. Where one is dropped instead, or submitted in another
-    /// order, the next call uploads everything; a step that was recorded meanwhile is told as
-    /// [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted). See [`invalidate`](Self::invalidate) for a new
-    /// `wgpu::Instance`. The device needs [`GpuBroadPhase::required_limits`](crate::GpuBroadPhase::required_limits).
+    /// The encoders of all calls have to be submitted, in the order of the calls. Where one is dropped instead, or
+    /// submitted in another order, the next call uploads everything; a step that was recorded meanwhile is told as
+    /// [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted). See [`invalidate`](Self::invalidate) for a
+    /// new `wgpu::Instance`. The device needs
+    /// [`GpuBroadPhase::required_limits`](crate::GpuBroadPhase::required_limits).
     ///
     /// # Errors
-    /// [`DescriptorError::TooMany`] or [`DescriptorError::BufferTooLarge`] where the slots do not fit the device. Nothing
-    /// is recorded then, and no change is lost.
+    /// [`DescriptorError::TooMany`] or [`DescriptorError::BufferTooLarge`] where the slots do not fit the device.
+    /// Nothing is recorded then, and no change is lost.
     pub fn record(
         &mut self,
         device: &wgpu::Device,
@@ -414,9 +416,9 @@ impl ObjectSet {
         Ok(input)
     }
 
-    /// Gives up what lies on the device, so that the next [`record`](Self::record) starts over and uploads everything, and the
-    /// step after it builds the table of static objects anew. Call it before a device of another `wgpu::Instance` for the same adapter,
-    /// which wgpu does not tell from the one before. Nothing else needs it.
+    /// Gives up what lies on the device, so that the next [`record`](Self::record) starts over and uploads everything,
+    /// and the step after it builds the table of static objects anew. Call it before a device of another
+    /// `wgpu::Instance` for the same adapter, which wgpu does not tell from the one before. Nothing else needs it.
     pub fn invalidate(&mut self) {
         self.moving.mirror.invalidate();
         self.statics.mirror.invalidate();
@@ -500,8 +502,8 @@ impl Part {
         index
     }
 
-    /// Takes the object out of a slot that has one. The slot is not used again once its generation has wrapped, since an
-    /// old handle would come alive.
+    /// Takes the object out of a slot that has one. The slot is not used again once its generation has wrapped, since
+    /// an old handle would come alive.
     fn release(&mut self, index: u32) {
         self.write(index, FREE);
         self.live -= 1;

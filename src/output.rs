@@ -17,7 +17,8 @@ pub struct StepOutput<'s> {
     pub counters: &'s wgpu::Buffer,
     /// [`RayMode::All`](crate::RayMode::All): offsets of each ray's hits, one more than rays, `u32`.
     pub ray_offsets: Option<&'s wgpu::Buffer>,
-    /// [`RayMode::Closest`](crate::RayMode::Closest) and [`RayMode::All`](crate::RayMode::All): hits, `object` as `u32` and `t` as `f32` each.
+    /// [`RayMode::Closest`](crate::RayMode::Closest) and [`RayMode::All`](crate::RayMode::All): hits, `object` as `u32`
+    /// and `t` as `f32` each.
     pub ray_hits: Option<&'s wgpu::Buffer>,
     /// [`RayMode::Any`](crate::RayMode::Any): 1 for each ray that meets anything, else 0, `u32`.
     pub ray_any: Option<&'s wgpu::Buffer>,
@@ -31,17 +32,19 @@ pub struct StepOutput<'s> {
     /// [`QueryMode::All`](crate::QueryMode::All): the objects that queries found, `u32`; the first
     /// `min(needed, capacity)` are valid.
     pub query_objects: Option<&'s wgpu::Buffer>,
-    /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): see [`Neighbor`](crate::Neighbor), as many a query as are wanted.
+    /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): see [`Neighbor`](crate::Neighbor), as many a query as are
+    /// wanted.
     pub query_nearest: Option<&'s wgpu::Buffer>,
-    /// The cell table: the first entry of each cell, `u32`. Where there are static objects, this, the entries, records and levels
-    /// are those of the objects that move.
+    /// The cell table: the first entry of each cell, `u32`. Where there are static objects, this, the entries, records
+    /// and levels are those of the objects that move.
     pub cell_starts: &'s wgpu::Buffer,
-    /// The sorted entries, `u32`: the object of each in the low 29 bits, counted from the first that is not static. Bits 29, 30 and
-    /// 31 are set where the cell is that of the object's lower corner along x, y and z. With [`Scheme::Hierarchical`](crate::Scheme::Hierarchical) those of larger objects in the cover table
+    /// The sorted entries, `u32`: the object of each in the low 29 bits, counted from the first that is not static.
+    /// Bits 29, 30 and 31 are set where the cell is that of the object's lower corner along x, y and z. With
+    /// [`Scheme::Hierarchical`](crate::Scheme::Hierarchical) those of larger objects in the cover table
     /// ([`grid::Grid::cover`](crate::grid::Grid::cover)) come behind one an object.
     pub entries: &'s wgpu::Buffer,
-    /// The boxes as ordered integers, see [`grid::Record`](crate::grid::Record): with schemes of one entry an object in the order
-    /// of the entries, with [`Scheme::Uniform`](crate::Scheme::Uniform) in that of the objects.
+    /// The boxes as ordered integers, see [`grid::Record`](crate::grid::Record): with schemes of one entry an object in
+    /// the order of the entries, with [`Scheme::Uniform`](crate::Scheme::Uniform) in that of the objects.
     pub records: &'s wgpu::Buffer,
     /// The levels: see [`grid::Grid`](crate::grid::Grid).
     pub grid: &'s wgpu::Buffer,
@@ -99,7 +102,8 @@ pub enum OutputRows {
     QueryObjects,
 }
 
-/// From which place on each output of the last step is shown: see [`GpuBroadPhase::window`](crate::GpuBroadPhase::window).
+/// From which place on each output of the last step is shown: see
+/// [`GpuBroadPhase::window`](crate::GpuBroadPhase::window).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
     /// Place of the first pair.

@@ -17,19 +17,21 @@ pub(crate) const SAMPLES: u32 = 16_384;
 pub(crate) const LARGEST_COUNT: u64 = 1 << 29;
 /// Words of the density estimate's hash tables.
 pub(crate) const DENSITY_SLOTS: u64 = 24 * 32_768;
-/// Partners of an entry that counting keeps for writing, at most (`MOST_KEPT` in `shaders/pairs/pair_slots_write.wgsl`).
+/// Partners of an entry that counting keeps for writing, at most (`MOST_KEPT` in
+/// `shaders/pairs/pair_slots_write.wgsl`).
 pub(crate) const MOST_PARTNERS_KEPT: u32 = 12;
-/// The same where twelve of all entries are more than a binding holds, or memory is short. No more bytes than boxes take.
+/// The same where twelve of all entries are more than a binding holds, or memory is short. No more bytes than boxes
+/// take.
 const FEW_PARTNERS_KEPT: u32 = 8;
 /// Static partners of a moving object that counting keeps (`STATIC_KEPT` in `shaders/common/pair_slots_static_*.wgsl`).
 pub(crate) const STATIC_PARTNERS_KEPT: u32 = 16;
 /// Box tests of one dispatch, about: a fraction of a second on weak hardware, whose drivers give up after some.
 const DISPATCH_TESTS: u64 = 1 << 32;
-/// By what walks are cut smaller each time that a driver cuts them. Once is enough for any eight lanes of llvmpipe together,
-/// unless nearest objects are kept in order.
+/// By what walks are cut smaller each time that a driver cuts them. Once is enough for any eight lanes of llvmpipe
+/// together, unless nearest objects are kept in order.
 const CAUTION_FACTOR: u32 = 8;
-/// Turns that a walk may take beyond those of counting and of a loop over what it keeps. Counting tries out as many more as both,
-/// so that nothing is cut where counting was not.
+/// Turns that a walk may take beyond those of counting and of a loop over what it keeps. Counting tries out as many
+/// more as both, so that nothing is cut where counting was not.
 const WRITING_TURNS: u32 = 8;
 /// Box tests of one walk in one dispatch.
 const MAX_ROUND_TESTS: u64 = 16_384;
@@ -123,9 +125,9 @@ pub(crate) struct LateNeeds {
 }
 
 impl LateNeeds {
-    /// What outputs should hold next time, after one more read-back, of a step or of what was asked after it. Only those of
-    /// steps count, since a query says nothing of what steps need. Static entries stay: other room for them would build their
-    /// table anew.
+    /// What outputs should hold next time, after one more read-back, of a step or of what was asked after it. Only
+    /// those of steps count, since a query says nothing of what steps need. Static entries stay: other room for them
+    /// would build their table anew.
     pub fn note(&mut self, wanted: Rows, needed: Rows, is_of_step: bool) -> Rows {
         let most = &mut self.most;
         most.entries = most.entries.max(needed.entries);
@@ -236,7 +238,8 @@ impl Plan {
         };
         let static_rows = if static_count > 0 { object_count } else { 0 };
         let large_mask = grid::large_mask(descriptor.worlds);
-        // More words than cells have to fit: the starts of the large list's slots and of what takes no part, and the cover table's end.
+        // More words than cells have to fit: the starts of the large list's slots and of what takes no part, and the
+        // cover table's end.
         let past_cells = u64::from(large_mask) + 3;
         let table = grid::table_capacity(scheme, object_count, capacities.entries)
             .min(words - past_cells)
@@ -351,8 +354,8 @@ impl Plan {
         );
     }
 
-    /// Entries that the cover table has room for, none where memory is short. What decides on it may only be the input, the descriptor
-    /// and the device: the order of pairs depends on it.
+    /// Entries that the cover table has room for, none where memory is short. What decides on it may only be the input,
+    /// the descriptor and the device: the order of pairs depends on it.
     fn cover_capacity(
         &self,
         descriptor: &BroadPhaseDescriptor<'_>,
@@ -454,7 +457,8 @@ impl Plan {
         CAUTION_FACTOR.saturating_pow(self.caution)
     }
 
-    /// The rounds of so many walks, where a test takes up to so many turns of a loop and counting keeps so many results of a walk.
+    /// The rounds of so many walks, where a test takes up to so many turns of a loop and counting keeps so many results
+    /// of a walk.
     pub fn rounds_of(&self, walks: u32, turns: u32, kept: u32) -> impl Iterator<Item = Round> {
         let tests = self.round_tests(walks, turns);
         let turns = MAX_TURNS as u32 / self.cut_smaller();
@@ -921,8 +925,8 @@ pub(crate) fn rounds(descriptor: &BroadPhaseDescriptor<'_>, wanted: Rows) -> u32
     first.max(wanted.rounds).min(MAX_ROUNDS)
 }
 
-/// Words of bits an entry that pay, as the last step had so many pairs and entries: an object of few pairs has them in its
-/// slots; else there are some four to eight box tests a pair, and objects that have twice as many as the mean.
+/// Words of bits an entry that pay, as the last step had so many pairs and entries: an object of few pairs has them in
+/// its slots; else there are some four to eight box tests a pair, and objects that have twice as many as the mean.
 pub(crate) fn bit_words(pairs: u64, entries: u64) -> u32 {
     let mean = pairs / entries.max(1);
     if mean < CROWDED_PAIRS {
@@ -932,7 +936,8 @@ pub(crate) fn bit_words(pairs: u64, entries: u64) -> u32 {
     }
 }
 
-/// Hits of a ray that pay to be kept, as rays of the last step had so many: nearly all of most rays, or none of too many.
+/// Hits of a ray that pay to be kept, as rays of the last step had so many: nearly all of most rays, or none of too
+/// many.
 pub(crate) fn worth_keeping(hits: u64, rays: u64) -> u32 {
     let mean = hits.div_ceil(rays.max(1));
     let most_rays = mean + mean / 2 + 4;
@@ -950,8 +955,8 @@ const fn few_each(count: u32) -> u64 {
     4 * count as u64 + 1024
 }
 
-/// How many rows an output holds, from its fixed or first capacity, what earlier steps were seen to need, a default and the
-/// bytes of a row.
+/// How many rows an output holds, from its fixed or first capacity, what earlier steps were seen to need, a default and
+/// the bytes of a row.
 fn output_rows(growth: Growth, binding_limit: u64) -> impl Fn(Option<u32>, u32, u64, usize) -> u32 {
     move |fixed, wanted, default, row_bytes| {
         let default = u32::try_from(default).unwrap_or(u32::MAX);

@@ -8,14 +8,14 @@ use crate::types::{Aabb, NONE};
 ///
 /// Buffer layout (little endian): the box as [`Aabb`], `radius` as `f32`, `world` as `u32`, two unused words.
 ///
-/// With radius 0 these are the objects that meet the box, by the exact test of pairs: boxes and points. With a radius it
-/// is a rounded box, and a sphere where the box is a point: objects whose closed box comes within `radius` of the query's,
-/// by `f32` distances, so that devices may differ within 4 ulps of the radius.
-/// Gaps below [`f32::MIN_POSITIVE`] count as 0, and a radius of [`f32::MAX`] or infinity reaches everything.
+/// With radius 0 these are the objects that meet the box, by the exact test of pairs: boxes and points. With a radius
+/// it is a rounded box, and a sphere where the box is a point: objects whose closed box comes within `radius` of the
+/// query's, by `f32` distances, so that devices may differ within 4 ulps of the radius. Gaps below
+/// [`f32::MIN_POSITIVE`] count as 0, and a radius of [`f32::MAX`] or infinity reaches everything.
 ///
 /// The box's filter words count as an object's: layers, owner and static flag admit results as they admit pairs, and an
-/// [excluded](Aabb::EXCLUDED) query finds nothing. Any other query with a NaN, with `min > max`, with a negative radius or with
-/// a world that does not exist is *invalid*: it finds nothing and is counted in
+/// [excluded](Aabb::EXCLUDED) query finds nothing. Any other query with a NaN, with `min > max`, with a negative radius
+/// or with a world that does not exist is *invalid*: it finds nothing and is counted in
 /// [`Counters::queries_invalid`](crate::Counters::queries_invalid).
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -72,10 +72,9 @@ impl From<Aabb> for Query {
 
 /// Fixed-radius neighbours: each object asks which others lie within a radius of it.
 ///
-/// Objects are meant to be points, boxes of zero size; of others the lower corner counts, and
-/// infinite ones have no neighbours. On axes with a
-/// [period](crate::BroadPhaseDescriptor::periods) the distance is that to the nearest image, whatever the radius. Filters
-/// count as for pairs. Devices may differ within 4 ulps of the radius.
+/// Objects are meant to be points, boxes of zero size; of others the lower corner counts, and infinite ones have no
+/// neighbours. On axes with a [period](crate::BroadPhaseDescriptor::periods) the distance is that to the nearest image,
+/// whatever the radius. Filters count as for pairs. Devices may differ within 4 ulps of the radius.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Neighbors {
@@ -92,13 +91,14 @@ impl Neighbors {
     }
 }
 
-/// The objects' own partners: each object asks which others its box overlaps. These are the pairs as rows, one an object (CSR),
-/// in place of a list: who overlaps object `i` stands at `query_offsets[i]..query_offsets[i + 1]` of
+/// The objects' own partners: each object asks which others its box overlaps. These are the pairs as rows, one an
+/// object (CSR), in place of a list: who overlaps object `i` stands at `query_offsets[i]..query_offsets[i + 1]` of
 /// [`StepOutput::query_objects`](crate::StepOutput::query_objects).
 ///
 /// Boxes are compared and filtered as for pairs, so that the margin counts on both sides;
-/// [`periods`](crate::BroadPhaseDescriptor::periods) are not looked across. [`pairs`](crate::BroadPhaseDescriptor::pairs) of the
-/// descriptor may be off: the rows do not need the list. They take longer than it does: what needs no rows is better off with pairs.
+/// [`periods`](crate::BroadPhaseDescriptor::periods) are not looked across.
+/// [`pairs`](crate::BroadPhaseDescriptor::pairs) of the descriptor may be off: the rows do not need the list. They take
+/// longer than it does: what needs no rows is better off with pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Partners {
@@ -138,9 +138,10 @@ pub enum QueryMode {
 pub struct Neighbor {
     /// The object, or [`NONE`] past the last one that is near enough.
     pub object: u32,
-    /// Squared distance between the query and the object's closed box (of [`Neighbors`]: its lower corner); infinite for
-    /// [`NONE`]. The order is that of distances even where their squares are past the range of `f32`: infinite from 2^64 on, 0
-    /// below 2^-63. Distances beyond the largest float along one axis count as that float, and come by index.
+    /// Squared distance between the query and the object's closed box (of [`Neighbors`]: its lower corner); infinite
+    /// for [`NONE`]. The order is that of distances even where their squares are past the range of `f32`: infinite from
+    /// 2^64 on, 0 below 2^-63. Distances beyond the largest float along one axis count as that float, and come by
+    /// index.
     pub squared_distance: f32,
 }
 

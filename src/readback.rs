@@ -1,5 +1,6 @@
-//! Reading results: calls of their own, after the submission. Everything that is read comes in one copy and one wait: how long
-//! an output is stands in the counters, so that it is guessed from the last answer, and further copies bring what was left out.
+//! Reading results: calls of their own, after the submission. Everything that is read comes in one copy and one wait:
+//! how long an output is stands in the counters, so that it is guessed from the last answer, and further copies bring
+//! what was left out.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -308,10 +309,11 @@ impl GpuBroadPhase {
     /// Submits a copy to `queue`. On native targets the call waits for the device; in the browser it awaits it.
     ///
     /// # Errors
-    /// [`ReadBackError::NoStep`] before the first step and after [`trim`](Self::trim), [`ReadBackError::NotSubmitted`] before the
-    /// submission and where the encoder was dropped, [`ReadBackError::OtherDevice`] where the device or the queue is another one than the
-    /// step's, [`ReadBackError::DeviceLost`] where the device is lost, which in browsers may be [`ReadBackError::Map`],
-    /// [`ReadBackError::Timeout`] where it takes too long, [`ReadBackError::Device`] where it refused the recording.
+    /// [`ReadBackError::NoStep`] before the first step and after [`trim`](Self::trim), [`ReadBackError::NotSubmitted`]
+    /// before the submission and where the encoder was dropped, [`ReadBackError::OtherDevice`] where the device or the
+    /// queue is another one than the step's, [`ReadBackError::DeviceLost`] where the device is lost, which in browsers
+    /// may be [`ReadBackError::Map`], [`ReadBackError::Timeout`] where it takes too long, [`ReadBackError::Device`]
+    /// where it refused the recording.
     pub async fn read_counters(
         &mut self,
         device: &wgpu::Device,
@@ -360,9 +362,9 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Reads the whole result of the last step, [`window`](Self::window) or [`query`](Self::query), once it was submitted:
-    /// the counters and those pairs, hits, cells of rays and results of queries that it wrote and the buffers hold. A query
-    /// writes no pairs.
+    /// Reads the whole result of the last step, [`window`](Self::window) or [`query`](Self::query), once it was
+    /// submitted: the counters and those pairs, hits, cells of rays and results of queries that it wrote and the
+    /// buffers hold. A query writes no pairs.
     ///
     /// # Errors
     /// As [`read_counters`](Self::read_counters).
@@ -566,8 +568,8 @@ pub(crate) fn copy_out(
     Reading { staging, parts }
 }
 
-/// Where copies lie in a buffer of `limit` bytes, by the bytes of a row and of all rows: as many rows of each as there is room
-/// left for.
+/// Where copies lie in a buffer of `limit` bytes, by the bytes of a row and of all rows: as many rows of each as there
+/// is room left for.
 fn lay_out(sizes: impl Iterator<Item = (u64, u64)>, limit: u64) -> Vec<Range<u64>> {
     let mut end: u64 = 0;
     let places = sizes.map(|(row_bytes, bytes)| {

@@ -34,8 +34,8 @@ pub struct StepResult {
     pub world_pairs: Vec<u32>,
     /// What the step counted.
     pub counters: Counters,
-    /// GPU time of each stage; none without [`has_timings`](crate::GpuBroadPhase::has_timings). No part of the answer, and not stored with it
-    /// by serde.
+    /// GPU time of each stage; none without [`has_timings`](crate::GpuBroadPhase::has_timings). No part of the answer,
+    /// and not stored with it by serde.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub timings: Vec<StageTime>,
 }
@@ -53,8 +53,8 @@ pub struct StageTime {
 }
 
 impl StepResult {
-    /// The stage times as a JSON text in the trace event format, which Perfetto and the tracing page of Chromium open: a complete
-    /// event a stage, in microseconds.
+    /// The stage times as a JSON text in the trace event format, which Perfetto and the tracing page of Chromium open:
+    /// a complete event a stage, in microseconds.
     ///
     /// Source: "Trace Event Format", Google, 2016.
     pub fn chrome_trace(&self) -> String {

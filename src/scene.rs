@@ -142,8 +142,8 @@ pub struct Scene<'a> {
 }
 
 impl Scene<'_> {
-    /// All objects of the scene and their worlds as one list: the static ones first and marked with [`Aabb::STATIC`], as
-    /// indices in results count them.
+    /// All objects of the scene and their worlds as one list: the static ones first and marked with [`Aabb::STATIC`],
+    /// as indices in results count them.
     pub fn all_objects(&self) -> (Vec<Aabb>, Vec<u32>) {
         let marked = self
             .statics

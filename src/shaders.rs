@@ -1,7 +1,7 @@
 //! The pass table: every compute pass, and the WGSL that it is joined from.
 //!
-//! A pass is a plain concatenation of files under `shaders/`. Nothing is preprocessed, so what [`Pass::source`] returns is what
-//! a profiler shows. Tests validate each pass.
+//! A pass is a plain concatenation of files under `shaders/`. Nothing is preprocessed, so what [`Pass::source`] returns
+//! is what a profiler shows. Tests validate each pass.
 
 mod link;
 
@@ -23,8 +23,8 @@ pub enum Binding {
 /// One compute pass: a WGSL module with the entry point `main`.
 #[derive(Debug)]
 pub struct Pass {
-    /// Name of the pass; without the suffix of its kind of scheme that of its last WGSL file, and without that of its kind of
-    /// sort that of its twin in [`reference`](crate::reference).
+    /// Name of the pass; without the suffix of its kind of scheme that of its last WGSL file, and without that of its
+    /// kind of sort that of its twin in [`reference`](crate::reference).
     pub name: &'static str,
     /// The WGSL file that has the entry point.
     root: &'static str,
@@ -56,14 +56,14 @@ impl Pass {
         })
     }
 
-    /// The WGSL that runs, as one text. Where [`features`](Self::features) has `SUBGROUP`, WGSL wants `enable subgroups;` before
-    /// it; wgpu's own front end knows no such line and does without.
+    /// The WGSL that runs, as one text. Where [`features`](Self::features) has `SUBGROUP`, WGSL wants `enable
+    /// subgroups;` before it; wgpu's own front end knows no such line and does without.
     pub fn source(&self) -> String {
         link::join(&self.linked().files)
     }
 
-    /// What the pass binds in group 0, in ascending order: number, kind, and the name of the variable, which is that of the
-    /// buffer.
+    /// What the pass binds in group 0, in ascending order: number, kind, and the name of the variable, which is that of
+    /// the buffer.
     pub fn bindings(&self) -> &[(u32, Binding, &'static str)] {
         &self.linked().bindings
     }
@@ -99,8 +99,8 @@ pub fn passes() -> impl Iterator<Item = &'static Pass> {
     ALL.iter().copied()
 }
 
-/// The passes of each stage. A pass is joined from the file of its own name in the stage's folder, or `from` another file
-/// there with these choices for slots.
+/// The passes of each stage. A pass is joined from the file of its own name in the stage's folder, or `from` another
+/// file there with these choices for slots.
 macro_rules! passes {
     ($($stage:literal { $(
         $(#[$doc:meta])* $constant:ident = $name:literal $(from $root:literal { $($slot:ident: $choice:literal),+ })?;

@@ -15,8 +15,8 @@ const MAGIC: [u8; 8] = *b"\x89GBPS\r\n\x1a";
 /// Goes up with every change of what is stored, that of the descriptor's fields included.
 const FORMAT: u32 = 1;
 
-/// The whole input of a step with the descriptor of its broad phase, for a report of something that went wrong: whoever gets the
-/// file can run the same step, bit for bit, with [`Headless::step_scene`](crate::Headless::step_scene),
+/// The whole input of a step with the descriptor of its broad phase, for a report of something that went wrong: whoever
+/// gets the file can run the same step, bit for bit, with [`Headless::step_scene`](crate::Headless::step_scene),
 /// [`reference::step_scene`](crate::reference::step_scene) or the command `broadphase replay FILE --verify`.
 ///
 /// ```
@@ -41,10 +41,10 @@ const FORMAT: u32 = 1;
 ///
 /// # In a renderer
 ///
-/// [`GpuBroadPhase::descriptor`](crate::GpuBroadPhase::descriptor) is the descriptor. An [`ObjectSet`](crate::ObjectSet) keeps copies
-/// on the host: [`ObjectSet::scene`](crate::ObjectSet::scene). A [`StepInput`](crate::StepInput) whose sources are on the host
-/// is a scene by `Scene::try_from(&input)`; what lies in buffers of the caller's alone has to be read back first, and the error says
-/// what that is.
+/// [`GpuBroadPhase::descriptor`](crate::GpuBroadPhase::descriptor) is the descriptor. An
+/// [`ObjectSet`](crate::ObjectSet) keeps copies on the host: [`ObjectSet::scene`](crate::ObjectSet::scene). A
+/// [`StepInput`](crate::StepInput) whose sources are on the host is a scene by `Scene::try_from(&input)`; what lies in
+/// buffers of the caller's alone has to be read back first, and the error says what that is.
 ///
 /// ```
 /// # use gpu_broad_phase::{GpuBroadPhase, ObjectSet, Snapshot};
@@ -55,9 +55,9 @@ const FORMAT: u32 = 1;
 ///
 /// # Format
 ///
-/// Eight bytes that no other file begins with, the number of the format, the version of this library that wrote it, descriptor and
-/// input, and a CRC-32 of all of it. Numbers of the format go up with what is stored; files of another one are refused
-/// by [`SnapshotError::OtherFormat`], which names the version that reads them.
+/// Eight bytes that no other file begins with, the number of the format, the version of this library that wrote it,
+/// descriptor and input, and a CRC-32 of all of it. Numbers of the format go up with what is stored; files of another
+/// one are refused by [`SnapshotError::OtherFormat`], which names the version that reads them.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     /// What the broad phase was made from, without its label.
@@ -221,8 +221,9 @@ impl Snapshot {
         writer.flush()
     }
 
-    /// Reads one to the reader's end. Boxes, rays and queries are what they were, whatever they are: what is not a number, or not
-    /// valid, is as much part of a report as anything else. Takes no more memory than there are bytes, twice.
+    /// Reads one to the reader's end. Boxes, rays and queries are what they were, whatever they are: what is not a
+    /// number, or not valid, is as much part of a report as anything else. Takes no more memory than there are bytes,
+    /// twice.
     ///
     /// # Errors
     /// [`SnapshotError`] for bytes that are not all of a snapshot of this format.
@@ -284,7 +285,8 @@ impl<W: Write> Write for Summed<W> {
     }
 }
 
-/// Rows as their bytes, little endian as on the device: no bit changes, and no length is believed that the bytes do not have.
+/// Rows as their bytes, little endian as on the device: no bit changes, and no length is believed that the bytes do not
+/// have.
 mod rows {
     use bytemuck::Pod;
     use serde::de::{Deserialize, Deserializer, Error};

@@ -14,7 +14,8 @@ const LOCAL_DIGIT_BITS: u32 = 8;
 pub(crate) const STRIPS: u32 = 8;
 /// Bits of a digit that strips are sorted by, at most. With more the places that are written next outgrow the caches.
 const STRIP_DIGIT_BITS: u32 = 11;
-/// Keys of a strip, about: as many as make its counters few, and not more, since each processor takes [`STRIPS`] at once.
+/// Keys of a strip, about: as many as make its counters few, and not more, since each processor takes [`STRIPS`] at
+/// once.
 const STRIP_KEYS: std::ops::RangeInclusive<u32> = 4096..=8192;
 /// Strips that keys are cut into at least, a multiple of which it always is: two processors full.
 const FEWEST_STRIPS: u32 = 2 * STRIPS;
@@ -114,7 +115,8 @@ fn strips(keys: u32, bits: u32) -> u32 {
 }
 
 impl SortParams {
-    /// The digits that a strategy sorts so many keys of so many bits by, lowest first. `Auto` stands for `Portable` here.
+    /// The digits that a strategy sorts so many keys of so many bits by, lowest first. `Auto` stands for `Portable`
+    /// here.
     pub fn digits_of(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Self> {
         strategy.digits(keys, key_bits)
     }

@@ -22,7 +22,8 @@ pub(crate) const STATIC_INPUTS: [&str; 4] = [GRID, RECORDS, "static_starts", VAL
 /// A table on the device. It holds what its generation says once everything recorded so far has run.
 pub(crate) struct StaticTable {
     pub generation: u64,
-    /// The last recording that it needs: the one that builds it, or that moved its boxes since. `None` while that is under way.
+    /// The last recording that it needs: the one that builds it, or that moved its boxes since. `None` while that is
+    /// under way.
     pub recording: Option<Recording>,
     pub plan: Plan,
     pub sorted: Sorted,

@@ -17,12 +17,13 @@ pub(crate) const BINDINGS: [(u32, &str); 6] = [
     (6, "values"),
 ];
 
-/// WGSL with which a caller's own compute, vertex or fragment shader walks the table of a step: a collision test of particles
-/// that are no objects, a probe of a path tracer, an agent that looks around, with no output of the broad phase in between.
+/// WGSL with which a caller's own compute, vertex or fragment shader walks the table of a step: a collision test of
+/// particles that are no objects, a probe of a path tracer, an agent that looks around, with no output of the broad
+/// phase in between.
 ///
-/// [`source`](Self::source) is a text that stands before the caller's own in one module, or behind it where that begins with directives
-/// such as `enable`. It declares a bind group of its
-/// own and names that all begin with the prefix. What a shader needs of it, with the prefix `bp_`:
+/// [`source`](Self::source) is a text that stands before the caller's own in one module, or behind it where that begins
+/// with directives such as `enable`. It declares a bind group of its own and names that all begin with the prefix. What
+/// a shader needs of it, with the prefix `bp_`:
 ///
 /// | WGSL | |
 /// |---|---|
@@ -41,13 +42,15 @@ pub(crate) const BINDINGS: [(u32, &str); 6] = [
 /// | `bp_is_in_cell(level: u32, entry: u32, cell: vec3i, world: u32) -> bool` | whether an entry is one of the cell: hashed cells share slots |
 /// | `bp_entry_record(entry: u32) -> u32`, `bp_record_object(record: u32) -> u32` | the box and the object of an entry |
 ///
-/// Each object is found once, in no order that could be relied on; where the descriptor's filters are on, layers and owners count.
-/// Walks are not cut into rounds: an invocation takes as long as its query is large, at most some times as long as a look at every
-/// object. Some drivers end loops on their own and tell nobody: Mesa's software drivers do after 65,535 turns of a few
-/// invocations together. After a loop that was ended so, or by a `break`, `bp_walk_is_whole` is false.
+/// Each object is found once, in no order that could be relied on; where the descriptor's filters are on, layers and
+/// owners count. Walks are not cut into rounds: an invocation takes as long as its query is large, at most some times
+/// as long as a look at every object. Some drivers end loops on their own and tell nobody: Mesa's software drivers do
+/// after 65,535 turns of a few invocations together. After a loop that was ended so, or by a `break`,
+/// `bp_walk_is_whole` is false.
 ///
-/// What is static has a table of its own, [`StepOutput::static_table`](crate::StepOutput::static_table), for a second dispatch or, with the
-/// text of [`beside`](Self::beside), for the same one. WebGPU grants eight storage buffers to a shader stage:
+/// What is static has a table of its own, [`StepOutput::static_table`](crate::StepOutput::static_table), for a second
+/// dispatch or, with the text of [`beside`](Self::beside), for the same one. WebGPU grants eight storage buffers to a
+/// shader stage:
 ///
 /// | storage buffers | most schemes | [`Scheme::Uniform`](crate::Scheme::Uniform) |
 /// |---|---|---|
@@ -111,17 +114,20 @@ const OBJECTS: &str = "objects";
 
 impl TableShader {
     /// The text for tables of broad phases with this descriptor, of which the scheme and
-    /// [`filters`](BroadPhaseDescriptor::filters) count. Its names begin with `prefix`, and its bindings are those of `group`.
+    /// [`filters`](BroadPhaseDescriptor::filters) count. Its names begin with `prefix`, and its bindings are those of
+    /// `group`.
     ///
     /// # Errors
-    /// [`BadPrefix`] where no names of WGSL come out. A prefix is made of ASCII letters, digits and `_`, and begins with a letter or
-    /// one `_`. It is refused, too, where it and one name of the text make another name of the text, as `un` and `ordered` do.
+    /// [`BadPrefix`] where no names of WGSL come out. A prefix is made of ASCII letters, digits and `_`, and begins
+    /// with a letter or one `_`. It is refused, too, where it and one name of the text make another name of the text,
+    /// as `un` and `ordered` do.
     pub fn new(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
         Self::write(kind(descriptor), prefix, group, None)
     }
 
-    /// The text for a second table of the same broad phase in the same shader, the static one beside that of the objects that move. It
-    /// stands in one module with this text and reads the objects by its binding, so that both tables of a step need fewer buffers.
+    /// The text for a second table of the same broad phase in the same shader, the static one beside that of the
+    /// objects that move. It stands in one module with this text and reads the objects by its binding, so that both
+    /// tables of a step need fewer buffers.
     ///
     /// # Errors
     /// [`BadPrefix`] as [`new`](Self::new), and where both texts would have names in common.
@@ -208,8 +214,8 @@ impl TableShader {
     /// The bind group of a step's table. Later steps may replace the buffers: make one a step, behind it.
     ///
     /// # Errors
-    /// [`StepError::OtherTable`] where the table is that of another scheme than the text, or of another choice of filters,
-    /// [`StepError::OtherDevice`] where it lies on another device.
+    /// [`StepError::OtherTable`] where the table is that of another scheme than the text, or of another choice of
+    /// filters, [`StepError::OtherDevice`] where it lies on another device.
     pub fn bind(
         &self,
         device: &wgpu::Device,
@@ -315,7 +321,8 @@ mod tests {
     use super::*;
     use crate::descriptor::Scheme;
 
-    /// Whatever scheme: valid WGSL that declares nothing outside its prefix and its group, and no loop without a condition.
+    /// Whatever scheme: valid WGSL that declares nothing outside its prefix and its group, and no loop without a
+    /// condition.
     #[test]
     fn texts_are_valid_and_keep_to_their_prefix_and_group() {
         let schemes = [

@@ -16,8 +16,9 @@ pub(crate) const STATIC_SLOT: u32 = 1 << 31;
 /// Vectors of glam, mint, nalgebra and the like convert to and from the arrays: `Aabb::new(low.into(), high.into())`,
 /// `Vec3::from(bounds.min)`.
 ///
-/// The box is closed: boxes that only touch overlap. A box with a NaN or with `min > max` on some axis takes no part
-/// in anything and is counted as [`Counters::invalid`](crate::Counters::invalid). Infinite bounds are allowed. A box of zero size is a point.
+/// The box is closed: boxes that only touch overlap. A box with a NaN or with `min > max` on some axis takes no part in
+/// anything and is counted as [`Counters::invalid`](crate::Counters::invalid). Infinite bounds are allowed. A box of
+/// zero size is a point.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -29,9 +30,9 @@ pub struct Aabb {
     pub layers: u32,
     /// Upper corner.
     pub max: [f32; 3],
-    /// Low 30 bits: objects of one nonzero owner never pair. Bit 30 ([`Aabb::STATIC`]): two static objects never pair; those
-    /// of [`Statics`](crate::Statics) count as marked.
-    /// Bit 31 ([`Aabb::EXCLUDED`]): the object takes no part in anything.
+    /// Low 30 bits: objects of one nonzero owner never pair. Bit 30 ([`Aabb::STATIC`]): two static objects never pair;
+    /// those of [`Statics`](crate::Statics) count as marked. Bit 31 ([`Aabb::EXCLUDED`]): the object takes no part in
+    /// anything.
     pub owner: u32,
 }
 
@@ -82,13 +83,15 @@ impl Aabb {
 
 /// A ray: the points `origin + t * direction` for `0 <= t <= t_max`. 32 bytes, two 16-byte loads.
 ///
-/// Buffer layout: `origin.x, origin.y, origin.z, t_max, direction.x, direction.y, direction.z` as `f32`, `layers` as `u32`.
+/// Buffer layout: `origin.x, origin.y, origin.z, t_max, direction.x, direction.y, direction.z` as `f32`, `layers` as
+/// `u32`.
 ///
 /// `t` is in units of `direction`, which need not have length one. Direction components that are zero or denormal count
-/// as zero; a zero direction asks for the objects at the origin. A denormal `t_max` counts as zero, too. Origins and bounds of boxes
-/// count as they are. `t_max` may be infinite; where it is negative nothing is hit. A ray with a NaN, an infinite origin or direction, or a direction component beyond 2^126 is *invalid*: it
-/// hits nothing and is counted in [`Counters::rays_invalid`](crate::Counters::rays_invalid). In two dimensions z is taken as
-/// 0, whatever it holds. A ray of this form is cast in world 0; [`SweptRay`] has more to say.
+/// as zero; a zero direction asks for the objects at the origin. A denormal `t_max` counts as zero, too. Origins and
+/// bounds of boxes count as they are. `t_max` may be infinite; where it is negative nothing is hit. A ray with a NaN,
+/// an infinite origin or direction, or a direction component beyond 2^126 is *invalid*: it hits nothing and is counted
+/// in [`Counters::rays_invalid`](crate::Counters::rays_invalid). In two dimensions z is taken as 0, whatever it holds.
+/// A ray of this form is cast in world 0; [`SweptRay`] has more to say.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -135,16 +138,18 @@ impl Ray {
 /// `u32`, three unused words.
 ///
 /// It hits an object where the ray meets the object's box grown by the half extents, each bound rounded outward by one
-/// float more. An axis of half extent zero (or denormal) is left as it is, so that a swept ray without extents hits what
-/// the plain one does. A denormal `t_min` counts as zero. A ray with a half extent that is negative, infinite or not a number, with a `t_min` that is not a
-/// number, or with a world that does not exist is invalid like a [`Ray`] with a NaN.
+/// float more. An axis of half extent zero (or denormal) is left as it is, so that a swept ray without extents hits
+/// what the plain one does. A denormal `t_min` counts as zero. A ray with a half extent that is negative, infinite or
+/// not a number, with a `t_min` that is not a number, or with a world that does not exist is invalid like a [`Ray`]
+/// with a NaN.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SweptRay {
     /// The way of the centre.
     pub ray: Ray,
-    /// Half the edges of the box that is swept along. A sphere of radius `r` lies within `[r; 3]`: its hits are among those.
+    /// Half the edges of the box that is swept along. A sphere of radius `r` lies within `[r; 3]`: its hits are among
+    /// those.
     pub half_extents: [f32; 3],
     /// The smallest parameter that still counts, in the units of [`Ray::t_max`]; a negative one counts as 0. Nothing is
     /// hit where it is infinite or above `t_max`.
@@ -207,7 +212,8 @@ pub struct Pair {
     pub b: u32,
 }
 
-/// A pair of objects under names that last from step to step: of [`PairEvents`](crate::PairEvents). 16 bytes: four `u32`.
+/// A pair of objects under names that last from step to step: of [`PairEvents`](crate::PairEvents). 16 bytes: four
+/// `u32`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -229,8 +235,8 @@ pub struct PairEvent {
 pub struct RayHit {
     /// The object, or [`NONE`] where a [`RayMode::Closest`](crate::RayMode::Closest) ray hits nothing.
     pub object: u32,
-    /// Where the ray enters the box: the parameter along the ray, its start (0 or `t_min`) where that is inside, infinite
-    /// for [`NONE`]. What is no larger than the smallest normal float, 2^-126, is told as 0 (or `t_min`).
+    /// Where the ray enters the box: the parameter along the ray, its start (0 or `t_min`) where that is inside,
+    /// infinite for [`NONE`]. What is no larger than the smallest normal float, 2^-126, is told as 0 (or `t_min`).
     pub t: f32,
 }
 
@@ -245,9 +251,9 @@ impl RayHit {
 /// A cell that a ray's walk visits. 16 bytes: `level` as `u32`, `x, y, z` as `i32`.
 ///
 /// On [`Scheme::Uniform`](crate::Scheme::Uniform) cell `c` lies between `c` and `c + 1` times the cell size. On
-/// [`Scheme::Hierarchical`](crate::Scheme::Hierarchical) it is likewise a multiple of the side of the level's cells (the
-/// inverse of [`Level::inverse`](crate::grid::Level::inverse)). On [`Scheme::Adaptive`](crate::Scheme::Adaptive) it lies
-/// between `c - 1/2` and `c + 1/2` times the layer's scale.
+/// [`Scheme::Hierarchical`](crate::Scheme::Hierarchical) it is likewise a multiple of the side of the level's cells
+/// (the inverse of [`Level::inverse`](crate::grid::Level::inverse)). On [`Scheme::Adaptive`](crate::Scheme::Adaptive)
+/// it lies between `c - 1/2` and `c + 1/2` times the layer's scale.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -268,8 +274,8 @@ pub struct RayCell {
 pub struct LineVertex {
     /// Where it is, in the world of the boxes.
     pub position: [f32; 3],
-    /// Red, green, blue and alpha, the first in the lowest bits: the caller's as they were given, and those of levels as sRGB has them,
-    /// which a shader that writes to an sRGB target has to decode.
+    /// Red, green, blue and alpha, the first in the lowest bits: the caller's as they were given, and those of levels
+    /// as sRGB has them, which a shader that writes to an sRGB target has to decode.
     pub color: u32,
 }
 

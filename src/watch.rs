@@ -49,16 +49,16 @@ impl Watch {
 }
 
 impl GpuBroadPhase {
-    /// Records the copying of the last step's counters to the host, right behind it and in the same encoder: the way for a frame loop,
-    /// which never waits. They arrive when the device is done, a frame or two later; with
+    /// Records the copying of the last step's counters to the host, right behind it and in the same encoder: the way
+    /// for a frame loop, which never waits. They arrive when the device is done, a frame or two later; with
     /// [`Growth::Grow`](crate::Growth::Grow) the next step after that makes room for what this one needed, and
-    /// [`watched_counters`](Self::watched_counters) tells them, [`watched_timings`](Self::watched_timings) the stage times. Neither
-    /// submits, waits nor polls: native devices tell what has arrived in the course of later submissions, or of `Device::poll`. Counters of
-    /// a step that was not submitted before the copying do not arrive.
+    /// [`watched_counters`](Self::watched_counters) tells them, [`watched_timings`](Self::watched_timings) the stage
+    /// times. Neither submits, waits nor polls: native devices tell what has arrived in the course of later
+    /// submissions, or of `Device::poll`. Counters of a step that was not submitted before the copying do not arrive.
     ///
     /// # Errors
-    /// [`StepError::NoStep`] before the first step and after [`trim`](Self::trim), [`StepError::Dropped`] where the encoder of the step
-    /// was dropped, [`StepError::OtherDevice`] on another device than the step's.
+    /// [`StepError::NoStep`] before the first step and after [`trim`](Self::trim), [`StepError::Dropped`] where the
+    /// encoder of the step was dropped, [`StepError::OtherDevice`] on another device than the step's.
     pub fn watch_counters(&self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder) -> Result<(), StepError> {
         self.home.check(device)?;
         let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
@@ -86,16 +86,16 @@ impl GpuBroadPhase {
         Ok(())
     }
 
-    /// The counters that arrived last of those that [`watch_counters`](Self::watch_counters) asked for; none right after
-    /// [`trim`](Self::trim).
+    /// The counters that arrived last of those that [`watch_counters`](Self::watch_counters) asked for; none right
+    /// after [`trim`](Self::trim).
     pub fn watched_counters(&mut self) -> Option<Counters> {
         self.take_in();
         self.watch.latest
     }
 
-    /// The GPU time of each stage of the step whose counters [`watched_counters`](Self::watched_counters) tells, where the device
-    /// and the descriptor have [`timestamps`](crate::BroadPhaseDescriptor::timestamps); else nothing. `queue` is the one that the step
-    /// was submitted to.
+    /// The GPU time of each stage of the step whose counters [`watched_counters`](Self::watched_counters) tells, where
+    /// the device and the descriptor have [`timestamps`](crate::BroadPhaseDescriptor::timestamps); else nothing.
+    /// `queue` is the one that the step was submitted to.
     pub fn watched_timings(&mut self, queue: &wgpu::Queue) -> Vec<StageTime> {
         self.take_in();
         Timing::read(

@@ -1,5 +1,5 @@
-//! Descriptors, buffers and orders of calls that nobody means: each fault alone, on every scheme and adapter. Whatever was
-//! refused or dropped, the next step is right.
+//! Descriptors, buffers and orders of calls that nobody means: each fault alone, on every scheme and adapter. Whatever
+//! was refused or dropped, the next step is right.
 
 mod common;
 
@@ -339,7 +339,8 @@ fn denormal_bounds_count_as_zero_where_boxes_grow() {
     }
 }
 
-/// What the positions become is compared with the reference, which brute force knows nothing of, and by neighbours with both.
+/// What the positions become is compared with the reference, which brute force knows nothing of, and by neighbours with
+/// both.
 #[test]
 fn periods_from_the_smallest_to_the_largest_move_positions() {
     let smallest = f32::from_bits((127 - 100) << 23);
@@ -1003,8 +1004,8 @@ fn check_unread(adapter: &TestAdapter, on_gpu: &mut GpuBroadPhase, what: &str) {
     assert_eq!(block_on(on_gpu.read_back(device, queue)).map(drop), told, "{what}");
 }
 
-/// Steps, queries and windows that are recorded and never submitted: there is nothing to read, and nothing to ask for more.
-/// `timestamps` are never written then.
+/// Steps, queries and windows that are recorded and never submitted: there is nothing to read, and nothing to ask for
+/// more. `timestamps` are never written then.
 #[test]
 fn encoders_that_are_dropped_leave_the_next_step_right() {
     for adapter in adapters() {
@@ -1157,7 +1158,8 @@ fn reading_before_the_submission_is_refused_and_spoils_nothing() {
     }
 }
 
-/// Counters that are copied in an encoder that is submitted before the step's, or without it, are those of another step.
+/// Counters that are copied in an encoder that is submitted before the step's, or without it, are those of another
+/// step.
 #[test]
 fn counters_of_a_step_that_did_not_run_before_are_not_watched() {
     for adapter in adapters() {
@@ -1190,7 +1192,8 @@ fn counters_of_a_step_that_did_not_run_before_are_not_watched() {
     }
 }
 
-/// Outputs of a step are the caller's until the next one, which writes into the same buffers or leaves them as they are.
+/// Outputs of a step are the caller's until the next one, which writes into the same buffers or leaves them as they
+/// are.
 #[test]
 fn outputs_that_are_read_after_the_next_step_show_either_of_the_two() {
     for adapter in adapters() {

@@ -1,5 +1,5 @@
-//! Objects, rays and queries that nobody means to give: each fault alone, beside the CPU reference and brute force, on every
-//! scheme and adapter.
+//! Objects, rays and queries that nobody means to give: each fault alone, beside the CPU reference and brute force, on
+//! every scheme and adapter.
 
 mod common;
 
@@ -172,7 +172,8 @@ fn huge_boxes_meet_all_that_they_cover() {
     check_boxes(&faulty, "nothing but huge ones");
 }
 
-/// Cells are numbered within ±2^30: boxes on both sides of that for the cells of every scheme, with specks that fix them.
+/// Cells are numbered within ±2^30: boxes on both sides of that for the cells of every scheme, with specks that fix
+/// them.
 #[test]
 fn boxes_past_the_cell_range_meet_their_neighbours() {
     let mut rng = Rng(33);
@@ -290,7 +291,8 @@ fn cubes() -> Vec<Aabb> {
         .collect()
 }
 
-/// Objects that a ray of whole steps meets up to `t_max`, in exact arithmetic. All coordinates are halves, steps divide 12.
+/// Objects that a ray of whole steps meets up to `t_max`, in exact arithmetic. All coordinates are halves, steps divide
+/// 12.
 fn exactly_met(objects: &[Aabb], ray: &Ray) -> Vec<u32> {
     let halves = |value: f32| (2.0 * value) as i64;
     let is_met = |object: &Aabb| {

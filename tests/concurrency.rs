@@ -189,8 +189,8 @@ fn steps_in_several_encoders_submitted_in_another_order_do_not_mix() {
     }
 }
 
-/// Steps once with every scheme. Drivers keep what they compile: none then holds a GL device for so long that wgpu takes
-/// it for a deadlock in the threads that wait for it (see [`adapters`]).
+/// Steps once with every scheme. Drivers keep what they compile: none then holds a GL device for so long that wgpu
+/// takes it for a deadlock in the threads that wait for it (see [`adapters`]).
 fn warm_up(adapter: &TestAdapter) {
     for case in Case::each(0) {
         let mut on_gpu = case.broad_phase(adapter);

@@ -1,5 +1,6 @@
-//! Numbers that only the device knows. Indirect dispatches over what a step wrote: a pipeline of the caller's meets each row once,
-//! without the host knowing how many there are. Objects of which a word on the device says how many there are.
+//! Numbers that only the device knows. Indirect dispatches over what a step wrote: a pipeline of the caller's meets
+//! each row once, without the host knowing how many there are. Objects of which a word on the device says how many
+//! there are.
 
 mod common;
 
@@ -225,8 +226,8 @@ fn outputs_that_there_are_not_have_no_rows() {
     }
 }
 
-/// Only the device knows how many rays and queries are asked, of a step and of a later call: those past the number find nothing,
-/// in every mode.
+/// Only the device knows how many rays and queries are asked, of a step and of a later call: those past the number find
+/// nothing, in every mode.
 #[test]
 fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
     for adapter in adapters() {

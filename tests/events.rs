@@ -456,8 +456,8 @@ fn generations_may_lie_on_the_device() {
     }
 }
 
-/// A refusal of the device, here a buffer of another one, leaves nothing behind; memory is what the docs say, and is given back.
-/// Which pairs the device knows is not certain after an encoder that was not submitted in its turn.
+/// A refusal of the device, here a buffer of another one, leaves nothing behind; memory is what the docs say, and is
+/// given back. Which pairs the device knows is not certain after an encoder that was not submitted in its turn.
 #[test]
 fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
     let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 5];

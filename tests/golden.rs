@@ -1,5 +1,5 @@
-//! Answers to fixed scenes as constants: what a change of the generator, of a scheme or of a driver does to them shows, and
-//! so does a change of all schemes and of brute force together.
+//! Answers to fixed scenes as constants: what a change of the generator, of a scheme or of a driver does to them shows,
+//! and so does a change of all schemes and of brute force together.
 
 mod common;
 

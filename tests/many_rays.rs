@@ -1,5 +1,5 @@
-//! Rays that are many enough to be sorted by where they start: the answers of brute force, and the same bytes whatever counting
-//! keeps of them.
+//! Rays that are many enough to be sorted by where they start: the answers of brute force, and the same bytes whatever
+//! counting keeps of them.
 
 mod common;
 

@@ -1,5 +1,5 @@
-//! Vectors of other crates: whatever converts to and from `[f32; 3]` goes in and comes out, without a feature for each crate and
-//! version.
+//! Vectors of other crates: whatever converts to and from `[f32; 3]` goes in and comes out, without a feature for each
+//! crate and version.
 
 use gpu_broad_phase::{Aabb, Query, Ray, RayHit};
 

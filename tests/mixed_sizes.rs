@@ -1,5 +1,5 @@
-//! Scenes with a few boxes far larger than most, which are entered in the cover table: the pairs of brute force, in the order of the
-//! reference.
+//! Scenes with a few boxes far larger than most, which are entered in the cover table: the pairs of brute force, in the
+//! order of the reference.
 
 #[path = "common/agreement.rs"]
 mod agreement;
@@ -14,8 +14,8 @@ use gpu_broad_phase::{
     SceneQueries, SceneRays, SceneStatics,
 };
 
-/// Small boxes on a lattice of halves, most of them touching others, some a float off, and one in `rarity` up to 2^`octaves` times as
-/// large, flat or long.
+/// Small boxes on a lattice of halves, most of them touching others, some a float off, and one in `rarity` up to
+/// 2^`octaves` times as large, flat or long.
 fn mixed(count: usize, rarity: usize, octaves: usize, scale: f32, rng: &mut Rng) -> Vec<Aabb> {
     let side = (3.0 * count as f64).cbrt() as usize + 2;
     let nudge = |value: f32, rng: &mut Rng| match rng.below(6) {
@@ -124,8 +124,8 @@ fn larger_boxes_meet_all_that_they_reach_through_the_cover_table() {
     assert!(uncovered_levels >= 5, "{uncovered_levels}");
 }
 
-/// A corner just below zero lies in cell -1 of its own level, and where its product with the inverse of a coarser cell underflows, in
-/// cell 0 there: past all others.
+/// A corner just below zero lies in cell -1 of its own level, and where its product with the inverse of a coarser cell
+/// underflows, in cell 0 there: past all others.
 #[test]
 fn corners_that_underflow_in_coarser_cells_are_looked_up() {
     let mut rng = Rng(92);

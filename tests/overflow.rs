@@ -66,9 +66,10 @@ fn rods(count: u32) -> Vec<Aabb> {
     rods
 }
 
-/// More than 2^32 pairs take as many box tests: they run once on the first adapter, and once on each other one, with room to
-/// grow, for the error in place of a vector that no host holds. The scan that makes 64-bit totals is one for all schemes
-/// (`tests/passes` takes it past 32 bits), so fewer boxes, still more than a round holds, do for the other schemes.
+/// More than 2^32 pairs take as many box tests: they run once on the first adapter, and once on each other one, with
+/// room to grow, for the error in place of a vector that no host holds. The scan that makes 64-bit totals is one for
+/// all schemes (`tests/passes` takes it past 32 bits), so fewer boxes, still more than a round holds, do for the other
+/// schemes.
 #[test]
 fn equal_boxes_past_32_bits_of_pairs_are_counted_exactly_and_give_a_prefix() {
     const MANY: u32 = 93_000;

@@ -1,4 +1,5 @@
-//! Queries, neighbours and nearest objects as a caller sees them: on every adapter, beside the CPU reference and brute force.
+//! Queries, neighbours and nearest objects as a caller sees them: on every adapter, beside the CPU reference and brute
+//! force.
 
 mod common;
 

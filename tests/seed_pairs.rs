@@ -104,7 +104,8 @@ fn boxes_over_cell_borders_are_found_from_both_sides() {
     }
 }
 
-/// Hierarchical hash grid: sizes from 1 to 10^6 in one scene, nothing to tune, each pair once; objects leave and return.
+/// Hierarchical hash grid: sizes from 1 to 10^6 in one scene, nothing to tune, each pair once; objects leave and
+/// return.
 #[test]
 fn hierarchical_grid_of_sizes_from_one_to_a_million() {
     let mut rng = Rng(6);

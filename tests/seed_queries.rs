@@ -60,8 +60,8 @@ fn found(descriptor: &BroadPhaseDescriptor<'static>, objects: &[Aabb], queries: 
     expected
 }
 
-/// Spatial hash (Playchilla), cells of 10: the box moves by 2, the test box beside it finds nothing and, moved by 2 as well,
-/// finds it.
+/// Spatial hash (Playchilla), cells of 10: the box moves by 2, the test box beside it finds nothing and, moved by 2 as
+/// well, finds it.
 #[test]
 fn spatial_hash_move_and_overlap() {
     let descriptor = flat(Scheme::Uniform { cell_size: 10.0 });
@@ -72,8 +72,8 @@ fn spatial_hash_move_and_overlap() {
     assert_eq!(found(&descriptor, &moved, &[test(0.0), test(2.0)]), [vec![], vec![0]]);
 }
 
-/// Half-shifted layers (AHGrid): units of 3 to 5 lie in a cell of scale 4, those of 4 to 6 in one of scale 8; both are found at a
-/// point and within a radius, by one look into each layer.
+/// Half-shifted layers (AHGrid): units of 3 to 5 lie in a cell of scale 4, those of 4 to 6 in one of scale 8; both are
+/// found at a point and within a radius, by one look into each layer.
 #[test]
 fn half_shifted_layers_find_at_a_point_and_within_a_radius() {
     let descriptor = BroadPhaseDescriptor {
@@ -110,8 +110,8 @@ fn half_shifted_layers_find_at_a_point_and_within_a_radius() {
     assert_eq!((counters.levels, counters.query_candidates), (2, 2));
 }
 
-/// Hash of points (a Python dictionary): 100,000 points within 100 of the origin on each axis, cells of 10; as many lookups,
-/// of which each finds exactly what lies at its position.
+/// Hash of points (a Python dictionary): 100,000 points within 100 of the origin on each axis, cells of 10; as many
+/// lookups, of which each finds exactly what lies at its position.
 #[test]
 fn hash_of_points() {
     const POINTS: usize = 100_000;

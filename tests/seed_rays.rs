@@ -17,12 +17,13 @@ fn are_neighbours(a: RayCell, b: RayCell) -> bool {
     (a.x - b.x).abs() + (a.y - b.y).abs() == 1
 }
 
-/// Ray casting by DDA (Amanatides and Woo): the cells of the segment from (0, 0) to (100, 100) in a grid of edge 10, one
-/// after another, without a diagonal jump and without one past its end.
+/// Ray casting by DDA (Amanatides and Woo): the cells of the segment from (0, 0) to (100, 100) in a grid of edge 10,
+/// one after another, without a diagonal jump and without one past its end.
 ///
-/// The segment goes through the corners of cells exactly. A box may touch it there and nowhere else, so that the walk has to
-/// visit the cells on all sides of each corner: exactly those whose closed square meets the closed segment, which are 12 on
-/// the diagonal (the first and the last touch an end of the segment) and the two beside each of 11 corners.
+/// The segment goes through the corners of cells exactly. A box may touch it there and nowhere else, so that the walk
+/// has to visit the cells on all sides of each corner: exactly those whose closed square meets the closed segment,
+/// which are 12 on the diagonal (the first and the last touch an end of the segment) and the two beside each of 11
+/// corners.
 #[test]
 fn ray_casting_by_dda() {
     let descriptor = BroadPhaseDescriptor {

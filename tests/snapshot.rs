@@ -1,4 +1,5 @@
-//! Snapshots keep every bit of a step's input, and no file makes reading them panic or take memory that it does not fill.
+//! Snapshots keep every bit of a step's input, and no file makes reading them panic or take memory that it does not
+//! fill.
 
 mod common;
 

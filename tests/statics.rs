@@ -1,5 +1,5 @@
-//! Static objects: the answer is that of one list with marks, whether their table was kept or built, and a kept table is
-//! neither uploaded nor built.
+//! Static objects: the answer is that of one list with marks, whether their table was kept or built, and a kept table
+//! is neither uploaded nor built.
 
 mod common;
 
@@ -984,8 +984,8 @@ enum Fate {
 
 const FATES: [Fate; 3] = [Fate::Dropped, Fate::DroppedLate, Fate::SubmittedLate];
 
-/// Records twice into encoders of their own, the first of which meets its fate. Whoever was recorded on top of a table that was not
-/// there says so, or built one of its own.
+/// Records twice into encoders of their own, the first of which meets its fate. Whoever was recorded on top of a table
+/// that was not there says so, or built one of its own.
 fn record_both(
     adapter: &TestAdapter,
     fate: Fate,
@@ -1145,8 +1145,8 @@ fn a_step_whose_uploads_did_not_run_is_told() {
     }
 }
 
-/// GPU times, the least and the median, of three ways to step the same boxes of which one in twenty moves: all in one list with marks, the moving ones
-/// alone, and with a static part. Prints them; `STATICS=1000000` for a count of boxes.
+/// GPU times, the least and the median, of three ways to step the same boxes of which one in twenty moves: all in one
+/// list with marks, the moving ones alone, and with a static part. Prints them; `STATICS=1000000` for a count of boxes.
 #[test]
 fn a_step_of_mostly_static_objects_costs_about_its_moving_ones() {
     let count = std::env::var("STATICS").map_or(40_000, |count| count.parse().unwrap());

@@ -732,8 +732,8 @@ fn a_ray_through_a_crowd_is_walked_in_rounds() {
     }
 }
 
-/// One cell holds them all: the first box has more candidates than llvmpipe allows turns in a dispatch, and its only pair
-/// is the last. Two thousand million box tests on one adapter are enough: the test above covers each.
+/// One cell holds them all: the first box has more candidates than llvmpipe allows turns in a dispatch, and its only
+/// pair is the last. Two thousand million box tests on one adapter are enough: the test above covers each.
 #[test]
 fn crowded_walks_get_their_rounds_with_fixed_capacities_too() {
     const COUNT: u32 = 66_500;

@@ -1,5 +1,5 @@
-//! The table of a step in a caller's own shader: a pipeline over the text of `TableShader` finds what `query` finds, and every object
-//! in the cell that it is entered in.
+//! The table of a step in a caller's own shader: a pipeline over the text of `TableShader` finds what `query` finds,
+//! and every object in the cell that it is entered in.
 
 mod common;
 
@@ -31,8 +31,8 @@ const QUERIES: &str = "
         }
     }";
 
-/// How often each object is met in the cell of its lower corner, over all levels; and how often a box around the corner and a point
-/// at it find it.
+/// How often each object is met in the cell of its lower corner, over all levels; and how often a box around the corner
+/// and a point at it find it.
 const CELLS: &str = "
     @group(0) @binding(0) var<storage, read> asked: array<vec4<u32>>;
     @group(0) @binding(1) var<storage, read_write> met: array<u32>;
@@ -65,7 +65,8 @@ const CELLS: &str = "
         }
     }";
 
-/// Of each query: how many it finds; whether that walk came to its end; whether one did that the caller left after its first object.
+/// Of each query: how many it finds; whether that walk came to its end; whether one did that the caller left after its
+/// first object.
 const WHOLE: &str = "
     @group(0) @binding(0) var<storage, read> asked: array<vec4<u32>>;
     @group(0) @binding(1) var<storage, read_write> told: array<u32>;
@@ -89,7 +90,8 @@ const WHOLE: &str = "
         told[3u * id.x + 1u] = u32(own_walk_is_whole(&walk));
     }";
 
-/// Both tables in one dispatch, with one buffer for queries and lists: three vectors a query, then `SLOTS` words a query.
+/// Both tables in one dispatch, with one buffer for queries and lists: three vectors a query, then `SLOTS` words a
+/// query.
 const BOTH: &str = "
     @group(0) @binding(0) var<storage, read_write> data: array<u32>;
 

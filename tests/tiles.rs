@@ -66,8 +66,8 @@ fn borders(objects: &[Aabb], axes: usize, rng: &mut Rng) -> Tiles {
     }))
 }
 
-/// Steps the tiles and compares the joined answer with the definition's of the whole. Returns how many pairs tiles left to
-/// others, and how many rays hit something past their start.
+/// Steps the tiles and compares the joined answer with the definition's of the whole. Returns how many pairs tiles left
+/// to others, and how many rays hit something past their start.
 fn check(
     descriptor: &BroadPhaseDescriptor<'_>,
     tiles: &Tiles,

@@ -80,7 +80,8 @@ fn corners() -> Vec<[f32; 3]> {
     (0..BOXES).map(|_| [0; 3].map(|_| SIDE * unit())).collect()
 }
 
-/// Runs this program under RenderDoc with other arguments, which have to make it take a [`step`], and tells where the capture is.
+/// Runs this program under RenderDoc with other arguments, which have to make it take a [`step`], and tells where the
+/// capture is.
 pub fn launch(directory: &Path, arguments: &[&str]) -> Result<PathBuf, Box<dyn Error>> {
     if !cfg!(debug_assertions) {
         return Err("wgpu knows RenderDoc only in builds with debug assertions: leave --release out".into());

@@ -1,5 +1,6 @@
-//! A narrow phase behind the broad phase, all on the GPU: contacts of spheres, found for the pairs of their boxes by an indirect
-//! dispatch. The host never asks how many pairs there are; it reads the contacts once all is done, to check and to draw them.
+//! A narrow phase behind the broad phase, all on the GPU: contacts of spheres, found for the pairs of their boxes by an
+//! indirect dispatch. The host never asks how many pairs there are; it reads the contacts once all is done, to check
+//! and to draw them.
 //!
 //! ```sh
 //! cargo run --release --example narrow_phase -- [--output DIR]
@@ -216,7 +217,8 @@ fn download<T: bytemuck::Pod>(
     Ok(rows)
 }
 
-/// A slice through the middle of the cube: spheres that it cuts, darker towards their rim, those that touch another one in colour.
+/// A slice through the middle of the cube: spheres that it cuts, darker towards their rim, those that touch another one
+/// in colour.
 fn draw(path: &Path, spheres: &[Sphere], pairs: &[Pair], contacts: &[Contact]) -> Result<(), Box<dyn Error>> {
     let mut touches = vec![false; spheres.len()];
     for (pair, _) in std::iter::zip(pairs, contacts).filter(|(_, contact)| contact.depth >= 0.0) {

@@ -1,5 +1,5 @@
-// Contacts of spheres, one invocation a pair of the broad phase. A contact is written at the place of its pair, so that the answer
-// does not depend on the order in which pairs are looked at.
+// Contacts of spheres, one invocation a pair of the broad phase. A contact is written at the place of its pair, so that
+// the answer does not depend on the order in which pairs are looked at.
 
 struct Sphere {
     center: vec3<f32>,

@@ -1,4 +1,5 @@
-//! Steps a world tile by tile on one device and compares the joined answer with that of the undivided world, where that fits.
+//! Steps a world tile by tile on one device and compares the joined answer with that of the undivided world, where that
+//! fits.
 //!
 //! ```sh
 //! cargo run --release --example tiles -- [boxes] [tiles] [rays]
@@ -7,8 +8,8 @@
 //! Boxes: 200,000 where not given. Tiles: `2` for 2×2×2 (the default), or `8x1x1`. Rays: 1,000. `WGPU_BACKEND` chooses
 //! among drivers.
 //!
-//! The table: `halo %` is the boxes of other tiles by those of its own; `found` are the pairs of the step, `kept` those whose home
-//! point lies in the tile; `MiB` is what the broad phase holds.
+//! The table: `halo %` is the boxes of other tiles by those of its own; `found` are the pairs of the step, `kept` those
+//! whose home point lies in the tile; `MiB` is what the broad phase holds.
 
 mod tiles;
 
@@ -37,7 +38,8 @@ impl Random {
     }
 }
 
-/// Cubes of edge 1 to 256, fewer the larger they are, with some six overlaps a box; two endless ones, a floor and a column.
+/// Cubes of edge 1 to 256, fewer the larger they are, with some six overlaps a box; two endless ones, a floor and a
+/// column.
 fn boxes(count: usize, random: &mut Random) -> Vec<Aabb> {
     let side = world_side(count);
     let mut boxes: Vec<_> = (0..count.saturating_sub(2))

@@ -1,23 +1,24 @@
 //! A world cut into tiles that are stepped one by one, or on a device each, and the rule that makes their answers one.
 //!
-//! **Rule.** Each tile is given the boxes that overlap it: its own and a halo of its neighbours'. It keeps a pair only if the
-//! pair's *home point* lies in it: on each axis the larger of the two lower corners.
+//! **Rule.** Each tile is given the boxes that overlap it: its own and a halo of its neighbours'. It keeps a pair only
+//! if the pair's *home point* lies in it: on each axis the larger of the two lower corners.
 //!
-//! **No pair twice**: every point lies in exactly one tile.
-//! **No pair lost**: if two closed boxes meet, then on each axis `max(a.min, b.min) <= min(a.max, b.max)`, so their home point
-//! lies in both. The tile of the home point therefore overlaps both boxes, both were given to it, and it finds the pair.
+//! **No pair twice**: every point lies in exactly one tile. **No pair lost**: if two closed boxes meet, then on each
+//! axis `max(a.min, b.min) <= min(a.max, b.max)`, so their home point lies in both. The tile of the home point
+//! therefore overlaps both boxes, both were given to it, and it finds the pair.
 //!
 //! Tiles are compared as the passes compare boxes: as integers in the order of the floats, in which −0 is 0. Nothing is
-//! rounded, infinities are ordinary values, and boxes that only touch at a border meet there as they do everywhere else.
+//! rounded, infinities are ordinary values, and boxes that only touch at a border meet there as they do everywhere
+//! else.
 //!
-//! This is the rule for boxes as they are compared. With a
-//! [`margin`](gpu_broad_phase::BroadPhaseDescriptor::margin), grow the boxes before they are split and leave the margin at 0.
-//! In two dimensions, leave the third axis whole.
+//! This is the rule for boxes as they are compared. With a [`margin`](gpu_broad_phase::BroadPhaseDescriptor::margin),
+//! grow the boxes before they are split and leave the margin at 0. In two dimensions, leave the third axis whole.
 
 use gpu_broad_phase::reference;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Pair, Ray, RayHit, RayMode};
 
-/// A float as an integer of the same order, in which −0 is 0: `ordered` of `shaders/common/box.wgsl`. Of a NaN, any integer.
+/// A float as an integer of the same order, in which −0 is 0: `ordered` of `shaders/common/box.wgsl`. Of a NaN, any
+/// integer.
 pub fn ordered(value: f32) -> i32 {
     let bits = value.to_bits();
     if bits < 1 << 31 {
@@ -27,8 +28,8 @@ pub fn ordered(value: f32) -> i32 {
     }
 }
 
-/// A grid of tiles over all of space. A tile reaches from one border of each axis, inclusive, to the next, exclusive; the first
-/// and the last one of an axis are endless.
+/// A grid of tiles over all of space. A tile reaches from one border of each axis, inclusive, to the next, exclusive;
+/// the first and the last one of an axis are endless.
 #[derive(Clone, Debug)]
 pub struct Tiles {
     /// Of each axis, ordered integers, ascending. Equal ones have a tile without room between them.
@@ -48,8 +49,8 @@ impl Tiles {
         }
     }
 
-    /// As many tiles along each axis as `counts` says, with equally many lower corners between the borders of an axis. An axis
-    /// without a finite lower corner stays whole.
+    /// As many tiles along each axis as `counts` says, with equally many lower corners between the borders of an axis.
+    /// An axis without a finite lower corner stays whole.
     pub fn balanced(objects: &[Aabb], counts: [usize; 3]) -> Self {
         let borders = [0, 1, 2].map(|axis| {
             let mut corners: Vec<_> = objects.iter().map(|object| object.min[axis]).collect();
@@ -76,8 +77,8 @@ impl Tiles {
         self.borders[axis].partition_point(|&border| border <= coordinate)
     }
 
-    /// The tiles that a box overlaps, ascending. A box that takes no part in a step, because of a NaN or inverted bounds, may
-    /// get some or none: it does not matter where it is left out.
+    /// The tiles that a box overlaps, ascending. A box that takes no part in a step, because of a NaN or inverted
+    /// bounds, may get some or none: it does not matter where it is left out.
     pub fn overlapped(&self, object: &Aabb) -> impl Iterator<Item = usize> + use<> {
         let [x, y, z] =
             [0, 1, 2].map(|axis| self.along(axis, object.min[axis])..self.along(axis, object.max[axis]) + 1);
@@ -93,8 +94,8 @@ impl Tiles {
         (z * rows + y) * columns + x
     }
 
-    /// The boxes of each tile, ascending. That keeps the order of indices: a pair of a tile is the pair of the whole when both
-    /// indices are replaced, with `a < b`, and the smallest object of a tie stays the smallest.
+    /// The boxes of each tile, ascending. That keeps the order of indices: a pair of a tile is the pair of the whole
+    /// when both indices are replaced, with `a < b`, and the smallest object of a tie stays the smallest.
     pub fn split(&self, objects: &[Aabb]) -> Vec<Vec<u32>> {
         let mut members = vec![Vec::new(); self.count()];
         for (index, object) in (0..).zip(objects) {
@@ -105,11 +106,12 @@ impl Tiles {
         members
     }
 
-    /// The rays of each tile: those that hit the bounds of the boxes that it owns. Those of its halo are others' to answer for.
+    /// The rays of each tile: those that hit the bounds of the boxes that it owns. Those of its halo are others' to
+    /// answer for.
     ///
-    /// The test of rays is monotone in the box, rounding and widening included: a ray that hits a box hits whatever holds that
-    /// box, and no later. So no hit is lost, where tests against the tiles themselves could lose one to rounding. A box without
-    /// an end brings every ray that meets it to the one tile that owns it.
+    /// The test of rays is monotone in the box, rounding and widening included: a ray that hits a box hits whatever
+    /// holds that box, and no later. So no hit is lost, where tests against the tiles themselves could lose one to
+    /// rounding. A box without an end brings every ray that meets it to the one tile that owns it.
     pub fn route(&self, dimensions: Dimensions, objects: &[Aabb], rays: &[Ray]) -> Vec<Vec<u32>> {
         // Bounds of no boxes are inverted, and are not hit.
         let nothing = Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
@@ -156,7 +158,8 @@ impl Tiles {
     }
 }
 
-/// The points of a tile, as ordered integers. Both ends are inclusive, so that the blocks hold every pattern of bits once.
+/// The points of a tile, as ordered integers. Both ends are inclusive, so that the blocks hold every pattern of bits
+/// once.
 #[derive(Clone, Copy, Debug)]
 pub struct Block {
     pub first: [i32; 3],

@@ -16,10 +16,11 @@ use tempfile::TempDir;
 
 /// Parts the two frames of a mesh.
 const NEXT_FRAME: &[u8] = b"\0next\0";
-/// Buffers that do not depend on the file. The largest is the room that the PLY reader makes for a list before it reads it, for
-/// 65,536 members at most.
+/// Buffers that do not depend on the file. The largest is the room that the PLY reader makes for a list before it reads
+/// it, for 65,536 members at most.
 const SMALLEST_MEMORY: usize = 1 << 20;
-/// The densest is a face of a text file: its vertices, edges and boxes for some eight bytes, in vectors that grow by doubling.
+/// The densest is a face of a text file: its vertices, edges and boxes for some eight bytes, in vectors that grow by
+/// doubling.
 const MEMORY_PER_BYTE: usize = 128;
 /// An error is one line to read, whatever the file holds.
 const LONGEST_ERROR: usize = 600;

@@ -1,8 +1,8 @@
 // Boxes as the caller gives them (two 16-byte loads) and as the passes compare them (ordered integers).
 
 const ID_MASK: u32 = 0x1fffffffu;
-// Set on entries whose cell is that of the object's lower corner along an axis, a bit each for x, y and z. All of them are set on
-// one entry of each object: that of its home cell.
+// Set on entries whose cell is that of the object's lower corner along an axis, a bit each for x, y and z. All of them
+// are set on one entry of each object: that of its home cell.
 const HOME_FLAGS: u32 = 0xe0000000u;
 const OWNER_EXCLUDED: u32 = 0x80000000u;
 const OWNER_STATIC: u32 = 0x40000000u;
@@ -15,7 +15,8 @@ const CLASS_EXCLUDED: u32 = 3u;
 
 // Order-preserving integer of a float: -0 equals +0 and denormals keep their order on hardware that flushes them.
 fn ordered(bits: vec3<u32>) -> vec3<i32> {
-    return select(bitcast<vec3<i32>>(vec3<u32>(0x80000000u) - bits), bitcast<vec3<i32>>(bits), bits < vec3<u32>(0x80000000u));
+    let is_positive = bits < vec3<u32>(0x80000000u);
+    return select(bitcast<vec3<i32>>(vec3<u32>(0x80000000u) - bits), bitcast<vec3<i32>>(bits), is_positive);
 }
 
 fn unordered(value: vec3<i32>) -> vec3<u32> {

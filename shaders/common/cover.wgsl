@@ -1,17 +1,17 @@
 // uses: common/box, common/cells, common/grid, common/prelude
 // needs: grid
 
-// The cover table: larger boxes once more, in every cell that they cover. An object of up to the level `cover_below - 1` looks up
-// one cell there, that of its lower corner, and meets all boxes of the levels entered which it may overlap. For that a larger box is entered
-// as far below its own cells as such an object reaches up. All of it is told in cells of that level, which are integers:
-// rounding loses nothing.
+// The cover table: larger boxes once more, in every cell that they cover. An object of up to the level `cover_below -
+// 1` looks up one cell there, that of its lower corner, and meets all boxes of the levels entered which it may overlap.
+// For that a larger box is entered as far below its own cells as such an object reaches up. All of it is told in cells
+// of that level, which are integers: rounding loses nothing.
 
 // Choices of how much coarser than that level the table's cells are: by 2, 4 or 8.
 const COVER_SHIFTS: u32 = 3u;
 // Levels above that of the cells that are entered: a box of the highest has 33 cells an axis at most.
 const COVER_OCTAVES: u32 = 4u;
-// Objects of a workgroup of the passes that count and write entries. Workgroups have few lanes, each with many objects: most have
-// nothing to do and should be done soon.
+// Objects of a workgroup of the passes that count and write entries. Workgroups have few lanes, each with many objects:
+// most have nothing to do and should be done soon.
 const COVER_TILE: u32 = 1024u;
 const COVER_LANES: u32 = 64u;
 
@@ -48,7 +48,8 @@ struct Covering {
     last: vec3<i32>,
 }
 
-// The bounds stand in the grid in cells of the highest level that looks up, and, once the table's cells are chosen, in those.
+// The bounds stand in the grid in cells of the highest level that looks up, and, once the table's cells are chosen, in
+// those.
 fn covering_of(shift: u32) -> Covering {
     let shifts = cover_shifts(shift);
     let rest = select(vec3<u32>(0u), shifts, grid.cover_shift == 0u);
@@ -78,7 +79,8 @@ fn level_past_cover(shift: u32) -> u32 {
     return countTrailingZeros(grid.occupied & (0xffffffffu << first));
 }
 
-// The keys of the objects that are entered, whose levels' parts of the table come one behind the other, the coarsest first.
+// The keys of the objects that are entered, whose levels' parts of the table come one behind the other, the coarsest
+// first.
 fn larger_keys(shift: u32) -> vec2<u32> {
     let past = level_past_cover(shift);
     var begin = 0u;

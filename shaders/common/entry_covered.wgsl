@@ -17,7 +17,8 @@ fn is_home_entry(entry: u32) -> bool {
 fn is_in_cells(record: u32) -> bool {
     let low = objects[2u * (params.first_object + record)];
     let high = objects[2u * (params.first_object + record) + 1u];
-    return classify(low, high) == CLASS_FINITE && place_uniform(low.xyz, high.xyz, params.cell_inverse).level != NO_LEVEL;
+    let placement = place_uniform(low.xyz, high.xyz, params.cell_inverse);
+    return classify(low, high) == CLASS_FINITE && placement.level != NO_LEVEL;
 }
 
 // The objects of a level and a world: its entries or, where these are more than all objects, the records.

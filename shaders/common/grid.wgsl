@@ -45,7 +45,8 @@ struct Grid {
     cover_below: u32,
     // Cells of that table are those of level `cover_below - 1` shifted right by this.
     cover_shift: u32,
-    // Keys that the cell table has a start of: those of cells, of the large list, of what takes no part, of the cover table and past it.
+    // Keys that the cell table has a start of: those of cells, of the large list, of what takes no part, of the cover
+    // table and past it.
     key_count: u32,
     // A uniform block has arrays at multiples of 16 bytes.
     padding: vec2<u32>,

@@ -36,7 +36,8 @@ struct Params {
     query_count: u32,
     // Whether queries have three vectors each in place of a box's two.
     wide_queries: u32,
-    // Whether the objects themselves ask, for neighbours within `radius` (1) or for what they overlap (2); whether just for objects after them.
+    // Whether the objects themselves ask, for neighbours within `radius` (1) or for what they overlap (2); whether just
+    // for objects after them.
     asking: u32,
     once: u32,
     radius: f32,

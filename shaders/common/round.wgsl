@@ -1,7 +1,7 @@
-// A walk is cut into rounds, a dispatch each, of so many box tests an invocation: no dispatch takes long, however crowded
-// the scene. Rounds go by the place of a test among all tests of the walk, so that they need no memory of each other.
-// Some drivers even end loops on their own: llvmpipe gives all loops of a group of lanes 65,535 turns together, to which lanes
-// that are busy at different times add up, and then ends each after one more.
+// A walk is cut into rounds, a dispatch each, of so many box tests an invocation: no dispatch takes long, however
+// crowded the scene. Rounds go by the place of a test among all tests of the walk, so that they need no memory of each
+// other. Some drivers even end loops on their own: llvmpipe gives all loops of a group of lanes 65,535 turns together,
+// to which lanes that are busy at different times add up, and then ends each after one more.
 
 struct Round {
     // Tests of each walk that earlier rounds made.
@@ -14,8 +14,8 @@ struct Round {
     turns: u32,
     // Turns of a loop that shows whether the driver cut loops short.
     canary_turns: u32,
-    // Where moving and static objects have a table each: whether the walks went through the other one before, and whether
-    // they go on through the other one. `first` and `is_last` speak of one table's rounds.
+    // Where moving and static objects have a table each: whether the walks went through the other one before, and
+    // whether they go on through the other one. `first` and `is_last` speak of one table's rounds.
     continues: u32,
     is_continued: u32,
 }

@@ -21,8 +21,8 @@ fn row_entry(row: Row, k: u32) -> u32 {
     return select(row.wrapped_begin + (k - row.unwrapped), row.begin + k, k < row.unwrapped);
 }
 
-// The entries of the cells x_from..=x_to (detailed x), y, z, which must lie within the level's bounds for y and z and be
-// fewer than the slots of a hashed level. Other cells and worlds may share hashed slots.
+// The entries of the cells x_from..=x_to (detailed x), y, z, which must lie within the level's bounds for y and z and
+// be fewer than the slots of a hashed level. Other cells and worlds may share hashed slots.
 fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> Row {
     let from_cell = max(x_from, level.lower_x) >> level.x_shift;
     let to_cell = min(x_to, level.upper_x) >> level.x_shift;
@@ -42,7 +42,8 @@ fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> R
     return Row(begin, unwrapped, starts[base], unwrapped + starts[base + rest] - starts[base]);
 }
 
-// The same of any number of cells. Rows of a stencil never need it, and drivers that take both sides of a branch load for it.
+// The same of any number of cells. Rows of a stencil never need it, and drivers that take both sides of a branch load
+// for it.
 fn long_row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> Row {
     let cells = (min(x_to, level.upper_x) >> level.x_shift) - (max(x_from, level.lower_x) >> level.x_shift);
     if (cells > 0 && u32(cells) > level.table_mask) {
@@ -53,8 +54,8 @@ fn long_row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32)
     return row_of(level, x_from, x_to, y, z, world);
 }
 
-// What is looked at without cells: entries of which those in home cells count, or records of all objects of which those in
-// cells do.
+// What is looked at without cells: entries of which those in home cells count, or records of all objects of which those
+// in cells do.
 struct Listing {
     first: u32,
     count: u32,

@@ -1,7 +1,7 @@
 // uses: common/indirect, common/wide
 
-// Workgroups for as many rows of an output as a step wrote, as indirect dispatches read them: three dimensions, then the rows. At
-// least one workgroup, which may have something to say of no rows.
+// Workgroups for as many rows of an output as a step wrote, as indirect dispatches read them: three dimensions, then
+// the rows. At least one workgroup, which may have something to say of no rows.
 
 struct DispatchParams {
     // Word of the counters where the 64-bit number of needed rows begins.

@@ -5,7 +5,11 @@
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let object = flat_workgroup(group, groups) * WORKGROUP + local;
     if (object == 0u) {
         write_args(draw.rows, BOX_VERTICES);

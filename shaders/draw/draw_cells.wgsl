@@ -1,7 +1,7 @@
 // uses: common/cells, common/grid, common/workgroup, draw/cell_lines, draw/draw_entry_{entry}, draw/lines
 
-// Occupied cells as boxes. Each is drawn for the first of its entries: once a world, and more often now and then where hashed cells
-// share slots.
+// Occupied cells as boxes. Each is drawn for the first of its entries: once a world, and more often now and then where
+// hashed cells share slots.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> records: array<vec4<u32>>;
@@ -45,7 +45,11 @@ fn is_first_of(cell: vec3<i32>, level_index: u32, record: u32) -> bool {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let record = flat_workgroup(group, groups) * WORKGROUP + local;
     if (record == 0u) {
         atomicStore(&draw_args[1], 1u);

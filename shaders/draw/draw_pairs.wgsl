@@ -1,6 +1,7 @@
 // uses: common/box, common/counters, common/wide, common/workgroup, draw/draw_args, draw/lines
 
-// A line between the middles of the boxes of each pair. Where one is infinite, a point at the origin, which draws nothing.
+// A line between the middles of the boxes of each pair. Where one is infinite, a point at the origin, which draws
+// nothing.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> pairs: array<vec2<u32>>;
@@ -17,7 +18,11 @@ fn middle(object: u32) -> vec3<f32> {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let row = flat_workgroup(group, groups) * WORKGROUP + local;
     let needed = vec2<u32>(step_counters[COUNTER_PAIRS_NEEDED], step_counters[COUNTER_PAIRS_NEEDED + 1u]);
     let rows = rows_shown(needed, draw.first, draw.rows);

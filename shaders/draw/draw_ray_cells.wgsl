@@ -9,7 +9,11 @@
 @group(0) @binding(7) var<storage, read> step_counters: array<u32>;
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let row = flat_workgroup(group, groups) * WORKGROUP + local;
     let needed = vec2<u32>(step_counters[COUNTER_RAY_CELLS_NEEDED], step_counters[COUNTER_RAY_CELLS_NEEDED + 1u]);
     let rows = rows_shown(needed, draw.first, draw.rows);

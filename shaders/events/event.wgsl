@@ -1,7 +1,7 @@
 // Pair events: what the pairs of one step have in common with those of the step before.
 //
-// A row names a pair for good, by an index and a generation of either object. Rows of a step are looked up in a hash table of
-// those of the step before, with open addressing and at most half of its slots in use.
+// A row names a pair for good, by an index and a generation of either object. Rows of a step are looked up in a hash
+// table of those of the step before, with open addressing and at most half of its slots in use.
 
 struct EventParams {
     // Pairs that the step's buffer has room for.

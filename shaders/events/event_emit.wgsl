@@ -16,7 +16,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     let persisting = counters[EVENT_PERSISTING];
     if (pair == 0u) {
         counters[EVENT_BEGUN] = count - persisting;
-        counters[EVENT_STATUS] = (step_counters[COUNTER_STATUS] | step_counters[COUNTER_UNFINISHED]) & STATUS_LACKS_PAIRS;
+        counters[EVENT_STATUS] =
+            (step_counters[COUNTER_STATUS] | step_counters[COUNTER_UNFINISHED]) & STATUS_LACKS_PAIRS;
     }
     if (pair < count) {
         // Marks are scanned: how many of the pairs before persist.

@@ -1,7 +1,7 @@
 // uses: common/indirect, common/workgroup, events/event
 
-// Enters the rows of the step into the hash table that the next step looks in: one more than their places, 0 for a free slot.
-// Which of two rows comes first depends on the device's schedule, and whether a row is found does not.
+// Enters the rows of the step into the hash table that the next step looks in: one more than their places, 0 for a free
+// slot. Which of two rows comes first depends on the device's schedule, and whether a row is found does not.
 
 @group(0) @binding(5) var<storage, read> rows: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read> counters: array<u32>;

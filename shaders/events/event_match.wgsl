@@ -1,6 +1,7 @@
 // uses: common/indirect, common/workgroup, events/event, events/event_rows
 
-// Looks every pair of the step up among those of the step before: 1 for each that was there, on both sides. The marks were 0.
+// Looks every pair of the step up among those of the step before: 1 for each that was there, on both sides. The marks
+// were 0.
 
 @group(0) @binding(5) var<storage, read> previous_rows: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read> previous_table: array<u32>;

@@ -7,7 +7,11 @@
 @group(0) @binding(5) var<storage, read_write> grid: Grid;
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let row = flat_workgroup(group, groups) * WORKGROUP + local;
     if (row == 0u) {
         grid.entry_count = shown();

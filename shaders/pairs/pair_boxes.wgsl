@@ -10,5 +10,7 @@ fn test_pair(candidate: u32) -> bool {
     let high = records[2u * candidate + 1u];
     let in_world = !WORLDS || high.w == own_world;
     count_candidate();
-    return visit_candidate(low.w, in_world && overlaps(own_box_low, own_box_high, bitcast<vec3<i32>>(low.xyz), bitcast<vec3<i32>>(high.xyz)));
+    let box_low = bitcast<vec3<i32>>(low.xyz);
+    let box_high = bitcast<vec3<i32>>(high.xyz);
+    return visit_candidate(low.w, in_world && overlaps(own_box_low, own_box_high, box_low, box_high));
 }

@@ -22,7 +22,11 @@ fn visit_candidate(other: u32, meets: bool) -> bool {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     entry = flat_workgroup(group, groups) * WORKGROUP + local;
     if (entry > params.entry_capacity) {
         return;

@@ -1,8 +1,8 @@
 // uses: common/round, common/workgroup, pairs/pair_filter, pairs/pair_walk_{entry}, pairs/pair_walks_{walks}
 // uses: pairs/pair_write
 
-// Writes pairs by the walk once more: of entries that have more partners than counting kept. What earlier rounds, or bits,
-// wrote of an entry stands behind the offsets.
+// Writes pairs by the walk once more: of entries that have more partners than counting kept. What earlier rounds, or
+// bits, wrote of an entry stands behind the offsets.
 
 fn visit_candidate(other: u32, meets: bool) -> bool {
     if (meets) {
@@ -21,7 +21,11 @@ fn goes_on() -> bool {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let place = walking_group(group, groups) * WORKGROUP + local;
     if (place >= walk_count()) {
         return;

@@ -1,8 +1,8 @@
 // uses: common/indirect, common/prelude, common/workgroup, pairs/pair_slots_read, pairs/pair_write_kept
 
-// Writes pairs from the partners that counting kept, and lists the entries that have more of them, for the passes that walk
-// once more. So few do that those passes are best dispatched for them alone: drivers for CPUs run the code of a walk even
-// where no lane is to walk.
+// Writes pairs from the partners that counting kept, and lists the entries that have more of them, for the passes that
+// walk once more. So few do that those passes are best dispatched for them alone: drivers for CPUs run the code of a
+// walk even where no lane is to walk.
 
 @group(0) @binding(2) var<storage, read> records: array<vec4<u32>>;
 @group(0) @binding(9) var<storage, read_write> pair_walks: array<atomic<u32>>;
@@ -27,7 +27,11 @@ fn list_walk(entry: u32) {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let entry = flat_workgroup(group, groups) * WORKGROUP + local;
     if (entry >= params.entry_capacity) {
         return;

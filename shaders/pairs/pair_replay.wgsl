@@ -1,8 +1,8 @@
 // uses: common/prelude, common/rows, common/workgroup, pairs/pair_walk_{entry}, pairs/pair_walks_{walks}
 // uses: pairs/pair_write
 
-// Writes the pairs of crowded boxes without testing any box again: the walk finds the candidates and counting kept a bit
-// for each of the first of them. Where they are not all, the rest is left to `pair_emit`.
+// Writes the pairs of crowded boxes without testing any box again: the walk finds the candidates and counting kept a
+// bit for each of the first of them. Where they are not all, the rest is left to `pair_emit`.
 
 @group(0) @binding(6) var<storage, read> pair_bits: array<u32>;
 
@@ -41,7 +41,11 @@ fn visit_row(row: Row, first: u32) {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let place = walking_group(group, groups) * WORKGROUP + local;
     if (place >= walk_count()) {
         return;

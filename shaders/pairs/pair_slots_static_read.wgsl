@@ -8,5 +8,6 @@ const STATIC_KEPT: u32 = 16u;
 @group(0) @binding(5) var<storage, read> pair_slots: array<u32>;
 
 fn kept_partner(index: u32, place: u32) -> u32 {
-    return pair_slots[params.partners_kept * params.entry_capacity + place * static_rows() + index - params.entry_capacity];
+    let first = params.partners_kept * params.entry_capacity;
+    return pair_slots[first + place * static_rows() + index - params.entry_capacity];
 }

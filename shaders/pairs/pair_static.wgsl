@@ -1,7 +1,7 @@
 // uses: common/box, common/prelude, pairs/overlap, queries/query_walk
 
-// A moving object that looks for static ones: what the walk of queries calls a query. Its boxes are compared as those of
-// any pair. The uniform block is that of walks of the static objects' table.
+// A moving object that looks for static ones: what the walk of queries calls a query. Its boxes are compared as those
+// of any pair. The uniform block is that of walks of the static objects' table.
 
 @group(0) @binding(4) var<storage, read> objects: array<vec4<u32>>;
 // The moving objects, in the order of their own table.

@@ -17,7 +17,11 @@ fn accept_result(other: u32, distance: u32) {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     row = flat_workgroup(group, groups) * WORKGROUP + local;
     if (row > static_rows()) {
         return;

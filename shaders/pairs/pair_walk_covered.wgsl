@@ -2,17 +2,19 @@
 // uses: pairs/pair_filter
 // needs: visit_candidate
 
-// Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home entry, where a pair
-// counts only in the bucket of its home cell (the larger of the two lower corners, an axis each), which both boxes cover; and, from
-// the object's own home entry alone, the large list.
+// Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home
+// entry, where a pair counts only in the bucket of its home cell (the larger of the two lower corners, an axis each),
+// which both boxes cover; and, from the object's own home entry alone, the large list.
 
 @group(0) @binding(5) var<storage, read> keys: array<u32>;
 @group(0) @binding(6) var<storage, read> values: array<u32>;
 
 fn test_large(low: vec3<i32>, high: vec3<i32>, world: u32, candidate: u32) {
     let other = values[candidate] & ID_MASK;
+    let other_low = bitcast<vec3<i32>>(records[2u * other].xyz);
     let other_high = records[2u * other + 1u];
-    visit_candidate(params.first_object + other, other_high.w == world && overlaps(low, high, bitcast<vec3<i32>>(records[2u * other].xyz), bitcast<vec3<i32>>(other_high.xyz)));
+    let meets = other_high.w == world && overlaps(low, high, other_low, bitcast<vec3<i32>>(other_high.xyz));
+    visit_candidate(params.first_object + other, meets);
     count_candidate();
 }
 

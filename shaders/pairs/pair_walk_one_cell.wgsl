@@ -1,10 +1,10 @@
 // uses: common/box, common/cells, common/cover, common/grid, common/rows, {visit}
 // needs: begin_object
 
-// The rows of all candidates of one object, each unordered pair from one side only: the large list; what the cover table has of
-// larger objects; at the object's own level the entries behind it in its row and the rows of the half shell that it reaches into; at
-// every coarser level that is not in that table all cells from its upper corner back to its lower one and as far before as objects there
-// reach.
+// The rows of all candidates of one object, each unordered pair from one side only: the large list; what the cover
+// table has of larger objects; at the object's own level the entries behind it in its row and the rows of the half
+// shell that it reaches into; at every coarser level that is not in that table all cells from its upper corner back to
+// its lower one and as far before as objects there reach.
 
 // The box whose candidates are walked.
 var<private> own_box_low: vec3<i32>;

@@ -29,7 +29,8 @@ fn progress_of(entry: u32) -> u32 {
     return params.pair_rows + 1u + entry;
 }
 
-// The places of an entry's pairs, looked up once: the buffer is written to, so that a compiler would look again each time.
+// The places of an entry's pairs, looked up once: the buffer is written to, so that a compiler would look again each
+// time.
 fn places_of(entry: u32) -> vec2<u32> {
     return vec2<u32>(pair_offsets[entry], pair_offsets[entry + 1u]);
 }

@@ -8,7 +8,11 @@
 @group(0) @binding(4) var<storage, read_write> world_pairs: array<atomic<u32>>;
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let entry = flat_workgroup(group, groups) * WORKGROUP + local;
     if (entry >= params.entry_capacity || pair_offsets[entry] == 0u) {
         return;

@@ -1,7 +1,7 @@
 // uses: common/workgroup
 
-// Rays or queries of which a word on the device says how many are asked. The rest become rows of zeros but for one word, by which they
-// find nothing: whatever they held, they are valid.
+// Rays or queries of which a word on the device says how many are asked. The rest become rows of zeros but for one
+// word, by which they find nothing: whatever they held, they are valid.
 
 struct LimitParams {
     rows: u32,
@@ -20,7 +20,11 @@ struct LimitParams {
 @group(0) @binding(3) var<storage, read_write> asked: array<vec4<u32>>;
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let index = flat_workgroup(group, groups) * WORKGROUP + local;
     if (index >= limit.rows) {
         return;

@@ -1,7 +1,7 @@
 // uses: common/box, common/prelude
 
-// A query: everything within a radius of a box. With radius 0 that is everything that meets the box, by the exact test of
-// pairs.
+// A query: everything within a radius of a box. With radius 0 that is everything that meets the box, by the exact test
+// of pairs.
 
 @group(0) @binding(5) var<storage, read> objects: array<vec4<u32>>;
 
@@ -14,15 +14,16 @@ const LARGEST_FLOAT: f32 = 0x1.fffffep+127;
 const NEAREST_IMAGE: i32 = 2;
 // What `distance_to` says of objects that are none of the query's. No squared distance is as large.
 const MISS: u32 = 0xffffffffu;
-// Squares of gaps from 2^60 on, or of gaps that are all below 2^-40, leave the range of floats: they are taken 2^66 times
-// smaller or larger.
+// Squares of gaps from 2^60 on, or of gaps that are all below 2^-40, leave the range of floats: they are taken 2^66
+// times smaller or larger.
 const FAR_BITS: u32 = (127u + 60u) << 23u;
 const NEAR_BITS: u32 = (127u - 40u) << 23u;
 const SMALLER: f32 = 0x1p-66;
 const LARGER: f32 = 0x1p+66;
 // By how much the exponent of a squared distance is larger than that of a float.
 const DISTANCE_BIAS: u32 = 126u;
-// Gaps below this, scaled, are 0: the largest is at least 2^20 times as long, so that their squares are less than it rounds by.
+// Gaps below this, scaled, are 0: the largest is at least 2^20 times as long, so that their squares are less than it
+// rounds by.
 const SMALLEST_GAP: f32 = 0x1p-60;
 
 struct Query {
@@ -130,8 +131,8 @@ fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
         if (query.radius == 0.0) {
             return select(MISS, 0u, all(low == query.low) && all(image == vec3<i32>(0)));
         }
-        // Taking the period off the larger of two coordinates is exact, so that what is between them is rounded once: integers
-        // in between keep a compiler from summing in another order.
+        // Taking the period off the larger of two coordinates is exact, so that what is between them is rounded once:
+        // integers in between keep a compiler from summing in another order.
         let ahead = moved_back(other, image > vec3<i32>(0));
         let behind = moved_back(own, image < vec3<i32>(0));
         return within(query, ahead - behind);
@@ -164,8 +165,9 @@ fn within(query: Query, gap: vec3<f32>) -> u32 {
     return select(MISS, distance, is_endless || distance <= squared(vec3<f32>(query.radius, 0.0, 0.0)));
 }
 
-// The squared length of a gap as an integer that is larger where the length is: a float's bits with nine bits of exponent,
-// so that no gap is too long or too short to have a square. Denormal gaps are 0, endless ones the largest float.
+// The squared length of a gap as an integer that is larger where the length is: a float's bits with nine bits of
+// exponent, so that no gap is too long or too short to have a square. Denormal gaps are 0, endless ones the largest
+// float.
 fn squared(gap: vec3<f32>) -> u32 {
     let given = bitcast<vec3<u32>>(gap) & vec3<u32>(0x7fffffffu);
     let bits = select(min(given, vec3<u32>(0x7f7fffffu)), vec3<u32>(0u), given < vec3<u32>(0x00800000u));
@@ -179,7 +181,8 @@ fn squared(gap: vec3<f32>) -> u32 {
     return select(sum + (exponents << 23u), 0u, sum == 0u);
 }
 
-// Bits of the float that a squared distance is: infinity where it is larger than any, 0 where it is smaller than any normal one.
+// Bits of the float that a squared distance is: infinity where it is larger than any, 0 where it is smaller than any
+// normal one.
 fn squared_bits(distance: u32) -> u32 {
     let exponent = distance >> 23u;
     let is_large = exponent >= DISTANCE_BIAS + 255u;

@@ -17,8 +17,8 @@ fn cells_of(query: Query, level: Level) -> Cells {
     return Cells(lower, min(cell_of(query.search_max, inverse), bounds_upper));
 }
 
-// Cells an axis, as the table has them along x. Differences of integers: drivers may put floats together in another order, and
-// floats of cells far out are too coarse for that.
+// Cells an axis, as the table has them along x. Differences of integers: drivers may put floats together in another
+// order, and floats of cells far out are too coarse for that.
 fn cell_counts(cells: Cells, level: Level) -> vec3<f32> {
     let shifts = vec3<u32>(level.x_shift, 0u, 0u);
     let counts = bitcast<vec3<u32>>((cells.upper >> shifts) - (cells.lower >> shifts)) + 1u;
@@ -32,7 +32,8 @@ fn are_crowded(counts: vec3<f32>, query: Query, level: Level) -> bool {
     // Hashed slots would be looked at again and again.
     let is_repeated = !is_dense && rows * counts.x >= f32(level.table_size);
     // Images may look at the same cells. Those of other worlds lie elsewhere, unless they are hashed.
-    let bounds = Cells(vec3<i32>(level.lower_x, level.lower_y, level.lower_z), vec3<i32>(level.upper_x, level.upper_y, level.upper_z));
+    let bounds_lower = vec3<i32>(level.lower_x, level.lower_y, level.lower_z);
+    let bounds = Cells(bounds_lower, vec3<i32>(level.upper_x, level.upper_y, level.upper_z));
     let level_counts = cell_counts(bounds, level);
     let looks_twice = is_dense && rows * counts.x > level_counts.x * level_counts.y * level_counts.z;
     return is_repeated || looks_twice || rows >= f32(listing_of(level, query.world).count);

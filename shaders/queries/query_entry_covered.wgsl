@@ -3,7 +3,16 @@
 
 // An object has an entry in every cell it covers and is reported in the first one that it shares with the query.
 
-fn is_met_here(level: Level, entry: u32, low: vec3<i32>, query: Query, lower: vec3<i32>, upper: vec3<i32>, y: i32, z: i32) -> bool {
+fn is_met_here(
+    level: Level,
+    entry: u32,
+    low: vec3<i32>,
+    query: Query,
+    lower: vec3<i32>,
+    upper: vec3<i32>,
+    y: i32,
+    z: i32,
+) -> bool {
     let home = cell_of(flush_bits(unordered(low)), vec3<f32>(level.inverse));
     // Lower corners lie in the home cell.
     let first = select(max(home, lower), home, query.seeks_corners);

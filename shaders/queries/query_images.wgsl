@@ -1,8 +1,9 @@
 // uses: common/box, queries/query, queries/query_walk
 
-// Images of an asker in periodic axes: itself and, one period ahead or behind, the one that may be within the radius of what
-// lies past the nearer end of the period. Along an axis whose period the radius spans, everything is within reach, and
-// the candidate decides which image it meets. So an object is met by one image, and whoever looks at all objects does so once.
+// Images of an asker in periodic axes: itself and, one period ahead or behind, the one that may be within the radius of
+// what lies past the nearer end of the period. Along an axis whose period the radius spans, everything is within reach,
+// and the candidate decides which image it meets. So an object is met by one image, and whoever looks at all objects
+// does so once.
 
 override PERIODIC: bool = true;
 

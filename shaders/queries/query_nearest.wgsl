@@ -31,7 +31,11 @@ fn accept_result(object: u32, distance: u32) {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let index = flat_workgroup(group, groups) * WORKGROUP + local;
     if (index >= params.asker_count) {
         return;

@@ -1,20 +1,21 @@
 // uses: common/box, common/cells, common/entry_{entry}, common/grid, common/prelude, common/rows, queries/query
 // uses: queries/query_again_{entry}, queries/query_cells, queries/query_entry_{entry}, queries/query_image_own
 
-// A step's table as a caller's shader walks it: what meets a box or comes within a radius of it, one object after the other, and
-// what lies in a cell. src/table.rs says how it is used.
+// A step's table as a caller's shader walks it: what meets a box or comes within a radius of it, one object after the
+// other, and what lies in a cell. src/table.rs says how it is used.
 
 const ALL_LAYERS: u32 = 0xffffffffu;
 
-// Where a walk is: in entries without cells, those of the large list or of a level; in all records of a level; in a row of
-// a level's cells; or past everything.
+// Where a walk is: in entries without cells, those of the large list or of a level; in all records of a level; in a row
+// of a level's cells; or past everything.
 const WALK_ENTRIES: u32 = 0u;
 const WALK_RECORDS: u32 = 1u;
 const WALK_ROW: u32 = 2u;
 const WALK_DONE: u32 = 3u;
 
 struct Walk {
-    // What was found last: the object, the squared distance between its box and the query, and the record that has its box.
+    // What was found last: the object, the squared distance between its box and the query, and the record that has its
+    // box.
     object: u32,
     squared_distance: f32,
     record: u32,
@@ -25,8 +26,8 @@ struct Walk {
     following: u32,
     // A table that was never built names levels without end.
     levels_left: u32,
-    // Rows of cells that the walk may still go through: in all no more than there are objects, which bounds it whatever the cells
-    // of a query come to.
+    // Rows of cells that the walk may still go through: in all no more than there are objects, which bounds it whatever
+    // the cells of a query come to.
     rows_left: u32,
     lower: vec3<i32>,
     upper: vec3<i32>,
@@ -210,8 +211,8 @@ fn cell_entries(level: u32, cell: vec3<i32>, world: u32) -> vec2<u32> {
     return vec2<u32>(row.begin, row.begin + select(row.count, 0u, is_outside));
 }
 
-// Whether an entry is one of the cell: with schemes of one entry an object that of an object whose lower corner lies in it, with
-// the uniform scheme that of any object in it.
+// Whether an entry is one of the cell: with schemes of one entry an object that of an object whose lower corner lies in
+// it, with the uniform scheme that of any object in it.
 fn is_in_cell(level: u32, entry: u32, cell: vec3<i32>, world: u32) -> bool {
     let record = entry_record(entry);
     let first = cell_at(level, record_min(record));

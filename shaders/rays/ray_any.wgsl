@@ -29,7 +29,11 @@ fn accept_hit(object: u32, t: f32) {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let place = flat_workgroup(group, groups) * WORKGROUP + local;
     if (place >= params.ray_count) {
         return;

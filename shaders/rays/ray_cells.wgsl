@@ -51,7 +51,9 @@ fn visit_slab(ray: Ray, level: Level, visit: Visit, goes_on: bool) -> bool {
     let upper = min(visit.upper, vec3<i32>(level.upper_x, level.upper_y, level.upper_z)) >> whole;
     if (all(lower <= upper)) {
         let sizes = vec3<u32>(upper - lower) + 1u;
-        take_cells(visit.level + select(0u, STATIC_LEVELS, params.first_object < params.static_count), lower, sizes, times_saturated(times_saturated(sizes.x, sizes.y), sizes.z));
+        let first_level = select(0u, STATIC_LEVELS, params.first_object < params.static_count);
+        let count = times_saturated(times_saturated(sizes.x, sizes.y), sizes.z);
+        take_cells(first_level + visit.level, lower, sizes, count);
     }
     return false;
 }

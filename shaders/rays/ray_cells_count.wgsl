@@ -11,7 +11,11 @@ fn take_cells(level: u32, lower: vec3<i32>, sizes: vec3<u32>, count: u32) {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let index = flat_workgroup(group, groups) * WORKGROUP + local;
     if (index > params.ray_count) {
         return;

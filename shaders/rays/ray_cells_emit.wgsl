@@ -1,8 +1,8 @@
 // uses: common/prelude, common/round, common/round_counters, common/workgroup, rays/ray, rays/ray_cells
 
 // The walk once more, writing the cells whose places fall into the window that the output buffer shows: level by level,
-// slab by slab along the ray, within a slab x fastest. Where the walk goes on through the table of the static objects, the
-// place that it comes to stands behind the offsets.
+// slab by slab along the ray, within a slab x fastest. Where the walk goes on through the table of the static objects,
+// the place that it comes to stands behind the offsets.
 
 @group(0) @binding(7) var<storage, read_write> ray_cell_offsets: array<u32>;
 @group(0) @binding(9) var<storage, read_write> ray_cells: array<vec4<u32>>;
@@ -25,7 +25,11 @@ fn take_cells(level: u32, lower: vec3<i32>, sizes: vec3<u32>, count: u32) {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let index = flat_workgroup(group, groups) * WORKGROUP + local;
     if (index >= params.ray_count) {
         return;

@@ -22,8 +22,8 @@ fn search_limit() -> f32 {
     return closest_t;
 }
 
-// The part of the walk that is under way or was left unfinished, the large list or a level by its turn: tests of it that
-// earlier rounds made, and what its geometry was chosen by.
+// The part of the walk that is under way or was left unfinished, the large list or a level by its turn: tests of it
+// that earlier rounds made, and what its geometry was chosen by.
 var<private> part: u32;
 var<private> part_skips: u32;
 var<private> part_budget: u32;
@@ -66,7 +66,11 @@ fn accept_hit(object: u32, t: f32) {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let place = flat_workgroup(group, groups) * WORKGROUP + local;
     if (place >= params.ray_count) {
         return;

@@ -1,7 +1,8 @@
 // uses: common/prelude, common/round, common/workgroup, rays/ray, rays/ray_counters, rays/ray_hits, rays/ray_kept
 // uses: rays/ray_order_{order}
 
-// How many objects each ray meets, and the first ones of them. One word more than rays, so that the scan ends with the total.
+// How many objects each ray meets, and the first ones of them. One word more than rays, so that the scan ends with the
+// total.
 
 @group(0) @binding(7) var<storage, read_write> ray_offsets: array<u32>;
 
@@ -34,7 +35,11 @@ fn accept_hit(object: u32, t: f32) {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let place = flat_workgroup(group, groups) * WORKGROUP + local;
     if (place > params.ray_count) {
         return;

@@ -1,8 +1,8 @@
 // uses: common/prelude, common/round, common/workgroup, rays/ray, rays/ray_hits, rays/ray_kept
 // uses: rays/ray_order_{order}
 
-// The hits whose places fall into the window that the output buffer shows: those that counting kept, or by the walk once more
-// where a ray has more. What earlier rounds wrote of such a ray stands behind the offsets.
+// The hits whose places fall into the window that the output buffer shows: those that counting kept, or by the walk
+// once more where a ray has more. What earlier rounds wrote of such a ray stands behind the offsets.
 
 @group(0) @binding(7) var<storage, read_write> ray_offsets: array<u32>;
 @group(0) @binding(8) var<storage, read_write> ray_hits: array<vec2<u32>>;
@@ -34,7 +34,11 @@ fn accept_hit(object: u32, t: f32) {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let place = flat_workgroup(group, groups) * WORKGROUP + local;
     if (place >= params.ray_count) {
         return;

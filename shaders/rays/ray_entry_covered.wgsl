@@ -6,9 +6,18 @@
 const MEETS_AGAIN: bool = true;
 
 // The first cell must be one that the box and the visit share: elsewhere its key may belong to another entry of the
-// same box. The slabs in which the walk meets an object follow one another without a gap, so it is met first in this one unless
-// the slab before met it; within the slab the lowest covered cell counts.
-fn is_first_visit(level: Level, entry: u32, low: vec3<i32>, high: vec3<i32>, world: u32, visit: Visit, y: i32, z: i32) -> bool {
+// same box. The slabs in which the walk meets an object follow one another without a gap, so it is met first in this
+// one unless the slab before met it; within the slab the lowest covered cell counts.
+fn is_first_visit(
+    level: Level,
+    entry: u32,
+    low: vec3<i32>,
+    high: vec3<i32>,
+    world: u32,
+    visit: Visit,
+    y: i32,
+    z: i32,
+) -> bool {
     let inverse = axis_inverse(level.inverse, grid.x_detail);
     let lower = cell_of(flush_bits(unordered(low)), inverse);
     let upper = cell_of(flush_bits(unordered(high)), inverse);

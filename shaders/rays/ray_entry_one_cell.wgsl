@@ -6,7 +6,16 @@
 const MEETS_AGAIN: bool = false;
 
 // Whether the entry lies in the visited row itself rather than in one that shares its slots.
-fn is_first_visit(level: Level, entry: u32, low: vec3<i32>, high: vec3<i32>, world: u32, visit: Visit, y: i32, z: i32) -> bool {
+fn is_first_visit(
+    level: Level,
+    entry: u32,
+    low: vec3<i32>,
+    high: vec3<i32>,
+    world: u32,
+    visit: Visit,
+    y: i32,
+    z: i32,
+) -> bool {
     let cell = cell_of(flush_bits(unordered(low)), axis_inverse(level.inverse, grid.x_detail));
     return cell.y == y && cell.z == z && cell.x >= visit.lower.x && cell.x <= visit.upper.x;
 }

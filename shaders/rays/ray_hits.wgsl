@@ -17,8 +17,8 @@ const TESTS_PER_STEP: f32 = 8.0;
 // How often, in the mean, a walk may meet an object before looking at each one once is less.
 const MOST_MEETINGS: u32 = 4u;
 
-// Entries in the rows of the level's walk so far, and how many there may be before the walk is given up. Passes that may
-// not take a hit twice walk ahead to learn that; the others give up on the way.
+// Entries in the rows of the level's walk so far, and how many there may be before the walk is given up. Passes that
+// may not take a hit twice walk ahead to learn that; the others give up on the way.
 var<private> meetings: u32;
 var<private> most_meetings: u32;
 var<private> is_ahead: bool;

@@ -1,8 +1,8 @@
 // uses: common/box, common/cells, common/grid, common/prelude, common/workgroup
 
-// Keys by which rays are sorted so that neighbouring invocations walk through neighbouring cells: Morton codes ("A Computer
-// Oriented Geodetic Data Base", 1966) of where they start, in cells of the level that most objects lie on. The order in which
-// rays are walked changes no answer.
+// Keys by which rays are sorted so that neighbouring invocations walk through neighbouring cells: Morton codes ("A
+// Computer Oriented Geodetic Data Base", 1966) of where they start, in cells of the level that most objects lie on. The
+// order in which rays are walked changes no answer.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read_write> keys: array<u32>;
@@ -38,7 +38,11 @@ fn ray_key(index: u32) -> u32 {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let index = flat_workgroup(group, groups) * WORKGROUP + local;
     if (index == 0u) {
         sort_grid.entry_count = params.ray_count;

@@ -8,9 +8,10 @@
 // on every rounding error, so that a ray through a corner visits the cells on both sides. Each cell is visited once. A
 // ray that sweeps a box has slabs and cells wider by the box's half extents.
 //
-// What is done with the cells is another fragment's: `search_limit`, `walk_pays`, `without_cells`, `visit_slab`, which says
-// whether the same slab goes on, `gives_up`, and `walks_again`, which says whether the walk begins with the first slab once
-// more. A pass says where its rounds begin, `enters_part`, `geometry_limit`, and with which level: `COARSE_FIRST`.
+// What is done with the cells is another fragment's: `search_limit`, `walk_pays`, `without_cells`, `visit_slab`, which
+// says whether the same slab goes on, `gives_up`, and `walks_again`, which says whether the walk begins with the first
+// slab once more. A pass says where its rounds begin, `enters_part`, `geometry_limit`, and with which level:
+// `COARSE_FIRST`.
 
 const MAX_RAY_STEPS: i32 = 4096;
 const RELATIVE_SLACK: f32 = 0x1p-19;
@@ -62,7 +63,8 @@ fn walk_level(ray: Ray, index: u32) -> bool {
     }
 
     // The part of the ray within the bounds of what is occupied.
-    let bound_slack = (abs(origin) + extent + max(abs(bound_low), abs(bound_high))) * RELATIVE_SLACK + CELL_SLACK + extent;
+    let largest = abs(origin) + extent + max(abs(bound_low), abs(bound_high));
+    let bound_slack = largest * RELATIVE_SLACK + CELL_SLACK + extent;
     let inverse = 1.0 / select(vec3<f32>(1.0), direction, moves);
     let at_low = (bound_low - bound_slack - origin) * inverse;
     let at_high = (bound_high + bound_slack - origin) * inverse;

@@ -6,7 +6,11 @@
 @group(0) @binding(2) var<storage, read> tile_sums: array<vec2<u32>>;
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let tile = flat_workgroup(group, groups);
     let first = tile * TILE + local * WORDS_PER_THREAD;
     var sum = vec2<u32>(0u);

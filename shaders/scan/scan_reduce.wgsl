@@ -6,7 +6,11 @@
 @group(0) @binding(2) var<storage, read_write> tile_sums: array<vec2<u32>>;
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let tile = flat_workgroup(group, groups);
     var sum = vec2<u32>(0u);
     for (var k = 0u; k < WORDS_PER_THREAD; k += 1u) {

@@ -1,5 +1,5 @@
-// One digit of a stable LSD radix sort of keys with values. The counts lie as `[digit][tile]`, the keys of each digit in all
-// tiles follow them.
+// One digit of a stable LSD radix sort of keys with values. The counts lie as `[digit][tile]`, the keys of each digit
+// in all tiles follow them.
 
 struct SortParams {
     // Lowest bit of the digit, and how many it has.

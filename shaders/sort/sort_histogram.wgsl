@@ -11,7 +11,11 @@ const HISTOGRAM_WORKGROUP: u32 = 256u;
 var<workgroup> local_counts: array<atomic<u32>, 256>;
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let tile = flat_workgroup(group, groups);
     atomicStore(&local_counts[local], 0u);
     workgroupBarrier();

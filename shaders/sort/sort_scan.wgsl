@@ -1,7 +1,7 @@
 // uses: sort/sort
 
-// The counts of a digit become what earlier tiles have of it, and their sum goes behind the counts. One workgroup a digit, in
-// long runs: the sum over the digits is left to those who need it.
+// The counts of a digit become what earlier tiles have of it, and their sum goes behind the counts. One workgroup a
+// digit, in long runs: the sum over the digits is left to those who need it.
 
 const SCAN_WORKGROUP: u32 = 64u;
 
@@ -10,7 +10,11 @@ const SCAN_WORKGROUP: u32 = 64u;
 var<workgroup> partial: array<u32, 64>;
 
 @compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let digit = flat_workgroup(group, groups);
     let run = (sort.tiles + SCAN_WORKGROUP - 1u) / SCAN_WORKGROUP;
     let first = digit * sort.tiles;

@@ -77,7 +77,11 @@ fn find_targets(local: u32, tile: u32) {
 }
 
 @compute @workgroup_size(128)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let tile = flat_workgroup(group, groups);
     let first = tile * SORT_TILE;
     var count = 0u;
@@ -109,7 +113,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
             packed += select(vec2<u32>(one, 0u), vec2<u32>(0u, one), nibble >= 8u);
         }
         for (var n = 0u; n < 8u; n += 1u) {
-            counts[n * SORT_WORKGROUP + local] = ((packed.x >> (4u * n)) & 15u) | (((packed.y >> (4u * n)) & 15u) << 16u);
+            counts[n * SORT_WORKGROUP + local] =
+                ((packed.x >> (4u * n)) & 15u) | (((packed.y >> (4u * n)) & 15u) << 16u);
         }
         workgroupBarrier();
         let total = scan_counts(local);

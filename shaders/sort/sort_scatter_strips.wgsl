@@ -21,7 +21,11 @@ fn put(place: u32, key: u32, value: u32) {
 }
 
 @compute @workgroup_size(8)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let strip = flat_workgroup(group, groups) * STRIPS + local;
     if (strip >= sort.tiles) {
         return;

@@ -1,12 +1,12 @@
 // uses: common/grid, sort/sort
 
-// Moves the keys and values of a tile to their places, by ballots: the lanes of a subgroup that hold the same digit find each
-// other, so that one addition counts them all. The tile is sorted in workgroup memory first, so that neighbours are
-// written side by side.
+// Moves the keys and values of a tile to their places, by ballots: the lanes of a subgroup that hold the same digit
+// find each other, so that one addition counts them all. The tile is sorted in workgroup memory first, so that
+// neighbours are written side by side.
 //
-// Nothing is assumed of subgroups: not their size, nor that they are full, nor which invocations they hold. Each takes the next
-// numbers when it comes to that, and works on the part of the tile that these numbers have, so that whatever the mapping,
-// the order within a tile is that of the keys.
+// Nothing is assumed of subgroups: not their size, nor that they are full, nor which invocations they hold. Each takes
+// the next numbers when it comes to that, and works on the part of the tile that these numbers have, so that whatever
+// the mapping, the order within a tile is that of the keys.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;

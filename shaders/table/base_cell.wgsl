@@ -16,9 +16,15 @@ var<workgroup> fractions: array<atomic<u32>, 4>;
 var<workgroup> smallest: atomic<u32>;
 
 // Volume of the cell over that of a cube of the object's class, in 64ths: WASTE_3D[4 * cell fraction + class fraction].
-const WASTE_3D = array<u32, 16>(64u, 262u, 152u, 96u, 125u, 64u, 296u, 187u, 216u, 111u, 64u, 322u, 343u, 176u, 102u, 64u);
+const WASTE_3D = array<u32, 16>(
+    64u, 262u, 152u, 96u, 125u, 64u, 296u, 187u,
+    216u, 111u, 64u, 322u, 343u, 176u, 102u, 64u,
+);
 // The same of areas.
-const WASTE_2D = array<u32, 16>(64u, 164u, 114u, 84u, 100u, 64u, 178u, 131u, 144u, 92u, 64u, 188u, 196u, 125u, 87u, 64u);
+const WASTE_2D = array<u32, 16>(
+    64u, 164u, 114u, 84u, 100u, 64u, 178u, 131u,
+    144u, 92u, 64u, 188u, 196u, 125u, 87u, 64u,
+);
 // Cubes and squares of 1, 1.25, 1.5, 1.75 in 64ths.
 const VOLUME_3D = array<u32, 4>(64u, 125u, 216u, 343u);
 const VOLUME_2D = array<u32, 4>(64u, 100u, 144u, 196u);

@@ -11,7 +11,11 @@
 var<workgroup> sums: array<atomic<u32>, 3>;
 
 @compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     if (local < COVER_SHIFTS) {
         atomicStore(&sums[local], 0u);
     }
@@ -33,7 +37,11 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
                 let name = params.first_object + object;
                 let low = objects[2u * name].xyz;
                 let high = objects[2u * name + 1u].xyz;
-                let count = vec3<u32>(cover_cells(cover_of(low, high, by_2)), cover_cells(cover_of(low, high, by_4)), cover_cells(cover_of(low, high, by_8)));
+                let count = vec3<u32>(
+                    cover_cells(cover_of(low, high, by_2)),
+                    cover_cells(cover_of(low, high, by_4)),
+                    cover_cells(cover_of(low, high, by_8)),
+                );
                 own += select(vec3<u32>(0u), count, vec3<u32>(key) >= begins);
             }
         }

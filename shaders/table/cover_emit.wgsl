@@ -1,7 +1,7 @@
 // uses: common/cells, common/cover, common/grid, common/prelude, common/workgroup, table/worlds
 
-// Writes an entry for every cell of the cover table that a larger box covers, x fastest, behind the entries of the objects. Some
-// invocations write those of a box together: they are from a few to thousands.
+// Writes an entry for every cell of the cover table that a larger box covers, x fastest, behind the entries of the
+// objects. Some invocations write those of a box together: they are from a few to thousands.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> grid: Grid;
@@ -36,7 +36,11 @@ fn own_cover(object: u32, covering: Covering) -> Cover {
 }
 
 @compute @workgroup_size(64)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let tile = flat_workgroup(group, groups);
     let entries = tile_entries(tile);
     if (local == 0u) {

@@ -1,7 +1,7 @@
 // uses: common/cells, common/cover, common/grid, common/prelude, common/wide, common/workgroup
 
-// Turns the entries of each tile into the place of its first one, for each choice of the cover table's cells, and takes the finest
-// cells for which the entries and the cells have room and are not crowded; none where no choice is so.
+// Turns the entries of each tile into the place of its first one, for each choice of the cover table's cells, and takes
+// the finest cells for which the entries and the cells have room and are not crowded; none where no choice is so.
 
 @group(0) @binding(1) var<storage, read_write> cover_sums: array<u32>;
 @group(0) @binding(2) var<storage, read_write> grid: Grid;
@@ -52,7 +52,8 @@ fn scan_tiles(choice: u32, tiles: u32, local: u32) {
     }
 }
 
-// The table has a cell for each in which the lower corner of an object that looks it up may lie, and comes behind all other keys.
+// The table has a cell for each in which the lower corner of an object that looks it up may lie, and comes behind all
+// other keys.
 fn cover_table(shift: u32) -> Level {
     var cover: Level;
     cover.count = totals[shift - 1u];
@@ -88,7 +89,8 @@ fn main(@builtin(local_invocation_index) local: u32) {
     let room = params.table_capacity - grid.table_cells;
     for (var shift = 1u; shift <= COVER_SHIFTS && grid.cover_shift == 0u; shift += 1u) {
         let cover = cover_table(shift);
-        if (cover.count / CROWDED_CELL <= cover.table_size && cover.count <= params.cover_capacity && cover.table_size <= room) {
+        let is_loose = cover.count / CROWDED_CELL <= cover.table_size;
+        if (is_loose && cover.count <= params.cover_capacity && cover.table_size <= room) {
             grid.cover_shift = shift;
             grid.cover = cover;
             grid.key_count = cover.table_base + cover.table_size + 1u;

@@ -17,7 +17,11 @@ const SLOTS: u32 = 32768u;
 var<workgroup> local_density: array<atomic<u32>, 48>;
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     if (local < 48u) {
         atomicStore(&local_density[local], 0u);
     }
@@ -37,7 +41,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
                 let exponent = octave_exponent(top, octave);
                 // Objects up to twice the cell: with a cell side of 1.75 units they still lie in the base level.
                 if (side <= u32(exponent + 128) << 23u) {
-                    let cell = bitcast<vec3<u32>>(cell_of(position, vec3<f32>(bitcast<f32>(u32(127 - exponent) << 23u))));
+                    let inverse = vec3<f32>(bitcast<f32>(u32(127 - exponent) << 23u));
+                    let cell = bitcast<vec3<u32>>(cell_of(position, inverse));
                     var hash = cell.x * 0x8da6b343u + cell.y * 0xd8163841u + cell.z * 0xcb1ab31fu + world * HASH_WORLD;
                     hash = (hash ^ (hash >> 15u)) * 0x2c1b3c6du;
                     hash = hash ^ (hash >> 13u);

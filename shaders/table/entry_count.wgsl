@@ -1,14 +1,18 @@
 // uses: common/box, common/grid, common/place, common/prelude, common/workgroup
 
-// Uniform: how many cells each object covers, those of each group of entries behind one another; one for the large list, none for
-// what takes no part.
+// Uniform: how many cells each object covers, those of each group of entries behind one another; one for the large
+// list, none for what takes no part.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> grid: Grid;
 @group(0) @binding(3) var<storage, read_write> entry_offsets: array<u32>;
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let object = flat_workgroup(group, groups) * WORKGROUP + local;
     if (object >= params.object_count) {
         return;

@@ -1,8 +1,9 @@
 // uses: common/box, common/cells, common/counters, common/entry_groups, common/grid, common/place, common/prelude
 // uses: common/wide, common/workgroup, table/worlds
 
-// Uniform: writes an entry for every cell an object covers, at the offsets that the scan gave: first the home entries of all
-// objects, then the other groups, the cells of an object with x fastest. The sort is stable, so that cells keep this order.
+// Uniform: writes an entry for every cell an object covers, at the offsets that the scan gave: first the home entries
+// of all objects, then the other groups, the cells of an object with x fastest. The sort is stable, so that cells keep
+// this order.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> grid: Grid;
@@ -20,7 +21,11 @@ fn write_entry(first: u32, place: u32, key: u32, value: u32) {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let object = flat_workgroup(group, groups) * WORKGROUP + local;
     if (object == 0u) {
         let needed = vec2<u32>(counters[COUNTER_ENTRIES_NEEDED], counters[COUNTER_ENTRIES_NEEDED + 1u]);

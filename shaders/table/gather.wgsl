@@ -9,7 +9,11 @@
 @group(0) @binding(4) var<storage, read> grid: Grid;
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let first = flat_workgroup(group, groups) * WORKGROUP + local;
     let count = select(grid.entry_count, params.object_count, params.scheme == SCHEME_UNIFORM);
     // Invocations are as many as objects: what the cover table has beside is often nothing.

@@ -1,7 +1,7 @@
 // uses: common/box, common/cells, common/grid, common/place, common/prelude, common/workgroup, table/worlds
 
-// Hierarchical and adaptive: one entry an object, keyed by the cell of its lower corner. Past the cells come the key of the large
-// list and that of objects that take no part, so that sorting splits them off.
+// Hierarchical and adaptive: one entry an object, keyed by the cell of its lower corner. Past the cells come the key of
+// the large list and that of objects that take no part, so that sorting splits them off.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> grid: Grid;
@@ -9,7 +9,11 @@
 @group(0) @binding(4) var<storage, read_write> values: array<u32>;
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let object = flat_workgroup(group, groups) * WORKGROUP + local;
     if (object >= params.object_count) {
         return;

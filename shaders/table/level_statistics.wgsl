@@ -49,7 +49,11 @@ fn add_run(run: Run) {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     atomicStore(&local_levels[local], 0u);
     if (local < 3u) {
         atomicStore(&local_counts[local], 0u);

@@ -37,7 +37,11 @@ fn are_finite(bounds: vec3<u32>) -> vec3<bool> {
 }
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let object = flat_workgroup(group, groups) * WORKGROUP + local;
     if (object >= params.object_count) {
         return;
@@ -68,7 +72,8 @@ fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups
         );
         // A point stays a point, and an edge past the largest float is no infinity. Through integers, so that nothing
         // is summed in another order.
-        let edges = min(bitcast<vec3<u32>>(flush(flush_bits(from_high) - flush_bits(from_low))), vec3<u32>(0x7f7fffffu));
+        let apart = flush(flush_bits(from_high) - flush_bits(from_low));
+        let edges = min(bitcast<vec3<u32>>(apart), vec3<u32>(0x7f7fffffu));
         let wrapped_high = wrapped_low + bitcast<vec3<f32>>(edges);
         low = vec4<u32>(select(low.xyz, bitcast<vec3<u32>>(wrapped_low), moves), low.w);
         high = vec4<u32>(select(high.xyz, bitcast<vec3<u32>>(wrapped_high), moves), high.w);

@@ -13,7 +13,11 @@ struct ScatterParams {
 @group(0) @binding(3) var<storage, read_write> objects: array<vec4<u32>>;
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     let change = flat_workgroup(group, groups) * WORKGROUP + local;
     if (change >= scatter.change_count) {
         return;

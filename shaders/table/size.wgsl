@@ -1,9 +1,10 @@
 // uses: common/box, common/prelude
 
-// Sizes of boxes in quarter octaves, and the sample of them that is looked at. A heuristic's input: no answer depends on it.
+// Sizes of boxes in quarter octaves, and the sample of them that is looked at. A heuristic's input: no answer depends
+// on it.
 
-// The object of a sample, among those of the table: one out of each run of `sample_stride`, at an offset that follows no
-// pattern that the objects may have.
+// The object of a sample, among those of the table: one out of each run of `sample_stride`, at an offset that follows
+// no pattern that the objects may have.
 fn sampled_object(sample: u32) -> u32 {
     let offset = ((sample * 0x9e3779b1u) >> 16u) % params.sample_stride;
     return min(sample * params.sample_stride + offset, params.object_count - 1u);

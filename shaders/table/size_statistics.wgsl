@@ -11,7 +11,11 @@ var<workgroup> local_classes: array<atomic<u32>, 1024>;
 var<workgroup> local_extent: atomic<u32>;
 
 @compute @workgroup_size(256)
-fn main(@builtin(workgroup_id) group: vec3<u32>, @builtin(num_workgroups) groups: vec3<u32>, @builtin(local_invocation_index) local: u32) {
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
     for (var i = local; i < 1024u; i += WORKGROUP) {
         atomicStore(&local_classes[i], 0u);
     }

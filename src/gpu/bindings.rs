@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::upload::filled;
 
-/// How many recordings in a row may do without a thing before it is given up: callers take turns with buffers of their own, one
-/// a frame in flight, and with steps and queries.
+/// How many recordings in a row may do without a thing before it is given up: callers take turns with buffers of their
+/// own, one a frame in flight, and with steps and queries.
 pub(crate) const KEPT: u64 = 8;
 
 /// Something with the number of the recording that used it last.

@@ -1,5 +1,5 @@
-//! The buffers that a broad phase owns: made on demand, by the sizes of the plan, kept while they are large enough and given up
-//! where steps do without.
+//! The buffers that a broad phase owns: made on demand, by the sizes of the plan, kept while they are large enough and
+//! given up where steps do without.
 
 use std::collections::HashMap;
 
@@ -50,8 +50,8 @@ impl Buffers {
         }
     }
 
-    /// Makes every buffer, given by name and bytes, at least as large, but for those that the caller brings. Returns what
-    /// proved too small.
+    /// Makes every buffer, given by name and bytes, at least as large, but for those that the caller brings. Returns
+    /// what proved too small.
     pub fn fit(
         &mut self,
         device: &wgpu::Device,
@@ -87,8 +87,8 @@ impl Buffers {
         outgrown
     }
 
-    /// Begins a step, which writes everything anew: gives up what [`KEPT`] steps in a row, with all that was asked after each,
-    /// used half of at most. Returns it.
+    /// Begins a step, which writes everything anew: gives up what [`KEPT`] steps in a row, with all that was asked
+    /// after each, used half of at most. Returns it.
     pub fn begin_step(&mut self) -> Vec<wgpu::Buffer> {
         for held in self.by_name.values_mut() {
             held.idle = if held.is_spacious_for(held.asked) {
@@ -107,7 +107,8 @@ impl Buffers {
         drop(self.give_up(|name, held| held.is_spacious_for(planned.get(name).copied().unwrap_or(0))));
     }
 
-    /// Gives up what the plan does not ask for or asks for in another size, but for the buffers that are `kept`. Returns it.
+    /// Gives up what the plan does not ask for or asks for in another size, but for the buffers that are `kept`.
+    /// Returns it.
     pub fn release(&mut self, plan: &Plan, brought: &[&str], kept: &[&str]) -> Vec<wgpu::Buffer> {
         let planned: HashMap<_, _> = plan.buffers().into_iter().collect();
         self.give_up(|name, held| {

@@ -42,8 +42,8 @@ struct Resident {
 }
 
 impl Mirror {
-    /// Records what makes the buffer hold `boxes`. `changed` lists, once each, the slots that differ from the boxes of the
-    /// last update or had no box then; all slots of an update stay slots in later ones.
+    /// Records what makes the buffer hold `boxes`. `changed` lists, once each, the slots that differ from the boxes of
+    /// the last update or had no box then; all slots of an update stay slots in later ones.
     pub fn update(
         &mut self,
         device: &wgpu::Device,

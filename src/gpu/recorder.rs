@@ -8,8 +8,8 @@ use super::upload::{Block, Uniforms};
 use crate::plan::SCAN_TILE;
 use crate::shaders::{self, Pass};
 
-/// Rounds of a walk that share a submission where submissions may be split: drivers that watch how long work takes look at
-/// submissions.
+/// Rounds of a walk that share a submission where submissions may be split: drivers that watch how long work takes look
+/// at submissions.
 pub(crate) const SUBMISSION_ROUNDS: usize = 8;
 
 /// Invocations of a workgroup in all passes that have one an element.
@@ -171,7 +171,8 @@ impl Stage<'_> {
         self.dispatch(pass, Groups::Count(groups), names);
     }
 
-    /// Dispatches as many workgroups as one of the own buffers says, which is one of [`INDIRECT`](super::buffers::INDIRECT).
+    /// Dispatches as many workgroups as one of the own buffers says, which is one of
+    /// [`INDIRECT`](super::buffers::INDIRECT).
     pub fn run_indirect(&mut self, pass: &Pass, groups: &str, names: &[(&str, Bound<'_>)]) {
         let buffers = self.buffers;
         self.dispatch(pass, Groups::In(buffers.get(groups)), names);

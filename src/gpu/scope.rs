@@ -1,5 +1,5 @@
-//! What the device says of a recording: wrong buffers and memory that is not there show as errors of the device, which would
-//! otherwise reach the handler of uncaptured errors, by default a panic.
+//! What the device says of a recording: wrong buffers and memory that is not there show as errors of the device, which
+//! would otherwise reach the handler of uncaptured errors, by default a panic.
 
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};

@@ -95,8 +95,8 @@ impl Staging {
         }
     }
 
-    /// Records the copy of `bytes` to the front of a buffer. Their own buffer comes back once the submission of the encoder is
-    /// done; an encoder that is dropped takes it along.
+    /// Records the copy of `bytes` to the front of a buffer. Their own buffer comes back once the submission of the
+    /// encoder is done; an encoder that is dropped takes it along.
     pub fn upload(
         &self,
         device: &wgpu::Device,
@@ -112,7 +112,8 @@ impl Staging {
         let staged = self.take(device, &format!("{label}/upload"), bytes.len() as u64);
         let buffer = staged.buffer.clone();
         let Ok(mut view) = buffer.get_mapped_range_mut(..bytes.len() as u64) else {
-            // The device is lost. Its error scopes hear of it here, and the encoder gets nothing that a submission would trip over.
+            // The device is lost. Its error scopes hear of it here, and the encoder gets nothing that a submission
+            // would trip over.
             buffer.unmap();
             return;
         };

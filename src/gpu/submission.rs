@@ -1,9 +1,10 @@
 //! What becomes of a recording: its encoder is submitted, is dropped, or is still open.
 //!
-//! wgpu has no call that asks for it. But it runs what was registered with `map_buffer_on_submit` while `Queue::submit` runs, if the
-//! mapping fails at once, and it fails at once where the buffer is mapped already: on every backend, and without an error of the
-//! device. (Its documentation speaks of a panic there; its code has none.) Where the encoder or its command buffer is dropped, what was registered is dropped as well. So one small buffer that stays
-//! mapped tells of both, and nothing polls or waits.
+//! wgpu has no call that asks for it. But it runs what was registered with `map_buffer_on_submit` while `Queue::submit`
+//! runs, if the mapping fails at once, and it fails at once where the buffer is mapped already: on every backend, and
+//! without an error of the device. (Its documentation speaks of a panic there; its code has none.) Where the encoder or
+//! its command buffer is dropped, what was registered is dropped as well. So one small buffer that stays mapped tells
+//! of both, and nothing polls or waits.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -33,7 +34,8 @@ struct Order {
     made: AtomicU64,
     /// The highest number of those that were submitted.
     last: AtomicU64,
-    /// Of recordings up to this number nothing is left for sure: one that was made before them was submitted after them.
+    /// Of recordings up to this number nothing is left for sure: one that was made before them was submitted after
+    /// them.
     overwritten: AtomicU64,
 }
 
@@ -118,8 +120,8 @@ impl Drop for Mark {
     }
 }
 
-/// A small buffer that is mapped for writing: wgpu-core 30 never frees what it maps other buffers with, unless they are unmapped. A
-/// device that is lost gives one without memory.
+/// A small buffer that is mapped for writing: wgpu-core 30 never frees what it maps other buffers with, unless they are
+/// unmapped. A device that is lost gives one without memory.
 fn mapped(device: &wgpu::Device) -> wgpu::Buffer {
     device.create_buffer(&wgpu::BufferDescriptor {
         label: Some("gpu_broad_phase/submissions"),
@@ -129,8 +131,8 @@ fn mapped(device: &wgpu::Device) -> wgpu::Buffer {
     })
 }
 
-/// Whether the device is lost. Takes some microseconds, for where something went wrong. Browsers never say so here: there the device's
-/// own callback is the only word.
+/// Whether the device is lost. Takes some microseconds, for where something went wrong. Browsers never say so here:
+/// there the device's own callback is the only word.
 pub(crate) fn is_lost(device: &wgpu::Device) -> bool {
     let scope = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
     let lost = mapped(device).get_mapped_range(..).is_err();

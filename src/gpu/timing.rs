@@ -65,7 +65,8 @@ impl Timing {
         &self.stages
     }
 
-    /// The times of stages with their `ticks` as read from [`resolved`](Self::resolved); `period` is in nanoseconds a tick.
+    /// The times of stages with their `ticks` as read from [`resolved`](Self::resolved); `period` is in nanoseconds a
+    /// tick.
     pub fn read(stages: &[&'static str], ticks: &[u64], period: f32) -> Vec<StageTime> {
         let first = ticks.first().copied().unwrap_or(0);
         let nanoseconds = |from: u64, to: u64| to.saturating_sub(from) as f64 * f64::from(period);

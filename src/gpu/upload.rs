@@ -1,5 +1,6 @@
-//! Data that a step brings along, in buffers that no other step writes to while it is under way: `Queue::write_buffer` lands
-//! before the whole submission, so that writing into a shared buffer would show the last step's input to all steps of an encoder.
+//! Data that a step brings along, in buffers that no other step writes to while it is under way: `Queue::write_buffer`
+//! lands before the whole submission, so that writing into a shared buffer would show the last step's input to all
+//! steps of an encoder.
 
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 

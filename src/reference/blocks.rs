@@ -28,8 +28,8 @@ pub struct SortParams {
     pub tiles: u32,
 }
 
-/// The uniform block of a round of a walk: `Round` in `shaders/common/round.wgsl`. The functions of this module make all
-/// tests of a walk at once.
+/// The uniform block of a round of a walk: `Round` in `shaders/common/round.wgsl`. The functions of this module make
+/// all tests of a walk at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct Round {
     /// Tests of each walk that earlier rounds made, or whose bits were kept.
@@ -130,7 +130,8 @@ pub struct LimitParams {
     pub value: u32,
 }
 
-/// The uniform block of the pass that makes indirect dispatches: `DispatchParams` in `shaders/dispatch/dispatch_args.wgsl`.
+/// The uniform block of the pass that makes indirect dispatches: `DispatchParams` in
+/// `shaders/dispatch/dispatch_args.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct DispatchParams {
     /// Word of the counters where the 64-bit number of needed rows begins.

@@ -1,5 +1,5 @@
-//! The answer by the definition: every object against every other, static ones first. Shares nothing with the grid but the one exact
-//! predicate of rays, [`enter_box`], and how they are read, [`load_ray`].
+//! The answer by the definition: every object against every other, static ones first. Shares nothing with the grid but
+//! the one exact predicate of rays, [`enter_box`], and how they are read, [`load_ray`].
 
 use super::rays::ray::{enter_box, load_ray};
 use crate::descriptor::BroadPhaseDescriptor;
@@ -61,8 +61,8 @@ fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
     object
 }
 
-/// All pairs of a scene, ascending: [`pairs`] after dimensions, margin and worlds are seen to, and without a look at filters where
-/// those of the descriptor are off.
+/// All pairs of a scene, ascending: [`pairs`] after dimensions, margin and worlds are seen to, and without a look at
+/// filters where those of the descriptor are off.
 pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Pair> {
     let (mut objects, worlds) = scene.all_objects();
     for (index, object) in objects.iter_mut().enumerate() {
@@ -143,8 +143,8 @@ pub fn rays_any(objects: &[Aabb], rays: &[Ray]) -> Vec<u32> {
     rays_all(objects, rays).iter().map(any).collect()
 }
 
-/// What a query finds. Distances are exact to a part in 2^50 here, where the passes round to 24 bits: who lies within four
-/// units in the last place of the radius, or of the smallest normal float, may be found or not.
+/// What a query finds. Distances are exact to a part in 2^50 here, where the passes round to 24 bits: who lies within
+/// four units in the last place of the radius, or of the smallest normal float, may be found or not.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Found {
     /// Objects that have to be found, ascending, with their distances.

@@ -1,12 +1,12 @@
 //! The CPU reference: every compute pass once more in plain Rust.
 //!
 //! A file of this module is the twin of the WGSL file of the same name under `shaders/`. Its function takes the pass's
-//! bindings in order (the uniform block first), returns or fills what the pass writes, and leaves the same bytes in it as
-//! the shader does: tests run each pass on the output of the reference passes before it and compare buffers. Some things
-//! may differ and are not compared byte for byte: box tests of rays, the order of a ray's hits under
-//! [`Scheme::Uniform`](crate::Scheme::Uniform) and the cells of rays, since the cells that a ray's walk visits are chosen in
-//! floating point with a margin, and words that a pass leaves unwritten. The order of pairs differs where `max_bytes` or the size of
-//! a binding leaves a device no room for the table of larger objects that the reference has.
+//! bindings in order (the uniform block first), returns or fills what the pass writes, and leaves the same bytes in it
+//! as the shader does: tests run each pass on the output of the reference passes before it and compare buffers. Some
+//! things may differ and are not compared byte for byte: box tests of rays, the order of a ray's hits under
+//! [`Scheme::Uniform`](crate::Scheme::Uniform) and the cells of rays, since the cells that a ray's walk visits are
+//! chosen in floating point with a margin, and words that a pass leaves unwritten. The order of pairs differs where
+//! `max_bytes` or the size of a binding leaves a device no room for the table of larger objects that the reference has.
 //!
 //! [`step`] runs all of them: it is what a GPU step answers, without a GPU, and serves where no adapter exists.
 //! [`trace`] keeps every buffer in between. [`brute_force`] is the answer by definition, which tests hold both to.
@@ -77,7 +77,8 @@ pub struct SortDigit {
 pub struct Trace {
     /// The uniform block of the step, with the capacities of pairs and hits that the output has.
     pub params: Params,
-    /// Output of [`prepare`], or the objects as they were given where nothing has to be done to them. Static ones come first.
+    /// Output of [`prepare`], or the objects as they were given where nothing has to be done to them. Static ones come
+    /// first.
     pub objects: Vec<Aabb>,
     /// What led to the table of the static objects, where there are any; nothing past its records.
     pub statics: Option<Box<Trace>>,
@@ -159,8 +160,8 @@ pub struct Trace {
 
 /// The answer of a step on the CPU.
 ///
-/// With [`Growth::Grow`], and with [`Growth::Fixed`] where the descriptor names no capacity, the answer is whole; with a
-/// fixed capacity it is a prefix of that many pairs, hits or entries, and the counters say what was needed.
+/// With [`Growth::Grow`], and with [`Growth::Fixed`] where the descriptor names no capacity, the answer is whole; with
+/// a fixed capacity it is a prefix of that many pairs, hits or entries, and the counters say what was needed.
 ///
 /// # Errors
 ///
@@ -230,8 +231,8 @@ fn count_of(what: &'static str, count: u64, limit: u32) -> Result<u32, Descripto
     u32::try_from(count).ok().filter(|&count| count <= limit).ok_or(error)
 }
 
-/// The uniform block of a table of so many objects behind so many static ones, with the capacities of what comes before the
-/// outputs.
+/// The uniform block of a table of so many objects behind so many static ones, with the capacities of what comes before
+/// the outputs.
 fn table_params(
     descriptor: &BroadPhaseDescriptor<'_>,
     objects: usize,
@@ -418,7 +419,8 @@ impl Trace {
             .collect()
     }
 
-    /// The walks of queries, one after the other. Where the objects ask, static ones walk the table of the moving ones alone.
+    /// The walks of queries, one after the other. Where the objects ask, static ones walk the table of the moving ones
+    /// alone.
     pub fn query_inputs<'a>(&'a self, queries: &'a [Query], is_asking: bool) -> Vec<QueryInput<'a>> {
         let statics = self.statics.as_deref();
         let walk = |of: &'a Self, askers: &'a Self| QueryInput {

@@ -78,9 +78,9 @@ impl Table<'_> {
         self.starts[from as usize]..self.starts[to as usize]
     }
 
-    /// The entries of the cells `x_from..=x_to` (detailed x), `y`, `z`, which lie within the level's bounds for y and z.
-    /// Two ranges, since a row of hashed slots may wrap past the end of its level's part. Other cells and worlds may share
-    /// hashed slots.
+    /// The entries of the cells `x_from..=x_to` (detailed x), `y`, `z`, which lie within the level's bounds for y and
+    /// z. Two ranges, since a row of hashed slots may wrap past the end of its level's part. Other cells and worlds may
+    /// share hashed slots.
     pub(crate) fn row(&self, level: &Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> [Range<u32>; 2] {
         let first = x_from.max(level.lower_x);
         let last = x_to.min(level.upper_x);

@@ -7,8 +7,8 @@
 //! // needs: accept_hit
 //! ```
 //!
-//! `{entry}` is a slot. Each pass fills it with a word of its own, so that one file is joined in several ways. What a file
-//! *needs* is declared by those who use it.
+//! `{entry}` is a slot. Each pass fills it with a word of its own, so that one file is joined in several ways. What a
+//! file *needs* is declared by those who use it.
 
 use super::Binding;
 

@@ -63,7 +63,8 @@ fn held(ends: &[u32], written: usize) -> (Range<usize>, bool) {
     (from.min(written)..to.min(written), to <= written)
 }
 
-/// Checks that the result is the whole answer where it fits, else distinct parts of it, as many as fit, and exact counts.
+/// Checks that the result is the whole answer where it fits, else distinct parts of it, as many as fit, and exact
+/// counts.
 pub fn check(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,

@@ -1,5 +1,5 @@
-//! Fixed scenes with the hashes of their answers, which are the same on every device. Scenes are made with additions, products,
-//! divisions and square roots alone, which have the same bits on every platform. Knows no device.
+//! Fixed scenes with the hashes of their answers, which are the same on every device. Scenes are made with additions,
+//! products, divisions and square roots alone, which have the same bits on every platform. Knows no device.
 
 use std::collections::BTreeSet;
 
@@ -378,7 +378,8 @@ pub fn moving_boxes() -> Film {
     }
 }
 
-/// The events of one step after the other as rows of frame, kind and pair, those of a kind in order: 0 begun, 1 persisting, 2 ended.
+/// The events of one step after the other as rows of frame, kind and pair, those of a kind in order: 0 begun, 1
+/// persisting, 2 ended.
 pub fn event_rows(frame: u32, events: &Events) -> Vec<[u32; 4]> {
     let kinds = [&events.begun, &events.persisting, &events.ended];
     let rows_of = |(kind, events): (u32, &Vec<PairEvent>)| {

@@ -35,8 +35,8 @@ const BACKENDS: [(&str, wgpu::Backends); 4] = [
 ];
 
 /// One adapter a backend: those that `GPU_BROAD_PHASE_ADAPTERS` names, which then have to exist, or all there are.
-/// wgpu's variables (`WGPU_STRICT_WEBGPU_COMPLIANCE` and others) count for them; with `GPU_BROAD_PHASE_VALIDATION=1` the
-/// process ends at the first complaint of the Vulkan validation layer.
+/// wgpu's variables (`WGPU_STRICT_WEBGPU_COMPLIANCE` and others) count for them; with `GPU_BROAD_PHASE_VALIDATION=1`
+/// the process ends at the first complaint of the Vulkan validation layer.
 ///
 /// The thread has GL devices to itself while it lives, and shares the others. wgpu lets one thread at a time use a GL
 /// device, and panics in one that has waited for six seconds (wgpu issue 5299). A software driver compiles what a
@@ -397,8 +397,8 @@ fn random_ray(objects: &[Aabb], rng: &mut Rng) -> Ray {
     Ray::new(origin, direction, t_max)
 }
 
-/// The rays with layers, boxes that are swept, starts and worlds, some of which make them invalid. Boxes stay so small that
-/// llvmpipe does not cut the walks of crowded scenes.
+/// The rays with layers, boxes that are swept, starts and worlds, some of which make them invalid. Boxes stay so small
+/// that llvmpipe does not cut the walks of crowded scenes.
 pub fn sweep(rays: &[Ray], worlds: u32, rng: &mut Rng) -> Vec<SweptRay> {
     rays.iter()
         .map(|&ray| {

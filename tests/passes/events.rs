@@ -9,8 +9,8 @@ use gpu_broad_phase::reference::scan::scan_reduce;
 use gpu_broad_phase::shaders;
 use gpu_broad_phase::{Pair, PairEvent};
 
-/// The passes of pair events, for so many pairs in either step. `spare` rows have room beyond them; without, the step needed
-/// more pairs than it shows.
+/// The passes of pair events, for so many pairs in either step. `spare` rows have room beyond them; without, the step
+/// needed more pairs than it shows.
 pub fn check_events(bench: &mut Bench, [before, now]: [usize; 2], spare: usize, rng: &mut Rng) {
     bench.scene = format!("events of {before} and {now} pairs, room for {spare} more");
     // Enough for all pairs, and few enough for most to meet again.

@@ -430,7 +430,8 @@ pub fn create(device: &wgpu::Device, pass: &Pass, constants: &[(&'static str, u3
         label,
         source: wgpu::ShaderSource::Wgsl(pass.source().into()),
     };
-    // SAFETY: what a pass reads or writes out of bounds without the checks that wgpu puts in is what these tests look for.
+    // SAFETY: what a pass reads or writes out of bounds without the checks that wgpu puts in is what these tests look
+    // for.
     let module = unsafe { device.create_shader_module_trusted(source, wgpu::ShaderRuntimeChecks::unchecked()) };
     let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label,
@@ -510,7 +511,8 @@ impl Output {
         assert_eq!(found, expected, "{}: counters", self.what);
     }
 
-    /// A buffer's first bytes are as they were, and nothing is written behind the words that walks leave to later rounds.
+    /// A buffer's first bytes are as they were, and nothing is written behind the words that walks leave to later
+    /// rounds.
     pub fn check_left_behind(&self, name: &str, first: &[u8], words: usize) {
         let found = &self.buffers[name];
         assert!(found.starts_with(first), "{}: {name}", self.what);
@@ -518,8 +520,8 @@ impl Output {
         assert!(rest.iter().all(|&byte| byte == POISON), "{}: {name}", self.what);
     }
 
-    /// As [`check`](Self::check) for the counters, but for the box tests of rays: the cells that a walk visits are chosen
-    /// in floating point, so that these are near the reference's only.
+    /// As [`check`](Self::check) for the counters, but for the box tests of rays: the cells that a walk visits are
+    /// chosen in floating point, so that these are near the reference's only.
     pub fn check_ray_counters(&self, before: &[u32], expected: &[u32]) {
         let wide = |words: &[u32]| u64::from(words[RAY_CANDIDATES]) | u64::from(words[RAY_CANDIDATES + 1]) << 32;
         let mut found: Vec<u32> = self.take("counters", expected.len());
@@ -608,7 +610,8 @@ pub fn shifted_words(offsets: &[u32], shift: u32) -> Vec<u32> {
     offsets.iter().map(|offset| offset.saturating_add(shift)).collect()
 }
 
-/// Windows on an answer of `all` rows whose first one lies at `shift`: `(shift, first, capacity)`, `first` from `shift`.
+/// Windows on an answer of `all` rows whose first one lies at `shift`: `(shift, first, capacity)`, `first` from
+/// `shift`.
 pub fn windows(all: usize) -> [(u32, usize, usize); 6] {
     [
         (0, 0, all),
@@ -655,8 +658,8 @@ pub fn descriptor(scheme: Scheme, entries: Option<u32>) -> BroadPhaseDescriptor<
     }
 }
 
-/// Adapters side by side: most dispatches of these tests are too small for more than one processor. Tests take turns on an
-/// adapter, because wgpu's GL takes a thread that waits for another one's long dispatch for a deadlock.
+/// Adapters side by side: most dispatches of these tests are too small for more than one processor. Tests take turns on
+/// an adapter, because wgpu's GL takes a thread that waits for another one's long dispatch for a deadlock.
 pub fn on_each_adapter(test: impl Fn(TestAdapter) + Sync) {
     static TURNS: [Mutex<()>; 4] = [const { Mutex::new(()) }; 4];
     let (test, adapters) = (&test, adapters());

@@ -142,8 +142,8 @@ pub fn listed(walks: &[u32]) -> Vec<u8> {
     bytes(&[&[walks.len() as u32], walks].concat())
 }
 
-/// Runs and checks the pass that writes pairs of kept partners. Returns what it leaves of the window's pairs and the entries
-/// that it lists, in its order.
+/// Runs and checks the pass that writes pairs of kept partners. Returns what it leaves of the window's pairs and the
+/// entries that it lists, in its order.
 pub fn emitted_kept(
     bench: &Bench,
     trace: &Trace,

@@ -1,5 +1,6 @@
-//! What small steps cost beside the work of the device: the host's time to record a step, and a whole step of `Headless` with
-//! rays from boxes on the host to vectors of pairs and hits. Medians and least of all runs, in microseconds; the three sizes take turns.
+//! What small steps cost beside the work of the device: the host's time to record a step, and a whole step of
+//! `Headless` with rays from boxes on the host to vectors of pairs and hits. Medians and least of all runs, in
+//! microseconds; the three sizes take turns.
 //!
 //! `cargo bench -p broadphase --bench small -- [RUNS]`
 

@@ -1,4 +1,5 @@
-//! The stage `sort` with each strategy on the same uniform boxes: medians of alternating runs, in milliseconds of GPU time.
+//! The stage `sort` with each strategy on the same uniform boxes: medians of alternating runs, in milliseconds of GPU
+//! time.
 //!
 //! `cargo bench -p broadphase --bench sort -- [RUNS]`
 

@@ -231,8 +231,8 @@ pub struct HeatmapArgs {
 
 #[derive(Args)]
 pub struct BenchArgs {
-    /// What to measure, apart by commas: uniform, power-law, clustered, planar, one-cell; files of boxes or meshes; folders
-    /// with frame0.ply and frame1.ply, of which all elements get a box.
+    /// What to measure, apart by commas: uniform, power-law, clustered, planar, one-cell; files of boxes or meshes;
+    /// folders with frame0.ply and frame1.ply, of which all elements get a box.
     #[arg(default_value = "uniform")]
     pub scene: String,
     /// Rays, .csv or .npy: origin, direction, t_max (7 columns, in 2D 5).
@@ -243,7 +243,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [10_000, 100_000, 1_000_000],
         value_parser = clap::value_parser!(u32).range(1..))]
     pub count: Vec<u32>,
-    /// Make this many rays from uniform origins in uniform directions: the closest hit without bound, all hits up to t = 16.
+    /// Make this many rays from uniform origins in uniform directions: the closest hit without bound, all hits up to t
+    /// = 16.
     #[arg(long = "rays", value_name = "N", conflicts_with = "rays", value_parser = clap::value_parser!(u32).range(1..))]
     pub ray_count: Option<u32>,
     /// Runs, in each of which everything is run once: medians are told.
@@ -252,8 +253,9 @@ pub struct BenchArgs {
     /// Equal seeds make equal scenes and rays.
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
-    /// Who runs, apart by commas; without it all that are there and that suit the scene. The names: gpu-broad-phase, grid,
-    /// hybrid-grid, brute-force (a kernel), and with the package's feature `peers` parry3d, obvhs, bvh, rstar, lampshade.
+    /// Who runs, apart by commas; without it all that are there and that suit the scene. The names: gpu-broad-phase,
+    /// grid, hybrid-grid, brute-force (a kernel), and with the package's feature `peers` parry3d, obvhs, bvh, rstar,
+    /// lampshade.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub engines: Vec<String>,
     /// Measure the sort of keys and values alone, too.
@@ -297,8 +299,8 @@ pub struct ReadingArgs {
     /// What the scene has to be; the number of columns decides.
     #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3))]
     pub dimensions: Option<u8>,
-    /// Mesh elements that get a box: any of vertices, edges (of faces, and those that the file names by themselves), faces
-    /// (without it faces).
+    /// Mesh elements that get a box: any of vertices, edges (of faces, and those that the file names by themselves),
+    /// faces (without it faces).
     #[arg(long, value_name = "KINDS", value_enum, value_delimiter = ',')]
     pub elements: Vec<Kind>,
     /// Second frame of the mesh: boxes cover the motion from one frame to the other.
@@ -315,8 +317,8 @@ pub struct EngineArgs {
     /// Part of the adapter's name, or its index as `info` lists it for the same --backend.
     #[arg(long, value_name = "NAME|INDEX", value_parser = NonEmptyStringValueParser::new())]
     pub adapter: Option<String>,
-    /// In which order the answer comes off the device; rows are sorted before they are written, whatever it is. Without it
-    /// `deterministic`, and for `replay` that of the snapshot.
+    /// In which order the answer comes off the device; rows are sorted before they are written, whatever it is. Without
+    /// it `deterministic`, and for `replay` that of the snapshot.
     #[arg(long, value_enum)]
     pub order: Option<Order>,
 }
@@ -337,7 +339,8 @@ pub struct SchemeArgs {
     /// Cell size of the uniform scheme; without it the median longest side of the boxes.
     #[arg(long, value_name = "X", value_parser = parse_length)]
     pub cell_size: Option<f32>,
-    /// Finest cells of the adaptive scheme, rounded up to a power of two; without it the smallest longest side above zero.
+    /// Finest cells of the adaptive scheme, rounded up to a power of two; without it the smallest longest side above
+    /// zero.
     #[arg(long, value_name = "X", value_parser = parse_length)]
     pub min_scale: Option<f32>,
 }

@@ -1,5 +1,5 @@
-//! The command line of gpu-broad-phase; `broadphase --help` tells the rest. A library, so that the fuzzer and the example reach
-//! the readers.
+//! The command line of gpu-broad-phase; `broadphase --help` tells the rest. A library, so that the fuzzer and the
+//! example reach the readers.
 
 pub mod args;
 mod bench;

@@ -23,8 +23,8 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// Unique edges, loose ones and those of faces, as (smaller, larger) vertex, by larger, then smaller. An edge from a vertex to
-    /// itself is none.
+    /// Unique edges, loose ones and those of faces, as (smaller, larger) vertex, by larger, then smaller. An edge from
+    /// a vertex to itself is none.
     pub fn unique_edges(&self) -> Vec<[u32; 2]> {
         let mut keys = Vec::with_capacity(self.faces.items.len() + self.edges.len());
         let key = |[a, b]: [u32; 2]| u64::from(a.max(b)) << 32 | u64::from(a.min(b));
@@ -221,8 +221,8 @@ pub fn boxes(mesh: &Mesh, next: Option<&Mesh>, selection: &Selection) -> Result<
     Ok((boxes, elements))
 }
 
-/// The box of a vertex in two frames: each bound rounded to f32, then one step outward, which makes up for the rounding.
-/// The known answers of published scenes hold for just these boxes.
+/// The box of a vertex in two frames: each bound rounded to f32, then one step outward, which makes up for the
+/// rounding. The known answers of published scenes hold for just these boxes.
 fn vertex_box(frames: [[f64; 3]; 2]) -> Aabb {
     let [from, to] = frames.map(|at| {
         Aabb::new(

@@ -110,8 +110,8 @@ fn object_count(scene: &Scene<'_>) -> usize {
     scene.objects.len() + scene.statics.objects.len()
 }
 
-/// Where the answers of the adapter and of the reference differ from the definition, as far as it says anything and is found in time;
-/// elsewhere the adapter's from the reference's, which then is held to nothing.
+/// Where the answers of the adapter and of the reference differ from the definition, as far as it says anything and is
+/// found in time; elsewhere the adapter's from the reference's, which then is held to nothing.
 fn differences(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,

@@ -49,8 +49,8 @@ fn cloth_ball() {
     );
 }
 
-/// All kinds of elements together, on a device with nothing beyond WebGPU's default limits, in windows of what one binding
-/// holds; and with room for 1,000 pairs alone. On one adapter: it takes a software one a minute.
+/// All kinds of elements together, on a device with nothing beyond WebGPU's default limits, in windows of what one
+/// binding holds; and with room for 1,000 pairs alone. On one adapter: it takes a software one a minute.
 #[test]
 fn cloth_ball_comes_whole_on_the_baseline_limits() {
     const ALL: u64 = 25_057_379;
@@ -313,8 +313,8 @@ impl Frame {
     }
 }
 
-/// A strip of triangles and a wire through it, in two frames. Some loose edges are edges of faces, some come twice or turned
-/// around, one is from a vertex to itself.
+/// A strip of triangles and a wire through it, in two frames. Some loose edges are edges of faces, some come twice or
+/// turned around, one is from a vertex to itself.
 fn wired_strip() -> [Frame; 2] {
     let at = |vertex: u32, shift: f32| {
         let along = vertex as f32 * 0.5;

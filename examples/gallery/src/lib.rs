@@ -1,7 +1,8 @@
-//! A frame loop for small wgpu programs on `gpu_broad_phase`: the same frames in a window or, without a display, as a picture.
+//! A frame loop for small wgpu programs on `gpu_broad_phase`: the same frames in a window or, without a display, as a
+//! picture.
 //!
-//! A program is a [`Demo`] and a `main` that calls [`run`]. The loop makes the device, gives each frame an encoder and a target,
-//! submits once a frame and counts what is submitted and read back.
+//! A program is a [`Demo`] and a `main` that calls [`run`]. The loop makes the device, gives each frame an encoder and
+//! a target, submits once a frame and counts what is submitted and read back.
 
 mod camera;
 mod gpu;

@@ -39,7 +39,8 @@ fn face_of(vertex: u32) -> Face {
 
 const SUN: vec3<f32> = vec3<f32>(0.48, 0.8, 0.36);
 
-// Under a sun and a sky, darker for about a pixel along the edges. `way` leads here from the eye, `place` is that of the face.
+// Under a sun and a sky, darker for about a pixel along the edges. `way` leads here from the eye, `place` is that of
+// the face.
 fn lit(color: vec3<f32>, normal: vec3<f32>, place: vec2<f32>, way: vec3<f32>) -> vec3<f32> {
     let to_sun = normalize(SUN);
     let sun = max(dot(normal, to_sun), 0.0);

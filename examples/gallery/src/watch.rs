@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::Gpu;
 
-/// An element of a buffer, copied to the host in the frame's own encoder. It arrives in the course of a later submission.
+/// An element of a buffer, copied to the host in the frame's own encoder. It arrives in the course of a later
+/// submission.
 pub struct Watch<T> {
     /// What is read, for [`Gpu::traffic`].
     what: &'static str,

@@ -34,8 +34,8 @@ const WATCH_EVERY: i32 = 500;
 /// Milliseconds without an answer after which the status counts seconds, and after which a notice offers a way out.
 const LONG: f64 = 3e3;
 const TOO_LONG: f64 = 10e3;
-/// Milliseconds between such a notice and a world that is known to take long: the browser may show nothing more until its first step
-/// is over.
+/// Milliseconds between such a notice and a world that is known to take long: the browser may show nothing more until
+/// its first step is over.
 const HEADS_UP: f64 = 5e3;
 /// Milliseconds between two looks at what the page shows in numbers.
 const READOUT_EVERY: f64 = 250.0;
@@ -238,8 +238,8 @@ async fn build(app: Shared) {
     }
 }
 
-/// Before software is given a world of many boxes, which it cannot be stopped at: says so and leaves time for another choice. False where
-/// that was made.
+/// Before software is given a world of many boxes, which it cannot be stopped at: says so and leaves time for another
+/// choice. False where that was made.
 async fn heads_up(app: &Shared, gpu: &Rc<Gpu>, settings: Settings) -> bool {
     let page = {
         let mut app = app.borrow_mut();
@@ -483,7 +483,8 @@ impl App {
         self.tell_long(boxes, &text);
     }
 
-    /// The browser has no other device to give while the GPU is at work on a long step, though nobody wants that any more.
+    /// The browser has no other device to give while the GPU is at work on a long step, though nobody wants that any
+    /// more.
     fn tell_given_up(&mut self) {
         let Some(boxes) = self.given_up.filter(|_| !self.notice_is_of_wait) else {
             return;

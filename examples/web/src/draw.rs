@@ -217,7 +217,8 @@ impl Draw {
             ..Default::default()
         });
         let corners = if is_flat { 6 } else { 36 };
-        // In two dimensions one covers another: cells lie below the boxes. In three depth sorts it out, and what blends comes last.
+        // In two dimensions one covers another: cells lie below the boxes. In three depth sorts it out, and what blends
+        // comes last.
         let draw_boxes = |pass: &mut wgpu::RenderPass<'_>| {
             pass.set_pipeline(&self.boxes);
             pass.set_bind_group(0, &of_box, &[]);

@@ -158,7 +158,8 @@ fn line_fragment(line: Line) -> @location(0) vec4<f32> {
     return line.color;
 }
 
-// Three words of position and one of colour, 24 vertices a cell: the first is its lower corner, the eighth its upper one.
+// Three words of position and one of colour, 24 vertices a cell: the first is its lower corner, the eighth its upper
+// one.
 @group(0) @binding(5) var<storage, read> cells: array<vec4<u32>>;
 
 // Fills the cells whose edges the lines are: two triangles of the first six vertices, the others in one point.

@@ -215,7 +215,8 @@ const STORAGE: wgpu::BufferUsages = wgpu::BufferUsages::STORAGE
     .union(wgpu::BufferUsages::COPY_SRC)
     .union(wgpu::BufferUsages::COPY_DST);
 
-/// The message alone, on one line, of an error that wgpu prints as `wasm-bindgen` does: `JsValue(Name: message`, then a stack.
+/// The message alone, on one line, of an error that wgpu prints as `wasm-bindgen` does: `JsValue(Name: message`, then a
+/// stack.
 fn browser_message(printed: &str) -> String {
     let Some(inner) = printed.strip_prefix("JsValue(").and_then(|rest| rest.strip_suffix(')')) else {
         return printed.lines().collect::<Vec<_>>().join(" ");

@@ -122,8 +122,8 @@ impl Page {
         let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&format!("{path}{query}")));
     }
 
-    /// What the controls say, upon `settings`, of which the one with the id `changed` is new. Of sliders no other counts, since they do
-    /// not go as far as an address may.
+    /// What the controls say, upon `settings`, of which the one with the id `changed` is new. Of sliders no other
+    /// counts, since they do not go as far as an address may.
     pub fn read(&self, settings: Settings, changed: &str) -> Settings {
         let number = |id: &str| self.input(id).value_as_number();
         let of_slider = |id: &str, value: f32| if changed == id { number(id) as f32 } else { value };

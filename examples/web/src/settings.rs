@@ -79,7 +79,8 @@ pub struct Settings {
     pub colors: bool,
     pub ray: bool,
     pub seed: u64,
-    /// Frames after which time stops; each of them then takes the same time, so that every visit ends in the same picture.
+    /// Frames after which time stops; each of them then takes the same time, so that every visit ends in the same
+    /// picture.
     pub frames: Option<u32>,
 }
 

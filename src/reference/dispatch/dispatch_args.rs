@@ -3,8 +3,8 @@
 use crate::plan::MAX_GROUPS;
 use crate::reference::blocks::{DispatchParams, rows_shown, wide};
 
-/// Workgroups for as many rows of an output as a step wrote, as indirect dispatches read them: three dimensions, then the rows.
-/// At least one workgroup.
+/// Workgroups for as many rows of an output as a step wrote, as indirect dispatches read them: three dimensions, then
+/// the rows. At least one workgroup.
 pub fn dispatch_args(params: &DispatchParams, step_counters: &[u32]) -> [u32; 4] {
     let needed = wide(step_counters, params.needed_word as usize);
     let rows = rows_shown(needed, params.first, params.capacity);

@@ -5,8 +5,8 @@ use crate::grid::{Class, classify, flush};
 use crate::reference::blocks::DrawParams;
 use crate::types::{Aabb, LineVertex};
 
-/// The objects' boxes as lines, and the words of their indirect draw. Those that take no part, and infinite ones, are points at the
-/// origin, which draw nothing.
+/// The objects' boxes as lines, and the words of their indirect draw. Those that take no part, and infinite ones, are
+/// points at the origin, which draw nothing.
 pub fn draw_boxes(params: &DrawParams, objects: &[Aabb]) -> (Vec<LineVertex>, [u32; 5]) {
     let args = draw_args(params, params.rows, BOX_VERTICES);
     let lines = objects[..params.rows as usize].iter().flat_map(|object| {

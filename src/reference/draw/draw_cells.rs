@@ -10,8 +10,8 @@ use crate::reference::blocks::DrawParams;
 use crate::reference::rows::Table;
 use crate::types::{Aabb, LineVertex, RayCell};
 
-/// The occupied cells of the levels that are drawn, in whole cells: what the pass draws, each at least once, in any order. It draws
-/// them once a world, and some more often where hashed cells share slots.
+/// The occupied cells of the levels that are drawn, in whole cells: what the pass draws, each at least once, in any
+/// order. It draws them once a world, and some more often where hashed cells share slots.
 pub fn draw_cells(
     params: &Params,
     draw: &DrawParams,

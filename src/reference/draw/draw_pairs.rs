@@ -8,8 +8,8 @@ use crate::types::{Aabb, LineVertex, Pair};
 
 const PAIR_VERTICES: u32 = 2;
 
-/// A line between the middles of the boxes of each pair, and the words of their indirect draw. Where one is infinite, a point at the
-/// origin, which draws nothing.
+/// A line between the middles of the boxes of each pair, and the words of their indirect draw. Where one is infinite, a
+/// point at the origin, which draws nothing.
 pub fn draw_pairs(
     params: &DrawParams,
     objects: &[Aabb],

@@ -6,8 +6,8 @@ use crate::grid::{Grid, MAX_LEVELS, Params};
 use crate::reference::blocks::{DrawParams, rows_shown, wide};
 use crate::types::{LineVertex, RayCell};
 
-/// The cells that rays visit as boxes, and the words of their indirect draw. `grids` are those of the objects' table and of the static
-/// ones'.
+/// The cells that rays visit as boxes, and the words of their indirect draw. `grids` are those of the objects' table
+/// and of the static ones'.
 pub fn draw_ray_cells(
     params: &Params,
     draw: &DrawParams,

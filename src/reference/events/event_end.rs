@@ -5,7 +5,8 @@ use crate::types::PairEvent;
 
 /// The rows of the step before that this step has none like, in their order, and counts them.
 ///
-/// `matched` are the scanned marks of [`event_match`](super::event_match::event_match()), and `counters` hold their total.
+/// `matched` are the scanned marks of [`event_match`](super::event_match::event_match()), and `counters` hold their
+/// total.
 pub fn event_end(previous_rows: &[PairEvent], matched: &[u32], counters: &mut [u32]) -> Vec<PairEvent> {
     counters[word::ENDED] = previous_rows.len() as u32 - counters[word::MATCHED];
     let marks = matched.windows(2);

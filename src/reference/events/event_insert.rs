@@ -4,8 +4,8 @@ use super::event;
 use crate::reference::blocks::EventParams;
 use crate::types::PairEvent;
 
-/// The hash table of a step's rows: one more than their places, 0 for a free slot. A shader may enter rows in another order;
-/// [`event::find`] finds each in either table.
+/// The hash table of a step's rows: one more than their places, 0 for a free slot. A shader may enter rows in another
+/// order; [`event::find`] finds each in either table.
 pub fn event_insert(params: &EventParams, rows: &[PairEvent]) -> Vec<u32> {
     let mut table = vec![0; params.table_mask as usize + 1];
     for (entry, row) in (1..).zip(rows) {

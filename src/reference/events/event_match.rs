@@ -4,8 +4,8 @@ use super::event::{self, Generations};
 use crate::reference::blocks::EventParams;
 use crate::types::{Pair, PairEvent};
 
-/// Looks every pair of a step up among the rows of the step before. Returns a mark a pair and one more, 0 or 1, and a mark
-/// a row of the step before.
+/// Looks every pair of a step up among the rows of the step before. Returns a mark a pair and one more, 0 or 1, and a
+/// mark a row of the step before.
 ///
 /// `pairs` are those that the step's buffer shows.
 pub fn event_match(

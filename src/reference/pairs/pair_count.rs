@@ -10,8 +10,8 @@ use crate::reference::blocks::{Overrides, add64};
 pub struct PairCounts {
     /// Pairs of each entry, and a last word that stays zero for the scan to put the total into.
     pub counts: Vec<u32>,
-    /// Hierarchical scheme: the first partners of each entry, partner `k` of entry `i` at `k * entry_capacity + i`; words
-    /// past an entry's count are zero here and left as they are by the shader.
+    /// Hierarchical scheme: the first partners of each entry, partner `k` of entry `i` at `k * entry_capacity + i`;
+    /// words past an entry's count are zero here and left as they are by the shader.
     pub slots: Vec<u32>,
     /// A bit for each box test of an entry, as far as [`Params::pair_bit_words`] go: word `k` of entry `i` at
     /// `k * entry_capacity + i`. Words past an entry's tests are zero here and left as they are by the shader.

@@ -35,8 +35,8 @@ impl<'a> Writer<'a> {
         self.place += 1;
     }
 
-    /// Writes the pairs of `own` up to `end` if no more than `kept` partners are all. Whether there are pairs left to find:
-    /// twin of `shaders/pairs/pair_write_kept.wgsl`.
+    /// Writes the pairs of `own` up to `end` if no more than `kept` partners are all. Whether there are pairs left to
+    /// find: twin of `shaders/pairs/pair_write_kept.wgsl`.
     pub fn write_kept(mut self, end: u32, kept: u32, own: u32, partner: impl Fn(usize) -> u32) -> bool {
         let window_end = self.params.first_pair.saturating_add(self.pairs.len() as u32);
         if self.place == end || end <= self.params.first_pair || self.place >= window_end {
@@ -50,8 +50,9 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Walks once more through the entries that [`pair_emit_kept`](super::pair_emit_kept::pair_emit_kept) left, or through all
-/// (uniform scheme), and writes the pairs whose places fall into the window `first_pair .. first_pair + pairs.len()`.
+/// Walks once more through the entries that [`pair_emit_kept`](super::pair_emit_kept::pair_emit_kept) left, or through
+/// all (uniform scheme), and writes the pairs whose places fall into the window `first_pair .. first_pair +
+/// pairs.len()`.
 ///
 /// `offsets` are the scanned output of [`pair_count`](super::pair_count::pair_count).
 pub fn pair_emit(

@@ -5,8 +5,8 @@ use crate::grid::{Params, Record};
 use crate::types::Pair;
 
 /// Writes the pairs of entries whose partners counting kept all, as far as their places fall into the window
-/// `first_pair .. first_pair + pairs.len()`. Returns the entries that are left to walk: those that the window shows pairs of
-/// and that have more partners than were kept. The shader lists the same in no particular order.
+/// `first_pair .. first_pair + pairs.len()`. Returns the entries that are left to walk: those that the window shows
+/// pairs of and that have more partners than were kept. The shader lists the same in no particular order.
 ///
 /// `slots` and the scanned `offsets` are the output of [`pair_count`](super::pair_count::pair_count).
 pub fn pair_emit_kept(

@@ -6,8 +6,8 @@ use crate::counters::word;
 use crate::grid::Params;
 use crate::reference::blocks::{Overrides, add64, static_partners_kept};
 
-/// How many static objects each moving one meets, and a last word that stays zero for the scan to put the total into. Adds
-/// the box tests to the counters where they are counted. Rows and slots follow those of
+/// How many static objects each moving one meets, and a last word that stays zero for the scan to put the total into.
+/// Adds the box tests to the counters where they are counted. Rows and slots follow those of
 /// [`pair_count`](super::pair_count::pair_count): partner `k` of row `i` lies at `k * rows + i`.
 pub fn pair_static_count(
     params: &Params,

@@ -6,8 +6,8 @@ use crate::grid::Params;
 use crate::reference::blocks::{Overrides, static_partners_kept};
 use crate::types::Pair;
 
-/// Writes the pairs of moving and static objects whose places fall into the window `first_pair .. first_pair + pairs.len()`:
-/// from the partners that counting kept, or by the walk once more where a moving object has more of them.
+/// Writes the pairs of moving and static objects whose places fall into the window `first_pair .. first_pair +
+/// pairs.len()`: from the partners that counting kept, or by the walk once more where a moving object has more of them.
 ///
 /// `slots` and the scanned `offsets` hold what both counts left: first that of
 /// [`pair_count`](super::pair_count::pair_count), then that of

@@ -38,8 +38,8 @@ pub(crate) fn passes_filters(a: &Aabb, b: &Aabb) -> bool {
     meets(a, b) && meets(b, a) && !same_owner && !both_static
 }
 
-/// Walks the candidates of a sorted entry and hands the object and every partner that is admitted to `accept`; returns the box tests, or 0 where
-/// they are not counted. An entry that the large list ends before has none.
+/// Walks the candidates of a sorted entry and hands the object and every partner that is admitted to `accept`; returns
+/// the box tests, or 0 where they are not counted. An entry that the large list ends before has none.
 pub fn walk_pairs(
     params: &Params,
     input: &PairInput<'_>,
@@ -57,7 +57,8 @@ pub fn walk_pairs(
     if overrides.count_candidates { candidates } else { 0 }
 }
 
-/// Walks the candidates of a sorted entry and hands the object and each of them to `visit`, with whether they are a pair.
+/// Walks the candidates of a sorted entry and hands the object and each of them to `visit`, with whether they are a
+/// pair.
 pub(crate) fn walk_tests(
     params: &Params,
     input: &PairInput<'_>,
@@ -79,11 +80,11 @@ pub(crate) fn walk_tests(
     }
 }
 
-/// Every candidate of one object, each unordered pair from one side only: the large list; what the cover table has of larger
-/// objects; at the object's own level the entries behind it in its row and the rows of the half shell that it reaches into; at
-/// every coarser level that is not in that table all cells from its upper corner back to its lower one and as far before as objects there
-/// reach. After Schornbaum's hierarchical
-/// hash grids; the adaptive scheme is the case of no reach.
+/// Every candidate of one object, each unordered pair from one side only: the large list; what the cover table has of
+/// larger objects; at the object's own level the entries behind it in its row and the rows of the half shell that it
+/// reaches into; at every coarser level that is not in that table all cells from its upper corner back to its lower one
+/// and as far before as objects there reach. After Schornbaum's hierarchical hash grids; the adaptive scheme is the
+/// case of no reach.
 fn walk_one_cell(params: &Params, table: Table<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool)) {
     let own = &table.records[index as usize];
     let mut test = |entries: std::ops::Range<u32>| {
@@ -141,9 +142,9 @@ fn walk_one_cell(params: &Params, table: Table<'_>, index: u32, visit: &mut impl
     }
 }
 
-/// Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home entry, where a
-/// pair counts only in the bucket of its home cell (the larger of the two lower corners, an axis each), which both boxes cover; and,
-/// from the object's own home entry alone, the large list.
+/// Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home
+/// entry, where a pair counts only in the bucket of its home cell (the larger of the two lower corners, an axis each),
+/// which both boxes cover; and, from the object's own home entry alone, the large list.
 fn walk_covered(params: &Params, input: &PairInput<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool)) {
     let table = input.table;
     let value = input.values[index as usize];

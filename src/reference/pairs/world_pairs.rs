@@ -2,7 +2,8 @@
 
 use crate::grid::{ID_MASK, Params, Record, SCHEME_UNIFORM};
 
-/// How many pairs each world has, from the counts an entry before they are scanned; modulo 2^32. Returns a word a world.
+/// How many pairs each world has, from the counts an entry before they are scanned; modulo 2^32. Returns a word a
+/// world.
 pub fn world_pairs(params: &Params, records: &[Record], values: &[u32], counts: &[u32]) -> Vec<u32> {
     let mut world_pairs = vec![0u32; params.world_count as usize];
     for (entry, &count) in counts.iter().take(params.entry_capacity as usize).enumerate() {

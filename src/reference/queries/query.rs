@@ -7,16 +7,16 @@ use crate::types::Aabb;
 const LARGEST_FLOAT: f32 = f32::MAX;
 /// An image of the asker that only its distance to a candidate decides.
 pub(crate) const NEAREST_IMAGE: i32 = 2;
-/// 2^60 and 2^-40. Squares of gaps from the one on, or of gaps that are all below the other, leave the range of floats: they
-/// are taken 2^66 times smaller or larger.
+/// 2^60 and 2^-40. Squares of gaps from the one on, or of gaps that are all below the other, leave the range of floats:
+/// they are taken 2^66 times smaller or larger.
 const FAR_BITS: u32 = (127 + 60) << 23;
 const NEAR_BITS: u32 = (127 - 40) << 23;
 const SMALLER: f32 = f32::from_bits((127 - 66) << 23);
 const LARGER: f32 = f32::from_bits((127 + 66) << 23);
 /// By how much the exponent of a squared distance is larger than that of a float.
 const DISTANCE_BIAS: u32 = 126;
-/// 2^-60. Gaps below this, scaled, are 0: the largest is at least 2^20 times as long, so that their squares are less than it
-/// rounds by.
+/// 2^-60. Gaps below this, scaled, are 0: the largest is at least 2^20 times as long, so that their squares are less
+/// than it rounds by.
 const SMALLEST_GAP: f32 = f32::from_bits((127 - 60) << 23);
 /// 2^-20.
 const SLACK: f32 = 1.0 / (1u32 << 20) as f32;
@@ -46,8 +46,8 @@ pub struct LoadedQuery {
     pub search_min: [f32; 3],
     /// Upper corner, moved and widened.
     pub search_max: [f32; 3],
-    /// Excluded, or neither with a NaN, nor a lower bound above the upper one, nor a negative radius, nor a world that does not
-    /// exist.
+    /// Excluded, or neither with a NaN, nor a lower bound above the upper one, nor a negative radius, nor a world that
+    /// does not exist.
     pub valid: bool,
     /// Valid and not excluded.
     pub answers: bool,
@@ -258,8 +258,9 @@ fn within(query: &LoadedQuery, gap: [f32; 3]) -> Option<u32> {
     (is_endless || distance <= squared([query.radius, 0.0, 0.0])).then_some(distance)
 }
 
-/// The squared length of a gap as an integer that is larger where the length is: a float's bits with nine bits of exponent, so
-/// that no gap is too long or too short to have a square. Denormal gaps are 0, endless ones the largest float.
+/// The squared length of a gap as an integer that is larger where the length is: a float's bits with nine bits of
+/// exponent, so that no gap is too long or too short to have a square. Denormal gaps are 0, endless ones the largest
+/// float.
 pub fn squared(gap: [f32; 3]) -> u32 {
     let bits = gap.map(|gap| match gap.to_bits() & 0x7fff_ffff {
         ..0x0080_0000 => 0,
@@ -283,7 +284,8 @@ pub fn squared(gap: [f32; 3]) -> u32 {
     }
 }
 
-/// The float that a squared distance is: infinity where it is larger than any, 0 where it is smaller than any normal one.
+/// The float that a squared distance is: infinity where it is larger than any, 0 where it is smaller than any normal
+/// one.
 pub fn squared_float(distance: u32) -> f32 {
     const LARGE: u32 = DISTANCE_BIAS + 255;
     f32::from_bits(match distance >> 23 {

@@ -14,9 +14,9 @@ pub(crate) fn finish_counters(counters: &mut [u32], query: &LoadedQuery, candida
     add64(counters, word::QUERY_CANDIDATES, u64::from(candidates));
 }
 
-/// How many objects each query finds, in one walk after the other: in several where objects have several tables. Returns
-/// one word more than there are queries, so that the scan ends with the total; adds invalid queries and, where they are
-/// counted, box tests to the counters.
+/// How many objects each query finds, in one walk after the other: in several where objects have several tables.
+/// Returns one word more than there are queries, so that the scan ends with the total; adds invalid queries and, where
+/// they are counted, box tests to the counters.
 pub fn query_count(params: &Params, walks: &[QueryInput<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let mut counts = vec![0; params.query_count as usize + 1];
     for (walk, input) in walks.iter().enumerate() {

@@ -7,8 +7,9 @@ use crate::grid::Params;
 use crate::queries::Neighbor;
 use crate::reference::blocks::Overrides;
 
-/// The nearest objects of each query, by distance and then by index, from all walks: `nearest` of them a query, [`Neighbor::NONE`] where
-/// there are fewer. Adds invalid queries and, where they are counted, box tests to the counters.
+/// The nearest objects of each query, by distance and then by index, from all walks: `nearest` of them a query,
+/// [`Neighbor::NONE`] where there are fewer. Adds invalid queries and, where they are counted, box tests to the
+/// counters.
 pub fn query_nearest(
     params: &Params,
     walks: &[QueryInput<'_>],

@@ -259,8 +259,8 @@ impl<F: FnMut(u32, u32)> Walk<'_, F> {
         }
     }
 
-    /// One entry an object: whether the entry lies in the row `y`, `z` of the query's cells rather than in one that shares
-    /// its slots. Covered cells: whether this is the first cell that the object shares with the query.
+    /// One entry an object: whether the entry lies in the row `y`, `z` of the query's cells rather than in one that
+    /// shares its slots. Covered cells: whether this is the first cell that the object shares with the query.
     fn is_met_here(&self, level: &Level, entry: u32, lower: [i32; 3], upper: [i32; 3], y: i32, z: i32) -> bool {
         let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);
         let corner = self.record(entry).low.map(|bound| flush(unordered(bound)));

@@ -24,8 +24,8 @@ impl HitVisitor for Any {
     }
 }
 
-/// Whether each ray meets anything: the walk ends at the first hit that it finds, whichever that is. Returns 1 or 0 a ray;
-/// adds invalid rays and, where they are counted, box tests to the counters.
+/// Whether each ray meets anything: the walk ends at the first hit that it finds, whichever that is. Returns 1 or 0 a
+/// ray; adds invalid rays and, where they are counted, box tests to the counters.
 pub fn ray_any(params: &Params, tables: &[RayInput<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let any = |ray| {
         let ray = load_ray(params, &ray);

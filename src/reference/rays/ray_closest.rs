@@ -28,8 +28,8 @@ impl HitVisitor for Closest {
     }
 }
 
-/// The first object that each ray meets: the smallest `t`, ties to the smallest object; what was found bounds the rest of
-/// the walk. Returns a hit a ray; adds invalid rays and, where they are counted, box tests to the counters.
+/// The first object that each ray meets: the smallest `t`, ties to the smallest object; what was found bounds the rest
+/// of the walk. Returns a hit a ray; adds invalid rays and, where they are counted, box tests to the counters.
 pub fn ray_closest(
     params: &Params,
     tables: &[RayInput<'_>],

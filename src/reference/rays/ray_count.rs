@@ -26,8 +26,9 @@ pub(crate) fn finish_counters(counters: &mut [u32], ray: &LoadedRay, candidates:
     add64(counters, word::RAY_CANDIDATES, u64::from(candidates));
 }
 
-/// How many objects each ray meets; the shader keeps some of them for writing, which changes no answer. Returns one word more than there are rays, so that the scan ends with the total;
-/// adds invalid rays and, where they are counted, box tests to the counters.
+/// How many objects each ray meets; the shader keeps some of them for writing, which changes no answer. Returns one
+/// word more than there are rays, so that the scan ends with the total; adds invalid rays and, where they are counted,
+/// box tests to the counters.
 pub fn ray_count(params: &Params, tables: &[RayInput<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let rays = rays_of(tables);
     let rays = rays.iter().take(params.ray_count as usize);

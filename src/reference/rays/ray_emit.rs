@@ -32,10 +32,11 @@ impl HitVisitor for Emit<'_> {
     }
 }
 
-/// The walk once more (the shader does without where counting kept all of a ray), writing the hits whose places fall into the window `first_hit .. first_hit + hit_capacity`.
+/// The walk once more (the shader does without where counting kept all of a ray), writing the hits whose places fall
+/// into the window `first_hit .. first_hit + hit_capacity`.
 ///
-/// `offsets` is the scanned output of [`ray_count`](super::ray_count::ray_count). Returns `hit_capacity` hits; those that the shader
-/// leaves unwritten are `(0, 0.0)`.
+/// `offsets` is the scanned output of [`ray_count`](super::ray_count::ray_count). Returns `hit_capacity` hits; those
+/// that the shader leaves unwritten are `(0, 0.0)`.
 pub fn ray_emit(params: &Params, tables: &[RayInput<'_>], overrides: Overrides, offsets: &[u32]) -> Vec<RayHit> {
     let mut hits = vec![RayHit { object: 0, t: 0.0 }; params.hit_capacity as usize];
     let rays = rays_of(tables);

@@ -141,8 +141,8 @@ impl<V: HitVisitor> Walk<'_, V> {
 
     /// One entry an object: whether the entry lies in the visited row itself rather than in one that shares its slots.
     ///
-    /// Uniform: the slabs in which the walk meets an object follow one another without a gap, so it is met first in this
-    /// one unless the slab before met it; within the slab the lowest covered cell counts.
+    /// Uniform: the slabs in which the walk meets an object follow one another without a gap, so it is met first in
+    /// this one unless the slab before met it; within the slab the lowest covered cell counts.
     fn is_first_visit(&self, level: &Level, entry: u32, visit: &Visit, y: i32, z: i32) -> bool {
         let record = self.record(entry);
         let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);

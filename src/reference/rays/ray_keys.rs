@@ -17,8 +17,8 @@ fn spread(bits: u32) -> u32 {
 
 /// Keys by which rays are sorted so that neighbours walk through neighbouring cells, and the rays' numbers as values.
 ///
-/// A key is the Morton code ("A Computer Oriented Geodetic Data Base", 1966) of the cell that the ray starts in on the level of most
-/// objects, or of the cell next to it where it starts outside.
+/// A key is the Morton code ("A Computer Oriented Geodetic Data Base", 1966) of the cell that the ray starts in on the
+/// level of most objects, or of the cell next to it where it starts outside.
 pub fn ray_keys(params: &Params, grid: &Grid, rays: SceneRays<'_>) -> (Vec<u32>, Vec<u32>) {
     let level = &grid.levels[grid.fullest_level.min(MAX_LEVELS - 1) as usize];
     let lower = [level.lower_x >> grid.x_detail, level.lower_y, level.lower_z];

@@ -1,9 +1,9 @@
 //! The walk of the ray passes: the twin of `shaders/rays/ray_walk.wgsl`.
 //!
 //! A digital differential analyser in the manner of Amanatides and Woo ("A Fast Voxel Traversal Algorithm for Ray
-//! Tracing", 1987) that steps along the axis of fastest motion. Each step visits one slab of cells: on the other two axes
-//! the cells between where the ray enters and leaves the slab, widened by a bound on every rounding error. A ray that
-//! sweeps a box has slabs and cells wider by the box's half extents.
+//! Tracing", 1987) that steps along the axis of fastest motion. Each step visits one slab of cells: on the other two
+//! axes the cells between where the ray enters and leaves the slab, widened by a bound on every rounding error. A ray
+//! that sweeps a box has slabs and cells wider by the box's half extents.
 
 use super::ray::{LARGEST_FLOAT, LoadedRay};
 use crate::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, SCHEME_HIERARCHICAL, flush};
@@ -31,8 +31,8 @@ pub(crate) trait SlabVisitor {
     const COARSE_FIRST: bool;
     /// Slabs past this parameter need not be visited.
     fn search_limit(&self) -> f32;
-    /// Whether a level is walked at all, in so many steps of about `breadth` and at `most` so many cells an axis each, or
-    /// left to [`without_cells`](Self::without_cells).
+    /// Whether a level is walked at all, in so many steps of about `breadth` and at `most` so many cells an axis each,
+    /// or left to [`without_cells`](Self::without_cells).
     fn walk_pays(&mut self, level: &Level, steps: i32, breadth: [f32; 3], most: [f32; 3]) -> bool;
     /// A level that is not walked.
     fn without_cells(&mut self, level: &Level);

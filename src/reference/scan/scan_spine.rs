@@ -4,8 +4,8 @@ use super::scan_reduce::{join, split};
 use crate::counters::word;
 use crate::reference::blocks::{ScanParams, saturate64};
 
-/// Second of three scan passes: turns the tiles' sums into the tiles' offsets, writes the total to the counters and sets
-/// the status bit where the total is above the capacity.
+/// Second of three scan passes: turns the tiles' sums into the tiles' offsets, writes the total to the counters and
+/// sets the status bit where the total is above the capacity.
 pub fn scan_spine(scan: &ScanParams, tile_sums: &mut [[u32; 2]], counters: &mut [u32]) {
     let mut carry = 0u64;
     for sum in tile_sums {

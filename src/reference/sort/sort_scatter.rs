@@ -1,11 +1,12 @@
-//! Twin of `shaders/sort/sort_scatter.wgsl`, `shaders/sort/sort_scatter_subgroups.wgsl` and `shaders/sort/sort_scatter_strips.wgsl`.
+//! Twin of `shaders/sort/sort_scatter.wgsl`, `shaders/sort/sort_scatter_subgroups.wgsl` and
+//! `shaders/sort/sort_scatter_strips.wgsl`.
 
 use crate::grid::Grid;
 use crate::reference::blocks::SortParams;
 
 /// Moves keys and values to their places by one digit: a pass of a stable least-significant-digit radix sort. The order
-/// inside a tile is that of the input, however the shaders get it: from Satish, Harris and Garland, "Designing Efficient
-/// Sorting Algorithms for Manycore GPUs" (2009), by ballots, or key by key.
+/// inside a tile is that of the input, however the shaders get it: from Satish, Harris and Garland, "Designing
+/// Efficient Sorting Algorithms for Manycore GPUs" (2009), by ballots, or key by key.
 ///
 /// `digit_counts` is the output of [`sort_scan`](super::sort_scan::sort_scan). Returns the sorted keys and
 /// values, as many words as the input has; those past the grid's `entry_count` are 0 here and unwritten on the GPU.

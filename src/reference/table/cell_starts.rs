@@ -5,7 +5,8 @@ use crate::grid::Grid;
 /// The cell table: word `k` is the first sorted entry whose key is `k` or more, for every cell, the large list and the
 /// entries that take no part, and for the cells of the cover table.
 ///
-/// Returns `key_count` words of the grid: the shader writes no word past these. The word of what takes no part is the end of the large list.
+/// Returns `key_count` words of the grid: the shader writes no word past these. The word of what takes no part is the
+/// end of the large list.
 pub fn cell_starts(grid: &Grid, keys: &[u32]) -> Vec<u32> {
     let keys = &keys[..keys.len().min(grid.entry_count as usize)];
     let words = grid.key_count as usize;

@@ -1,9 +1,9 @@
 //! The cover table: twin of `shaders/common/cover.wgsl`.
 //!
 //! Larger boxes are entered once more, in every cell that they cover of one table. An object of up to the level
-//! `cover_below - 1` looks up one cell there, that of its lower corner, and meets all boxes of the levels entered which it may overlap.
-//! For that a larger box is entered as far below its own cells as such an object reaches up. All of it is told in cells of that level,
-//! which are integers: rounding loses nothing.
+//! `cover_below - 1` looks up one cell there, that of its lower corner, and meets all boxes of the levels entered which
+//! it may overlap. For that a larger box is entered as far below its own cells as such an object reaches up. All of it
+//! is told in cells of that level, which are integers: rounding loses nothing.
 
 use std::ops::Range;
 
@@ -62,8 +62,8 @@ fn shifts(shift: u32) -> [u32; 3] {
     [X_DETAIL + shift, shift, shift]
 }
 
-/// Where objects lie that look cells up, in cells of a table of this shift: the grid has the bounds in cells of the highest level that
-/// looks up, and, once the table's cells are chosen, in those.
+/// Where objects lie that look cells up, in cells of a table of this shift: the grid has the bounds in cells of the
+/// highest level that looks up, and, once the table's cells are chosen, in those.
 pub(crate) fn bounds(grid: &Grid, shift: u32) -> [[i32; 3]; 2] {
     let cover = &grid.cover;
     let rest = if grid.cover_shift == 0 { shifts(shift) } else { [0; 3] };
@@ -97,15 +97,16 @@ pub(crate) fn level_past_cover(grid: &Grid, shift: u32) -> u32 {
         .unwrap_or(NO_LEVEL)
 }
 
-/// The keys of the objects that are entered, whose levels' parts of the table come one behind the other, the coarsest first.
+/// The keys of the objects that are entered, whose levels' parts of the table come one behind the other, the coarsest
+/// first.
 pub(crate) fn larger_keys(grid: &Grid, shift: u32) -> Range<u32> {
     let past = grid.levels.get(level_past_cover(grid, shift) as usize);
     let begin = past.map_or(0, |level| level.table_base + level.table_size);
     begin..grid.levels[grid.cover_below as usize - 1].table_base
 }
 
-/// Entries that the table may have. Pairs alone look boxes up there, and their order depends on it: so it depends on the
-/// input and the descriptor alone, and on a device on what that has room for.
+/// Entries that the table may have. Pairs alone look boxes up there, and their order depends on it: so it depends on
+/// the input and the descriptor alone, and on a device on what that has room for.
 pub(crate) fn capacity(params: &Params, pairs: bool) -> u32 {
     if pairs && params.scheme == SCHEME_HIERARCHICAL {
         params.object_count / 4

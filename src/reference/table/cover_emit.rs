@@ -7,11 +7,11 @@ use crate::types::Aabb;
 
 const LANES: usize = COVER_LANES as usize;
 
-/// Writes an entry for every cell of the cover table that a larger box covers, x fastest, behind the entries of the objects.
-/// A value is the object, without home flags.
+/// Writes an entry for every cell of the cover table that a larger box covers, x fastest, behind the entries of the
+/// objects. A value is the object, without home flags.
 ///
-/// `cover_sums` is as [`cover_layout`](super::cover_layout::cover_layout) leaves it; keys and values have room for all entries of
-/// the grid.
+/// `cover_sums` is as [`cover_layout`](super::cover_layout::cover_layout) leaves it; keys and values have room for all
+/// entries of the grid.
 pub fn cover_emit(
     params: &Params,
     objects: &[Aabb],

@@ -6,11 +6,12 @@ use crate::grid::{DENSE, Grid, Level, Params};
 /// Entries of a cell, on average, from which on looking one up takes more than it saves.
 pub(crate) const CROWDED_CELL: u32 = 16;
 
-/// Turns the entries of each tile into the place of its first one, for each choice of the cover table's cells, and takes the finest
-/// cells for which the entries and the cells have room and are not crowded; none where no choice is so.
+/// Turns the entries of each tile into the place of its first one, for each choice of the cover table's cells, and
+/// takes the finest cells for which the entries and the cells have room and are not crowded; none where no choice is
+/// so.
 ///
-/// `cover_sums` is the output of [`cover_count`](super::cover_count::cover_count). Sums that exceed a word stay at its largest
-/// value.
+/// `cover_sums` is the output of [`cover_count`](super::cover_count::cover_count). Sums that exceed a word stay at its
+/// largest value.
 pub fn cover_layout(params: &Params, cover_sums: &mut [u32], grid: &mut Grid) {
     let tiles = cover_sums.len() / COVER_SHIFTS as usize;
     let mut totals = [0u32; COVER_SHIFTS as usize];
@@ -45,7 +46,8 @@ pub fn cover_layout(params: &Params, cover_sums: &mut [u32], grid: &mut Grid) {
     }
 }
 
-/// The table has a cell for each in which the lower corner of an object that looks it up may lie, and comes behind all other keys.
+/// The table has a cell for each in which the lower corner of an object that looks it up may lie, and comes behind all
+/// other keys.
 fn cover_table(params: &Params, grid: &Grid, shift: u32, entries: u32) -> Level {
     let [lower, upper] = bounds(grid, shift);
     let cells: [u32; 3] = std::array::from_fn(|axis| (upper[axis] - lower[axis]) as u32 + 1);

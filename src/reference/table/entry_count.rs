@@ -14,9 +14,9 @@ pub(crate) fn cover(placement: &Placement) -> [u32; 3] {
 
 /// Uniform scheme: how many cells each object covers; one for the large list, none for what takes no part.
 ///
-/// Returns a word per object for each group of entries, one group behind the other. The scan turns them into the offsets of
-/// [`entry_emit`](super::entry_emit::entry_emit). The groups are the home cell, the other cells of its row along x, along y and
-/// along z, and the rest.
+/// Returns a word per object for each group of entries, one group behind the other. The scan turns them into the
+/// offsets of [`entry_emit`](super::entry_emit::entry_emit). The groups are the home cell, the other cells of its row
+/// along x, along y and along z, and the rest.
 pub fn entry_count(params: &Params, objects: &[Aabb], grid: &Grid) -> Vec<u32> {
     let count = |object: &Aabb| match classify(object) {
         Class::Invalid | Class::Excluded => [0; GROUPS],

@@ -6,9 +6,9 @@ use crate::grid::{Class, ENTRY_GROUPS, Grid, HOME_FLAGS, NO_LEVEL, Params, class
 use crate::reference::blocks::{saturate64, wide};
 use crate::types::Aabb;
 
-/// Uniform scheme: an entry for every cell that an object covers, at the offsets that the scan gave: first the home entries of all
-/// objects, then the other groups, the cells of an object with x fastest. A value is the object with its home flags (bits 29 to
-/// 31: the cell is that of the lower corner along x, y, z).
+/// Uniform scheme: an entry for every cell that an object covers, at the offsets that the scan gave: first the home
+/// entries of all objects, then the other groups, the cells of an object with x fastest. A value is the object with its
+/// home flags (bits 29 to 31: the cell is that of the lower corner along x, y, z).
 ///
 /// Sets `entry_count` of the grid. Returns keys and values, `entry_capacity` words each; what does not fit is dropped.
 pub fn entry_emit(

@@ -3,8 +3,8 @@
 use crate::grid::{Grid, ID_MASK, Params, Record, SCHEME_UNIFORM, ordered};
 use crate::types::Aabb;
 
-/// Boxes as ordered integers in the order in which the walks read them: sorted by cell where an object has one entry, those of
-/// the cover table behind it, else by object. Returns a record an entry or an object.
+/// Boxes as ordered integers in the order in which the walks read them: sorted by cell where an object has one entry,
+/// those of the cover table behind it, else by object. Returns a record an entry or an object.
 pub fn gather(params: &Params, objects: &[Aabb], values: &[u32], grid: &Grid, worlds: &[u32]) -> Vec<Record> {
     let count = if params.scheme == SCHEME_UNIFORM {
         params.object_count

@@ -12,8 +12,8 @@ fn wrapped(value: f32, period: f32) -> f32 {
 }
 
 /// Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, positions
-/// moved into their periods, objects of a world that does not exist made invalid, static ones marked, those past a count that
-/// the device knows alone excluded.
+/// moved into their periods, objects of a world that does not exist made invalid, static ones marked, those past a
+/// count that the device knows alone excluded.
 pub fn prepare(params: &Params, given_objects: &[Aabb], object_limits: &[u32], worlds: &[u32]) -> Vec<Aabb> {
     let limit = match params.object_limit {
         0 => u32::MAX,

@@ -324,8 +324,8 @@ fn search_bounds_hold_in_whatever_order_floats_are_summed() {
     }
 }
 
-/// Where a radius spans its period, and where boxes cover the same cells, everything is tested against everything, and not much
-/// more than once.
+/// Where a radius spans its period, and where boxes cover the same cells, everything is tested against everything, and
+/// not much more than once.
 #[test]
 fn nothing_costs_more_than_testing_everything_a_few_times() {
     let mut random = SplitMix(35);
@@ -407,7 +407,8 @@ fn periods_and_radii_that_cannot_work_are_refused() {
     }
 }
 
-/// Small radii against long periods, positions far outside: the border may not cost more than rounding of the radius does.
+/// Small radii against long periods, positions far outside: the border may not cost more than rounding of the radius
+/// does.
 #[test]
 fn neighbors_across_the_border_are_as_exact_as_elsewhere() {
     let mut random = SplitMix(35);

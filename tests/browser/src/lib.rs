@@ -1,5 +1,6 @@
-//! Asks the broad phase in a browser what the tests ask it elsewhere: the fixed scenes with their hashes, events, queries, and what
-//! becomes of it when the device refuses something or is lost. Everything is awaited, nothing waits. The same runs natively.
+//! Asks the broad phase in a browser what the tests ask it elsewhere: the fixed scenes with their hashes, events,
+//! queries, and what becomes of it when the device refuses something or is lost. Everything is awaited, nothing waits.
+//! The same runs natively.
 
 #[path = "../../common/agreement.rs"]
 #[allow(dead_code, reason = "the fuzzer and other tests use the rest")]

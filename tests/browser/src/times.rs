@@ -11,7 +11,8 @@ use crate::rng::Rng;
 /// Steps that are timed.
 const STEPS: usize = 9;
 
-/// The median time from a step's recording to its counters on the host, boxes uploaded anew, with timestamps where the device has them.
+/// The median time from a step's recording to its counters on the host, boxes uploaded anew, with timestamps where the
+/// device has them.
 pub async fn step(gpu: &Gpu, count: u32, say: Say<'_>) {
     // As those of `broadphase bench`: about six overlaps a box.
     let side = (count as f32 * 8.0 / 6.0).cbrt();

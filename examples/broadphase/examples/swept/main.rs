@@ -1,12 +1,13 @@
-//! Continuous-collision candidates of a triangle mesh between two frames, in one step: edges that may meet edges, and vertices
-//! that may meet faces. A cloth solver gives each of them to its test of the exact motion; this file is there to be copied.
+//! Continuous-collision candidates of a triangle mesh between two frames, in one step: edges that may meet edges, and
+//! vertices that may meet faces. A cloth solver gives each of them to its test of the exact motion; this file is there
+//! to be copied.
 //!
 //! ```sh
 //! cargo run --release -p broadphase --example swept -- [FROM.ply TO.ply] [--output DIR [--up y]]
 //! ```
 //!
-//! Without files: two frames of a simulated cloth. With `--output`, `DIR/swept.png` shows edges and faces by the number of
-//! candidates that they are in.
+//! Without files: two frames of a simulated cloth. With `--output`, `DIR/swept.png` shows edges and faces by the number
+//! of candidates that they are in.
 
 mod picture;
 

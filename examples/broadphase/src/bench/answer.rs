@@ -1,7 +1,7 @@
 //! What engines find, told by a count and a hash that no order changes.
 
-/// Rows of two numbers: a pair, either object first; or a ray and an object; or a ray that hits and the bits of its t. In as
-/// many parts as an engine's threads made, since nobody needs them joined.
+/// Rows of two numbers: a pair, either object first; or a ray and an object; or a ray that hits and the bits of its t.
+/// In as many parts as an engine's threads made, since nobody needs them joined.
 pub type Rows = Vec<Vec<[u32; 2]>>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

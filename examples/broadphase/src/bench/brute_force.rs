@@ -16,7 +16,8 @@ use super::measure::{Contestant, Question, TOTAL};
 pub const NAME: &str = "brute-force";
 /// Invocations of a group, as in the kernel.
 const GROUP: u32 = 64;
-/// Boxes that one dispatch tests against: few enough that none takes long, and that llvmpipe does not end its loop early.
+/// Boxes that one dispatch tests against: few enough that none takes long, and that llvmpipe does not end its loop
+/// early.
 const TILE: u32 = 16_384;
 
 pub struct BruteForce<'a> {

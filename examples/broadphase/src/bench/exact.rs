@@ -26,8 +26,8 @@ impl PreparedRay {
 /// The far side is widened by it, as the library does, so that rounding loses no hit.
 const FAR_WIDENING: f32 = 1.0 + 4.0 * f32::EPSILON;
 
-/// Where the ray enters the box, if it does: to the bit what the library says of finite boxes and rays. Everyone's last word on
-/// a leaf, so that answers can be compared.
+/// Where the ray enters the box, if it does: to the bit what the library says of finite boxes and rays. Everyone's last
+/// word on a leaf, so that answers can be compared.
 pub fn enter(ray: &PreparedRay, boxed: &Aabb) -> Option<f32> {
     let (mut t, mut limit) = (0.0_f32, ray.t_max * FAR_WIDENING);
     for axis in 0..3 {

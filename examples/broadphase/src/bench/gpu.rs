@@ -88,8 +88,8 @@ impl<'a> OnDevice<'a> {
         Ok(())
     }
 
-    /// Bytes of the buffers of a step whose outputs are as large as the scene needs, beside the caller's own boxes; and the pairs
-    /// that fit. `None` before any step was made ready.
+    /// Bytes of the buffers of a step whose outputs are as large as the scene needs, beside the caller's own boxes; and
+    /// the pairs that fit. `None` before any step was made ready.
     pub fn exact_memory(&self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<Option<(u64, u64)>> {
         let Some(counters) = self.counted.get() else {
             return Ok(None);

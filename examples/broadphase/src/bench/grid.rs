@@ -1,5 +1,5 @@
-//! A yardstick: the plainest grid on the CPU that is any good. One level of cells as large as the largest box, a counting sort by
-//! the cell of the lower corner, and half of the neighbours as five rows of cells.
+//! A yardstick: the plainest grid on the CPU that is any good. One level of cells as large as the largest box, a
+//! counting sort by the cell of the lower corner, and half of the neighbours as five rows of cells.
 
 use gpu_broad_phase::Aabb;
 use rayon::prelude::*;

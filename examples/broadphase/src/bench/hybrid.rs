@@ -1,5 +1,5 @@
-//! A yardstick for mixed sizes: small boxes among themselves as in [`grid`](super::grid); larger ones are entered into all cells
-//! that they cover of a coarser grid, where every box looks for them in the cells that it covers itself.
+//! A yardstick for mixed sizes: small boxes among themselves as in [`grid`](super::grid); larger ones are entered into
+//! all cells that they cover of a coarser grid, where every box looks for them in the cells that it covers itself.
 
 use gpu_broad_phase::Aabb;
 use rayon::prelude::*;
@@ -7,7 +7,8 @@ use rayon::prelude::*;
 use super::answer::Rows;
 use super::grid::{CHUNK, Cells, Sorted, longest, overlap};
 
-/// How long small boxes are at most, in medians, and how large coarse cells are, in fine ones: what [`Tuning::best`] tries.
+/// How long small boxes are at most, in medians, and how large coarse cells are, in fine ones: what [`Tuning::best`]
+/// tries.
 const SMALL: [f64; 3] = [1.0, 1.5, 2.0];
 const COARSER: [f64; 2] = [2.0, 4.0];
 /// Box tests that an entry costs about as much as.
@@ -21,8 +22,8 @@ pub struct Tuning {
 }
 
 impl Tuning {
-    /// The one with the least work and its box tests, of those with at most `most` entries. A yardstick may take its time to be
-    /// tuned.
+    /// The one with the least work and its box tests, of those with at most `most` entries. A yardstick may take its
+    /// time to be tuned.
     pub fn best(boxes: &[Aabb], most: u64) -> Option<(Self, u64)> {
         let tunings = SMALL
             .iter()

@@ -75,8 +75,8 @@ impl Row {
     }
 }
 
-/// The rows of all contestants in their order, and what is wrong: answers that differ, and engines that failed, which are left
-/// out from there on.
+/// The rows of all contestants in their order, and what is wrong: answers that differ, and engines that failed, which
+/// are left out from there on.
 pub fn measure(contestants: Vec<Box<dyn Contestant + '_>>, runs: u32, reporter: Reporter) -> (Vec<Row>, Vec<String>) {
     let bar = reporter.bar(u64::from(runs + 1) * contestants.len() as u64, "measuring");
     let mut faults = Vec::new();

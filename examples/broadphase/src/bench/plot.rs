@@ -1,4 +1,5 @@
-//! Time over boxes, both logarithmic, one panel a scene: as SVG, or as PNG with the letters of [`picture`](crate::picture).
+//! Time over boxes, both logarithmic, one panel a scene: as SVG, or as PNG with the letters of
+//! [`picture`](crate::picture).
 
 use std::fmt::Write as _;
 use std::io::Write as _;

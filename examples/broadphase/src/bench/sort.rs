@@ -1,4 +1,5 @@
-//! The sort of keys and values alone: the stage of a step, and a crate for nothing else, on one device with the same keys.
+//! The sort of keys and values alone: the stage of a step, and a crate for nothing else, on one device with the same
+//! keys.
 
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends, Device, DeviceDescriptor, Limits, PollType, Queue};

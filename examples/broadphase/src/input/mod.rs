@@ -171,7 +171,8 @@ pub fn snapshot(path: &Path, reporter: Reporter) -> Result<Snapshot> {
     read().with_context(|| path.display().to_string())
 }
 
-/// Each takes a word of the answer, and none of the file: these are as many as the smallest binding of a device counts pairs of.
+/// Each takes a word of the answer, and none of the file: these are as many as the smallest binding of a device counts
+/// pairs of.
 const MOST_WORLDS: u32 = 1 << 25;
 
 fn boxes_of_table(table: Table) -> Result<Scene> {

@@ -103,7 +103,8 @@ fn header(input: &mut Input) -> Result<(NpyHeader, u64)> {
     Ok((header, input.length - header_length))
 }
 
-/// Refuses what the parser would overflow or hang on: brackets without end, and lengths whose product is past the file's size.
+/// Refuses what the parser would overflow or hang on: brackets without end, and lengths whose product is past the
+/// file's size.
 fn look_at_shape(text: &str, file_length: u64) -> Result<()> {
     // It tries what is inside `[` twice and inside `{` three times, and so on inwards. There is one `{` in a header.
     let count = |brackets: &str| text.chars().filter(|c| brackets.contains(*c)).count();

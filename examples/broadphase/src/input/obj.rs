@@ -1,5 +1,5 @@
-//! Vertices, faces and lines of Wavefront OBJ files. Ready-made readers renumber vertices by their use in faces and keep no
-//! line numbers; ids and error messages need both as the file has them.
+//! Vertices, faces and lines of Wavefront OBJ files. Ready-made readers renumber vertices by their use in faces and
+//! keep no line numbers; ids and error messages need both as the file has them.
 
 use std::io::BufRead;
 use std::path::Path;

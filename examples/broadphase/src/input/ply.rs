@@ -224,7 +224,8 @@ fn set_number(to: &mut f64, property: Property) -> PropertyAccessResult {
     PropertyAccessResult::Set
 }
 
-/// Both ends as numbers: an `f64` holds every integer of the format, and text is read as `f64` whatever its property says.
+/// Both ends as numbers: an `f64` holds every integer of the format, and text is read as `f64` whatever its property
+/// says.
 struct Edge([f64; 2]);
 
 impl Edge {

@@ -5,8 +5,8 @@ use gpu_broad_phase::{BroadPhaseDescriptor, NONE, Neighbor, QueryMode, Scene, St
 
 use super::answer::first_difference;
 
-/// The first query that was answered otherwise, if any: `expected` is what each finds by the definition. Who lies at the very radius
-/// may be found or not, since distances are rounded.
+/// The first query that was answered otherwise, if any: `expected` is what each finds by the definition. Who lies at
+/// the very radius may be found or not, since distances are rounded.
 pub fn difference(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,

@@ -1,5 +1,5 @@
-//! Writes the JavaScript that a page imports for a module: what `wasm-bindgen --target web` does, without its test runner and
-//! all that it brings along.
+//! Writes the JavaScript that a page imports for a module: what `wasm-bindgen --target web` does, without its test
+//! runner and all that it brings along.
 
 use std::path::PathBuf;
 

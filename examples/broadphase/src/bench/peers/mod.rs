@@ -1,5 +1,5 @@
-//! Published crates that answer the same questions. Each gets its own kind of boxes and rays before anything is timed; what
-//! they take for leaves and do with them is theirs.
+//! Published crates that answer the same questions. Each gets its own kind of boxes and rays before anything is timed;
+//! what they take for leaves and do with them is theirs.
 
 mod bvh;
 pub mod lampshade;
@@ -33,8 +33,8 @@ pub fn pairs<'a>(name: &'static str, boxes: &'a [Aabb], pools: &[Arc<ThreadPool>
     on_pools(name, Question::Pairs, pools, |threads| make(boxes, threads))
 }
 
-/// Each named peer's way to the hits of rays on each pool, with a tree that is built before. bvh has no bound for rays and rstar
-/// no rays.
+/// Each named peer's way to the hits of rays on each pool, with a tree that is built before. bvh has no bound for rays
+/// and rstar no rays.
 pub fn rays<'a>(name: &'static str, boxes: &'a [Aabb], rays: &'a Rays, pools: &[Arc<ThreadPool>]) -> Vec<OnCpu<'a>> {
     let widened = widened(boxes);
     let mut contestants = Vec::new();
@@ -80,8 +80,9 @@ fn on_pools<'a>(
         .collect()
 }
 
-/// Boxes for the trees that rays walk. Their nodes are tested with rounding that may lose a ray which grazes one; grown by 2^-18 of
-/// the world they lose none, and the last word on a leaf is [`enter`](super::exact::enter) with the box as it is.
+/// Boxes for the trees that rays walk. Their nodes are tested with rounding that may lose a ray which grazes one; grown
+/// by 2^-18 of the world they lose none, and the last word on a leaf is [`enter`](super::exact::enter) with the box as
+/// it is.
 fn widened(boxes: &[Aabb]) -> Vec<Aabb> {
     let mut world = boxes[0];
     for boxed in boxes {

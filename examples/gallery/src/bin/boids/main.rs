@@ -1,5 +1,5 @@
-//! A flock of boids that stays on the GPU: the broad phase finds who sees whom, a pass of this program steers by it, and the same
-//! buffer is drawn from. The mouse frightens them.
+//! A flock of boids that stays on the GPU: the broad phase finds who sees whom, a pass of this program steers by it,
+//! and the same buffer is drawn from. The mouse frightens them.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin boids -- [--boids N] [--output DIR --frames 300]
@@ -25,7 +25,8 @@ const RADIUS: f32 = 2.5;
 const CRUISE: f32 = 14.0;
 /// Neighbours a boid that there is room for at first.
 const FIRST_ROOM: u32 = 64;
-/// The flocks grow denser, so that there are more and more neighbours: every so many frames the outputs get room for them.
+/// The flocks grow denser, so that there are more and more neighbours: every so many frames the outputs get room for
+/// them.
 const FRAMES_BETWEEN_CHECKS: u32 = 16;
 const BACKGROUND: wgpu::Color = wgpu::Color {
     r: 0.004,
@@ -111,7 +112,8 @@ impl Boids {
             time_step,
             radius: RADIUS,
             count: self.count,
-            // Past it nothing is written: boids then steer by those neighbours that there was room for, until the next check.
+            // Past it nothing is written: boids then steer by those neighbours that there was room for, until the next
+            // check.
             capacity: step.result_capacity,
             padding: 0,
         };

@@ -1,8 +1,8 @@
 //! A fluid of particles that stays on the GPU, as far as nothing is drawn.
 //!
-//! Weakly compressible SPH after Becker and Teschner (2007), with Monaghan's artificial viscosity (1992), the kernel C2 of
-//! Wendland (1995), and walls that count as fluid, by the closed form of the kernel's part behind a plane (after the density
-//! maps of Koschier and Bender, 2017).
+//! Weakly compressible SPH after Becker and Teschner (2007), with Monaghan's artificial viscosity (1992), the kernel C2
+//! of Wendland (1995), and walls that count as fluid, by the closed form of the kernel's part behind a plane (after the
+//! density maps of Koschier and Bender, 2017).
 
 use anyhow::{Context, Result};
 use gallery::Gpu;
@@ -13,7 +13,8 @@ use gpu_broad_phase::{
 
 /// Where the kernel ends, in spacings of the fluid at rest: 32 neighbours.
 const REACH: f32 = 2.0;
-/// From a wall to the nearest layer of a lattice at rest, in spacings: there the wall weighs as much as the layers that it replaces.
+/// From a wall to the nearest layer of a lattice at rest, in spacings: there the wall weighs as much as the layers that
+/// it replaces.
 pub const WALL_GAP: f32 = 0.61;
 /// Neighbours a particle that there is room for. At twice the density there are as many.
 const ROOM: u32 = 64;
@@ -132,7 +133,8 @@ impl Fluid {
                 label: Some("particles"),
                 scheme,
                 pairs: false,
-                // Pressure bounds how many fit within the reach: nothing has to be read to know how much room is needed.
+                // Pressure bounds how many fit within the reach: nothing has to be read to know how much room is
+                // needed.
                 capacities: Capacities {
                     results: Some(ROOM * count),
                     ..Capacities::default()

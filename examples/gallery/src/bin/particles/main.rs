@@ -1,5 +1,6 @@
-//! A dam break of many particles that stay on the GPU: the broad phase lists who is near whom, two passes of this program turn the
-//! lists into densities and forces, and the same buffer is drawn from. Nothing is ever read back to go on. Drags turn the camera.
+//! A dam break of many particles that stay on the GPU: the broad phase lists who is near whom, two passes of this
+//! program turn the lists into densities and forces, and the same buffer is drawn from. Nothing is ever read back to go
+//! on. Drags turn the camera.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin particles -- [--count N] [--output DIR --frames 250]
@@ -23,7 +24,8 @@ const TANK: Vec3 = Vec3::new(27.0, 16.0, 12.0);
 /// Of the water behind the dam, in the corner at the origin.
 const COLUMN: Vec3 = Vec3::new(9.0, 10.0, 12.0);
 const GRAVITY: f32 = 9.81;
-/// Of sound, in units of the speed of a fall from the top: the water at the bottom is denser by the inverse of twice its square.
+/// Of sound, in units of the speed of a fall from the top: the water at the bottom is denser by the inverse of twice
+/// its square.
 const SOUND: f32 = 4.0;
 /// How far sound travels in a time step, in spacings.
 const COURANT: f32 = 0.9;

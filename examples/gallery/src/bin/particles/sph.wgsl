@@ -1,4 +1,5 @@
-// Weakly compressible SPH. Densities are in units of the density at rest, pressures in that density times m²/s², lengths in metres.
+// Weakly compressible SPH. Densities are in units of the density at rest, pressures in that density times m²/s²,
+// lengths in metres.
 
 struct Params {
     // From the origin on.

@@ -1,13 +1,13 @@
-//! Picking by the mouse in a town that does not move: its table is built once, and each frame asks it with a ray and, around
-//! what that hits, with a sphere. The hit goes from one query to the next and to what is drawn on the GPU; the host hears of it by
-//! 16 bytes a frame, without a wait.
+//! Picking by the mouse in a town that does not move: its table is built once, and each frame asks it with a ray and,
+//! around what that hits, with a sphere. The hit goes from one query to the next and to what is drawn on the GPU; the
+//! host hears of it by 16 bytes a frame, without a wait.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin picking -- [--objects N] [--radius R] [--output DIR --animation]
 //! ```
 //!
-//! In a window: a click holds the ray where it is and lets go of it, drags turn, the wheel comes closer. A ray that is held is drawn, with
-//! the cells that its walk visits.
+//! In a window: a click holds the ray where it is and lets go of it, drags turn, the wheel comes closer. A ray that is
+//! held is drawn, with the cells that its walk visits.
 
 #[cfg(test)]
 mod tests;
@@ -135,7 +135,8 @@ fn viewer(camera: &Orbit, size: UVec2) -> Vec<LineVertex> {
 }
 
 impl Picking {
-    /// Records the pick of a ray: `found` and `marks` hold it afterwards. Returns vertices and arguments of the lines of its cells.
+    /// Records the pick of a ray: `found` and `marks` hold it afterwards. Returns vertices and arguments of the lines
+    /// of its cells.
     fn pick(&mut self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder, ray: Ray) -> Result<[wgpu::Buffer; 2]> {
         let Gpu { device, queue, .. } = gpu;
         // Nothing changes afterwards: the set records nothing more, and one step's table serves all queries.

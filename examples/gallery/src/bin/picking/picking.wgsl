@@ -53,7 +53,8 @@ const ALL_LAYERS: u32 = 0xffffffffu;
 @group(0) @binding(2) var<storage, read_write> query: Query;
 @group(0) @binding(3) var<storage, read_write> cut_ray: Ray;
 
-// The sphere around what the ray hits, and the ray up to there. Where it hits nothing, a query that finds nothing, and the whole ray.
+// The sphere around what the ray hits, and the ray up to there. Where it hits nothing, a query that finds nothing, and
+// the whole ray.
 @compute @workgroup_size(1)
 fn ask_around() {
     let is_hit = found.object != NONE;

@@ -1,6 +1,6 @@
-//! A renderer whose boxes never leave the GPU. A pass moves them, the broad phase finds which overlap and which one the pointer is
-//! on, and they are drawn from the same buffers, all in one submission a frame. Of what was found, the host hears the eight bytes of
-//! the pick and the counters, a frame or two later.
+//! A renderer whose boxes never leave the GPU. A pass moves them, the broad phase finds which overlap and which one the
+//! pointer is on, and they are drawn from the same buffers, all in one submission a frame. Of what was found, the host
+//! hears the eight bytes of the pick and the counters, a frame or two later.
 //!
 //! ```sh
 //! cargo run --release -p gallery --bin renderer -- [--boxes N] [--levels 0,1] [--output DIR --animation]

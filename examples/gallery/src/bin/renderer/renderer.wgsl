@@ -136,7 +136,8 @@ struct Outline {
     @builtin(position) position: vec4<f32>,
 }
 
-// The inside of a box that is a little larger than the one under the pointer: what of it shows is a rim around that one.
+// The inside of a box that is a little larger than the one under the pointer: what of it shows is a rim around that
+// one.
 @vertex
 fn outline_vertex(@builtin(vertex_index) vertex: u32) -> Outline {
     let object = hits[0].object;
