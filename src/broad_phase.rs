@@ -1,6 +1,5 @@
 //! The step: the order of the stages, and what goes in and comes out.
 
-use crate::caution::Caution;
 use crate::counters::{STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, word};
 use crate::descriptor::{self, BroadPhaseDescriptor, Growth, PairOrder, RayMode, Scheme, SortStrategy};
 use crate::error::{CreateError, StepError};
@@ -19,7 +18,7 @@ use crate::grid::{self, Params};
 use crate::input::{self, DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
 use crate::memory::MemoryUse;
 use crate::output::{StepOutput, Table, Window};
-use crate::plan::{self, COVER_TILE, LEVEL_TILE, LateNeeds, OF_STEP, Plan, Rows, STATIC_PARTNERS_KEPT};
+use crate::plan::{self, COVER_TILE, LEVEL_TILE, LateNeeds, Needs, OF_STEP, Plan, STATIC_PARTNERS_KEPT};
 use crate::queries::asking;
 use crate::reference::blocks::{LimitParams, Round, ScanParams, SortParams};
 use crate::scene::SWEPT_STRIDE;
@@ -27,6 +26,7 @@ use crate::shaders;
 use crate::statics::{self, STATIC_INPUTS, StaticTable};
 use crate::table;
 use crate::types::{Aabb, Pair, RayHit};
+use crate::walk_shrink::WalkShrink;
 use crate::watch::Watch;
 
 /// Inputs that the table was built from, and the static objects' table.
@@ -160,12 +160,12 @@ pub struct GpuBroadPhase {
     uploads: Staging,
     pub(crate) timing: Option<Timing>,
     /// What read-backs have shown to be needed, with head room.
-    pub(crate) wanted: Rows,
+    pub(crate) wanted: Needs,
     /// What late read-backs have shown to be needed.
     pub(crate) late: LateNeeds,
     /// What the last step that was read back needed, where that is more than the descriptor's own sizes.
-    pub(crate) needed: Rows,
-    pub(crate) caution: Caution,
+    pub(crate) needed: Needs,
+    pub(crate) walk_shrink: WalkShrink,
     pub(crate) home: Home,
     recordings: Recordings,
     /// What the recording under way builds on.
@@ -180,7 +180,7 @@ pub struct GpuBroadPhase {
 }
 
 /// A round of the walks of rays or queries.
-struct Turn {
+struct WalkRound {
     params: Block,
     round: Block,
     /// Which table is walked.
@@ -200,7 +200,7 @@ enum Part {
     Static,
 }
 
-impl Turn {
+impl WalkRound {
     /// What the passes bind, where the moving objects' entries lie as sorted.
     fn names(&self, plan: &Plan, sorted: Sorted) -> Vec<(&'static str, Bound<'static>)> {
         let mut names = vec![
@@ -246,8 +246,8 @@ struct StepBlocks {
     pair_rounds: Vec<Block>,
     pair_emit_rounds: Vec<Block>,
     static_pair_rounds: Vec<Block>,
-    ray_turns: Vec<Turn>,
-    query_turns: Vec<Turn>,
+    ray_rounds: Vec<WalkRound>,
+    query_rounds: Vec<WalkRound>,
     /// Rays that are given, where the device says how many of them are cast.
     ray_limit: Option<(u32, Block)>,
     /// The same of queries.
@@ -322,9 +322,9 @@ impl StepBlocks {
         let pair_rounds = rounds(params.entry_capacity, params.partners_kept);
         let static_pair_rounds = rounds(params.object_count, STATIC_PARTNERS_KEPT);
         let pair_emit_rounds = plan.pair_emit_rounds().map(|round| blocks.push(&round)).collect();
-        let ray_turns = turns(&mut blocks, plan, params.ray_count, 1, params.hits_kept, false);
+        let ray_rounds = walk_rounds(&mut blocks, plan, params.ray_count, 1, params.hits_kept, false);
         // Nearest objects are kept in order.
-        let query_turns = turns(
+        let query_rounds = walk_rounds(
             &mut blocks,
             plan,
             params.query_count,
@@ -349,8 +349,8 @@ impl StepBlocks {
             pair_rounds,
             pair_emit_rounds,
             static_pair_rounds,
-            ray_turns,
-            query_turns,
+            ray_rounds,
+            query_rounds,
             ray_limit,
             query_limit,
             order,
@@ -370,7 +370,14 @@ fn of_statics(params: &Params) -> Params {
 
 /// The rounds of so many rays or queries: of all tables that each walks, one table after the other. Where objects ask,
 /// static ones walk the table of the moving ones alone. A test takes up to `test_turns` turns of a loop.
-fn turns(blocks: &mut Blocks, plan: &Plan, count: u32, test_turns: u32, kept: u32, is_asking: bool) -> Vec<Turn> {
+fn walk_rounds(
+    blocks: &mut Blocks,
+    plan: &Plan,
+    count: u32,
+    test_turns: u32,
+    kept: u32,
+    is_asking: bool,
+) -> Vec<WalkRound> {
     let own = plan.params;
     let asked_by_statics = Params {
         asker_count: own.static_count,
@@ -389,7 +396,7 @@ fn turns(blocks: &mut Blocks, plan: &Plan, count: u32, test_turns: u32, kept: u3
     for (params, table, askers, walks, [continues, is_continued]) in walks {
         let params = blocks.push(&params);
         let rounds = plan.rounds_of(walks, test_turns, kept).enumerate();
-        all.extend(rounds.map(|(index, round)| Turn {
+        all.extend(rounds.map(|(index, round)| WalkRound {
             params,
             round: blocks.push(&Round {
                 continues: continues.into(),
@@ -527,10 +534,10 @@ impl GpuBroadPhase {
             readings: Staging::readings(),
             uploads: Staging::uploads(),
             timing,
-            wanted: Rows::default(),
+            wanted: Needs::default(),
             late: LateNeeds::default(),
-            needed: Rows::default(),
-            caution: Caution::default(),
+            needed: Needs::default(),
+            walk_shrink: WalkShrink::default(),
             lost: false,
             caught,
             recorded: None,
@@ -635,14 +642,14 @@ impl GpuBroadPhase {
             plan.limit_objects(&self.descriptor, limit.word)?;
         }
         let objects = if plan.prepares { "given_objects" } else { "objects" };
-        let mut brought = brought_names(&asked);
-        brought.extend(input.objects.is_brought().then_some(objects));
-        brought.extend(input.worlds.is_brought().then_some("worlds"));
+        let mut caller_owned = caller_owned_names(&asked);
+        caller_owned.extend(input.objects.is_caller_owned().then_some(objects));
+        caller_owned.extend(input.worlds.is_caller_owned().then_some("worlds"));
         let held = self.buffers.find("objects").cloned();
         let filled = [input.objects.recording(), input.statics.objects.recording()];
         self.needs.extend(filled.into_iter().flatten().cloned());
         self.bindings.forget(&self.buffers.begin_step());
-        self.fit(device, &plan, &brought, &[]);
+        self.fit(device, &plan, &caller_owned, &[]);
         let table = self.fit_statics(device, encoder, &input.statics, static_plan, held);
 
         let mut inputs = vec![self.place(device, encoder, objects, input.objects)];
@@ -688,13 +695,14 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// Makes room for what a plan asks for, but for the buffers that are brought along, and gives up what is over, but
+    /// Makes room for what a plan asks for, but for buffers of the caller, and gives up what is over, but
     /// for those that are kept, where memory is limited.
-    fn fit(&mut self, device: &wgpu::Device, plan: &Plan, brought: &[&str], kept: &[&str]) {
+    fn fit(&mut self, device: &wgpu::Device, plan: &Plan, caller_owned: &[&str], kept: &[&str]) {
         if self.descriptor.max_bytes.is_some() {
-            self.bindings.forget(&self.buffers.release(plan, brought, kept));
+            self.bindings.forget(&self.buffers.release(plan, caller_owned, kept));
         }
-        self.bindings.forget(&self.buffers.fit(device, plan.buffers(), brought));
+        self.bindings
+            .forget(&self.buffers.fit(device, plan.buffers(), caller_owned));
     }
 
     /// Keeps the table of the static objects, or records its building where they changed; gives up that of others.
@@ -793,17 +801,17 @@ impl GpuBroadPhase {
         let objects = plan.all_objects();
         plan.is_of_step = false;
         // Headless has handed its pairs out.
-        plan.pairs_stand = !self.splits_submissions;
+        plan.keeps_pairs = !self.splits_submissions;
         plan.fit_rounds(&self.descriptor, self.wanted);
         plan.ask(&self.descriptor, &input.plan(objects.into()), self.wanted, limit)?;
-        let mut brought = brought_names(input);
-        brought.extend(OF_TABLE);
+        let mut caller_owned = caller_owned_names(input);
+        caller_owned.extend(OF_TABLE);
         let sorted = recorded.sorted;
         let of_table = |input: &&Input| OF_TABLE.contains(&input.name);
         let mut inputs: Vec<_> = recorded.inputs.iter().filter(of_table).cloned().collect();
         let kept = [&OF_TABLE[..], pairs_kept(&plan)].concat();
         self.needs.extend(step.clone());
-        self.fit(device, &plan, &brought, &kept);
+        self.fit(device, &plan, &caller_owned, &kept);
         self.place_asked(device, encoder, input, &plan, &mut inputs);
         let ((), blocks) = self.record(
             device,
@@ -1035,9 +1043,9 @@ impl GpuBroadPhase {
         self.statics = None;
         self.recorded = None;
         self.late = LateNeeds::default();
-        self.wanted = Rows {
-            caution: self.caution.level(),
-            ..Rows::default()
+        self.wanted = Needs {
+            walk_shrink: self.walk_shrink.level(),
+            ..Needs::default()
         };
     }
 
@@ -1124,7 +1132,7 @@ impl GpuBroadPhase {
     pub(crate) fn is_cut_smallest(&self) -> bool {
         self.recorded
             .as_ref()
-            .is_some_and(|recorded| Caution::is_at_its_end(recorded.plan.caution))
+            .is_some_and(|recorded| WalkShrink::is_at_its_end(recorded.plan.walk_shrink))
     }
 
     /// Rounds of the next recording.
@@ -1203,12 +1211,12 @@ impl GpuBroadPhase {
             Part::Moving => (recorded.plan.params, block, &moving[..]),
             Part::Static => (of_statics(&recorded.plan.params), static_block, &fixed[..]),
         };
-        let lying = |name: &str| {
+        let resolve = |name: &str| {
             let name = match names.iter().find(|(pass_name, _)| *pass_name == name) {
                 Some((_, Bound::Buffer(buffer))) => *buffer,
                 _ => name,
             };
-            recorder::lying(&recorded.inputs, &self.buffers, name)
+            recorder::resolve(&recorded.inputs, &self.buffers, name)
         };
         Table {
             kind: table::kind(&self.descriptor),
@@ -1218,8 +1226,8 @@ impl GpuBroadPhase {
             parts: table::BINDINGS.map(|(_, name)| match name {
                 "params" => block.borrowed(),
                 // Not every scheme has them: any buffer will do that is not bound.
-                "values" if !recorded.plan.is_uniform() => lying("records"),
-                name => lying(name),
+                "values" if !recorded.plan.is_uniform() => resolve("records"),
+                name => resolve(name),
             }),
         }
     }
@@ -1549,8 +1557,8 @@ fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBl
     }
     if rays > 0 && plan.ray_mode == RayMode::All {
         let pass = by_scheme(plan, &shaders::RAY_COUNT_ONE_CELL, &shaders::RAY_COUNT_COVERED);
-        recorder.rounds("ray_count", &blocks.ray_turns, |stage, turn| {
-            stage.run(pass, turn.walks + 1, &turn.names(plan, sorted));
+        recorder.rounds("ray_count", &blocks.ray_rounds, |stage, round| {
+            stage.run(pass, round.walks + 1, &round.names(plan, sorted));
         });
         recorder.stage("ray_scan", |stage| {
             stage.scan("ray_offsets", rays + 1, blocks.scan_hits)
@@ -1558,16 +1566,16 @@ fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBl
     }
     if plan.ray_cells {
         recorder.stage("ray_cells_count", |stage| {
-            for turn in blocks.ray_turns.iter().filter(|turn| turn.is_first) {
-                stage.run(&shaders::RAY_CELLS_COUNT, rays + 1, &turn.names(plan, sorted));
+            for round in blocks.ray_rounds.iter().filter(|round| round.is_first) {
+                stage.run(&shaders::RAY_CELLS_COUNT, rays + 1, &round.names(plan, sorted));
             }
             stage.scan("ray_cell_offsets", rays + 1, blocks.scan_ray_cells);
         });
     }
     if plan.asks_all() {
         let pass = by_scheme(plan, &shaders::QUERY_COUNT_ONE_CELL, &shaders::QUERY_COUNT_COVERED);
-        recorder.rounds("query_count", &blocks.query_turns, |stage, turn| {
-            stage.run(pass, turn.walks + 1, &turn.names(plan, sorted));
+        recorder.rounds("query_count", &blocks.query_rounds, |stage, round| {
+            stage.run(pass, round.walks + 1, &round.names(plan, sorted));
         });
         recorder.stage("query_scan", |stage| {
             stage.scan("query_offsets", queries + 1, blocks.scan_results);
@@ -1616,13 +1624,13 @@ fn record_pair_emit(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlock
 /// From the table and the offsets to hits, cells of rays and results; `first` where what has no windows is found as
 /// well.
 fn record_asked_emit(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Sorted, first: bool) {
-    let mut walk = |name, one_cell, covered, turns: &[Turn]| {
+    let mut walk = |name, one_cell, covered, rounds: &[WalkRound]| {
         let pass = by_scheme(plan, one_cell, covered);
-        recorder.rounds(name, turns, |stage, turn| {
-            stage.run(pass, turn.walks, &turn.names(plan, sorted))
+        recorder.rounds(name, rounds, |stage, round| {
+            stage.run(pass, round.walks, &round.names(plan, sorted))
         });
     };
-    let rays = &blocks.ray_turns;
+    let rays = &blocks.ray_rounds;
     match plan.ray_mode {
         _ if plan.params.ray_count == 0 => {}
         RayMode::Closest | RayMode::Any if !first => {}
@@ -1643,7 +1651,7 @@ fn record_asked_emit(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBloc
         let pass = &shaders::RAY_CELLS_EMIT;
         walk("ray_cells_emit", pass, pass, rays);
     }
-    let queries = &blocks.query_turns;
+    let queries = &blocks.query_rounds;
     if plan.asks_all() {
         let (one_cell, covered) = (&shaders::QUERY_EMIT_ONE_CELL, &shaders::QUERY_EMIT_COVERED);
         walk("query_emit", one_cell, covered, queries);
@@ -1669,10 +1677,10 @@ fn check_asked(asked: &QueryInput<'_>, binding_limit: u64) -> Result<(), StepErr
 }
 
 /// The inputs that come in buffers of the caller's.
-fn brought_names(asked: &QueryInput<'_>) -> Vec<&'static str> {
-    let rays = asked.rays.is_brought().then_some(ray_name(asked));
+fn caller_owned_names(asked: &QueryInput<'_>) -> Vec<&'static str> {
+    let rays = asked.rays.is_caller_owned().then_some(ray_name(asked));
     rays.into_iter()
-        .chain(asked.queries.is_brought().then_some(query_name(asked)))
+        .chain(asked.queries.is_caller_owned().then_some(query_name(asked)))
         .collect()
 }
 
@@ -1704,7 +1712,7 @@ fn limit_input(name: &'static str, DeviceCount { buffer, word }: DeviceCount<'_>
 
 /// Outputs of pairs that stand from an earlier step.
 fn pairs_kept(plan: &Plan) -> &'static [&'static str] {
-    if plan.pairs_stand {
+    if plan.keeps_pairs {
         &["pairs", "world_pairs"]
     } else {
         &[]

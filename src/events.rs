@@ -449,7 +449,7 @@ fn sizes(recorded: RowSide, names: &ObjectNames<'_>) -> Vec<(&'static str, u64)>
     let (rows, previous) = (u64::from(recorded.capacity), u64::from(recorded.previous_capacity));
     // What the caller brings takes none.
     let own = |source: &Source<'_, u32>| {
-        if source.is_brought() {
+        if source.is_caller_owned() {
             4
         } else {
             4 * source.count().max(1)

@@ -65,7 +65,7 @@ impl<'a, T> Source<'a, T> {
     }
 
     /// Whether the elements lie in a buffer of the caller's that is to be bound.
-    pub(crate) fn is_brought(&self) -> bool {
+    pub(crate) fn is_caller_owned(&self) -> bool {
         matches!(self, Self::Device { count: 1.., .. })
     }
 
@@ -101,10 +101,10 @@ impl Rays<'_> {
         }
     }
 
-    pub(crate) fn is_brought(&self) -> bool {
+    pub(crate) fn is_caller_owned(&self) -> bool {
         match self {
-            Self::Plain(source) => source.is_brought(),
-            Self::Swept(source) => source.is_brought(),
+            Self::Plain(source) => source.is_caller_owned(),
+            Self::Swept(source) => source.is_caller_owned(),
         }
     }
 
@@ -171,11 +171,11 @@ impl Queries<'_> {
         }
     }
 
-    pub(crate) fn is_brought(&self) -> bool {
+    pub(crate) fn is_caller_owned(&self) -> bool {
         match self {
             Self::None | Self::Neighbors(_) | Self::Partners(_) => false,
-            Self::Boxes(source) => source.is_brought(),
-            Self::Rounded(source) => source.is_brought(),
+            Self::Boxes(source) => source.is_caller_owned(),
+            Self::Rounded(source) => source.is_caller_owned(),
         }
     }
 }

@@ -152,7 +152,6 @@
 
 mod advice;
 mod broad_phase;
-mod caution;
 mod counters;
 mod debug_draw;
 mod descriptor;
@@ -161,6 +160,7 @@ mod error;
 mod events;
 mod gpu;
 pub mod grid;
+mod walk_shrink;
 #[doc = include_str!("guide.md")]
 pub mod guide {}
 mod headless;

@@ -29,7 +29,7 @@ pub(crate) const STATIC_PARTNERS_KEPT: u32 = 16;
 const DISPATCH_TESTS: u64 = 1 << 32;
 /// By what walks are cut smaller each time that a driver cuts them. Once is enough for any eight lanes of llvmpipe
 /// together, unless nearest objects are kept in order.
-const CAUTION_FACTOR: u32 = 8;
+const SHRINK_FACTOR: u32 = 8;
 /// Turns that a walk may take beyond those of counting and of a loop over what it keeps. Counting tries out as many
 /// more as both, so that nothing is cut where counting was not.
 const WRITING_TURNS: u32 = 8;
@@ -69,26 +69,26 @@ pub(crate) const COVER_TILE: u32 = 1024;
 /// Buffers that a static objects' table does not have of its own.
 pub(crate) const OF_STEP: [&str; 4] = ["objects", "given_objects", "worlds", "step_counters"];
 
-/// How many rows the growable outputs hold.
+/// What steps need of the growable outputs: rows, unless a field says otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Rows {
+pub(crate) struct Needs {
     pub entries: u32,
     pub static_entries: u32,
     pub pairs: u32,
     pub hits: u32,
     pub ray_cells: u32,
     pub results: u32,
-    /// Not rows: rounds of the walks.
+    /// Rounds of the walks.
     pub rounds: u32,
-    /// Not rows: words of bits that an entry's pairs are written from.
+    /// Words of bits that an entry's pairs are written from.
     pub bit_words: u32,
-    /// Not rows: hits of a ray that counting keeps, where steps have shown how many there are.
+    /// Hits of a ray that counting keeps, where steps have shown how many there are.
     pub hits_kept: Option<u32>,
-    /// Not rows: how often drivers cut walks so far.
-    pub caution: u32,
+    /// How often drivers cut walks so far.
+    pub walk_shrink: u32,
 }
 
-impl Rows {
+impl Needs {
     /// What outputs should hold next time: a quarter more than was needed of what did not fit.
     pub fn grown(self, needed: Self, held: Self) -> Self {
         let grown = |wanted: u32, needed: u32, held: u32| {
@@ -112,7 +112,7 @@ impl Rows {
                 (kept, None) => kept,
                 (_, pays) => pays,
             },
-            caution: self.caution,
+            walk_shrink: self.walk_shrink,
         }
     }
 }
@@ -121,14 +121,14 @@ impl Rows {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LateNeeds {
     reads: u32,
-    most: Rows,
+    most: Needs,
 }
 
 impl LateNeeds {
     /// What outputs should hold next time, after one more read-back, of a step or of what was asked after it. Only
     /// those of steps count, since a query says nothing of what steps need. Static entries stay: other room for them
     /// would build their table anew.
-    pub fn note(&mut self, wanted: Rows, needed: Rows, is_of_step: bool) -> Rows {
+    pub fn note(&mut self, wanted: Needs, needed: Needs, is_of_step: bool) -> Needs {
         let most = &mut self.most;
         most.entries = most.entries.max(needed.entries);
         most.pairs = most.pairs.max(needed.pairs);
@@ -146,7 +146,7 @@ impl LateNeeds {
             if enough <= wanted / 2 { enough } else { wanted }
         };
         let shrunk = |wanted, most| fewer(wanted, most, FEW_ROWS);
-        Rows {
+        Needs {
             entries: shrunk(wanted.entries, most.entries),
             pairs: shrunk(wanted.pairs, most.pairs),
             hits: shrunk(wanted.hits, most.hits),
@@ -190,8 +190,8 @@ pub(crate) struct Plan {
     pub query_limit: Option<LimitParams>,
     /// Dispatches that each walk is cut into.
     pub rounds: u32,
-    /// How often walks are cut smaller by [`CAUTION_FACTOR`].
-    pub caution: u32,
+    /// How often walks are cut smaller by [`SHRINK_FACTOR`].
+    pub walk_shrink: u32,
     /// How keys are sorted, as chosen for the device.
     pub sort: SortStrategy,
     /// Whether outputs are put in ascending order.
@@ -201,7 +201,7 @@ pub(crate) struct Plan {
     /// Whether it is of a step, not of a query of the table that a step left.
     pub is_of_step: bool,
     /// Whether pairs stand from an earlier step, so that their buffer has to stay as it is.
-    pub pairs_stand: bool,
+    pub keeps_pairs: bool,
     /// Entries that the static objects' table holds.
     pub static_entries: u32,
     /// Bytes of that table and of what building it takes.
@@ -216,7 +216,7 @@ impl Plan {
         objects: u64,
         statics: Option<&Self>,
         asked: &Asked,
-        wanted: Rows,
+        wanted: Needs,
         binding_limit: u64,
     ) -> Result<Self, DescriptorError> {
         let static_count = statics.map_or(0, |statics| statics.params.object_count);
@@ -274,12 +274,12 @@ impl Plan {
             ray_limit: None,
             query_limit: None,
             rounds: 1,
-            caution: 0,
+            walk_shrink: 0,
             sort: descriptor.sort,
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
             is_counted: false,
             is_of_step: true,
-            pairs_stand: false,
+            keeps_pairs: false,
             static_entries: statics.map_or(0, |statics| statics.params.entry_capacity),
             static_bytes: statics.map_or(0, Self::table_bytes),
         };
@@ -304,7 +304,7 @@ impl Plan {
         &mut self,
         descriptor: &BroadPhaseDescriptor<'_>,
         asked: &Asked,
-        wanted: Rows,
+        wanted: Needs,
         binding_limit: u64,
     ) -> Result<(), DescriptorError> {
         asked.write(&mut self.params)?;
@@ -344,7 +344,7 @@ impl Plan {
     }
 
     /// Chooses how many pairs the output holds.
-    pub fn fit_pairs(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Rows, binding_limit: u64) {
+    pub fn fit_pairs(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Needs, binding_limit: u64) {
         let rows = output_rows(descriptor.growth, binding_limit);
         self.params.pair_capacity = rows(
             descriptor.capacities.pairs,
@@ -374,7 +374,7 @@ impl Plan {
             ..*descriptor
         };
         let objects = self.params.object_count.into();
-        let mut least = Self::new(&unlimited, objects, statics, asked, Rows::default(), binding_limit)?;
+        let mut least = Self::new(&unlimited, objects, statics, asked, Needs::default(), binding_limit)?;
         least.drop_what_saves_time(descriptor, 0);
         let wanted = least.rows_of_outputs(descriptor);
         least.shrink(descriptor, &wanted, 0.0);
@@ -398,13 +398,13 @@ impl Plan {
     }
 
     /// Chooses how many rounds the walks have.
-    pub fn fit_rounds(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Rows) {
+    pub fn fit_rounds(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Needs) {
         self.rounds = rounds(descriptor, wanted);
-        self.caution = wanted.caution;
+        self.walk_shrink = wanted.walk_shrink;
     }
 
     /// Chooses how many box tests of an entry counting keeps bits of. Several rounds keep none.
-    fn fit_bits(&mut self, wanted: Rows, binding_limit: u64) {
+    fn fit_bits(&mut self, wanted: Needs, binding_limit: u64) {
         let walked = self.pairs && !self.is_uniform() && self.rounds == 1;
         let entries = u64::from(self.params.entry_capacity.max(1));
         // As many tests as a round makes have bits, so that all of them are written anew.
@@ -418,7 +418,7 @@ impl Plan {
     }
 
     /// Chooses how many hits of a ray counting keeps.
-    fn fit_hits_kept(&mut self, wanted: Rows, binding_limit: u64) {
+    fn fit_hits_kept(&mut self, wanted: Needs, binding_limit: u64) {
         let rays = u64::from(self.params.ray_count.max(1));
         let hit_bytes = size_of::<RayHit>() as u64;
         // Behind a word a ray of offsets, and one that rounds leave.
@@ -454,7 +454,7 @@ impl Plan {
     }
 
     fn cut_smaller(&self) -> u32 {
-        CAUTION_FACTOR.saturating_pow(self.caution)
+        SHRINK_FACTOR.saturating_pow(self.walk_shrink)
     }
 
     /// The rounds of so many walks, where a test takes up to so many turns of a loop and counting keeps so many results
@@ -490,7 +490,7 @@ impl Plan {
     }
 
     /// Chooses how many rows the answers to rays and queries hold.
-    pub fn fit_answers(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Rows, binding_limit: u64) {
+    pub fn fit_answers(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Needs, binding_limit: u64) {
         let rows = output_rows(descriptor.growth, binding_limit);
         let params = &mut self.params;
         params.hit_capacity = match self.ray_mode {
@@ -605,7 +605,7 @@ impl Plan {
         let outputs = [
             (
                 &mut params.pair_capacity,
-                fixed(capacities.pairs) || !self.pairs || self.pairs_stand,
+                fixed(capacities.pairs) || !self.pairs || self.keeps_pairs,
             ),
             (&mut params.hit_capacity, fixed(capacities.hits) || !all_hits),
             (&mut params.ray_cell_capacity, fixed(capacities.ray_cells)),
@@ -707,7 +707,7 @@ impl Plan {
     pub fn of_statics(
         descriptor: &BroadPhaseDescriptor<'_>,
         objects: u64,
-        wanted: Rows,
+        wanted: Needs,
         binding_limit: u64,
     ) -> Result<Self, DescriptorError> {
         let table = BroadPhaseDescriptor {
@@ -717,9 +717,9 @@ impl Plan {
             max_bytes: None,
             ..*descriptor
         };
-        let wanted = Rows {
+        let wanted = Needs {
             entries: wanted.static_entries,
-            ..Rows::default()
+            ..Needs::default()
         };
         let mut plan = Self::new(&table, objects, None, &Asked::default(), wanted, binding_limit)?;
         plan.params.static_count = plan.params.object_count;
@@ -920,7 +920,7 @@ impl Asked {
 }
 
 /// Rounds of the next step.
-pub(crate) fn rounds(descriptor: &BroadPhaseDescriptor<'_>, wanted: Rows) -> u32 {
+pub(crate) fn rounds(descriptor: &BroadPhaseDescriptor<'_>, wanted: Needs) -> u32 {
     let first = descriptor.capacities.rounds.unwrap_or(1);
     first.max(wanted.rounds).min(MAX_ROUNDS)
 }
@@ -1005,7 +1005,7 @@ pub(crate) fn check_smallest_step(
             return Err(DescriptorError::TooMany { what, count, limit });
         }
     }
-    Plan::new(descriptor, 0, None, &Asked::default(), Rows::default(), binding_limit).map(|_| ())
+    Plan::new(descriptor, 0, None, &Asked::default(), Needs::default(), binding_limit).map(|_| ())
 }
 
 /// With several worlds every object needs one.
@@ -1030,7 +1030,7 @@ pub(crate) fn binding_limit(limits: &wgpu::Limits) -> u64 {
 mod tests {
     use super::*;
 
-    fn cast(rays: u64, wanted: Rows, max_bytes: Option<u64>) -> Result<Plan, DescriptorError> {
+    fn cast(rays: u64, wanted: Needs, max_bytes: Option<u64>) -> Result<Plan, DescriptorError> {
         let descriptor = BroadPhaseDescriptor {
             ray_mode: RayMode::All,
             max_bytes,
@@ -1046,7 +1046,7 @@ mod tests {
 
     #[test]
     fn memory_is_taken_first_from_what_saves_time_alone() {
-        let (rays, wanted) = (u64::from(SORTED_RAYS), Rows::default());
+        let (rays, wanted) = (u64::from(SORTED_RAYS), Needs::default());
         let whole = cast(rays, wanted, None).unwrap();
         assert!(whole.sorts_rays() && whole.params.hits_kept == FIRST_HITS_KEPT);
         let mut least = whole;
@@ -1066,19 +1066,19 @@ mod tests {
     /// It decides the order of pairs.
     #[test]
     fn room_for_the_cover_table_does_not_depend_on_steps_before() {
-        let more = Rows {
+        let more = Needs {
             pairs: 1 << 20,
             rounds: 3,
             bit_words: 64,
             hits_kept: Some(MOST_HITS_KEPT),
-            ..Rows::default()
+            ..Needs::default()
         };
-        let whole = cast(5000, Rows::default(), None).unwrap();
+        let whole = cast(5000, Needs::default(), None).unwrap();
         assert_eq!(whole.params.cover_capacity, 2500);
         let mut seen = Vec::new();
         for share in 8..40 {
             let limit = Some(whole.bytes() * share / 16);
-            let capacities = [Rows::default(), more].map(|wanted| cast(5000, wanted, limit));
+            let capacities = [Needs::default(), more].map(|wanted| cast(5000, wanted, limit));
             let [Ok(first), Ok(later)] = capacities else {
                 continue;
             };
@@ -1090,7 +1090,7 @@ mod tests {
 
     #[test]
     fn what_was_counted_is_written_from_what_was_kept() {
-        let mut plan = cast(5000, Rows::default(), None).unwrap();
+        let mut plan = cast(5000, Needs::default(), None).unwrap();
         let before = plan.params;
         plan.is_counted = true;
         let descriptor = BroadPhaseDescriptor {
@@ -1113,11 +1113,11 @@ mod tests {
             [32, 64, 0]
         );
         assert_eq!(worth_keeping(0, 0), 8);
-        let kept = |hits_kept| Rows {
+        let kept = |hits_kept| Needs {
             hits_kept,
-            ..Rows::default()
+            ..Needs::default()
         };
-        let next = |kept_before, pays| kept(kept_before).grown(kept(pays), Rows::default()).hits_kept;
+        let next = |kept_before, pays| kept(kept_before).grown(kept(pays), Needs::default()).hits_kept;
         assert_eq!(next(None, Some(8)), Some(8));
         assert_eq!(next(Some(8), Some(16)), Some(16));
         assert_eq!(next(Some(32), Some(32)), Some(32));
@@ -1129,16 +1129,16 @@ mod tests {
 
     #[test]
     fn room_goes_after_steps_that_did_without_and_queries_say_nothing_of_that() {
-        let held = Rows {
+        let held = Needs {
             pairs: 1 << 20,
             hits: 1 << 20,
             rounds: 5,
-            ..Rows::default()
+            ..Needs::default()
         };
-        let few = Rows {
+        let few = Needs {
             pairs: 100,
             rounds: 1,
-            ..Rows::default()
+            ..Needs::default()
         };
         let mut late = LateNeeds::default();
         for _ in 0..10 * LATE_READS {
@@ -1147,24 +1147,24 @@ mod tests {
         for _ in 1..LATE_READS {
             assert_eq!(late.note(held, few, true), held);
         }
-        let fewer = Rows {
+        let fewer = Needs {
             pairs: FEW_ROWS,
             hits: FEW_ROWS,
             rounds: 1,
-            ..Rows::default()
+            ..Needs::default()
         };
         assert_eq!(late.note(held, few, true), fewer);
         // What a query needs in between stays, and so does what is not twice as much as needed.
-        let asked = Rows {
+        let asked = Needs {
             hits: 1 << 19,
             rounds: 4,
-            ..Rows::default()
+            ..Needs::default()
         };
         late.note(held, asked, false);
         let last = (0..LATE_READS).map(|_| late.note(held, few, true)).last();
         assert_eq!(
             last,
-            Some(Rows {
+            Some(Needs {
                 pairs: FEW_ROWS,
                 ..held
             })
@@ -1179,7 +1179,7 @@ mod tests {
                 objects,
                 None,
                 &Asked::default(),
-                Rows::default(),
+                Needs::default(),
                 128 << 20,
             );
             plan.unwrap().params.partners_kept
@@ -1191,9 +1191,9 @@ mod tests {
     #[test]
     fn kept_hits_stay_within_a_binding_and_their_share() {
         for rays in [1, 5000, 1 << 20, 3 << 20] {
-            let wanted = Rows {
+            let wanted = Needs {
                 hits_kept: Some(MOST_HITS_KEPT),
-                ..Rows::default()
+                ..Needs::default()
             };
             let plan = cast(rays, wanted, None).unwrap();
             let kept = 8 * u64::from(plan.params.hits_kept) * rays;

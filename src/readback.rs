@@ -13,7 +13,7 @@ use crate::gpu::scope::Scopes;
 use crate::gpu::staging::{self, Staging};
 use crate::gpu::submission;
 use crate::gpu::timing::Timing;
-use crate::plan::{self, Plan, Rows};
+use crate::plan::{self, Needs, Plan};
 use crate::queries::Neighbor;
 use crate::result::StepResult;
 use crate::types::{Pair, RayCell, RayHit};
@@ -37,10 +37,10 @@ pub(crate) enum Extent {
 struct Output {
     name: &'static str,
     row_bytes: u64,
-    rows: OutputRows,
+    rows: HeldRows,
 }
 
-enum OutputRows {
+enum HeldRows {
     Known(u64),
     /// Only the counters tell how many.
     Counted {
@@ -78,16 +78,16 @@ impl Output {
         Self {
             name,
             row_bytes: size_of::<T>() as u64,
-            rows: OutputRows::Known(rows),
+            rows: HeldRows::Known(rows),
         }
     }
 
-    /// `[last, first, capacity]` as in [`OutputRows::Counted`].
+    /// `[last, first, capacity]` as in [`HeldRows::Counted`].
     fn counted<T>(name: &'static str, needed: fn(&Counters) -> u64, [last, first, capacity]: [u32; 3]) -> Self {
         Self {
             name,
             row_bytes: size_of::<T>() as u64,
-            rows: OutputRows::Counted {
+            rows: HeldRows::Counted {
                 needed,
                 last,
                 first,
@@ -99,8 +99,8 @@ impl Output {
     /// The rows that it holds.
     fn held(&self, counters: &Counters) -> u64 {
         match self.rows {
-            OutputRows::Known(rows) => rows,
-            OutputRows::Counted {
+            HeldRows::Known(rows) => rows,
+            HeldRows::Counted {
                 needed,
                 first,
                 capacity,
@@ -112,8 +112,8 @@ impl Output {
     /// The rows that are read before their number is known.
     fn guess(&self) -> u64 {
         match self.rows {
-            OutputRows::Known(rows) => rows,
-            OutputRows::Counted {
+            HeldRows::Known(rows) => rows,
+            HeldRows::Counted {
                 last, first, capacity, ..
             } => (u64::from(last.saturating_sub(first)) + SPARE / self.row_bytes).min(capacity.into()),
         }
@@ -121,7 +121,7 @@ impl Output {
 }
 
 /// What a recording writes beside counters; `needed` by the last answer.
-fn outputs(plan: &Plan, emits_pairs: bool, needed: &Rows) -> Vec<Output> {
+fn outputs(plan: &Plan, emits_pairs: bool, needed: &Needs) -> Vec<Output> {
     let params = &plan.params;
     let mut outputs = Vec::new();
     if emits_pairs {
@@ -325,13 +325,14 @@ impl GpuBroadPhase {
 
     /// Takes in what the counters say of a step with this plan.
     pub(crate) fn note(&mut self, counters: &Counters, plan: &Plan) {
-        self.caution.note(plan.caution, counters.status & STATUS_CUT != 0);
-        self.wanted.caution = self.caution.level();
+        self.walk_shrink
+            .note(plan.walk_shrink, counters.status & STATUS_CUT != 0);
+        self.wanted.walk_shrink = self.walk_shrink.level();
         let hits_kept = plan
             .all_hits()
             .then(|| plan::worth_keeping(counters.hits_needed, plan.params.ray_count.into()));
         let need = |needed: u64| u32::try_from(needed).unwrap_or(u32::MAX);
-        self.needed = Rows {
+        self.needed = Needs {
             entries: need(counters.entries_needed),
             static_entries: need(counters.static_entries_needed),
             pairs: need(counters.pairs_needed),
@@ -341,10 +342,10 @@ impl GpuBroadPhase {
             rounds: counters.rounds_needed,
             bit_words: plan::bit_words(counters.pairs_needed, counters.entries_needed),
             hits_kept,
-            caution: self.wanted.caution,
+            walk_shrink: self.wanted.walk_shrink,
         };
         if self.grows() {
-            let held = Rows {
+            let held = Needs {
                 entries: counters.entries_capacity,
                 static_entries: counters.static_entries_capacity,
                 pairs: counters.pairs_capacity,
@@ -354,7 +355,7 @@ impl GpuBroadPhase {
                 rounds: counters.rounds_capacity,
                 bit_words: 0,
                 hits_kept: None,
-                caution: 0,
+                walk_shrink: 0,
             };
             self.wanted = self
                 .late

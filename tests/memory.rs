@@ -99,7 +99,7 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
                 usage: wgpu::BufferUsages::STORAGE,
             })
         });
-        let brought = StepInput {
+        let caller_owned = StepInput {
             objects: Source::device(&objects, moving.len() as u32),
             ..Default::default()
         };
@@ -108,7 +108,7 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
                 objects: Source::device(&statics, fixed.len() as u32),
                 ..Default::default()
             },
-            ..brought
+            ..caller_owned
         };
         let from_host = StepInput {
             objects: Source::Host(&moving),
@@ -126,7 +126,7 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
         };
         // What the first query makes room for is bound anew by the second step.
         for (what, input, queries, steady) in [
-            ("brought", brought, false, 2),
+            ("caller_owned", caller_owned, false, 2),
             ("statics", with_statics, false, 2),
             ("host", from_host, false, 2),
             ("queries", from_host, true, 3),
@@ -200,19 +200,19 @@ fn memory_is_given_back_with_what_was_bound_and_staged() {
         let before = idle();
         step(&device, &queue, &mut gpu, &objects);
         // One of the caller's that only bind groups hold.
-        let brought = device.create_buffer_init(&BufferInitDescriptor {
+        let caller_owned = device.create_buffer_init(&BufferInitDescriptor {
             label: Some("a ray of the caller"),
             contents: bytemuck::cast_slice(&rays),
             usage: wgpu::BufferUsages::STORAGE,
         });
         let mut encoder = device.create_command_encoder(&Default::default());
         let input = QueryInput {
-            rays: Source::<Ray>::device(&brought, 1).into(),
+            rays: Source::<Ray>::device(&caller_owned, 1).into(),
             ..Default::default()
         };
         gpu.query(&device, &queue, &mut encoder, input).expect("a query");
         queue.submit([encoder.finish()]);
-        drop(brought);
+        drop(caller_owned);
         let held = idle();
         for _ in 0..10 {
             step(&device, &queue, &mut gpu, &objects);

@@ -56,11 +56,11 @@ impl Buffers {
         &mut self,
         device: &wgpu::Device,
         sizes: impl IntoIterator<Item = (&'static str, u64)>,
-        brought: &[&str],
+        caller_owned: &[&str],
     ) -> Vec<wgpu::Buffer> {
         let mut outgrown = Vec::new();
         for (name, bytes) in sizes {
-            if brought.contains(&name) {
+            if caller_owned.contains(&name) {
                 continue;
             }
             if let Some(held) = self.by_name.get_mut(name).filter(|held| held.buffer.size() >= bytes) {
@@ -109,11 +109,11 @@ impl Buffers {
 
     /// Gives up what the plan does not ask for or asks for in another size, but for the buffers that are `kept`.
     /// Returns it.
-    pub fn release(&mut self, plan: &Plan, brought: &[&str], kept: &[&str]) -> Vec<wgpu::Buffer> {
+    pub fn release(&mut self, plan: &Plan, caller_owned: &[&str], kept: &[&str]) -> Vec<wgpu::Buffer> {
         let planned: HashMap<_, _> = plan.buffers().into_iter().collect();
         self.give_up(|name, held| {
             let as_planned = |&bytes: &u64| rounded(bytes) == held.buffer.size();
-            let stays = planned.get(name).is_some_and(as_planned) && !brought.contains(&name);
+            let stays = planned.get(name).is_some_and(as_planned) && !caller_owned.contains(&name);
             !stays && !kept.contains(&name)
         })
     }

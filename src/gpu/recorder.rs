@@ -46,7 +46,7 @@ pub(crate) struct Input {
 }
 
 /// Where a name of the pass table lies: in an input, or in one of the own buffers.
-pub(crate) fn lying<'b>(inputs: &'b [Input], buffers: &'b Buffers, name: &str) -> RangeRef<'b> {
+pub(crate) fn resolve<'b>(inputs: &'b [Input], buffers: &'b Buffers, name: &str) -> RangeRef<'b> {
     match inputs.iter().find(|input| input.name == name) {
         Some(input) => RangeRef {
             buffer: &input.buffer,
@@ -186,12 +186,12 @@ impl Stage<'_> {
             inputs,
             ..
         } = *self;
-        let lying = |name: &str| Range::from(lying(inputs, buffers, name));
+        let resolve = |name: &str| Range::from(resolve(inputs, buffers, name));
         let bound = |name| match names.iter().find(|(pass_name, _)| *pass_name == name) {
             Some((_, Bound::Block(block))) => uniforms.range(*block),
-            Some((_, Bound::Buffer(buffer))) => lying(buffer),
+            Some((_, Bound::Buffer(buffer))) => resolve(buffer),
             None if name == "params" => uniforms.range(params),
-            None => lying(name),
+            None => resolve(name),
         };
         let form = Form {
             pass,

@@ -10,14 +10,14 @@ const MOST_PATIENCE: u32 = 1 << 16;
 /// What steps showed of the driver. Each cut makes walks smaller. They become larger again after some steps without
 /// one, and after more of them each time: a scene that needs small walks is not cut again and again.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Caution {
+pub(crate) struct WalkShrink {
     level: u32,
     patience: u32,
     /// Steps at this level that were not cut.
     whole_steps: u32,
 }
 
-impl Default for Caution {
+impl Default for WalkShrink {
     fn default() -> Self {
         Self {
             level: 0,
@@ -27,7 +27,7 @@ impl Default for Caution {
     }
 }
 
-impl Caution {
+impl WalkShrink {
     /// How often walks are cut smaller.
     pub const fn level(&self) -> u32 {
         self.level
@@ -63,17 +63,17 @@ mod tests {
 
     #[test]
     fn walks_become_larger_again_and_less_often_each_time() {
-        let mut caution = Caution::default();
+        let mut walk_shrink = WalkShrink::default();
         let mut waits = Vec::new();
         for _ in 0..4 {
-            caution.note(0, true);
-            assert_eq!(caution.level(), 1);
+            walk_shrink.note(0, true);
+            assert_eq!(walk_shrink.level(), 1);
             // One that was recorded before tells nothing.
-            caution.note(0, true);
-            assert_eq!(caution.level(), 1);
+            walk_shrink.note(0, true);
+            assert_eq!(walk_shrink.level(), 1);
             let wait = (1..).find(|_| {
-                caution.note(1, false);
-                caution.level() == 0
+                walk_shrink.note(1, false);
+                walk_shrink.level() == 0
             });
             waits.push(wait.unwrap());
         }
@@ -82,11 +82,11 @@ mod tests {
 
     #[test]
     fn caution_ends() {
-        let mut caution = Caution::default();
+        let mut walk_shrink = WalkShrink::default();
         for _ in 0..10 {
-            caution.note(caution.level(), true);
+            walk_shrink.note(walk_shrink.level(), true);
         }
-        assert!(Caution::is_at_its_end(caution.level()));
-        assert!(!Caution::is_at_its_end(0));
+        assert!(WalkShrink::is_at_its_end(walk_shrink.level()));
+        assert!(!WalkShrink::is_at_its_end(0));
     }
 }
