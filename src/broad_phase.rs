@@ -17,15 +17,16 @@ use crate::gpu::upload::{Block, Blocks, Uniforms};
 use crate::grid::{self, Params};
 use crate::input::{self, DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
 use crate::memory::MemoryUse;
-use crate::output::{StepOutput, Table, Window};
+use crate::output::{StepOutput, Table};
 use crate::plan::{self, COVER_TILE, LEVEL_TILE, LateNeeds, Needs, OF_STEP, Plan, STATIC_PARTNERS_KEPT};
 use crate::queries::asking;
 use crate::reference::blocks::{LimitParams, Round, ScanParams, SortParams};
 use crate::scene::SWEPT_STRIDE;
 use crate::shaders;
+use crate::sorted::Sorted;
 use crate::statics::{self, STATIC_INPUTS, StaticTable};
 use crate::table;
-use crate::types::{Aabb, Pair, RayHit};
+use crate::types::{Aabb, Pair, RayHit, Window};
 use crate::walk_shrink::WalkShrink;
 use crate::watch::Watch;
 
@@ -81,69 +82,6 @@ impl Recorded {
     /// Whether that will never be so.
     pub fn is_lost(&self) -> bool {
         self.outputs.as_ref().is_some_and(Recording::is_lost)
-    }
-}
-
-/// Which of the two key and value buffers hold the sorted entries.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sorted {
-    keys: &'static str,
-    pub values: &'static str,
-}
-
-impl Sorted {
-    const SIDES: [Self; 2] = [
-        Self {
-            keys: "keys_0",
-            values: "values_0",
-        },
-        Self {
-            keys: "keys_1",
-            values: "values_1",
-        },
-    ];
-
-    /// The same of outputs that are sorted.
-    const ORDER: [Self; 2] = [
-        Self {
-            keys: "order_keys_0",
-            values: "order_values_0",
-        },
-        Self {
-            keys: "order_keys_1",
-            values: "order_values_1",
-        },
-    ];
-
-    /// The same of rays.
-    const RAYS: [Self; 2] = [
-        Self {
-            keys: "ray_keys_0",
-            values: "ray_values_0",
-        },
-        Self {
-            keys: "ray_keys_1",
-            values: "ray_values_1",
-        },
-    ];
-
-    /// The two buffers of [`SIDES`](Self::SIDES) that these are not.
-    fn other_side(self) -> Self {
-        Self::SIDES[usize::from(self == Self::SIDES[0])]
-    }
-
-    /// How the passes that read entries name them.
-    fn names(self) -> [(&'static str, Bound<'static>); 2] {
-        [
-            ("keys", Bound::Buffer(self.keys)),
-            ("values", Bound::Buffer(self.values)),
-        ]
-    }
-
-    /// The same in a round of a walk.
-    fn names_in(self, round: Block) -> [(&'static str, Bound<'static>); 3] {
-        let [keys, values] = self.names();
-        [keys, values, ("round", Bound::Block(round))]
     }
 }
 
@@ -699,7 +637,8 @@ impl GpuBroadPhase {
     /// for those that are kept, where memory is limited.
     fn fit(&mut self, device: &wgpu::Device, plan: &Plan, caller_owned: &[&str], kept: &[&str]) {
         if self.descriptor.max_bytes.is_some() {
-            self.bindings.forget(&self.buffers.release(plan, caller_owned, kept));
+            self.bindings
+                .forget(&self.buffers.release(plan.buffers(), caller_owned, kept));
         }
         self.bindings
             .forget(&self.buffers.fit(device, plan.buffers(), caller_owned));
@@ -738,7 +677,7 @@ impl GpuBroadPhase {
                 // Larger ones than are needed count as well.
                 let before = before.filter(|_| self.descriptor.max_bytes.is_none());
                 let mut buffers = before.map_or_else(|| Buffers::new(&label), |table| table.buffers);
-                buffers.give_up_spacious(&plan);
+                buffers.give_up_spacious(plan.buffers());
                 drop(buffers.fit(device, plan.buffers(), &OF_STEP));
                 // Most of what building binds is given up right after it.
                 let mut bindings = Bindings::default();

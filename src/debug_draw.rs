@@ -8,13 +8,14 @@ use crate::gpu::recorder::{Bound, Input, WORKGROUP};
 use crate::gpu::scope::Scopes;
 use crate::gpu::upload::Blocks;
 use crate::grid;
-use crate::output::{OutputRows, StepOutput, Table};
+use crate::output::{StepOutput, Table};
 use crate::plan;
 use crate::reference::blocks::DrawParams;
 use crate::reference::draw::lines::BOX_VERTICES;
 use crate::shaders::{self, Pass};
 use crate::table;
 use crate::types::LineVertex;
+use crate::types::OutputRows;
 
 /// What is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use crate::error::DescriptorError;
-use crate::plan::MAX_ROUNDS;
+
+/// Rounds of a step, at most.
+pub(crate) const MAX_ROUNDS: u32 = 4096;
 
 /// How objects are put into cells. Every scheme gives the same set of pairs and hits; schemes differ in speed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

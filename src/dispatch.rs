@@ -6,9 +6,10 @@ use crate::gpu::component::Component;
 use crate::gpu::recorder::{Bound, Input};
 use crate::gpu::scope::Scopes;
 use crate::gpu::upload::Blocks;
-use crate::output::{OutputRows, StepOutput};
+use crate::output::StepOutput;
 use crate::reference::blocks::DispatchParams;
 use crate::shaders;
+use crate::types::OutputRows;
 
 /// Makes the arguments of an indirect dispatch with an invocation for each row of an output, such as a narrow phase
 /// over the pairs of the step recorded before it:

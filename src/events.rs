@@ -13,12 +13,13 @@ use crate::gpu::staging::Staging;
 use crate::gpu::submission::{Recording, Recordings};
 use crate::gpu::upload::Blocks;
 use crate::input::{self, Source};
-use crate::output::{OutputRows, StepOutput};
+use crate::output::StepOutput;
 use crate::plan::{self, SCAN_TILE};
-use crate::readback::{self, Copy};
+use crate::reading::{self, Copy};
 use crate::reference::blocks::{DispatchParams, EventParams, ScanParams};
 use crate::reference::events::event::word;
 use crate::shaders;
+use crate::types::OutputRows;
 use crate::types::PairEvent;
 
 /// Status bits of a step that say that pairs are missing.
@@ -390,7 +391,7 @@ impl PairEvents {
     async fn read(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, all: bool) -> Result<Events, ReadBackError> {
         if let Some(error) = self.own.hear().await {
             self.trim();
-            return Err(readback::or_lost(device, ReadBackError::Device(error)));
+            return Err(reading::or_lost(device, ReadBackError::Device(error)));
         }
         let Recorded { recording, rows } = self.last.clone().ok_or(ReadBackError::NoStep)?;
         if let Some(home) = &self.own.home {
@@ -435,8 +436,8 @@ impl PairEvents {
             bytes: row_bytes * rows.start..row_bytes * rows.end,
         };
         let record =
-            |encoder: &mut wgpu::CommandEncoder| Some(readback::copy_out(&self.readings, device, encoder, &[copy]));
-        let (reading, submission) = readback::submit(device, queue, record).await?;
+            |encoder: &mut wgpu::CommandEncoder| Some(reading::copy_out(&self.readings, device, encoder, &[copy]));
+        let (reading, submission) = reading::submit(device, queue, record).await?;
         reading.map(device, submission, self.timeout).await?;
         let read = reading.rows(name, rows.end - rows.start);
         reading.put_back(&self.readings);

@@ -5,16 +5,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::broad_phase::GpuBroadPhase;
 use crate::counters::{Counters, STATUS_CUT, STATUS_ROUNDS};
+use crate::descriptor::MAX_ROUNDS;
 use crate::descriptor::{BroadPhaseDescriptor, PairOrder};
 use crate::error::{HeadlessError, ReadBackError, StepError};
 use crate::input::{QueryInput, StepInput};
-use crate::output::Window;
-use crate::plan::MAX_ROUNDS;
 use crate::queries::QueryMode;
-use crate::readback::{Extent, Reading};
+use crate::reading::{Extent, Reading};
 use crate::reference::order::shown::sort_walks;
 use crate::result::StepResult;
 use crate::scene::{Scene, SceneQueries, SceneRays};
+use crate::types::Window;
 use crate::types::{Aabb, Ray};
 
 /// Which adapter to use and what to make on it.

@@ -171,6 +171,7 @@ mod output;
 mod plan;
 mod queries;
 mod readback;
+mod reading;
 pub mod reference;
 mod result;
 mod scene;
@@ -178,6 +179,7 @@ pub mod shaders;
 #[cfg(feature = "snapshot")]
 mod snapshot;
 mod sort;
+mod sorted;
 mod statics;
 mod table;
 mod types;
@@ -197,14 +199,14 @@ pub use headless::{Headless, HeadlessDescriptor, adapters};
 pub use input::{DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
 pub use memory::MemoryUse;
 pub use object_set::{Handle, ObjectSet, StaleHandle};
-pub use output::{OutputRows, StepOutput, Table, Window};
+pub use output::{StepOutput, Table};
 pub use queries::{Neighbor, Neighbors, Partners, Query, QueryMode};
 pub use result::{StageTime, StepResult};
 pub use scene::{Scene, SceneQueries, SceneRays, SceneStatics};
 #[cfg(feature = "snapshot")]
 pub use snapshot::{Snapshot, SnapshotError};
 pub use table::TableShader;
-pub use types::{Aabb, LineVertex, NONE, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay};
+pub use types::{Aabb, LineVertex, NONE, OutputRows, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay, Window};
 pub use wgpu;
 
 /// Runs the README's example as a test.

@@ -4,6 +4,7 @@ use crate::gpu::bindings::RangeRef;
 use crate::gpu::home::Home;
 use crate::gpu::submission::Recording;
 use crate::grid::Params;
+use crate::types::Window;
 
 /// The outputs of a step: buffers with the usages `STORAGE` and `COPY_SRC` that the caller's next pass can bind. The
 /// next step may write into them or replace them. What lies behind the rows that are named here is the library's own.
@@ -87,31 +88,3 @@ pub struct Table<'s> {
 
 /// What a table and the text that walks it have to agree on: the number of the scheme, and whether filters count.
 pub(crate) type TableKind = (u32, bool);
-
-/// An output whose rows only the device counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum OutputRows {
-    /// [`StepOutput::pairs`].
-    Pairs,
-    /// [`StepOutput::ray_hits`] with [`RayMode::All`](crate::RayMode::All).
-    Hits,
-    /// [`StepOutput::ray_cells`].
-    RayCells,
-    /// [`StepOutput::query_objects`].
-    QueryObjects,
-}
-
-/// From which place on each output of the last step is shown: see
-/// [`GpuBroadPhase::window`](crate::GpuBroadPhase::window).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Window {
-    /// Place of the first pair.
-    pub pairs: u32,
-    /// Place of the first hit ([`RayMode::All`](crate::RayMode::All)).
-    pub hits: u32,
-    /// Place of the first cell of a ray ([`ray_cells`](crate::BroadPhaseDescriptor::ray_cells)).
-    pub ray_cells: u32,
-    /// Place of the first result of a query ([`QueryMode::All`](crate::QueryMode::All)).
-    pub results: u32,
-}

@@ -1,11 +1,13 @@
 //! Sizes of a step on a device: what the uniform block says and how large each buffer is. Pure arithmetic.
 
-use crate::descriptor::{BroadPhaseDescriptor, Dimensions, Growth, PairOrder, RayMode, Scheme, SortStrategy};
+use crate::descriptor::{
+    BroadPhaseDescriptor, Dimensions, Growth, MAX_ROUNDS, PairOrder, RayMode, Scheme, SortStrategy,
+};
 use crate::error::DescriptorError;
 use crate::gpu::buffers::rounded;
 use crate::grid::{self, Params};
 use crate::queries::{Asking, Neighbor, Query, QueryMode, asking};
-use crate::reference::blocks::{LimitParams, MAX_TURNS, Round, SortParams};
+use crate::reference::blocks::{self, LimitParams, MAX_TURNS, Round, SortParams};
 use crate::reference::rays::ray_keys::RAY_KEY_BITS;
 use crate::reference::table::cover;
 use crate::sort;
@@ -24,7 +26,7 @@ pub(crate) const MOST_PARTNERS_KEPT: u32 = 12;
 /// take.
 const FEW_PARTNERS_KEPT: u32 = 8;
 /// Static partners of a moving object that counting keeps (`STATIC_KEPT` in `shaders/common/pair_slots_static_*.wgsl`).
-pub(crate) const STATIC_PARTNERS_KEPT: u32 = 16;
+pub(crate) const STATIC_PARTNERS_KEPT: u32 = blocks::STATIC_PARTNERS_KEPT;
 /// Box tests of one dispatch, about: a fraction of a second on weak hardware, whose drivers give up after some.
 const DISPATCH_TESTS: u64 = 1 << 32;
 /// By what walks are cut smaller each time that a driver cuts them. Once is enough for any eight lanes of llvmpipe
@@ -36,8 +38,6 @@ const WRITING_TURNS: u32 = 8;
 /// Box tests of one walk in one dispatch.
 const MAX_ROUND_TESTS: u64 = 16_384;
 const MIN_ROUND_TESTS: u64 = 1024;
-/// Rounds of a step, at most.
-pub(crate) const MAX_ROUNDS: u32 = 4096;
 /// Pairs an object from which on counting keeps bits.
 const CROWDED_PAIRS: u64 = 12;
 const MAX_BIT_WORDS: u64 = 512;
@@ -60,11 +60,11 @@ const FEW_ROWS: u32 = 1 << 16;
 const SMALLEST_OUTPUT: u32 = 1024;
 /// Objects of a workgroup of the pass `level_statistics`.
 pub(crate) const LEVEL_TILE: u32 = 2048;
-pub(crate) const SCAN_TILE: u32 = 2048;
+pub(crate) const SCAN_TILE: u32 = blocks::SCAN_TILE as u32;
 /// Workgroups of one dimension, at most: WebGPU's default limit.
 pub(crate) const MAX_GROUPS: u32 = 65_535;
 /// Objects of a workgroup of the passes that count and write entries of the cover table.
-pub(crate) const COVER_TILE: u32 = 1024;
+pub(crate) const COVER_TILE: u32 = blocks::COVER_TILE as u32;
 
 /// Buffers that a static objects' table does not have of its own.
 pub(crate) const OF_STEP: [&str; 4] = ["objects", "given_objects", "worlds", "step_counters"];

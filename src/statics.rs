@@ -1,12 +1,12 @@
 //! The table of the static objects: built where they change, kept while they do not.
 
-use crate::broad_phase::Sorted;
 use crate::gpu::buffers::Buffers;
+use crate::gpu::filled::filled;
 use crate::gpu::recorder::{Bound, Input};
 use crate::gpu::submission::Recording;
-use crate::gpu::upload;
 use crate::input::{Source, Statics};
 use crate::plan::Plan;
+use crate::sorted::Sorted;
 
 /// What walks read of the table, by the names that they have beside the moving objects' ones.
 const WALKED: [(&str, &str); 3] = [("grid", GRID), ("records", RECORDS), ("starts", "static_starts")];
@@ -111,7 +111,7 @@ fn source<T: bytemuck::Pod>(device: &wgpu::Device, label: &str, name: &'static s
         Source::Device { buffer, .. } => buffer.clone(),
         Source::Host(elements) => {
             let usage = wgpu::BufferUsages::STORAGE;
-            upload::filled(
+            filled(
                 device,
                 &format!("{label}/{name}"),
                 usage,

@@ -282,3 +282,31 @@ pub struct LineVertex {
 const _: () = assert!(size_of::<Aabb>() == 32 && size_of::<Ray>() == 32 && size_of::<SweptRay>() == 64);
 const _: () = assert!(size_of::<RayCell>() == 16 && size_of::<LineVertex>() == 16);
 const _: () = assert!(size_of::<Pair>() == 8 && size_of::<RayHit>() == 8);
+
+/// An output whose rows only the device counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum OutputRows {
+    /// [`StepOutput::pairs`](crate::StepOutput::pairs).
+    Pairs,
+    /// [`StepOutput::ray_hits`](crate::StepOutput::ray_hits) with [`RayMode::All`](crate::RayMode::All).
+    Hits,
+    /// [`StepOutput::ray_cells`](crate::StepOutput::ray_cells).
+    RayCells,
+    /// [`StepOutput::query_objects`](crate::StepOutput::query_objects).
+    QueryObjects,
+}
+
+/// From which place on each output of the last step is shown: see
+/// [`GpuBroadPhase::window`](crate::GpuBroadPhase::window).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Place of the first pair.
+    pub pairs: u32,
+    /// Place of the first hit ([`RayMode::All`](crate::RayMode::All)).
+    pub hits: u32,
+    /// Place of the first cell of a ray ([`ray_cells`](crate::BroadPhaseDescriptor::ray_cells)).
+    pub ray_cells: u32,
+    /// Place of the first result of a query ([`QueryMode::All`](crate::QueryMode::All)).
+    pub results: u32,
+}

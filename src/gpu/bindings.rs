@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::upload::filled;
+use super::filled::filled;
 
 /// How many recordings in a row may do without a thing before it is given up: callers take turns with buffers of their
 /// own, one a frame in flight, and with steps and queries.

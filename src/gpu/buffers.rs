@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 
 use super::bindings::KEPT;
-use crate::plan::Plan;
 
 /// Buffers that say how many workgroups are dispatched, or vertices drawn.
 pub(crate) const INDIRECT: [&str; 6] = [
@@ -21,6 +20,9 @@ const UNIFORM: [&str; 1] = ["grid"];
 
 /// Buffers that are drawn from.
 const VERTICES: [&str; 1] = ["lines"];
+
+/// Names of buffers and their bytes.
+pub(crate) type Sizes = Vec<(&'static str, u64)>;
 
 /// Buffers by the names of the pass table.
 pub(crate) struct Buffers {
@@ -102,15 +104,15 @@ impl Buffers {
     }
 
     /// Gives up what the plan asks for half of at most.
-    pub fn give_up_spacious(&mut self, plan: &Plan) {
-        let planned: HashMap<_, _> = plan.buffers().into_iter().collect();
+    pub fn give_up_spacious(&mut self, planned: Sizes) {
+        let planned: HashMap<_, _> = planned.into_iter().collect();
         drop(self.give_up(|name, held| held.is_spacious_for(planned.get(name).copied().unwrap_or(0))));
     }
 
     /// Gives up what the plan does not ask for or asks for in another size, but for the buffers that are `kept`.
     /// Returns it.
-    pub fn release(&mut self, plan: &Plan, caller_owned: &[&str], kept: &[&str]) -> Vec<wgpu::Buffer> {
-        let planned: HashMap<_, _> = plan.buffers().into_iter().collect();
+    pub fn release(&mut self, planned: Sizes, caller_owned: &[&str], kept: &[&str]) -> Vec<wgpu::Buffer> {
+        let planned: HashMap<_, _> = planned.into_iter().collect();
         self.give_up(|name, held| {
             let as_planned = |&bytes: &u64| rounded(bytes) == held.buffer.size();
             let stays = planned.get(name).is_some_and(as_planned) && !caller_owned.contains(&name);

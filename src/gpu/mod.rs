@@ -3,6 +3,7 @@
 pub(crate) mod bindings;
 pub(crate) mod buffers;
 pub(crate) mod component;
+pub(crate) mod filled;
 pub(crate) mod group;
 pub(crate) mod home;
 pub(crate) mod mirror;

@@ -6,22 +6,6 @@ use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 
 use super::bindings::{Bindings, Range};
 
-/// A buffer that holds `bytes` from its creation on.
-pub(crate) fn filled(device: &wgpu::Device, label: &str, usage: wgpu::BufferUsages, bytes: &[u8]) -> wgpu::Buffer {
-    let buffer = device.create_buffer(&wgpu::BufferDescriptor {
-        label: Some(label),
-        size: (bytes.len() as u64).next_multiple_of(16).max(16),
-        usage,
-        mapped_at_creation: true,
-    });
-    // A mapping fails only where the device is lost; the buffer then stays empty and nothing reads it.
-    if let Ok(mut view) = buffer.get_mapped_range_mut(..) {
-        view.slice(..bytes.len()).copy_from_slice(bytes);
-    }
-    buffer.unmap();
-    buffer
-}
-
 /// The uniform blocks of one step, in one buffer.
 pub(crate) struct Blocks {
     bytes: Vec<u8>,

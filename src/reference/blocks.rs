@@ -155,7 +155,7 @@ pub struct Overrides {
 
 /// Static partners of a moving object that [`pair_static_count`](super::pair_static_count::pair_static_count) keeps:
 /// `STATIC_KEPT` in `shaders/common/pair_slots_static_*.wgsl`. The uniform scheme keeps none.
-pub const STATIC_PARTNERS_KEPT: u32 = crate::plan::STATIC_PARTNERS_KEPT;
+pub const STATIC_PARTNERS_KEPT: u32 = 16;
 
 /// The same of static partners.
 pub(crate) const fn static_partners_kept(params: &Params) -> u32 {
@@ -167,11 +167,11 @@ pub(crate) const fn static_partners_kept(params: &Params) -> u32 {
 }
 
 /// Words of a scan tile: `TILE` in `shaders/scan/scan.wgsl`.
-pub const SCAN_TILE: usize = crate::plan::SCAN_TILE as usize;
+pub const SCAN_TILE: usize = 2048;
 
 /// Objects of a workgroup of the passes that count and write entries of the cover table: `COVER_TILE` in
 /// `shaders/common/cover.wgsl`.
-pub const COVER_TILE: usize = crate::plan::COVER_TILE as usize;
+pub const COVER_TILE: usize = 1024;
 
 impl SortParams {
     /// Values that the digit has.

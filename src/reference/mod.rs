@@ -39,7 +39,7 @@ use queries::{query_count, query_emit, query_nearest};
 use rays::ray_hits::RayInput;
 use rays::{ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit};
 use rows::Table;
-use scan::scan_reduce::scan;
+use scan::scan;
 use sort::{sort_histogram, sort_scan, sort_scatter};
 use table::{
     base_cell, cell_starts, cover, cover_count, cover_emit, cover_layout, density, entry_count, entry_emit, gather,

@@ -5,7 +5,7 @@ use crate::harness::*;
 use gpu_broad_phase::reference::blocks::{EventParams, ScanParams};
 use gpu_broad_phase::reference::events::event::{self, Generations};
 use gpu_broad_phase::reference::events::{event_emit, event_end, event_insert, event_match};
-use gpu_broad_phase::reference::scan::scan_reduce;
+use gpu_broad_phase::reference::scan;
 use gpu_broad_phase::shaders;
 use gpu_broad_phase::{Pair, PairEvent};
 
@@ -94,7 +94,7 @@ pub fn check_events(bench: &mut Bench, [before, now]: [usize; 2], spare: usize, 
             capacity: u32::MAX,
             status_bit: 0,
         };
-        scan_reduce::scan(&scan, marks, &mut counters);
+        scan::scan(&scan, marks, &mut counters);
     }
     let before_emit = bytes(&counters);
     let status = step_counters[STATUS] | step_counters[UNFINISHED];

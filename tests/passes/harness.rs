@@ -12,7 +12,7 @@ use gpu_broad_phase::grid::{Grid, Params};
 use gpu_broad_phase::reference::Trace;
 use gpu_broad_phase::reference::blocks::{Overrides, Round, ScanParams};
 use gpu_broad_phase::reference::rows::Table;
-use gpu_broad_phase::reference::scan::scan_reduce;
+use gpu_broad_phase::reference::scan;
 use gpu_broad_phase::shaders::{Binding, Pass};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, Pair, RayMode, Scheme, wgpu};
@@ -639,7 +639,7 @@ pub fn scan_of(counts: &mut [u32]) -> u64 {
         status_bit: 0,
     };
     let mut counters = [0; 32];
-    scan_reduce::scan(&scan, counts, &mut counters);
+    scan::scan(&scan, counts, &mut counters);
     u64::from(counters[0]) | u64::from(counters[1]) << 32
 }
 

@@ -9,7 +9,7 @@ use gpu_broad_phase::reference::pairs::pair_walk::{self, PairInput};
 use gpu_broad_phase::reference::pairs::{
     pair_emit, pair_emit_kept, pair_replay, pair_static_count, pair_static_emit, world_pairs, world_pairs_static,
 };
-use gpu_broad_phase::reference::scan::scan_reduce;
+use gpu_broad_phase::reference::scan;
 use gpu_broad_phase::shaders;
 use gpu_broad_phase::{Aabb, Pair};
 
@@ -89,7 +89,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
         capacity: u32::MAX,
         status_bit: 0,
     };
-    scan_reduce::scan(&scan, &mut counts, &mut counters);
+    scan::scan(&scan, &mut counts, &mut counters);
     let all = counters[10] as usize;
     let whole = Params {
         pair_capacity: all as u32,

@@ -1,4 +1,4 @@
-//! Twin of `shaders/scan/scan_reduce.wgsl`, and all three scan passes in a row.
+//! Twin of `shaders/scan/scan_reduce.wgsl`.
 
 use crate::reference::blocks::{SCAN_TILE, ScanParams};
 
@@ -17,11 +17,4 @@ pub(crate) fn split(value: u64) -> [u32; 2] {
 
 pub(crate) fn join(words: [u32; 2]) -> u64 {
     u64::from(words[0]) | u64::from(words[1]) << 32
-}
-
-/// All three scan passes: `data` becomes its exclusive prefix sum, the total goes to the counters.
-pub fn scan(scan: &ScanParams, data: &mut [u32], counters: &mut [u32]) {
-    let mut tile_sums = scan_reduce(scan, data);
-    super::scan_spine::scan_spine(scan, &mut tile_sums, counters);
-    super::scan_apply::scan_apply(scan, data, &tile_sums);
 }

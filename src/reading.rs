@@ -1,0 +1,382 @@
+//! What a read-back copies and what it brings: counters, stage times, and rows of outputs.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use crate::counters::{Counters, word};
+use crate::descriptor::RayMode;
+use crate::error::ReadBackError;
+use crate::gpu::scope::Scopes;
+use crate::gpu::staging::{self, Staging};
+use crate::gpu::submission;
+use crate::plan::{Needs, Plan};
+use crate::queries::Neighbor;
+use crate::types::{Pair, RayCell, RayHit};
+
+/// Bytes of an output that are read beyond what the last answer had: copying them costs less than waiting again.
+const SPARE: u64 = 1 << 16;
+pub(crate) const COUNTERS: &str = "counters";
+pub(crate) const TIMINGS: &str = "timings";
+
+/// What is to be read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    Counters,
+    /// Counters and stage times.
+    Figures,
+    /// Outputs as well.
+    Everything,
+}
+
+/// An output as a recording leaves it.
+pub(crate) struct Output {
+    pub name: &'static str,
+    pub row_bytes: u64,
+    pub rows: HeldRows,
+}
+
+pub(crate) enum HeldRows {
+    Known(u64),
+    /// Only the counters tell how many.
+    Counted {
+        needed: fn(&Counters) -> u64,
+        /// Rows that the last answer needed.
+        last: u32,
+        /// What was needed of the rows ahead of the window.
+        first: u32,
+        capacity: u32,
+    },
+}
+
+/// Copies of outputs that are on their way to the host.
+pub(crate) struct Reading {
+    pub staging: staging::Buffer,
+    pub parts: Vec<Part>,
+}
+
+/// A part of a buffer that is to be read.
+pub(crate) struct Copy<'b> {
+    pub name: &'static str,
+    pub buffer: &'b wgpu::Buffer,
+    pub row_bytes: u64,
+    pub bytes: Range<u64>,
+}
+
+/// Where the rows of an output lie in the staging buffer.
+pub(crate) struct Part {
+    pub name: &'static str,
+    pub bytes: Range<u64>,
+}
+
+impl Output {
+    pub fn known<T>(name: &'static str, rows: u64) -> Self {
+        Self {
+            name,
+            row_bytes: size_of::<T>() as u64,
+            rows: HeldRows::Known(rows),
+        }
+    }
+
+    /// `[last, first, capacity]` as in [`HeldRows::Counted`].
+    pub fn counted<T>(name: &'static str, needed: fn(&Counters) -> u64, [last, first, capacity]: [u32; 3]) -> Self {
+        Self {
+            name,
+            row_bytes: size_of::<T>() as u64,
+            rows: HeldRows::Counted {
+                needed,
+                last,
+                first,
+                capacity,
+            },
+        }
+    }
+
+    /// The rows that it holds.
+    pub fn held(&self, counters: &Counters) -> u64 {
+        match self.rows {
+            HeldRows::Known(rows) => rows,
+            HeldRows::Counted {
+                needed,
+                first,
+                capacity,
+                ..
+            } => needed(counters).saturating_sub(first.into()).min(capacity.into()),
+        }
+    }
+
+    /// The rows that are read before their number is known.
+    pub fn guess(&self) -> u64 {
+        match self.rows {
+            HeldRows::Known(rows) => rows,
+            HeldRows::Counted {
+                last, first, capacity, ..
+            } => (u64::from(last.saturating_sub(first)) + SPARE / self.row_bytes).min(capacity.into()),
+        }
+    }
+}
+
+/// What a recording writes beside counters; `needed` by the last answer.
+pub(crate) fn outputs(plan: &Plan, emits_pairs: bool, needed: &Needs) -> Vec<Output> {
+    let params = &plan.params;
+    let mut outputs = Vec::new();
+    if emits_pairs {
+        let rows = [needed.pairs, params.first_pair, params.pair_capacity];
+        outputs.push(Output::counted::<Pair>("pairs", |counters| counters.pairs_needed, rows));
+        if plan.has_worlds() {
+            outputs.push(Output::known::<u32>("world_pairs", params.world_count.into()));
+        }
+    }
+    let rays = u64::from(params.ray_count);
+    if rays > 0 {
+        match plan.ray_mode {
+            RayMode::Closest => outputs.push(Output::known::<RayHit>("ray_hits", rays)),
+            RayMode::Any => outputs.push(Output::known::<u32>("ray_any", rays)),
+            RayMode::All => {
+                let rows = [needed.hits, params.first_hit, params.hit_capacity];
+                outputs.push(Output::counted::<RayHit>(
+                    "ray_hits",
+                    |counters| counters.hits_needed,
+                    rows,
+                ));
+                outputs.push(Output::known::<u32>("ray_offsets", rays + 1));
+            }
+        }
+        if plan.ray_cells {
+            let rows = [needed.ray_cells, params.first_ray_cell, params.ray_cell_capacity];
+            outputs.push(Output::counted::<RayCell>(
+                "ray_cells",
+                |counters| counters.ray_cells_needed,
+                rows,
+            ));
+            outputs.push(Output::known::<u32>("ray_cell_offsets", rays + 1));
+        }
+    }
+    let queries = u64::from(params.query_count);
+    if plan.asks_all() {
+        let rows = [needed.results, params.first_result, params.result_capacity];
+        outputs.push(Output::counted::<u32>(
+            "query_objects",
+            |counters| counters.results_needed,
+            rows,
+        ));
+        outputs.push(Output::known::<u32>("query_offsets", queries + 1));
+    }
+    if plan.asks_nearest() {
+        outputs.push(Output::known::<Neighbor>(
+            "query_nearest",
+            queries * u64::from(params.nearest),
+        ));
+    }
+    outputs
+}
+
+impl Reading {
+    /// Maps what was read once its submission is done.
+    pub async fn map(
+        &self,
+        device: &wgpu::Device,
+        #[cfg_attr(target_arch = "wasm32", allow(unused_variables, reason = "nobody waits there"))]
+        submission: wgpu::SubmissionIndex,
+        #[cfg_attr(target_arch = "wasm32", allow(unused_variables, reason = "nobody waits there"))] timeout: Duration,
+    ) -> Result<(), ReadBackError> {
+        // A device that was lost unnoticed refuses the mapping.
+        let scopes = Scopes::begin(device);
+        let (sender, receiver) = futures_intrusive::channel::shared::oneshot_channel();
+        let mapped = move |mapped| {
+            // The receiver is gone where the caller dropped the future: nobody wants the answer.
+            let _ = sender.send(mapped);
+        };
+        let end = self.parts.iter().map(|part| part.bytes.end).fold(0, u64::max);
+        self.staging.buffer.map_async(wgpu::MapMode::Read, ..end, mapped);
+        if let Some(error) = scopes.end().wait().await {
+            return Err(or_lost(device, ReadBackError::Map(error)));
+        }
+        // The browser drives its own event loop and has no blocking poll.
+        #[cfg(not(target_arch = "wasm32"))]
+        device
+            .poll(wgpu::PollType::Wait {
+                submission_index: Some(submission),
+                timeout: Some(timeout),
+            })
+            .map_err(|error| match error {
+                wgpu::PollError::Timeout => ReadBackError::Timeout(timeout),
+                error => or_lost(device, ReadBackError::Map(error.to_string())),
+            })?;
+        match receiver.receive().await {
+            Some(Ok(())) => Ok(()),
+            Some(Err(error)) => Err(or_lost(device, ReadBackError::Map(error.to_string()))),
+            None => Err(ReadBackError::DeviceLost),
+        }
+    }
+
+    /// Lets the next read-back use the same memory.
+    pub fn put_back(self, readings: &Staging) {
+        self.staging.buffer.unmap();
+        readings.give_back(self.staging);
+    }
+
+    /// What it is mapped in.
+    pub fn buffer(&self) -> &wgpu::Buffer {
+        &self.staging.buffer
+    }
+
+    /// The counters of a step with this plan, once they are mapped.
+    pub fn counters(&self, plan: &Plan) -> Result<Counters, ReadBackError> {
+        let words: Vec<u32> = self.rows(COUNTERS, word::COUNT as u64)?;
+        // Nothing was mapped of a device that is lost.
+        if words.len() < word::COUNT {
+            return Err(ReadBackError::DeviceLost);
+        }
+        Ok(Counters::from_words(
+            &words,
+            &plan.params,
+            plan.rounds,
+            plan.static_entries,
+        ))
+    }
+
+    /// Timestamps, once they are mapped.
+    pub fn ticks(&self) -> Result<Vec<u64>, ReadBackError> {
+        self.rows(TIMINGS, u64::MAX)
+    }
+
+    pub fn part(&self, name: &str) -> Option<&Part> {
+        self.parts.iter().find(|part| part.name == name)
+    }
+
+    /// Bytes of an output that were read.
+    pub fn bytes(&self, name: &str) -> u64 {
+        self.part(name).map_or(0, |part| part.bytes.end - part.bytes.start)
+    }
+
+    /// Rows of an output, once they are mapped.
+    pub fn rows<T: bytemuck::Pod>(&self, name: &str, rows: u64) -> Result<Vec<T>, ReadBackError> {
+        let Some(Part { bytes, .. }) = self.part(name).filter(|_| rows > 0) else {
+            return Ok(Vec::new());
+        };
+        let end = bytes
+            .end
+            .min(bytes.start.saturating_add(rows.saturating_mul(size_of::<T>() as u64)));
+        if end == bytes.start {
+            return Ok(Vec::new());
+        }
+        let view = self.staging.buffer.get_mapped_range(bytes.start..end);
+        let view = view.map_err(|error| ReadBackError::Map(error.to_string()))?;
+        Ok(bytemuck::pod_collect_to_vec(&view))
+    }
+}
+
+/// An answer on the host, rows of an output in one reading or in several.
+pub(crate) struct Answer {
+    pub outputs: Vec<Output>,
+    pub counters: Counters,
+    pub readings: Vec<Reading>,
+}
+
+impl Answer {
+    pub fn rows_read(&self, output: &Output) -> u64 {
+        let bytes: u64 = self.readings.iter().map(|reading| reading.bytes(output.name)).sum();
+        bytes / output.row_bytes
+    }
+
+    pub fn rows<T: bytemuck::Pod>(&self, name: &str) -> Result<Vec<T>, ReadBackError> {
+        let mut rows = Vec::new();
+        if let Some(output) = self.outputs.iter().find(|output| output.name == name) {
+            let held = output.held(&self.counters);
+            for reading in &self.readings {
+                let more = reading.rows(name, held - rows.len() as u64)?;
+                // The first ones are most often all.
+                if rows.is_empty() {
+                    rows = more;
+                } else {
+                    rows.extend(more);
+                }
+            }
+        }
+        Ok(rows)
+    }
+}
+
+/// Records copies, as many rows as one buffer holds.
+pub(crate) fn copy_out(
+    readings: &Staging,
+    device: &wgpu::Device,
+    encoder: &mut wgpu::CommandEncoder,
+    copies: &[Copy<'_>],
+) -> Reading {
+    let sizes = copies
+        .iter()
+        .map(|copy| (copy.row_bytes, copy.bytes.end - copy.bytes.start));
+    let places = lay_out(sizes, device.limits().max_buffer_size);
+    let end = places.last().map_or(0, |bytes| bytes.end);
+    let staging = readings.take(device, "gpu_broad_phase/readback", end);
+    let mut parts = Vec::new();
+    for (copy, bytes) in copies.iter().zip(places) {
+        if !bytes.is_empty() {
+            let length = bytes.end - bytes.start;
+            encoder.copy_buffer_to_buffer(copy.buffer, copy.bytes.start, &staging.buffer, bytes.start, length);
+        }
+        let name = copy.name;
+        parts.push(Part { name, bytes });
+    }
+    Reading { staging, parts }
+}
+
+/// Where copies lie in a buffer of `limit` bytes, by the bytes of a row and of all rows: as many rows of each as there
+/// is room left for.
+fn lay_out(sizes: impl Iterator<Item = (u64, u64)>, limit: u64) -> Vec<Range<u64>> {
+    let mut end: u64 = 0;
+    let places = sizes.map(|(row_bytes, bytes)| {
+        let start = end.next_multiple_of(wgpu::MAP_ALIGNMENT).min(limit);
+        let rows = (limit - start) / row_bytes.max(1);
+        end = start + bytes.min(rows * row_bytes);
+        start..end
+    });
+    places.collect()
+}
+
+/// Records and submits a read-back.
+pub(crate) async fn submit(
+    device: &wgpu::Device,
+    queue: &wgpu::Queue,
+    record: impl FnOnce(&mut wgpu::CommandEncoder) -> Option<Reading>,
+) -> Result<(Reading, wgpu::SubmissionIndex), ReadBackError> {
+    // A device that was lost unnoticed refuses the staging buffer.
+    let scopes = Scopes::begin(device);
+    let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
+        label: Some("gpu_broad_phase/readback"),
+    });
+    let submitted = record(&mut encoder).map(|reading| (reading, queue.submit([encoder.finish()])));
+    match scopes.end().wait().await {
+        None => submitted.ok_or(ReadBackError::NoStep),
+        Some(error) => Err(or_lost(device, ReadBackError::Map(error))),
+    }
+}
+
+/// The error, or that the device is lost, which shows in many ways.
+pub(crate) fn or_lost(device: &wgpu::Device, error: ReadBackError) -> ReadBackError {
+    if submission::is_lost(device) {
+        ReadBackError::DeviceLost
+    } else {
+        error
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_one_buffer_does_not_hold_is_left_to_the_next() {
+        let sizes = [(160, 160), (0, 0), (4, 12), (8, 800), (12, 24), (4, 4)];
+        assert_eq!(
+            lay_out(sizes.into_iter(), 1000),
+            [0..160, 160..160, 160..172, 176..976, 976..1000, 1000..1000]
+        );
+        assert_eq!(
+            lay_out(sizes.into_iter(), 350),
+            [0..160, 160..160, 160..172, 176..344, 344..344, 344..348]
+        );
+        assert_eq!(lay_out([(8, 80), (8, 80)].into_iter(), 85), [0..80, 80..80]);
+    }
+}
