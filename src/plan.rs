@@ -25,7 +25,7 @@ pub(crate) const MOST_PARTNERS_KEPT: u32 = 12;
 /// The same where twelve of all entries are more than a binding holds, or memory is short. No more bytes than boxes
 /// take.
 const FEW_PARTNERS_KEPT: u32 = 8;
-/// Static partners of a moving object that counting keeps (`STATIC_KEPT` in `shaders/common/pair_slots_static_*.wgsl`).
+/// Static partners of a moving object that counting keeps (`STATIC_KEPT` in `shaders/pairs/pair_slots_static_*.wgsl`).
 pub(crate) const STATIC_PARTNERS_KEPT: u32 = blocks::STATIC_PARTNERS_KEPT;
 /// Box tests of one dispatch, about: a fraction of a second on weak hardware, whose drivers give up after some.
 const DISPATCH_TESTS: u64 = 1 << 32;

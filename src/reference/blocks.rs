@@ -154,7 +154,7 @@ pub struct Overrides {
 }
 
 /// Static partners of a moving object that [`pair_static_count`](super::pair_static_count::pair_static_count) keeps:
-/// `STATIC_KEPT` in `shaders/common/pair_slots_static_*.wgsl`. The uniform scheme keeps none.
+/// `STATIC_KEPT` in `shaders/pairs/pair_slots_static_*.wgsl`. The uniform scheme keeps none.
 pub const STATIC_PARTNERS_KEPT: u32 = 16;
 
 /// The same of static partners.
