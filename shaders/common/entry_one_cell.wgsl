@@ -6,10 +6,6 @@ fn entry_record(entry: u32) -> u32 {
     return entry;
 }
 
-fn is_home_entry(entry: u32) -> bool {
-    return true;
-}
-
 // The objects of a level and a world.
 fn listing_of(level: Level, world: u32) -> Listing {
     let entries = level_entries(level, world);

@@ -8,7 +8,7 @@
 // on every rounding error, so that a ray through a corner visits the cells on both sides. Each cell is visited once. A
 // ray that sweeps a box has slabs and cells wider by the box's half extents.
 //
-// What is done with the cells is another fragment's: `search_limit`, `walk_pays`, `without_cells`, `visit_slab`, which
+// What is done with the cells is another file's: `search_limit`, `walk_pays`, `without_cells`, `visit_slab`, which
 // says whether the same slab goes on, `gives_up`, and `walks_again`, which says whether the walk begins with the first
 // slab once more. A pass says where its rounds begin, `enters_part`, `geometry_limit`, and with which level:
 // `COARSE_FIRST`.

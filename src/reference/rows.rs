@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use crate::grid::{DENSE, Grid, Level, Params, Record, SCHEME_UNIFORM, key_of, slot_of};
+use crate::grid::{
+    DENSE, Grid, HOME_FLAGS, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, is_in_cells, key_of, slot_of,
+};
+use crate::types::Aabb;
 
 /// What the walks read, in binding order.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +36,34 @@ impl Table<'_> {
         } else {
             Listing::Entries(entries)
         }
+    }
+
+    /// The records of those of a listing who are looked for: an object comes once. Values are read by the uniform scheme
+    /// alone.
+    pub(crate) fn listed<'a>(
+        &'a self,
+        params: &'a Params,
+        listing: Listing,
+        objects: &'a [Aabb],
+        values: &'a [u32],
+    ) -> impl Iterator<Item = &'a Record> {
+        let is_uniform = params.scheme == SCHEME_UNIFORM;
+        let (entries, records) = match listing {
+            Listing::Entries(entries) => (entries, &[][..]),
+            Listing::Records => (0..0, self.records),
+        };
+        let of_entries = entries
+            .filter(move |&entry| !is_uniform || values[entry as usize] >= HOME_FLAGS)
+            .map(move |entry| {
+                if is_uniform {
+                    values[entry as usize] & ID_MASK
+                } else {
+                    entry
+                }
+            })
+            .map(|record| &self.records[record as usize]);
+        let is_in_cells = |record: &&Record| is_in_cells(&objects[record.object as usize], params.cell_inverse);
+        of_entries.chain(records.iter().filter(is_in_cells))
     }
 
     /// How many places a listing has.

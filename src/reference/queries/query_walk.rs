@@ -6,8 +6,7 @@ use std::ops::{Range, RangeInclusive};
 
 use super::query::{LoadedQuery, asked_by, distance_to, load_query};
 use crate::grid::{
-    DENSE, HOME_FLAGS, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, is_in_cells,
-    key_of, unordered,
+    DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
 };
 use crate::queries::{Query, asking};
 use crate::reference::blocks::{Overrides, Turns};
@@ -132,24 +131,11 @@ impl<F: FnMut(u32, u32)> Walk<'_, F> {
 
     /// Without cells.
     fn test_all(&mut self, listing: Listing) {
-        match listing {
-            Listing::Entries(entries) => {
-                for entry in entries {
-                    let is_home = !self.is_covered() || self.input.values[entry as usize] >= HOME_FLAGS;
-                    if is_home {
-                        let record = *self.record(entry);
-                        self.test_record(&record);
-                    }
-                }
-            }
-            Listing::Records => {
-                for record in self.input.table.records {
-                    let object = &self.input.objects[record.object as usize];
-                    if is_in_cells(object, self.params.cell_inverse) {
-                        self.test_record(record);
-                    }
-                }
-            }
+        let QueryInput {
+            table, objects, values, ..
+        } = self.input;
+        for record in table.listed(self.params, listing, objects, values) {
+            self.test_record(record);
         }
     }
 

@@ -5,8 +5,7 @@
 use super::ray::{LoadedRay, enter_box};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
 use crate::grid::{
-    DENSE, HOME_FLAGS, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, is_in_cells,
-    key_of, unordered,
+    DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
 };
 use crate::reference::blocks::{Overrides, Turns};
 use crate::reference::rows::{Listing, Table};
@@ -135,10 +134,6 @@ impl<V: HitVisitor> Walk<'_, V> {
         &self.input.table.records[record as usize]
     }
 
-    fn is_home_entry(&self, entry: u32) -> bool {
-        !self.is_uniform() || self.input.values[entry as usize] >= HOME_FLAGS
-    }
-
     /// One entry an object: whether the entry lies in the visited row itself rather than in one that shares its slots.
     ///
     /// Uniform: the slabs in which the walk meets an object follow one another without a gap, so it is met first in
@@ -170,26 +165,14 @@ impl<V: HitVisitor> Walk<'_, V> {
     }
 
     fn test_all(&mut self, listing: Listing) {
-        match listing {
-            Listing::Entries(entries) => {
-                for entry in entries {
-                    if self.is_done() {
-                        break;
-                    }
-                    if self.is_home_entry(entry) {
-                        self.test_record(*self.record(entry), |_| true);
-                    }
-                }
+        let RayInput {
+            table, objects, values, ..
+        } = self.input;
+        for record in table.listed(self.params, listing, objects, values) {
+            if self.is_done() {
+                break;
             }
-            Listing::Records => {
-                for record in self.input.table.records {
-                    if self.is_done() {
-                        break;
-                    }
-                    let object = &self.input.objects[record.object as usize];
-                    self.test_record(*record, |walk| is_in_cells(object, walk.params.cell_inverse));
-                }
-            }
+            self.test_record(*record, |_| true);
         }
     }
 
