@@ -150,63 +150,42 @@
 #![deny(missing_docs)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod advice;
-mod broad_phase;
-mod counters;
-mod debug_draw;
-mod descriptor;
-mod dispatch;
-mod error;
-mod events;
+mod api;
+mod beside;
 mod gpu;
-pub mod grid;
-mod walk_shrink;
 #[doc = include_str!("guide.md")]
 pub mod guide {}
-mod headless;
-mod input;
-mod memory;
-mod object_set;
-mod output;
-mod plan;
-mod queries;
-mod readback;
-mod reading;
 pub mod reference;
-mod result;
-mod scene;
 pub mod shaders;
-#[cfg(feature = "snapshot")]
-mod snapshot;
-mod sort;
-mod sorted;
-mod statics;
-mod table;
-mod types;
-mod watch;
+mod shared;
+mod stages;
+mod step;
 
-pub use broad_phase::GpuBroadPhase;
-pub use counters::{
+pub use api::counters::{
     Counters, STATUS_CUT, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, STATUS_ROUNDS,
 };
-pub use debug_draw::{DebugDraw, DebugLines, DebugOutput};
-pub use descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme, SortStrategy};
-pub use dispatch::DispatchArgs;
-pub use error::{BadPrefix, CreateError, DescriptorError, HeadlessError, NotOnHost, ReadBackError, StepError};
-pub use events::{EventOutput, Events, ObjectNames, PairEvents};
-pub use grid::MAX_COVER;
-pub use headless::{Headless, HeadlessDescriptor, adapters};
-pub use input::{DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
-pub use memory::MemoryUse;
-pub use object_set::{Handle, ObjectSet, StaleHandle};
-pub use output::{StepOutput, Table};
-pub use queries::{Neighbor, Neighbors, Partners, Query, QueryMode};
-pub use result::{StageTime, StepResult};
-pub use scene::{Scene, SceneQueries, SceneRays, SceneStatics};
+pub use api::descriptor::{
+    BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme, SortStrategy,
+};
+pub use api::error::{BadPrefix, CreateError, DescriptorError, HeadlessError, NotOnHost, ReadBackError, StepError};
+pub use api::input::{DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
+pub use api::memory::MemoryUse;
+pub use api::queries::{Neighbor, Neighbors, Partners, Query, QueryMode};
+pub use api::result::{StageTime, StepResult};
+pub use api::scene::{Scene, SceneQueries, SceneRays, SceneStatics};
 #[cfg(feature = "snapshot")]
-pub use snapshot::{Snapshot, SnapshotError};
-pub use table::TableShader;
-pub use types::{Aabb, LineVertex, NONE, OutputRows, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay, Window};
+pub use api::snapshot::{Snapshot, SnapshotError};
+pub use api::types::{Aabb, LineVertex, NONE, OutputRows, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay, Window};
+pub use beside::debug_draw::{DebugDraw, DebugLines, DebugOutput};
+pub use beside::dispatch::DispatchArgs;
+pub use beside::events::{EventOutput, Events, ObjectNames, PairEvents};
+pub use beside::object_set::{Handle, ObjectSet, StaleHandle};
+pub use beside::table_shader::TableShader;
+pub use shared::grid;
+pub use shared::grid::MAX_COVER;
+pub use step::broad_phase::GpuBroadPhase;
+pub use step::headless::{Headless, HeadlessDescriptor, adapters};
+pub use step::output::{StepOutput, Table};
 pub use wgpu;
 
 /// Runs the README's example as a test.

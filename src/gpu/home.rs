@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
-use super::submission;
-use crate::error::{Elsewhere, StepError};
+use crate::api::error::{Elsewhere, StepError};
+use crate::shared::submission;
 
 /// A device, and its queue once a call has shown it.
 #[derive(Clone, Debug)]

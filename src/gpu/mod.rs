@@ -2,15 +2,12 @@
 
 pub(crate) mod bindings;
 pub(crate) mod buffers;
-pub(crate) mod component;
 pub(crate) mod filled;
 pub(crate) mod group;
 pub(crate) mod home;
-pub(crate) mod mirror;
 pub(crate) mod pass;
 pub(crate) mod recorder;
 pub(crate) mod scope;
 pub(crate) mod staging;
-pub(crate) mod submission;
 pub(crate) mod timing;
 pub(crate) mod upload;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::bindings::{Bindings, Range};
-use crate::plan::MAX_GROUPS;
 use crate::shaders::{self, Binding, Pass};
+use crate::step::plan::MAX_GROUPS;
 
 /// A pass made ready for a device.
 struct Pipeline {

@@ -5,8 +5,8 @@ use super::buffers::Buffers;
 use super::pass::{Form, Groups, Pipelines};
 use super::timing::Timing;
 use super::upload::{Block, Uniforms};
-use crate::plan::SCAN_TILE;
 use crate::shaders::{self, Pass};
+use crate::step::plan::SCAN_TILE;
 
 /// Rounds of a walk that share a submission where submissions may be split: drivers that watch how long work takes look
 /// at submissions.

@@ -1,6 +1,6 @@
 //! GPU time of each stage, from timestamps at the edges of its compute pass.
 
-use crate::result::StageTime;
+use crate::api::result::StageTime;
 
 /// Stages of one step, at most.
 const STAGES: u32 = 64;

@@ -2,11 +2,11 @@
 //! the one exact predicate of rays, [`enter_box`], and how they are read, [`load_ray`].
 
 use super::rays::ray::{enter_box, load_ray};
-use crate::descriptor::BroadPhaseDescriptor;
-use crate::grid::{Params, ordered};
-use crate::queries::{Asking, Neighbors, Partners, Query};
-use crate::scene::{Scene, SceneQueries};
-use crate::types::{Aabb, Pair, Ray, RayHit, SweptRay};
+use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::api::queries::{Asking, Neighbors, Partners, Query};
+use crate::api::scene::{Scene, SceneQueries};
+use crate::api::types::{Aabb, Pair, Ray, RayHit, SweptRay};
+use crate::shared::grid::{Params, ordered};
 
 /// Takes part at all: not excluded, without a NaN, no bound above its opposite.
 fn is_active(object: &Aabb) -> bool {

@@ -11,7 +11,7 @@
 //! [`step`] runs all of them: it is what a GPU step answers, without a GPU, and serves where no adapter exists.
 //! [`trace`] keeps every buffer in between. [`brute_force`] is the answer by definition, which tests hold both to.
 
-pub mod blocks;
+pub use crate::shared::blocks;
 pub mod brute_force;
 pub mod dispatch;
 pub mod draw;
@@ -46,16 +46,18 @@ use table::{
     keys, layout, level_statistics, prepare, size_statistics,
 };
 
-use crate::counters::{Counters, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, word};
-use crate::descriptor::{BroadPhaseDescriptor, Growth, PairOrder, RayMode, SortStrategy, validate};
-use crate::error::DescriptorError;
-use crate::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_HIERARCHICAL, SCHEME_UNIFORM};
-use crate::input::StepInput;
-use crate::plan::{self, LARGEST_COUNT, SAMPLES};
-use crate::queries::{Neighbor, Query, asking};
-use crate::result::StepResult;
-use crate::scene::{Scene, SceneRays};
-use crate::types::{Aabb, Pair, Ray, RayCell, RayHit};
+use crate::api::counters::{
+    Counters, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, word,
+};
+use crate::api::descriptor::{BroadPhaseDescriptor, Growth, PairOrder, RayMode, SortStrategy, validate};
+use crate::api::error::DescriptorError;
+use crate::api::input::StepInput;
+use crate::api::queries::{Neighbor, Query, asking};
+use crate::api::result::StepResult;
+use crate::api::scene::{Scene, SceneRays};
+use crate::api::types::{Aabb, Pair, Ray, RayCell, RayHit};
+use crate::shared::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_HIERARCHICAL, SCHEME_UNIFORM};
+use crate::step::plan::{self, LARGEST_COUNT, SAMPLES};
 
 /// One digit of the sort: what its three stages leave.
 #[derive(Clone, Debug, Default, PartialEq)]

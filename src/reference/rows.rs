@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use crate::grid::{
+use crate::api::types::Aabb;
+use crate::shared::grid::{
     DENSE, Grid, HOME_FLAGS, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, is_in_cells, key_of, slot_of,
 };
-use crate::types::Aabb;
 
 /// What the walks read, in binding order.
 #[derive(Clone, Copy, Debug)]

@@ -6,10 +6,10 @@ mod queries;
 use super::brute_force;
 use super::rays::ray::{LoadedRay, enter_box, load_ray, reciprocal};
 use super::*;
-use crate::descriptor::{Dimensions, Scheme};
-use crate::grid::SCHEME_ADAPTIVE;
-use crate::scene::SceneRays;
-use crate::types::SweptRay;
+use crate::api::descriptor::{Dimensions, Scheme};
+use crate::api::scene::SceneRays;
+use crate::api::types::SweptRay;
+use crate::shared::grid::SCHEME_ADAPTIVE;
 
 struct SplitMix(u64);
 

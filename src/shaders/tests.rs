@@ -8,16 +8,16 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, Expression, Module, Statement, StorageAccess, TypeInner};
 
 use super::*;
-use crate::counters::word;
-use crate::grid::{self, Grid, Level, Params};
-use crate::plan;
-use crate::queries::asking;
-use crate::reference::blocks::{
-    DispatchParams, DrawParams, EventParams, LimitParams, Round, ScanParams, ScatterParams, SortParams,
-};
+use crate::api::counters::word;
+use crate::api::queries::asking;
 use crate::reference::events::event;
 use crate::reference::table::{cover, cover_layout, layout};
-use crate::sort;
+use crate::shared::blocks::{
+    DispatchParams, DrawParams, EventParams, LimitParams, Round, ScanParams, ScatterParams, SortParams,
+};
+use crate::shared::grid::{self, Grid, Level, Params};
+use crate::stages::sort;
+use crate::step::plan;
 
 /// What the features that a pass asks for allow it.
 fn capabilities(pass: &Pass) -> Capabilities {
@@ -482,10 +482,10 @@ fn constants_agree_with_the_host() {
         ("COUNTER_QUERIES_INVALID", word::QUERIES_INVALID as u32),
         ("COUNTER_QUERY_CANDIDATES", word::QUERY_CANDIDATES as u32),
         ("RAY_KEY_AXIS_BITS", crate::reference::rays::ray_keys::AXIS_BITS),
-        ("SWEPT_STRIDE", crate::scene::SWEPT_STRIDE),
+        ("SWEPT_STRIDE", crate::api::scene::SWEPT_STRIDE),
         ("MAX_GROUPS", plan::MAX_GROUPS),
-        ("STATIC_SLOT", crate::types::STATIC_SLOT),
-        ("STATUS_LACKS_PAIRS", crate::events::LACKS_PAIRS),
+        ("STATIC_SLOT", crate::api::types::STATIC_SLOT),
+        ("STATUS_LACKS_PAIRS", crate::beside::events::LACKS_PAIRS),
         ("EVENT_PERSISTING", event::word::PERSISTING as u32),
         ("EVENT_MATCHED", event::word::MATCHED as u32),
         ("EVENT_BEGUN", event::word::BEGUN as u32),

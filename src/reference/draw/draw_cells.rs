@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::lines::{cell_lines, level_color};
-use crate::grid::{
+use crate::api::types::{Aabb, LineVertex, RayCell};
+use crate::reference::rows::Table;
+use crate::shared::blocks::DrawParams;
+use crate::shared::grid::{
     Class, ID_MASK, NO_LEVEL, Params, Placement, Record, SCHEME_UNIFORM, classify, key_of, place, unordered,
 };
-use crate::reference::blocks::DrawParams;
-use crate::reference::rows::Table;
-use crate::types::{Aabb, LineVertex, RayCell};
 
 /// The occupied cells of the levels that are drawn, in whole cells: what the pass draws, each at least once, in any
 /// order. It draws them once a world, and some more often where hashed cells share slots.

@@ -1,10 +1,10 @@
 //! Twin of `shaders/draw/draw_pairs.wgsl`.
 
 use super::lines::draw_args;
-use crate::counters::word;
-use crate::grid::{Class, classify, flush};
-use crate::reference::blocks::{DrawParams, rows_shown, wide};
-use crate::types::{Aabb, LineVertex, Pair};
+use crate::api::counters::word;
+use crate::api::types::{Aabb, LineVertex, Pair};
+use crate::shared::blocks::{DrawParams, rows_shown, wide};
+use crate::shared::grid::{Class, classify, flush};
 
 const PAIR_VERTICES: u32 = 2;
 

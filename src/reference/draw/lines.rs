@@ -1,9 +1,9 @@
 //! Lines that a renderer draws: the twin of `shaders/draw/lines.wgsl`, `shaders/draw/draw_args.wgsl` and
 //! `shaders/draw/cell_lines.wgsl`.
 
-use crate::grid::{Level, Params, SCHEME_ADAPTIVE};
-use crate::reference::blocks::DrawParams;
-use crate::types::LineVertex;
+use crate::api::types::LineVertex;
+use crate::shared::blocks::DrawParams;
+use crate::shared::grid::{Level, Params, SCHEME_ADAPTIVE};
 
 /// Vertices of a box.
 pub const BOX_VERTICES: u32 = 24;

@@ -1,8 +1,8 @@
 //! Rows of pair events, and the hash table that they are looked up in: the twin of `shaders/events/event.wgsl` and
 //! `shaders/events/event_rows.wgsl`.
 
-use crate::reference::blocks::EventParams;
-use crate::types::{Pair, PairEvent, STATIC_SLOT};
+use crate::api::types::{Pair, PairEvent, STATIC_SLOT};
+use crate::shared::blocks::EventParams;
 
 /// Words of the counters of events.
 pub mod word {

@@ -1,7 +1,7 @@
 //! Twin of `shaders/events/event_end.wgsl`.
 
 use super::event::word;
-use crate::types::PairEvent;
+use crate::api::types::PairEvent;
 
 /// The rows of the step before that this step has none like, in their order, and counts them.
 ///

@@ -1,8 +1,8 @@
 //! Twin of `shaders/events/event_insert.wgsl`.
 
 use super::event;
-use crate::reference::blocks::EventParams;
-use crate::types::PairEvent;
+use crate::api::types::PairEvent;
+use crate::shared::blocks::EventParams;
 
 /// The hash table of a step's rows: one more than their places, 0 for a free slot. A shader may enter rows in another
 /// order; [`event::find`] finds each in either table.

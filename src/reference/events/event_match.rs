@@ -1,8 +1,8 @@
 //! Twin of `shaders/events/event_match.wgsl`.
 
 use super::event::{self, Generations};
-use crate::reference::blocks::EventParams;
-use crate::types::{Pair, PairEvent};
+use crate::api::types::{Pair, PairEvent};
+use crate::shared::blocks::EventParams;
 
 /// Looks every pair of a step up among the rows of the step before. Returns a mark a pair and one more, 0 or 1, and a
 /// mark a row of the step before.

@@ -1,7 +1,7 @@
 //! Rows of an output in ascending order: the twin of `shaders/order/shown.wgsl` and of
 //! `shaders/order/order_pairs.wgsl`, `shaders/order/order_hits.wgsl` and `shaders/order/order_results.wgsl`.
 
-use crate::types::{Pair, RayHit};
+use crate::api::types::{Pair, RayHit};
 
 /// What is sorted: the rows that a window shows.
 #[derive(Clone, Copy, Debug)]

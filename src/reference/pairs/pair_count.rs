@@ -1,9 +1,9 @@
 //! Twin of `shaders/pairs/pair_count.wgsl`.
 
 use super::pair_walk::{PairInput, walk_tests};
-use crate::counters::word;
-use crate::grid::Params;
-use crate::reference::blocks::{Overrides, add64};
+use crate::api::counters::word;
+use crate::shared::blocks::{Overrides, add64};
+use crate::shared::grid::Params;
 
 /// What [`pair_count`] writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Twin of `shaders/pairs/pair_emit.wgsl`.
 
 use super::pair_walk::{PairInput, walk_pairs};
-use crate::grid::Params;
-use crate::reference::blocks::Overrides;
-use crate::types::Pair;
+use crate::api::types::Pair;
+use crate::shared::blocks::Overrides;
+use crate::shared::grid::Params;
 
 /// The largest u32 stands for every place that does not fit 32 bits.
 pub(crate) const NO_PLACE: u32 = u32::MAX;

@@ -1,8 +1,8 @@
 //! Twin of `shaders/pairs/pair_emit_kept.wgsl`.
 
 use super::pair_emit::Writer;
-use crate::grid::{Params, Record};
-use crate::types::Pair;
+use crate::api::types::Pair;
+use crate::shared::grid::{Params, Record};
 
 /// Writes the pairs of entries whose partners counting kept all, as far as their places fall into the window
 /// `first_pair .. first_pair + pairs.len()`. Returns the entries that are left to walk: those that the window shows

@@ -3,9 +3,9 @@
 use super::pair_count::PairCounts;
 use super::pair_emit::Writer;
 use super::pair_walk::{PairInput, walk_tests};
-use crate::grid::Params;
-use crate::reference::blocks::Overrides;
-use crate::types::Pair;
+use crate::api::types::Pair;
+use crate::shared::blocks::Overrides;
+use crate::shared::grid::Params;
 
 /// Writes pairs of crowded boxes without testing any box again: the walk finds the candidates and counting kept a bit
 /// for each of the first [`Params::pair_bit_words`] × 32 of them. `walks` are the entries that

@@ -1,11 +1,11 @@
 //! Moving objects that look for static ones: the twin of `shaders/pairs/pair_static.wgsl`.
 
-use crate::grid::{Class, Params, Record, classify};
-use crate::reference::blocks::Overrides;
+use crate::api::types::Aabb;
 use crate::reference::queries::query::LoadedQuery;
 use crate::reference::queries::query_walk::{QueryInput, walk_query};
 use crate::reference::rows::Table;
-use crate::types::Aabb;
+use crate::shared::blocks::Overrides;
+use crate::shared::grid::{Class, Params, Record, classify};
 
 /// What the passes of pairs with static objects read.
 #[derive(Clone, Copy, Debug)]

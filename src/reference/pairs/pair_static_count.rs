@@ -2,9 +2,9 @@
 
 use super::pair_count::PairCounts;
 use super::pair_static::{StaticPairInput, walk_static};
-use crate::counters::word;
-use crate::grid::Params;
-use crate::reference::blocks::{Overrides, add64, static_partners_kept};
+use crate::api::counters::word;
+use crate::shared::blocks::{Overrides, add64, static_partners_kept};
+use crate::shared::grid::Params;
 
 /// How many static objects each moving one meets, and a last word that stays zero for the scan to put the total into.
 /// Adds the box tests to the counters where they are counted. Rows and slots follow those of

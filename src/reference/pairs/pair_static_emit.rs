@@ -2,9 +2,9 @@
 
 use super::pair_emit::Writer;
 use super::pair_static::{StaticPairInput, walk_static};
-use crate::grid::Params;
-use crate::reference::blocks::{Overrides, static_partners_kept};
-use crate::types::Pair;
+use crate::api::types::Pair;
+use crate::shared::blocks::{Overrides, static_partners_kept};
+use crate::shared::grid::Params;
 
 /// Writes the pairs of moving and static objects whose places fall into the window `first_pair .. first_pair +
 /// pairs.len()`: from the partners that counting kept, or by the walk once more where a moving object has more of them.

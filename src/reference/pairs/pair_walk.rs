@@ -2,14 +2,14 @@
 //! `shaders/pairs/pair_walk_covered.wgsl`, `shaders/pairs/pair_filter.wgsl`, `shaders/pairs/overlap.wgsl` and
 //! `shaders/pairs/pair_boxes.wgsl`.
 
-use crate::grid::{
+use crate::api::types::Aabb;
+use crate::reference::rows::Table;
+use crate::reference::table::cover::looked_up;
+use crate::shared::blocks::Overrides;
+use crate::shared::grid::{
     ENTRY_GROUPS, HOME_FLAGS, ID_MASK, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, entry_group, flush,
     key_of, place_one_cell, unordered,
 };
-use crate::reference::blocks::Overrides;
-use crate::reference::rows::Table;
-use crate::reference::table::cover::looked_up;
-use crate::types::Aabb;
 
 /// What the pair passes read, in binding order.
 #[derive(Clone, Copy, Debug)]

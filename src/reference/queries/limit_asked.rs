@@ -1,6 +1,6 @@
 //! Twin of `shaders/queries/limit_asked.wgsl`.
 
-use crate::reference::blocks::LimitParams;
+use crate::shared::blocks::LimitParams;
 
 /// Words of rays or queries of which the first `limits[params.limit_word]` are asked. The rest are 0 but for one word,
 /// by which they find nothing.

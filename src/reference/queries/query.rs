@@ -1,8 +1,8 @@
 //! A query and its test of an object: the twin of `shaders/queries/query.wgsl` and `shaders/queries/query_input.wgsl`.
 
-use crate::grid::{Class, Params, Record, classify, flush, ordered, unordered};
-use crate::queries::{Query, asking};
-use crate::types::Aabb;
+use crate::api::queries::{Query, asking};
+use crate::api::types::Aabb;
+use crate::shared::grid::{Class, Params, Record, classify, flush, ordered, unordered};
 
 const LARGEST_FLOAT: f32 = f32::MAX;
 /// An image of the asker that only its distance to a candidate decides.

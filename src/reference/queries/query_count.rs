@@ -2,9 +2,9 @@
 
 use super::query::LoadedQuery;
 use super::query_walk::{QueryInput, walk_query};
-use crate::counters::word;
-use crate::grid::Params;
-use crate::reference::blocks::{Overrides, add64};
+use crate::api::counters::word;
+use crate::shared::blocks::{Overrides, add64};
+use crate::shared::grid::Params;
 
 /// What a walk adds to the counters at its end.
 pub(crate) fn finish_counters(counters: &mut [u32], query: &LoadedQuery, candidates: u32, is_first: bool) {

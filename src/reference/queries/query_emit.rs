@@ -1,8 +1,8 @@
 //! Twin of `shaders/queries/query_emit.wgsl`.
 
 use super::query_walk::{QueryInput, walk_query};
-use crate::grid::Params;
-use crate::reference::blocks::Overrides;
+use crate::shared::blocks::Overrides;
+use crate::shared::grid::Params;
 
 /// The walks once more, writing the objects whose places fall into the window of the output that starts at
 /// `first_result`. Returns as many objects as the window shows.

@@ -3,9 +3,9 @@
 use super::query::squared_float;
 use super::query_count::finish_counters;
 use super::query_walk::{QueryInput, walk_query};
-use crate::grid::Params;
-use crate::queries::Neighbor;
-use crate::reference::blocks::Overrides;
+use crate::api::queries::Neighbor;
+use crate::shared::blocks::Overrides;
+use crate::shared::grid::Params;
 
 /// The nearest objects of each query, by distance and then by index, from all walks: `nearest` of them a query,
 /// [`Neighbor::NONE`] where there are fewer. Adds invalid queries and, where they are counted, box tests to the

@@ -5,14 +5,14 @@
 use std::ops::{Range, RangeInclusive};
 
 use super::query::{LoadedQuery, asked_by, distance_to, load_query};
-use crate::grid::{
-    DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
-};
-use crate::queries::{Query, asking};
-use crate::reference::blocks::{Overrides, Turns};
+use crate::api::queries::{Query, asking};
+use crate::api::types::Aabb;
 use crate::reference::pairs::pair_walk::passes_filters;
 use crate::reference::rows::{Listing, Table};
-use crate::types::Aabb;
+use crate::shared::blocks::{Overrides, Turns};
+use crate::shared::grid::{
+    DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
+};
 
 /// What the query passes read, in binding order.
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,8 @@
 //! device. Shaders take it in two steps, as far as the exponents of floats go and beyond; here doubles hold every
 //! exponent.
 
-use crate::grid::{Params, flush, ordered, unordered};
-use crate::types::SweptRay;
+use crate::api::types::SweptRay;
+use crate::shared::grid::{Params, flush, ordered, unordered};
 
 pub(crate) const LARGEST_FLOAT: f32 = f32::MAX;
 /// Far parameters are raised by it: it outweighs the rounding of a difference, an inverse and a product on both sides,

@@ -2,8 +2,8 @@
 
 use super::ray::load_ray;
 use super::ray_cells::{CellVisitor, walk_ray};
-use crate::grid::{Grid, Params};
-use crate::scene::SceneRays;
+use crate::api::scene::SceneRays;
+use crate::shared::grid::{Grid, Params};
 
 struct Count(u32);
 

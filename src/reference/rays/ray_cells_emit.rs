@@ -2,9 +2,9 @@
 
 use super::ray::load_ray;
 use super::ray_cells::{CellVisitor, walk_ray};
-use crate::grid::{Grid, Params};
-use crate::scene::SceneRays;
-use crate::types::RayCell;
+use crate::api::scene::SceneRays;
+use crate::api::types::RayCell;
+use crate::shared::grid::{Grid, Params};
 
 struct Emit<'a> {
     place: u32,

@@ -3,9 +3,9 @@
 use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_count::finish_counters;
 use super::ray_hits::{HitVisitor, RayInput, rays_of, walk_tables};
-use crate::grid::Params;
-use crate::reference::blocks::Overrides;
-use crate::types::{NONE, RayHit};
+use crate::api::types::{NONE, RayHit};
+use crate::shared::blocks::Overrides;
+use crate::shared::grid::Params;
 
 struct Closest {
     object: u32,

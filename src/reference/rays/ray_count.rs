@@ -2,9 +2,9 @@
 
 use super::ray::{LARGEST_FLOAT, LoadedRay, load_ray};
 use super::ray_hits::{HitVisitor, RayInput, rays_of, walk_tables};
-use crate::counters::word;
-use crate::grid::Params;
-use crate::reference::blocks::{Overrides, add64};
+use crate::api::counters::word;
+use crate::shared::blocks::{Overrides, add64};
+use crate::shared::grid::Params;
 
 struct Count(u32);
 

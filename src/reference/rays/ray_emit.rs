@@ -2,9 +2,9 @@
 
 use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_hits::{HitVisitor, RayInput, rays_of, walk_tables};
-use crate::grid::Params;
-use crate::reference::blocks::Overrides;
-use crate::types::RayHit;
+use crate::api::types::RayHit;
+use crate::shared::blocks::Overrides;
+use crate::shared::grid::Params;
 
 struct Emit<'a> {
     place: u32,

@@ -4,13 +4,13 @@
 
 use super::ray::{LoadedRay, enter_box};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
-use crate::grid::{
+use crate::api::scene::SceneRays;
+use crate::api::types::Aabb;
+use crate::reference::rows::{Listing, Table};
+use crate::shared::blocks::{Overrides, Turns};
+use crate::shared::grid::{
     DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
 };
-use crate::reference::blocks::{Overrides, Turns};
-use crate::reference::rows::{Listing, Table};
-use crate::scene::SceneRays;
-use crate::types::Aabb;
 
 /// Turns of loops that a slab takes in the shader beside those over its rows: its own, and that of a closer look.
 const TURNS_PER_SLAB: f32 = 2.0;

@@ -1,7 +1,7 @@
 //! Twin of `shaders/rays/ray_keys.wgsl`.
 
-use crate::grid::{Grid, MAX_LEVELS, Params, cell_of, flush};
-use crate::scene::SceneRays;
+use crate::api::scene::SceneRays;
+use crate::shared::grid::{Grid, MAX_LEVELS, Params, cell_of, flush};
 
 /// Bits of a key an axis: `RAY_KEY_AXIS_BITS` in the shader.
 pub(crate) const AXIS_BITS: u32 = 7;

@@ -1,8 +1,8 @@
 //! Twin of `shaders/scan/scan_spine.wgsl`.
 
 use super::scan_reduce::{join, split};
-use crate::counters::word;
-use crate::reference::blocks::{ScanParams, saturate64};
+use crate::api::counters::word;
+use crate::shared::blocks::{ScanParams, saturate64};
 
 /// Second of three scan passes: turns the tiles' sums into the tiles' offsets, writes the total to the counters and
 /// sets the status bit where the total is above the capacity.

@@ -1,7 +1,7 @@
 //! Twin of `shaders/sort/sort_histogram.wgsl` and `shaders/sort/sort_histogram_strips.wgsl`.
 
-use crate::grid::Grid;
-use crate::reference::blocks::SortParams;
+use crate::shared::blocks::SortParams;
+use crate::shared::grid::Grid;
 
 /// How many keys of each tile have each digit.
 ///

@@ -1,6 +1,6 @@
 //! Twin of `shaders/sort/sort_scan.wgsl` and `shaders/sort/sort_scan_strips.wgsl`.
 
-use crate::reference::blocks::SortParams;
+use crate::shared::blocks::SortParams;
 
 /// The counts of each digit become what earlier tiles have of it; how many keys have the digit goes behind all counts.
 pub fn sort_scan(sort: &SortParams, digit_counts: &mut [u32]) {

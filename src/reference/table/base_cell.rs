@@ -1,7 +1,7 @@
 //! Twin of `shaders/table/base_cell.wgsl`.
 
 use super::size::{MAX_EXPONENT, MIN_EXPONENT, OCTAVES, SLOTS, octave_exponent, top_exponent};
-use crate::grid::{Grid, Params};
+use crate::shared::grid::{Grid, Params};
 
 const NEIGHBOURS: u32 = 4;
 /// Volume of the cell over that of a cube of the object's class, in 64ths: `WASTE_3D[cell fraction][class fraction]`.

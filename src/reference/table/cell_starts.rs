@@ -1,6 +1,6 @@
 //! Twin of `shaders/table/cell_starts.wgsl`.
 
-use crate::grid::Grid;
+use crate::shared::grid::Grid;
 
 /// The cell table: word `k` is the first sorted entry whose key is `k` or more, for every cell, the large list and the
 /// entries that take no part, and for the cells of the cover table.

@@ -7,9 +7,11 @@
 
 use std::ops::Range;
 
-use crate::grid::{Grid, MAX_LEVELS, NO_LEVEL, Params, SCHEME_HIERARCHICAL, X_DETAIL, axis_inverse, cell_of, flush};
-use crate::grid::{level_inverse, unordered};
-use crate::types::Aabb;
+use crate::api::types::Aabb;
+use crate::shared::grid::{
+    Grid, MAX_LEVELS, NO_LEVEL, Params, SCHEME_HIERARCHICAL, X_DETAIL, axis_inverse, cell_of, flush,
+};
+use crate::shared::grid::{level_inverse, unordered};
 
 /// Choices of how much coarser than the highest level that looks them up the table's cells are: by 2, 4 or 8.
 pub const COVER_SHIFTS: u32 = 3;

@@ -1,9 +1,9 @@
 //! Twin of `shaders/table/cover_count.wgsl`.
 
 use super::cover::{COVER_SHIFTS, Cover, larger_keys};
-use crate::grid::{Grid, Params};
-use crate::reference::blocks::COVER_TILE;
-use crate::types::Aabb;
+use crate::api::types::Aabb;
+use crate::shared::blocks::COVER_TILE;
+use crate::shared::grid::{Grid, Params};
 
 /// The entries that the objects of each tile would have in the cover table, for each choice of its cells: words as
 /// `[shift - 1][tile]`.

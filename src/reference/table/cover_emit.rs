@@ -1,9 +1,9 @@
 //! Twin of `shaders/table/cover_emit.wgsl`.
 
 use super::cover::{COVER_LANES, Cover, larger_keys};
-use crate::grid::{Grid, Params, key_of};
-use crate::reference::blocks::COVER_TILE;
-use crate::types::Aabb;
+use crate::api::types::Aabb;
+use crate::shared::blocks::COVER_TILE;
+use crate::shared::grid::{Grid, Params, key_of};
 
 const LANES: usize = COVER_LANES as usize;
 

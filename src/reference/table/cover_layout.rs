@@ -1,7 +1,7 @@
 //! Twin of `shaders/table/cover_layout.wgsl`.
 
 use super::cover::{COVER_SHIFTS, bounds, level_past_cover};
-use crate::grid::{DENSE, Grid, Level, Params};
+use crate::shared::grid::{DENSE, Grid, Level, Params};
 
 /// Entries of a cell, on average, from which on looking one up takes more than it saves.
 pub(crate) const CROWDED_CELL: u32 = 16;

@@ -1,8 +1,8 @@
 //! Twin of `shaders/table/density.wgsl`.
 
 use super::size::{OCTAVES, SLOTS, longest_side_bits, octave_exponent, top_exponent};
-use crate::grid::{Class, HASH_WORLD, Params, cell_of, classify, flush};
-use crate::types::Aabb;
+use crate::api::types::Aabb;
+use crate::shared::grid::{Class, HASH_WORLD, Params, cell_of, classify, flush};
 
 /// How crowded the cells of each of 24 octaves would be, from a sample of the objects.
 ///

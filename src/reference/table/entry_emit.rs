@@ -1,10 +1,12 @@
 //! Twin of `shaders/table/entry_emit.wgsl`.
 
 use super::entry_count::cover;
-use crate::counters::word;
-use crate::grid::{Class, ENTRY_GROUPS, Grid, HOME_FLAGS, NO_LEVEL, Params, classify, entry_group, key_of, place};
-use crate::reference::blocks::{saturate64, wide};
-use crate::types::Aabb;
+use crate::api::counters::word;
+use crate::api::types::Aabb;
+use crate::shared::blocks::{saturate64, wide};
+use crate::shared::grid::{
+    Class, ENTRY_GROUPS, Grid, HOME_FLAGS, NO_LEVEL, Params, classify, entry_group, key_of, place,
+};
 
 /// Uniform scheme: an entry for every cell that an object covers, at the offsets that the scan gave: first the home
 /// entries of all objects, then the other groups, the cells of an object with x fastest. A value is the object with its

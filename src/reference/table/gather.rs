@@ -1,7 +1,7 @@
 //! Twin of `shaders/table/gather.wgsl`.
 
-use crate::grid::{Grid, ID_MASK, Params, Record, SCHEME_UNIFORM, ordered};
-use crate::types::Aabb;
+use crate::api::types::Aabb;
+use crate::shared::grid::{Grid, ID_MASK, Params, Record, SCHEME_UNIFORM, ordered};
 
 /// Boxes as ordered integers in the order in which the walks read them: sorted by cell where an object has one entry,
 /// those of the cover table behind it, else by object. Returns a record an entry or an object.

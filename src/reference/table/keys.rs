@@ -1,7 +1,7 @@
 //! Twin of `shaders/table/keys.wgsl`.
 
-use crate::grid::{Class, Grid, HOME_FLAGS, NO_LEVEL, Params, classify, key_of, place};
-use crate::types::Aabb;
+use crate::api::types::Aabb;
+use crate::shared::grid::{Class, Grid, HOME_FLAGS, NO_LEVEL, Params, classify, key_of, place};
 
 /// Hierarchical and adaptive scheme: one entry an object, keyed by the cell of its lower corner.
 ///

@@ -1,8 +1,8 @@
 //! Twin of `shaders/table/layout.wgsl`.
 
 use super::level_statistics::BIAS;
-use crate::counters::word;
-use crate::grid::{
+use crate::api::counters::word;
+use crate::shared::grid::{
     DENSE, Grid, HASH_WORLD, HASH_Y, HASH_Z, Level, MAX_LEVELS, NO_LEVEL, Params, SCHEME_UNIFORM,
     TABLE_CELLS_PER_LEVEL, TABLE_CELLS_PER_OBJECT, level_inverse,
 };

@@ -1,8 +1,8 @@
 //! Twin of `shaders/table/level_statistics.wgsl`.
 
-use crate::counters::word;
-use crate::grid::{Class, Grid, NO_LEVEL, Params, SCHEME_UNIFORM, classify, place};
-use crate::types::Aabb;
+use crate::api::counters::word;
+use crate::api::types::Aabb;
+use crate::shared::grid::{Class, Grid, NO_LEVEL, Params, SCHEME_UNIFORM, classify, place};
 
 pub(crate) const BIAS: u32 = 0x8000_0000;
 

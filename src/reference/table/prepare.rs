@@ -1,8 +1,8 @@
 //! Twin of `shaders/table/prepare.wgsl`.
 
-use crate::grid::{Class, Params, classify, flush, grown, unordered};
+use crate::api::types::Aabb;
 use crate::reference::queries::query::periods;
-use crate::types::Aabb;
+use crate::shared::grid::{Class, Params, classify, flush, grown, unordered};
 
 /// The image of a position in `0 <= p < period`: exact where the position is not negative, rounded once where it is.
 fn wrapped(value: f32, period: f32) -> f32 {

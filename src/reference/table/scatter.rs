@@ -1,7 +1,7 @@
 //! Twin of `shaders/table/scatter.wgsl`.
 
-use crate::reference::blocks::ScatterParams;
-use crate::types::Aabb;
+use crate::api::types::Aabb;
+use crate::shared::blocks::ScatterParams;
 
 /// Moves boxes that changed to their slots: what [`ObjectSet::record`](crate::ObjectSet::record) runs ahead of a step.
 ///

@@ -1,7 +1,7 @@
 //! Sizes and octaves: the twins of `shaders/table/size.wgsl` and `shaders/table/octave.wgsl`.
 
-use crate::grid::flush;
-use crate::types::Aabb;
+use crate::api::types::Aabb;
+use crate::shared::grid::flush;
 
 pub(crate) const MIN_EXPONENT: i32 = -100;
 pub(crate) const MAX_EXPONENT: i32 = 90;

@@ -1,8 +1,8 @@
 //! Twin of `shaders/table/size_statistics.wgsl`.
 
 use super::size::size_class;
-use crate::grid::{Class, Params, classify};
-use crate::types::Aabb;
+use crate::api::types::Aabb;
+use crate::shared::grid::{Class, Params, classify};
 
 /// Histogram of the longest sides in quarter octaves, and the largest coordinate, of a sample of the objects: what the
 /// finest cell is chosen from.

@@ -2,8 +2,8 @@
 
 use super::brute_force::Found;
 use super::*;
-use crate::queries::{Neighbor, Neighbors, Query, QueryMode};
-use crate::scene::SceneQueries;
+use crate::api::queries::{Neighbor, Neighbors, Query, QueryMode};
+use crate::api::scene::SceneQueries;
 
 /// Whether the objects are those that have to be found and none beside those that may be.
 fn agrees(mut found: Vec<u32>, expected: &Found) -> bool {

@@ -3,19 +3,19 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::broad_phase::GpuBroadPhase;
-use crate::counters::{Counters, STATUS_CUT, STATUS_ROUNDS};
-use crate::descriptor::MAX_ROUNDS;
-use crate::descriptor::{BroadPhaseDescriptor, PairOrder};
-use crate::error::{HeadlessError, ReadBackError, StepError};
-use crate::input::{QueryInput, StepInput};
-use crate::queries::QueryMode;
-use crate::reading::{Extent, Reading};
+use crate::api::counters::{Counters, STATUS_CUT, STATUS_ROUNDS};
+use crate::api::descriptor::MAX_ROUNDS;
+use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder};
+use crate::api::error::{HeadlessError, ReadBackError, StepError};
+use crate::api::input::{QueryInput, StepInput};
+use crate::api::queries::QueryMode;
+use crate::api::result::StepResult;
+use crate::api::scene::{Scene, SceneQueries, SceneRays};
+use crate::api::types::Window;
+use crate::api::types::{Aabb, Ray};
 use crate::reference::order::shown::sort_walks;
-use crate::result::StepResult;
-use crate::scene::{Scene, SceneQueries, SceneRays};
-use crate::types::Window;
-use crate::types::{Aabb, Ray};
+use crate::step::broad_phase::GpuBroadPhase;
+use crate::step::reading::{Extent, Reading};
 
 /// Which adapter to use and what to make on it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -69,7 +69,7 @@ impl Headless {
     /// # Errors
     /// As [`new`](Self::new), and [`HeadlessError::Create`] for a descriptor that cannot work.
     pub async fn with_descriptor(descriptor: &HeadlessDescriptor<'_>) -> Result<Self, HeadlessError> {
-        crate::descriptor::validate(&descriptor.broad_phase).map_err(crate::CreateError::from)?;
+        crate::api::descriptor::validate(&descriptor.broad_phase).map_err(crate::CreateError::from)?;
         let backends = descriptor.backends.unwrap_or(wgpu::Backends::all());
         let mut adapters = adapters(backends).await;
         let chosen = match descriptor.adapter {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::counters::Counters;
+use crate::api::counters::Counters;
 use crate::gpu::staging::Shelf;
-use crate::gpu::submission::{Recording, Recordings};
-use crate::plan::Plan;
-use crate::reading::Reading;
+use crate::shared::submission::{Recording, Recordings};
+use crate::step::plan::Plan;
+use crate::step::reading::Reading;
 
 /// What was asked for in an encoder.
 pub(crate) struct Asked {

@@ -1,17 +1,17 @@
 //! Sizes of a step on a device: what the uniform block says and how large each buffer is. Pure arithmetic.
 
-use crate::descriptor::{
+use crate::api::descriptor::{
     BroadPhaseDescriptor, Dimensions, Growth, MAX_ROUNDS, PairOrder, RayMode, Scheme, SortStrategy,
 };
-use crate::error::DescriptorError;
+use crate::api::error::DescriptorError;
+use crate::api::queries::{Asking, Neighbor, Query, QueryMode, asking};
+use crate::api::types::{Aabb, Pair, RayCell, RayHit};
 use crate::gpu::buffers::rounded;
-use crate::grid::{self, Params};
-use crate::queries::{Asking, Neighbor, Query, QueryMode, asking};
-use crate::reference::blocks::{self, LimitParams, MAX_TURNS, Round, SortParams};
 use crate::reference::rays::ray_keys::RAY_KEY_BITS;
 use crate::reference::table::cover;
-use crate::sort;
-use crate::types::{Aabb, Pair, RayCell, RayHit};
+use crate::shared::blocks::{self, LimitParams, MAX_TURNS, Round, SortParams};
+use crate::shared::grid::{self, Params};
+use crate::stages::sort;
 
 /// Objects that the density estimate looks at, at most.
 pub(crate) const SAMPLES: u32 = 16_384;
@@ -757,8 +757,8 @@ impl Plan {
             ("cover_sums", 12 * u64::from(params.object_count.div_ceil(COVER_TILE))),
             ("level_statistics", 4 * 256),
             ("grid", size_of::<grid::Grid>() as u64),
-            ("counters", 4 * crate::counters::word::COUNT as u64),
-            ("step_counters", 4 * crate::counters::word::COUNT as u64),
+            ("counters", 4 * crate::api::counters::word::COUNT as u64),
+            ("step_counters", 4 * crate::api::counters::word::COUNT as u64),
             // And the word that a list of walks begins with, which lies where keys were.
             ("keys_0", 4 * (u64::from(self.params.table_entries()) + 1)),
             ("keys_1", 4 * (u64::from(self.params.table_entries()) + 1)),

@@ -2,12 +2,12 @@
 
 use std::marker::PhantomData;
 
-use crate::error::{DescriptorError, NotOnHost, StepError};
-use crate::gpu::submission::Recording;
-use crate::plan::Asked;
-use crate::queries::{Asking, Neighbors, Partners, Query, QueryMode};
-use crate::scene::{RAY_STRIDE, SWEPT_STRIDE, Scene, SceneQueries, SceneRays, SceneStatics};
-use crate::types::{Aabb, Ray, SweptRay};
+use crate::api::error::{DescriptorError, NotOnHost, StepError};
+use crate::api::queries::{Asking, Neighbors, Partners, Query, QueryMode};
+use crate::api::scene::{RAY_STRIDE, SWEPT_STRIDE, Scene, SceneQueries, SceneRays, SceneStatics};
+use crate::api::types::{Aabb, Ray, SweptRay};
+use crate::shared::submission::Recording;
+use crate::step::plan::Asked;
 
 /// Where the elements of a step lie.
 #[derive(Clone, Copy, Debug)]

@@ -5,10 +5,10 @@ use std::io::{self, BufWriter, Read, Write};
 use crc32fast::Hasher;
 use serde::{Deserialize, Serialize};
 
-use crate::descriptor::BroadPhaseDescriptor;
-use crate::queries::{Neighbors, Partners, Query, QueryMode};
-use crate::scene::{Scene, SceneQueries, SceneRays, SceneStatics};
-use crate::types::{Aabb, Ray, SweptRay};
+use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::api::queries::{Neighbors, Partners, Query, QueryMode};
+use crate::api::scene::{Scene, SceneQueries, SceneRays, SceneStatics};
+use crate::api::types::{Aabb, Ray, SweptRay};
 
 /// A byte that no text has, and ends of lines of both kinds: what is sent as text no longer begins so.
 const MAGIC: [u8; 8] = *b"\x89GBPS\r\n\x1a";

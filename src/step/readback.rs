@@ -5,14 +5,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::broad_phase::GpuBroadPhase;
-use crate::counters::{Counters, STATUS_CUT, word};
-use crate::error::{ReadBackError, StepError};
+use crate::api::counters::{Counters, STATUS_CUT, word};
+use crate::api::error::{ReadBackError, StepError};
+use crate::api::result::{StageTime, StepResult};
 use crate::gpu::timing::Timing;
-use crate::plan::{self, Needs, Plan};
-use crate::reading::{Answer, COUNTERS, Copy, Extent, Output, Reading, TIMINGS, copy_out, or_lost, outputs, submit};
-use crate::result::{StageTime, StepResult};
-use crate::watch::Asked;
+use crate::step::broad_phase::GpuBroadPhase;
+use crate::step::plan::{self, Needs, Plan};
+use crate::step::reading::{
+    Answer, COUNTERS, Copy, Extent, Output, Reading, TIMINGS, copy_out, or_lost, outputs, submit,
+};
+use crate::step::watch::Asked;
 
 impl GpuBroadPhase {
     /// Reads the counters of the last step, once it was submitted. With [`Growth::Grow`](crate::Growth::Grow) this is

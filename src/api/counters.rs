@@ -1,6 +1,6 @@
 //! The counter buffer and its host form.
 
-use crate::grid::Params;
+use crate::shared::grid::Params;
 
 /// Words of the counter buffer: `shaders/common/counters.wgsl`. 64-bit counts take two words, low first.
 pub(crate) mod word {

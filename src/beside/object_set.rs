@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::DescriptorError;
-use crate::events::ObjectNames;
-use crate::gpu::mirror::{self, Mirror};
-use crate::input::{Source, Statics, StepInput};
-use crate::plan::LARGEST_COUNT;
-use crate::scene::{Scene, SceneStatics};
-use crate::types::{Aabb, PairEvent, STATIC_SLOT};
+use crate::api::error::DescriptorError;
+use crate::api::input::{Source, Statics, StepInput};
+use crate::api::scene::{Scene, SceneStatics};
+use crate::api::types::{Aabb, PairEvent, STATIC_SLOT};
+use crate::beside::events::ObjectNames;
+use crate::beside::mirror::{self, Mirror};
+use crate::step::plan::LARGEST_COUNT;
 
 /// What a slot without an object holds: a point at the origin that takes no part.
 const FREE: Aabb = Aabb::point([0.0; 3]).with_owner(Aabb::EXCLUDED);

@@ -1,8 +1,13 @@
 //! The step: the order of the stages, and what goes in and comes out.
 
-use crate::counters::{STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, word};
-use crate::descriptor::{self, BroadPhaseDescriptor, Growth, PairOrder, RayMode, Scheme, SortStrategy};
-use crate::error::{CreateError, StepError};
+use crate::api::counters::{STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, word};
+use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth, PairOrder, RayMode, Scheme, SortStrategy};
+use crate::api::error::{CreateError, StepError};
+use crate::api::input::{self, DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
+use crate::api::memory::MemoryUse;
+use crate::api::queries::asking;
+use crate::api::scene::SWEPT_STRIDE;
+use crate::api::types::{Aabb, Pair, RayHit, Window};
 use crate::gpu::bindings::{Bindings, Range};
 use crate::gpu::buffers::Buffers;
 use crate::gpu::group::Group;
@@ -11,24 +16,18 @@ use crate::gpu::pass::Pipelines;
 use crate::gpu::recorder::{self, Bound, Input, Recorder, SUBMISSION_ROUNDS, Stage};
 use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::staging::Staging;
-use crate::gpu::submission::{self, Recording, Recordings};
 use crate::gpu::timing::Timing;
 use crate::gpu::upload::{Block, Blocks, Uniforms};
-use crate::grid::{self, Params};
-use crate::input::{self, DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
-use crate::memory::MemoryUse;
-use crate::output::{StepOutput, Table};
-use crate::plan::{self, COVER_TILE, LEVEL_TILE, LateNeeds, Needs, OF_STEP, Plan, STATIC_PARTNERS_KEPT};
-use crate::queries::asking;
-use crate::reference::blocks::{LimitParams, Round, ScanParams, SortParams};
-use crate::scene::SWEPT_STRIDE;
 use crate::shaders;
-use crate::sorted::Sorted;
-use crate::statics::{self, STATIC_INPUTS, StaticTable};
-use crate::table;
-use crate::types::{Aabb, Pair, RayHit, Window};
-use crate::walk_shrink::WalkShrink;
-use crate::watch::Watch;
+use crate::shared::blocks::{LimitParams, Round, ScanParams, SortParams};
+use crate::shared::grid::{self, Params};
+use crate::shared::submission::{self, Recording, Recordings};
+use crate::stages::sorted::Sorted;
+use crate::stages::statics::{self, STATIC_INPUTS, StaticTable};
+use crate::step::output::{StepOutput, TABLE_BINDINGS, Table, table_kind};
+use crate::step::plan::{self, COVER_TILE, LEVEL_TILE, LateNeeds, Needs, OF_STEP, Plan, STATIC_PARTNERS_KEPT};
+use crate::step::walk_shrink::WalkShrink;
+use crate::step::watch::Watch;
 
 /// Inputs that the table was built from, and the static objects' table.
 const OF_TABLE: [&str; 7] = {
@@ -1158,11 +1157,11 @@ impl GpuBroadPhase {
             recorder::resolve(&recorded.inputs, &self.buffers, name)
         };
         Table {
-            kind: table::kind(&self.descriptor),
+            kind: table_kind(&self.descriptor),
             params,
             home: &self.home,
             recording: recorded.outputs.as_ref(),
-            parts: table::BINDINGS.map(|(_, name)| match name {
+            parts: TABLE_BINDINGS.map(|(_, name)| match name {
                 "params" => block.borrowed(),
                 // Not every scheme has them: any buffer will do that is not bound.
                 "values" if !recorded.plan.is_uniform() => resolve("records"),

@@ -3,24 +3,24 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::counters::{self, STATUS_CUT, STATUS_ENTRIES, STATUS_PAIRS, STATUS_ROUNDS};
-use crate::error::{DescriptorError, ReadBackError, StepError};
-use crate::gpu::component::Component;
+use crate::api::counters::{self, STATUS_CUT, STATUS_ENTRIES, STATUS_PAIRS, STATUS_ROUNDS};
+use crate::api::error::{DescriptorError, ReadBackError, StepError};
+use crate::api::input::{self, Source};
+use crate::api::types::OutputRows;
+use crate::api::types::PairEvent;
+use crate::beside::component::Component;
 use crate::gpu::group::Group;
 use crate::gpu::recorder::{Bound, Input, WORKGROUP};
 use crate::gpu::scope::Scopes;
 use crate::gpu::staging::Staging;
-use crate::gpu::submission::{Recording, Recordings};
 use crate::gpu::upload::Blocks;
-use crate::input::{self, Source};
-use crate::output::StepOutput;
-use crate::plan::{self, SCAN_TILE};
-use crate::reading::{self, Copy};
-use crate::reference::blocks::{DispatchParams, EventParams, ScanParams};
 use crate::reference::events::event::word;
 use crate::shaders;
-use crate::types::OutputRows;
-use crate::types::PairEvent;
+use crate::shared::blocks::{DispatchParams, EventParams, ScanParams};
+use crate::shared::submission::{Recording, Recordings};
+use crate::step::output::StepOutput;
+use crate::step::plan::{self, SCAN_TILE};
+use crate::step::reading::{self, Copy};
 
 /// Status bits of a step that say that pairs are missing.
 pub(crate) const LACKS_PAIRS: u32 = STATUS_ENTRIES | STATUS_PAIRS | STATUS_ROUNDS | STATUS_CUT;

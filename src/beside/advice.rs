@@ -1,9 +1,9 @@
 //! Which scheme, and with which sizes, for the boxes at hand.
 
-use crate::descriptor::{BroadPhaseDescriptor, Dimensions, Scheme};
-use crate::grid::{Class, classify};
+use crate::api::descriptor::{BroadPhaseDescriptor, Dimensions, Scheme};
+use crate::api::types::Aabb;
 use crate::reference;
-use crate::types::Aabb;
+use crate::shared::grid::{Class, classify};
 
 /// Boxes that a suggestion tries every scheme on.
 const TRIED: usize = 4096;

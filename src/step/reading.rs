@@ -3,15 +3,15 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::counters::{Counters, word};
-use crate::descriptor::RayMode;
-use crate::error::ReadBackError;
+use crate::api::counters::{Counters, word};
+use crate::api::descriptor::RayMode;
+use crate::api::error::ReadBackError;
+use crate::api::queries::Neighbor;
+use crate::api::types::{Pair, RayCell, RayHit};
 use crate::gpu::scope::Scopes;
 use crate::gpu::staging::{self, Staging};
-use crate::gpu::submission;
-use crate::plan::{Needs, Plan};
-use crate::queries::Neighbor;
-use crate::types::{Pair, RayCell, RayHit};
+use crate::shared::submission;
+use crate::step::plan::{Needs, Plan};
 
 /// Bytes of an output that are read beyond what the last answer had: copying them costs less than waiting again.
 const SPARE: u64 = 1 << 16;

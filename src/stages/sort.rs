@@ -1,8 +1,8 @@
 //! How keys are sorted: the choice of a strategy, and into which digits and tiles it cuts them.
 
-use crate::descriptor::SortStrategy;
-use crate::reference::blocks::SortParams;
+use crate::api::descriptor::SortStrategy;
 use crate::shaders::{self, Pass};
+use crate::shared::blocks::SortParams;
 
 /// Keys of a tile: `SORT_TILE` in `shaders/sort/sort_scatter.wgsl`.
 pub(crate) const PORTABLE_TILE: u32 = 1920;

@@ -1,21 +1,20 @@
 //! Lines that show what a step found, in a buffer that a renderer draws from.
 
-use crate::descriptor::BroadPhaseDescriptor;
-use crate::error::{DescriptorError, StepError};
+use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::api::error::{DescriptorError, StepError};
+use crate::api::types::LineVertex;
+use crate::api::types::OutputRows;
+use crate::beside::component::Component;
 use crate::gpu::bindings::RangeRef;
-use crate::gpu::component::Component;
 use crate::gpu::recorder::{Bound, Input, WORKGROUP};
 use crate::gpu::scope::Scopes;
 use crate::gpu::upload::Blocks;
-use crate::grid;
-use crate::output::{StepOutput, Table};
-use crate::plan;
-use crate::reference::blocks::DrawParams;
 use crate::reference::draw::lines::BOX_VERTICES;
 use crate::shaders::{self, Pass};
-use crate::table;
-use crate::types::LineVertex;
-use crate::types::OutputRows;
+use crate::shared::blocks::DrawParams;
+use crate::shared::grid;
+use crate::step::output::{StepOutput, TABLE_BINDINGS, Table};
+use crate::step::plan;
 
 /// What is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -245,7 +244,7 @@ fn source<'s>(step: &StepOutput<'s>, lines: DebugLines) -> Result<Source<'s>, St
 
 /// What the passes read.
 fn inputs(step: &StepOutput<'_>, table: &Table<'_>) -> Vec<Input> {
-    let of_table = table::BINDINGS.into_iter().zip(table.parts).skip(1);
+    let of_table = TABLE_BINDINGS.into_iter().zip(table.parts).skip(1);
     let of_table = of_table.map(|((_, name), part)| (name, part));
     let whole = [
         ("static_grid", step.static_grid.or(Some(step.grid))),

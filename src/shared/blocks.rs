@@ -1,6 +1,6 @@
 //! The uniform blocks and the pipeline overrides that only some passes have.
 
-use crate::grid::{Params, SCHEME_UNIFORM};
+use crate::shared::grid::{Params, SCHEME_UNIFORM};
 
 /// The uniform block of the three scan passes: `ScanParams` in `shaders/scan/scan.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]

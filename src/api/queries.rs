@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::types::{Aabb, NONE};
+use crate::api::types::{Aabb, NONE};
 
 /// Everything within `radius` of a box. 48 bytes, three 16-byte loads.
 ///

@@ -1,14 +1,14 @@
 //! What is recorded beside the broad phase, over a step's outputs, with buffers of its own.
 
-use super::bindings::Bindings;
-use super::buffers::Buffers;
-use super::home::Home;
-use super::pass::Pipelines;
-use super::recorder::{Input, Recorder};
-use super::scope::{Caught, Scopes};
-use super::upload::{Block, Uniforms};
-use crate::error::StepError;
-use crate::output::StepOutput;
+use crate::api::error::StepError;
+use crate::gpu::bindings::Bindings;
+use crate::gpu::buffers::Buffers;
+use crate::gpu::home::Home;
+use crate::gpu::pass::Pipelines;
+use crate::gpu::recorder::{Input, Recorder};
+use crate::gpu::scope::{Caught, Scopes};
+use crate::gpu::upload::{Block, Uniforms};
+use crate::step::output::StepOutput;
 
 /// The pipelines, buffers and bind groups of such a recording, and what the device has still to say of it.
 pub(crate) struct Component {

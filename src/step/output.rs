@@ -1,10 +1,11 @@
 //! What comes out of a step.
 
+use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::api::types::Window;
 use crate::gpu::bindings::RangeRef;
 use crate::gpu::home::Home;
-use crate::gpu::submission::Recording;
-use crate::grid::Params;
-use crate::types::Window;
+use crate::shared::grid::{self, Params};
+use crate::shared::submission::Recording;
 
 /// The outputs of a step: buffers with the usages `STORAGE` and `COPY_SRC` that the caller's next pass can bind. The
 /// next step may write into them or replace them. What lies behind the rows that are named here is the library's own.
@@ -78,7 +79,7 @@ pub struct Table<'s> {
     pub(crate) kind: TableKind,
     /// What the block of its walks says.
     pub(crate) params: Params,
-    /// In the order of [`BINDINGS`](crate::table::BINDINGS).
+    /// In the order of [`BINDINGS`](crate::beside::table_shader::BINDINGS).
     pub(crate) parts: [RangeRef<'s>; 6],
     /// Where all of it lies.
     pub(crate) home: &'s Home,
@@ -88,3 +89,18 @@ pub struct Table<'s> {
 
 /// What a table and the text that walks it have to agree on: the number of the scheme, and whether filters count.
 pub(crate) type TableKind = (u32, bool);
+
+/// Kind of the tables that a descriptor makes.
+pub(crate) const fn table_kind(descriptor: &BroadPhaseDescriptor<'_>) -> TableKind {
+    (grid::scheme_number(descriptor.scheme), descriptor.filters)
+}
+
+/// Binding numbers of the text and what passes call what is bound.
+pub(crate) const TABLE_BINDINGS: [(u32, &str); 6] = [
+    (0, "params"),
+    (1, "grid"),
+    (2, "records"),
+    (3, "starts"),
+    (5, "objects"),
+    (6, "values"),
+];

@@ -1,12 +1,12 @@
 //! The table of the static objects: built where they change, kept while they do not.
 
+use crate::api::input::{Source, Statics};
 use crate::gpu::buffers::Buffers;
 use crate::gpu::filled::filled;
 use crate::gpu::recorder::{Bound, Input};
-use crate::gpu::submission::Recording;
-use crate::input::{Source, Statics};
-use crate::plan::Plan;
-use crate::sorted::Sorted;
+use crate::shared::submission::Recording;
+use crate::stages::sorted::Sorted;
+use crate::step::plan::Plan;
 
 /// What walks read of the table, by the names that they have beside the moving objects' ones.
 const WALKED: [(&str, &str); 3] = [("grid", GRID), ("records", RECORDS), ("starts", "static_starts")];

@@ -1,6 +1,6 @@
 //! What can go wrong.
 
-use crate::types::OutputRows;
+use crate::api::types::OutputRows;
 
 /// A descriptor, or the size of a step's input, that cannot work.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

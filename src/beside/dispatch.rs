@@ -1,15 +1,15 @@
 //! Indirect dispatches over what a step wrote: as many workgroups as there are rows, without asking the host.
 
-use crate::counters::word;
-use crate::error::{DescriptorError, StepError};
-use crate::gpu::component::Component;
+use crate::api::counters::word;
+use crate::api::error::{DescriptorError, StepError};
+use crate::api::types::OutputRows;
+use crate::beside::component::Component;
 use crate::gpu::recorder::{Bound, Input};
 use crate::gpu::scope::Scopes;
 use crate::gpu::upload::Blocks;
-use crate::output::StepOutput;
-use crate::reference::blocks::DispatchParams;
 use crate::shaders;
-use crate::types::OutputRows;
+use crate::shared::blocks::DispatchParams;
+use crate::step::output::StepOutput;
 
 /// Makes the arguments of an indirect dispatch with an invocation for each row of an output, such as a narrow phase
 /// over the pairs of the step recorded before it:

@@ -3,8 +3,8 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::descriptor::Scheme;
-use crate::types::Aabb;
+use crate::api::descriptor::Scheme;
+use crate::api::types::Aabb;
 
 /// Levels of the hierarchical scheme: octaves above the finest cell. Larger boxes go to the large list.
 pub const MAX_LEVELS: u32 = 32;

@@ -3,18 +3,18 @@
 
 use encase::UniformBuffer;
 
-use super::bindings::{Bindings, Range, RangeRef};
-use super::home::Home;
-use super::pass::{Form, Groups, Pipelines};
-use super::recorder::WORKGROUP;
-use super::scope::Scopes;
-use super::staging::{self, Staging};
-use super::submission::{Recording, Recordings};
-use crate::error::DescriptorError;
-use crate::plan;
-use crate::reference::blocks::ScatterParams;
+use crate::api::error::DescriptorError;
+use crate::api::types::Aabb;
+use crate::gpu::bindings::{Bindings, Range, RangeRef};
+use crate::gpu::home::Home;
+use crate::gpu::pass::{Form, Groups, Pipelines};
+use crate::gpu::recorder::WORKGROUP;
+use crate::gpu::scope::Scopes;
+use crate::gpu::staging::{self, Staging};
 use crate::shaders;
-use crate::types::Aabb;
+use crate::shared::blocks::ScatterParams;
+use crate::shared::submission::{Recording, Recordings};
+use crate::step::plan;
 
 const LABEL: &str = "gpu_broad_phase";
 const BOX_BYTES: u64 = size_of::<Aabb>() as u64;

@@ -1,7 +1,7 @@
 //! What a step is asked, on the host.
 
-use crate::queries::{Neighbors, Partners, Query, QueryMode};
-use crate::types::{Aabb, Ray, SweptRay};
+use crate::api::queries::{Neighbors, Partners, Query, QueryMode};
+use crate::api::types::{Aabb, Ray, SweptRay};
 
 /// Rays on the host, in either form.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::error::DescriptorError;
+use crate::api::error::DescriptorError;
 
 /// Rounds of a step, at most.
 pub(crate) const MAX_ROUNDS: u32 = 4096;

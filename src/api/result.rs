@@ -1,8 +1,8 @@
 //! What a step found, on the host.
 
-use crate::counters::Counters;
-use crate::queries::Neighbor;
-use crate::types::{Pair, RayCell, RayHit};
+use crate::api::counters::Counters;
+use crate::api::queries::Neighbor;
+use crate::api::types::{Pair, RayCell, RayHit};
 
 /// A whole answer on the host.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,21 +1,11 @@
 //! The table of a step in a caller's own shaders.
 
-use crate::descriptor::BroadPhaseDescriptor;
-use crate::error::{BadPrefix, StepError};
+use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::api::error::{BadPrefix, StepError};
 use crate::gpu::bindings::RangeRef;
-use crate::grid;
-use crate::output::{Table, TableKind};
 use crate::shaders;
-
-/// Binding numbers of the text and what passes call what is bound.
-pub(crate) const BINDINGS: [(u32, &str); 6] = [
-    (0, "params"),
-    (1, "grid"),
-    (2, "records"),
-    (3, "starts"),
-    (5, "objects"),
-    (6, "values"),
-];
+use crate::shared::grid;
+use crate::step::output::{TABLE_BINDINGS, Table, TableKind, table_kind};
 
 /// WGSL with which a caller's own compute, vertex or fragment shader walks the table of a step: a collision test of
 /// particles that are no objects, a probe of a path tracer, an agent that looks around, with no output of the broad
@@ -105,11 +95,6 @@ pub struct TableShader {
     source: String,
 }
 
-/// Kind of the tables that a descriptor makes.
-pub(crate) const fn kind(descriptor: &BroadPhaseDescriptor<'_>) -> TableKind {
-    (grid::scheme_number(descriptor.scheme), descriptor.filters)
-}
-
 const OBJECTS: &str = "objects";
 
 impl TableShader {
@@ -122,7 +107,7 @@ impl TableShader {
     /// with a letter or one `_`. It is refused, too, where it and one name of the text make another name of the text,
     /// as `un` and `ordered` do.
     pub fn new(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
-        Self::write(kind(descriptor), prefix, group, None)
+        Self::write(table_kind(descriptor), prefix, group, None)
     }
 
     /// The text for a second table of the same broad phase in the same shader, the static one beside that of the
@@ -177,7 +162,7 @@ impl TableShader {
     /// Number and name of each of its bindings: entries beside records where these do not come in the same order.
     fn bindings(&self) -> impl Iterator<Item = (u32, &'static str)> {
         let (is_covered, borrows_objects) = (self.kind.0 == grid::SCHEME_UNIFORM, self.borrows_objects);
-        BINDINGS.into_iter().filter(move |&(_, name)| match name {
+        TABLE_BINDINGS.into_iter().filter(move |&(_, name)| match name {
             "values" => is_covered,
             OBJECTS => !borrows_objects,
             _ => true,
@@ -226,7 +211,12 @@ impl TableShader {
             return Err(StepError::OtherTable);
         }
         table.home.check(device)?;
-        let part = |binding| BINDINGS.iter().zip(table.parts).find(|((of, _), _)| *of == binding);
+        let part = |binding| {
+            TABLE_BINDINGS
+                .iter()
+                .zip(table.parts)
+                .find(|((of, _), _)| *of == binding)
+        };
         let bound = self.bindings().filter_map(|(binding, _)| part(binding));
         let entries: Vec<_> = bound
             .map(
@@ -319,7 +309,7 @@ mod tests {
     use naga::valid::{Capabilities, ValidationFlags, Validator};
 
     use super::*;
-    use crate::descriptor::Scheme;
+    use crate::api::descriptor::Scheme;
 
     /// Whatever scheme: valid WGSL that declares nothing outside its prefix and its group, and no loop without a
     /// condition.
@@ -382,7 +372,7 @@ mod tests {
                 assert_eq!(declared, expected);
                 let is_storage = |space| matches!(space, naga::AddressSpace::Storage { .. });
                 let buffers = module.global_variables.iter().filter(|(_, of)| is_storage(of.space));
-                let each = if kind(&descriptor).0 == grid::SCHEME_UNIFORM {
+                let each = if table_kind(&descriptor).0 == grid::SCHEME_UNIFORM {
                     3
                 } else {
                     2

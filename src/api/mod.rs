@@ -1,0 +1,13 @@
+//! What a caller says and gets: plain data, and errors.
+
+pub(crate) mod counters;
+pub(crate) mod descriptor;
+pub(crate) mod error;
+pub(crate) mod input;
+pub(crate) mod memory;
+pub(crate) mod queries;
+pub(crate) mod result;
+pub(crate) mod scene;
+#[cfg(feature = "snapshot")]
+pub(crate) mod snapshot;
+pub(crate) mod types;

@@ -1,0 +1,10 @@
+//! What stands beside the step: it fills its inputs or reads its outputs.
+
+pub(crate) mod advice;
+pub(crate) mod component;
+pub(crate) mod debug_draw;
+pub(crate) mod dispatch;
+pub(crate) mod events;
+pub(crate) mod mirror;
+pub(crate) mod object_set;
+pub(crate) mod table_shader;
