@@ -109,7 +109,7 @@
 //! | | |
 //! |---|---|
 //! | Vulkan, Metal, DX12 | subgroups and timestamps are used where the device has them |
-//! | GL 4.3 / ES 3.1 | no timestamps; a limit of 65,535 loop turns in llvmpipe is dealt with ([`STATUS_CUT`]) |
+//! | GL 4.3 / ES 3.1 | no timestamps; a limit of 65,535 loop turns in llvmpipe is dealt with ([`Status::CUT`]) |
 //! | browsers | WebGPU; read-backs are awaited, never waited for; errors of the device come with the next read-back |
 //!
 //! | this crate | wgpu | Rust |
@@ -161,13 +161,14 @@ mod shared;
 mod stages;
 mod step;
 
-pub use api::counters::{
-    Counters, STATUS_CUT, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS, STATUS_RAY_CELLS, STATUS_RESULTS, STATUS_ROUNDS,
-};
+pub use api::counters::{Counters, Status};
 pub use api::descriptor::{
     BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme, SortStrategy,
 };
-pub use api::error::{BadPrefix, CreateError, DescriptorError, HeadlessError, NotOnHost, ReadBackError, StepError};
+pub use api::error::{
+    BadPrefix, CreateError, DescriptorError, HeadlessError, InputError, NotOnHost, ReadBackError, ReferenceError,
+    StepError,
+};
 pub use api::input::{DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
 pub use api::memory::MemoryUse;
 pub use api::queries::{Neighbor, Neighbors, Partners, Query, QueryMode};
@@ -176,17 +177,60 @@ pub use api::scene::{Scene, SceneQueries, SceneRays, SceneStatics};
 #[cfg(feature = "snapshot")]
 pub use api::snapshot::{Snapshot, SnapshotError};
 pub use api::types::{Aabb, LineVertex, NONE, OutputRows, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay, Window};
-pub use beside::debug_draw::{DebugDraw, DebugLines, DebugOutput};
 pub use beside::dispatch::DispatchArgs;
+pub use beside::draw::{DebugDraw, DebugLines, DebugOutput};
 pub use beside::events::{EventOutput, Events, ObjectNames, PairEvents};
 pub use beside::object_set::{Handle, ObjectSet, StaleHandle};
 pub use beside::table_shader::TableShader;
-pub use shared::grid;
-pub use shared::grid::MAX_COVER;
 pub use step::broad_phase::GpuBroadPhase;
 pub use step::headless::{Headless, HeadlessDescriptor, adapters};
 pub use step::output::{StepOutput, Table};
 pub use wgpu;
+
+pub mod grid {
+    //! The layouts of a [`Table`](crate::Table)'s buffers.
+
+    pub use crate::shared::grid::{Grid, Level, MAX_COVER, MAX_LEVELS, Record};
+}
+
+#[doc(hidden)]
+#[allow(missing_docs, reason = "for this project's own tests and tools")]
+pub mod internals {
+    //! For this project's own tests and tools. Nothing here is part of the interface: any version may change it.
+
+    pub use crate::shared::{blocks, grid};
+
+    pub mod reference {
+        pub mod rows {
+            pub use crate::reference::rows::*;
+        }
+        pub use crate::reference::trace::{SortDigit, Trace, trace};
+
+        macro_rules! twins {
+            ($($stage:ident)+) => {
+                $(pub mod $stage {
+                    pub use crate::reference::$stage::*;
+                })+
+            };
+        }
+        twins!(table scan sort pairs limits rays queries order events draw dispatch);
+    }
+
+    pub mod shaders {
+        pub use crate::beside::dispatch::DISPATCH_ARGS;
+        pub use crate::beside::draw::*;
+        pub use crate::beside::events::*;
+        pub use crate::beside::mirror::*;
+        pub use crate::stages::limits::*;
+        pub use crate::stages::order::*;
+        pub use crate::stages::pairs::*;
+        pub use crate::stages::queries::*;
+        pub use crate::stages::rays::*;
+        pub use crate::stages::scan::*;
+        pub use crate::stages::sort::*;
+        pub use crate::stages::table::*;
+    }
+}
 
 /// Runs the README's example as a test.
 #[cfg(doctest)]

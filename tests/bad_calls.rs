@@ -12,9 +12,9 @@ use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, DeviceCount, GpuBroadPhase, Growth, Headless,
-    HeadlessDescriptor, HeadlessError, Neighbors, NotOnHost, Pair, Partners, Queries, Query, QueryInput, QueryMode,
-    Ray, RayMode, Rays, ReadBackError, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, Source, Statics,
-    StepError, StepInput, StepResult, SweptRay, Window, adapters as all_adapters, wgpu,
+    HeadlessDescriptor, HeadlessError, InputError, Neighbors, NotOnHost, Pair, Partners, Queries, Query, QueryInput,
+    QueryMode, Ray, RayMode, Rays, ReadBackError, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, Source,
+    Statics, StepError, StepInput, StepResult, SweptRay, Window, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -208,7 +208,7 @@ fn descriptors_that_no_step_fits_are_refused_before_any_step() {
             let mut least = 0;
             for bytes in [0, 1, 1000] {
                 let error = refused(&limited(bytes));
-                let DescriptorError::MemoryLimit { needed, limit } = error else {
+                let DescriptorError::NoStepFits(InputError::MemoryLimit { needed, limit }) = error else {
                     panic!("{error}");
                 };
                 assert_eq!(limit, bytes);
@@ -217,7 +217,7 @@ fn descriptors_that_no_step_fits_are_refused_before_any_step() {
             }
             assert!(matches!(
                 refused(&limited(least - 1)),
-                DescriptorError::MemoryLimit { .. }
+                DescriptorError::NoStepFits(InputError::MemoryLimit { .. })
             ));
             // As much as it says is enough for a step.
             let mut on_gpu = broad_phase(&adapter, &limited(least));
@@ -441,15 +441,15 @@ fn objects_of_worlds_that_do_not_exist_take_no_part_and_missing_ones_are_refused
                     worlds: &worlds[..given],
                     ..Default::default()
                 };
-                let expected = DescriptorError::WorldsMissing {
+                let expected = InputError::WorldsMissing {
                     worlds: given as u64,
                     objects: objects.len() as u64,
                 };
                 assert_eq!(
                     refused(&adapter, &mut on_gpu, (&scene).into()),
-                    StepError::Descriptor(expected.clone())
+                    StepError::Input(expected.clone())
                 );
-                assert_eq!(reference::step_scene(&descriptor, &scene), Err(expected));
+                assert_eq!(reference::step_scene(&descriptor, &scene), Err(expected.into()));
             }
         }
     }
@@ -504,13 +504,13 @@ fn capacities_past_the_limit_of_the_device_name_value_and_limit() {
                     ..Default::default()
                 };
                 let expected = if bytes > 0 {
-                    DescriptorError::BufferTooLarge {
+                    InputError::BufferTooLarge {
                         what,
                         needed: bytes * u64::from(u32::MAX),
                         limit,
                     }
                 } else {
-                    DescriptorError::TooMany {
+                    InputError::TooMany {
                         what,
                         count: u32::MAX.into(),
                         limit: (1 << 29) - 1,
@@ -525,12 +525,13 @@ fn capacities_past_the_limit_of_the_device_name_value_and_limit() {
                 // Every step has pairs and entries; one without rays or queries has no room for their answers.
                 let error = if matches!(what, "pairs" | "cell entries") {
                     let error = GpuBroadPhase::new(&adapter.device, &descriptor).err();
-                    assert_eq!(error, Some(CreateError::Descriptor(expected.clone())));
-                    StepError::Descriptor(expected)
+                    let refused = DescriptorError::NoStepFits(expected.clone());
+                    assert_eq!(error, Some(CreateError::Descriptor(refused)));
+                    StepError::Input(expected)
                 } else {
                     let mut on_gpu = broad_phase(&adapter, &descriptor);
                     let error = refused(&adapter, &mut on_gpu, (&scene).into());
-                    assert_eq!(error, StepError::Descriptor(expected));
+                    assert_eq!(error, StepError::Input(expected));
                     // Nothing was recorded.
                     let read = block_on(on_gpu.read_back(&adapter.device, &adapter.queue));
                     assert_eq!(read, Err(ReadBackError::NoStep));
@@ -568,12 +569,13 @@ fn capacities_at_the_limit_of_the_device_are_taken_and_one_more_is_not() {
             let mut on_gpu = broad_phase(&adapter, &fixed(most));
             let result = whole(&adapter, &mut on_gpu, (&scene).into());
             assert_eq!((result.pairs.len(), result.counters.pairs_capacity), (1, most));
-            let expected = DescriptorError::BufferTooLarge {
+            let expected = InputError::BufferTooLarge {
                 what: "pairs",
                 needed: 8 * (u64::from(most) + 1),
                 limit,
             };
             let refused = GpuBroadPhase::new(&adapter.device, &fixed(most + 1)).err();
+            let expected = DescriptorError::NoStepFits(expected);
             assert_eq!(refused, Some(CreateError::Descriptor(expected)));
             // With growth it is a wish.
             let growing = BroadPhaseDescriptor {
@@ -669,7 +671,7 @@ fn more_objects_rays_or_worlds_than_a_binding_holds_are_refused() {
             mapped_at_creation: false,
         });
         let too_large = |what| {
-            StepError::Descriptor(DescriptorError::BufferTooLarge {
+            StepError::Input(InputError::BufferTooLarge {
                 what,
                 needed: 32 * u64::from(count),
                 limit,
@@ -702,11 +704,11 @@ fn more_objects_rays_or_worlds_than_a_binding_holds_are_refused() {
                 objects: Source::device(&pool, u32::MAX),
                 ..Default::default()
             };
-            let expected = StepError::BufferTooSmall {
+            let expected = StepError::Input(InputError::BufferTooSmall {
                 what: "objects",
                 needed: 32 * u64::from(u32::MAX),
                 available: 32,
-            };
+            });
             assert_eq!(refused(&adapter, &mut on_gpu, many), expected);
             let worlds = BroadPhaseDescriptor {
                 worlds: u32::MAX,
@@ -782,17 +784,20 @@ fn buffers_of_the_caller_that_cannot_be_read_are_refused_and_nothing_is_lost() {
         let other_usage = make(4096, wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::UNIFORM);
         for count in [0, 1, 3] {
             for (what, _, input) in sources(&other_usage, count) {
-                assert_eq!(refused(adapter, on_gpu, input), StepError::Usage { what });
+                assert_eq!(
+                    refused(adapter, on_gpu, input),
+                    StepError::Input(InputError::Usage { what })
+                );
             }
         }
         for (kind, (_, bytes, _)) in sources(&other_usage, 0).into_iter().enumerate() {
             let short = make(3 * bytes - 4, wgpu::BufferUsages::STORAGE);
             let (what, _, input) = sources(&short, 3)[kind];
-            let expected = StepError::BufferTooSmall {
+            let expected = StepError::Input(InputError::BufferTooSmall {
                 what,
                 needed: 3 * bytes,
                 available: 3 * bytes - 4,
-            };
+            });
             assert_eq!(refused(adapter, on_gpu, input), expected);
             let asked = QueryInput {
                 rays: input.rays,
@@ -812,7 +817,7 @@ fn buffers_of_the_caller_that_cannot_be_read_are_refused_and_nothing_is_lost() {
             }),
             ..Default::default()
         };
-        let expected = StepError::Descriptor(DescriptorError::Radius(-1.0));
+        let expected = StepError::Input(InputError::Radius(-1.0));
         assert_eq!(refused(adapter, on_gpu, no_radius), expected);
         // The last step that was recorded is still there to be read, shown in parts and asked.
         assert_eq!(read(adapter, on_gpu), before);
@@ -1217,7 +1222,7 @@ fn outputs_that_are_read_after_the_next_step_show_either_of_the_two() {
                 let output = on_gpu
                     .step(&adapter.device, &adapter.queue, &mut encoder, input(&first))
                     .unwrap();
-                let held = output.pairs.unwrap().clone();
+                let held = output.pairs.unwrap().buffer.clone();
                 adapter.queue.submit([encoder.finish()]);
                 let before = read(&adapter, &mut on_gpu).pairs;
                 assert_eq!(pairs_in(&adapter, &held, before.len()), before);

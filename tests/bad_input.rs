@@ -10,8 +10,8 @@ use common::steps::{
 use common::{Rng, adapters, lattice, uniform};
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Counters, DescriptorError, Dimensions, Neighbors, Pair, Query, QueryMode, Ray, RayHit,
-    RayMode, Scene, SceneQueries, SceneRays, StepError, SweptRay,
+    Aabb, BroadPhaseDescriptor, Counters, Dimensions, InputError, Neighbors, Pair, Query, QueryMode, Ray, RayHit,
+    RayMode, ReferenceError, Scene, SceneQueries, SceneRays, StepError, SweptRay,
 };
 
 /// A scene in all ray modes, schemes and adapters. The counters are those of the last.
@@ -715,12 +715,14 @@ fn neighbors_of_a_radius_that_is_no_length_are_refused_and_faulty_objects_have_n
             let error = on_gpu
                 .step(&adapter.device, &adapter.queue, &mut encoder(adapter), (&scene).into())
                 .expect_err("no radius");
-            let is_named = |error: &DescriptorError| matches!(error, DescriptorError::Radius(named) if named.to_bits() == radius.to_bits());
+            let is_named =
+                |error: &InputError| matches!(error, InputError::Radius(named) if named.to_bits() == radius.to_bits());
+            assert!(matches!(&error, StepError::Input(error) if is_named(error)), "{error}");
+            let on_cpu = reference::step_scene(descriptor, &scene).unwrap_err();
             assert!(
-                matches!(&error, StepError::Descriptor(error) if is_named(error)),
-                "{error}"
+                matches!(&on_cpu, ReferenceError::Input(error) if is_named(error)),
+                "{on_cpu}"
             );
-            assert!(is_named(&reference::step_scene(descriptor, &scene).unwrap_err()));
         }
     }
 }
@@ -753,14 +755,16 @@ fn more_nearest_objects_than_there_are_end_in_none() {
                 .step(&adapter.device, &adapter.queue, &mut encoder(adapter), (&scene).into())
                 .expect_err("too few or too many");
             let expected = match nearest {
-                0 => DescriptorError::ZeroCapacity { what: "nearest" },
-                _ => DescriptorError::TooMany {
+                0 => InputError::Zero {
+                    what: "nearest objects",
+                },
+                _ => InputError::TooMany {
                     what: "nearest objects",
                     count: nearest.into(),
                     limit: 1024,
                 },
             };
-            assert_eq!(error, StepError::Descriptor(expected), "{descriptor:?}");
+            assert_eq!(error, StepError::Input(expected), "{descriptor:?}");
         }
         // Nobody asks for them.
         let nobody = Scene {

@@ -376,7 +376,7 @@ fn one_dropped_right_after_its_submission_disturbs_nobody() {
             record(&adapter, &mut dropped, &mut encoder, gone.input());
             record(&adapter, &mut other, &mut encoder, kept.input());
             let output = dropped.step(&adapter.device, &adapter.queue, &mut encoder, gone.input());
-            let pairs = output.unwrap().pairs.unwrap().clone();
+            let pairs = output.unwrap().pairs.unwrap().buffer.clone();
             adapter.queue.submit([encoder.finish()]);
             drop(dropped);
             // A caller that holds on to an output has it for as long.
@@ -397,7 +397,7 @@ fn one_dropped_between_recording_and_submission_still_finds_its_pairs() {
             let (mut dropped, mut other) = (gone.broad_phase(&adapter), kept.broad_phase(&adapter));
             let mut encoder = encoder(&adapter);
             let output = dropped.step(&adapter.device, &adapter.queue, &mut encoder, gone.input());
-            let pairs = output.unwrap().pairs.unwrap().clone();
+            let pairs = output.unwrap().pairs.unwrap().buffer.clone();
             drop(dropped);
             // Its memory may be taken by what comes now.
             let mut third = kept.broad_phase(&adapter);

@@ -8,9 +8,9 @@ use common::steps::{self, SCHEMES, broad_phase, download, encoder, read, whole};
 use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, DeviceCount, DispatchArgs, GpuBroadPhase, Growth,
-    Neighbor, OutputRows, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, Rays, Source,
-    Statics, StepError, StepInput, StepOutput, StepResult, SweptRay, Window, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, DeviceCount, DispatchArgs, GpuBroadPhase, Growth, InputError, Neighbor,
+    OutputRows, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, Rays, Source, Statics,
+    StepError, StepInput, StepOutput, StepResult, SweptRay, Window, wgpu,
 };
 
 /// Adds one to the word of each row.
@@ -222,7 +222,7 @@ fn outputs_that_there_are_not_have_no_rows() {
         }
         let refused = args.record(&adapter.device, &mut encoder, &output, OutputRows::Pairs, 0);
         let what = "rows of a workgroup";
-        assert_eq!(refused.err(), Some(DescriptorError::ZeroCapacity { what }.into()));
+        assert_eq!(refused.err(), Some(InputError::Zero { what }.into()));
     }
 }
 
@@ -366,11 +366,11 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
                 ..StepInput::default()
             };
             let refused = broad_phase.step(&adapter.device, &adapter.queue, &mut encoder, input);
-            let too_small = StepError::BufferTooSmall {
+            let too_small = StepError::Input(InputError::BufferTooSmall {
                 what,
                 needed: 20,
                 available: 16,
-            };
+            });
             assert_eq!(refused.err(), Some(too_small));
         }
     }
@@ -464,12 +464,12 @@ fn objects_past_a_count_on_the_device_take_no_part() {
             step.err()
         };
         let what = "the object limit";
-        assert_eq!(refused(&plain, 0), Some(StepError::Usage { what }));
-        let too_small = StepError::BufferTooSmall {
+        assert_eq!(refused(&plain, 0), Some(StepError::Input(InputError::Usage { what })));
+        let too_small = StepError::Input(InputError::BufferTooSmall {
             what,
             needed: 24,
             available: 20,
-        };
+        });
         assert_eq!(refused(&counts, 5), Some(too_small));
     }
 }

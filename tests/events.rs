@@ -8,9 +8,8 @@ use common::steps::{self, SCHEMES, broad_phase, encoder, read};
 use common::{Rng, TestAdapter, adapters};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, Events, GpuBroadPhase, Growth, Handle, ObjectNames,
-    ObjectSet, OutputRows, Pair, PairEvent, PairEvents, ReadBackError, STATUS_PAIRS, Source, StepError, StepInput,
-    Window, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, Events, GpuBroadPhase, Growth, Handle, InputError, ObjectNames, ObjectSet,
+    OutputRows, Pair, PairEvent, PairEvents, ReadBackError, Source, Status, StepError, StepInput, Window, wgpu,
 };
 use pollster::block_on;
 
@@ -77,7 +76,7 @@ fn set_of(events: &[PairEvent]) -> BTreeSet<Touch> {
 
 /// Against what touched before and what touches now.
 fn check(events: &Events, [before, now]: &[BTreeSet<Touch>; 2], what: &str) {
-    assert_eq!(events.status, 0, "{what}");
+    assert_eq!(events.status, Status::default(), "{what}");
     let of = |set: Vec<&Touch>| set.into_iter().copied().collect::<BTreeSet<_>>();
     assert_eq!(
         set_of(&events.begun),
@@ -267,10 +266,17 @@ fn outputs_may_grow_from_step_to_step() {
             let found = read_events(&adapter, &mut events);
             let result = read(&adapter, &mut broad_phase);
             // What a step lacks is told, and counts as ended.
-            assert_eq!(found.status, result.counters.status & STATUS_PAIRS, "step {step}");
+            assert_eq!(
+                found.status,
+                result.counters.status.intersection(Status::PAIRS),
+                "step {step}"
+            );
             let now = rows_of(&result.pairs);
             let [touching_before, touching] = [&before, &now].map(|rows| rows.iter().copied().map(touch).collect());
-            let whole = Events { status: 0, ..found };
+            let whole = Events {
+                status: Status::default(),
+                ..found
+            };
             check(
                 &whole,
                 &[touching_before, touching],
@@ -374,7 +380,7 @@ fn what_cannot_be_told_apart_is_refused() {
         let what = "generations";
         assert_eq!(
             refused(&BroadPhaseDescriptor::default(), unbound),
-            Some(StepError::Usage { what })
+            Some(StepError::Input(InputError::Usage { what }))
         );
         let limit = adapter
             .device
@@ -384,7 +390,7 @@ fn what_cannot_be_told_apart_is_refused() {
         if limit < 160_000_000 {
             let what = "pair events";
             let needed = 160_000_000;
-            let error = DescriptorError::BufferTooLarge {
+            let error = InputError::BufferTooLarge {
                 what,
                 needed,
                 limit: limit & !15,

@@ -13,8 +13,8 @@ use common::steps::{RAY_MODES, SCHEMES, broad_phase, by_object, encoder, record,
 use common::{TestAdapter, adapters};
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Events, GpuBroadPhase, ObjectNames, PairEvents, RayMode, Scene, Scheme, Source, StepInput,
-    reference,
+    BroadPhaseDescriptor, Events, GpuBroadPhase, ObjectNames, PairEvents, RayMode, Scene, Scheme, Source, Status,
+    StepInput, reference,
 };
 use pollster::block_on;
 
@@ -119,7 +119,7 @@ fn film_hash(adapter: &TestAdapter, film: &Film, scheme: Scheme) -> u64 {
                 ..StepInput::default()
             },
         );
-        assert_eq!(found.status, 0);
+        assert_eq!(found.status, Status::default());
         event_rows(frame, &found)
     });
     hash(rows.collect::<Vec<_>>().into_iter().flatten())

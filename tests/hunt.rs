@@ -24,7 +24,7 @@ use common::answers::{by_object, counted, hits_by_ray, lists, sorted};
 use common::{Rng, TestAdapter, adapters, lattice};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Counters, Dimensions, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, PairOrder,
-    QueryInput, QueryMode, RayMode, Scene, SceneQueries, SceneRays, Scheme, StepInput, StepResult, reference,
+    QueryInput, QueryMode, RayMode, Scene, SceneQueries, SceneRays, Scheme, Status, StepInput, StepResult, reference,
 };
 use pollster::block_on;
 use wild::{Asks, Wild};
@@ -158,7 +158,7 @@ impl Hunter {
 
 /// Steps until the answer is whole, where outputs grow.
 fn whole(descriptor: &BroadPhaseDescriptor<'_>, mut step: impl FnMut() -> StepResult) -> StepResult {
-    let mut last = 0;
+    let mut last = Status::default();
     for _ in 0..6 {
         let result = step();
         if descriptor.growth == Growth::Fixed || result.counters.is_whole() {
@@ -166,7 +166,7 @@ fn whole(descriptor: &BroadPhaseDescriptor<'_>, mut step: impl FnMut() -> StepRe
         }
         last = result.counters.status;
     }
-    panic!("still not whole after six steps: status {last}");
+    panic!("still not whole after six steps: {last:?}");
 }
 
 /// What was done, and what was compared.

@@ -6,8 +6,8 @@ mod common;
 use common::{KINDS, Rng, TestAdapter, adapters, scene};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, CreateError, DescriptorError, GpuBroadPhase, QueryInput, Ray, RayHit, RayMode, Rays,
-    Scheme, SortStrategy, Source, Statics, StepError, StepInput, StepResult, Window, wgpu,
+    Aabb, BroadPhaseDescriptor, CreateError, DescriptorError, GpuBroadPhase, InputError, QueryInput, Ray, RayHit,
+    RayMode, Rays, Scheme, SortStrategy, Source, Statics, Status, StepError, StepInput, StepResult, Window, wgpu,
 };
 use pollster::block_on;
 
@@ -120,7 +120,7 @@ fn many_rays_meet_what_brute_force_says_whatever_is_kept_of_them() {
             let mut device = Device::new(&adapter, &descriptor);
             // Until outputs hold everything; from then on nothing may change.
             let mut steps: Vec<_> = (0..4).map(|_| device.step(objects, statics, &rays)).collect();
-            assert_eq!(steps[3].counters.status, 0, "{what}");
+            assert_eq!(steps[3].counters.status, Status::default(), "{what}");
             for (ray, expected) in expected.iter().enumerate() {
                 assert_eq!(hits_of(&steps[3], ray), by_object(expected), "{what}, ray {ray}");
             }
@@ -141,11 +141,13 @@ fn many_rays_meet_what_brute_force_says_whatever_is_kept_of_them() {
                 ..descriptor
             };
             let no_step = GpuBroadPhase::new(&adapter.device, &limited(1)).err();
-            let Some(CreateError::Descriptor(DescriptorError::MemoryLimit { needed, .. })) = no_step else {
+            let Some(CreateError::Descriptor(DescriptorError::NoStepFits(InputError::MemoryLimit { needed, .. }))) =
+                no_step
+            else {
                 panic!("{what}: {no_step:?}");
             };
             let refused = Device::new(&adapter, &limited(needed)).record(objects, statics, &rays);
-            let Err(StepError::Descriptor(DescriptorError::MemoryLimit { needed, .. })) = refused else {
+            let Err(StepError::Input(InputError::MemoryLimit { needed, .. })) = refused else {
                 panic!("{what}: {refused:?}");
             };
             let prefix = Device::new(&adapter, &limited(needed)).step(objects, statics, &rays);

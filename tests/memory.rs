@@ -6,7 +6,7 @@ use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, ObjectSet, PairOrder, Queries, QueryInput, Ray,
-    RayMode, STATUS_PAIRS, Scheme, Source, Statics, StepInput, StepResult, adapters as all_adapters, wgpu,
+    RayMode, Scheme, Source, Statics, Status, StepInput, StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -376,7 +376,7 @@ fn outputs_that_grew_shrink_again() {
         let cut = step(&device, &queue, &mut gpu, &crowd).counters;
         assert_eq!(
             (cut.pairs_needed, cut.status),
-            (244_650, STATUS_PAIRS),
+            (244_650, Status::PAIRS),
             "{}",
             adapter.name
         );

@@ -8,7 +8,8 @@ mod common;
 use agreement::{Expected, check};
 use common::steps::{broad_phase, read, submit, whole};
 use common::{Rng, adapters};
-use gpu_broad_phase::reference::{Trace, brute_force, step_scene, trace};
+use gpu_broad_phase::internals::reference::{Trace, trace};
+use gpu_broad_phase::reference::{brute_force, step_scene};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, PairOrder, Ray, RayMode, Scene,
     SceneQueries, SceneRays, SceneStatics,

@@ -8,8 +8,8 @@ use common::steps::download;
 use common::{Rng, TestAdapter, adapters};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, GpuBroadPhase, Handle, NONE, ObjectSet, Pair, Ray,
-    RayMode, Scheme, Source, StaleHandle, StepInput, StepResult, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Handle, InputError, NONE, ObjectSet, Pair, Ray, RayMode,
+    Scheme, Source, StaleHandle, StepInput, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -86,7 +86,7 @@ fn record(
     let output = broad_phase
         .step(&adapter.device, &adapter.queue, encoder, input)
         .unwrap();
-    output.pairs.unwrap().clone()
+    output.pairs.unwrap().buffer.clone()
 }
 
 fn read_back(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase) -> StepResult {
@@ -408,7 +408,7 @@ fn more_objects_than_the_device_binds_are_refused() {
         for _ in 0..2 {
             let refused = set.record(device, &mut encoder).err();
             let (what, needed) = ("objects", BOX_BYTES * count);
-            assert_eq!(refused, Some(DescriptorError::BufferTooLarge { what, needed, limit }));
+            assert_eq!(refused, Some(InputError::BufferTooLarge { what, needed, limit }));
             assert_eq!(set.uploaded_bytes(), 0);
         }
     }

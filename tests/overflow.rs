@@ -7,8 +7,8 @@ use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, GpuBroadPhase, Growth, Headless,
-    HeadlessDescriptor, HeadlessError, Pair, Queries, QueryInput, QueryMode, Ray, RayMode, STATUS_CUT, STATUS_PAIRS,
-    STATUS_ROUNDS, SceneQueries, SceneRays, Scheme, Source, StepError, StepInput, StepResult, wgpu,
+    HeadlessDescriptor, HeadlessError, InputError, Pair, Queries, QueryInput, QueryMode, Ray, RayMode, SceneQueries,
+    SceneRays, Scheme, Source, Status, StepError, StepInput, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -99,7 +99,7 @@ fn equal_boxes_past_32_bits_of_pairs_are_counted_exactly_and_give_a_prefix() {
         let result = block_on(headless(adapter, descriptor).step(&objects[..count as usize], &[])).expect("a prefix");
         let what = format!("{count} boxes, {scheme:?} on {}", adapter.name);
         assert_eq!(result.counters.pairs_needed, pairs_of(count), "{what}");
-        assert_eq!(result.counters.status, STATUS_PAIRS, "{what}");
+        assert_eq!(result.counters.status, Status::PAIRS, "{what}");
         assert!(result.counters.rounds_needed >= count.div_ceil(16_384), "{what}");
         let mut pairs = sorted(result.pairs);
         pairs.dedup();
@@ -162,7 +162,7 @@ fn a_step_without_enough_rounds_says_so_and_grows_them() {
                 let mut gpu = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
                 let what = format!("{scheme:?}, {growth:?} on {}", adapter.name);
                 let short = step(&adapter, &mut gpu, &objects, &[]);
-                assert_eq!(short.counters.status, STATUS_ROUNDS, "{what}");
+                assert_eq!(short.counters.status, Status::ROUNDS, "{what}");
                 assert_eq!(
                     (short.counters.rounds_needed, short.counters.rounds_capacity),
                     (2, 1),
@@ -259,7 +259,10 @@ fn pairs_of_crowded_boxes_are_whole_under_every_memory_limit() {
             };
             // Some are too little for any step.
             if let Err(error) = GpuBroadPhase::new(&adapter.device, &descriptor) {
-                let is_memory = matches!(error, CreateError::Descriptor(DescriptorError::MemoryLimit { .. }));
+                let is_memory = matches!(
+                    error,
+                    CreateError::Descriptor(DescriptorError::NoStepFits(InputError::MemoryLimit { .. }))
+                );
                 assert!(is_memory && answers == 0, "{error}");
                 continue;
             }
@@ -270,10 +273,7 @@ fn pairs_of_crowded_boxes_are_whole_under_every_memory_limit() {
                         answers += 1;
                         assert!(sorted(result.pairs) == *expected, "{part} of 20 on {}", adapter.name);
                     }
-                    Err(error) => assert!(
-                        matches!(error, HeadlessError::Step(StepError::Descriptor(_))),
-                        "{error}"
-                    ),
+                    Err(error) => assert!(matches!(error, HeadlessError::Step(StepError::Input(_))), "{error}"),
                 }
             }
         }
@@ -297,9 +297,12 @@ fn the_prefix_of_an_unfinished_count_does_not_depend_on_the_step_before() {
         };
         let mut fresh = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
         let expected = step(&adapter, &mut fresh, &crowd, &[]);
-        assert_ne!(expected.counters.status & STATUS_ROUNDS, 0);
+        assert!(expected.counters.status.has(Status::ROUNDS));
         let mut used = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
-        assert_eq!(step(&adapter, &mut used, &before, &[]).counters.status, 0);
+        assert_eq!(
+            step(&adapter, &mut used, &before, &[]).counters.status,
+            Status::default()
+        );
         let found = step(&adapter, &mut used, &crowd, &[]);
         assert!(found.pairs == expected.pairs, "{}", adapter.name);
     }
@@ -345,7 +348,7 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
                 assert!(gpu.memory() <= limit, "{what}");
                 assert_eq!(
                     (part.counters.pairs_needed, part.counters.status),
-                    (1_124_250, STATUS_PAIRS),
+                    (1_124_250, Status::PAIRS),
                     "{what}"
                 );
                 assert_eq!(part.pairs.len(), part.counters.pairs_capacity as usize, "{what}");
@@ -363,7 +366,7 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
             assert!(
                 matches!(
                     refused,
-                    Some(StepError::Descriptor(DescriptorError::MemoryLimit { needed, limit }))
+                    Some(StepError::Input(InputError::MemoryLimit { needed, limit }))
                         if needed > limit && limit == few
                 ),
                 "{what}: {refused:?}"
@@ -399,7 +402,7 @@ fn pairs_outlast_a_query_that_memory_is_short_for() {
                 ..Default::default()
             };
             let output = gpu.query(device, queue, &mut encoder, query).expect("a query");
-            assert_eq!(output.pair_capacity, pairs, "{}", adapter.name);
+            assert_eq!(output.pairs.unwrap().capacity, pairs, "{}", adapter.name);
             queue.submit([encoder.finish()]);
             let result = block_on(gpu.read_back(device, queue)).expect("a result");
             assert_eq!(result.counters.results_needed, 120_000, "{}", adapter.name);
@@ -480,7 +483,7 @@ fn rays_through_crowds_of_their_own_are_never_cut_short() {
             let what = format!("{scheme:?} on {}", adapter.name);
             let mut gpu = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
             let first = step(&adapter, &mut gpu, &objects, &rays);
-            let is_told = first.counters.status & STATUS_CUT != 0;
+            let is_told = first.counters.status.has(Status::CUT);
             assert!(is_told || first.counters.hits_needed == (RAYS * CROWD) as u64, "{what}");
             let result = block_on(headless(&adapter, descriptor).step(&objects, &rays)).expect("an answer");
             assert!(result.counters.is_whole(), "{what}");
@@ -511,8 +514,7 @@ fn a_query_after_a_step_that_ran_out_of_memory_ends() {
         };
         let few = 1 << 20;
         let mut gpu = GpuBroadPhase::new(&adapter.device, &limited(few)).expect("a broad phase");
-        let Err(StepError::Descriptor(DescriptorError::MemoryLimit { needed, .. })) =
-            record(&adapter, &mut gpu, &objects, &rays)
+        let Err(StepError::Input(InputError::MemoryLimit { needed, .. })) = record(&adapter, &mut gpu, &objects, &rays)
         else {
             panic!("{}: {few} bytes are enough", adapter.name);
         };
@@ -521,9 +523,7 @@ fn a_query_after_a_step_that_ran_out_of_memory_ends() {
         let refused = block_on(headless.step(&objects, &rays)).err();
         let is_memory = matches!(
             refused,
-            Some(HeadlessError::Step(StepError::Descriptor(
-                DescriptorError::MemoryLimit { .. }
-            )))
+            Some(HeadlessError::Step(StepError::Input(InputError::MemoryLimit { .. })))
         );
         assert!(is_memory, "{}: {refused:?}", adapter.name);
         let asked = [objects[5]];
@@ -531,7 +531,7 @@ fn a_query_after_a_step_that_ran_out_of_memory_ends() {
         let result = result.expect("an answer");
         assert_eq!(
             (result.query_objects, result.counters.status),
-            (vec![5], 0),
+            (vec![5], Status::default()),
             "{}",
             adapter.name
         );
@@ -634,7 +634,7 @@ fn watched_steps_make_room_without_a_wait() {
             broad_phase.trim();
             let mut encoder = steps::encoder(&adapter);
             let step = steps::record(&adapter, &mut broad_phase, &mut encoder, input);
-            assert!(u64::from(step.pair_capacity) >= needed, "{what}");
+            assert!(u64::from(step.pairs.unwrap().capacity) >= needed, "{what}");
         }
     }
 }

@@ -8,8 +8,8 @@ use gpu_broad_phase::reference;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, Neighbor,
-    Neighbors, Pair, Partners, Queries, QueryInput, QueryMode, Ray, RayMode, Rays, STATUS_HITS, STATUS_PAIRS,
-    STATUS_RESULTS, STATUS_ROUNDS, Scene, SceneQueries, SceneRays, Scheme, Source, StepInput, StepResult, Window, wgpu,
+    Neighbors, Pair, Partners, Queries, QueryInput, QueryMode, Ray, RayMode, Rays, Scene, SceneQueries, SceneRays,
+    Scheme, Source, Status, StepInput, StepResult, Window, wgpu,
 };
 use pollster::block_on;
 
@@ -101,7 +101,7 @@ fn check(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'static>, scen
         } else {
             check_lists(&lists(&result), &expected, &format!("{name}, {what}"));
         }
-        assert_eq!(result.counters.status, 0, "{what}");
+        assert_eq!(result.counters.status, Status::default(), "{what}");
         assert_eq!(result.counters.results_needed, result.query_objects.len() as u64);
     }
     let wanted = 4;
@@ -340,7 +340,7 @@ fn a_table_answers_again() {
                 ..Default::default()
             };
             let before = step(&adapter, &mut gpu, &first);
-            assert_eq!(before.counters.status, STATUS_HITS | STATUS_RESULTS);
+            assert_eq!(before.counters.status, Status::HITS | Status::RESULTS);
             let few = query(&adapter, &mut gpu, boxes(&objects[..30]));
             let expected = Scene {
                 objects: &objects,
@@ -354,7 +354,7 @@ fn a_table_answers_again() {
                 let counters = result.counters;
                 assert_eq!(
                     (counters.status, counters.hits_needed, counters.rays_invalid),
-                    (0, 0, 0)
+                    (Status::default(), 0, 0)
                 );
                 assert_eq!(counters.ray_candidates, 0);
                 assert_eq!(counters.pairs_needed, before.counters.pairs_needed);
@@ -399,7 +399,7 @@ fn copied_pairs(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, count: usize) ->
     let output = gpu
         .query(&adapter.device, &adapter.queue, &mut encoder, QueryInput::default())
         .unwrap();
-    encoder.copy_buffer_to_buffer(output.pairs.unwrap(), 0, &staging, 0, bytes);
+    encoder.copy_buffer_to_buffer(output.pairs.unwrap().buffer, 0, &staging, 0, bytes);
     adapter.queue.submit([encoder.finish()]);
     staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap());
     adapter.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
@@ -425,9 +425,9 @@ fn pairs_outlast_a_query_that_could_grow_them() {
             ..Default::default()
         };
         let before = step(&adapter, &mut gpu, &scene);
-        assert_eq!((before.pairs.len(), before.counters.status), (50, STATUS_PAIRS));
+        assert_eq!((before.pairs.len(), before.counters.status), (50, Status::PAIRS));
         let after = query(&adapter, &mut gpu, boxes(&objects[..5])).counters;
-        assert_eq!((after.status, after.pairs_capacity), (STATUS_PAIRS, 50));
+        assert_eq!((after.status, after.pairs_capacity), (Status::PAIRS, 50));
         assert!(copied_pairs(&adapter, &mut gpu, 50) == before.pairs, "{}", adapter.name);
         let whole = step(&adapter, &mut gpu, &scene);
         assert_eq!(whole.counters.pairs_needed, whole.pairs.len() as u64);
@@ -457,7 +457,7 @@ fn results_grow_or_are_a_prefix_with_the_exact_need() {
             };
             let mut gpu = broad_phase(&adapter, &growing);
             let first = step(&adapter, &mut gpu, &scene);
-            assert_eq!(first.counters.status, STATUS_RESULTS);
+            assert_eq!(first.counters.status, Status::RESULTS);
             assert_eq!(
                 (first.counters.results_needed, first.query_objects.len()),
                 (needed as u64, 40)
@@ -473,7 +473,7 @@ fn results_grow_or_are_a_prefix_with_the_exact_need() {
             let mut gpu = broad_phase(&adapter, &fixed);
             for _ in 0..2 {
                 let result = step(&adapter, &mut gpu, &scene);
-                assert_eq!(result.counters.status, STATUS_RESULTS);
+                assert_eq!(result.counters.status, Status::RESULTS);
                 assert_eq!(result.counters.results_needed, needed as u64);
                 assert_eq!(result.query_objects, second.query_objects[..40]);
             }
@@ -517,7 +517,7 @@ fn results_past_one_binding_come_whole_out_of_headless() {
         block_on(gpu.step(&objects, &[])).unwrap();
         let asked = gpu.query(SceneRays::default(), SceneQueries::Boxes(&objects), QueryMode::All);
         let result = block_on(asked).unwrap();
-        assert_eq!(result.counters.status, 0);
+        assert_eq!(result.counters.status, Status::default());
         assert_eq!(result.query_objects.len(), 36_000_000);
         for ends in result.query_offsets.windows(2) {
             let list = &result.query_objects[ends[0] as usize..ends[1] as usize];
@@ -547,14 +547,17 @@ fn a_query_of_many_rounds_is_told_and_does_not_taint_the_next_one() {
             },
         );
         let crowd = query(&adapter, &mut gpu, boxes(&objects[..1]));
-        assert!(crowd.counters.status & STATUS_ROUNDS != 0, "{:?}", crowd.counters);
+        assert!(crowd.counters.status.has(Status::ROUNDS), "{:?}", crowd.counters);
         assert_eq!((crowd.counters.rounds_needed, crowd.counters.rounds_capacity), (7, 1));
         query(&adapter, &mut gpu, boxes(&objects[..1]));
         let crowd = query(&adapter, &mut gpu, boxes(&objects[..1]));
         assert!(crowd.counters.is_whole(), "{:?}", crowd.counters);
         assert_eq!(crowd.query_objects.len(), 100_000);
         let lone = query(&adapter, &mut gpu, boxes(&objects[100_000..]));
-        assert_eq!((lone.counters.status, lone.query_objects), (0, vec![100_000]));
+        assert_eq!(
+            (lone.counters.status, lone.query_objects),
+            (Status::default(), vec![100_000])
+        );
     }
 }
 

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{Rng, adapters};
-use gpu_broad_phase::reference::{brute_force, trace};
+use gpu_broad_phase::internals::reference::trace;
+use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Dimensions, Headless, HeadlessDescriptor, Pair, Scene, Scheme, grid::Level,
 };

@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Counters, Dimensions, Events, Growth, Handle, MemoryUse, Neighbor,
     Neighbors, ObjectSet, Pair, PairEvent, PairOrder, Partners, Query, QueryMode, Ray, RayCell, RayHit, RayMode,
-    Scheme, SortStrategy, StageTime, StaleHandle, StepResult, SweptRay,
+    Scheme, SortStrategy, StageTime, StaleHandle, Status, StepResult, SweptRay,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -92,7 +92,7 @@ fn finite_values_come_back_from_text_and_bytes() {
     through_both((cell, event));
     through_both(Events {
         begun: vec![event],
-        status: 2,
+        status: Status::PAIRS,
         ..Events::default()
     });
     through_both(handles());
@@ -102,7 +102,7 @@ fn finite_values_come_back_from_text_and_bytes() {
     }
     let counters = Counters {
         pairs_needed: u64::MAX,
-        status: 127,
+        status: Status::from_bits(127),
         ..Counters::default()
     };
     through_both(counters);

@@ -10,10 +10,10 @@ use common::steps::{
 use common::{Rng, TestAdapter, adapters, lattice, sweep};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, DescriptorError, Dimensions, GpuBroadPhase, Growth, Handle, Headless,
-    HeadlessDescriptor, Neighbors, ObjectSet, Pair, PairOrder, Partners, Query, QueryInput, QueryMode, RayCell,
-    RayMode, ReadBackError, STATUS_ENTRIES, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, Source, StaleHandle,
-    Statics, StepError, StepInput, StepResult, SweptRay, Window, reference, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Handle, Headless, HeadlessDescriptor,
+    InputError, Neighbors, ObjectSet, Pair, PairOrder, Partners, Query, QueryInput, QueryMode, RayCell, RayMode,
+    ReadBackError, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, Source, StaleHandle, Statics, Status,
+    StepError, StepInput, StepResult, SweptRay, Window, reference, wgpu,
 };
 use pollster::block_on;
 
@@ -607,7 +607,7 @@ fn missing_room_for_static_entries_is_told_and_made() {
         submit(&adapter, &mut on_gpu, (&case.scene()).into());
         let first = read(&adapter, &mut on_gpu).counters;
         assert!(first.static_entries_needed > first.static_entries_capacity.into());
-        assert_ne!(first.status & STATUS_ENTRIES, 0);
+        assert!(first.status.has(Status::ENTRIES));
         let found = whole(&adapter, &mut on_gpu, (&case.scene()).into());
         check(&descriptor, &case.scene(), &found, &adapter.name);
         // Once more, with a table that is kept.
@@ -676,7 +676,7 @@ fn steps_of_one_encoder_each_see_their_static_objects() {
                 // Its pairs, before the next step writes others.
                 let scene = case.scene();
                 let output = on_gpu.step(&adapter.device, &adapter.queue, &mut encoder, (&scene).into());
-                let pairs = output.unwrap().pairs.unwrap().clone();
+                let pairs = output.unwrap().pairs.unwrap().buffer.clone();
                 let copy = adapter.device.create_buffer(&wgpu::BufferDescriptor {
                     label: None,
                     size: pairs.size(),
@@ -754,10 +754,7 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
                 )
                 .err();
             assert!(
-                matches!(
-                    refused,
-                    Some(StepError::Descriptor(DescriptorError::MemoryLimit { .. }))
-                ),
+                matches!(refused, Some(StepError::Input(InputError::MemoryLimit { .. }))),
                 "{what}: {refused:?}"
             );
         }
@@ -787,19 +784,19 @@ fn faulty_static_sources_are_refused_and_the_last_step_stays() {
             worlds: Source::default(),
             ..input.statics
         };
-        let missing = DescriptorError::WorldsMissing { worlds: 0, objects: 50 };
-        assert_eq!(refused(without_worlds), StepError::Descriptor(missing));
+        let missing = InputError::WorldsMissing { worlds: 0, objects: 50 };
+        assert_eq!(refused(without_worlds), StepError::Input(missing));
         let of = |buffer, count| Statics {
             objects: Source::device(buffer, count),
             ..input.statics
         };
-        assert_eq!(refused(of(&unbound, 50)), StepError::Usage { what });
+        assert_eq!(refused(of(&unbound, 50)), StepError::Input(InputError::Usage { what }));
         let (needed, available) = (32 * 51, 32 * 50);
-        let too_small = StepError::BufferTooSmall {
+        let too_small = StepError::Input(InputError::BufferTooSmall {
             what,
             needed,
             available,
-        };
+        });
         assert_eq!(refused(of(&bound, 51)), too_small);
         // Nothing is lost, the table neither.
         assert_eq!(bits(&read(&adapter, &mut on_gpu)), bits(&expected));

@@ -7,8 +7,8 @@ use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, Dimensions, GpuBroadPhase, Growth, Headless,
-    HeadlessDescriptor, Pair, PairOrder, QueryMode, Ray, RayHit, RayMode, Rays, ReadBackError, STATUS_ENTRIES,
-    STATUS_PAIRS, STATUS_RAY_CELLS, Scene, SceneRays, Scheme, Source, StepError, StepInput, StepResult, Window, wgpu,
+    HeadlessDescriptor, InputError, Pair, PairOrder, QueryMode, Ray, RayHit, RayMode, Rays, ReadBackError, Scene,
+    SceneRays, Scheme, Source, Status, StepError, StepInput, StepResult, Window, wgpu,
 };
 use pollster::block_on;
 
@@ -242,7 +242,7 @@ fn cells_of_rays_come_whole_out_of_headless() {
             submit(&adapter, &mut fixed, [host(&objects, &rays)]);
             let part = block_on(fixed.read_back(&adapter.device, &adapter.queue)).unwrap();
             assert_eq!(part.ray_cells, result.ray_cells[..7]);
-            assert!(part.counters.status & STATUS_RAY_CELLS != 0);
+            assert!(part.counters.status.has(Status::RAY_CELLS));
             assert_eq!(part.counters.ray_cells_needed, result.ray_cells.len() as u64);
             let first = Window {
                 ray_cells: 5,
@@ -313,7 +313,7 @@ fn steps_of_one_encoder_each_see_their_own_input() {
             .step(&adapter.device, &adapter.queue, &mut encoder, host(&first, &[]))
             .unwrap();
         let expected = brute_force::pairs(&first);
-        encoder.copy_buffer_to_buffer(output.pairs.unwrap(), 0, &kept, 0, 8 * expected.len() as u64);
+        encoder.copy_buffer_to_buffer(output.pairs.unwrap().buffer, 0, &kept, 0, 8 * expected.len() as u64);
         broad_phase
             .step(&adapter.device, &adapter.queue, &mut encoder, host(&second, &[]))
             .unwrap();
@@ -478,7 +478,7 @@ fn missing_room_for_entries_is_told_and_made() {
         let mut fixed = broad_phase(&adapter, &descriptor);
         submit(&adapter, &mut fixed, [host(&objects, &ray)]);
         let result = block_on(fixed.read_back(&adapter.device, &adapter.queue)).unwrap();
-        assert!(result.counters.status & STATUS_ENTRIES != 0);
+        assert!(result.counters.status.has(Status::ENTRIES));
         assert!(result.counters.entries_needed > 100);
         assert!(result.pairs.iter().all(|pair| expected.binary_search(pair).is_ok()));
 
@@ -581,11 +581,11 @@ fn buffers_of_the_caller_serve_as_input() {
                     .step(&adapter.device, &adapter.queue, &mut encoder, input)
                     .unwrap_err()
             };
-            assert_eq!(step(&wrong, 2), StepError::Usage { what: "objects" });
+            assert_eq!(step(&wrong, 2), StepError::Input(InputError::Usage { what: "objects" }));
             let one_too_many = count(boxes.len()) + 1;
             assert!(matches!(
                 step(&objects, one_too_many),
-                StepError::BufferTooSmall { what: "objects", .. }
+                StepError::Input(InputError::BufferTooSmall { what: "objects", .. })
             ));
         }
     }
@@ -617,7 +617,7 @@ fn fixed_capacities_give_a_valid_prefix_and_the_exact_need() {
             let hits: usize = brute_force::rays_all(&objects, &rays).iter().map(Vec::len).sum();
             assert_eq!(result.counters.pairs_needed, expected.len() as u64);
             assert_eq!(result.counters.hits_needed, hits as u64);
-            assert!(result.counters.status & STATUS_PAIRS != 0 && !result.counters.is_whole());
+            assert!(result.counters.status.has(Status::PAIRS) && !result.counters.is_whole());
             assert_eq!((result.pairs.len(), result.ray_hits.len()), (10, 2));
             let mut found = sorted(result.pairs);
             found.dedup();

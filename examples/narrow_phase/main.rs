@@ -128,7 +128,7 @@ fn find_contacts(device: &wgpu::Device, queue: &wgpu::Queue, spheres: &[Sphere])
     let contacts = storage(
         device,
         "contacts",
-        u64::from(step.pair_capacity) * size_of::<Contact>() as u64,
+        u64::from(pairs.capacity) * size_of::<Contact>() as u64,
     );
     let count = storage(device, "contact count", 4);
     let sphere_buffer = device.create_buffer_init(&BufferInitDescriptor {
@@ -136,7 +136,7 @@ fn find_contacts(device: &wgpu::Device, queue: &wgpu::Queue, spheres: &[Sphere])
         contents: bytemuck::cast_slice(spheres),
         usage: wgpu::BufferUsages::STORAGE,
     });
-    let bound = [&sphere_buffer, pairs, args, &contacts, &count];
+    let bound = [&sphere_buffer, pairs.buffer, args, &contacts, &count];
     let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
         label: Some("narrow phase"),
         layout: &pipeline.get_bind_group_layout(0),

@@ -199,7 +199,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut headless = warm_device(&boxes, &rays)?;
     let start = Instant::now();
     let whole = match block_on(headless.step(&boxes, &rays)) {
-        Err(HeadlessError::Step(StepError::Descriptor(error))) => {
+        Err(HeadlessError::Step(StepError::Input(error))) => {
             println!("undivided: {error}; there is nothing to compare with");
             return Ok(());
         }

@@ -4,54 +4,135 @@ use crate::shared::grid::Params;
 
 /// Words of the counter buffer: `shaders/common/counters.wgsl`. 64-bit counts take two words, low first.
 pub(crate) mod word {
-    pub const INVALID: usize = 0;
-    pub const EXCLUDED: usize = 1;
-    pub const LARGE: usize = 2;
-    pub const LEVELS: usize = 3;
-    pub const TABLE_CELLS: usize = 4;
-    pub const STATUS: usize = 5;
-    pub const RAYS_INVALID: usize = 6;
-    pub const ENTRIES_NEEDED: usize = 8;
-    pub const PAIRS_NEEDED: usize = 10;
-    pub const HITS_NEEDED: usize = 12;
-    pub const PAIR_CANDIDATES: usize = 14;
-    pub const RAY_CANDIDATES: usize = 16;
-    pub const RAY_CELLS_NEEDED: usize = 20;
-    pub const RESULTS_NEEDED: usize = 22;
-    pub const QUERIES_INVALID: usize = 24;
-    pub const QUERY_CANDIDATES: usize = 26;
-    pub const ROUNDS_NEEDED: usize = 28;
-    pub const UNFINISHED: usize = 29;
+    use crate::shared::wgsl::number;
+
+    pub const INVALID: usize = number("common/counters", "COUNTER_INVALID") as usize;
+    pub const EXCLUDED: usize = number("common/counters", "COUNTER_EXCLUDED") as usize;
+    pub const LARGE: usize = number("common/counters", "COUNTER_LARGE") as usize;
+    pub const LEVELS: usize = number("common/counters", "COUNTER_LEVELS") as usize;
+    pub const TABLE_CELLS: usize = number("common/counters", "COUNTER_TABLE_CELLS") as usize;
+    pub const STATUS: usize = number("common/counters", "COUNTER_STATUS") as usize;
+    pub const RAYS_INVALID: usize = number("common/counters", "COUNTER_RAYS_INVALID") as usize;
+    pub const ENTRIES_NEEDED: usize = number("common/counters", "COUNTER_ENTRIES_NEEDED") as usize;
+    pub const PAIRS_NEEDED: usize = number("common/counters", "COUNTER_PAIRS_NEEDED") as usize;
+    pub const HITS_NEEDED: usize = number("common/counters", "COUNTER_HITS_NEEDED") as usize;
+    pub const PAIR_CANDIDATES: usize = number("common/counters", "COUNTER_PAIR_CANDIDATES") as usize;
+    pub const RAY_CANDIDATES: usize = number("common/counters", "COUNTER_RAY_CANDIDATES") as usize;
+    pub const RAY_CELLS_NEEDED: usize = number("common/counters", "COUNTER_RAY_CELLS_NEEDED") as usize;
+    pub const RESULTS_NEEDED: usize = number("common/counters", "COUNTER_RESULTS_NEEDED") as usize;
+    pub const QUERIES_INVALID: usize = number("common/counters", "COUNTER_QUERIES_INVALID") as usize;
+    pub const QUERY_CANDIDATES: usize = number("common/counters", "COUNTER_QUERY_CANDIDATES") as usize;
+    pub const ROUNDS_NEEDED: usize = number("common/counters", "COUNTER_ROUNDS_NEEDED") as usize;
+    pub const UNFINISHED: usize = number("common/counters", "COUNTER_UNFINISHED") as usize;
     pub const STATIC_ENTRIES_NEEDED: usize = 30;
     pub const COUNT: usize = 32;
 }
 
-/// Status bit: more cell entries were needed than fit, pairs and hits may be missing.
-pub const STATUS_ENTRIES: u32 = 1;
-/// Status bit: more pairs were found than fit.
-pub const STATUS_PAIRS: u32 = 2;
-/// Status bit: more hits were found than fit.
-pub const STATUS_HITS: u32 = 4;
-/// Status bit: the walks of a crowded scene need more rounds than were recorded, pairs, hits of every mode, cells of
-/// rays, results and nearest objects may be missing. A round makes so few box tests a walk that no dispatch takes long;
-/// [`Counters::rounds_needed`] says how many would do.
-pub const STATUS_ROUNDS: u32 = 8;
-/// Status bit: the driver ended loops before they were done, pairs, hits and results may be missing. llvmpipe allows a
-/// group of lanes 65,535 turns. After a read-back that shows this the next step cuts its walks smaller, by a factor of
-/// eight; [`Headless`](crate::Headless) repeats until nothing is cut.
-pub const STATUS_CUT: u32 = 64;
-/// Status bit: more results of queries were found than fit.
-pub const STATUS_RESULTS: u32 = 16;
-/// Status bit: more cells of rays were visited than fit.
-pub const STATUS_RAY_CELLS: u32 = 32;
+/// What a step could not do, as the bits of a word of its counters. An empty status says that the answer is whole.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(transparent))]
+pub struct Status(u32);
+
+impl Status {
+    /// More cell entries were needed than fit. Pairs and hits may be missing.
+    pub const ENTRIES: Self = Self(1);
+    /// More pairs were found than fit.
+    pub const PAIRS: Self = Self(2);
+    /// More hits were found than fit.
+    pub const HITS: Self = Self(4);
+    /// The walks of a crowded scene need more rounds than were recorded. Pairs, hits of every mode, cells of rays,
+    /// results and nearest objects may be missing. A round makes so few box tests per walk that no dispatch takes long.
+    /// [`Counters::rounds_needed`] says how many rounds would do.
+    pub const ROUNDS: Self = Self(8);
+    /// More results of queries were found than fit.
+    pub const RESULTS: Self = Self(16);
+    /// More cells of rays were visited than fit.
+    pub const RAY_CELLS: Self = Self(32);
+    /// The driver ended loops before they were done. Pairs, hits and results may be missing. llvmpipe allows a group of
+    /// lanes 65,535 turns. After a read-back that shows this the next step cuts its walks smaller, by a factor of
+    /// eight. [`Headless`](crate::Headless) repeats until nothing is cut.
+    pub const CUT: Self = Self(64);
+
+    /// The bits that say that pairs are missing.
+    pub(crate) const LACKS_PAIRS: Self = Self(Self::ENTRIES.0 | Self::PAIRS.0 | Self::ROUNDS.0 | Self::CUT.0);
+
+    /// All bits with their names.
+    const NAMES: [(Self, &'static str); 7] = [
+        (Self::ENTRIES, "entries"),
+        (Self::PAIRS, "pairs"),
+        (Self::HITS, "hits"),
+        (Self::ROUNDS, "rounds"),
+        (Self::RESULTS, "results"),
+        (Self::RAY_CELLS, "ray-cells"),
+        (Self::CUT, "cut"),
+    ];
+
+    /// The status that a word of a counter buffer says.
+    pub const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    /// The word, as counter buffers hold it.
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// Whether nothing is missing.
+    pub const fn is_whole(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Whether one of these bits is set.
+    pub const fn has(self, any: Self) -> bool {
+        self.0 & any.0 != 0
+    }
+
+    /// The bits of both.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The bits that both have.
+    #[must_use]
+    pub const fn intersection(self, other: Self) -> Self {
+        Self(self.0 & other.0)
+    }
+}
+
+impl std::ops::BitOr for Status {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        self.union(other)
+    }
+}
+
+/// `whole`, or what is missing: `pairs+hits`.
+impl std::fmt::Display for Status {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.is_whole() {
+            return formatter.write_str("whole");
+        }
+        let names = Self::NAMES.iter().filter(|(bit, _)| self.has(*bit));
+        let names: Vec<_> = names.map(|(_, name)| *name).collect();
+        formatter.write_str(&names.join("+"))
+    }
+}
+
+impl std::fmt::Debug for Status {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "Status({self})")
+    }
+}
 
 /// What a step counted.
 ///
 /// On the GPU ([`StepOutput::counters`](crate::StepOutput::counters)) these are 32 words: 0 invalid, 1 excluded, 2
 /// large, 3 levels, 4 table cells, 5 status, 6 invalid rays, 8–9 entries needed, 10–11 pairs needed, 12–13 hits needed,
 /// 14–15 pair candidates, 16–17 ray candidates, 20–21 ray cells needed, 22–23 query results needed, 24 invalid queries,
-/// 26–27 query candidates, 28 rounds needed where that is more than one, 29 the bits [`STATUS_ROUNDS`] and
-/// [`STATUS_CUT`] of the status, which are not in word 5, 30–31 entries of static objects needed; 64-bit counts are two
+/// 26–27 query candidates, 28 rounds needed where that is more than one, 29 the bits [`Status::ROUNDS`] and
+/// [`Status::CUT`] of the status, which are not in word 5, 30–31 entries of static objects needed; 64-bit counts are two
 /// words, low first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
@@ -109,15 +190,14 @@ pub struct Counters {
     pub rounds_needed: u32,
     /// Rounds that were recorded.
     pub rounds_capacity: u32,
-    /// [`STATUS_ENTRIES`], [`STATUS_PAIRS`], [`STATUS_HITS`], [`STATUS_ROUNDS`], [`STATUS_CUT`], [`STATUS_RESULTS`],
-    /// [`STATUS_RAY_CELLS`].
-    pub status: u32,
+    /// What the step could not do.
+    pub status: Status,
 }
 
 impl Counters {
     /// Whether nothing overflowed: the outputs hold the whole answer.
     pub const fn is_whole(&self) -> bool {
-        self.status == 0
+        self.status.is_whole()
     }
 
     /// `static_entries` is the capacity for entries of static objects.
@@ -149,7 +229,7 @@ impl Counters {
             ray_candidates: wide(word::RAY_CANDIDATES),
             rounds_needed: words[word::ROUNDS_NEEDED].max(1),
             rounds_capacity: rounds,
-            status: words[word::STATUS] | words[word::UNFINISHED],
+            status: Status(words[word::STATUS] | words[word::UNFINISHED]),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::api::error::DescriptorError;
+use crate::api::error::{DescriptorError, InputError};
 
 /// Rounds of a step, at most.
 pub(crate) const MAX_ROUNDS: u32 = 4096;
@@ -83,9 +83,6 @@ pub enum PairOrder {
     /// with every scheme. Costs two radix sorts and 24 bytes a row. A prefix that a capacity cuts, or a
     /// [window](crate::GpuBroadPhase::window), is ascending in itself.
     Sorted,
-    /// Any, which may change from step to step. Leaves room for faster ways; so far there is none, and the order is
-    /// that of [`Deterministic`](Self::Deterministic).
-    Unordered,
 }
 
 /// How keys are sorted. Every strategy gives the same bytes; they differ in speed.
@@ -138,8 +135,8 @@ pub struct Capacities {
     /// Rounds: the dispatches that each walk, of an object, a ray or a query, is cut into, so that none takes long. A
     /// round makes at most 16,384 box tests a walk, and fewer where a step has more than 262,144 walks, down to 1,024,
     /// where `k` nearest objects are kept in order, 40,000 / (k + 1), and after a driver cut walks short
-    /// ([`STATUS_CUT`](crate::STATUS_CUT)). `None` is one round, which all but very crowded scenes stay below. A step
-    /// whose walks need more says so ([`STATUS_ROUNDS`](crate::STATUS_ROUNDS)); [`Headless`](crate::Headless) makes as
+    /// ([`Status::CUT`](crate::Status::CUT)). `None` is one round, which all but very crowded scenes stay below. A step
+    /// whose walks need more says so ([`Status::ROUNDS`](crate::Status::ROUNDS)); [`Headless`](crate::Headless) makes as
     /// many as are needed. At most 4,096.
     pub rounds: Option<u32>,
 }
@@ -233,6 +230,36 @@ impl Default for BroadPhaseDescriptor<'_> {
             count_candidates: false,
             timestamps: false,
         }
+    }
+}
+
+impl BroadPhaseDescriptor<'_> {
+    /// Whether objects are entered into every cell that they cover.
+    pub(crate) const fn is_uniform(&self) -> bool {
+        matches!(self.scheme, Scheme::Uniform { .. })
+    }
+
+    /// Whether the finest cell is chosen from the objects.
+    pub(crate) const fn is_hierarchical(&self) -> bool {
+        matches!(self.scheme, Scheme::Hierarchical)
+    }
+
+    /// Whether there are several worlds.
+    pub(crate) const fn has_worlds(&self) -> bool {
+        self.worlds > 1
+    }
+
+    /// Whether objects need [`prepare`](crate::reference::table::prepare).
+    pub(crate) fn prepares(&self) -> bool {
+        self.dimensions == Dimensions::Two || self.margin > 0.0 || self.has_worlds() || self.periods != [0.0; 3]
+    }
+
+    /// With several worlds every object needs one.
+    pub(crate) fn check_worlds(&self, worlds: u64, objects: u64) -> Result<(), InputError> {
+        if self.has_worlds() && worlds != objects {
+            return Err(InputError::WorldsMissing { worlds, objects });
+        }
+        Ok(())
     }
 }
 

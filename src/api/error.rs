@@ -2,7 +2,7 @@
 
 use crate::api::types::OutputRows;
 
-/// A descriptor, or the size of a step's input, that cannot work.
+/// A descriptor that cannot work.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DescriptorError {
@@ -18,12 +18,37 @@ pub enum DescriptorError {
     /// A period is negative, infinite, not a number or out of range.
     #[error("the period {0} is neither 0 nor between 2^-100 and 2^90")]
     Period(f32),
-    /// The radius of [`Neighbors`](crate::Neighbors) is negative, infinite or not a number.
-    #[error("the radius {0} is not a finite length")]
-    Radius(f32),
     /// A descriptor of no worlds.
     #[error("the number of worlds is 0")]
     NoWorlds,
+    /// A fixed capacity of zero.
+    #[error("the capacity for {what} is 0")]
+    ZeroCapacity {
+        /// What the capacity is for.
+        what: &'static str,
+    },
+    /// More rounds or worlds than there can be.
+    #[error("{count} {what}, at most {limit} are possible")]
+    TooMany {
+        /// Rounds or worlds.
+        what: &'static str,
+        /// How many there are.
+        count: u64,
+        /// How many there may be.
+        limit: u64,
+    },
+    /// Not even a step without objects fits the device or the limits of the descriptor.
+    #[error("not even a step without objects fits: {0}")]
+    NoStepFits(#[source] InputError),
+}
+
+/// The input of a step that the device, the descriptor or the crate cannot take.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// The radius of [`Neighbors`](crate::Neighbors) is negative, infinite or not a number.
+    #[error("the radius {0} is not a finite length")]
+    Radius(f32),
     /// With several worlds every object needs one.
     #[error("{worlds} worlds are given for {objects} objects")]
     WorldsMissing {
@@ -31,12 +56,6 @@ pub enum DescriptorError {
         worlds: u64,
         /// Objects of the step.
         objects: u64,
-    },
-    /// A fixed capacity of zero.
-    #[error("the capacity for {what} is 0")]
-    ZeroCapacity {
-        /// What the capacity is for.
-        what: &'static str,
     },
     /// A buffer would be larger than the device can bind.
     #[error(
@@ -70,6 +89,40 @@ pub enum DescriptorError {
         /// How many there may be.
         limit: u64,
     },
+    /// A number that has to be above zero.
+    #[error("the number of {what} is 0")]
+    Zero {
+        /// What there are none of.
+        what: &'static str,
+    },
+    /// A buffer of the caller cannot be bound.
+    #[error("the buffer of {what} lacks the usage STORAGE: create it with wgpu::BufferUsages::STORAGE")]
+    Usage {
+        /// Objects or rays.
+        what: &'static str,
+    },
+    /// A buffer of the caller is shorter than its count says.
+    #[error("the buffer of {what} has {available} bytes, {needed} are needed")]
+    BufferTooSmall {
+        /// Objects or rays.
+        what: &'static str,
+        /// Bytes the count asks for.
+        needed: u64,
+        /// Bytes the buffer has.
+        available: u64,
+    },
+}
+
+/// Why the [CPU reference](crate::reference) has no answer.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReferenceError {
+    /// The descriptor cannot work.
+    #[error(transparent)]
+    Descriptor(#[from] DescriptorError),
+    /// The input cannot be taken.
+    #[error(transparent)]
+    Input(#[from] InputError),
 }
 
 /// Why a [`GpuBroadPhase`](crate::GpuBroadPhase) could not be made.
@@ -104,25 +157,9 @@ pub enum CreateError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StepError {
-    /// The input is too large for the device.
+    /// The input cannot be taken.
     #[error(transparent)]
-    Descriptor(#[from] DescriptorError),
-    /// A buffer of the caller cannot be bound.
-    #[error("the buffer of {what} lacks the usage STORAGE: create it with wgpu::BufferUsages::STORAGE")]
-    Usage {
-        /// Objects or rays.
-        what: &'static str,
-    },
-    /// A buffer of the caller is shorter than its count says.
-    #[error("the buffer of {what} has {available} bytes, {needed} are needed")]
-    BufferTooSmall {
-        /// Objects or rays.
-        what: &'static str,
-        /// Bytes the count asks for.
-        needed: u64,
-        /// Bytes the buffer has.
-        available: u64,
-    },
+    Input(#[from] InputError),
     /// Something was asked of an output that the step does not have: its descriptor or its input does not ask for it.
     #[error("the step has no {rows:?}: its descriptor or its input does not ask for them")]
     NoOutput {

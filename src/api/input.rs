@@ -2,12 +2,12 @@
 
 use std::marker::PhantomData;
 
-use crate::api::error::{DescriptorError, NotOnHost, StepError};
+use crate::api::error::{InputError, NotOnHost};
 use crate::api::queries::{Asking, Neighbors, Partners, Query, QueryMode};
 use crate::api::scene::{RAY_STRIDE, SWEPT_STRIDE, Scene, SceneQueries, SceneRays, SceneStatics};
 use crate::api::types::{Aabb, Ray, SweptRay};
+use crate::shared::asked::Asked;
 use crate::shared::submission::Recording;
-use crate::step::plan::Asked;
 
 /// Where the elements of a step lie.
 #[derive(Clone, Copy, Debug)]
@@ -317,7 +317,7 @@ impl<'a> StepInput<'a> {
 
 impl QueryInput<'_> {
     /// What the sizes of a step with so many objects depend on.
-    pub(crate) fn plan(&self, objects: u64) -> Asked {
+    pub(crate) fn numbers(&self, objects: u64) -> Asked {
         Asked {
             rays: self.rays.count(),
             ray_stride: self.rays.stride(),
@@ -415,7 +415,7 @@ pub(crate) fn check_limit(
     what: &'static str,
     limit: Option<DeviceCount<'_>>,
     binding_limit: u64,
-) -> Result<(), StepError> {
+) -> Result<(), InputError> {
     let Some(DeviceCount { buffer, word }) = limit else {
         return Ok(());
     };
@@ -424,20 +424,20 @@ pub(crate) fn check_limit(
     check(what, &Source::<u32>::device(buffer, count))?;
     let (needed, limit) = (4 * u64::from(count), binding_limit);
     if needed > limit {
-        return Err(DescriptorError::BufferTooLarge { what, needed, limit }.into());
+        return Err(InputError::BufferTooLarge { what, needed, limit });
     }
     Ok(())
 }
 
 /// Whether the passes can read a caller's buffer.
-pub(crate) fn check<T>(what: &'static str, source: &Source<'_, T>) -> Result<(), StepError> {
+pub(crate) fn check<T>(what: &'static str, source: &Source<'_, T>) -> Result<(), InputError> {
     if let Source::Device { buffer, count, .. } = source {
         if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
-            return Err(StepError::Usage { what });
+            return Err(InputError::Usage { what });
         }
         let needed = u64::from(*count) * size_of::<T>() as u64;
         if buffer.size() < needed {
-            return Err(StepError::BufferTooSmall {
+            return Err(InputError::BufferTooSmall {
                 what,
                 needed,
                 available: buffer.size(),

@@ -26,18 +26,26 @@ impl MemoryUse {
         self.inputs + self.objects + self.pairs + self.answers + self.order + self.fixed
     }
 
-    /// What a buffer counts as, by its name in the pass table.
-    pub(crate) fn part(&mut self, name: &str) -> &mut u64 {
-        match name {
-            "objects" | "given_objects" | "worlds" | "rays" | "given_rays" | "queries" | "given_queries" => {
-                &mut self.inputs
-            }
-            "pairs" => &mut self.pairs,
-            "size_statistics" | "density" | "density_slots" | "level_statistics" | "grid" | "counters"
-            | "step_counters" => &mut self.fixed,
-            _ if name.starts_with("ray_") || name.starts_with("query_") => &mut self.answers,
-            _ if name.starts_with("order_") => &mut self.order,
-            _ => &mut self.objects,
+    /// The bytes of a part.
+    pub(crate) fn part(&mut self, part: Part) -> &mut u64 {
+        match part {
+            Part::Inputs => &mut self.inputs,
+            Part::Objects => &mut self.objects,
+            Part::Pairs => &mut self.pairs,
+            Part::Answers => &mut self.answers,
+            Part::Order => &mut self.order,
+            Part::Fixed => &mut self.fixed,
         }
     }
+}
+
+/// The fields of [`MemoryUse`]: what a buffer's bytes count as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    Inputs,
+    Objects,
+    Pairs,
+    Answers,
+    Order,
+    Fixed,
 }

@@ -2,6 +2,7 @@
 
 use crate::api::queries::{Neighbors, Partners, Query, QueryMode};
 use crate::api::types::{Aabb, Ray, SweptRay};
+use crate::shared::wgsl::number;
 
 /// Rays on the host, in either form.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +41,7 @@ impl SceneRays<'_> {
 /// Vectors of four words that a [`Ray`] takes.
 pub(crate) const RAY_STRIDE: u32 = 2;
 /// Vectors of four words that a [`SweptRay`] takes: `SWEPT_STRIDE` in `shaders/rays/ray.wgsl`.
-pub(crate) const SWEPT_STRIDE: u32 = 4;
+pub(crate) const SWEPT_STRIDE: u32 = number("rays/ray", "SWEPT_STRIDE");
 
 impl Default for SceneRays<'_> {
     fn default() -> Self {

@@ -2,11 +2,13 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::shared::wgsl::number;
+
 /// The object or hit index that stands for "none".
 pub const NONE: u32 = u32::MAX;
 
 /// Set in the index of a static object where it has to name it for good. Indices are below 2^29.
-pub(crate) const STATIC_SLOT: u32 = 1 << 31;
+pub(crate) const STATIC_SLOT: u32 = number("events/event_rows", "STATIC_SLOT");
 
 /// An axis-aligned bounding box with its filter words: 32 bytes, two 16-byte loads.
 ///

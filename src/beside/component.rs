@@ -4,9 +4,10 @@ use crate::api::error::StepError;
 use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::home::Home;
-use crate::gpu::pass::Pipelines;
+use crate::gpu::pipelines::Pipelines;
 use crate::gpu::recorder::{Input, Recorder};
 use crate::gpu::scope::{Caught, Scopes};
+use crate::gpu::shader::Pass;
 use crate::gpu::upload::{Block, Uniforms};
 use crate::step::output::StepOutput;
 
@@ -23,10 +24,14 @@ pub(crate) struct Component {
 
 impl Component {
     /// `constants` are those of its passes.
-    pub fn new(label: &str, constants: &[(&'static str, f64)]) -> Self {
+    pub fn new(
+        label: &str,
+        passes: impl IntoIterator<Item = &'static Pass>,
+        constants: &[(&'static str, f64)],
+    ) -> Self {
         Self {
             label: label.to_owned(),
-            pipelines: Pipelines::new(label, constants, None),
+            pipelines: Pipelines::new(label, passes, constants, None),
             bindings: Bindings::default(),
             buffers: Buffers::new(label),
             home: None,

@@ -1,15 +1,17 @@
 //! Indirect dispatches over what a step wrote: as many workgroups as there are rows, without asking the host.
 
 use crate::api::counters::word;
-use crate::api::error::{DescriptorError, StepError};
+use crate::api::error::{InputError, StepError};
 use crate::api::types::OutputRows;
 use crate::beside::component::Component;
-use crate::gpu::recorder::{Bound, Input};
+use crate::gpu::buffers::buffers;
+use crate::gpu::recorder::{Input, Variable};
 use crate::gpu::scope::Scopes;
+use crate::gpu::shader::passes;
 use crate::gpu::upload::Blocks;
-use crate::shaders;
 use crate::shared::blocks::DispatchParams;
-use crate::step::output::StepOutput;
+use crate::stages::shape::STEP_COUNTERS;
+use crate::step::output::{Lists, StepOutput};
 
 /// Makes the arguments of an indirect dispatch with an invocation for each row of an output, such as a narrow phase
 /// over the pairs of the step recorded before it:
@@ -36,7 +38,20 @@ pub struct DispatchArgs {
     own: Component,
 }
 
-const ARGS: &str = "args";
+passes! {
+    "dispatch" {
+    /// Indirect dispatches over an output's rows.
+    DISPATCH_ARGS = "dispatch_args";
+    }
+}
+
+buffers! {
+    /// Workgroups in three dimensions, and rows.
+    ARGS = "args": Fixed as INDIRECT;
+}
+
+/// The uniform block of the pass.
+pub(crate) const DISPATCH: Variable = Variable("dispatch");
 
 impl DispatchArgs {
     /// Arguments of dispatches on one device. `label` is put before the labels of the buffer, the pipeline and the
@@ -44,7 +59,7 @@ impl DispatchArgs {
     pub fn new(label: Option<&str>) -> Self {
         let label = label.unwrap_or("gpu_broad_phase/dispatch");
         Self {
-            own: Component::new(label, &[]),
+            own: Component::new(label, PASSES.iter().copied(), &[]),
         }
     }
 
@@ -53,7 +68,7 @@ impl DispatchArgs {
     /// the next call fills it anew.
     ///
     /// # Errors
-    /// [`StepError::NoOutput`] where the step has no such output, [`DescriptorError::ZeroCapacity`] for workgroups of
+    /// [`StepError::NoOutput`] where the step has no such output, [`InputError::ZeroCapacity`] for workgroups of
     /// no rows, [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Device`] where the
     /// device refuses a buffer: the encoder then has to be dropped. Browsers tell this later: the next call returns it.
     pub fn record<'s>(
@@ -64,43 +79,25 @@ impl DispatchArgs {
         rows: OutputRows,
         workgroup_rows: u32,
     ) -> Result<&'s wgpu::Buffer, StepError> {
-        let (has_output, needed_word, first, capacity) = match rows {
+        let lists = |lists: Option<Lists<'_>>| lists.map(|lists| (lists.first, lists.capacity));
+        let (needed_word, shown) = match rows {
             OutputRows::Pairs => (
-                step.pairs.is_some(),
                 word::PAIRS_NEEDED,
-                step.window.pairs,
-                step.pair_capacity,
+                step.pairs.map(|pairs| (pairs.first, pairs.capacity)),
             ),
-            OutputRows::Hits => (
-                step.ray_offsets.is_some(),
-                word::HITS_NEEDED,
-                step.window.hits,
-                step.hit_capacity,
-            ),
-            OutputRows::RayCells => (
-                step.ray_cells.is_some(),
-                word::RAY_CELLS_NEEDED,
-                step.window.ray_cells,
-                step.ray_cell_capacity,
-            ),
-            OutputRows::QueryObjects => (
-                step.query_objects.is_some(),
-                word::RESULTS_NEEDED,
-                step.window.results,
-                step.result_capacity,
-            ),
+            OutputRows::Hits => (word::HITS_NEEDED, lists(step.rays.hits)),
+            OutputRows::RayCells => (word::RAY_CELLS_NEEDED, lists(step.rays.cells)),
+            OutputRows::QueryObjects => (word::RESULTS_NEEDED, lists(step.queries.objects)),
         };
-        if !has_output {
-            return Err(StepError::NoOutput { rows });
-        }
+        let (first, capacity) = shown.ok_or(StepError::NoOutput { rows })?;
         if workgroup_rows == 0 {
             let what = "rows of a workgroup";
-            return Err(DescriptorError::ZeroCapacity { what }.into());
+            return Err(InputError::Zero { what }.into());
         }
         self.own.check(device, step)?;
         let scopes = Scopes::begin(device);
         self.own.bindings.begin();
-        drop(self.own.buffers.fit(device, [(ARGS, 16)], &[]));
+        drop(self.own.buffers.fit(device, [(buffer::ARGS, 16)], &[]));
         let mut blocks = Blocks::new(device);
         let params = blocks.push(&DispatchParams {
             needed_word: needed_word as u32,
@@ -109,16 +106,12 @@ impl DispatchArgs {
             workgroup_rows,
         });
         let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
-        let inputs = [Input {
-            name: "step_counters",
-            buffer: step.counters.clone(),
-            bytes: step.counters.size(),
-        }];
+        let inputs = [Input::whole(STEP_COUNTERS, step.counters)];
         let mut recorder = self.own.recorder(device, encoder, &uniforms, params, &inputs);
         recorder.stage("args", |stage| {
-            stage.run_groups(&shaders::DISPATCH_ARGS, 1, &[("dispatch", Bound::Block(params))]);
+            stage.run_groups(&DISPATCH_ARGS, 1, &[DISPATCH.is_block(params)]);
         });
         self.own.end(scopes)?;
-        Ok(self.own.buffers.get(ARGS))
+        Ok(self.own.buffers.get(buffer::ARGS))
     }
 }

@@ -3,37 +3,91 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::api::counters::{self, STATUS_CUT, STATUS_ENTRIES, STATUS_PAIRS, STATUS_ROUNDS};
-use crate::api::error::{DescriptorError, ReadBackError, StepError};
+use crate::api::counters::{self, Status};
+use crate::api::error::{InputError, ReadBackError, StepError};
 use crate::api::input::{self, Source};
 use crate::api::types::OutputRows;
 use crate::api::types::PairEvent;
 use crate::beside::component::Component;
+use crate::beside::dispatch::{self, DISPATCH, DISPATCH_ARGS};
+use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::group::Group;
-use crate::gpu::recorder::{Bound, Input, WORKGROUP};
+use crate::gpu::reading::{self, Copy};
+use crate::gpu::recorder::{Input, Variable, WORKGROUP};
 use crate::gpu::scope::Scopes;
+use crate::gpu::shader::passes;
 use crate::gpu::staging::Staging;
 use crate::gpu::upload::Blocks;
 use crate::reference::events::event::word;
-use crate::shaders;
-use crate::shared::blocks::{DispatchParams, EventParams, ScanParams};
+use crate::shared::blocks::{DispatchParams, EventParams};
+use crate::shared::limits::binding_limit;
 use crate::shared::submission::{Recording, Recordings};
+use crate::stages::pairs::buffer::PAIRS;
+use crate::stages::scan::{self, Scan};
+use crate::stages::shape::STEP_COUNTERS;
 use crate::step::output::StepOutput;
-use crate::step::plan::{self, SCAN_TILE};
-use crate::step::reading::{self, Copy};
-
-/// Status bits of a step that say that pairs are missing.
-pub(crate) const LACKS_PAIRS: u32 = STATUS_ENTRIES | STATUS_PAIRS | STATUS_ROUNDS | STATUS_CUT;
 
 const ROW_BYTES: u64 = size_of::<PairEvent>() as u64;
-/// Buffers of which there is one for either of two steps in a row.
-const ROWS: [&str; 2] = ["rows_0", "rows_1"];
-const COUNTERS: [&str; 2] = ["counters_0", "counters_1"];
-/// Indirect dispatches over the rows.
-const GROUPS: [&str; 2] = ["groups_0", "groups_1"];
-const TABLE: &str = "table";
-/// What stands for the step before the first: zeros that nobody writes to.
-const NOTHING: &str = "nothing";
+
+passes! {
+    "events" {
+    /// Which pairs of a step the step before had as well.
+    EVENT_MATCH = "event_match";
+
+    /// Pairs that persist and pairs that begin.
+    EVENT_EMIT = "event_emit";
+
+    /// Pairs that end.
+    EVENT_END = "event_end";
+
+    /// The hash table of a step's pairs.
+    EVENT_INSERT = "event_insert";
+    }
+}
+
+buffers! {
+    /// The pairs of a step with generations, those that persist first. The next two take turns, step by step.
+    ROWS_0 = "rows_0": Objects;
+    /// The rows of every other step.
+    ROWS_1 = "rows_1": Objects;
+    /// How many rows a step has.
+    COUNTERS_0 = "counters_0": Objects;
+    /// The counters of every other step.
+    COUNTERS_1 = "counters_1": Objects;
+    /// Workgroups over the rows of a step.
+    GROUPS_0 = "groups_0": Objects as INDIRECT;
+    /// Workgroups over the rows of every other step.
+    GROUPS_1 = "groups_1": Objects as INDIRECT;
+    /// What stands for the step before the first: zeros that nobody writes to.
+    NOTHING = "nothing": Objects as INDIRECT;
+    /// The hash table of a step's pairs.
+    TABLE = "table": Objects;
+    /// 1 for each pair that the step before had as well, then places.
+    MARKS = "marks": Objects;
+    /// 1 for each pair of the step before that this one has as well, then places.
+    MATCHED = "matched": Objects;
+    /// The pairs that end.
+    ENDED = "ended": Objects;
+    /// The generation of each static object.
+    STATIC_GENERATIONS = "static_generations": Objects;
+    /// The generation of each moving object.
+    GENERATIONS = "generations": Objects;
+    /// The rows of the step that is recorded, on either side.
+    ROWS = "rows": Objects;
+    /// The counters of the step that is recorded, on either side.
+    COUNTERS = "counters": Objects;
+    /// The rows of the step before.
+    PREVIOUS_ROWS = "previous_rows": Objects;
+    /// The counters of the step before.
+    PREVIOUS_COUNTERS = "previous_counters": Objects;
+    /// The hash table of the step before.
+    PREVIOUS_TABLE = "previous_table": Objects;
+}
+
+const ROWS: [BufferId; 2] = [buffer::ROWS_0, buffer::ROWS_1];
+const COUNTERS: [BufferId; 2] = [buffer::COUNTERS_0, buffer::COUNTERS_1];
+const GROUPS: [BufferId; 2] = [buffer::GROUPS_0, buffer::GROUPS_1];
+const EVENT: Variable = Variable("event");
 
 /// What names the objects of a step for good: an index, and a generation that tells apart the objects that have it one
 /// after the other. [`ObjectSet::names`](crate::ObjectSet::names) gives those of its handles. The default takes the
@@ -60,7 +114,7 @@ pub struct EventOutput<'s> {
     /// [`PairEvent`]s that the step before had and this one does not, persisting ones of that step first.
     pub ended: &'s wgpu::Buffer,
     /// Eight `u32`: 0 the pairs that persist, 4 those that begin, 6 those that ended, 5 the bits of the step's status
-    /// that say that pairs are missing ([`STATUS_PAIRS`], [`STATUS_ENTRIES`], [`STATUS_ROUNDS`], [`STATUS_CUT`]): what
+    /// that say that pairs are missing ([`Status::PAIRS`], [`Status::ENTRIES`], [`Status::ROUNDS`], [`Status::CUT`]): what
     /// is missing counts as ended, and begins when it is back.
     pub counters: &'s wgpu::Buffer,
     /// Rows that there is room for. As many as pairs, so that they always fit.
@@ -80,8 +134,8 @@ pub struct Events {
     pub begun: Vec<PairEvent>,
     /// Pairs that only the step before had.
     pub ended: Vec<PairEvent>,
-    /// [`STATUS_PAIRS`] and the like where pairs of the step are missing: they count as ended. 0 where all are there.
-    pub status: u32,
+    /// [`Status::PAIRS`] and the like where pairs of the step are missing: they count as ended. 0 where all are there.
+    pub status: Status,
 }
 
 /// Finds which pairs begin, persist and end from one step of a broad phase to the next, on the GPU.
@@ -152,7 +206,11 @@ impl PairEvents {
     pub fn new(label: Option<&str>) -> Self {
         let label = label.unwrap_or("gpu_broad_phase/events");
         Self {
-            own: Component::new(label, &[]),
+            own: Component::new(
+                label,
+                [PASSES, scan::PASSES, dispatch::PASSES].into_iter().flatten().copied(),
+                &[],
+            ),
             uploads: Staging::uploads(),
             readings: Staging::readings(),
             timeout: crate::BroadPhaseDescriptor::default().timeout,
@@ -171,8 +229,8 @@ impl PairEvents {
     /// [`StepError::Dropped`] where one was dropped instead, or submitted in another order: which pairs the device
     /// knows is not certain then, and [`reset`](Self::reset) lets all begin again. [`StepError::OtherDevice`] on
     /// another device than in the first call. [`StepError::NoOutput`] for a step without pairs, [`StepError::Window`]
-    /// for the output of a window, [`StepError::Usage`] and [`StepError::BufferTooSmall`] for a buffer of generations
-    /// that cannot be read, [`DescriptorError::BufferTooLarge`] where the rows do not fit a binding of the device:
+    /// for the output of a window, [`InputError::Usage`] and [`InputError::BufferTooSmall`] for a buffer of generations
+    /// that cannot be read, [`InputError::BufferTooLarge`] where the rows do not fit a binding of the device:
     /// nothing is recorded then. [`StepError::Device`] where the device refuses a buffer: the encoder has to be
     /// dropped.
     pub fn record<'s>(
@@ -185,9 +243,8 @@ impl PairEvents {
         let pairs = step.pairs.ok_or(StepError::NoOutput {
             rows: OutputRows::Pairs,
         })?;
-        if step.window.pairs > 0 {
-            let first = step.window.pairs;
-            return Err(StepError::Window { first });
+        if pairs.first > 0 {
+            return Err(StepError::Window { first: pairs.first });
         }
         input::check("generations of static objects", &names.static_generations)?;
         input::check("generations", &names.generations)?;
@@ -198,21 +255,21 @@ impl PairEvents {
         let previous = self.last_rows();
         let recorded = RowSide {
             side: previous.map_or(0, |previous| 1 - previous.side),
-            capacity: step.pair_capacity,
+            capacity: pairs.capacity,
             previous_capacity: previous.map_or(0, |previous| previous.capacity),
         };
         let sizes = sizes(recorded, &names);
-        let limit = plan::binding_limit(&device.limits());
+        let limit = binding_limit(&device.limits());
         if let Some(&(_, needed)) = sizes.iter().find(|&&(_, bytes)| bytes > limit) {
             let what = "pair events";
-            return Err(DescriptorError::BufferTooLarge { what, needed, limit }.into());
+            return Err(InputError::BufferTooLarge { what, needed, limit }.into());
         }
         let group = Group::begin(device, encoder, &self.own.label);
         let scopes = Scopes::begin(device);
         self.own.bindings.begin();
         self.uploads.begin();
         self.readings.begin();
-        self.record_passes(device, encoder, [pairs, step.counters], names, sizes, recorded);
+        self.record_passes(device, encoder, [pairs.buffer, step.counters], names, sizes, recorded);
         let before = self.last.take().map(|last| last.recording);
         let needs = before.into_iter().chain(step.table.recording.cloned()).collect();
         let recordings = self.recordings.get_or_insert_with(|| Recordings::new(device));
@@ -228,7 +285,7 @@ impl PairEvents {
         ended?;
         Ok(EventOutput {
             rows: self.own.buffers.get(ROWS[recorded.side]),
-            ended: self.own.buffers.get("ended"),
+            ended: self.own.buffers.get(buffer::ENDED),
             counters: self.own.buffers.get(COUNTERS[recorded.side]),
             capacity: recorded.capacity,
             ended_capacity: recorded.previous_capacity,
@@ -241,54 +298,43 @@ impl PairEvents {
         encoder: &mut wgpu::CommandEncoder,
         [pairs, step_counters]: [&wgpu::Buffer; 2],
         names: ObjectNames<'_>,
-        sizes: Vec<(&'static str, u64)>,
+        sizes: Sizes,
         recorded: RowSide,
     ) {
         // Where the table has to grow, the old one is still looked in.
-        let table = self.own.buffers.find(TABLE).cloned();
+        let table = self.own.buffers.left(buffer::TABLE).cloned();
         self.own.bindings.forget(&self.own.buffers.fit(device, sizes, &[]));
-        let own = |name: &'static str| self.own.buffers.get(name).clone();
+        let own = |id| self.own.buffers.get(id);
         let last = self.last_rows();
-        let of_previous = |name| match last {
-            Some(_) => own(name),
-            None => own(NOTHING),
-        };
-        let mut inputs: Vec<_> = [
-            ("pairs", pairs.clone()),
-            ("step_counters", step_counters.clone()),
-            ("rows", own(ROWS[recorded.side])),
-            ("counters", own(COUNTERS[recorded.side])),
-            ("previous_rows", of_previous(ROWS[1 - recorded.side])),
-            ("previous_counters", of_previous(COUNTERS[1 - recorded.side])),
-            (
-                "previous_table",
-                table.filter(|_| last.is_some()).unwrap_or_else(|| own(NOTHING)),
-            ),
-        ]
-        .into_iter()
-        .map(|(name, buffer)| Input {
-            name,
-            bytes: buffer.size(),
-            buffer,
-        })
-        .collect();
-        for (name, source) in [
-            ("static_generations", names.static_generations),
-            ("generations", names.generations),
+        let nothing = own(buffer::NOTHING);
+        let of_previous = |id| if last.is_some() { own(id) } else { nothing };
+        let previous_table = table.as_ref().filter(|_| last.is_some()).unwrap_or(nothing);
+        let mut inputs = vec![
+            Input::whole(PAIRS, pairs),
+            Input::whole(STEP_COUNTERS, step_counters),
+            Input::whole(buffer::ROWS, own(ROWS[recorded.side])),
+            Input::whole(buffer::COUNTERS, own(COUNTERS[recorded.side])),
+            Input::whole(buffer::PREVIOUS_ROWS, of_previous(ROWS[1 - recorded.side])),
+            Input::whole(buffer::PREVIOUS_COUNTERS, of_previous(COUNTERS[1 - recorded.side])),
+            Input::whole(buffer::PREVIOUS_TABLE, previous_table),
+        ];
+        for (id, source) in [
+            (buffer::STATIC_GENERATIONS, names.static_generations),
+            (buffer::GENERATIONS, names.generations),
         ] {
             let buffer = match source {
-                Source::Device { buffer, count: 1.., .. } => buffer.clone(),
-                Source::Device { .. } => own(name),
+                Source::Device { buffer, count: 1.., .. } => buffer,
+                Source::Device { .. } => own(id),
                 Source::Host(words) => {
-                    let own = own(name);
+                    let own = own(id);
                     self.uploads
-                        .upload(device, encoder, &self.own.label, bytemuck::cast_slice(words), &own);
+                        .upload(device, encoder, &self.own.label, bytemuck::cast_slice(words), own);
                     own
                 }
             };
             inputs.push(Input {
-                name,
-                buffer,
+                id,
+                buffer: buffer.clone(),
                 bytes: 4 * source.count().max(1),
             });
         }
@@ -309,37 +355,34 @@ impl PairEvents {
             capacity,
             workgroup_rows: WORKGROUP,
         });
-        let [scan_marks, scan_matched] =
-            [(capacity, word::PERSISTING), (previous_capacity, word::MATCHED)].map(|(rows, total_word)| {
-                blocks.push(&ScanParams {
-                    count: rows + 1,
-                    total_word: total_word as u32,
-                    capacity: u32::MAX,
-                    status_bit: 0,
-                })
-            });
+        let scans = [
+            (buffer::MARKS, capacity, word::PERSISTING),
+            (buffer::MATCHED, previous_capacity, word::MATCHED),
+        ]
+        .map(|(marks, rows, total_word)| {
+            Scan::new(&mut blocks, marks, rows + 1, total_word, u32::MAX, Status::default())
+        });
         let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
         let mut recorder = self.own.recorder(device, encoder, &uniforms, params, &inputs);
         recorder.clear(COUNTERS[recorded.side]);
-        recorder.clear_words("marks", 0, u64::from(capacity) + 1);
-        recorder.clear_words("matched", 0, u64::from(previous_capacity) + 1);
-        let event = [("event", Bound::Block(params))];
+        recorder.clear_words(buffer::MARKS, 0, u64::from(capacity) + 1);
+        recorder.clear_words(buffer::MATCHED, 0, u64::from(previous_capacity) + 1);
+        let event = [EVENT.is_block(params)];
         let groups = GROUPS[recorded.side];
-        let previous_groups = last.map_or(NOTHING, |last| GROUPS[last.side]);
+        let previous_groups = last.map_or(buffer::NOTHING, |last| GROUPS[last.side]);
         recorder.stage("event_match", |stage| {
-            let args = [("dispatch", Bound::Block(dispatch)), ("args", Bound::Buffer(groups))];
-            stage.run_groups(&shaders::DISPATCH_ARGS, 1, &args);
-            stage.run_indirect(&shaders::EVENT_MATCH, groups, &event);
-            stage.scan("marks", capacity + 1, scan_marks);
-            stage.scan("matched", previous_capacity + 1, scan_matched);
+            let args = [DISPATCH.is_block(dispatch), dispatch::buffer::ARGS.is(groups)];
+            stage.run_groups(&DISPATCH_ARGS, 1, &args);
+            stage.run_indirect(&EVENT_MATCH, groups, &event);
+            scans.into_iter().for_each(|scan| scan.record(stage));
         });
         recorder.stage("event_emit", |stage| {
-            stage.run_indirect(&shaders::EVENT_EMIT, groups, &event);
-            stage.run_indirect(&shaders::EVENT_END, previous_groups, &event);
+            stage.run_indirect(&EVENT_EMIT, groups, &event);
+            stage.run_indirect(&EVENT_END, previous_groups, &event);
         });
-        recorder.clear_words(TABLE, 0, u64::from(recorded.table_mask()) + 1);
+        recorder.clear_words(buffer::TABLE, 0, u64::from(recorded.table_mask()) + 1);
         recorder.stage("event_insert", |stage| {
-            stage.run_indirect(&shaders::EVENT_INSERT, groups, &event);
+            stage.run_indirect(&EVENT_INSERT, groups, &event);
         });
     }
 
@@ -413,8 +456,8 @@ impl PairEvents {
         Ok(Events {
             begun: rows.split_off((persisting - first) as usize),
             persisting: rows,
-            ended: self.read_rows(device, queue, "ended", 0..ended).await?,
-            status: counters[word::STATUS],
+            ended: self.read_rows(device, queue, buffer::ENDED, 0..ended).await?,
+            status: Status::from_bits(counters[word::STATUS]),
         })
     }
 
@@ -422,7 +465,7 @@ impl PairEvents {
         &self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
-        name: &'static str,
+        id: BufferId,
         rows: Range<u64>,
     ) -> Result<Vec<T>, ReadBackError> {
         if rows.is_empty() {
@@ -430,8 +473,8 @@ impl PairEvents {
         }
         let row_bytes = size_of::<T>() as u64;
         let copy = Copy {
-            name,
-            buffer: self.own.buffers.get(name),
+            name: id.name,
+            buffer: self.own.buffers.get(id),
             row_bytes,
             bytes: row_bytes * rows.start..row_bytes * rows.end,
         };
@@ -439,14 +482,14 @@ impl PairEvents {
             |encoder: &mut wgpu::CommandEncoder| Some(reading::copy_out(&self.readings, device, encoder, &[copy]));
         let (reading, submission) = reading::submit(device, queue, record).await?;
         reading.map(device, submission, self.timeout).await?;
-        let read = reading.rows(name, rows.end - rows.start);
+        let read = reading.rows(id.name, rows.end - rows.start);
         reading.put_back(&self.readings);
         read
     }
 }
 
-/// Name and bytes of the buffers of a step.
-fn sizes(recorded: RowSide, names: &ObjectNames<'_>) -> Vec<(&'static str, u64)> {
+/// The buffers of a step and their bytes.
+fn sizes(recorded: RowSide, names: &ObjectNames<'_>) -> Sizes {
     let (rows, previous) = (u64::from(recorded.capacity), u64::from(recorded.previous_capacity));
     // What the caller brings takes none.
     let own = |source: &Source<'_, u32>| {
@@ -456,17 +499,18 @@ fn sizes(recorded: RowSide, names: &ObjectNames<'_>) -> Vec<(&'static str, u64)>
             4 * source.count().max(1)
         }
     };
-    vec![
+    let mut sizes = vec![
         (ROWS[recorded.side], ROW_BYTES * rows.max(1)),
         (COUNTERS[recorded.side], 4 * word::COUNT as u64),
         (GROUPS[recorded.side], 16),
-        (NOTHING, 4 * word::COUNT as u64),
-        (TABLE, 4 * (u64::from(recorded.table_mask()) + 1)),
-        ("marks", 4 * (rows + 1)),
-        ("matched", 4 * (previous + 1)),
-        ("ended", ROW_BYTES * previous.max(1)),
-        ("tile_sums", 8 * (rows.max(previous) + 1).div_ceil(u64::from(SCAN_TILE))),
-        ("static_generations", own(&names.static_generations)),
-        ("generations", own(&names.generations)),
-    ]
+        (buffer::NOTHING, 4 * word::COUNT as u64),
+        (buffer::TABLE, 4 * (u64::from(recorded.table_mask()) + 1)),
+        (buffer::MARKS, 4 * (rows + 1)),
+        (buffer::MATCHED, 4 * (previous + 1)),
+        (buffer::ENDED, ROW_BYTES * previous.max(1)),
+        (buffer::STATIC_GENERATIONS, own(&names.static_generations)),
+        (buffer::GENERATIONS, own(&names.generations)),
+    ];
+    sizes.extend(scan::sizes(recorded.capacity.max(recorded.previous_capacity) + 1));
+    sizes
 }

@@ -3,18 +3,25 @@
 
 use encase::UniformBuffer;
 
-use crate::api::error::DescriptorError;
+use crate::api::error::InputError;
 use crate::api::types::Aabb;
 use crate::gpu::bindings::{Bindings, Range, RangeRef};
 use crate::gpu::home::Home;
-use crate::gpu::pass::{Form, Groups, Pipelines};
+use crate::gpu::pipelines::{Form, Groups, Pipelines};
 use crate::gpu::recorder::WORKGROUP;
 use crate::gpu::scope::Scopes;
+use crate::gpu::shader::passes;
 use crate::gpu::staging::{self, Staging};
-use crate::shaders;
 use crate::shared::blocks::ScatterParams;
+use crate::shared::limits::{self, binding_limit};
 use crate::shared::submission::{Recording, Recordings};
-use crate::step::plan;
+
+passes! {
+    "table" {
+        /// Changed boxes to the slots of an [`ObjectSet`](crate::ObjectSet).
+        SCATTER = "scatter";
+    }
+}
 
 const LABEL: &str = "gpu_broad_phase";
 const BOX_BYTES: u64 = size_of::<Aabb>() as u64;
@@ -50,7 +57,7 @@ impl Mirror {
         encoder: &mut wgpu::CommandEncoder,
         boxes: &[Aabb],
         changed: &[u32],
-    ) -> Result<(&wgpu::Buffer, Option<&Recording>), DescriptorError> {
+    ) -> Result<(&wgpu::Buffer, Option<&Recording>), InputError> {
         self.uploaded = 0;
         // A lost device gives a buffer that it refuses, too, when a step binds it: that is where it is told.
         let scopes = Scopes::begin(device);
@@ -65,8 +72,8 @@ impl Mirror {
         encoder: &mut wgpu::CommandEncoder,
         boxes: &[Aabb],
         changed: &[u32],
-    ) -> Result<(&wgpu::Buffer, Option<&Recording>), DescriptorError> {
-        let limit = plan::binding_limit(&device.limits());
+    ) -> Result<(&wgpu::Buffer, Option<&Recording>), InputError> {
+        let limit = binding_limit(&device.limits());
         check_count(device, boxes.len())?;
         self.resident.take_if(|resident| !resident.home.is(device));
         // What an update left behind that never ran is not known.
@@ -102,7 +109,7 @@ impl Mirror {
 impl Resident {
     fn new(device: &wgpu::Device, capacity: u64) -> Self {
         Self {
-            pipelines: Pipelines::new(LABEL, &[], None),
+            pipelines: Pipelines::new(LABEL, PASSES.iter().copied(), &[], None),
             bindings: Bindings::default(),
             uploads: Staging::uploads(),
             changes: Staging::new(wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST),
@@ -168,7 +175,7 @@ impl Resident {
             }))
         };
         let form = Form {
-            pass: &shaders::SCATTER,
+            pass: &SCATTER,
             sweeps: false,
         };
         let bindings = &mut self.bindings;
@@ -212,12 +219,12 @@ fn create(device: &wgpu::Device, capacity: u64) -> wgpu::Buffer {
 }
 
 /// Whether a device binds so many boxes.
-pub(crate) fn check_count(device: &wgpu::Device, boxes: usize) -> Result<(), DescriptorError> {
-    let limit = plan::binding_limit(&device.limits());
+pub(crate) fn check_count(device: &wgpu::Device, boxes: usize) -> Result<(), InputError> {
+    let limit = binding_limit(&device.limits());
     let what = "objects";
-    let needed = BOX_BYTES * u64::from(plan::count(what, boxes as u64)?);
+    let needed = BOX_BYTES * u64::from(limits::count(what, boxes as u64)?);
     if needed > limit {
-        return Err(DescriptorError::BufferTooLarge { what, needed, limit });
+        return Err(InputError::BufferTooLarge { what, needed, limit });
     }
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 pub(crate) mod advice;
 pub(crate) mod component;
-pub(crate) mod debug_draw;
 pub(crate) mod dispatch;
+pub(crate) mod draw;
 pub(crate) mod events;
 pub(crate) mod mirror;
 pub(crate) mod object_set;

@@ -2,13 +2,13 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::api::error::DescriptorError;
+use crate::api::error::InputError;
 use crate::api::input::{Source, Statics, StepInput};
 use crate::api::scene::{Scene, SceneStatics};
 use crate::api::types::{Aabb, PairEvent, STATIC_SLOT};
 use crate::beside::events::ObjectNames;
 use crate::beside::mirror::{self, Mirror};
-use crate::step::plan::LARGEST_COUNT;
+use crate::shared::limits::LARGEST_COUNT;
 
 /// What a slot without an object holds: a point at the origin that takes no part.
 const FREE: Aabb = Aabb::point([0.0; 3]).with_owner(Aabb::EXCLUDED);
@@ -352,7 +352,7 @@ impl ObjectSet {
     /// };
     /// let result = reference::step_scene(&BroadPhaseDescriptor::default(), &scene)?;
     /// assert_eq!(result.ray_hits[0].t, 8.0);
-    /// # Ok::<(), gpu_broad_phase::DescriptorError>(())
+    /// # Ok::<(), gpu_broad_phase::InputError>(())
     /// ```
     pub fn scene(&self) -> Scene<'_> {
         let is_recorded = self.statics.changed.is_empty() && self.generation != 0;
@@ -389,13 +389,13 @@ impl ObjectSet {
     /// [`GpuBroadPhase::required_limits`](crate::GpuBroadPhase::required_limits).
     ///
     /// # Errors
-    /// [`DescriptorError::TooMany`] or [`DescriptorError::BufferTooLarge`] where the slots do not fit the device.
+    /// [`InputError::TooMany`] or [`InputError::BufferTooLarge`] where the slots do not fit the device.
     /// Nothing is recorded then, and no change is lost.
     pub fn record(
         &mut self,
         device: &wgpu::Device,
         encoder: &mut wgpu::CommandEncoder,
-    ) -> Result<StepInput<'_>, DescriptorError> {
+    ) -> Result<StepInput<'_>, InputError> {
         for part in [&mut self.moving, &mut self.statics] {
             part.mirror.uploaded = 0;
         }
@@ -483,7 +483,7 @@ impl Part {
         &mut self,
         device: &wgpu::Device,
         encoder: &mut wgpu::CommandEncoder,
-    ) -> Result<Source<'_, Aabb>, DescriptorError> {
+    ) -> Result<Source<'_, Aabb>, InputError> {
         let (buffer, recording) = self.mirror.update(device, encoder, &self.boxes, &self.changed)?;
         for index in self.changed.drain(..) {
             self.listed[index as usize] = false;

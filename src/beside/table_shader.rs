@@ -3,7 +3,7 @@
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{BadPrefix, StepError};
 use crate::gpu::bindings::RangeRef;
-use crate::shaders;
+use crate::gpu::link::{self, Slots};
 use crate::shared::grid;
 use crate::step::output::{TABLE_BINDINGS, Table, TableKind, table_kind};
 
@@ -49,7 +49,7 @@ use crate::step::output::{TABLE_BINDINGS, Table, TableKind, table_kind};
 ///
 /// Entries of the large list and, with the schemes of one entry an object, boxes that reach into a cell
 /// from the one before are not among that cell's entries: walks find them. The table of a step with
-/// [`STATUS_ENTRIES`](crate::STATUS_ENTRIES) lacks objects.
+/// [`Status::ENTRIES`](crate::Status::ENTRIES) lacks objects.
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{GpuBroadPhase, StepOutput, TableShader, wgpu};
@@ -121,7 +121,7 @@ impl TableShader {
     }
 
     fn write(kind: TableKind, prefix: &str, group: u32, first: Option<&Self>) -> Result<Self, BadPrefix> {
-        let mut text = shaders::table(kind.0 == grid::SCHEME_UNIFORM);
+        let mut text = joined(kind.0 == grid::SCHEME_UNIFORM);
         for (name, value) in [
             ("SCHEME: u32", format!("{}u", kind.0)),
             ("FILTERS: bool", kind.1.to_string()),
@@ -232,6 +232,16 @@ impl TableShader {
             entries: &entries,
         }))
     }
+}
+
+/// What walks a table: that of schemes of one entry per object, or of covered cells.
+fn joined(is_covered: bool) -> String {
+    let slots: Slots = if is_covered {
+        &[("entry", "covered")]
+    } else {
+        &[("entry", "one_cell")]
+    };
+    link::join(&link::link("queries/table", slots))
 }
 
 /// The text with a constant in place of what passes leave to their pipelines.
@@ -405,7 +415,7 @@ mod tests {
         }
 
         // Words that WGSL keeps to itself come out of no prefix.
-        let text = shaders::table(false);
+        let text = joined(false);
         let names = declared(&text);
         for word in naga::keywords::wgsl::RESERVED {
             for name in names.iter().filter(|name| word.ends_with(**name)) {

@@ -4,33 +4,71 @@
 use std::collections::HashMap;
 
 use super::bindings::KEPT;
+use crate::api::memory::Part;
 
-/// Buffers that say how many workgroups are dispatched, or vertices drawn.
-pub(crate) const INDIRECT: [&str; 6] = [
-    "args",
-    "pair_walk_groups",
-    "groups_0",
-    "groups_1",
-    "nothing",
-    "draw_args",
-];
+/// A buffer as its stage declares it: what it is called, how it is used beside storage and copies, and as what its
+/// bytes count.
+///
+/// Its name is that of the WGSL variables that bind it, unless a dispatch says otherwise. Asking for a buffer that a
+/// step does not have is a fault of this crate, and panics with its name wherever it happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BufferId {
+    pub name: &'static str,
+    pub part: Part,
+    usage: wgpu::BufferUsages,
+}
 
-/// Buffers that a caller's shader may bind as uniform blocks: see [`TableShader`](crate::TableShader).
-const UNIFORM: [&str; 1] = ["grid"];
+impl BufferId {
+    pub const fn new(name: &'static str, part: Part) -> Self {
+        Self {
+            name,
+            part,
+            usage: wgpu::BufferUsages::empty(),
+        }
+    }
 
-/// Buffers that are drawn from.
-const VERTICES: [&str; 1] = ["lines"];
+    /// The same buffer with a further usage.
+    pub const fn used_as(self, usage: wgpu::BufferUsages) -> Self {
+        Self {
+            usage: self.usage.union(usage),
+            ..self
+        }
+    }
+}
 
-/// Names of buffers and their bytes.
-pub(crate) type Sizes = Vec<(&'static str, u64)>;
+/// The buffers of a stage, each with a line that says what it holds.
+macro_rules! buffers {
+    ($($(#[$doc:meta])* $constant:ident = $name:literal: $part:ident $(as $usage:ident)?;)+) => {
+        /// The buffers of the stage.
+        pub(crate) mod buffer {
+            use $crate::api::memory::Part;
+            use $crate::gpu::buffers::BufferId;
 
-/// Buffers by the names of the pass table.
+            $(
+                $(#[$doc])*
+                pub(crate) const $constant: BufferId =
+                    BufferId::new($name, Part::$part)$(.used_as(wgpu::BufferUsages::$usage))?;
+            )+
+            /// All of them.
+            #[cfg(test)]
+            pub(crate) const ALL: &[BufferId] = &[$($constant),+];
+        }
+    };
+}
+
+pub(crate) use buffers;
+
+/// Buffers and their bytes.
+pub(crate) type Sizes = Vec<(BufferId, u64)>;
+
+/// The buffers that are there, by their names.
 pub(crate) struct Buffers {
     label: String,
     by_name: HashMap<&'static str, Held>,
 }
 
 struct Held {
+    id: BufferId,
     buffer: wgpu::Buffer,
     /// The most bytes that were asked for since the last step began.
     asked: u64,
@@ -52,39 +90,37 @@ impl Buffers {
         }
     }
 
-    /// Makes every buffer, given by name and bytes, at least as large, but for those that the caller brings. Returns
-    /// what proved too small.
+    /// Makes every buffer at least as large as its bytes say, but for those that the caller brings. Returns what proved
+    /// too small.
     pub fn fit(
         &mut self,
         device: &wgpu::Device,
-        sizes: impl IntoIterator<Item = (&'static str, u64)>,
-        caller_owned: &[&str],
+        sizes: impl IntoIterator<Item = (BufferId, u64)>,
+        caller_owned: &[BufferId],
     ) -> Vec<wgpu::Buffer> {
         let mut outgrown = Vec::new();
-        for (name, bytes) in sizes {
-            if caller_owned.contains(&name) {
+        for (id, bytes) in sizes {
+            if caller_owned.contains(&id) {
                 continue;
             }
-            if let Some(held) = self.by_name.get_mut(name).filter(|held| held.buffer.size() >= bytes) {
+            if let Some(held) = self.by_name.get_mut(id.name).filter(|held| held.buffer.size() >= bytes) {
                 held.asked = held.asked.max(bytes);
                 continue;
             }
-            let mut usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-            usage.set(wgpu::BufferUsages::INDIRECT, INDIRECT.contains(&name));
-            usage.set(wgpu::BufferUsages::VERTEX, VERTICES.contains(&name));
-            usage.set(wgpu::BufferUsages::UNIFORM, UNIFORM.contains(&name));
+            let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
             let buffer = device.create_buffer(&wgpu::BufferDescriptor {
-                label: Some(&format!("{}/{name}", self.label)),
+                label: Some(&format!("{}/{}", self.label, id.name)),
                 size: rounded(bytes),
-                usage,
+                usage: usage | id.usage,
                 mapped_at_creation: false,
             });
             let held = Held {
+                id,
                 buffer,
                 asked: bytes,
                 idle: 0,
             };
-            outgrown.extend(self.by_name.insert(name, held).map(|small| small.buffer));
+            outgrown.extend(self.by_name.insert(id.name, held).map(|small| small.buffer));
         }
         outgrown
     }
@@ -100,30 +136,28 @@ impl Buffers {
             };
             held.asked = 0;
         }
-        self.give_up(|_, held| held.idle >= KEPT)
+        self.give_up(|held| held.idle >= KEPT)
     }
 
     /// Gives up what the plan asks for half of at most.
     pub fn give_up_spacious(&mut self, planned: Sizes) {
-        let planned: HashMap<_, _> = planned.into_iter().collect();
-        drop(self.give_up(|name, held| held.is_spacious_for(planned.get(name).copied().unwrap_or(0))));
+        drop(self.give_up(|held| held.is_spacious_for(planned_bytes(&planned, held.id).unwrap_or(0))));
     }
 
     /// Gives up what the plan does not ask for or asks for in another size, but for the buffers that are `kept`.
     /// Returns it.
-    pub fn release(&mut self, planned: Sizes, caller_owned: &[&str], kept: &[&str]) -> Vec<wgpu::Buffer> {
-        let planned: HashMap<_, _> = planned.into_iter().collect();
-        self.give_up(|name, held| {
-            let as_planned = |&bytes: &u64| rounded(bytes) == held.buffer.size();
-            let stays = planned.get(name).is_some_and(as_planned) && !caller_owned.contains(&name);
-            !stays && !kept.contains(&name)
+    pub fn release(&mut self, planned: Sizes, caller_owned: &[BufferId], kept: &[BufferId]) -> Vec<wgpu::Buffer> {
+        self.give_up(|held| {
+            let as_planned = |bytes| rounded(bytes) == held.buffer.size();
+            let stays = planned_bytes(&planned, held.id).is_some_and(as_planned) && !caller_owned.contains(&held.id);
+            !stays && !kept.contains(&held.id)
         })
     }
 
-    fn give_up(&mut self, goes: impl Fn(&str, &Held) -> bool) -> Vec<wgpu::Buffer> {
+    fn give_up(&mut self, goes: impl Fn(&Held) -> bool) -> Vec<wgpu::Buffer> {
         let mut gone = Vec::new();
-        self.by_name.retain(|name, held| {
-            let goes = goes(name, held);
+        self.by_name.retain(|_, held| {
+            let goes = goes(held);
             if goes {
                 gone.push(held.buffer.clone());
             }
@@ -133,8 +167,8 @@ impl Buffers {
     }
 
     /// Gives up all buffers but these.
-    pub fn keep(&mut self, names: &[&str]) {
-        self.by_name.retain(|name, _| names.contains(name));
+    pub fn keep(&mut self, kept: &[BufferId]) {
+        self.by_name.retain(|_, held| kept.contains(&held.id));
     }
 
     /// Gives up all buffers.
@@ -142,28 +176,46 @@ impl Buffers {
         self.by_name.clear();
     }
 
-    /// A buffer of the plan that [`fit`](Self::fit) was last called with.
-    pub fn get(&self, name: &str) -> &wgpu::Buffer {
-        &self.by_name[name].buffer
+    /// A buffer that [`fit`](Self::fit) made room for.
+    ///
+    /// # Panics
+    /// Where it did not: see [`BufferId`].
+    pub fn get(&self, id: BufferId) -> &wgpu::Buffer {
+        self.named(id.name)
+            .unwrap_or_else(|| panic!("no step has made the buffer {}", id.name))
     }
 
-    pub fn find(&self, name: &str) -> Option<&wgpu::Buffer> {
+    /// The buffer that WGSL knows by this name.
+    pub fn named(&self, name: &str) -> Option<&wgpu::Buffer> {
         self.by_name.get(name).map(|held| &held.buffer)
+    }
+
+    /// A buffer that an earlier step may have left.
+    pub fn left(&self, id: BufferId) -> Option<&wgpu::Buffer> {
+        self.named(id.name)
     }
 
     pub fn all(&self) -> Vec<wgpu::Buffer> {
         self.by_name.values().map(|held| held.buffer.clone()).collect()
     }
 
-    /// Every buffer's name and bytes.
-    pub fn sizes(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.by_name.iter().map(|(&name, held)| (name, held.buffer.size()))
+    /// What each buffer's bytes count as, and how many there are.
+    pub fn sizes(&self) -> impl Iterator<Item = (Part, u64)> {
+        self.by_name.values().map(|held| (held.id.part, held.buffer.size()))
     }
 
     /// Bytes of all buffers.
     pub fn bytes(&self) -> u64 {
         self.sizes().map(|(_, bytes)| bytes).sum()
     }
+}
+
+/// Bytes that a plan has for a buffer.
+fn planned_bytes(planned: &Sizes, id: BufferId) -> Option<u64> {
+    planned
+        .iter()
+        .find(|(planned, _)| *planned == id)
+        .map(|&(_, bytes)| bytes)
 }
 
 /// Bytes of a buffer that is to hold so many.

@@ -1,19 +1,19 @@
 //! Records stages: one labelled compute pass each, with as many dispatches as the stage has.
 
 use super::bindings::{Bindings, Range, RangeRef};
-use super::buffers::Buffers;
-use super::pass::{Form, Groups, Pipelines};
+use super::buffers::{BufferId, Buffers};
+use super::pipelines::{Form, Groups, Pipelines};
+use super::shader::Pass;
 use super::timing::Timing;
 use super::upload::{Block, Uniforms};
-use crate::shaders::{self, Pass};
-use crate::step::plan::SCAN_TILE;
+use crate::shared::wgsl::number;
 
 /// Rounds of a walk that share a submission where submissions may be split: drivers that watch how long work takes look
 /// at submissions.
 pub(crate) const SUBMISSION_ROUNDS: usize = 8;
 
 /// Invocations of a workgroup in all passes that have one an element.
-pub(crate) const WORKGROUP: u32 = 256;
+pub(crate) const WORKGROUP: u32 = number("common/workgroup", "WORKGROUP");
 
 pub(crate) struct Recorder<'r> {
     pub device: &'r wgpu::Device,
@@ -38,22 +38,37 @@ pub(crate) struct Recorder<'r> {
 /// Where an input of the step lies: in a buffer of the broad phase's own or of the caller's.
 #[derive(Clone)]
 pub(crate) struct Input {
-    /// As the pass table names it.
-    pub name: &'static str,
+    pub id: BufferId,
     pub buffer: wgpu::Buffer,
     /// Bytes of it that are used: a caller's buffer may be larger than one binding.
     pub bytes: u64,
 }
 
-/// Where a name of the pass table lies: in an input, or in one of the own buffers.
-pub(crate) fn resolve<'b>(inputs: &'b [Input], buffers: &'b Buffers, name: &str) -> RangeRef<'b> {
-    match inputs.iter().find(|input| input.name == name) {
-        Some(input) => RangeRef {
+impl Input {
+    /// A whole buffer as an input.
+    pub fn whole(id: BufferId, buffer: &wgpu::Buffer) -> Self {
+        Self {
+            id,
+            buffer: buffer.clone(),
+            bytes: buffer.size(),
+        }
+    }
+}
+
+/// Where a buffer lies: in an input, or in one of the own buffers.
+pub(crate) fn resolve<'b>(inputs: &'b [Input], buffers: &'b Buffers, id: BufferId) -> RangeRef<'b> {
+    find(inputs, buffers, id.name).unwrap_or_else(|| buffers.get(id).into())
+}
+
+/// What WGSL knows by this name.
+fn find<'b>(inputs: &'b [Input], buffers: &'b Buffers, name: &str) -> Option<RangeRef<'b>> {
+    match inputs.iter().find(|input| input.id.name == name) {
+        Some(input) => Some(RangeRef {
             buffer: &input.buffer,
             offset: 0,
             size: wgpu::BufferSize::new(input.bytes),
-        },
-        None => buffers.get(name).into(),
+        }),
+        None => buffers.named(name).map(RangeRef::from),
     }
 }
 
@@ -70,47 +85,72 @@ pub(crate) struct Stage<'s> {
     inputs: &'s [Input],
 }
 
-/// What a name of the pass table stands for in one dispatch.
+/// A variable of WGSL that each dispatch binds to something of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Variable(pub &'static str);
+
+/// What a variable stands for in one dispatch.
 #[derive(Clone, Copy)]
-pub(crate) enum Bound<'n> {
-    Buffer(&'n str),
+pub(crate) enum Bound {
+    Buffer(BufferId),
     Block(Block),
 }
 
+/// A variable and what it stands for.
+pub(crate) type Binds = (Variable, Bound);
+
+impl Variable {
+    pub const fn is(self, buffer: BufferId) -> Binds {
+        (self, Bound::Buffer(buffer))
+    }
+
+    pub const fn is_block(self, block: Block) -> Binds {
+        (self, Bound::Block(block))
+    }
+}
+
+impl BufferId {
+    /// The variable of this buffer's name, which stands for another buffer.
+    pub const fn is(self, buffer: Self) -> Binds {
+        Variable(self.name).is(buffer)
+    }
+}
+
+/// The uniform block of a step: `params` in `shaders/common/prelude.wgsl`.
+pub(crate) const PARAMS: Variable = Variable("params");
+
 impl Recorder<'_> {
     /// Copies a buffer of others to one of the own buffers of its size.
-    pub fn copy_from(&mut self, from: &wgpu::Buffer, to: &str) {
+    pub fn copy_from(&mut self, from: &wgpu::Buffer, to: BufferId) {
         let to = self.buffers.get(to);
         self.encoder.copy_buffer_to_buffer(from, 0, to, 0, to.size());
     }
 
-    pub fn clear(&mut self, name: &str) {
-        if let Some(buffer) = self.buffers.find(name) {
-            self.encoder.clear_buffer(buffer, 0, None);
-        }
+    pub fn clear(&mut self, id: BufferId) {
+        self.encoder.clear_buffer(self.buffers.get(id), 0, None);
     }
 
     /// Puts some words of one of the own buffers to 0.
-    pub fn clear_words(&mut self, name: &str, first: usize, count: u64) {
-        let buffer = self.buffers.get(name);
+    pub fn clear_words(&mut self, id: BufferId, first: usize, count: u64) {
+        let buffer = self.buffers.get(id);
         self.encoder.clear_buffer(buffer, 4 * first as u64, Some(4 * count));
     }
 
     /// Copies one of the own buffers to another of its size.
-    pub fn copy(&mut self, from: &str, to: &str) {
+    pub fn copy(&mut self, from: BufferId, to: BufferId) {
         let (from, to) = (self.buffers.get(from), self.buffers.get(to));
         self.encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
     }
 
     /// Copies some words of a buffer of others into one of the own buffers.
-    pub fn copy_words(&mut self, from: &wgpu::Buffer, first: usize, to: &str, place: usize, count: u64) {
+    pub fn copy_words(&mut self, from: &wgpu::Buffer, first: usize, to: BufferId, place: usize, count: u64) {
         let [first, place] = [first, place].map(|word| 4 * word as u64);
         self.encoder
             .copy_buffer_to_buffer(from, first, self.buffers.get(to), place, 4 * count);
     }
 
     /// Copies the first bytes of one of the own buffers to another, up to the next word.
-    pub fn copy_bytes(&mut self, from: &str, to: &str, bytes: u64) {
+    pub fn copy_bytes(&mut self, from: BufferId, to: BufferId, bytes: u64) {
         let (from, to) = (self.buffers.get(from), self.buffers.get(to));
         self.encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
     }
@@ -161,24 +201,23 @@ impl Recorder<'_> {
 
 impl Stage<'_> {
     /// Dispatches a pass with one invocation an element.
-    pub fn run(&mut self, pass: &Pass, elements: u32, names: &[(&str, Bound<'_>)]) {
-        self.run_groups(pass, elements.div_ceil(WORKGROUP), names);
+    pub fn run(&mut self, pass: &Pass, elements: u32, binds: &[Binds]) {
+        self.run_groups(pass, elements.div_ceil(WORKGROUP), binds);
     }
 
-    /// Dispatches a number of workgroups. `names` says what the pass's names stand for where they are not names of
-    /// buffers themselves.
-    pub fn run_groups(&mut self, pass: &Pass, groups: u32, names: &[(&str, Bound<'_>)]) {
-        self.dispatch(pass, Groups::Count(groups), names);
+    /// Dispatches a number of workgroups. `binds` says what the pass's variables stand for where they do not have the
+    /// name of the buffer that is meant.
+    pub fn run_groups(&mut self, pass: &Pass, groups: u32, binds: &[Binds]) {
+        self.dispatch(pass, Groups::Count(groups), binds);
     }
 
-    /// Dispatches as many workgroups as one of the own buffers says, which is one of
-    /// [`INDIRECT`](super::buffers::INDIRECT).
-    pub fn run_indirect(&mut self, pass: &Pass, groups: &str, names: &[(&str, Bound<'_>)]) {
+    /// Dispatches as many workgroups as one of the own buffers says, which has the usage `INDIRECT`.
+    pub fn run_indirect(&mut self, pass: &Pass, groups: BufferId, binds: &[Binds]) {
         let buffers = self.buffers;
-        self.dispatch(pass, Groups::In(buffers.get(groups)), names);
+        self.dispatch(pass, Groups::In(buffers.get(groups)), binds);
     }
 
-    fn dispatch(&mut self, pass: &Pass, groups: Groups<'_>, names: &[(&str, Bound<'_>)]) {
+    fn dispatch(&mut self, pass: &Pass, groups: Groups<'_>, binds: &[Binds]) {
         let Self {
             buffers,
             uniforms,
@@ -186,12 +225,15 @@ impl Stage<'_> {
             inputs,
             ..
         } = *self;
-        let resolve = |name: &str| Range::from(resolve(inputs, buffers, name));
-        let bound = |name| match names.iter().find(|(pass_name, _)| *pass_name == name) {
+        let found = |name: &str| {
+            let range = find(inputs, buffers, name);
+            Range::from(range.unwrap_or_else(|| panic!("{} binds {name}, which no step has made", pass.name)))
+        };
+        let bound = |name| match binds.iter().find(|(Variable(variable), _)| *variable == name) {
             Some((_, Bound::Block(block))) => uniforms.range(*block),
-            Some((_, Bound::Buffer(buffer))) => resolve(buffer),
-            None if name == "params" => uniforms.range(params),
-            None => resolve(name),
+            Some((_, Bound::Buffer(id))) => found(id.name),
+            None if name == PARAMS.0 => uniforms.range(params),
+            None => found(name),
         };
         let form = Form {
             pass,
@@ -199,14 +241,5 @@ impl Stage<'_> {
         };
         self.pipelines
             .dispatch(self.device, self.bindings, &mut self.compute, form, groups, bound);
-    }
-
-    /// Turns the counts in a buffer into offsets.
-    pub fn scan(&mut self, data: &str, count: u32, block: Block) {
-        let names = [("data", Bound::Buffer(data)), ("scan", Bound::Block(block))];
-        let tiles = count.div_ceil(SCAN_TILE);
-        self.run_groups(&shaders::SCAN_REDUCE, tiles, &names);
-        self.run_groups(&shaders::SCAN_SPINE, 1, &names);
-        self.run_groups(&shaders::SCAN_APPLY, tiles, &names);
     }
 }

@@ -8,16 +8,13 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, Expression, Module, Statement, StorageAccess, TypeInner};
 
 use super::*;
-use crate::api::counters::word;
 use crate::api::queries::asking;
-use crate::reference::events::event;
-use crate::reference::table::{cover, cover_layout, layout};
+use crate::gpu::link;
 use crate::shared::blocks::{
     DispatchParams, DrawParams, EventParams, LimitParams, Round, ScanParams, ScatterParams, SortParams,
 };
 use crate::shared::grid::{self, Grid, Level, Params};
-use crate::stages::sort;
-use crate::step::plan;
+use crate::shared::wgsl::{FILES, File, number};
 
 /// What the features that a pass asks for allow it.
 fn capabilities(pass: &Pass) -> Capabilities {
@@ -164,8 +161,8 @@ fn every_loop_has_a_condition() {
 }
 
 /// The files of every module: each pass, and the two texts for callers.
-fn modules() -> Vec<(&'static str, Vec<link::File>)> {
-    let of_passes = passes().map(|pass| (pass.name, pass.linked().files.clone()));
+fn modules() -> Vec<(&'static str, Vec<File>)> {
+    let of_passes = passes().map(|pass| (pass.name, pass.files().to_vec()));
     let tables = ["one_cell", "covered"].map(|entry| {
         let slots: link::Slots = Box::leak(Box::new([("entry", entry)]));
         ("table", link::link("queries/table", slots))
@@ -208,7 +205,7 @@ fn every_file_on_disk_is_part_of_a_module() {
             }
         }
     }
-    let known: Vec<_> = link::FILES.iter().map(|(path, _)| path.to_string()).collect();
+    let known: Vec<_> = FILES.iter().map(|(path, _)| path.to_string()).collect();
     assert!(known.is_sorted());
     assert_eq!(on_disk, known.iter().cloned().collect());
     let linked: BTreeSet<_> = modules()
@@ -233,9 +230,9 @@ fn what_files_use_and_need_is_there_and_every_choice_counts() {
         }
     }
     for pass in passes() {
-        let mut slots: BTreeSet<_> = pass.slots.iter().map(|(slot, _)| format!("{{{slot}}}")).collect();
-        assert_eq!(slots.len(), pass.slots.len(), "{}: a slot is filled twice", pass.name);
-        let files = &pass.linked().files;
+        let mut slots: BTreeSet<_> = pass.slots().iter().map(|(slot, _)| format!("{{{slot}}}")).collect();
+        assert_eq!(slots.len(), pass.slots().len(), "{}: a slot is filled twice", pass.name);
+        let files = pass.files();
         let used: Vec<_> = files.iter().flat_map(|(_, text)| link::named(text, "uses")).collect();
         slots.retain(|slot| !used.iter().any(|path| path.contains(slot)));
         assert!(slots.is_empty(), "{}: nothing uses {slots:?}", pass.name);
@@ -245,11 +242,8 @@ fn what_files_use_and_need_is_there_and_every_choice_counts() {
 /// A file is used by those alone that take something of it, or hand it on to those who need it.
 #[test]
 fn files_use_nothing_in_vain() {
-    let needed: BTreeSet<_> = link::FILES
-        .iter()
-        .flat_map(|(_, text)| link::named(text, "needs"))
-        .collect();
-    for (path, text) in link::FILES {
+    let needed: BTreeSet<_> = FILES.iter().flat_map(|(_, text)| link::named(text, "needs")).collect();
+    for (path, text) in FILES {
         let code: String = text
             .lines()
             .filter(|line| !line.starts_with("//"))
@@ -264,7 +258,7 @@ fn files_use_nothing_in_vain() {
                 Some((before, rest)) => known.starts_with(before) && known.ends_with(rest.split_once('}').unwrap().1),
                 None => known == used,
             };
-            let mut likely = link::FILES.iter().filter(|(known, _)| is_like(known));
+            let mut likely = FILES.iter().filter(|(known, _)| is_like(known));
             let gives = likely.any(|(_, text)| {
                 let names = declared(text);
                 names.iter().any(|name| words.contains(name) || needed.contains(name))
@@ -279,8 +273,36 @@ fn names_are_unique_and_sources_name_their_files() {
     let mut names: Vec<_> = passes().map(|pass| pass.name).collect();
     names.sort_unstable();
     names.dedup();
-    assert_eq!(names.len(), ALL.len());
+    assert_eq!(names.len(), passes().count());
     assert!(passes().all(|pass| pass.source().starts_with("// ---- ")));
+}
+
+/// The recorder finds buffers by name.
+#[test]
+fn buffers_of_all_stages_have_names_of_their_own() {
+    use crate::beside::{dispatch, draw};
+    use crate::stages::shape;
+
+    let of_stages = [
+        shape::buffer::ALL,
+        &[shape::COUNTERS],
+        table::buffer::ALL,
+        table::statics::buffer::ALL,
+        scan::buffer::ALL,
+        sort::buffer::ALL,
+        pairs::buffer::ALL,
+        rays::buffer::ALL,
+        queries::buffer::ALL,
+        order::buffer::ALL,
+        draw::buffer::ALL,
+        dispatch::buffer::ALL,
+    ];
+    let distinct = |names: &[&str]| names.iter().collect::<BTreeSet<_>>().len() == names.len();
+    let names: Vec<_> = of_stages.into_iter().flatten().map(|id| id.name).collect();
+    assert!(names.len() > 50 && distinct(&names), "{names:?}");
+    // Pair events have tables and counters of their own.
+    let names: Vec<_> = events::buffer::ALL.iter().map(|id| id.name).collect();
+    assert!(distinct(&names), "{names:?}");
 }
 
 #[test]
@@ -425,117 +447,55 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
     check::<ScatterParams>("ScatterParams", offsets!(ScatterParams: change_count, object_count));
 }
 
+/// Numbers of the interface are typed on both sides; all others are read from the WGSL.
 #[test]
 fn constants_agree_with_the_host() {
     let expected: &[(&str, u32)] = &[
-        ("MAX_LEVELS", grid::MAX_LEVELS),
         ("NO_LEVEL", grid::NO_LEVEL),
-        ("MAX_COVER", grid::MAX_COVER),
-        ("X_DETAIL", grid::X_DETAIL),
-        ("DENSE", grid::DENSE),
-        ("HASH_Y", grid::HASH_Y),
-        ("HASH_Z", grid::HASH_Z),
-        ("CELL_LIMIT", grid::CELL_LIMIT as u32),
-        ("TABLE_CELLS_PER_OBJECT", grid::TABLE_CELLS_PER_OBJECT),
-        ("TABLE_CELLS_PER_LEVEL", grid::TABLE_CELLS_PER_LEVEL),
-        ("ID_MASK", grid::ID_MASK),
-        ("ENTRY_GROUPS", grid::ENTRY_GROUPS),
-        ("HOME_FLAGS", grid::HOME_FLAGS),
-        ("HASH_WORLD", grid::HASH_WORLD),
-        ("SCHEME_HIERARCHICAL", grid::SCHEME_HIERARCHICAL),
-        ("SCHEME_UNIFORM", grid::SCHEME_UNIFORM),
-        ("SCHEME_ADAPTIVE", grid::SCHEME_ADAPTIVE),
+        ("STATIC_LEVELS", grid::MAX_LEVELS),
         ("OWNER_EXCLUDED", crate::Aabb::EXCLUDED),
         ("OWNER_STATIC", crate::Aabb::STATIC),
         ("OWNER_MASK", crate::Aabb::OWNER_MASK),
-        ("TILE", plan::SCAN_TILE),
-        ("STRIPS", sort::STRIPS),
-        ("COVER_SHIFTS", cover::COVER_SHIFTS),
-        ("COVER_OCTAVES", cover::COVER_OCTAVES),
-        ("COVER_TILE", plan::COVER_TILE),
-        ("COVER_LANES", cover::COVER_LANES),
-        ("CROWDED_CELL", cover_layout::CROWDED_CELL),
-        ("FEW_LARGER", layout::FEW_LARGER),
-        ("COUNTER_INVALID", word::INVALID as u32),
-        ("COUNTER_EXCLUDED", word::EXCLUDED as u32),
-        ("COUNTER_LARGE", word::LARGE as u32),
-        ("COUNTER_LEVELS", word::LEVELS as u32),
-        ("COUNTER_TABLE_CELLS", word::TABLE_CELLS as u32),
-        ("COUNTER_STATUS", word::STATUS as u32),
-        ("COUNTER_RAYS_INVALID", word::RAYS_INVALID as u32),
-        ("STATUS_ROUNDS", crate::STATUS_ROUNDS),
-        ("STATUS_CUT", crate::STATUS_CUT),
-        ("COUNTER_UNFINISHED", word::UNFINISHED as u32),
-        ("COUNTER_PAIRS_NEEDED", word::PAIRS_NEEDED as u32),
-        ("COUNTER_HITS_NEEDED", word::HITS_NEEDED as u32),
-        ("COUNTER_RAY_CELLS_NEEDED", word::RAY_CELLS_NEEDED as u32),
-        ("COUNTER_RESULTS_NEEDED", word::RESULTS_NEEDED as u32),
-        ("COUNTER_ROUNDS_NEEDED", word::ROUNDS_NEEDED as u32),
-        ("COUNTER_ENTRIES_NEEDED", word::ENTRIES_NEEDED as u32),
-        ("COUNTER_PAIR_CANDIDATES", word::PAIR_CANDIDATES as u32),
-        ("COUNTER_RAY_CANDIDATES", word::RAY_CANDIDATES as u32),
+        ("STATUS_ROUNDS", crate::Status::ROUNDS.bits()),
+        ("STATUS_CUT", crate::Status::CUT.bits()),
+        ("STATUS_LACKS_PAIRS", crate::Status::LACKS_PAIRS.bits()),
         ("NONE", crate::NONE),
         ("NO_OBJECT", crate::NONE),
         ("ASK_NOBODY", asking::NOBODY),
         ("ASK_NEIGHBORS", asking::NEIGHBORS),
         ("QUERY_VECTORS", (size_of::<crate::Query>() / 16) as u32),
-        ("COUNTER_QUERIES_INVALID", word::QUERIES_INVALID as u32),
-        ("COUNTER_QUERY_CANDIDATES", word::QUERY_CANDIDATES as u32),
-        ("RAY_KEY_AXIS_BITS", crate::reference::rays::ray_keys::AXIS_BITS),
-        ("SWEPT_STRIDE", crate::api::scene::SWEPT_STRIDE),
-        ("MAX_GROUPS", plan::MAX_GROUPS),
-        ("STATIC_SLOT", crate::api::types::STATIC_SLOT),
-        ("STATUS_LACKS_PAIRS", crate::beside::events::LACKS_PAIRS),
-        ("EVENT_PERSISTING", event::word::PERSISTING as u32),
-        ("EVENT_MATCHED", event::word::MATCHED as u32),
-        ("EVENT_BEGUN", event::word::BEGUN as u32),
-        ("EVENT_STATUS", event::word::STATUS as u32),
-        ("EVENT_ENDED", event::word::ENDED as u32),
-        ("STATIC_LEVELS", grid::MAX_LEVELS),
     ];
-    let mut seen: BTreeMap<String, Vec<u32>> = BTreeMap::new();
-    for pass in passes() {
-        let (module, _) = parse(pass);
-        for (_, constant) in module.constants.iter() {
-            let value = match module.global_expressions[constant.init] {
-                naga::Expression::Literal(naga::Literal::U32(value)) => value,
-                naga::Expression::Literal(naga::Literal::I32(value)) => value as u32,
-                _ => continue,
-            };
-            let name = constant.name.clone().unwrap_or_default();
-            if name == "MOST_KEPT" {
-                assert_eq!(value, plan::MOST_PARTNERS_KEPT, "{}", pass.name);
+    let mut seen = BTreeMap::new();
+    for (path, text) in FILES {
+        for line in text.lines().filter_map(|line| line.strip_prefix("const ")) {
+            let (name, value) = line.split_once(" = ").unwrap();
+            let name = name.split(':').next().unwrap();
+            let values: &mut Vec<(&str, &str)> = seen.entry(name).or_default();
+            // Switches are what files of one name differ in.
+            if !["true;", "false;"].contains(&value) {
+                values.push((path, value));
             }
-            if name == "SORT_TILE" {
-                let tile = if pass.features() == wgpu::Features::SUBGROUP {
-                    sort::SUBGROUPS_TILE
-                } else {
-                    sort::PORTABLE_TILE
-                };
-                assert_eq!(value, tile, "{}", pass.name);
-            }
-            if name == "STATIC_KEPT" {
-                let kept = if pass.name.ends_with("_covered") {
-                    0
-                } else {
-                    plan::STATIC_PARTNERS_KEPT
-                };
-                assert_eq!(value, kept, "{}", pass.name);
-            }
-            seen.entry(name).or_default().push(value);
         }
     }
-    for (name, value) in expected {
-        let values = seen.get(*name).unwrap_or_else(|| panic!("no pass declares {name}"));
-        assert!(
-            values.iter().all(|seen| seen == value),
-            "{name}: {values:?}, the host has {value}"
-        );
+    for &(name, value) in expected {
+        for (path, _) in &seen[name] {
+            assert_eq!(number(path, name), value, "{name} of {path}");
+        }
     }
-    assert_eq!(seen["SORT_TILE"].len(), 2);
-    assert_eq!(seen["SLOTS"], [32_768, 32_768]);
-    assert_eq!(seen["OCTAVES"], [24, 24]);
-    assert_eq!(plan::DENSITY_SLOTS, 24 * 32_768);
+    // Files of one module cannot declare a name twice, and files of different modules say the same by it.
+    for (name, values) in seen {
+        let one_each = [
+            "KEYS_PER_THREAD",
+            "MISS",
+            "ROW_TURNS",
+            "SORT_TILE",
+            "SORT_WORKGROUP",
+            "STATIC_KEPT",
+        ]
+        .contains(&name);
+        let alike = values.windows(2).all(|pair| pair[0].1 == pair[1].1);
+        assert!(alike || one_each, "{name}: {values:?}");
+    }
 }
 
 /// Floats would let a device flush, reorder or ignore special values.

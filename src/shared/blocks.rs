@@ -1,5 +1,6 @@
 //! The uniform blocks and the pipeline overrides that only some passes have.
 
+use super::wgsl::number;
 use crate::shared::grid::{Params, SCHEME_UNIFORM};
 
 /// The uniform block of the three scan passes: `ScanParams` in `shaders/scan/scan.wgsl`.
@@ -115,7 +116,7 @@ pub struct DrawParams {
     pub levels: u32,
 }
 
-/// The uniform block of the pass that bounds how many are asked: `LimitParams` in `shaders/queries/limit_asked.wgsl`.
+/// The uniform block of the pass that bounds how many are asked: `LimitParams` in `shaders/limits/limit_asked.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
 pub struct LimitParams {
     /// Rays or queries that there are.
@@ -155,7 +156,7 @@ pub struct Overrides {
 
 /// Static partners of a moving object that [`pair_static_count`](super::pair_static_count::pair_static_count) keeps:
 /// `STATIC_KEPT` in `shaders/pairs/pair_slots_static_*.wgsl`. The uniform scheme keeps none.
-pub const STATIC_PARTNERS_KEPT: u32 = 16;
+pub const STATIC_PARTNERS_KEPT: u32 = number("pairs/pair_slots_static_write", "STATIC_KEPT");
 
 /// The same of static partners.
 pub(crate) const fn static_partners_kept(params: &Params) -> u32 {
@@ -167,11 +168,11 @@ pub(crate) const fn static_partners_kept(params: &Params) -> u32 {
 }
 
 /// Words of a scan tile: `TILE` in `shaders/scan/scan.wgsl`.
-pub const SCAN_TILE: usize = 2048;
+pub const SCAN_TILE: usize = number("scan/scan", "TILE") as usize;
 
 /// Objects of a workgroup of the passes that count and write entries of the cover table: `COVER_TILE` in
 /// `shaders/common/cover.wgsl`.
-pub const COVER_TILE: usize = 1024;
+pub const COVER_TILE: usize = number("common/cover", "COVER_TILE") as usize;
 
 impl SortParams {
     /// Values that the digit has.

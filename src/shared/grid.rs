@@ -3,40 +3,41 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::api::descriptor::Scheme;
+use super::wgsl::number;
+use crate::api::descriptor::{BroadPhaseDescriptor, Scheme};
 use crate::api::types::Aabb;
 
 /// Levels of the hierarchical scheme: octaves above the finest cell. Larger boxes go to the large list.
-pub const MAX_LEVELS: u32 = 32;
+pub const MAX_LEVELS: u32 = number("common/grid", "MAX_LEVELS");
 /// Objects of [`Scheme::Uniform`] that cover more cells than this go to the large list.
-pub const MAX_COVER: u32 = 64;
+pub const MAX_COVER: u32 = number("common/grid", "MAX_COVER");
 
 pub(crate) const NO_LEVEL: u32 = MAX_LEVELS;
-pub(crate) const CELL_LIMIT: i32 = 0x4000_0000;
-pub(crate) const X_DETAIL: u32 = 2;
-pub(crate) const DENSE: u32 = u32::MAX;
+pub(crate) const CELL_LIMIT: i32 = number("common/grid", "CELL_LIMIT") as i32;
+pub(crate) const X_DETAIL: u32 = number("common/grid", "X_DETAIL");
+pub(crate) const DENSE: u32 = number("common/grid", "DENSE");
 /// Row and slab strides of hashed tables. Modulo 128 all cells of a stencil (differences up to 3 an axis) fall into
 /// different slots, modulo 1024 all cells that one box of [`MAX_COVER`] cells covers; so they do in every larger table.
-pub(crate) const HASH_Y: u32 = 0xd0ed_a82f;
-pub(crate) const HASH_Z: u32 = 0xae97_ba95;
+pub(crate) const HASH_Y: u32 = number("common/grid", "HASH_Y");
+pub(crate) const HASH_Z: u32 = number("common/grid", "HASH_Z");
 /// Slots from a world to the next in hashed tables.
-pub(crate) const HASH_WORLD: u32 = 0x9e37_79b1;
-pub(crate) const TABLE_CELLS_PER_OBJECT: u32 = 4;
-pub(crate) const TABLE_CELLS_PER_LEVEL: u32 = 128;
+pub(crate) const HASH_WORLD: u32 = number("common/grid", "HASH_WORLD");
+pub(crate) const TABLE_CELLS_PER_OBJECT: u32 = number("table/layout", "TABLE_CELLS_PER_OBJECT");
+pub(crate) const TABLE_CELLS_PER_LEVEL: u32 = number("table/layout", "TABLE_CELLS_PER_LEVEL");
 /// The smallest hashed table of the uniform scheme: see [`HASH_Y`].
 pub(crate) const SMALLEST_UNIFORM_TABLE: u32 = 1024;
 
-pub(crate) const ID_MASK: u32 = 0x1fff_ffff;
+pub(crate) const ID_MASK: u32 = number("common/box", "ID_MASK");
 /// Set on entries whose cell is that of the object's lower corner along an axis, a bit each for x, y and z. All of them
 /// are set on one entry of each object: that of its home cell.
-pub(crate) const HOME_FLAGS: u32 = 0xe000_0000;
+pub(crate) const HOME_FLAGS: u32 = number("common/box", "HOME_FLAGS");
 /// Groups of entries of the uniform scheme, by their home flags, in the order that they have within a cell: see
 /// [`entry_group`].
-pub(crate) const ENTRY_GROUPS: u32 = 5;
+pub(crate) const ENTRY_GROUPS: u32 = number("common/entry_groups", "ENTRY_GROUPS");
 
-pub(crate) const SCHEME_HIERARCHICAL: u32 = 0;
-pub(crate) const SCHEME_UNIFORM: u32 = 1;
-pub(crate) const SCHEME_ADAPTIVE: u32 = 2;
+pub(crate) const SCHEME_HIERARCHICAL: u32 = number("common/prelude", "SCHEME_HIERARCHICAL");
+pub(crate) const SCHEME_UNIFORM: u32 = number("common/prelude", "SCHEME_UNIFORM");
+pub(crate) const SCHEME_ADAPTIVE: u32 = number("common/prelude", "SCHEME_ADAPTIVE");
 
 /// The uniform block of a step: `Params` in `shaders/common/prelude.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, encase::ShaderType)]
@@ -121,6 +122,76 @@ pub struct Params {
     pub cover_capacity: u32,
     /// One more than the word of a buffer that says how many of the objects take part; 0 where all do.
     pub object_limit: u32,
+}
+
+/// Objects that the density estimate looks at, at most.
+const SAMPLES: u32 = 16_384;
+
+impl Params {
+    /// The block of a table of so many objects behind so many static ones. Nothing is asked of it yet, and only entries
+    /// have a capacity, that of the schemes of one entry per object.
+    pub(crate) fn of_table(descriptor: &BroadPhaseDescriptor<'_>, object_count: u32, first_object: u32) -> Self {
+        let sample_stride = object_count.div_ceil(SAMPLES).max(1);
+        let [period_x, period_y, period_z] = descriptor.periods;
+        Self {
+            object_count,
+            entry_capacity: object_count,
+            scheme: scheme_number(descriptor.scheme),
+            cell_inverse: cell_inverse(descriptor.scheme),
+            sample_count: object_count.div_ceil(sample_stride),
+            sample_stride,
+            dimensions: descriptor.dimensions.count(),
+            world_count: descriptor.worlds,
+            large_mask: large_mask(descriptor.worlds),
+            margin: descriptor.margin,
+            period_x,
+            period_y,
+            period_z,
+            first_object,
+            ..Self::default()
+        }
+    }
+
+    /// The same block for walks of the static objects' table.
+    pub(crate) fn of_statics(&self) -> Self {
+        Self {
+            object_count: self.static_count,
+            first_object: 0,
+            ..*self
+        }
+    }
+
+    pub(crate) fn is_uniform(&self) -> bool {
+        self.scheme == SCHEME_UNIFORM
+    }
+
+    pub(crate) fn is_hierarchical(&self) -> bool {
+        self.scheme == SCHEME_HIERARCHICAL
+    }
+
+    /// Whether some of the objects are static and have a table of their own.
+    pub(crate) fn has_statics(&self) -> bool {
+        self.static_count > 0
+    }
+
+    /// All objects, static ones among them.
+    pub(crate) fn all_objects(&self) -> u32 {
+        self.static_count + self.object_count
+    }
+
+    pub(crate) fn has_worlds(&self) -> bool {
+        self.world_count > 1
+    }
+
+    /// Whether rays are walked in the order of where they start.
+    pub(crate) const fn sorts_rays(&self) -> bool {
+        self.rays_sorted != 0
+    }
+
+    /// What schemes of one entry per object take, or that of covered cells.
+    pub(crate) fn by_scheme<T>(&self, one_cell: T, covered: T) -> T {
+        if self.is_uniform() { covered } else { one_cell }
+    }
 }
 
 /// One level of the grid: `Level` in the shaders. 64 bytes.
@@ -510,6 +581,16 @@ pub(crate) const fn scheme_number(scheme: Scheme) -> u32 {
 /// past those.
 pub(crate) fn key_bits(table_capacity: u32, large_mask: u32) -> u32 {
     32 - (table_capacity + large_mask + 1).leading_zeros()
+}
+
+/// Entries that the cover table may have. Pairs alone look boxes up there, and their order depends on it: so it depends on
+/// the input and the descriptor alone, and on a device on what that has room for.
+pub(crate) fn cover_capacity(params: &Params, pairs: bool) -> u32 {
+    if pairs && params.scheme == SCHEME_HIERARCHICAL {
+        params.object_count / 4
+    } else {
+        0
+    }
 }
 
 #[cfg(test)]

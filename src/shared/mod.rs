@@ -1,5 +1,10 @@
 //! What several layers know: grid maths, uniform blocks, limits, and what was submitted.
 
+pub(crate) mod asked;
 pub mod blocks;
+pub(crate) mod digits;
 pub mod grid;
+pub(crate) mod limits;
+pub(crate) mod lists;
 pub(crate) mod submission;
+pub(crate) mod wgsl;

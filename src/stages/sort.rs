@@ -1,26 +1,119 @@
-//! How keys are sorted: the choice of a strategy, and into which digits and tiles it cuts them.
+//! The sort stage: keys with values, digit by digit.
 
 use crate::api::descriptor::SortStrategy;
-use crate::shaders::{self, Pass};
+use crate::gpu::buffers::{BufferId, Sizes, buffers};
+use crate::gpu::recorder::{Binds, Stage, Variable};
+use crate::gpu::shader::{Pass, passes};
+use crate::gpu::upload::{Block, Blocks};
 use crate::shared::blocks::SortParams;
+use crate::shared::digits::STRIPS;
 
-/// Keys of a tile: `SORT_TILE` in `shaders/sort/sort_scatter.wgsl`.
-pub(crate) const PORTABLE_TILE: u32 = 1920;
-/// Keys of a tile: `SORT_TILE` in `shaders/sort/sort_scatter_subgroups.wgsl`.
-pub(crate) const SUBGROUPS_TILE: u32 = 3328;
-/// Bits of a digit that is counted in workgroup memory, at most.
-const LOCAL_DIGIT_BITS: u32 = 8;
-/// Invocations of a workgroup of the passes of strips: `STRIPS` in `shaders/sort/sort_strips.wgsl`.
-pub(crate) const STRIPS: u32 = 8;
-/// Bits of a digit that strips are sorted by, at most. With more the places that are written next outgrow the caches.
-const STRIP_DIGIT_BITS: u32 = 11;
-/// Keys of a strip, about: as many as make its counters few, and not more, since each processor takes [`STRIPS`] at
-/// once.
-const STRIP_KEYS: std::ops::RangeInclusive<u32> = 4096..=8192;
-/// Strips that keys are cut into at least, a multiple of which it always is: two processors full.
-const FEWEST_STRIPS: u32 = 2 * STRIPS;
-/// Strips at most, of which a loop takes a turn each: llvmpipe takes 65,535.
-const MOST_STRIPS: u32 = 1 << 15;
+passes! {
+    "sort" {
+    /// Digit counts of a radix sort pass, tile by tile.
+    SORT_HISTOGRAM = "sort_histogram" if |of| of.sort != SortStrategy::Strips;
+
+    /// Digit counts of a radix sort pass, strip by strip.
+    SORT_HISTOGRAM_STRIPS = "sort_histogram_strips" if |of| of.sort == SortStrategy::Strips;
+
+    /// Digit counts of a radix sort pass as offsets.
+    SORT_SCAN = "sort_scan" if |of| of.sort != SortStrategy::Strips;
+
+    /// Digit counts of strips as offsets.
+    SORT_SCAN_STRIPS = "sort_scan_strips" if |of| of.sort == SortStrategy::Strips;
+
+    /// The move of a radix sort pass.
+    SORT_SCATTER = "sort_scatter" if |of| matches!(of.sort, SortStrategy::Auto | SortStrategy::Portable);
+
+    /// The move of a radix sort pass, by ballots.
+    SORT_SCATTER_SUBGROUPS = "sort_scatter_subgroups" if |of| of.sort == SortStrategy::Subgroups;
+
+    /// The move of a radix sort pass, strip by strip.
+    SORT_SCATTER_STRIPS = "sort_scatter_strips" if |of| of.sort == SortStrategy::Strips;
+    }
+}
+
+buffers! {
+    /// Keys of each digit and tile: counts at first, then places.
+    DIGIT_COUNTS = "digit_counts": Objects;
+}
+
+const SORT: Variable = Variable("sort");
+const KEYS: Variable = Variable("keys");
+const VALUES: Variable = Variable("values");
+const SORTED_KEYS: Variable = Variable("sorted_keys");
+const SORTED_VALUES: Variable = Variable("sorted_values");
+/// The grid that says how many keys there are.
+const GRID: Variable = Variable("grid");
+
+/// A buffer of keys and one of values. A sort goes back and forth between two such sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Side {
+    pub keys: BufferId,
+    pub values: BufferId,
+}
+
+impl Side {
+    /// How passes that read or write entries name them.
+    pub fn binds(self) -> [Binds; 2] {
+        [KEYS.is(self.keys), VALUES.is(self.values)]
+    }
+}
+
+/// A digit of a sort, and its uniform block.
+#[derive(Clone, Copy)]
+pub(crate) struct Digit {
+    params: SortParams,
+    block: Block,
+}
+
+impl Digit {
+    /// Writes the blocks of all digits.
+    pub fn all(blocks: &mut Blocks, digits: Vec<SortParams>) -> Vec<Self> {
+        let digits = digits.into_iter().map(|params| Self {
+            block: blocks.push(&params),
+            params,
+        });
+        digits.collect()
+    }
+}
+
+/// The buffer that sorts share, where the largest takes so many counts.
+pub(crate) fn sizes(counter_words: u32) -> Sizes {
+    vec![(buffer::DIGIT_COUNTS, 4 * u64::from(counter_words))]
+}
+
+/// A radix sort of keys with values.
+pub(crate) struct Sort {
+    pub strategy: SortStrategy,
+    pub sides: [Side; 2],
+    /// Which grid says how many keys there are.
+    pub grid: BufferId,
+}
+
+impl Sort {
+    /// Records three dispatches per digit. Returns the side that ends up sorted.
+    pub fn record(&self, stage: &mut Stage<'_>, digits: &[Digit], unsorted: Side) -> Side {
+        let passes = self.strategy.passes();
+        digits.iter().fold(unsorted, |from, digit| {
+            let to = self.sides[usize::from(from == self.sides[0])];
+            let [keys, values] = from.binds();
+            let binds = [
+                SORT.is_block(digit.block),
+                GRID.is(self.grid),
+                keys,
+                values,
+                SORTED_KEYS.is(to.keys),
+                SORTED_VALUES.is(to.values),
+            ];
+            let groups = self.strategy.groups(digit.params.tiles);
+            stage.run_groups(passes.histogram, groups, &binds);
+            stage.run_groups(passes.scan, self.strategy.groups(1 << digit.params.bits), &binds);
+            stage.run_groups(passes.scatter, groups, &binds);
+            to
+        })
+    }
+}
 
 /// The passes of a strategy.
 pub(crate) struct Passes {
@@ -46,19 +139,19 @@ impl SortStrategy {
     pub(crate) fn passes(self) -> Passes {
         match self {
             Self::Auto | Self::Portable => Passes {
-                histogram: &shaders::SORT_HISTOGRAM,
-                scan: &shaders::SORT_SCAN,
-                scatter: &shaders::SORT_SCATTER,
+                histogram: &SORT_HISTOGRAM,
+                scan: &SORT_SCAN,
+                scatter: &SORT_SCATTER,
             },
             Self::Subgroups => Passes {
-                histogram: &shaders::SORT_HISTOGRAM,
-                scan: &shaders::SORT_SCAN,
-                scatter: &shaders::SORT_SCATTER_SUBGROUPS,
+                histogram: &SORT_HISTOGRAM,
+                scan: &SORT_SCAN,
+                scatter: &SORT_SCATTER_SUBGROUPS,
             },
             Self::Strips => Passes {
-                histogram: &shaders::SORT_HISTOGRAM_STRIPS,
-                scan: &shaders::SORT_SCAN_STRIPS,
-                scatter: &shaders::SORT_SCATTER_STRIPS,
+                histogram: &SORT_HISTOGRAM_STRIPS,
+                scan: &SORT_SCAN_STRIPS,
+                scatter: &SORT_SCATTER_STRIPS,
             },
         }
     }
@@ -70,66 +163,6 @@ impl SortStrategy {
             _ => each,
         }
     }
-
-    /// The digits of keys of so many bits, lowest first, as wide as each other.
-    pub(crate) fn digits(self, keys: u32, key_bits: u32) -> Vec<SortParams> {
-        if key_bits == 0 {
-            return Vec::new();
-        }
-        let count = match self {
-            Self::Strips => {
-                // What moving the keys takes, counting in a table of that size, and starting passes.
-                let words = |&count: &u32| {
-                    let bits = key_bits.div_ceil(count);
-                    let counting = (10 * u64::from(strips(keys, bits) + 1)) << bits;
-                    u64::from(count) * (9 * u64::from(keys) + counting + 100_000)
-                };
-                let counts = key_bits.div_ceil(STRIP_DIGIT_BITS)..=key_bits.div_ceil(LOCAL_DIGIT_BITS);
-                counts.min_by_key(words).unwrap_or(1)
-            }
-            _ => key_bits.div_ceil(LOCAL_DIGIT_BITS),
-        };
-        let each = key_bits.div_ceil(count);
-        let (tile, tiles) = match self {
-            Self::Auto | Self::Portable => (PORTABLE_TILE, keys.div_ceil(PORTABLE_TILE)),
-            Self::Subgroups => (SUBGROUPS_TILE, keys.div_ceil(SUBGROUPS_TILE)),
-            // Keys may be fewer than there is room for, and all processors are to have their share.
-            Self::Strips => (0, strips(keys, each)),
-        };
-        (0..count)
-            .map(|digit| SortParams {
-                shift: digit * each,
-                bits: each.min(key_bits - digit * each),
-                tile,
-                tiles: tiles.max(1),
-            })
-            .collect()
-    }
-}
-
-/// Strips that keys are cut into where a digit has so many bits.
-fn strips(keys: u32, bits: u32) -> u32 {
-    let tile = (4u32 << bits).clamp(*STRIP_KEYS.start(), *STRIP_KEYS.end());
-    let wanted = keys.div_ceil(tile).next_multiple_of(FEWEST_STRIPS);
-    wanted.clamp(FEWEST_STRIPS, MOST_STRIPS)
-}
-
-impl SortParams {
-    /// The digits that a strategy sorts so many keys of so many bits by, lowest first. `Auto` stands for `Portable`
-    /// here.
-    pub fn digits_of(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Self> {
-        strategy.digits(keys, key_bits)
-    }
-}
-
-/// Words of the counts of the largest digit.
-pub(crate) fn counter_words(digits: &[SortParams]) -> u32 {
-    digits.iter().map(SortParams::counter_words).max().unwrap_or(0)
-}
-
-/// Bits of the keys below `count`.
-pub(crate) const fn bits_below(count: u32) -> u32 {
-    u32::BITS - count.saturating_sub(1).leading_zeros()
 }
 
 #[cfg(test)]
@@ -163,21 +196,6 @@ mod tests {
             let can = features == with && info.subgroup_max_size != 64;
             assert_eq!(by_ballots == SortStrategy::Subgroups, can);
             assert_ne!(by_ballots, SortStrategy::Strips);
-        }
-    }
-
-    #[test]
-    fn counters_take_few_words_a_key() {
-        for strategy in [SortStrategy::Portable, SortStrategy::Subgroups, SortStrategy::Strips] {
-            for keys in [100_000, 250_000, 1_000_000, 4_000_000] {
-                for bits in 12..=26 {
-                    let words = counter_words(&strategy.digits(keys, bits));
-                    assert!(
-                        words < keys / 2,
-                        "{strategy:?}, {keys} keys of {bits} bits: {words} words"
-                    );
-                }
-            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::api::counters::{Counters, STATUS_CUT, STATUS_ROUNDS};
+use crate::api::counters::{Counters, Status};
 use crate::api::descriptor::MAX_ROUNDS;
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder};
 use crate::api::error::{HeadlessError, ReadBackError, StepError};
@@ -13,9 +13,9 @@ use crate::api::result::StepResult;
 use crate::api::scene::{Scene, SceneQueries, SceneRays};
 use crate::api::types::Window;
 use crate::api::types::{Aabb, Ray};
-use crate::reference::order::shown::sort_walks;
+use crate::gpu::reading::{Extent, Reading};
+use crate::shared::lists::sort_lists;
 use crate::step::broad_phase::GpuBroadPhase;
-use crate::step::reading::{Extent, Reading};
 
 /// Which adapter to use and what to make on it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -246,7 +246,7 @@ impl Headless {
             return Ok(None);
         }
         if grows {
-            result.counters.status &= STATUS_ROUNDS | STATUS_CUT;
+            result.counters.status = result.counters.status.intersection(Status::ROUNDS | Status::CUT);
         }
         Ok(Some(result))
     }
@@ -268,14 +268,14 @@ impl Headless {
 
     /// Makes room for as many rounds as walks needed.
     fn fit_rounds(&mut self, counters: &Counters) -> Result<(), HeadlessError> {
-        let is_short = counters.status & STATUS_ROUNDS != 0;
+        let is_short = counters.status.has(Status::ROUNDS);
         let more = if is_short { counters.rounds_capacity + 1 } else { 1 };
         let rounds = counters.rounds_needed.max(more);
         if is_short && rounds > MAX_ROUNDS {
             let needed = u64::from(rounds);
             return Err(too_many("rounds of box tests", needed, MAX_ROUNDS));
         }
-        if counters.status & STATUS_CUT != 0 && self.broad_phase.is_cut_smallest() {
+        if counters.status.has(Status::CUT) && self.broad_phase.is_cut_smallest() {
             return Err(HeadlessError::LoopsCut);
         }
         // One crowded scene need not slow those that follow.
@@ -325,11 +325,11 @@ impl Headless {
             if self.is_whole(&whole, &counters) {
                 if is_in_parts && self.broad_phase.descriptor().pair_order == PairOrder::Sorted {
                     whole.pairs.sort_unstable();
-                    sort_walks(&mut whole.ray_hits, &whole.ray_offsets, |hit| hit.object);
-                    sort_walks(&mut whole.query_objects, &whole.query_offsets, |&object| object);
+                    sort_lists(&mut whole.ray_hits, &whole.ray_offsets, |hit| hit.object);
+                    sort_lists(&mut whole.query_objects, &whole.query_offsets, |&object| object);
                 }
                 // The other bits speak of the buffers as they were when the counts were taken.
-                whole.counters.status &= STATUS_ROUNDS | STATUS_CUT;
+                whole.counters.status = whole.counters.status.intersection(Status::ROUNDS | Status::CUT);
                 return Ok((whole, !is_in_parts));
             }
             let first = Window {
@@ -340,7 +340,7 @@ impl Headless {
             };
             is_in_parts = true;
             let chunk = self.write_window(first, false).await?;
-            whole.counters.status |= chunk.counters.status;
+            whole.counters.status = whole.counters.status | chunk.counters.status;
             let rounds = &mut whole.counters.rounds_needed;
             *rounds = chunk.counters.rounds_needed.max(*rounds);
             whole.pairs.extend(chunk.pairs);
@@ -433,7 +433,7 @@ fn record_reading(
 
 /// Whether walks ended early.
 const fn unfinished(counters: &Counters) -> bool {
-    counters.status & (STATUS_ROUNDS | STATUS_CUT) != 0
+    counters.status.has(Status::ROUNDS.union(Status::CUT))
 }
 
 /// As in `vulkan, gl`.

@@ -1,10 +1,14 @@
 //! The step: the order of the stages, the memory that they share, and what comes back.
 
 pub(crate) mod broad_phase;
+mod budget;
 pub(crate) mod headless;
+mod inputs;
+mod needs;
 pub(crate) mod output;
 pub(crate) mod plan;
-pub(crate) mod readback;
-pub(crate) mod reading;
-pub(crate) mod walk_shrink;
-pub(crate) mod watch;
+mod readback;
+mod record;
+mod recorded;
+mod walk_shrink;
+mod watch;

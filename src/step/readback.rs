@@ -5,16 +5,16 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::api::counters::{Counters, STATUS_CUT, word};
+use crate::api::counters::{Counters, Status, word};
 use crate::api::error::{ReadBackError, StepError};
 use crate::api::result::{StageTime, StepResult};
+use crate::gpu::reading::{Answer, COUNTERS, Copy, Extent, Output, Reading, TIMINGS, copy_out, or_lost, submit};
 use crate::gpu::timing::Timing;
+use crate::stages::{pairs, queries, rays};
 use crate::step::broad_phase::GpuBroadPhase;
-use crate::step::plan::{self, Needs, Plan};
-use crate::step::reading::{
-    Answer, COUNTERS, Copy, Extent, Output, Reading, TIMINGS, copy_out, or_lost, outputs, submit,
-};
-use crate::step::watch::Asked;
+use crate::step::needs::Needs;
+use crate::step::plan::Plan;
+use crate::step::watch::Awaited;
 
 impl GpuBroadPhase {
     /// Reads the counters of the last step, once it was submitted. With [`Growth::Grow`](crate::Growth::Grow) this is
@@ -40,11 +40,13 @@ impl GpuBroadPhase {
     /// Takes in what the counters say of a step with this plan.
     pub(crate) fn note(&mut self, counters: &Counters, plan: &Plan) {
         self.walk_shrink
-            .note(plan.walk_shrink, counters.status & STATUS_CUT != 0);
+            .note(plan.shape.walk_shrink, counters.status.has(Status::CUT));
         self.wanted.walk_shrink = self.walk_shrink.level();
+        let params = &plan.shape.params;
         let hits_kept = plan
-            .all_hits()
-            .then(|| plan::worth_keeping(counters.hits_needed, plan.params.ray_count.into()));
+            .rays
+            .all_hits(params)
+            .then(|| rays::worth_keeping(counters.hits_needed, params.ray_count.into()));
         let need = |needed: u64| u32::try_from(needed).unwrap_or(u32::MAX);
         self.needed = Needs {
             entries: need(counters.entries_needed),
@@ -54,7 +56,7 @@ impl GpuBroadPhase {
             ray_cells: need(counters.ray_cells_needed),
             results: need(counters.results_needed),
             rounds: counters.rounds_needed,
-            bit_words: plan::bit_words(counters.pairs_needed, counters.entries_needed),
+            bit_words: pairs::bit_words(counters.pairs_needed, counters.entries_needed),
             hits_kept,
             walk_shrink: self.wanted.walk_shrink,
         };
@@ -101,7 +103,11 @@ impl GpuBroadPhase {
             row_bytes: bytes,
             bytes: 0..bytes,
         };
-        let mut copies = vec![whole(COUNTERS, self.buffers.find(COUNTERS)?, 4 * word::COUNT as u64)];
+        let mut copies = vec![whole(
+            COUNTERS.name,
+            self.buffers.left(COUNTERS)?,
+            4 * word::COUNT as u64,
+        )];
         if extent != Extent::Counters
             && let Some((buffer, bytes)) = self.timing.as_ref().map(Timing::resolved)
         {
@@ -147,16 +153,16 @@ impl GpuBroadPhase {
             answer.readings.push(rest);
         }
         let mut result = StepResult {
-            pairs: answer.rows("pairs")?,
-            world_pairs: answer.rows("world_pairs")?,
-            ray_hits: answer.rows("ray_hits")?,
-            ray_any: answer.rows("ray_any")?,
-            ray_offsets: answer.rows("ray_offsets")?,
-            ray_cells: answer.rows("ray_cells")?,
-            ray_cell_offsets: answer.rows("ray_cell_offsets")?,
-            query_objects: answer.rows("query_objects")?,
-            query_offsets: answer.rows("query_offsets")?,
-            query_nearest: answer.rows("query_nearest")?,
+            pairs: answer.rows(pairs::buffer::PAIRS)?,
+            world_pairs: answer.rows(pairs::buffer::WORLD_PAIRS)?,
+            ray_hits: answer.rows(rays::buffer::HITS)?,
+            ray_any: answer.rows(rays::buffer::ANY)?,
+            ray_offsets: answer.rows(rays::buffer::OFFSETS)?,
+            ray_cells: answer.rows(rays::buffer::CELLS)?,
+            ray_cell_offsets: answer.rows(rays::buffer::CELL_OFFSETS)?,
+            query_objects: answer.rows(queries::buffer::OBJECTS)?,
+            query_offsets: answer.rows(queries::buffer::OFFSETS)?,
+            query_nearest: answer.rows(queries::buffer::NEAREST)?,
             timings: Vec::new(),
             counters,
         };
@@ -171,7 +177,7 @@ impl GpuBroadPhase {
     /// What the last recording wrote.
     fn outputs(&self) -> Option<Vec<Output>> {
         let recorded = self.recorded.as_ref()?;
-        Some(outputs(&recorded.plan, recorded.emits_pairs, &self.needed))
+        Some(recorded.plan.outputs(recorded.emits_pairs, &self.needed))
     }
 
     /// Submits a read-back of what was submitted before.
@@ -225,7 +231,7 @@ impl GpuBroadPhase {
         self.hear().await?;
         let plan = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.plan;
         self.map(device, reading, submission).await?;
-        let counters = reading.counters(&plan)?;
+        let counters = plan.counters(&reading.counters()?);
         // Of what was submitted before, so that the newest has the last word.
         self.take_in();
         self.note(&counters, &plan);
@@ -235,8 +241,8 @@ impl GpuBroadPhase {
     /// The copy of some rows.
     fn copy_of(&self, output: &Output, rows: Range<u64>) -> Copy<'_> {
         Copy {
-            name: output.name,
-            buffer: self.buffers.get(output.name),
+            name: output.id.name,
+            buffer: self.buffers.get(output.id),
             row_bytes: output.row_bytes,
             bytes: rows.start * output.row_bytes..rows.end * output.row_bytes,
         }
@@ -285,7 +291,7 @@ impl GpuBroadPhase {
         let recording = self.watch.recordings.make(encoder, needs);
         encoder.map_buffer_on_submit(&buffer, wgpu::MapMode::Read, .., move |mapped| {
             if let (Ok(()), Some(arrived)) = (mapped, arrived.upgrade()) {
-                arrived.lock().push(Asked {
+                arrived.lock().push(Awaited {
                     reading,
                     plan,
                     recording,
@@ -319,7 +325,7 @@ impl GpuBroadPhase {
     pub(crate) fn take_in(&mut self) {
         let arrived = std::mem::take(&mut *self.watch.arrived.lock());
         for asked in arrived {
-            let Asked {
+            let Awaited {
                 reading,
                 plan,
                 recording,
@@ -327,8 +333,9 @@ impl GpuBroadPhase {
             } = asked;
             // A device that was lost in between has nothing to tell.
             if recording.is_submitted()
-                && let (Ok(counters), Ok(ticks)) = (reading.counters(&plan), reading.ticks())
+                && let (Ok(words), Ok(ticks)) = (reading.counters(), reading.ticks())
             {
+                let counters = plan.counters(&words);
                 self.note(&counters, &plan);
                 self.watch.latest = Some(counters);
                 (self.watch.latest_stages, self.watch.latest_ticks) = (stages, ticks);

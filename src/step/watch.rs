@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crate::api::counters::Counters;
+use crate::gpu::reading::Reading;
 use crate::gpu::staging::Shelf;
 use crate::shared::submission::{Recording, Recordings};
 use crate::step::plan::Plan;
-use crate::step::reading::Reading;
 
 /// What was asked for in an encoder.
-pub(crate) struct Asked {
+pub(crate) struct Awaited {
     pub reading: Reading,
     pub plan: Plan,
     /// The copying, which needs the step.
@@ -21,7 +21,7 @@ pub(crate) struct Asked {
 /// What has arrived on the host, in the order of its arrival.
 pub(crate) struct Watch {
     pub recordings: Recordings,
-    pub arrived: Arc<Shelf<Asked>>,
+    pub arrived: Arc<Shelf<Awaited>>,
     pub latest: Option<Counters>,
     pub latest_stages: Vec<&'static str>,
     pub latest_ticks: Vec<u64>,

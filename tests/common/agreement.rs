@@ -5,8 +5,7 @@ use std::ops::Range;
 
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Growth, NONE, Neighbor, Pair, QueryMode, RayHit, RayMode, STATUS_ENTRIES, STATUS_HITS,
-    STATUS_PAIRS, STATUS_RESULTS, STATUS_ROUNDS, Scene, StepResult,
+    BroadPhaseDescriptor, Growth, NONE, Neighbor, Pair, QueryMode, RayHit, RayMode, Scene, Status, StepResult,
 };
 
 /// What a scene's answer is by the definition.
@@ -74,16 +73,16 @@ pub fn check(
 ) {
     let counters = &result.counters;
     // Of an incomplete search nothing but parts is known.
-    let is_searched = counters.status & (STATUS_ENTRIES | STATUS_ROUNDS) == 0;
+    let is_searched = !counters.status.has(Status::ENTRIES | Status::ROUNDS);
     let is_fixed = descriptor.growth == Growth::Fixed;
     let capacity = |capacity: Option<u32>| match capacity {
         Some(capacity) if is_fixed => capacity as usize,
         _ => usize::MAX,
     };
-    let check_count = |name: &str, held: usize, needed: u64, capacity: usize, status: u32| {
+    let check_count = |name: &str, held: usize, needed: u64, capacity: usize, status: Status| {
         let fits = needed as usize <= capacity;
         assert_eq!(held, capacity.min(needed as usize), "{what}: {name} held of {needed}");
-        assert_eq!(counters.status & status == 0, fits, "{what}: status of {name}");
+        assert_eq!(!counters.status.has(status), fits, "{what}: status of {name}");
     };
 
     if descriptor.pairs {
@@ -97,7 +96,7 @@ pub fn check(
                 result.pairs.len(),
                 counters.pairs_needed,
                 capacity,
-                STATUS_PAIRS,
+                Status::PAIRS,
             );
         }
     }
@@ -128,7 +127,7 @@ pub fn check(
                         result.ray_hits.len(),
                         counters.hits_needed,
                         capacity,
-                        STATUS_HITS,
+                        Status::HITS,
                     );
                 }
             }
@@ -161,7 +160,7 @@ pub fn check(
             assert_eq!(u64::from(result.query_offsets[expected.found.len()]), needed, "{what}");
             let capacity = capacity(descriptor.capacities.results);
             if is_searched {
-                check_count("results", result.query_objects.len(), needed, capacity, STATUS_RESULTS);
+                check_count("results", result.query_objects.len(), needed, capacity, Status::RESULTS);
             }
         }
         QueryMode::Nearest(wanted) if is_searched => {

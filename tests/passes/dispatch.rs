@@ -1,9 +1,9 @@
 //! Indirect arguments.
 
 use crate::harness::*;
-use gpu_broad_phase::reference::blocks::DispatchParams;
-use gpu_broad_phase::reference::dispatch::dispatch_args;
-use gpu_broad_phase::shaders;
+use gpu_broad_phase::internals::blocks::DispatchParams;
+use gpu_broad_phase::internals::reference::dispatch::dispatch_args;
+use gpu_broad_phase::internals::shaders;
 
 pub fn check_dispatch(bench: &mut Bench, needed: u64, [first, capacity, workgroup_rows]: [u32; 3]) {
     bench.scene = format!("{needed} rows, room for {capacity} from {first} on, {workgroup_rows} a workgroup");

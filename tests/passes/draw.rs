@@ -2,10 +2,10 @@
 
 use crate::harness::*;
 use bytemuck::{bytes_of, pod_collect_to_vec};
-use gpu_broad_phase::reference::Trace;
-use gpu_broad_phase::reference::blocks::DrawParams;
-use gpu_broad_phase::reference::draw::{draw_boxes, draw_cells, draw_pairs, draw_ray_cells};
-use gpu_broad_phase::shaders;
+use gpu_broad_phase::internals::blocks::DrawParams;
+use gpu_broad_phase::internals::reference::Trace;
+use gpu_broad_phase::internals::reference::draw::{draw_boxes, draw_cells, draw_pairs, draw_ray_cells};
+use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{LineVertex, RayCell};
 
 /// Devices may round positions in another way.

@@ -2,11 +2,11 @@
 
 use crate::common::Rng;
 use crate::harness::*;
-use gpu_broad_phase::reference::blocks::{EventParams, ScanParams};
-use gpu_broad_phase::reference::events::event::{self, Generations};
-use gpu_broad_phase::reference::events::{event_emit, event_end, event_insert, event_match};
-use gpu_broad_phase::reference::scan;
-use gpu_broad_phase::shaders;
+use gpu_broad_phase::internals::blocks::{EventParams, ScanParams};
+use gpu_broad_phase::internals::reference::events::event::{self, Generations};
+use gpu_broad_phase::internals::reference::events::{event_emit, event_end, event_insert, event_match};
+use gpu_broad_phase::internals::reference::scan;
+use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Pair, PairEvent};
 
 /// The passes of pair events, for so many pairs in either step. `spare` rows have room beyond them; without, the step

@@ -3,10 +3,11 @@
 use crate::harness::*;
 use bytemuck::bytes_of;
 use gpu_broad_phase::Pair;
-use gpu_broad_phase::grid::Params;
-use gpu_broad_phase::reference::Trace;
-use gpu_broad_phase::reference::order::{order_firsts, order_rows, order_seconds, shown};
-use gpu_broad_phase::shaders::{self, Pass};
+use gpu_broad_phase::internals::grid::Params;
+use gpu_broad_phase::internals::reference::Trace;
+use gpu_broad_phase::internals::reference::order::{order_firsts, order_rows, order_seconds, shown};
+use gpu_broad_phase::internals::shaders;
+use gpu_broad_phase::shaders::Pass;
 
 /// The passes that put an output in order, a window on it at a time.
 pub fn check_order(bench: &Bench, trace: &Trace) {

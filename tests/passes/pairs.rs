@@ -1,16 +1,16 @@
 //! Pairs.
 
 use crate::harness::*;
-use gpu_broad_phase::grid::Params;
-use gpu_broad_phase::reference::Trace;
-use gpu_broad_phase::reference::blocks::{Overrides, Round, STATIC_PARTNERS_KEPT, ScanParams};
-use gpu_broad_phase::reference::pairs::pair_count::{self, PairCounts};
-use gpu_broad_phase::reference::pairs::pair_walk::{self, PairInput};
-use gpu_broad_phase::reference::pairs::{
+use gpu_broad_phase::internals::blocks::{Overrides, Round, STATIC_PARTNERS_KEPT, ScanParams};
+use gpu_broad_phase::internals::grid::Params;
+use gpu_broad_phase::internals::reference::Trace;
+use gpu_broad_phase::internals::reference::pairs::pair_count::{self, PairCounts};
+use gpu_broad_phase::internals::reference::pairs::pair_walk::{self, PairInput};
+use gpu_broad_phase::internals::reference::pairs::{
     pair_emit, pair_emit_kept, pair_replay, pair_static_count, pair_static_emit, world_pairs, world_pairs_static,
 };
-use gpu_broad_phase::reference::scan;
-use gpu_broad_phase::shaders;
+use gpu_broad_phase::internals::reference::scan;
+use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Aabb, Pair};
 
 pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bool) {

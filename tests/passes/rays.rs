@@ -3,13 +3,13 @@
 use crate::common::{Rng, Scene, rods};
 use crate::harness::*;
 use crate::{check_parts, check_scene, descriptor};
-use gpu_broad_phase::grid::{Grid, Params};
-use gpu_broad_phase::reference::Trace;
-use gpu_broad_phase::reference::blocks::Overrides;
-use gpu_broad_phase::reference::rays::{
+use gpu_broad_phase::internals::blocks::Overrides;
+use gpu_broad_phase::internals::grid::{Grid, Params};
+use gpu_broad_phase::internals::reference::Trace;
+use gpu_broad_phase::internals::reference::rays::{
     ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, ray_keys,
 };
-use gpu_broad_phase::shaders;
+use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, RayCell, RayHit, SceneRays, Scheme};
 
 pub fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {

@@ -4,9 +4,9 @@ use crate::common::{Rng, TestAdapter};
 use crate::harness::*;
 use bytemuck::bytes_of;
 use gpu_broad_phase::grid::Grid;
-use gpu_broad_phase::reference::blocks::SortParams;
-use gpu_broad_phase::reference::sort::{sort_histogram, sort_scan, sort_scatter};
-use gpu_broad_phase::shaders;
+use gpu_broad_phase::internals::blocks::SortParams;
+use gpu_broad_phase::internals::reference::sort::{sort_histogram, sort_scan, sort_scatter};
+use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{SortStrategy, wgpu};
 
 /// Those whose passes the adapter can run.

@@ -4,13 +4,13 @@ use crate::common::Rng;
 use crate::harness::*;
 use crate::sort::check_sort;
 use bytemuck::{bytes_of, pod_collect_to_vec};
-use gpu_broad_phase::grid::{Grid, Params, Record};
-use gpu_broad_phase::reference::Trace;
-use gpu_broad_phase::reference::blocks::{COVER_TILE, ScatterParams};
-use gpu_broad_phase::reference::table::{
+use gpu_broad_phase::internals::blocks::{COVER_TILE, ScatterParams};
+use gpu_broad_phase::internals::grid::{Grid, Params, Record};
+use gpu_broad_phase::internals::reference::Trace;
+use gpu_broad_phase::internals::reference::table::{
     base_cell, cell_starts, cover_layout, density, layout, level_statistics, scatter,
 };
-use gpu_broad_phase::shaders;
+use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Scheme};
 
 /// The choice of the finest cell, from every object and from a sample.

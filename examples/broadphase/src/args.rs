@@ -368,8 +368,6 @@ pub enum Order {
     Deterministic,
     /// Ascending: the same on every device.
     Sorted,
-    /// Any.
-    Unordered,
 }
 
 impl From<Order> for PairOrder {
@@ -377,7 +375,6 @@ impl From<Order> for PairOrder {
         match order {
             Order::Deterministic => Self::Deterministic,
             Order::Sorted => Self::Sorted,
-            Order::Unordered => Self::Unordered,
         }
     }
 }

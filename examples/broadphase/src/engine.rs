@@ -3,8 +3,8 @@
 use anyhow::{Error, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, DescriptorError, Dimensions, Headless, HeadlessDescriptor, HeadlessError, MemoryUse,
-    Ray, Scheme, Snapshot, StepError, StepResult, reference,
+    Aabb, BroadPhaseDescriptor, Dimensions, Headless, HeadlessDescriptor, HeadlessError, InputError, MemoryUse, Ray,
+    ReferenceError, Scheme, Snapshot, StepError, StepResult, reference,
 };
 use pollster::block_on;
 
@@ -96,7 +96,7 @@ impl Engine {
 pub fn has_too_many_pairs(error: &Error) -> bool {
     match (error.downcast_ref(), error.downcast_ref()) {
         (Some(HeadlessError::TooManyResults { what, .. }), _) => *what == "pairs",
-        (_, Some(DescriptorError::TooMany { what, .. })) => *what == "pairs",
+        (_, Some(ReferenceError::Input(InputError::TooMany { what, .. }))) => *what == "pairs",
         _ => false,
     }
 }
@@ -105,7 +105,7 @@ pub fn has_too_many_pairs(error: &Error) -> bool {
 fn is_too_large(error: &HeadlessError) -> bool {
     matches!(
         error,
-        HeadlessError::Step(StepError::Descriptor(DescriptorError::BufferTooLarge { .. }))
+        HeadlessError::Step(StepError::Input(InputError::BufferTooLarge { .. }))
     )
 }
 

@@ -26,7 +26,7 @@ use std::process::ExitCode;
 
 use anyhow::{Error, Result};
 use clap::Parser;
-use gpu_broad_phase::{Counters, CreateError, DescriptorError, HeadlessError, StepError};
+use gpu_broad_phase::{Counters, CreateError, DescriptorError, HeadlessError, InputError, ReferenceError, StepError};
 
 use args::{Cli, Command};
 use output::Unwritten;
@@ -123,35 +123,47 @@ fn is_ours(error: &Error) -> bool {
     if error.is::<Unwritten>() {
         return true;
     }
-    let of_descriptor = match error.downcast_ref::<HeadlessError>() {
-        Some(HeadlessError::NoAdapter { .. } | HeadlessError::NoDevice(_)) => return false,
-        Some(
-            HeadlessError::Create(CreateError::Descriptor(error)) | HeadlessError::Step(StepError::Descriptor(error)),
-        ) => Some(error),
-        Some(_) => return true,
-        None => error.downcast_ref(),
+    let of_input = |error: &InputError| matches!(error, InputError::BufferTooLarge { .. } | InputError::TooMany { .. });
+    // All others are a number that was given.
+    let of_descriptor = |error: &DescriptorError| match error {
+        DescriptorError::TooMany { .. } => true,
+        DescriptorError::NoStepFits(error) => of_input(error),
+        _ => false,
     };
-    // The rest of these is a number that was given.
-    of_descriptor.is_some_and(|error| {
-        matches!(
-            error,
-            DescriptorError::BufferTooLarge { .. } | DescriptorError::TooMany { .. }
-        )
-    })
+    match (
+        error.downcast_ref::<HeadlessError>(),
+        error.downcast_ref::<ReferenceError>(),
+    ) {
+        (Some(HeadlessError::NoAdapter { .. } | HeadlessError::NoDevice(_)), _) => false,
+        (Some(HeadlessError::Create(CreateError::Descriptor(error))), _) => of_descriptor(error),
+        (Some(HeadlessError::Step(StepError::Input(error))), _) => of_input(error),
+        (Some(_), _) => true,
+        (None, Some(ReferenceError::Descriptor(error))) => of_descriptor(error),
+        (None, Some(ReferenceError::Input(error))) => of_input(error),
+        (None, _) => false,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpu_broad_phase::STATUS_ROUNDS;
+    use gpu_broad_phase::Status as StepStatus;
 
     #[test]
     fn bad_sizes_are_the_callers_and_limits_are_ours_on_every_backend() {
         let on_every_backend = |error: DescriptorError| {
             [
-                Error::from(error.clone()),
-                Error::from(HeadlessError::Create(CreateError::Descriptor(error.clone()))),
-                Error::from(HeadlessError::Step(StepError::Descriptor(error))).context("some adapter"),
+                Error::from(ReferenceError::Descriptor(error.clone())),
+                Error::from(HeadlessError::Create(CreateError::Descriptor(error))).context("some adapter"),
+            ]
+        };
+        let of_a_step = |error: InputError| {
+            [
+                Error::from(ReferenceError::Input(error.clone())),
+                Error::from(HeadlessError::Create(CreateError::Descriptor(
+                    DescriptorError::NoStepFits(error.clone()),
+                ))),
+                Error::from(HeadlessError::Step(StepError::Input(error))).context("some adapter"),
             ]
         };
         for bad in [
@@ -161,12 +173,20 @@ mod tests {
         ] {
             assert!(on_every_backend(bad).iter().all(|error| !is_ours(error)));
         }
+        assert!(of_a_step(InputError::Radius(-1.0)).iter().all(|error| !is_ours(error)));
+        let (count, limit) = (1 << 33, 1 << 32);
         let too_many = DescriptorError::TooMany {
-            what: "pairs",
-            count: 1 << 33,
-            limit: 1 << 32,
+            what: "worlds",
+            count,
+            limit,
         };
         assert!(on_every_backend(too_many).iter().all(is_ours));
+        let what = "pairs";
+        assert!(
+            of_a_step(InputError::TooMany { what, count, limit })
+                .iter()
+                .all(is_ours)
+        );
         assert!(is_ours(&Error::msg("full").context(Unwritten("a.csv".to_owned()))));
         assert!(!is_ours(&Error::msg("a.csv: line 1")));
     }
@@ -175,7 +195,7 @@ mod tests {
     fn a_walk_without_enough_rounds_is_not_whole() {
         let reporter = Reporter { quiet: true };
         let cut = Counters {
-            status: STATUS_ROUNDS,
+            status: StepStatus::ROUNDS,
             ..Counters::default()
         };
         assert_eq!(Status::of(&cut, reporter), Status::NotWhole);

@@ -5,10 +5,7 @@ use std::path::Path;
 
 use anyhow::{Error, Result, bail};
 use gpu_broad_phase::reference::{self, brute_force};
-use gpu_broad_phase::{
-    BroadPhaseDescriptor, Counters, Growth, HeadlessError, NONE, STATUS_CUT, STATUS_ENTRIES, STATUS_HITS, STATUS_PAIRS,
-    STATUS_RAY_CELLS, STATUS_RESULTS, STATUS_ROUNDS, Scene, SceneQueries, StepResult,
-};
+use gpu_broad_phase::{BroadPhaseDescriptor, Counters, Growth, HeadlessError, NONE, Scene, SceneQueries, StepResult};
 
 use crate::Status;
 use crate::args::{Backend, ReplayArgs};
@@ -208,23 +205,6 @@ impl Row {
             differences: None,
         }
     }
-
-    fn status(&self) -> String {
-        let names = [
-            (STATUS_ENTRIES, "entries"),
-            (STATUS_PAIRS, "pairs"),
-            (STATUS_HITS, "hits"),
-            (STATUS_ROUNDS, "rounds"),
-            (STATUS_CUT, "cut"),
-            (STATUS_RESULTS, "results"),
-            (STATUS_RAY_CELLS, "ray-cells"),
-        ];
-        if self.counters.is_whole() {
-            return "whole".to_owned();
-        }
-        let short = names.iter().filter(|(bit, _)| self.counters.status & bit != 0);
-        short.map(|(_, name)| *name).collect::<Vec<_>>().join("+")
-    }
 }
 
 fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
@@ -252,7 +232,7 @@ fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
             counters.pairs_needed,
             row.hits,
             row.results,
-            row.status()
+            row.counters.status.to_string()
         )?;
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 use gpu_broad_phase::grid::{Level, MAX_LEVELS};
-use gpu_broad_phase::reference::{self, Trace};
+use gpu_broad_phase::internals::reference::{self, Trace};
 use gpu_broad_phase::{BroadPhaseDescriptor, Counters, Scene, Scheme};
 
 use crate::Status;

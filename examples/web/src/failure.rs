@@ -1,6 +1,6 @@
 //! What can go wrong, in words for whoever looks at the page.
 
-use gpu_broad_phase::{CreateError, DescriptorError, ReadBackError, StepError};
+use gpu_broad_phase::{CreateError, ReadBackError, ReferenceError, StepError};
 
 use crate::page::bytes;
 
@@ -33,7 +33,7 @@ pub enum Failure {
     #[error("The results cannot be read: {0}")]
     ReadBack(#[from] ReadBackError),
     #[error("The CPU reference cannot answer: {0}")]
-    Reference(#[from] DescriptorError),
+    Reference(#[from] ReferenceError),
     #[error("The outputs did not come to hold all that was found.")]
     NeverWhole,
 }

@@ -111,7 +111,7 @@ impl Finder {
             ..StepInput::default()
         };
         let step = broad_phase.step(device, &gpu.queue, encoder, input)?;
-        let (Some(pairs), Some(hits), Some(offsets)) = (step.pairs, step.ray_hits, step.ray_offsets) else {
+        let (Some(pairs), Some(hits)) = (step.pairs, step.rays.hits) else {
             unreachable!("the descriptor asks for pairs and all hits");
         };
         let rows = self.dispatch.record(device, encoder, &step, OutputRows::Pairs, 64)?;
@@ -143,14 +143,14 @@ impl Finder {
         };
         let of_pairs = gpu.bind_group(
             &self.count_overlaps.get_bind_group_layout(0),
-            &[(1, pairs), (2, rows), (3, &self.overlaps)],
+            &[(1, pairs.buffer), (2, rows), (3, &self.overlaps)],
         );
         let of_hits = gpu.bind_group(
             &self.gather_hits.get_bind_group_layout(0),
             &[
                 (0, params),
-                (4, hits),
-                (5, offsets),
+                (4, hits.buffer),
+                (5, hits.offsets),
                 (6, &self.found),
                 (7, &self.hit_args),
             ],
@@ -171,11 +171,11 @@ impl Finder {
         let to_draw = ToDraw {
             overlaps: self.overlaps.clone(),
             found: self.found.clone(),
-            hits: hits.clone(),
+            hits: hits.buffer.clone(),
             hit_args: self.hit_args.clone(),
             cells,
             ray_cells,
-            hit_capacity: step.hit_capacity,
+            hit_capacity: hits.capacity,
         };
         self.watch.record(device, encoder, &self.found);
         broad_phase.watch_counters(device, encoder)?;

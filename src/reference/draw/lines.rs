@@ -4,9 +4,10 @@
 use crate::api::types::LineVertex;
 use crate::shared::blocks::DrawParams;
 use crate::shared::grid::{Level, Params, SCHEME_ADAPTIVE};
+use crate::shared::wgsl::number;
 
 /// Vertices of a box.
-pub const BOX_VERTICES: u32 = 24;
+pub const BOX_VERTICES: u32 = number("draw/lines", "BOX_VERTICES");
 
 /// By the lowest bits of a level.
 const LEVEL_COLORS: [u32; 8] = [

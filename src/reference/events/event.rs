@@ -6,16 +6,18 @@ use crate::shared::blocks::EventParams;
 
 /// Words of the counters of events.
 pub mod word {
+    use crate::shared::wgsl::number;
+
     /// Rows that were there in the step before; two words, low first.
-    pub const PERSISTING: usize = 0;
+    pub const PERSISTING: usize = number("events/event", "EVENT_PERSISTING") as usize;
     /// The same, counted among the rows of the step before.
-    pub const MATCHED: usize = 2;
+    pub const MATCHED: usize = number("events/event", "EVENT_MATCHED") as usize;
     /// Rows that were not there in the step before.
-    pub const BEGUN: usize = 4;
+    pub const BEGUN: usize = number("events/event", "EVENT_BEGUN") as usize;
     /// Status bits of the step that say that pairs are missing.
-    pub const STATUS: usize = 5;
+    pub const STATUS: usize = number("events/event", "EVENT_STATUS") as usize;
     /// Rows of the step before that are there no more.
-    pub const ENDED: usize = 6;
+    pub const ENDED: usize = number("events/event", "EVENT_ENDED") as usize;
     /// Words of the buffer.
     pub const COUNT: usize = 8;
 }

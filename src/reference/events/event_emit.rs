@@ -1,6 +1,7 @@
 //! Twin of `shaders/events/event_emit.wgsl`.
 
 use super::event::{self, Generations, word};
+use crate::api::counters::Status;
 use crate::api::types::{Pair, PairEvent};
 use crate::shared::blocks::EventParams;
 
@@ -19,7 +20,7 @@ pub fn event_emit(
     let persists = |&pair: &usize| marks[pair + 1] != marks[pair];
     let (persisting, begun): (Vec<_>, Vec<_>) = (0..pairs.len()).partition(persists);
     counters[word::BEGUN] = begun.len() as u32;
-    counters[word::STATUS] = status & crate::beside::events::LACKS_PAIRS;
+    counters[word::STATUS] = status & Status::LACKS_PAIRS.bits();
     let rows = persisting.into_iter().chain(begun);
     rows.map(|pair| event::row_of(params, generations, pairs[pair]))
         .collect()

@@ -56,11 +56,3 @@ impl Rows<'_> {
         }
     }
 }
-
-/// Sorts the rows of each walk, as far as there are rows.
-pub(crate) fn sort_walks<T, K: Ord>(rows: &mut [T], offsets: &[u32], key: impl Fn(&T) -> K) {
-    for ends in offsets.windows(2) {
-        let [begin, end] = [ends[0], ends[1]].map(|place| rows.len().min(place as usize));
-        rows[begin..end].sort_unstable_by_key(&key);
-    }
-}

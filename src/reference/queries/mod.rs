@@ -1,6 +1,5 @@
 //! Queries with boxes, points and spheres, neighbours and partners.
 
-pub mod limit_asked;
 pub mod query;
 pub mod query_count;
 pub mod query_emit;

@@ -2,9 +2,10 @@
 
 use crate::api::scene::SceneRays;
 use crate::shared::grid::{Grid, MAX_LEVELS, Params, cell_of, flush};
+use crate::shared::wgsl::number;
 
 /// Bits of a key an axis: `RAY_KEY_AXIS_BITS` in the shader.
-pub(crate) const AXIS_BITS: u32 = 7;
+pub(crate) const AXIS_BITS: u32 = number("rays/ray_keys", "RAY_KEY_AXIS_BITS");
 /// Bits of a key.
 pub const RAY_KEY_BITS: u32 = 3 * AXIS_BITS;
 

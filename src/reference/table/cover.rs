@@ -8,17 +8,16 @@
 use std::ops::Range;
 
 use crate::api::types::Aabb;
-use crate::shared::grid::{
-    Grid, MAX_LEVELS, NO_LEVEL, Params, SCHEME_HIERARCHICAL, X_DETAIL, axis_inverse, cell_of, flush,
-};
+use crate::shared::grid::{Grid, MAX_LEVELS, NO_LEVEL, SCHEME_HIERARCHICAL, X_DETAIL, axis_inverse, cell_of, flush};
 use crate::shared::grid::{level_inverse, unordered};
+use crate::shared::wgsl::number;
 
 /// Choices of how much coarser than the highest level that looks them up the table's cells are: by 2, 4 or 8.
-pub const COVER_SHIFTS: u32 = 3;
+pub const COVER_SHIFTS: u32 = number("common/cover", "COVER_SHIFTS");
 /// Levels above that of the cells that are entered: a box of the highest has 33 cells an axis at most.
-pub(crate) const COVER_OCTAVES: u32 = 4;
+pub(crate) const COVER_OCTAVES: u32 = number("common/cover", "COVER_OCTAVES");
 /// Lanes of a workgroup of the passes that count and write entries.
-pub(crate) const COVER_LANES: u32 = 64;
+pub(crate) const COVER_LANES: u32 = number("common/cover", "COVER_LANES");
 
 /// The cells that a box is entered in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,14 +104,4 @@ pub(crate) fn larger_keys(grid: &Grid, shift: u32) -> Range<u32> {
     let past = grid.levels.get(level_past_cover(grid, shift) as usize);
     let begin = past.map_or(0, |level| level.table_base + level.table_size);
     begin..grid.levels[grid.cover_below as usize - 1].table_base
-}
-
-/// Entries that the table may have. Pairs alone look boxes up there, and their order depends on it: so it depends on
-/// the input and the descriptor alone, and on a device on what that has room for.
-pub(crate) fn capacity(params: &Params, pairs: bool) -> u32 {
-    if pairs && params.scheme == SCHEME_HIERARCHICAL {
-        params.object_count / 4
-    } else {
-        0
-    }
 }

@@ -2,9 +2,10 @@
 
 use super::cover::{COVER_SHIFTS, bounds, level_past_cover};
 use crate::shared::grid::{DENSE, Grid, Level, Params};
+use crate::shared::wgsl::number;
 
 /// Entries of a cell, on average, from which on looking one up takes more than it saves.
-pub(crate) const CROWDED_CELL: u32 = 16;
+pub(crate) const CROWDED_CELL: u32 = number("table/cover_layout", "CROWDED_CELL");
 
 /// Turns the entries of each tile into the place of its first one, for each choice of the cover table's cells, and
 /// takes the finest cells for which the entries and the cells have room and are not crowded; none where no choice is

@@ -6,9 +6,10 @@ use crate::shared::grid::{
     DENSE, Grid, HASH_WORLD, HASH_Y, HASH_Z, Level, MAX_LEVELS, NO_LEVEL, Params, SCHEME_UNIFORM,
     TABLE_CELLS_PER_LEVEL, TABLE_CELLS_PER_OBJECT, level_inverse,
 };
+use crate::shared::wgsl::number;
 
 /// The cover table is for scenes of which at most one object in so many is larger than those that look it up.
-pub(crate) const FEW_LARGER: u32 = 32;
+pub(crate) const FEW_LARGER: u32 = number("table/layout", "FEW_LARGER");
 
 /// Gives every occupied level its part of the cell table: its cells one by one where they are few enough (finer along x
 /// if they fit), else a power of two of hashed slots.

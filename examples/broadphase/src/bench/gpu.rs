@@ -8,7 +8,7 @@ use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::wgpu::{Buffer, BufferUsages, CommandEncoder, Device, PollType, Queue};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Counters, GpuBroadPhase, Growth, Headless, NONE, QueryInput, RayMode, Rays,
-    STATUS_HITS, STATUS_PAIRS, Source, StepInput, StepResult, Window,
+    Source, Status, StepInput, StepResult, Window,
 };
 use pollster::block_on;
 
@@ -188,10 +188,10 @@ impl<'a> Recording<'a> {
     }
 
     /// The bit of a status that says that results are missing, how many there are and how many fit.
-    fn need(&self, counters: &Counters) -> (u32, u64, u32) {
+    fn need(&self, counters: &Counters) -> (Status, u64, u32) {
         match self.asked {
-            Asked::Step(_) => (STATUS_PAIRS, counters.pairs_needed, counters.pairs_capacity),
-            Asked::Rays { .. } => (STATUS_HITS, counters.hits_needed, counters.hits_capacity),
+            Asked::Step(_) => (Status::PAIRS, counters.pairs_needed, counters.pairs_capacity),
+            Asked::Rays { .. } => (Status::HITS, counters.hits_needed, counters.hits_capacity),
         }
     }
 
@@ -204,7 +204,7 @@ impl<'a> Recording<'a> {
             let (short, needed, capacity) = self.need(&first.counters);
             let status = first.counters.status;
             // What one binding cannot hold grows no further and is taken in parts.
-            if status == 0 || status == short && capacity == held {
+            if status.is_whole() || status == short && capacity == held {
                 let places = (1..)
                     .map(|part| part * u64::from(capacity))
                     .take_while(|&place| place < needed);
@@ -377,7 +377,7 @@ impl<'a> RayCast<'a> {
                 broad_phase.step(device, queue, encoder, scene.resident())?;
                 Ok(())
             })?;
-            if block_on(broad_phase.read_counters(device, queue))?.status == 0 {
+            if block_on(broad_phase.read_counters(device, queue))?.status.is_whole() {
                 return Ok(());
             }
         }

@@ -4,7 +4,8 @@
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends, Device, DeviceDescriptor, Limits, PollType, Queue};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, GpuBroadPhase, Scene, Source, StepInput, adapters, reference, wgpu::Buffer,
+    Aabb, BroadPhaseDescriptor, GpuBroadPhase, Scene, Source, StepInput, adapters, internals::reference::trace,
+    wgpu::Buffer,
 };
 use pollster::block_on;
 
@@ -31,7 +32,7 @@ impl<'a> Keys<'a> {
             objects: boxes,
             ..Scene::default()
         };
-        let trace = reference::trace(&without_pairs(descriptor), &scene)?;
+        let trace = trace(&without_pairs(descriptor), &scene)?;
         let largest = trace.unsorted_keys.iter().copied().max().unwrap_or_default();
         let entries = trace.unsorted_keys.iter().zip(&trace.unsorted_values);
         Ok(Self {
@@ -135,9 +136,8 @@ impl<'a> StageOfStep<'a> {
         };
         let output = self.broad_phase.step(device, queue, &mut encoder, input)?;
         queue.submit([encoder.finish()]);
-        let entries = wants_entries
-            .then(|| download(device, queue, output.entries))
-            .transpose()?;
+        let entries = output.table.entries.filter(|_| wants_entries);
+        let entries = entries.map(|entries| download(device, queue, entries)).transpose()?;
         device.poll(PollType::wait_indefinitely())?;
         Ok(entries)
     }

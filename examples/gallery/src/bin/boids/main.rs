@@ -103,8 +103,7 @@ impl Boids {
             ..StepInput::default()
         };
         let step = self.broad_phase.step(&gpu.device, &gpu.queue, encoder, input)?;
-        let offsets = step.query_offsets.context("all neighbours are asked for")?;
-        let neighbors = step.query_objects.context("all neighbours are asked for")?;
+        let neighbors = step.queries.objects.context("all neighbours are asked for")?;
         let params = Params {
             world: self.world,
             pointer: pointer.unwrap_or_default(),
@@ -114,14 +113,21 @@ impl Boids {
             count: self.count,
             // Past it nothing is written: boids then steer by those neighbours that there was room for, until the next
             // check.
-            capacity: step.result_capacity,
+            capacity: neighbors.capacity,
             padding: 0,
         };
         gpu.queue.write_buffer(&self.params, 0, bytemuck::bytes_of(&params));
         let [before, after] = &self.boids;
         let group = gpu.bind_group(
             &self.steer.get_bind_group_layout(0),
-            &[&self.params, before, offsets, neighbors, after, &self.boxes],
+            &[
+                &self.params,
+                before,
+                neighbors.offsets,
+                neighbors.buffer,
+                after,
+                &self.boxes,
+            ],
         );
         {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {

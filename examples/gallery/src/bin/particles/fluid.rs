@@ -177,8 +177,7 @@ impl Fluid {
             ..StepInput::default()
         };
         let step = self.broad_phase.step(&gpu.device, &gpu.queue, encoder, input)?;
-        let offsets = step.query_offsets.context("all neighbours are asked for")?;
-        let neighbors = step.query_objects.context("all neighbours are asked for")?;
+        let neighbors = step.queries.objects.context("all neighbours are asked for")?;
         let Scene {
             tank,
             spacing: _,
@@ -196,12 +195,12 @@ impl Fluid {
             viscosity,
             time_step,
             count: self.count,
-            capacity: step.result_capacity,
+            capacity: neighbors.capacity,
             padding: 0,
         };
         gpu.queue.write_buffer(&self.params, 0, bytemuck::bytes_of(&params));
         let [before, after] = &self.particles;
-        let lists = [&self.params, before, offsets, neighbors];
+        let lists = [&self.params, before, neighbors.offsets, neighbors.buffer];
         let passes = [
             (&self.density, "density", [step.counters, &self.seen, &self.states]),
             (&self.advance, "advance", [&self.states, after, &self.boxes]),

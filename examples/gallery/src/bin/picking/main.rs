@@ -155,7 +155,7 @@ impl Picking {
             ..QueryInput::default()
         };
         let answer = self.broad_phase.query(device, queue, encoder, input)?;
-        let hits = answer.ray_hits.context("the closest hit is asked for")?;
+        let hits = answer.rays.closest.context("the closest hit is asked for")?;
         encoder.copy_buffer_to_buffer(hits, 0, &self.found, 0, 8);
         let group = gpu.bind_group(
             &self.ask_around.get_bind_group_layout(0),
@@ -176,11 +176,10 @@ impl Picking {
             ..QueryInput::default()
         };
         let answer = self.broad_phase.query(device, queue, encoder, input)?;
-        let offsets = answer.query_offsets.context("all results are asked for")?;
-        let selected = answer.query_objects.context("all results are asked for")?;
-        let cells = answer.ray_cell_offsets.context("cells of rays are asked for")?;
-        encoder.copy_buffer_to_buffer(cells, 4, &self.found, 8, 4);
-        encoder.copy_buffer_to_buffer(offsets, 4, &self.found, 12, 4);
+        let selected = answer.queries.objects.context("all results are asked for")?;
+        let cells = answer.rays.cells.context("cells of rays are asked for")?;
+        encoder.copy_buffer_to_buffer(cells.offsets, 4, &self.found, 8, 4);
+        encoder.copy_buffer_to_buffer(selected.offsets, 4, &self.found, 12, 4);
         let (kind, lines) = (DebugLines::RayCells, 12 * RAY_CELLS);
         let lines = self
             .debug_draw
@@ -191,7 +190,7 @@ impl Picking {
             .record(device, encoder, &answer, OutputRows::QueryObjects, 64)?;
         let group = gpu.bind_group_at(
             &self.mark.get_bind_group_layout(0),
-            &[(4, selected), (5, rows), (6, &self.marks)],
+            &[(4, selected.buffer), (5, rows), (6, &self.marks)],
         );
         encoder.clear_buffer(&self.marks, 0, None);
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {

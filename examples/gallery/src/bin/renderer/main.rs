@@ -250,14 +250,14 @@ impl Demo for Renderer {
             ..StepInput::default()
         };
         let step = self.broad_phase.step(&gpu.device, &gpu.queue, frame.encoder, input)?;
-        let hits = step.ray_hits.context("the closest hit is asked for")?;
+        let hits = step.rays.closest.context("the closest hit is asked for")?;
         let pairs = step.pairs.context("pairs are asked for")?;
         let rows = self
             .dispatch
             .record(&gpu.device, frame.encoder, &step, OutputRows::Pairs, 64)?;
         let count_group = gpu.bind_group_at(
             &self.count_overlaps.get_bind_group_layout(0),
-            &[(3, pairs), (4, rows), (5, &self.overlaps)],
+            &[(3, pairs.buffer), (4, rows), (5, &self.overlaps)],
         );
         frame.encoder.clear_buffer(&self.overlaps, 0, None);
         {

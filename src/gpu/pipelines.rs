@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::bindings::{Bindings, Range};
-use crate::shaders::{self, Binding, Pass};
-use crate::step::plan::MAX_GROUPS;
+use super::shader::{Binding, Pass};
+use crate::shared::limits::MAX_GROUPS;
 
 /// A pass made ready for a device.
 struct Pipeline {
@@ -48,13 +48,19 @@ pub(crate) enum Groups<'b> {
 const SWEPT: &str = "SWEPT";
 
 impl Pipelines {
-    /// `constants` are set where a pass declares an `override` of that name.
-    pub fn new(label: &str, constants: &[(&'static str, f64)], cache: Option<wgpu::PipelineCache>) -> Self {
+    /// Pipelines of these passes. `constants` are set where a pass declares an `override` of that name.
+    pub fn new(
+        label: &str,
+        passes: impl IntoIterator<Item = &'static Pass>,
+        constants: &[(&'static str, f64)],
+        cache: Option<wgpu::PipelineCache>,
+    ) -> Self {
         Self {
             cache,
             label: label.to_owned(),
             constants: constants.to_vec(),
-            by_pass: shaders::passes()
+            by_pass: passes
+                .into_iter()
                 .map(|pass| {
                     let swept = pass.declares(SWEPT).then(OnceLock::new);
                     let plain = OnceLock::new();

@@ -1,4 +1,4 @@
-//! Twin of `shaders/queries/limit_asked.wgsl`.
+//! Twin of `shaders/limits/limit_asked.wgsl`.
 
 use crate::shared::blocks::LimitParams;
 

@@ -3,19 +3,19 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use super::buffers::BufferId;
+use super::scope::Scopes;
+use super::staging::{self, Staging};
 use crate::api::counters::{Counters, word};
-use crate::api::descriptor::RayMode;
 use crate::api::error::ReadBackError;
-use crate::api::queries::Neighbor;
-use crate::api::types::{Pair, RayCell, RayHit};
-use crate::gpu::scope::Scopes;
-use crate::gpu::staging::{self, Staging};
+use crate::api::memory::Part;
 use crate::shared::submission;
-use crate::step::plan::{Needs, Plan};
 
 /// Bytes of an output that are read beyond what the last answer had: copying them costs less than waiting again.
 const SPARE: u64 = 1 << 16;
-pub(crate) const COUNTERS: &str = "counters";
+/// What a step counts: see [`Counters`]. Every read-back begins with it.
+pub(crate) const COUNTERS: BufferId = BufferId::new("counters", Part::Fixed);
+/// The name that stage times are read by.
 pub(crate) const TIMINGS: &str = "timings";
 
 /// What is to be read.
@@ -30,7 +30,7 @@ pub(crate) enum Extent {
 
 /// An output as a recording leaves it.
 pub(crate) struct Output {
-    pub name: &'static str,
+    pub id: BufferId,
     pub row_bytes: u64,
     pub rows: HeldRows,
 }
@@ -51,7 +51,7 @@ pub(crate) enum HeldRows {
 /// Copies of outputs that are on their way to the host.
 pub(crate) struct Reading {
     pub staging: staging::Buffer,
-    pub parts: Vec<Part>,
+    pub parts: Vec<Place>,
 }
 
 /// A part of a buffer that is to be read.
@@ -63,24 +63,24 @@ pub(crate) struct Copy<'b> {
 }
 
 /// Where the rows of an output lie in the staging buffer.
-pub(crate) struct Part {
+pub(crate) struct Place {
     pub name: &'static str,
     pub bytes: Range<u64>,
 }
 
 impl Output {
-    pub fn known<T>(name: &'static str, rows: u64) -> Self {
+    pub fn known<T>(id: BufferId, rows: u64) -> Self {
         Self {
-            name,
+            id,
             row_bytes: size_of::<T>() as u64,
             rows: HeldRows::Known(rows),
         }
     }
 
     /// `[last, first, capacity]` as in [`HeldRows::Counted`].
-    pub fn counted<T>(name: &'static str, needed: fn(&Counters) -> u64, [last, first, capacity]: [u32; 3]) -> Self {
+    pub fn counted<T>(id: BufferId, needed: fn(&Counters) -> u64, [last, first, capacity]: [u32; 3]) -> Self {
         Self {
-            name,
+            id,
             row_bytes: size_of::<T>() as u64,
             rows: HeldRows::Counted {
                 needed,
@@ -113,61 +113,6 @@ impl Output {
             } => (u64::from(last.saturating_sub(first)) + SPARE / self.row_bytes).min(capacity.into()),
         }
     }
-}
-
-/// What a recording writes beside counters; `needed` by the last answer.
-pub(crate) fn outputs(plan: &Plan, emits_pairs: bool, needed: &Needs) -> Vec<Output> {
-    let params = &plan.params;
-    let mut outputs = Vec::new();
-    if emits_pairs {
-        let rows = [needed.pairs, params.first_pair, params.pair_capacity];
-        outputs.push(Output::counted::<Pair>("pairs", |counters| counters.pairs_needed, rows));
-        if plan.has_worlds() {
-            outputs.push(Output::known::<u32>("world_pairs", params.world_count.into()));
-        }
-    }
-    let rays = u64::from(params.ray_count);
-    if rays > 0 {
-        match plan.ray_mode {
-            RayMode::Closest => outputs.push(Output::known::<RayHit>("ray_hits", rays)),
-            RayMode::Any => outputs.push(Output::known::<u32>("ray_any", rays)),
-            RayMode::All => {
-                let rows = [needed.hits, params.first_hit, params.hit_capacity];
-                outputs.push(Output::counted::<RayHit>(
-                    "ray_hits",
-                    |counters| counters.hits_needed,
-                    rows,
-                ));
-                outputs.push(Output::known::<u32>("ray_offsets", rays + 1));
-            }
-        }
-        if plan.ray_cells {
-            let rows = [needed.ray_cells, params.first_ray_cell, params.ray_cell_capacity];
-            outputs.push(Output::counted::<RayCell>(
-                "ray_cells",
-                |counters| counters.ray_cells_needed,
-                rows,
-            ));
-            outputs.push(Output::known::<u32>("ray_cell_offsets", rays + 1));
-        }
-    }
-    let queries = u64::from(params.query_count);
-    if plan.asks_all() {
-        let rows = [needed.results, params.first_result, params.result_capacity];
-        outputs.push(Output::counted::<u32>(
-            "query_objects",
-            |counters| counters.results_needed,
-            rows,
-        ));
-        outputs.push(Output::known::<u32>("query_offsets", queries + 1));
-    }
-    if plan.asks_nearest() {
-        outputs.push(Output::known::<Neighbor>(
-            "query_nearest",
-            queries * u64::from(params.nearest),
-        ));
-    }
-    outputs
 }
 
 impl Reading {
@@ -220,19 +165,14 @@ impl Reading {
         &self.staging.buffer
     }
 
-    /// The counters of a step with this plan, once they are mapped.
-    pub fn counters(&self, plan: &Plan) -> Result<Counters, ReadBackError> {
-        let words: Vec<u32> = self.rows(COUNTERS, word::COUNT as u64)?;
+    /// The words of the counters, once they are mapped.
+    pub fn counters(&self) -> Result<Vec<u32>, ReadBackError> {
+        let words: Vec<u32> = self.rows(COUNTERS.name, word::COUNT as u64)?;
         // Nothing was mapped of a device that is lost.
         if words.len() < word::COUNT {
             return Err(ReadBackError::DeviceLost);
         }
-        Ok(Counters::from_words(
-            &words,
-            &plan.params,
-            plan.rounds,
-            plan.static_entries,
-        ))
+        Ok(words)
     }
 
     /// Timestamps, once they are mapped.
@@ -240,7 +180,7 @@ impl Reading {
         self.rows(TIMINGS, u64::MAX)
     }
 
-    pub fn part(&self, name: &str) -> Option<&Part> {
+    pub fn part(&self, name: &str) -> Option<&Place> {
         self.parts.iter().find(|part| part.name == name)
     }
 
@@ -251,7 +191,7 @@ impl Reading {
 
     /// Rows of an output, once they are mapped.
     pub fn rows<T: bytemuck::Pod>(&self, name: &str, rows: u64) -> Result<Vec<T>, ReadBackError> {
-        let Some(Part { bytes, .. }) = self.part(name).filter(|_| rows > 0) else {
+        let Some(Place { bytes, .. }) = self.part(name).filter(|_| rows > 0) else {
             return Ok(Vec::new());
         };
         let end = bytes
@@ -275,16 +215,16 @@ pub(crate) struct Answer {
 
 impl Answer {
     pub fn rows_read(&self, output: &Output) -> u64 {
-        let bytes: u64 = self.readings.iter().map(|reading| reading.bytes(output.name)).sum();
+        let bytes: u64 = self.readings.iter().map(|reading| reading.bytes(output.id.name)).sum();
         bytes / output.row_bytes
     }
 
-    pub fn rows<T: bytemuck::Pod>(&self, name: &str) -> Result<Vec<T>, ReadBackError> {
+    pub fn rows<T: bytemuck::Pod>(&self, id: BufferId) -> Result<Vec<T>, ReadBackError> {
         let mut rows = Vec::new();
-        if let Some(output) = self.outputs.iter().find(|output| output.name == name) {
+        if let Some(output) = self.outputs.iter().find(|output| output.id == id) {
             let held = output.held(&self.counters);
             for reading in &self.readings {
-                let more = reading.rows(name, held - rows.len() as u64)?;
+                let more = reading.rows(id.name, held - rows.len() as u64)?;
                 // The first ones are most often all.
                 if rows.is_empty() {
                     rows = more;
@@ -317,7 +257,7 @@ pub(crate) fn copy_out(
             encoder.copy_buffer_to_buffer(copy.buffer, copy.bytes.start, &staging.buffer, bytes.start, length);
         }
         let name = copy.name;
-        parts.push(Part { name, bytes });
+        parts.push(Place { name, bytes });
     }
     Reading { staging, parts }
 }

@@ -1,22 +1,7 @@
-//! Joins the WGSL of a pass: its root, and every file that is used there or by what is used there, each once.
-//!
-//! A file names what it uses in lines at its top:
-//!
-//! ```wgsl
-//! // uses: common/box, common/entry_{entry}
-//! // needs: accept_hit
-//! ```
-//!
-//! `{entry}` is a slot. Each pass fills it with a word of its own, so that one file is joined in several ways. What a
-//! file *needs* is declared by those who use it.
-
-use super::Binding;
+//! The WGSL files, each compiled in once, and the numbers that the host takes from them.
 
 /// A WGSL file: its path under `shaders/` without the ending, and its text.
 pub(crate) type File = (&'static str, &'static str);
-
-/// What the slots of a module are filled with.
-pub(crate) type Slots = &'static [(&'static str, &'static str)];
 
 macro_rules! files {
     ($($path:literal),+ $(,)?) => {
@@ -59,6 +44,7 @@ pub(crate) static FILES: &[File] = files![
     "events/event_insert",
     "events/event_match",
     "events/event_rows",
+    "limits/limit_asked",
     "order/order_firsts",
     "order/order_hits",
     "order/order_pairs",
@@ -92,7 +78,6 @@ pub(crate) static FILES: &[File] = files![
     "pairs/pair_write_kept",
     "pairs/world_pairs",
     "pairs/world_pairs_static",
-    "queries/limit_asked",
     "queries/query",
     "queries/query_again_covered",
     "queries/query_again_one_cell",
@@ -160,73 +145,73 @@ pub(crate) static FILES: &[File] = files![
     "table/worlds",
 ];
 
-/// The words of the lines that begin with `// uses: ` or the like.
-pub(crate) fn named(text: &'static str, what: &str) -> impl Iterator<Item = &'static str> {
-    let start = format!("// {what}: ");
-    let lines = text.lines().take_while(|line| line.starts_with("//"));
-    lines
-        .filter_map(move |line| line.strip_prefix(start.as_str()))
-        .flat_map(|names| names.split(", "))
-}
-
-/// The files of a module, the root last. Files stand behind what they use.
-pub(crate) fn link(root: &str, slots: Slots) -> Vec<File> {
-    let mut linked = Vec::new();
-    visit(root, slots, &mut Vec::new(), &mut linked);
-    linked
-}
-
-fn visit(path: &str, slots: Slots, met: &mut Vec<&'static str>, linked: &mut Vec<File>) {
-    let found = FILES.binary_search_by_key(&path, |&(known, _)| known);
-    let (path, text) = FILES[found.unwrap_or_else(|_| panic!("no WGSL file {path}"))];
-    if met.contains(&path) {
-        return;
+/// The number that a file declares as `const NAME: u32 = 12u;` or the like, read while the crate is compiled: it is
+/// typed in WGSL alone.
+///
+/// # Panics
+/// Where there is no such file or no such line, which is an error of compilation where the number is a constant.
+pub(crate) const fn number(path: &str, name: &str) -> u32 {
+    let mut index = 0;
+    while index < FILES.len() {
+        let (known, text) = FILES[index];
+        if is_equal(known.as_bytes(), path.as_bytes()) {
+            return number_in(text.as_bytes(), name.as_bytes());
+        }
+        index += 1;
     }
-    met.push(path);
-    for used in named(text, "uses") {
-        visit(&filled(used, slots), slots, met, linked);
+    panic!("no WGSL file of this path");
+}
+
+const fn number_in(text: &[u8], name: &[u8]) -> u32 {
+    let mut line = 0;
+    while line < text.len() {
+        if let Some(at) = after(text, line, b"const ")
+            && let Some(mut at) = after(text, at, name)
+            && (text[at] == b':' || text[at] == b' ')
+        {
+            while text[at] != b'=' {
+                at += 1;
+            }
+            return parsed(text, at + 2);
+        }
+        while line < text.len() && text[line] != b'\n' {
+            line += 1;
+        }
+        line += 1;
     }
-    linked.push((path, text));
+    panic!("the file declares no such number");
 }
 
-/// A path with its slot filled.
-fn filled(path: &str, slots: Slots) -> String {
-    let Some((before, rest)) = path.split_once('{') else {
-        return path.to_owned();
+/// The number at a place, decimal or with `0x` in front, with the suffix `u` or `i` or none.
+const fn parsed(text: &[u8], at: usize) -> u32 {
+    let (mut at, base) = match after(text, at, b"0x") {
+        Some(at) => (at, 16),
+        None => (at, 10),
     };
-    let (name, after) = rest
-        .split_once('}')
-        .unwrap_or_else(|| panic!("a slot without an end: {path}"));
-    let choice = slots.iter().find(|(slot, _)| *slot == name);
-    let (_, choice) = choice.unwrap_or_else(|| panic!("the slot {name} of {path} is not filled"));
-    format!("{before}{choice}{after}")
+    let mut value: u32 = 0;
+    while let Some(digit) = (text[at] as char).to_digit(base) {
+        value = value * base + digit;
+        at += 1;
+    }
+    if text[at] == b'u' || text[at] == b'i' {
+        at += 1;
+    }
+    assert!(text[at] == b';', "more than a plain number");
+    value
 }
 
-/// The files as one text.
-pub(crate) fn join(files: &[File]) -> String {
-    let parts = files
-        .iter()
-        .map(|(path, text)| format!("// ---- {path}.wgsl\n{text}\n"));
-    parts.collect()
+/// The place behind a word that stands at `at`.
+const fn after(text: &[u8], at: usize, word: &[u8]) -> Option<usize> {
+    let mut index = 0;
+    while index < word.len() {
+        if at + index >= text.len() || text[at + index] != word[index] {
+            return None;
+        }
+        index += 1;
+    }
+    Some(at + word.len())
 }
 
-/// What the files bind, by number: one declaration a line, of group 0. The variable has the name of the buffer.
-pub(crate) fn bindings(files: &[File]) -> Vec<(u32, Binding, &'static str)> {
-    let lines = files.iter().flat_map(|(_, text)| text.lines());
-    let mut bindings: Vec<_> = lines.filter_map(binding).collect();
-    bindings.sort_unstable_by_key(|&(number, ..)| number);
-    bindings
-}
-
-fn binding(line: &'static str) -> Option<(u32, Binding, &'static str)> {
-    let (number, rest) = line.strip_prefix("@group(0) @binding(")?.split_once(") var<")?;
-    let (space, rest) = rest.split_once("> ")?;
-    let (name, _) = rest.split_once(':')?;
-    let kind = match space {
-        "uniform" => Binding::Uniform,
-        "storage, read" => Binding::Read,
-        "storage, read_write" => Binding::Write,
-        _ => return None,
-    };
-    Some((number.parse().ok()?, kind, name))
+const fn is_equal(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len() && after(a, 0, b).is_some()
 }

@@ -3,13 +3,14 @@
 
 mod queries;
 
-use super::brute_force;
-use super::rays::ray::{LoadedRay, enter_box, load_ray, reciprocal};
 use super::*;
 use crate::api::descriptor::{Dimensions, Scheme};
 use crate::api::scene::SceneRays;
 use crate::api::types::SweptRay;
+use crate::reference::rays::ray::{LoadedRay, enter_box, load_ray, reciprocal};
+use crate::reference::{brute_force, step, step_scene};
 use crate::shared::grid::SCHEME_ADAPTIVE;
+use crate::{Counters, Ray, StepResult};
 
 struct SplitMix(u64);
 
@@ -299,7 +300,7 @@ fn check_rays(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, what: &s
             ..*descriptor
         };
         let result = step_scene(&descriptor, scene).unwrap();
-        assert_eq!(result.counters.status, 0, "{what}");
+        assert_eq!(result.counters.status, Status::default(), "{what}");
         result
     };
     let closest = run(RayMode::Closest, descriptor.pairs);
@@ -552,7 +553,7 @@ fn fixed_capacities_give_a_prefix_and_exact_counts() {
         assert_eq!(cut.ray_hits, all.ray_hits[..30]);
         assert_eq!(cut.counters.pairs_needed, all.pairs.len() as u64);
         assert_eq!(cut.counters.hits_needed, all.ray_hits.len() as u64);
-        assert_eq!(cut.counters.status, STATUS_PAIRS | STATUS_HITS);
+        assert_eq!(cut.counters.status, Status::PAIRS | Status::HITS);
         assert_eq!((cut.counters.pairs_capacity, cut.counters.hits_capacity), (100, 30));
     }
 }
@@ -585,7 +586,7 @@ fn too_few_entries_give_valid_pairs_and_hits() {
             assert!(found.iter().all(|hit| expected.binary_search(hit).is_ok()));
         }
         assert_eq!(
-            result.counters.status & STATUS_ENTRIES != 0,
+            result.counters.status.has(Status::ENTRIES),
             result.counters.entries_needed > u64::from(capacity)
         );
     }
@@ -981,13 +982,13 @@ fn totals_past_32_bits_are_counted() {
         count: 5000,
         total_word: word::PAIRS_NEEDED as u32,
         capacity: 100,
-        status_bit: STATUS_PAIRS,
+        status_bit: Status::PAIRS.bits(),
     };
     let mut counters = vec![0; word::COUNT];
     let mut data = vec![3_000_000; 5000];
     scan(&block, &mut data, &mut counters);
     assert_eq!(wide(&counters, word::PAIRS_NEEDED), 15_000_000_000);
-    assert_eq!(counters[word::STATUS], STATUS_PAIRS);
+    assert_eq!(counters[word::STATUS], Status::PAIRS.bits());
     assert_eq!(
         (data[0], data[1], data[1431], data[1432], data[4999]),
         (0, 3_000_000, 4_293_000_000, u32::MAX, u32::MAX)
@@ -1247,7 +1248,7 @@ fn windows_of_ray_cells_join_to_the_whole() {
     };
     let cut = step_scene(&cut, &scene).unwrap();
     assert_eq!(cut.ray_cells, whole.ray_cells[..100]);
-    assert_eq!(cut.counters.status, STATUS_RAY_CELLS);
+    assert_eq!(cut.counters.status, Status::RAY_CELLS);
     assert_eq!(cut.counters.ray_cells_needed, joined.len() as u64);
 }
 
@@ -1570,7 +1571,7 @@ fn slabs_of(order: Order, detail: u32, reach: i32, level: &grid::Level, ray: &Lo
 /// The cells that a walk visits.
 struct Visited(Vec<[[i32; 3]; 2]>);
 
-impl rays::ray_walk::SlabVisitor for Visited {
+impl crate::reference::rays::ray_walk::SlabVisitor for Visited {
     const COARSE_FIRST: bool = false;
 
     fn search_limit(&self) -> f32 {
@@ -1583,7 +1584,7 @@ impl rays::ray_walk::SlabVisitor for Visited {
 
     fn without_cells(&mut self, _: &grid::Level) {}
 
-    fn visit_slab(&mut self, _: &grid::Level, visit: &rays::ray_walk::Visit) {
+    fn visit_slab(&mut self, _: &grid::Level, visit: &crate::reference::rays::ray_walk::Visit) {
         self.0.push([visit.lower, visit.upper]);
     }
 }
@@ -1669,7 +1670,7 @@ fn walks_visit_the_cells_of_a_ray_in_whatever_order_floats_are_summed() {
             };
             grid.levels[0] = level;
             let mut visited = Visited(Vec::new());
-            rays::ray_walk::walk_levels(&params, &grid, &ray, &mut visited);
+            crate::reference::rays::ray_walk::walk_levels(&params, &grid, &ray, &mut visited);
             assert!(
                 visited.0.len().abs_diff(slabs.len()) <= 2,
                 "case {case}: {given:?} in {level:?}"

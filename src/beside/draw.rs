@@ -1,20 +1,25 @@
 //! Lines that show what a step found, in a buffer that a renderer draws from.
 
 use crate::api::descriptor::BroadPhaseDescriptor;
-use crate::api::error::{DescriptorError, StepError};
+use crate::api::error::{InputError, StepError};
+use crate::api::memory::Part;
 use crate::api::types::LineVertex;
 use crate::api::types::OutputRows;
 use crate::beside::component::Component;
 use crate::gpu::bindings::RangeRef;
-use crate::gpu::recorder::{Bound, Input, WORKGROUP};
+use crate::gpu::buffers::{BufferId, buffers};
+use crate::gpu::recorder::{Input, Variable, WORKGROUP};
 use crate::gpu::scope::Scopes;
+use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::Blocks;
 use crate::reference::draw::lines::BOX_VERTICES;
-use crate::shaders::{self, Pass};
 use crate::shared::blocks::DrawParams;
 use crate::shared::grid;
-use crate::step::output::{StepOutput, TABLE_BINDINGS, Table};
-use crate::step::plan;
+use crate::shared::limits::binding_limit;
+use crate::stages::shape::STEP_COUNTERS;
+use crate::stages::table::{self, statics};
+use crate::stages::{pairs, rays};
+use crate::step::output::{StepOutput, Table};
 
 /// What is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -78,8 +83,33 @@ pub struct DebugOutput<'s> {
     pub args: &'s wgpu::Buffer,
 }
 
-const LINES: &str = "lines";
-const ARGS: &str = "draw_args";
+passes! {
+    "draw" {
+    /// Lines of the objects' boxes.
+    DRAW_BOXES = "draw_boxes";
+
+    /// Lines of occupied cells, schemes of one entry an object.
+    DRAW_CELLS_ONE_CELL = "draw_cells_one_cell" from "draw_cells" { entry: "one_cell" };
+
+    /// Lines of occupied cells, scheme of covered cells.
+    DRAW_CELLS_COVERED = "draw_cells_covered" from "draw_cells" { entry: "covered" };
+
+    /// Lines between the boxes of pairs.
+    DRAW_PAIRS = "draw_pairs";
+
+    /// Lines of the cells that rays visit.
+    DRAW_RAY_CELLS = "draw_ray_cells";
+    }
+}
+
+buffers! {
+    /// The ends of lines: [`LineVertex`].
+    LINES = "lines": Fixed as VERTEX;
+    /// An indirect draw, and the vertices of all lines.
+    ARGS = "draw_args": Fixed as INDIRECT;
+}
+
+const DRAW: Variable = Variable("draw");
 
 /// What a kind of lines is made of.
 struct Source<'s> {
@@ -107,7 +137,11 @@ impl DebugDraw {
         let constants = [("SCHEME", f64::from(scheme))];
         Self {
             scheme,
-            own: Component::new(label.unwrap_or("gpu_broad_phase/debug_draw"), &constants),
+            own: Component::new(
+                label.unwrap_or("gpu_broad_phase/debug_draw"),
+                PASSES.iter().copied(),
+                &constants,
+            ),
         }
     }
 
@@ -117,7 +151,7 @@ impl DebugDraw {
     ///
     /// # Errors
     /// [`StepError::NoOutput`] where the step has no such output, [`StepError::OtherTable`] where it is of another
-    /// scheme, [`DescriptorError::BufferTooLarge`] for more than a binding of the device holds,
+    /// scheme, [`InputError::BufferTooLarge`] for more than a binding of the device holds,
     /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Device`] where the device
     /// refuses a buffer: the encoder then has to be dropped.
     pub fn record<'s>(
@@ -143,16 +177,20 @@ impl DebugDraw {
                 .saturating_mul(source.row_vertices * source.pass_cells()),
         );
         let bytes = size_of::<LineVertex>() as u64 * u64::from(capacity);
-        let limit = plan::binding_limit(&device.limits());
+        let limit = binding_limit(&device.limits());
         if bytes > limit {
             let (what, needed) = ("debug lines", bytes);
-            return Err(DescriptorError::BufferTooLarge { what, needed, limit }.into());
+            return Err(InputError::BufferTooLarge { what, needed, limit }.into());
         }
         self.own.check(device, step)?;
         let scopes = Scopes::begin(device);
         // One bind group a call costs less than buffers that others gave up and this one would keep alive.
         self.own.bindings.clear();
-        drop(self.own.buffers.fit(device, [(LINES, bytes.max(16)), (ARGS, 20)], &[]));
+        drop(
+            self.own
+                .buffers
+                .fit(device, [(buffer::LINES, bytes.max(16)), (buffer::ARGS, 20)], &[]),
+        );
         let mut blocks = Blocks::new(device);
         let params = blocks.push(&source.table.params);
         let draw = blocks.push(&DrawParams {
@@ -165,15 +203,15 @@ impl DebugDraw {
         let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
         let inputs = inputs(step, &source.table);
         let mut recorder = self.own.recorder(device, encoder, &uniforms, params, &inputs);
-        recorder.clear(ARGS);
+        recorder.clear(buffer::ARGS);
         recorder.stage("lines", |stage| {
             let groups = source.rows.div_ceil(WORKGROUP).max(1);
-            stage.run_groups(source.pass, groups, &[("draw", Bound::Block(draw))]);
+            stage.run_groups(source.pass, groups, &[DRAW.is_block(draw)]);
         });
         self.own.end(scopes)?;
         Ok(DebugOutput {
-            vertices: self.own.buffers.get(LINES),
-            args: self.own.buffers.get(ARGS),
+            vertices: self.own.buffers.get(buffer::LINES),
+            args: self.own.buffers.get(buffer::ARGS),
         })
     }
 
@@ -186,7 +224,7 @@ impl DebugDraw {
 impl Source<'_> {
     /// Cells that a row may have.
     fn pass_cells(&self) -> u32 {
-        if self.pass.name == shaders::DRAW_CELLS_COVERED.name {
+        if self.pass.name == DRAW_CELLS_COVERED.name {
             grid::MAX_COVER
         } else {
             1
@@ -198,9 +236,9 @@ fn source<'s>(step: &StepOutput<'s>, lines: DebugLines) -> Result<Source<'s>, St
     let own = step.table;
     let cells = |table: Table<'s>, levels| Source {
         pass: if table.kind.0 == grid::SCHEME_UNIFORM {
-            &shaders::DRAW_CELLS_COVERED
+            &DRAW_CELLS_COVERED
         } else {
-            &shaders::DRAW_CELLS_ONE_CELL
+            &DRAW_CELLS_ONE_CELL
         },
         rows: table.params.object_count,
         first: 0,
@@ -219,48 +257,54 @@ fn source<'s>(step: &StepOutput<'s>, lines: DebugLines) -> Result<Source<'s>, St
     match lines {
         DebugLines::Boxes => {
             let objects = own.params.static_count + own.params.object_count;
-            Ok(of(&shaders::DRAW_BOXES, objects, 0, BOX_VERTICES))
+            Ok(of(&DRAW_BOXES, objects, 0, BOX_VERTICES))
         }
         DebugLines::Cells { levels } => Ok(cells(own, levels)),
         DebugLines::StaticCells { levels } => match step.static_table {
             Some(table) => Ok(cells(table, levels)),
             None => Ok(cells(own, 0)),
         },
-        DebugLines::Pairs if step.pairs.is_some() => {
-            Ok(of(&shaders::DRAW_PAIRS, step.pair_capacity, step.window.pairs, 2))
+        DebugLines::Pairs => {
+            let rows = OutputRows::Pairs;
+            let pairs = step.pairs.ok_or(StepError::NoOutput { rows })?;
+            Ok(of(&DRAW_PAIRS, pairs.capacity, pairs.first, 2))
         }
-        DebugLines::RayCells if step.ray_cells.is_some() => {
-            let (rows, first) = (step.ray_cell_capacity, step.window.ray_cells);
-            Ok(of(&shaders::DRAW_RAY_CELLS, rows, first, BOX_VERTICES))
+        DebugLines::RayCells => {
+            let rows = OutputRows::RayCells;
+            let cells = step.rays.cells.ok_or(StepError::NoOutput { rows })?;
+            Ok(of(&DRAW_RAY_CELLS, cells.capacity, cells.first, BOX_VERTICES))
         }
-        DebugLines::Pairs => Err(StepError::NoOutput {
-            rows: OutputRows::Pairs,
-        }),
-        DebugLines::RayCells => Err(StepError::NoOutput {
-            rows: OutputRows::RayCells,
-        }),
     }
 }
 
 /// What the passes read.
 fn inputs(step: &StepOutput<'_>, table: &Table<'_>) -> Vec<Input> {
-    let of_table = TABLE_BINDINGS.into_iter().zip(table.parts).skip(1);
-    let of_table = of_table.map(|((_, name), part)| (name, part));
+    let of_table = TABLE_BUFFERS.into_iter().zip(table.parts.into_iter().skip(1));
+    let static_grid = step.static_table.unwrap_or(step.table).grid;
     let whole = [
-        ("static_grid", step.static_grid.or(Some(step.grid))),
-        ("step_counters", Some(step.counters)),
-        ("pairs", step.pairs),
-        ("ray_cells", step.ray_cells),
+        (statics::buffer::GRID, Some(static_grid)),
+        (STEP_COUNTERS, Some(step.counters)),
+        (pairs::buffer::PAIRS, step.pairs.map(|pairs| pairs.buffer)),
+        (rays::buffer::CELLS, step.rays.cells.map(|cells| cells.buffer)),
     ];
     let whole = whole
         .into_iter()
-        .filter_map(|(name, buffer)| Some((name, RangeRef::from(buffer?))));
+        .filter_map(|(id, buffer)| Some((id, RangeRef::from(buffer?))));
     of_table
         .chain(whole)
-        .map(|(name, part)| Input {
-            name,
+        .map(|(id, part)| Input {
+            id,
             buffer: part.buffer.clone(),
             bytes: part.size.map_or_else(|| part.buffer.size(), wgpu::BufferSize::get),
         })
         .collect()
 }
+
+/// What the passes call the parts of a table behind the uniform block.
+const TABLE_BUFFERS: [BufferId; 5] = [
+    table::buffer::GRID,
+    table::buffer::RECORDS,
+    table::buffer::STARTS,
+    table::buffer::OBJECTS,
+    BufferId::new("values", Part::Objects),
+];

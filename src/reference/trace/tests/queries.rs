@@ -1,9 +1,10 @@
 //! Queries and neighbours against brute force.
 
-use super::brute_force::Found;
 use super::*;
+use crate::api::error::DescriptorError;
 use crate::api::queries::{Neighbor, Neighbors, Query, QueryMode};
 use crate::api::scene::SceneQueries;
+use crate::reference::brute_force::Found;
 
 /// Whether the objects are those that have to be found and none beside those that may be.
 fn agrees(mut found: Vec<u32>, expected: &Found) -> bool {
@@ -395,7 +396,10 @@ fn periods_and_radii_that_cannot_work_are_refused() {
             ..Default::default()
         };
         let error = step(&descriptor, &[], &[]).unwrap_err();
-        assert!(matches!(error, DescriptorError::Period(_)), "{period}: {error}");
+        assert!(
+            matches!(error, ReferenceError::Descriptor(DescriptorError::Period(_))),
+            "{period}: {error}"
+        );
     }
     for radius in [-1.0, f32::NAN, f32::INFINITY] {
         let scene = Scene {
@@ -403,7 +407,10 @@ fn periods_and_radii_that_cannot_work_are_refused() {
             ..Scene::default()
         };
         let error = step_scene(&BroadPhaseDescriptor::default(), &scene).unwrap_err();
-        assert!(matches!(error, DescriptorError::Radius(_)), "{radius}: {error}");
+        assert!(
+            matches!(error, ReferenceError::Input(InputError::Radius(_))),
+            "{radius}: {error}"
+        );
     }
 }
 

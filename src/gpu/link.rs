@@ -1,0 +1,98 @@
+//! Joins the WGSL of a pass: its root, and every file that is used there or by what is used there, each once.
+//!
+//! A file names what it uses in lines at its top:
+//!
+//! ```wgsl
+//! // uses: common/box, common/entry_{entry}
+//! // needs: accept_hit
+//! ```
+//!
+//! `{entry}` is a slot. Each pass fills it with a word of its own, so that one file is joined in several ways. What a
+//! file *needs* is declared by those who use it.
+
+use crate::shared::wgsl::{FILES, File};
+
+/// How a pass sees one of its bindings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Binding {
+    /// A uniform block.
+    Uniform,
+    /// A storage buffer that the pass only reads.
+    Read,
+    /// A storage buffer that the pass writes.
+    Write,
+}
+
+/// What the slots of a module are filled with.
+pub(crate) type Slots = &'static [(&'static str, &'static str)];
+
+/// The words of the lines that begin with `// uses: ` or the like.
+pub(crate) fn named(text: &'static str, what: &str) -> impl Iterator<Item = &'static str> {
+    let start = format!("// {what}: ");
+    let lines = text.lines().take_while(|line| line.starts_with("//"));
+    lines
+        .filter_map(move |line| line.strip_prefix(start.as_str()))
+        .flat_map(|names| names.split(", "))
+}
+
+/// The files of a module, the root last. Files stand behind what they use.
+pub(crate) fn link(root: &str, slots: Slots) -> Vec<File> {
+    let mut linked = Vec::new();
+    visit(root, slots, &mut Vec::new(), &mut linked);
+    linked
+}
+
+fn visit(path: &str, slots: Slots, met: &mut Vec<&'static str>, linked: &mut Vec<File>) {
+    let found = FILES.binary_search_by_key(&path, |&(known, _)| known);
+    let (path, text) = FILES[found.unwrap_or_else(|_| panic!("no WGSL file {path}"))];
+    if met.contains(&path) {
+        return;
+    }
+    met.push(path);
+    for used in named(text, "uses") {
+        visit(&filled(used, slots), slots, met, linked);
+    }
+    linked.push((path, text));
+}
+
+/// A path with its slot filled.
+fn filled(path: &str, slots: Slots) -> String {
+    let Some((before, rest)) = path.split_once('{') else {
+        return path.to_owned();
+    };
+    let (name, after) = rest
+        .split_once('}')
+        .unwrap_or_else(|| panic!("a slot without an end: {path}"));
+    let choice = slots.iter().find(|(slot, _)| *slot == name);
+    let (_, choice) = choice.unwrap_or_else(|| panic!("the slot {name} of {path} is not filled"));
+    format!("{before}{choice}{after}")
+}
+
+/// The files as one text.
+pub(crate) fn join(files: &[File]) -> String {
+    let parts = files
+        .iter()
+        .map(|(path, text)| format!("// ---- {path}.wgsl\n{text}\n"));
+    parts.collect()
+}
+
+/// What the files bind, by number: one declaration a line, of group 0. The variable has the name of the buffer.
+pub(crate) fn bindings(files: &[File]) -> Vec<(u32, Binding, &'static str)> {
+    let lines = files.iter().flat_map(|(_, text)| text.lines());
+    let mut bindings: Vec<_> = lines.filter_map(binding).collect();
+    bindings.sort_unstable_by_key(|&(number, ..)| number);
+    bindings
+}
+
+fn binding(line: &'static str) -> Option<(u32, Binding, &'static str)> {
+    let (number, rest) = line.strip_prefix("@group(0) @binding(")?.split_once(") var<")?;
+    let (space, rest) = rest.split_once("> ")?;
+    let (name, _) = rest.split_once(':')?;
+    let kind = match space {
+        "uniform" => Binding::Uniform,
+        "storage, read" => Binding::Read,
+        "storage, read_write" => Binding::Write,
+        _ => return None,
+    };
+    Some((number.parse().ok()?, kind, name))
+}

@@ -1,0 +1,137 @@
+//! A compute pass: a WGSL module that is joined from files, and what it binds.
+
+use std::sync::OnceLock;
+
+pub use super::link::Binding;
+use super::link::{self, Slots};
+use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::shared::wgsl::File;
+
+/// One compute pass: a WGSL module with the entry point `main`.
+#[derive(Debug)]
+pub struct Pass {
+    /// Name of the pass; without the suffix of its kind of scheme that of its last WGSL file, and without that of its
+    /// kind of sort that of its twin in [`reference`](crate::reference).
+    pub name: &'static str,
+    /// The WGSL file that has the entry point.
+    root: &'static str,
+    slots: Slots,
+    is_needed: fn(&BroadPhaseDescriptor<'_>) -> bool,
+    linked: OnceLock<Linked>,
+}
+
+#[derive(Debug)]
+struct Linked {
+    files: Vec<File>,
+    bindings: Vec<(u32, Binding, &'static str)>,
+}
+
+impl Pass {
+    pub(crate) const fn new(
+        name: &'static str,
+        root: &'static str,
+        slots: Slots,
+        is_needed: fn(&BroadPhaseDescriptor<'_>) -> bool,
+    ) -> Self {
+        Self {
+            name,
+            root,
+            slots,
+            is_needed,
+            linked: OnceLock::new(),
+        }
+    }
+
+    fn linked(&self) -> &Linked {
+        self.linked.get_or_init(|| {
+            let files = link::link(self.root, self.slots);
+            let bindings = link::bindings(&files);
+            Linked { files, bindings }
+        })
+    }
+
+    /// The WGSL that runs, as one text. Where [`features`](Self::features) has `SUBGROUP`, WGSL wants `enable
+    /// subgroups;` before it; wgpu's own front end knows no such line and does without.
+    pub fn source(&self) -> String {
+        link::join(&self.linked().files)
+    }
+
+    /// What the pass binds in group 0, in ascending order: number, kind, and the name of the variable, which is that of
+    /// the buffer.
+    pub fn bindings(&self) -> &[(u32, Binding, &'static str)] {
+        &self.linked().bindings
+    }
+
+    /// Whether it has an override of this name.
+    pub(crate) fn declares(&self, constant: &str) -> bool {
+        let declaration = format!("override {constant}:");
+        self.linked().files.iter().any(|(_, text)| text.contains(&declaration))
+    }
+
+    /// Whether every step with this descriptor runs it.
+    pub(crate) fn is_needed(&self, descriptor: &BroadPhaseDescriptor<'_>) -> bool {
+        (self.is_needed)(descriptor)
+    }
+
+    /// The files that it is joined from, its own last.
+    #[cfg(test)]
+    pub(crate) fn files(&self) -> &[File] {
+        &self.linked().files
+    }
+
+    #[cfg(test)]
+    pub(crate) fn slots(&self) -> Slots {
+        self.slots
+    }
+
+    /// What a device needs to have for this pass.
+    pub fn features(&self) -> wgpu::Features {
+        if self.name.ends_with("_subgroups") {
+            wgpu::Features::SUBGROUP
+        } else {
+            wgpu::Features::empty()
+        }
+    }
+}
+
+/// The rows of a stage's part of the pass table. A pass is joined from the file of its own name in the stage's folder,
+/// or `from` another file there with these choices for slots. `if` says with which descriptors every step runs it, so
+/// that its pipeline is made at once. Without it the pipeline is made when it is first used.
+macro_rules! passes {
+    ($stage:literal { $(
+        $(#[$doc:meta])* $constant:ident = $name:literal
+            $(from $root:literal { $($slot:ident: $choice:literal),+ })? $(if $is_needed:expr)?;
+    )+ }) => {
+        $(
+            $(#[$doc])*
+            pub static $constant: $crate::gpu::shader::Pass = $crate::gpu::shader::Pass::new(
+                $name,
+                $crate::gpu::shader::root!($stage $name $($root)?),
+                &[$($((stringify!($slot), $choice)),+)?],
+                $crate::gpu::shader::is_needed!($($is_needed)?),
+            );
+        )+
+        /// The passes of the stage, in the order in which a step may run them.
+        pub(crate) static PASSES: &[&$crate::gpu::shader::Pass] = &[$(&$constant),+];
+    };
+}
+
+macro_rules! root {
+    ($stage:literal $name:literal) => {
+        concat!($stage, "/", $name)
+    };
+    ($stage:literal $name:literal $root:literal) => {
+        concat!($stage, "/", $root)
+    };
+}
+
+macro_rules! is_needed {
+    () => {
+        |_| false
+    };
+    ($is_needed:expr) => {
+        $is_needed
+    };
+}
+
+pub(crate) use {is_needed, passes, root};

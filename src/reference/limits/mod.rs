@@ -1,0 +1,3 @@
+//! Rays and queries of which the device says how many are asked.
+
+pub mod limit_asked;

@@ -1,0 +1,610 @@
+//! A step on the CPU, with every buffer between its passes.
+
+use super::pairs::pair_static::StaticPairInput;
+use super::pairs::pair_walk::PairInput;
+use super::pairs::{
+    pair_count, pair_emit, pair_emit_kept, pair_static_count, pair_static_emit, world_pairs, world_pairs_static,
+};
+use super::queries::query_walk::QueryInput;
+use super::queries::{query_count, query_emit, query_nearest};
+use super::rays::ray_hits::RayInput;
+use super::rays::{ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit};
+use super::rows::Table;
+use super::scan::scan;
+use super::sort::{sort_histogram, sort_scan, sort_scatter};
+use super::table::{
+    base_cell, cell_starts, cover_count, cover_emit, cover_layout, density, entry_count, entry_emit, gather, keys,
+    layout, level_statistics, prepare, size_statistics,
+};
+use crate::shared::blocks::{Overrides, ScanParams, SortParams, wide};
+
+use crate::api::counters::{Status, word};
+use crate::api::descriptor::{BroadPhaseDescriptor, Growth, PairOrder, RayMode, SortStrategy, validate};
+use crate::api::error::{InputError, ReferenceError};
+use crate::api::input::StepInput;
+use crate::api::queries::{Neighbor, Query, asking};
+use crate::api::scene::{Scene, SceneRays};
+use crate::api::types::{Aabb, Pair, RayCell, RayHit};
+use crate::shared::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_HIERARCHICAL, SCHEME_UNIFORM};
+use crate::shared::limits::LARGEST_COUNT;
+use crate::shared::lists::sort_lists;
+use crate::step::plan::check_smallest_step;
+
+/// One digit of the sort: what its three stages leave.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SortDigit {
+    /// The uniform block of the sort passes.
+    pub sort: SortParams,
+    /// Output of [`sort_histogram`].
+    pub digit_counts: Vec<u32>,
+    /// The same after [`sort_scan`].
+    pub digit_offsets: Vec<u32>,
+    /// Keys after [`sort_scatter`].
+    pub keys: Vec<u32>,
+    /// Values after [`sort_scatter`].
+    pub values: Vec<u32>,
+}
+
+/// Every buffer of a step, as it stands after the pass that fills it. Buffers of passes that did not run are empty.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Trace {
+    /// The uniform block of the step, with the capacities of pairs and hits that the output has.
+    pub params: Params,
+    /// Output of [`prepare`], or the objects as they were given where nothing has to be done to them. Static ones come
+    /// first.
+    pub objects: Vec<Aabb>,
+    /// What led to the table of the static objects, where there are any; nothing past its records.
+    pub statics: Option<Box<Trace>>,
+    /// Output of [`size_statistics`] (hierarchical).
+    pub size_statistics: Vec<u32>,
+    /// Output of [`density`] (hierarchical).
+    pub density: Vec<u32>,
+    /// The grid after [`base_cell`] (hierarchical).
+    pub grid_after_base: Grid,
+    /// Output of [`level_statistics`].
+    pub level_statistics: Vec<u32>,
+    /// The counters after [`level_statistics`].
+    pub counters_after_level_statistics: Vec<u32>,
+    /// The grid after [`layout`].
+    pub grid_after_layout: Grid,
+    /// The counters after [`layout`].
+    pub counters_after_layout: Vec<u32>,
+    /// Output of [`entry_count`] (uniform).
+    pub entry_counts: Vec<u32>,
+    /// The same after the scan (uniform).
+    pub entry_offsets: Vec<u32>,
+    /// The counters after that scan (uniform).
+    pub counters_after_entries: Vec<u32>,
+    /// Output of [`cover_count`] (hierarchical).
+    pub cover_sums: Vec<u32>,
+    /// The same after [`cover_layout`] (hierarchical).
+    pub cover_places: Vec<u32>,
+    /// The final grid, with the number of entries.
+    pub grid: Grid,
+    /// Output of [`keys`] and [`cover_emit`], or of [`entry_emit`].
+    pub unsorted_keys: Vec<u32>,
+    /// Output of [`keys`] and [`cover_emit`], or of [`entry_emit`].
+    pub unsorted_values: Vec<u32>,
+    /// The digits of the sort, lowest first; kept by [`trace`] alone.
+    pub digits: Vec<SortDigit>,
+    /// Keys after the sort.
+    pub keys: Vec<u32>,
+    /// Values after the sort.
+    pub values: Vec<u32>,
+    /// Output of [`cell_starts`].
+    pub starts: Vec<u32>,
+    /// Output of [`gather`].
+    pub records: Vec<Record>,
+    /// Output of [`pair_count`], followed by that of [`pair_static_count`] where there are static objects.
+    pub pair_counts: Vec<u32>,
+    /// Output of [`world_pairs`] and [`world_pairs_static`] (several worlds).
+    pub world_pairs: Vec<u32>,
+    /// The same after the scan.
+    pub pair_offsets: Vec<u32>,
+    /// The partners that [`pair_count`] kept, followed by those that [`pair_static_count`] did.
+    pub pair_slots: Vec<u32>,
+    /// Output of [`pair_emit_kept`], [`pair_emit`] and [`pair_static_emit`], without what it left unwritten.
+    pub pairs: Vec<Pair>,
+    /// Output of [`ray_count`] ([`RayMode::All`]).
+    pub ray_counts: Vec<u32>,
+    /// The same after the scan ([`RayMode::All`]).
+    pub ray_offsets: Vec<u32>,
+    /// Output of [`ray_closest`] or of [`ray_emit`], without what it left unwritten.
+    pub ray_hits: Vec<RayHit>,
+    /// Output of [`ray_any`] ([`RayMode::Any`]).
+    pub ray_any: Vec<u32>,
+    /// Output of [`ray_cells_count`].
+    pub ray_cell_counts: Vec<u32>,
+    /// The same after the scan.
+    pub ray_cell_offsets: Vec<u32>,
+    /// Output of [`ray_cells_emit`], without what it left unwritten.
+    pub ray_cells: Vec<RayCell>,
+    /// Output of [`query_count`] ([`QueryMode::All`](crate::QueryMode::All)).
+    pub query_counts: Vec<u32>,
+    /// The same after the scan.
+    pub query_offsets: Vec<u32>,
+    /// Output of [`query_emit`], without what it left unwritten.
+    pub query_objects: Vec<u32>,
+    /// Output of [`query_nearest`] ([`QueryMode::Nearest`](crate::QueryMode::Nearest)).
+    pub query_nearest: Vec<Neighbor>,
+    /// The words of the counter buffer after the last pass.
+    pub counters: Vec<u32>,
+}
+
+/// All buffers of a step, pass by pass.
+///
+/// # Errors
+///
+/// As [`step_scene`].
+pub fn trace(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Trace, ReferenceError> {
+    run(descriptor, scene, true)
+}
+
+/// The capacity that a fixed descriptor names; none means that whatever is needed fits.
+fn fixed(descriptor: &BroadPhaseDescriptor<'_>, capacity: Option<u32>) -> Option<u32> {
+    capacity.filter(|_| descriptor.growth == Growth::Fixed)
+}
+
+fn count_of(what: &'static str, count: u64, limit: u32) -> Result<u32, InputError> {
+    let error = InputError::TooMany {
+        what,
+        count,
+        limit: u64::from(limit),
+    };
+    u32::try_from(count).ok().filter(|&count| count <= limit).ok_or(error)
+}
+
+/// The uniform block of a table of so many objects behind so many static ones, with the capacities of what comes before
+/// the outputs.
+fn table_params(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    objects: usize,
+    first_object: u32,
+) -> Result<Params, InputError> {
+    let object_count = count_of("objects", objects as u64, ID_MASK)?;
+    let mut params = Params::of_table(descriptor, object_count, first_object);
+    let cells = grid::table_capacity(params.scheme, object_count, descriptor.capacities.entries);
+    params.table_capacity = cells.min(LARGEST_COUNT - 3) as u32;
+    Ok(params)
+}
+
+/// The uniform blocks of a step: that of its own table and that of the static objects' one.
+fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<[Params; 2], InputError> {
+    let (moving, statics) = (scene.objects.len(), scene.statics.objects.len());
+    let all = count_of("objects", (moving + statics) as u64, ID_MASK)?;
+    descriptor.check_worlds(scene.worlds.len() as u64, moving as u64)?;
+    descriptor.check_worlds(scene.statics.worlds.len() as u64, statics as u64)?;
+    let mut of_statics = table_params(descriptor, statics, 0)?;
+    let mut params = table_params(descriptor, moving, of_statics.object_count)?;
+    params.cover_capacity = grid::cover_capacity(&params, descriptor.pairs);
+    for params in [&mut params, &mut of_statics] {
+        params.static_count = statics as u32;
+    }
+    let asked = StepInput::from(scene).asked().numbers(all.into());
+    asked.write(&mut params)?;
+    Ok([params, of_statics])
+}
+
+/// Entries of the uniform scheme that are held: no more than are needed, since a fixed capacity may be larger than the
+/// memory.
+fn entry_capacity(descriptor: &BroadPhaseDescriptor<'_>, params: &Params, objects: &[Aabb]) -> Result<u32, InputError> {
+    let counts = entry_count::entry_count(params, objects, &Grid::default());
+    let needed: u64 = counts.into_iter().map(u64::from).sum();
+    let held = fixed(descriptor, descriptor.capacities.entries).map_or(needed, |capacity| needed.min(capacity.into()));
+    count_of("entries", held, LARGEST_COUNT as u32 - 1)
+}
+
+/// Scans the counts of an output and returns how many of its rows are written.
+fn scan_output(
+    counts: &mut [u32],
+    counters: &mut [u32],
+    total_word: usize,
+    capacity: Option<u32>,
+    status: Status,
+    what: &'static str,
+) -> Result<u32, InputError> {
+    let block = ScanParams {
+        count: counts.len() as u32,
+        total_word: total_word as u32,
+        capacity: capacity.unwrap_or(u32::MAX),
+        status_bit: status.bits(),
+    };
+    scan(&block, counts, counters);
+    let needed = wide(counters, total_word);
+    match capacity {
+        // The largest u32 is no place: it stands for all that do not fit.
+        Some(capacity) => Ok(needed.min(u64::from(capacity)).min(u64::from(u32::MAX - 1)) as u32),
+        None => count_of(what, needed, u32::MAX - 1),
+    }
+}
+
+pub(crate) fn run(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &Scene<'_>,
+    keep: bool,
+) -> Result<Trace, ReferenceError> {
+    validate(descriptor)?;
+    // No device sets a limit here.
+    check_smallest_step(descriptor, u64::MAX)?;
+    let [mut params, mut static_params] = params(descriptor, scene)?;
+    let has_statics = params.static_count > 0;
+    let objects = if descriptor.prepares() || has_statics {
+        let statics = scene.statics;
+        [
+            prepare::prepare(&static_params, statics.objects, &[], statics.worlds),
+            prepare::prepare(&params, scene.objects, &[], scene.worlds),
+        ]
+        .concat()
+    } else {
+        scene.objects.to_vec()
+    };
+    for params in [&mut params, &mut static_params] {
+        if params.scheme == SCHEME_UNIFORM {
+            params.entry_capacity = entry_capacity(descriptor, params, &objects)?;
+        }
+        params.pair_rows = params.entry_capacity;
+    }
+    let mut trace = Trace {
+        objects,
+        counters: vec![0; word::COUNT],
+        ..Trace::default()
+    };
+    if has_statics {
+        params.pair_rows += params.object_count;
+        let mut statics = Trace {
+            params: static_params,
+            objects: trace.objects.clone(),
+            counters: trace.counters,
+            ..Trace::default()
+        };
+        build(&mut statics, scene.statics.worlds, descriptor.sort, keep)?;
+        trace.counters = statics.counters.clone();
+        let needed = statics.counters[word::ENTRIES_NEEDED..][..2].to_vec();
+        trace.counters[word::STATIC_ENTRIES_NEEDED..][..2].copy_from_slice(&needed);
+        trace.statics = Some(Box::new(statics));
+    }
+    trace.params = params;
+    build(&mut trace, scene.worlds, descriptor.sort, keep)?;
+    let overrides = Overrides {
+        filters: descriptor.filters,
+        count_candidates: descriptor.count_candidates,
+    };
+    if descriptor.pairs {
+        find_pairs(&mut trace, descriptor, overrides, keep)?;
+    }
+    if !scene.rays.is_empty() {
+        cast_rays(&mut trace, descriptor, overrides, scene.rays, keep)?;
+    }
+    if params.query_count > 0 {
+        answer_queries(&mut trace, descriptor, overrides, &scene.queries.to_vec(), keep)?;
+    }
+    Ok(trace)
+}
+
+impl Trace {
+    /// What walks read.
+    fn table(&self) -> Table<'_> {
+        Table {
+            grid: &self.grid,
+            records: &self.records,
+            starts: &self.starts,
+        }
+    }
+
+    /// What the passes of pairs read.
+    fn pair_input(&self) -> PairInput<'_> {
+        PairInput {
+            table: self.table(),
+            objects: &self.objects,
+            keys: &self.keys,
+            values: &self.values,
+        }
+    }
+
+    /// What the passes of pairs with static objects read, where there are any.
+    pub fn static_pair_input(&self) -> Option<StaticPairInput<'_>> {
+        let statics = self.statics.as_deref()?;
+        Some(StaticPairInput {
+            table: statics.table(),
+            objects: &self.objects,
+            values: &statics.values,
+            own_records: &self.records,
+        })
+    }
+
+    /// The tables that rays walk, one after the other.
+    pub fn ray_inputs<'a>(&'a self, rays: SceneRays<'a>) -> Vec<RayInput<'a>> {
+        let tables = [Some(self), self.statics.as_deref()].into_iter().flatten();
+        tables
+            .map(|of| RayInput {
+                table: of.table(),
+                rays,
+                objects: &self.objects,
+                values: &of.values,
+            })
+            .collect()
+    }
+
+    /// The walks of queries, one after the other. Where the objects ask, static ones walk the table of the moving ones
+    /// alone.
+    pub fn query_inputs<'a>(&'a self, queries: &'a [Query], is_asking: bool) -> Vec<QueryInput<'a>> {
+        let statics = self.statics.as_deref();
+        let walk = |of: &'a Self, askers: &'a Self| QueryInput {
+            table: of.table(),
+            queries,
+            // Not what the cover table has once more.
+            askers: if is_asking {
+                &askers.records[..askers.params.object_count as usize]
+            } else {
+                &[]
+            },
+            objects: &self.objects,
+            values: &of.values,
+        };
+        let mut walks = vec![walk(self, self)];
+        if let Some(statics) = statics {
+            walks.push(walk(statics, self));
+            walks.extend(is_asking.then(|| walk(self, statics)));
+        }
+        walks
+    }
+}
+
+fn find_pairs(
+    trace: &mut Trace,
+    descriptor: &BroadPhaseDescriptor<'_>,
+    overrides: Overrides,
+    keep: bool,
+) -> Result<(), InputError> {
+    let mut params = trace.params;
+    let mut counters = std::mem::take(&mut trace.counters);
+    let input = trace.pair_input();
+    let pair_count::PairCounts {
+        mut counts, mut slots, ..
+    } = pair_count::pair_count(&params, &input, overrides, &mut counters);
+    let mut world_pairs = Vec::new();
+    if params.world_count > 1 {
+        world_pairs = world_pairs::world_pairs(&params, &trace.records, &trace.values, &counts);
+    }
+    if let Some(input) = trace.static_pair_input() {
+        let more = pair_static_count::pair_static_count(&params, &input, overrides, &mut counters);
+        counts.truncate(params.entry_capacity as usize);
+        counts.extend(more.counts);
+        slots.extend(more.slots);
+        if params.world_count > 1 {
+            world_pairs_static::world_pairs_static(&params, &trace.records, &counts, &mut world_pairs);
+        }
+    }
+    let pair_counts = if keep { counts.clone() } else { Vec::new() };
+    let capacity = fixed(descriptor, descriptor.capacities.pairs);
+    let written = scan_output(
+        &mut counts,
+        &mut counters,
+        word::PAIRS_NEEDED,
+        capacity,
+        Status::PAIRS,
+        "pairs",
+    )?;
+    params.pair_capacity = written;
+    let mut pairs = emitted_pairs(&params, &input, overrides, &slots, &counts);
+    if let Some(input) = trace.static_pair_input() {
+        pair_static_emit::pair_static_emit(&params, &input, overrides, &slots, &counts, &mut pairs);
+    }
+    if descriptor.pair_order == PairOrder::Sorted {
+        pairs.sort_unstable();
+    }
+    trace.params.pair_capacity = capacity.unwrap_or(written);
+    trace.counters = counters;
+    trace.world_pairs = world_pairs;
+    trace.pair_counts = pair_counts;
+    trace.pair_offsets = counts;
+    trace.pair_slots = slots;
+    trace.pairs = pairs;
+    Ok(())
+}
+
+/// The pairs of moving objects that a window of `pair_capacity` shows.
+fn emitted_pairs(
+    params: &Params,
+    input: &PairInput<'_>,
+    overrides: Overrides,
+    slots: &[u32],
+    offsets: &[u32],
+) -> Vec<Pair> {
+    let mut pairs = vec![Pair { a: 0, b: 0 }; params.pair_capacity as usize];
+    let walks = if params.scheme == SCHEME_UNIFORM {
+        (0..params.entry_capacity).collect()
+    } else {
+        pair_emit_kept::pair_emit_kept(params, input.table.records, slots, offsets, &mut pairs)
+    };
+    pair_emit::pair_emit(params, input, overrides, walks, offsets, &mut pairs);
+    pairs
+}
+
+fn cast_rays(
+    trace: &mut Trace,
+    descriptor: &BroadPhaseDescriptor<'_>,
+    overrides: Overrides,
+    rays: SceneRays<'_>,
+    keep: bool,
+) -> Result<(), InputError> {
+    let mut params = trace.params;
+    let mut counters = std::mem::take(&mut trace.counters);
+    let tables = trace.ray_inputs(rays);
+    match descriptor.ray_mode {
+        RayMode::Closest => {
+            let hits = ray_closest::ray_closest(&params, &tables, overrides, &mut counters);
+            params.hit_capacity = params.ray_count;
+            trace.ray_hits = hits;
+        }
+        RayMode::Any => trace.ray_any = ray_any::ray_any(&params, &tables, overrides, &mut counters),
+        RayMode::All => {
+            let mut counts = ray_count::ray_count(&params, &tables, overrides, &mut counters);
+            let ray_counts = if keep { counts.clone() } else { Vec::new() };
+            let capacity = fixed(descriptor, descriptor.capacities.hits);
+            let written = scan_output(
+                &mut counts,
+                &mut counters,
+                word::HITS_NEEDED,
+                capacity,
+                Status::HITS,
+                "hits",
+            )?;
+            params.hit_capacity = written;
+            let mut hits = ray_emit::ray_emit(&params, &tables, overrides, &counts);
+            params.hit_capacity = capacity.unwrap_or(written);
+            if descriptor.pair_order == PairOrder::Sorted {
+                sort_lists(&mut hits, &counts, |hit| hit.object);
+            }
+            trace.ray_hits = hits;
+            trace.ray_counts = ray_counts;
+            trace.ray_offsets = counts;
+        }
+    }
+    if descriptor.ray_cells {
+        let grids: Vec<_> = [Some(&*trace), trace.statics.as_deref()]
+            .into_iter()
+            .flatten()
+            .map(|of| &of.grid)
+            .collect();
+        let mut counts = ray_cells_count::ray_cells_count(&params, &grids, rays);
+        let ray_cell_counts = if keep { counts.clone() } else { Vec::new() };
+        let capacity = fixed(descriptor, descriptor.capacities.ray_cells);
+        let written = scan_output(
+            &mut counts,
+            &mut counters,
+            word::RAY_CELLS_NEEDED,
+            capacity,
+            Status::RAY_CELLS,
+            "ray cells",
+        )?;
+        params.ray_cell_capacity = written;
+        let cells = ray_cells_emit::ray_cells_emit(&params, &grids, rays, &counts);
+        params.ray_cell_capacity = capacity.unwrap_or(written);
+        trace.ray_cells = cells;
+        trace.ray_cell_counts = ray_cell_counts;
+        trace.ray_cell_offsets = counts;
+    }
+    trace.params = params;
+    trace.counters = counters;
+    Ok(())
+}
+
+fn answer_queries(
+    trace: &mut Trace,
+    descriptor: &BroadPhaseDescriptor<'_>,
+    overrides: Overrides,
+    queries: &[Query],
+    keep: bool,
+) -> Result<(), InputError> {
+    let mut params = trace.params;
+    let mut counters = std::mem::take(&mut trace.counters);
+    let walks = trace.query_inputs(queries, params.asking != asking::NOBODY);
+    if params.nearest > 0 {
+        trace.query_nearest = query_nearest::query_nearest(&params, &walks, overrides, &mut counters);
+    } else {
+        let mut counts = query_count::query_count(&params, &walks, overrides, &mut counters);
+        let query_counts = if keep { counts.clone() } else { Vec::new() };
+        let capacity = fixed(descriptor, descriptor.capacities.results);
+        let written = scan_output(
+            &mut counts,
+            &mut counters,
+            word::RESULTS_NEEDED,
+            capacity,
+            Status::RESULTS,
+            "results of queries",
+        )?;
+        params.result_capacity = written;
+        let mut objects = query_emit::query_emit(&params, &walks, overrides, &counts);
+        params.result_capacity = capacity.unwrap_or(written);
+        if descriptor.pair_order == PairOrder::Sorted {
+            sort_lists(&mut objects, &counts, |&object| object);
+        }
+        trace.query_objects = objects;
+        trace.query_counts = query_counts;
+        trace.query_offsets = counts;
+    }
+    trace.params = params;
+    trace.counters = counters;
+    Ok(())
+}
+
+/// The passes up to the cell table and the records.
+fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy, keep: bool) -> Result<(), InputError> {
+    let params = &trace.params;
+    let objects = &trace.objects;
+    let counters = &mut trace.counters;
+    let mut grid = Grid::default();
+    let uniform = params.scheme == SCHEME_UNIFORM;
+    if params.scheme == SCHEME_HIERARCHICAL {
+        trace.size_statistics = size_statistics::size_statistics(params, objects);
+        trace.density = density::density(params, objects, &trace.size_statistics, worlds);
+        base_cell::base_cell(params, &trace.size_statistics, &trace.density, &mut grid);
+        trace.grid_after_base = grid;
+    }
+    trace.level_statistics = level_statistics::level_statistics(params, objects, &grid, counters);
+    trace.counters_after_level_statistics.clone_from(counters);
+    layout::layout(params, &trace.level_statistics, &mut grid, counters);
+    trace.grid_after_layout = grid;
+    trace.counters_after_layout.clone_from(counters);
+
+    let (mut keys, mut values) = if uniform {
+        let mut counts = entry_count::entry_count(params, objects, &grid);
+        if keep {
+            trace.entry_counts.clone_from(&counts);
+        }
+        let capacity = Some(params.entry_capacity);
+        scan_output(
+            &mut counts,
+            counters,
+            word::ENTRIES_NEEDED,
+            capacity,
+            Status::ENTRIES,
+            "entries",
+        )?;
+        trace.counters_after_entries.clone_from(counters);
+        trace.entry_offsets = counts;
+        entry_emit::entry_emit(params, objects, &mut grid, &trace.entry_offsets, counters, worlds)
+    } else {
+        keys::keys(params, objects, &grid, worlds)
+    };
+    if params.cover_capacity > 0 {
+        let mut sums = cover_count::cover_count(params, objects, &grid, &keys);
+        trace.cover_sums.clone_from(&sums);
+        cover_layout::cover_layout(params, &mut sums, &mut grid);
+        keys.resize(params.table_entries() as usize, 0);
+        values.resize(params.table_entries() as usize, 0);
+        cover_emit::cover_emit(params, objects, &grid, &mut keys, &mut values, &sums, worlds);
+        trace.cover_places = sums;
+    }
+    trace.grid = grid;
+    if keep {
+        trace.unsorted_keys.clone_from(&keys);
+        trace.unsorted_values.clone_from(&values);
+    }
+
+    let key_bits = grid::key_bits(params.table_capacity, params.large_mask);
+    for sort in strategy.digits(params.table_entries(), key_bits) {
+        let digit_counts = sort_histogram::sort_histogram(&sort, &grid, &keys);
+        let mut digit_offsets = digit_counts.clone();
+        sort_scan::sort_scan(&sort, &mut digit_offsets);
+        (keys, values) = sort_scatter::sort_scatter(&sort, &grid, &keys, &values, &digit_offsets);
+        if keep {
+            trace.digits.push(SortDigit {
+                sort,
+                digit_counts,
+                digit_offsets,
+                keys: keys.clone(),
+                values: values.clone(),
+            });
+        }
+    }
+    trace.starts = cell_starts::cell_starts(&grid, &keys);
+    trace.records = gather::gather(params, objects, &values, &grid, worlds);
+    trace.keys = keys;
+    trace.values = values;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! What is asked of the objects beside pairs, as numbers.
+
+use super::grid::{self, Params};
+use super::limits::{MAX_NEAREST, count};
+use crate::api::error::InputError;
+use crate::api::queries::{Asking, QueryMode, asking};
+
+/// What is asked of the objects beside pairs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Asked {
+    pub rays: u64,
+    /// In vectors of four words.
+    pub ray_stride: u32,
+    pub queries: u64,
+    pub wide_queries: bool,
+    pub asking: Option<Asking>,
+    pub query_mode: QueryMode,
+    /// Where only the device knows how many of the rays are cast: the word that says it.
+    pub ray_limit: Option<u32>,
+    /// The same of queries.
+    pub query_limit: Option<u32>,
+}
+
+impl Asked {
+    /// Writes to the uniform block what it says of rays and queries; their capacities come later.
+    pub fn write(&self, params: &mut Params) -> Result<(), InputError> {
+        params.ray_count = count("rays", self.rays)?;
+        params.ray_stride = self.ray_stride;
+        params.query_count = count("queries", self.queries)?;
+        params.wide_queries = self.wide_queries.into();
+        params.asker_count = match self.asking {
+            Some(_) => params.object_count,
+            None => params.query_count,
+        };
+        let (kind, radius, once) = match self.asking {
+            None => (asking::NOBODY, 0.0, false),
+            Some(Asking::Neighbors(neighbors)) => (asking::NEIGHBORS, neighbors.radius, neighbors.once),
+            Some(Asking::Partners(partners)) => (asking::PARTNERS, 0.0, partners.once),
+        };
+        if !(radius >= 0.0 && radius.is_finite()) {
+            return Err(InputError::Radius(radius));
+        }
+        params.asking = kind;
+        // -0 and denormals are 0.
+        params.radius = grid::flush(radius);
+        params.once = once.into();
+        params.nearest = match self.query_mode {
+            QueryMode::All => 0,
+            QueryMode::Nearest(0) => {
+                return Err(InputError::Zero {
+                    what: "nearest objects",
+                });
+            }
+            QueryMode::Nearest(nearest @ ..=MAX_NEAREST) => nearest,
+            QueryMode::Nearest(nearest) => {
+                return Err(InputError::TooMany {
+                    what: "nearest objects",
+                    count: nearest.into(),
+                    limit: MAX_NEAREST.into(),
+                });
+            }
+        };
+        (params.first_hit, params.first_ray_cell, params.first_result) = (0, 0, 0);
+        (params.hit_capacity, params.ray_cell_capacity, params.result_capacity) = (0, 0, 0);
+        Ok(())
+    }
+}

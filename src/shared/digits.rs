@@ -1,0 +1,104 @@
+//! Into which digits a sort cuts its keys, and into which tiles each strategy cuts them.
+
+use super::blocks::SortParams;
+use super::wgsl::number;
+use crate::api::descriptor::SortStrategy;
+
+/// Keys of a tile.
+const PORTABLE_TILE: u32 = number("sort/sort_scatter", "SORT_TILE");
+/// Keys of a tile of the passes with ballots.
+const SUBGROUPS_TILE: u32 = number("sort/sort_scatter_subgroups", "SORT_TILE");
+/// Bits of a digit that is counted in workgroup memory, at most.
+const LOCAL_DIGIT_BITS: u32 = 8;
+/// Invocations of a workgroup of the passes of strips.
+pub(crate) const STRIPS: u32 = number("sort/sort_strips", "STRIPS");
+/// Bits of a digit that strips are sorted by, at most. With more the places that are written next outgrow the caches.
+const STRIP_DIGIT_BITS: u32 = 11;
+/// Keys of a strip, about: as many as make its counters few, and not more, since each processor takes [`STRIPS`] at
+/// once.
+const STRIP_KEYS: std::ops::RangeInclusive<u32> = 4096..=8192;
+/// Strips that keys are cut into at least, a multiple of which it always is: two processors full.
+const FEWEST_STRIPS: u32 = 2 * STRIPS;
+/// Strips at most, of which a loop takes a turn each: llvmpipe takes 65,535.
+const MOST_STRIPS: u32 = 1 << 15;
+
+impl SortStrategy {
+    /// The digits of keys of so many bits, lowest first, as wide as each other.
+    pub(crate) fn digits(self, keys: u32, key_bits: u32) -> Vec<SortParams> {
+        if key_bits == 0 {
+            return Vec::new();
+        }
+        let count = match self {
+            Self::Strips => {
+                // What moving the keys takes, counting in a table of that size, and starting passes.
+                let words = |&count: &u32| {
+                    let bits = key_bits.div_ceil(count);
+                    let counting = (10 * u64::from(strips(keys, bits) + 1)) << bits;
+                    u64::from(count) * (9 * u64::from(keys) + counting + 100_000)
+                };
+                let counts = key_bits.div_ceil(STRIP_DIGIT_BITS)..=key_bits.div_ceil(LOCAL_DIGIT_BITS);
+                counts.min_by_key(words).unwrap_or(1)
+            }
+            _ => key_bits.div_ceil(LOCAL_DIGIT_BITS),
+        };
+        let each = key_bits.div_ceil(count);
+        let (tile, tiles) = match self {
+            Self::Auto | Self::Portable => (PORTABLE_TILE, keys.div_ceil(PORTABLE_TILE)),
+            Self::Subgroups => (SUBGROUPS_TILE, keys.div_ceil(SUBGROUPS_TILE)),
+            // Keys may be fewer than there is room for, and all processors are to have their share.
+            Self::Strips => (0, strips(keys, each)),
+        };
+        (0..count)
+            .map(|digit| SortParams {
+                shift: digit * each,
+                bits: each.min(key_bits - digit * each),
+                tile,
+                tiles: tiles.max(1),
+            })
+            .collect()
+    }
+}
+/// Strips that keys are cut into where a digit has so many bits.
+fn strips(keys: u32, bits: u32) -> u32 {
+    let tile = (4u32 << bits).clamp(*STRIP_KEYS.start(), *STRIP_KEYS.end());
+    let wanted = keys.div_ceil(tile).next_multiple_of(FEWEST_STRIPS);
+    wanted.clamp(FEWEST_STRIPS, MOST_STRIPS)
+}
+
+impl SortParams {
+    /// The digits that a strategy sorts so many keys of so many bits by, lowest first. `Auto` stands for `Portable`
+    /// here.
+    pub fn digits_of(strategy: SortStrategy, keys: u32, key_bits: u32) -> Vec<Self> {
+        strategy.digits(keys, key_bits)
+    }
+}
+
+/// Words of the counts of the largest digit.
+pub(crate) fn counter_words(digits: &[SortParams]) -> u32 {
+    digits.iter().map(SortParams::counter_words).max().unwrap_or(0)
+}
+
+/// Bits of the keys below `count`.
+pub(crate) const fn bits_below(count: u32) -> u32 {
+    u32::BITS - count.saturating_sub(1).leading_zeros()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_take_few_words_a_key() {
+        for strategy in [SortStrategy::Portable, SortStrategy::Subgroups, SortStrategy::Strips] {
+            for keys in [100_000, 250_000, 1_000_000, 4_000_000] {
+                for bits in 12..=26 {
+                    let words = counter_words(&strategy.digits(keys, bits));
+                    assert!(
+                        words < keys / 2,
+                        "{strategy:?}, {keys} keys of {bits} bits: {words} words"
+                    );
+                }
+            }
+        }
+    }
+}

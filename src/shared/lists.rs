@@ -1,0 +1,9 @@
+//! Lists of rows, one per ray or query, all in one vector.
+
+/// Sorts each list by itself, as far as there are rows. `offsets` has one more than lists.
+pub(crate) fn sort_lists<T, K: Ord>(rows: &mut [T], offsets: &[u32], key: impl Fn(&T) -> K) {
+    for ends in offsets.windows(2) {
+        let [begin, end] = [ends[0], ends[1]].map(|place| rows.len().min(place as usize));
+        rows[begin..end].sort_unstable_by_key(&key);
+    }
+}

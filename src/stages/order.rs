@@ -1,0 +1,171 @@
+//! The order stage: outputs are put in ascending order.
+
+use super::shape::Shape;
+use super::sort::{Digit, Side, Sort};
+use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder};
+use crate::api::types::Pair;
+use crate::gpu::buffers::{BufferId, Sizes, buffers};
+use crate::gpu::recorder::{Recorder, Variable};
+use crate::gpu::shader::{Pass, passes};
+use crate::gpu::upload::Blocks;
+use crate::shared::blocks::SortParams;
+use crate::shared::digits::bits_below;
+use crate::shared::grid::Grid;
+
+passes! {
+    "order" {
+    /// Pairs to sort: their second keys.
+    ORDER_SECONDS_PAIRS = "order_seconds_pairs" from "order_seconds" { rows: "pairs" } if sorts_pairs;
+
+    /// Pairs to sort: their first keys.
+    ORDER_FIRSTS_PAIRS = "order_firsts_pairs" from "order_firsts" { rows: "pairs" } if sorts_pairs;
+
+    /// Pairs in ascending order.
+    ORDER_ROWS_PAIRS = "order_rows_pairs" from "order_rows" { rows: "pairs" } if sorts_pairs;
+
+    /// Hits to sort: their second keys.
+    ORDER_SECONDS_HITS = "order_seconds_hits" from "order_seconds" { rows: "hits" };
+
+    /// Hits to sort: their first keys.
+    ORDER_FIRSTS_HITS = "order_firsts_hits" from "order_firsts" { rows: "hits" };
+
+    /// Hits in ascending order.
+    ORDER_ROWS_HITS = "order_rows_hits" from "order_rows" { rows: "hits" };
+
+    /// Results to sort: their second keys.
+    ORDER_SECONDS_RESULTS = "order_seconds_results" from "order_seconds" { rows: "results" };
+
+    /// Results to sort: their first keys.
+    ORDER_FIRSTS_RESULTS = "order_firsts_results" from "order_firsts" { rows: "results" };
+
+    /// Results in ascending order.
+    ORDER_ROWS_RESULTS = "order_rows_results" from "order_rows" { rows: "results" };
+    }
+}
+
+fn sorts_pairs(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
+    descriptor.pairs && descriptor.pair_order == PairOrder::Sorted
+}
+
+buffers! {
+    /// A key of each row, before or after a digit of the sort.
+    KEYS_0 = "order_keys_0": Order;
+    /// The same on the other side.
+    KEYS_1 = "order_keys_1": Order;
+    /// The rows that the keys are of.
+    VALUES_0 = "order_values_0": Order;
+    /// The same on the other side.
+    VALUES_1 = "order_values_1": Order;
+    /// The rows in their order, until they are copied to where they came from.
+    ROWS = "order_rows": Order;
+    /// How many keys there are to sort.
+    GRID = "order_grid": Order;
+}
+
+/// Between which the sort goes back and forth.
+const SIDES: [Side; 2] = [
+    Side {
+        keys: buffer::KEYS_0,
+        values: buffer::VALUES_0,
+    },
+    Side {
+        keys: buffer::KEYS_1,
+        values: buffer::VALUES_1,
+    },
+];
+
+const ROWS: Variable = Variable("rows");
+const OFFSETS: Variable = Variable("offsets");
+const ORDERED_ROWS: Variable = Variable("ordered_rows");
+const GRID: Variable = Variable("grid");
+
+/// The passes that sort an output: by its second key, by its first, and into rows.
+pub(crate) type Passes = [&'static Pass; 3];
+
+pub(crate) static PAIRS: Passes = [&ORDER_SECONDS_PAIRS, &ORDER_FIRSTS_PAIRS, &ORDER_ROWS_PAIRS];
+pub(crate) static HITS: Passes = [&ORDER_SECONDS_HITS, &ORDER_FIRSTS_HITS, &ORDER_ROWS_HITS];
+pub(crate) static RESULTS: Passes = [&ORDER_SECONDS_RESULTS, &ORDER_FIRSTS_RESULTS, &ORDER_ROWS_RESULTS];
+
+/// An output whose rows are put in ascending order.
+pub(crate) struct Output {
+    /// The label of its part of the step.
+    pub stage: &'static str,
+    pub passes: &'static Passes,
+    pub rows: BufferId,
+    pub offsets: BufferId,
+    pub capacity: u32,
+    pub row_bytes: u64,
+    /// How many values the first and the second key may have.
+    pub keys: [u32; 2],
+}
+
+/// The uniform blocks of an output: the digits of its first and of its second key.
+pub(crate) struct OrderBlocks([Vec<Digit>; 2]);
+
+/// What sorting these outputs needs.
+pub(crate) fn sizes(outputs: &[Output]) -> Sizes {
+    if outputs.is_empty() {
+        return Sizes::new();
+    }
+    let rows = u64::from(rows(outputs));
+    vec![
+        (buffer::KEYS_0, 4 * rows),
+        (buffer::KEYS_1, 4 * rows),
+        (buffer::VALUES_0, 4 * rows),
+        (buffer::VALUES_1, 4 * rows),
+        (buffer::ROWS, size_of::<Pair>() as u64 * rows),
+        (buffer::GRID, size_of::<Grid>() as u64),
+    ]
+}
+
+/// Rows of the largest output.
+fn rows(outputs: &[Output]) -> u32 {
+    outputs.iter().map(|output| output.capacity).fold(0, u32::max)
+}
+
+/// The digits of all keys, where the outputs are sorted together.
+pub(crate) fn digits(outputs: &[Output], shape: &Shape) -> Vec<[Vec<SortParams>; 2]> {
+    let rows = rows(outputs);
+    let of = |output: &Output| output.keys.map(|count| shape.sort.digits(rows, bits_below(count)));
+    outputs.iter().map(of).collect()
+}
+
+/// Writes the uniform blocks of each output.
+pub(crate) fn write(blocks: &mut Blocks, outputs: &[Output], shape: &Shape) -> Vec<OrderBlocks> {
+    let digits = digits(outputs, shape).into_iter();
+    digits
+        .map(|keys| OrderBlocks(keys.map(|digits| Digit::all(blocks, digits))))
+        .collect()
+}
+
+impl Output {
+    /// Records the sorting of the output, and the copying back of its rows.
+    pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, OrderBlocks([firsts, seconds]): &OrderBlocks) {
+        let sort = Sort {
+            strategy: shape.sort,
+            sides: SIDES,
+            grid: buffer::GRID,
+        };
+        let binds = |side: Side| {
+            let [keys, values] = side.binds();
+            [
+                ROWS.is(self.rows),
+                OFFSETS.is(self.offsets),
+                GRID.is(buffer::GRID),
+                keys,
+                values,
+                ORDERED_ROWS.is(buffer::ROWS),
+            ]
+        };
+        let [by_second, by_first, into_rows] = self.passes;
+        recorder.stage(self.stage, |stage| {
+            let unsorted = SIDES[0];
+            stage.run(by_second, self.capacity, &binds(unsorted));
+            let side = sort.record(stage, seconds, unsorted);
+            stage.run(by_first, self.capacity, &binds(side));
+            let side = sort.record(stage, firsts, side);
+            stage.run(into_rows, self.capacity, &binds(side));
+        });
+        recorder.copy_bytes(buffer::ROWS, self.rows, self.row_bytes * u64::from(self.capacity));
+    }
+}

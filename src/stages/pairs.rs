@@ -1,0 +1,370 @@
+//! The pairs stage: what overlaps is counted, the counts become offsets, the pairs are written.
+
+use super::order;
+use super::scan::Scan;
+use super::shape::{ROUND, Rows, Shape};
+use super::sort::Side;
+use super::table::{self, statics};
+use crate::api::counters::{Status, word};
+use crate::api::descriptor::{BroadPhaseDescriptor, Growth};
+use crate::api::types::Pair;
+use crate::gpu::buffers::{BufferId, Sizes, buffers};
+use crate::gpu::reading::Output;
+use crate::gpu::recorder::{Binds, PARAMS, Recorder, Variable};
+use crate::gpu::shader::passes;
+use crate::gpu::upload::{Block, Blocks};
+use crate::shared::blocks::{Round, STATIC_PARTNERS_KEPT};
+use crate::shared::grid::Params;
+use crate::shared::wgsl::number;
+
+passes! {
+    "pairs" {
+    /// Pairs an entry, schemes of one entry an object.
+    PAIR_COUNT_ONE_CELL = "pair_count_one_cell" from "pair_count" {
+        entry: "one_cell", kept: "write", visit: "pairs/pair_test"
+    } if of_one_cell;
+
+    /// Pairs an entry where boxes crowd, schemes of one entry an object: a bit of each box test is kept.
+    PAIR_COUNT_CROWDED = "pair_count_crowded" from "pair_count" {
+        entry: "one_cell", kept: "write", visit: "pairs/pair_test_strips"
+    };
+
+    /// Pairs an entry, scheme of covered cells.
+    PAIR_COUNT_COVERED = "pair_count_covered" from "pair_count" { entry: "covered", kept: "none" } if covered;
+
+    /// Pairs a world.
+    WORLD_PAIRS = "world_pairs" if |of| of.pairs && of.has_worlds();
+
+    /// Pairs whose partners were kept, one entry an object.
+    PAIR_EMIT_KEPT = "pair_emit_kept" if of_one_cell;
+
+    /// Pairs of crowded boxes by the bits that counting kept, one entry an object.
+    PAIR_REPLAY = "pair_replay" from "pair_replay" {
+        entry: "one_cell", visit: "pairs/pair_replay", walks: "listed"
+    };
+
+    /// The rest of the pairs, schemes of one entry an object.
+    PAIR_EMIT_ONE_CELL = "pair_emit_one_cell" from "pair_emit" {
+        entry: "one_cell", visit: "pairs/pair_test", walks: "listed"
+    } if of_one_cell;
+
+    /// The pairs, scheme of covered cells.
+    PAIR_EMIT_COVERED = "pair_emit_covered" from "pair_emit" { entry: "covered", walks: "all" } if covered;
+
+    /// Pairs with static objects a moving object, schemes of one entry an object.
+    PAIR_STATIC_COUNT_ONE_CELL = "pair_static_count_one_cell" from "pair_static_count" {
+        entry: "one_cell", kept: "write"
+    };
+
+    /// Pairs with static objects a moving object, scheme of covered cells.
+    PAIR_STATIC_COUNT_COVERED = "pair_static_count_covered" from "pair_static_count" {
+        entry: "covered", kept: "none"
+    };
+
+    /// Pairs with static objects a world.
+    WORLD_PAIRS_STATIC = "world_pairs_static";
+
+    /// The pairs with static objects, schemes of one entry an object.
+    PAIR_STATIC_EMIT_ONE_CELL = "pair_static_emit_one_cell" from "pair_static_emit" {
+        entry: "one_cell", kept: "read"
+    };
+
+    /// The pairs with static objects, scheme of covered cells.
+    PAIR_STATIC_EMIT_COVERED = "pair_static_emit_covered" from "pair_static_emit" {
+        entry: "covered", kept: "none"
+    };
+    }
+}
+
+const fn of_one_cell(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
+    descriptor.pairs && !descriptor.is_uniform()
+}
+
+const fn covered(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
+    descriptor.pairs && descriptor.is_uniform()
+}
+
+buffers! {
+    /// Pairs of each entry and, behind them, of each moving object with static ones; then their places.
+    OFFSETS = "pair_offsets": Objects;
+    /// Partners that counting keeps of each entry, and behind them static ones of each moving object.
+    SLOTS = "pair_slots": Objects;
+    /// A bit for each box test of an entry, where boxes crowd.
+    BITS = "pair_bits": Objects;
+    /// How many workgroups walk once more.
+    WALK_GROUPS = "pair_walk_groups": Objects as INDIRECT;
+    /// The pairs.
+    PAIRS = "pairs": Pairs;
+    /// Pairs of each world.
+    WORLD_PAIRS = "world_pairs": Objects;
+}
+
+/// The entries that walk once more, and how many they are.
+const WALKS: Variable = Variable("pair_walks");
+/// The records of the moving objects, where those of the static ones are walked.
+const OWN_RECORDS: Variable = Variable("own_records");
+
+/// Partners of an entry that counting keeps for writing, at most.
+pub(crate) const MOST_PARTNERS_KEPT: u32 = number("pairs/pair_slots_write", "MOST_KEPT");
+/// Partners that counting keeps where twelve of all entries are more than a binding holds, or memory is short. They
+/// take no more bytes than boxes do.
+pub(crate) const FEW_PARTNERS_KEPT: u32 = 8;
+/// Pairs per object from which on counting keeps bits.
+const CROWDED_PAIRS: u64 = 12;
+const MAX_BIT_WORDS: u64 = 512;
+
+/// The stage of one step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Pairs {
+    /// Whether pairs are wanted.
+    pub are_wanted: bool,
+    /// Whether pairs stand from an earlier step, so that their buffer has to stay as it is.
+    pub stand: bool,
+}
+
+/// The uniform blocks of the stage.
+pub(crate) struct PairBlocks {
+    scan: Scan,
+    rounds: Vec<Block>,
+    emit_rounds: Vec<Block>,
+    static_rounds: Vec<Block>,
+    /// Of walks of the static objects' table.
+    static_params: Block,
+}
+
+impl Pairs {
+    /// Chooses how many partners of an entry counting keeps.
+    pub fn fit_partners(shape: &mut Shape, binding_limit: u64) {
+        let params = &mut shape.params;
+        let fits = |kept| 4 * slot_words(params, kept) <= binding_limit;
+        params.partners_kept = match (params.is_uniform(), fits(MOST_PARTNERS_KEPT)) {
+            (true, _) => 0,
+            (false, true) => MOST_PARTNERS_KEPT,
+            (false, false) => FEW_PARTNERS_KEPT,
+        };
+    }
+
+    /// Chooses how many words of bits counting keeps of an entry's box tests, where so many pay. Several rounds keep
+    /// none.
+    pub fn fit_bits(&self, shape: &mut Shape, wanted: u32, binding_limit: u64) {
+        let params = shape.params;
+        let entries = u64::from(params.entry_capacity.max(1));
+        // As many tests as a round makes have bits, so that all of them are written anew.
+        let tested = u64::from(shape.round_tests(params.entry_capacity, 1) / u32::BITS);
+        let most = tested.min(binding_limit / 4 / entries);
+        shape.params.pair_bit_words = if self.are_wanted && !params.is_uniform() && shape.rounds == 1 {
+            u64::from(wanted).min(most) as u32
+        } else {
+            0
+        };
+    }
+
+    /// What goes first where memory is short: it only saves time.
+    pub const SAVES_TIME: [fn(&mut Params); 2] = [
+        |params| params.pair_bit_words = 0,
+        |params| params.partners_kept = params.partners_kept.min(FEW_PARTNERS_KEPT),
+    ];
+
+    /// The output that memory limits may make smaller.
+    pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Option<Rows> {
+        let is_fixed = descriptor.growth == Growth::Fixed && descriptor.capacities.pairs.is_some();
+        let rows: Rows = |params| &mut params.pair_capacity;
+        (self.are_wanted && !self.stand && !is_fixed).then_some(rows)
+    }
+
+    /// What the stage needs.
+    pub fn sizes(&self, shape: &Shape) -> Sizes {
+        let params = &shape.params;
+        if !self.are_wanted {
+            return Sizes::new();
+        }
+        let [entries, rows] = [params.entry_capacity, params.pair_rows].map(u64::from);
+        let progress = if params.pair_bit_words > 0 {
+            rows
+        } else {
+            shape.left_behind(rows, 1)
+        };
+        let mut sizes = vec![
+            (buffer::OFFSETS, 4 * (rows + 1 + progress)),
+            (
+                buffer::PAIRS,
+                size_of::<Pair>() as u64 * u64::from(params.pair_capacity),
+            ),
+        ];
+        if params.has_worlds() {
+            sizes.push((buffer::WORLD_PAIRS, 4 * u64::from(params.world_count)));
+        }
+        if !params.is_uniform() {
+            sizes.extend([
+                (buffer::WALK_GROUPS, 12),
+                (buffer::SLOTS, 4 * slot_words(params, params.partners_kept)),
+                (buffer::BITS, 4 * u64::from(params.pair_bit_words) * entries),
+            ]);
+        }
+        sizes
+    }
+
+    /// Buffers that have to stay as they are.
+    pub fn standing(&self) -> &'static [BufferId] {
+        if self.stand {
+            &[buffer::PAIRS, buffer::WORLD_PAIRS]
+        } else {
+            &[]
+        }
+    }
+
+    /// What can be read of the pairs, of which the last answer had so many.
+    pub fn outputs(params: &Params, last: u32) -> Vec<Output> {
+        let rows = [last, params.first_pair, params.pair_capacity];
+        let mut outputs = vec![Output::counted::<Pair>(
+            buffer::PAIRS,
+            |counters| counters.pairs_needed,
+            rows,
+        )];
+        if params.has_worlds() {
+            outputs.push(Output::known::<u32>(buffer::WORLD_PAIRS, params.world_count.into()));
+        }
+        outputs
+    }
+
+    /// The pairs as an output to sort.
+    pub fn order(params: &Params) -> order::Output {
+        order::Output {
+            stage: "pair_order",
+            passes: &order::PAIRS,
+            rows: buffer::PAIRS,
+            offsets: buffer::OFFSETS,
+            capacity: params.pair_capacity,
+            row_bytes: size_of::<Pair>() as u64,
+            keys: [params.all_objects(); 2],
+        }
+    }
+
+    /// Writes the uniform blocks.
+    pub fn write(blocks: &mut Blocks, shape: &Shape) -> PairBlocks {
+        let params = &shape.params;
+        let mut all = |rounds: &mut dyn Iterator<Item = Round>| rounds.map(|round| blocks.push(&round)).collect();
+        PairBlocks {
+            rounds: all(&mut shape.rounds_of(params.entry_capacity, 1, params.partners_kept)),
+            emit_rounds: all(&mut emit_rounds(shape)),
+            static_rounds: all(&mut shape.rounds_of(params.object_count, 1, STATIC_PARTNERS_KEPT)),
+            scan: Scan::new(
+                blocks,
+                buffer::OFFSETS,
+                params.pair_rows.saturating_add(1),
+                word::PAIRS_NEEDED,
+                params.pair_capacity,
+                Status::PAIRS,
+            ),
+            static_params: blocks.push(&params.of_statics()),
+        }
+    }
+
+    /// Records everything from the table to the offsets of pairs.
+    pub fn record_counts(recorder: &mut Recorder<'_>, params: &Params, blocks: &PairBlocks, sorted: Side) {
+        let entries = params.entry_capacity;
+        let pass = if params.pair_bit_words > 0 {
+            &PAIR_COUNT_CROWDED
+        } else {
+            params.by_scheme(&PAIR_COUNT_ONE_CELL, &PAIR_COUNT_COVERED)
+        };
+        recorder.rounds("pair_count", &blocks.rounds, |stage, &round| {
+            stage.run(pass, entries + 1, &binds(sorted, round));
+        });
+        if params.has_statics() {
+            let pass = params.by_scheme(&PAIR_STATIC_COUNT_ONE_CELL, &PAIR_STATIC_COUNT_COVERED);
+            recorder.rounds("pair_static_count", &blocks.static_rounds, |stage, &round| {
+                stage.run(pass, params.object_count + 1, &static_binds(blocks, round));
+            });
+        }
+        if params.has_worlds() {
+            recorder.clear(buffer::WORLD_PAIRS);
+            recorder.stage("world_pairs", |stage| {
+                stage.run(&WORLD_PAIRS, entries, &sorted.binds());
+                if params.has_statics() {
+                    stage.run(&WORLD_PAIRS_STATIC, params.object_count, &[]);
+                }
+            });
+        }
+        recorder.stage("pair_scan", |stage| blocks.scan.record(stage));
+    }
+
+    /// Records the writing of pairs.
+    pub fn record_emit(recorder: &mut Recorder<'_>, params: &Params, blocks: &PairBlocks, sorted: Side) {
+        let entries = params.entry_capacity;
+        if params.is_uniform() {
+            recorder.rounds("pair_emit", &blocks.emit_rounds, |stage, &round| {
+                stage.run(&PAIR_EMIT_COVERED, entries, &binds(sorted, round));
+            });
+        } else {
+            let list = table::unused_keys(sorted);
+            let walks = WALKS.is(list);
+            recorder.clear(buffer::WALK_GROUPS);
+            recorder.clear_words(list, 0, 1);
+            recorder.stage("pair_emit_kept", |stage| stage.run(&PAIR_EMIT_KEPT, entries, &[walks]));
+            if params.pair_bit_words > 0 {
+                recorder.stage("pair_replay", |stage| {
+                    stage.run_indirect(&PAIR_REPLAY, buffer::WALK_GROUPS, &[walks]);
+                });
+            }
+            recorder.rounds("pair_emit", &blocks.emit_rounds, |stage, &round| {
+                let binds = [walks, ROUND.is_block(round)];
+                stage.run_indirect(&PAIR_EMIT_ONE_CELL, buffer::WALK_GROUPS, &binds);
+            });
+        }
+        if params.has_statics() {
+            let pass = params.by_scheme(&PAIR_STATIC_EMIT_ONE_CELL, &PAIR_STATIC_EMIT_COVERED);
+            recorder.rounds("pair_static_emit", &blocks.static_rounds, |stage, &round| {
+                stage.run(pass, params.object_count, &static_binds(blocks, round));
+            });
+        }
+    }
+}
+
+/// Words of all partners that counting keeps, where it keeps so many of an entry.
+fn slot_words(params: &Params, kept: u32) -> u64 {
+    let [entries, rows] = [params.entry_capacity, params.static_rows()].map(u64::from);
+    u64::from(kept) * entries + u64::from(STATIC_PARTNERS_KEPT) * rows
+}
+
+/// The rounds in which pairs are written: behind those whose bits were kept.
+fn emit_rounds(shape: &Shape) -> impl Iterator<Item = Round> {
+    let params = &shape.params;
+    let replayed = u32::BITS * params.pair_bit_words;
+    shape
+        .rounds_of(params.entry_capacity, 1, params.partners_kept)
+        .map(move |round| Round {
+            first: round.first.saturating_add(replayed),
+            // No test that counting did not make.
+            tests: round.tests.saturating_sub(replayed),
+            ..round
+        })
+}
+
+/// What the passes of pairs bind in a round.
+fn binds(sorted: Side, round: Block) -> [Binds; 3] {
+    let [keys, values] = sorted.binds();
+    [keys, values, ROUND.is_block(round)]
+}
+
+/// What the passes of pairs with static objects bind in a round.
+fn static_binds(blocks: &PairBlocks, round: Block) -> Vec<Binds> {
+    let mut binds = vec![
+        PARAMS.is_block(blocks.static_params),
+        OWN_RECORDS.is(table::buffer::RECORDS),
+        ROUND.is_block(round),
+    ];
+    binds.extend(statics::binds());
+    binds
+}
+
+/// Words of bits per entry that pay, as the last step had so many pairs and entries: an object of few pairs has them in
+/// its slots; else there are some four to eight box tests per pair, and objects that have twice as many as the mean.
+pub(crate) fn bit_words(pairs: u64, entries: u64) -> u32 {
+    let mean = pairs / entries.max(1);
+    if mean < CROWDED_PAIRS {
+        0
+    } else {
+        mean.min(MAX_BIT_WORDS) as u32
+    }
+}

@@ -1,0 +1,249 @@
+//! The queries stage: what lies at or near a place, or near each object.
+
+use super::limits::Limited;
+use super::order;
+use super::scan::Scan;
+use super::shape::{Rows, Shape};
+use super::sort::Side;
+use super::table::{self, statics};
+use super::walks::{Part, WalkRound};
+use crate::api::counters::{Status, word};
+use crate::api::descriptor::{BroadPhaseDescriptor, Growth};
+use crate::api::queries::{Neighbor, Query, asking};
+use crate::api::types::Aabb;
+use crate::gpu::buffers::{BufferId, Sizes, buffers};
+use crate::gpu::reading::Output;
+use crate::gpu::recorder::{Binds, Recorder};
+use crate::gpu::shader::{Pass, passes};
+use crate::gpu::upload::Blocks;
+use crate::shared::asked::Asked;
+use crate::shared::blocks::LimitParams;
+use crate::shared::grid::Params;
+
+passes! {
+    "queries" {
+    /// Results a query, schemes of one entry an object.
+    QUERY_COUNT_ONE_CELL = "query_count_one_cell" from "query_count" { entry: "one_cell" };
+
+    /// Results a query, scheme of covered cells.
+    QUERY_COUNT_COVERED = "query_count_covered" from "query_count" { entry: "covered" };
+
+    /// The results, schemes of one entry an object.
+    QUERY_EMIT_ONE_CELL = "query_emit_one_cell" from "query_emit" { entry: "one_cell" };
+
+    /// The results, scheme of covered cells.
+    QUERY_EMIT_COVERED = "query_emit_covered" from "query_emit" { entry: "covered" };
+
+    /// The nearest objects of each query, schemes of one entry an object.
+    QUERY_NEAREST_ONE_CELL = "query_nearest_one_cell" from "query_nearest" { entry: "one_cell" };
+
+    /// The nearest objects of each query, scheme of covered cells.
+    QUERY_NEAREST_COVERED = "query_nearest_covered" from "query_nearest" { entry: "covered" };
+    }
+}
+
+buffers! {
+    /// The queries that are asked.
+    QUERIES = "queries": Inputs;
+    /// The queries as they are given, where the device says how many of them are asked.
+    GIVEN_QUERIES = "given_queries": Inputs;
+    /// A word of this says how many queries are asked. It is always the caller's.
+    LIMITS = "query_limits": Inputs;
+    /// Results of each query, then their places.
+    OFFSETS = "query_offsets": Answers;
+    /// The objects that queries find.
+    OBJECTS = "query_objects": Answers;
+    /// The nearest objects of each query.
+    NEAREST = "query_nearest": Answers;
+}
+
+/// The stage of one step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Queries {
+    /// Where queries are copied with a bound on how many are asked.
+    pub limit: Option<LimitParams>,
+}
+
+/// The uniform blocks of the stage.
+pub(crate) struct QueryBlocks {
+    pub limited: Option<Limited>,
+    scan: Scan,
+    rounds: Vec<WalkRound>,
+}
+
+impl Queries {
+    /// The buffer that queries are given in.
+    pub const fn given(&self) -> BufferId {
+        if self.limit.is_some() {
+            buffer::GIVEN_QUERIES
+        } else {
+            buffer::QUERIES
+        }
+    }
+
+    /// Takes in how many queries are asked.
+    pub fn ask(&mut self, asked: &Asked, params: &Params) {
+        let asks_own = asked.queries > 0 && asked.asking.is_none();
+        // An excluded query finds nothing.
+        self.limit = asked.query_limit.filter(|_| asks_own).map(|limit_word| LimitParams {
+            rows: params.query_count,
+            stride: 2 + params.wide_queries,
+            limit_word,
+            row_word: 7,
+            value: Aabb::EXCLUDED,
+        });
+    }
+
+    /// The output that memory limits may make smaller.
+    pub fn shrinks(descriptor: &BroadPhaseDescriptor<'_>) -> Option<Rows> {
+        let is_fixed = descriptor.growth == Growth::Fixed && descriptor.capacities.results.is_some();
+        let rows: Rows = |params| &mut params.result_capacity;
+        (!is_fixed).then_some(rows)
+    }
+
+    /// What the stage needs.
+    pub fn sizes(&self, shape: &Shape) -> Sizes {
+        let params = &shape.params;
+        let queries = u64::from(params.query_count);
+        let mut sizes = Sizes::new();
+        if queries > 0 && params.asking == asking::NOBODY {
+            let bytes = if params.wide_queries != 0 {
+                size_of::<Query>()
+            } else {
+                size_of::<Aabb>()
+            };
+            let bytes = bytes as u64 * queries;
+            sizes.push((buffer::QUERIES, bytes));
+            if self.limit.is_some() {
+                sizes.push((buffer::GIVEN_QUERIES, bytes));
+            }
+        }
+        if asks_all(params) {
+            let offsets = queries + 1 + shape.left_behind_tables(queries);
+            sizes.extend([
+                (buffer::OFFSETS, 4 * offsets),
+                (buffer::OBJECTS, 4 * u64::from(params.result_capacity)),
+            ]);
+        }
+        if asks_nearest(params) {
+            let neighbors = (size_of::<Neighbor>() as u64 * queries).saturating_mul(params.nearest.into());
+            sizes.push((buffer::NEAREST, neighbors));
+        }
+        sizes
+    }
+
+    /// What can be read, where the last answer had so many results.
+    pub fn outputs(params: &Params, last: u32) -> Vec<Output> {
+        let queries = u64::from(params.query_count);
+        let mut outputs = Vec::new();
+        if asks_all(params) {
+            let rows = [last, params.first_result, params.result_capacity];
+            outputs.extend([
+                Output::counted::<u32>(buffer::OBJECTS, |counters| counters.results_needed, rows),
+                Output::known::<u32>(buffer::OFFSETS, queries + 1),
+            ]);
+        }
+        if asks_nearest(params) {
+            let rows = queries * u64::from(params.nearest);
+            outputs.push(Output::known::<Neighbor>(buffer::NEAREST, rows));
+        }
+        outputs
+    }
+
+    /// All results as an output to sort.
+    pub fn order(params: &Params) -> Option<order::Output> {
+        asks_all(params).then(|| order::Output {
+            stage: "query_order",
+            passes: &order::RESULTS,
+            rows: buffer::OBJECTS,
+            offsets: buffer::OFFSETS,
+            capacity: params.result_capacity,
+            row_bytes: size_of::<u32>() as u64,
+            keys: [params.query_count, params.all_objects()],
+        })
+    }
+
+    /// Writes the uniform blocks.
+    pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> QueryBlocks {
+        let params = &shape.params;
+        QueryBlocks {
+            limited: Limited::new(
+                blocks,
+                self.limit,
+                [buffer::LIMITS, buffer::GIVEN_QUERIES, buffer::QUERIES],
+            ),
+            scan: Scan::new(
+                blocks,
+                buffer::OFFSETS,
+                params.query_count + 1,
+                word::RESULTS_NEEDED,
+                params.result_capacity,
+                Status::RESULTS,
+            ),
+            rounds: WalkRound::all(
+                blocks,
+                shape,
+                params.query_count,
+                // Nearest objects are kept in order.
+                params.nearest + 1,
+                params.nearest,
+                params.asking != asking::NOBODY,
+            ),
+        }
+    }
+
+    /// Records everything from the table to the offsets of results.
+    pub fn record_counts(recorder: &mut Recorder<'_>, params: &Params, blocks: &QueryBlocks, sorted: Side) {
+        if asks_all(params) {
+            let pass = params.by_scheme(&QUERY_COUNT_ONE_CELL, &QUERY_COUNT_COVERED);
+            recorder.rounds("query_count", &blocks.rounds, |stage, round| {
+                stage.run(pass, round.walks + 1, &binds(params, round, sorted));
+            });
+            recorder.stage("query_scan", |stage| blocks.scan.record(stage));
+        }
+    }
+
+    /// Records the writing of results; `first` where nearest objects, which have no windows, are found as well.
+    pub fn record_emit(recorder: &mut Recorder<'_>, params: &Params, blocks: &QueryBlocks, sorted: Side, first: bool) {
+        let mut walk = |name, pass: &'static Pass| {
+            recorder.rounds(name, &blocks.rounds, |stage, round| {
+                stage.run(pass, round.walks, &binds(params, round, sorted));
+            });
+        };
+        if asks_all(params) {
+            walk(
+                "query_emit",
+                params.by_scheme(&QUERY_EMIT_ONE_CELL, &QUERY_EMIT_COVERED),
+            );
+        }
+        if asks_nearest(params) && first {
+            walk(
+                "query_nearest",
+                params.by_scheme(&QUERY_NEAREST_ONE_CELL, &QUERY_NEAREST_COVERED),
+            );
+        }
+    }
+}
+
+/// Whether all results of queries are wanted.
+pub(crate) const fn asks_all(params: &Params) -> bool {
+    params.query_count > 0 && params.nearest == 0
+}
+
+/// Whether the nearest objects of queries are wanted.
+pub(crate) const fn asks_nearest(params: &Params) -> bool {
+    params.query_count > 0 && params.nearest > 0
+}
+
+/// What the passes of queries bind in a round.
+fn binds(params: &Params, round: &WalkRound, sorted: Side) -> Vec<Binds> {
+    let mut binds = round.binds(sorted);
+    // The records of the objects that ask are bound in the place of queries.
+    if params.asking != asking::NOBODY {
+        binds.push(buffer::QUERIES.is(match round.askers {
+            Part::Moving => table::buffer::RECORDS,
+            Part::Static => statics::buffer::RECORDS,
+        }));
+    }
+    binds
+}

@@ -1,0 +1,411 @@
+//! The rays stage: rays are sorted where they are many, and cast through the tables.
+
+use super::limits::Limited;
+use super::order;
+use super::scan::Scan;
+use super::shape::{Rows, Shape};
+use super::sort::{Digit, Side, Sort};
+use super::table::{self, statics};
+use super::walks::WalkRound;
+use crate::api::counters::{Status, word};
+use crate::api::descriptor::{BroadPhaseDescriptor, Growth, RayMode};
+use crate::api::types::{RayCell, RayHit};
+use crate::gpu::buffers::{BufferId, Sizes, buffers};
+use crate::gpu::reading::Output;
+use crate::gpu::recorder::{Binds, Recorder, Variable};
+use crate::gpu::shader::{Pass, passes};
+use crate::gpu::upload::Blocks;
+use crate::shared::asked::Asked;
+use crate::shared::blocks::{LimitParams, SortParams};
+use crate::shared::grid::{Grid, Params};
+use crate::shared::wgsl::number;
+
+passes! {
+    "rays" {
+    /// Keys by which rays are put in the order of where they start.
+    RAY_KEYS = "ray_keys";
+
+    /// Hits a ray, schemes of one entry an object.
+    RAY_COUNT_ONE_CELL = "ray_count_one_cell" from "ray_count" { entry: "one_cell", order: "read" };
+
+    /// Hits a ray, scheme of covered cells.
+    RAY_COUNT_COVERED = "ray_count_covered" from "ray_count" { entry: "covered", order: "none" };
+
+    /// The hits, schemes of one entry an object.
+    RAY_EMIT_ONE_CELL = "ray_emit_one_cell" from "ray_emit" { entry: "one_cell", order: "read" };
+
+    /// The hits, scheme of covered cells.
+    RAY_EMIT_COVERED = "ray_emit_covered" from "ray_emit" { entry: "covered", order: "none" };
+
+    /// The closest hits, schemes of one entry an object.
+    RAY_CLOSEST_ONE_CELL = "ray_closest_one_cell" from "ray_closest" { entry: "one_cell", order: "read" };
+
+    /// The closest hits, scheme of covered cells.
+    RAY_CLOSEST_COVERED = "ray_closest_covered" from "ray_closest" { entry: "covered", order: "none" };
+
+    /// Whether rays meet anything, schemes of one entry an object.
+    RAY_ANY_ONE_CELL = "ray_any_one_cell" from "ray_any" { entry: "one_cell", order: "read" };
+
+    /// Whether rays meet anything, scheme of covered cells.
+    RAY_ANY_COVERED = "ray_any_covered" from "ray_any" { entry: "covered", order: "none" };
+
+    /// Cells a ray.
+    RAY_CELLS_COUNT = "ray_cells_count";
+
+    /// The cells of rays.
+    RAY_CELLS_EMIT = "ray_cells_emit";
+    }
+}
+
+buffers! {
+    /// The rays that are cast.
+    RAYS = "rays": Inputs;
+    /// The rays as they are given, where the device says how many of them are cast.
+    GIVEN_RAYS = "given_rays": Inputs;
+    /// A word of this says how many rays are cast. It is always the caller's.
+    LIMITS = "ray_limits": Inputs;
+    /// The key of each ray, before or after a digit of the sort.
+    KEYS_0 = "ray_keys_0": Answers;
+    /// The same on the other side.
+    KEYS_1 = "ray_keys_1": Answers;
+    /// The rays that the keys are of.
+    VALUES_0 = "ray_values_0": Answers;
+    /// The same on the other side.
+    VALUES_1 = "ray_values_1": Answers;
+    /// How many keys there are to sort.
+    GRID = "ray_grid": Answers;
+    /// Hits: of all rays, or the closest of each.
+    HITS = "ray_hits": Answers;
+    /// Hits of each ray, then their places, and behind them the hits that counting keeps.
+    OFFSETS = "ray_offsets": Answers;
+    /// Whether each ray meets anything.
+    ANY = "ray_any": Answers;
+    /// Cells of each ray, then their places.
+    CELL_OFFSETS = "ray_cell_offsets": Answers;
+    /// The cells that rays visit.
+    CELLS = "ray_cells": Answers;
+}
+
+/// Between which the sort of rays goes back and forth.
+const SIDES: [Side; 2] = [
+    Side {
+        keys: buffer::KEYS_0,
+        values: buffer::VALUES_0,
+    },
+    Side {
+        keys: buffer::KEYS_1,
+        values: buffer::VALUES_1,
+    },
+];
+
+/// The order in which rays are walked.
+const WALK_ORDER: Variable = Variable("walk_order");
+/// The grid that the keys of rays are counted in.
+const SORT_GRID: Variable = Variable("sort_grid");
+
+/// Bits of a ray's key.
+const KEY_BITS: u32 = 3 * number("rays/ray_keys", "RAY_KEY_AXIS_BITS");
+/// Hits of a ray that counting keeps while nothing is known of them.
+pub(crate) const FIRST_HITS_KEPT: u32 = 8;
+pub(crate) const MOST_HITS_KEPT: u32 = 64;
+/// Fewer save no walk worth their memory.
+const FEWEST_HITS_KEPT: u64 = 4;
+/// Bytes of all hits that are kept, at most.
+pub(crate) const KEPT_HITS_BYTES: u64 = 64 << 20;
+/// Rays from which on sorting them takes less than it saves.
+pub(crate) const SORTED_RAYS: u32 = 4096;
+
+/// The stage of one step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Rays {
+    pub mode: RayMode,
+    /// Whether the cells that they visit are wanted.
+    pub cells: bool,
+    /// Where rays are copied with a bound on how many are cast.
+    pub limit: Option<LimitParams>,
+}
+
+/// The uniform blocks of the stage.
+pub(crate) struct RayBlocks {
+    pub limited: Option<Limited>,
+    hits: Scan,
+    cells: Scan,
+    digits: Vec<Digit>,
+    rounds: Vec<WalkRound>,
+}
+
+impl Rays {
+    /// The buffer that rays are given in.
+    pub const fn given(&self) -> BufferId {
+        if self.limit.is_some() {
+            buffer::GIVEN_RAYS
+        } else {
+            buffer::RAYS
+        }
+    }
+
+    /// Whether all hits are wanted.
+    pub fn all_hits(&self, params: &Params) -> bool {
+        params.ray_count > 0 && self.mode == RayMode::All
+    }
+
+    /// Takes in how many rays are cast, and whether their cells are wanted.
+    pub fn ask(&mut self, descriptor: &BroadPhaseDescriptor<'_>, asked: &Asked, params: &Params) {
+        self.cells = descriptor.ray_cells && asked.rays > 0;
+        // A ray with a negative end meets nothing.
+        self.limit = asked
+            .ray_limit
+            .filter(|_| asked.rays > 0)
+            .map(|limit_word| LimitParams {
+                rows: params.ray_count,
+                stride: params.ray_stride,
+                limit_word,
+                row_word: 3,
+                value: (-1.0f32).to_bits(),
+            });
+    }
+
+    /// Chooses whether rays are sorted, and how many hits of each counting keeps, where so many pay.
+    pub fn fit(&self, params: &mut Params, wanted: Option<u32>, binding_limit: u64) {
+        params.rays_sorted = u32::from(!params.is_uniform() && params.ray_count >= SORTED_RAYS);
+        let rays = u64::from(params.ray_count.max(1));
+        let hit_bytes = size_of::<RayHit>() as u64;
+        // Behind a word per ray of offsets, and one that rounds leave.
+        let beside = hit_bytes * rays + 4;
+        let most = binding_limit.saturating_sub(beside).min(KEPT_HITS_BYTES) / (hit_bytes * rays);
+        let pays = u64::from(wanted.unwrap_or(FIRST_HITS_KEPT));
+        params.hits_kept = if self.all_hits(params) && most >= FEWEST_HITS_KEPT {
+            pays.min(most) as u32
+        } else {
+            0
+        };
+    }
+
+    /// What goes first where memory is short: it only saves time.
+    pub const SAVES_TIME: [fn(&mut Params); 2] = [|params| params.hits_kept = 0, |params| params.rays_sorted = 0];
+
+    /// The outputs that memory limits may make smaller.
+    pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<Rows> {
+        let is_fixed = |capacity: Option<u32>| descriptor.growth == Growth::Fixed && capacity.is_some();
+        let mut rows = Vec::<Rows>::new();
+        if self.mode == RayMode::All && !is_fixed(descriptor.capacities.hits) {
+            rows.push(|params| &mut params.hit_capacity);
+        }
+        if !is_fixed(descriptor.capacities.ray_cells) {
+            rows.push(|params| &mut params.ray_cell_capacity);
+        }
+        rows
+    }
+
+    /// What the stage needs.
+    pub fn sizes(&self, shape: &Shape) -> Sizes {
+        let params = &shape.params;
+        let rays = u64::from(params.ray_count);
+        let mut sizes = Sizes::new();
+        if rays > 0 {
+            let bytes = 16 * u64::from(params.ray_stride) * rays;
+            sizes.push((buffer::RAYS, bytes));
+            if self.limit.is_some() {
+                sizes.push((buffer::GIVEN_RAYS, bytes));
+            }
+            let hits = |more: u64| size_of::<RayHit>() as u64 * (u64::from(params.hit_capacity) + more);
+            match self.mode {
+                RayMode::Closest => sizes.push((buffer::HITS, hits(shape.left_behind(rays, 2)))),
+                RayMode::Any => sizes.push((buffer::ANY, 4 * rays)),
+                RayMode::All => {
+                    let kept = u64::from(params.hits_kept);
+                    let left_behind = if kept > 0 { rays } else { shape.left_behind_tables(rays) };
+                    let offsets = rays + 1 + left_behind + 2 * kept * rays;
+                    sizes.extend([(buffer::HITS, hits(0)), (buffer::OFFSETS, 4 * offsets)]);
+                }
+            }
+        }
+        if params.sorts_rays() {
+            sizes.extend([
+                (buffer::KEYS_0, 4 * rays),
+                (buffer::KEYS_1, 4 * rays),
+                (buffer::VALUES_0, 4 * rays),
+                (buffer::VALUES_1, 4 * rays),
+                (buffer::GRID, size_of::<Grid>() as u64),
+            ]);
+        }
+        if self.cells {
+            let cells = size_of::<RayCell>() as u64 * u64::from(params.ray_cell_capacity);
+            let carried = if params.has_statics() { rays } else { 0 };
+            sizes.extend([(buffer::CELL_OFFSETS, 4 * (rays + 1 + carried)), (buffer::CELLS, cells)]);
+        }
+        sizes
+    }
+
+    /// What can be read, where the last answer had so many hits and cells.
+    pub fn outputs(&self, params: &Params, [last_hits, last_cells]: [u32; 2]) -> Vec<Output> {
+        let rays = u64::from(params.ray_count);
+        let mut outputs = Vec::new();
+        if rays == 0 {
+            return outputs;
+        }
+        match self.mode {
+            RayMode::Closest => outputs.push(Output::known::<RayHit>(buffer::HITS, rays)),
+            RayMode::Any => outputs.push(Output::known::<u32>(buffer::ANY, rays)),
+            RayMode::All => {
+                let rows = [last_hits, params.first_hit, params.hit_capacity];
+                outputs.extend([
+                    Output::counted::<RayHit>(buffer::HITS, |counters| counters.hits_needed, rows),
+                    Output::known::<u32>(buffer::OFFSETS, rays + 1),
+                ]);
+            }
+        }
+        if self.cells {
+            let rows = [last_cells, params.first_ray_cell, params.ray_cell_capacity];
+            outputs.extend([
+                Output::counted::<RayCell>(buffer::CELLS, |counters| counters.ray_cells_needed, rows),
+                Output::known::<u32>(buffer::CELL_OFFSETS, rays + 1),
+            ]);
+        }
+        outputs
+    }
+
+    /// All hits as an output to sort.
+    pub fn order(&self, params: &Params) -> Option<order::Output> {
+        self.all_hits(params).then(|| order::Output {
+            stage: "ray_order",
+            passes: &order::HITS,
+            rows: buffer::HITS,
+            offsets: buffer::OFFSETS,
+            capacity: params.hit_capacity,
+            row_bytes: size_of::<RayHit>() as u64,
+            keys: [params.ray_count, params.all_objects()],
+        })
+    }
+
+    /// Writes the uniform blocks.
+    pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> RayBlocks {
+        let params = &shape.params;
+        let limited = Limited::new(blocks, self.limit, [buffer::LIMITS, buffer::GIVEN_RAYS, buffer::RAYS]);
+        let mut scan =
+            |data, total_word, capacity, bit| Scan::new(blocks, data, params.ray_count + 1, total_word, capacity, bit);
+        RayBlocks {
+            limited,
+            hits: scan(buffer::OFFSETS, word::HITS_NEEDED, params.hit_capacity, Status::HITS),
+            cells: scan(
+                buffer::CELL_OFFSETS,
+                word::RAY_CELLS_NEEDED,
+                params.ray_cell_capacity,
+                Status::RAY_CELLS,
+            ),
+            digits: Digit::all(blocks, digits(shape)),
+            rounds: WalkRound::all(blocks, shape, params.ray_count, 1, params.hits_kept, false),
+        }
+    }
+
+    /// Records everything from the table to the offsets of hits and cells.
+    pub fn record_counts(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks, sorted: Side) {
+        let params = &shape.params;
+        if params.sorts_rays() {
+            record_sort(recorder, shape, blocks);
+        }
+        if self.all_hits(params) {
+            let pass = params.by_scheme(&RAY_COUNT_ONE_CELL, &RAY_COUNT_COVERED);
+            recorder.rounds("ray_count", &blocks.rounds, |stage, round| {
+                stage.run(pass, round.walks + 1, &binds(params, blocks, round, sorted));
+            });
+            recorder.stage("ray_scan", |stage| blocks.hits.record(stage));
+        }
+        if self.cells {
+            recorder.stage("ray_cells_count", |stage| {
+                for round in blocks.rounds.iter().filter(|round| round.is_first) {
+                    stage.run(
+                        &RAY_CELLS_COUNT,
+                        params.ray_count + 1,
+                        &binds(params, blocks, round, sorted),
+                    );
+                }
+                blocks.cells.record(stage);
+            });
+        }
+    }
+
+    /// Records the writing of hits and cells; `first` where what has no windows, one answer per ray, is found as well.
+    pub fn record_emit(
+        &self,
+        recorder: &mut Recorder<'_>,
+        shape: &Shape,
+        blocks: &RayBlocks,
+        sorted: Side,
+        first: bool,
+    ) {
+        let params = &shape.params;
+        let mut walk = |name, pass: &'static Pass| {
+            recorder.rounds(name, &blocks.rounds, |stage, round| {
+                stage.run(pass, round.walks, &binds(params, blocks, round, sorted));
+            });
+        };
+        match self.mode {
+            _ if params.ray_count == 0 => {}
+            RayMode::Closest | RayMode::Any if !first => {}
+            RayMode::Closest => walk(
+                "ray_closest",
+                params.by_scheme(&RAY_CLOSEST_ONE_CELL, &RAY_CLOSEST_COVERED),
+            ),
+            RayMode::Any => walk("ray_any", params.by_scheme(&RAY_ANY_ONE_CELL, &RAY_ANY_COVERED)),
+            RayMode::All => walk("ray_emit", params.by_scheme(&RAY_EMIT_ONE_CELL, &RAY_EMIT_COVERED)),
+        }
+        if self.cells {
+            walk("ray_cells_emit", &RAY_CELLS_EMIT);
+        }
+    }
+}
+
+/// Puts rays in the order of where they start.
+fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks) {
+    let params = &shape.params;
+    let sort = Sort {
+        strategy: shape.sort,
+        sides: SIDES,
+        grid: buffer::GRID,
+    };
+    let unsorted = SIDES[0];
+    recorder.stage("ray_sort", |stage| {
+        let [keys, values] = unsorted.binds();
+        let mut binds = vec![keys, values, SORT_GRID.is(buffer::GRID)];
+        // Where most of the objects are.
+        if params.static_count > params.object_count {
+            binds.push(table::buffer::GRID.is(statics::buffer::GRID));
+        }
+        stage.run(&RAY_KEYS, params.ray_count, &binds);
+        sort.record(stage, &blocks.digits, unsorted);
+    });
+}
+
+/// What the passes of rays bind in a round.
+fn binds(params: &Params, blocks: &RayBlocks, round: &WalkRound, sorted: Side) -> Vec<Binds> {
+    let mut binds = round.binds(sorted);
+    binds.push(WALK_ORDER.is(if params.sorts_rays() {
+        SIDES[blocks.digits.len() % 2].values
+    } else {
+        // Any buffer will do where rays are walked as they come.
+        table::buffer::STARTS
+    }));
+    binds
+}
+
+/// The digits of the sort of rays.
+pub(crate) fn digits(shape: &Shape) -> Vec<SortParams> {
+    let key_bits = if shape.params.sorts_rays() { KEY_BITS } else { 0 };
+    shape.sort.digits(shape.params.ray_count, key_bits)
+}
+
+/// Hits of a ray that pay to be kept, as rays of the last step had so many: nearly all of most rays, or none of too
+/// many.
+pub(crate) fn worth_keeping(hits: u64, rays: u64) -> u32 {
+    let mean = hits.div_ceil(rays.max(1));
+    let most_rays = mean + mean / 2 + 4;
+    if mean > u64::from(MOST_HITS_KEPT) {
+        0
+    } else {
+        // In few steps, so that it seldom changes.
+        most_rays
+            .next_power_of_two()
+            .clamp(FIRST_HITS_KEPT.into(), MOST_HITS_KEPT.into()) as u32
+    }
+}

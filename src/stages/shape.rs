@@ -1,0 +1,94 @@
+//! What all stages know of a step: the uniform block, how walks are cut into rounds, how keys are sorted.
+
+use crate::api::descriptor::SortStrategy;
+use crate::gpu::buffers::{BufferId, buffers};
+use crate::gpu::reading;
+use crate::gpu::recorder::Variable;
+use crate::shared::blocks::{MAX_TURNS, Round};
+use crate::shared::grid::Params;
+
+/// Box tests of one dispatch, about: a fraction of a second on weak hardware, whose drivers give up after some.
+const DISPATCH_TESTS: u64 = 1 << 32;
+/// By what walks are cut smaller each time that a driver cuts them. Once is enough for any eight lanes of llvmpipe
+/// together, unless nearest objects are kept in order.
+const SHRINK_FACTOR: u32 = 8;
+/// Turns that a walk may take beyond those of counting and of a loop over what it keeps. Counting tries out as many
+/// more as both, so that nothing is cut where counting was not.
+const WRITING_TURNS: u32 = 8;
+/// Box tests of one walk in one dispatch.
+const MAX_ROUND_TESTS: u64 = 16_384;
+const MIN_ROUND_TESTS: u64 = 1024;
+
+/// What a step counts: every stage adds to it.
+pub(crate) const COUNTERS: BufferId = reading::COUNTERS;
+pub(crate) use buffer::STEP_COUNTERS;
+
+buffers! {
+    /// The counters as the step left them, before anything was asked of its table: queries start from here.
+    STEP_COUNTERS = "step_counters": Fixed;
+}
+
+/// The block of a round: `round` in `shaders/common/round.wgsl`.
+pub(crate) const ROUND: Variable = Variable("round");
+
+/// Rows of an output, which memory limits may make fewer.
+pub(crate) type Rows = fn(&mut Params) -> &mut u32;
+
+/// What all stages know of a step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Shape {
+    pub params: Params,
+    /// Dispatches that each walk is cut into.
+    pub rounds: u32,
+    /// How often walks are cut smaller by [`SHRINK_FACTOR`].
+    pub walk_shrink: u32,
+    /// How keys are sorted, as chosen for the device.
+    pub sort: SortStrategy,
+}
+
+impl Shape {
+    /// Box tests that a round of so many walks makes of each, where a test takes up to so many turns of a loop.
+    pub fn round_tests(&self, walks: u32, turns: u32) -> u32 {
+        let most = (MAX_TURNS as u64 / u64::from(turns)).min(MAX_ROUND_TESTS);
+        let tests = (DISPATCH_TESTS / u64::from(walks.max(1)))
+            .max(MIN_ROUND_TESTS)
+            .min(most) as u32;
+        (tests / self.cut_smaller()).max(1)
+    }
+
+    fn cut_smaller(&self) -> u32 {
+        SHRINK_FACTOR.saturating_pow(self.walk_shrink)
+    }
+
+    /// The rounds of so many walks, where a test takes up to so many turns of a loop and counting keeps so many results
+    /// of a walk.
+    pub fn rounds_of(&self, walks: u32, turns: u32, kept: u32) -> impl Iterator<Item = Round> {
+        let tests = self.round_tests(walks, turns);
+        let turns = MAX_TURNS as u32 / self.cut_smaller();
+        let rounds = self.rounds;
+        (0..rounds).map(move |round| Round {
+            // A walk that long has no tests left.
+            first: round.saturating_mul(tests),
+            tests,
+            is_last: u32::from(round + 1 == rounds),
+            turns,
+            canary_turns: kept + WRITING_TURNS,
+            continues: 0,
+            is_continued: 0,
+        })
+    }
+
+    /// Rows that walks leave for their next round, where each leaves so many.
+    pub fn left_behind(&self, walks: u64, rows: u64) -> u64 {
+        if self.rounds > 1 { walks * rows } else { 0 }
+    }
+
+    /// Rows that walks leave, one each, where they go on in a further round or through the static objects' table.
+    pub fn left_behind_tables(&self, walks: u64) -> u64 {
+        if self.params.has_statics() {
+            walks
+        } else {
+            self.left_behind(walks, 1)
+        }
+    }
+}

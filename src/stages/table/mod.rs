@@ -1,0 +1,286 @@
+//! The table stage: from objects to sorted entries, the cell table and the records.
+
+pub(crate) mod statics;
+
+use super::scan::Scan;
+use super::shape::{COUNTERS, Shape};
+use super::sort::{Digit, Side, Sort};
+use crate::api::counters::{Status, word};
+use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::api::types::Aabb;
+use crate::gpu::buffers::{BufferId, Sizes, buffers};
+use crate::gpu::recorder::{Recorder, WORKGROUP};
+use crate::gpu::shader::passes;
+use crate::gpu::upload::Blocks;
+use crate::shared::blocks::{COVER_TILE, SortParams};
+use crate::shared::grid::{self, Grid, Params, Record};
+use crate::shared::wgsl::number;
+
+passes! {
+    "table" {
+    /// Objects as the other passes read them.
+    PREPARE = "prepare" if |of| of.prepares();
+
+    /// Histogram of sizes.
+    SIZE_STATISTICS = "size_statistics" if |of| of.is_hierarchical();
+
+    /// How crowded the cells of each octave would be.
+    DENSITY = "density" if |of| of.is_hierarchical();
+
+    /// The choice of the finest cell.
+    BASE_CELL = "base_cell" if |of| of.is_hierarchical();
+
+    /// Objects and bounds of every level.
+    LEVEL_STATISTICS = "level_statistics" if |_| true;
+
+    /// The levels' parts of the cell table.
+    LAYOUT = "layout" if |_| true;
+
+    /// Keys of the schemes of one entry an object.
+    KEYS = "keys" if |of| !of.is_uniform();
+
+    /// Entries of the cover table, for each choice of its cells.
+    COVER_COUNT = "cover_count" if has_cover;
+
+    /// The choice of the cover table's cells, and the places of its entries.
+    COVER_LAYOUT = "cover_layout" if has_cover;
+
+    /// Entries of larger boxes in the cover table.
+    COVER_EMIT = "cover_emit" if has_cover;
+
+    /// Cells covered by each object of the uniform scheme.
+    ENTRY_COUNT = "entry_count" if |of| of.is_uniform();
+
+    /// Entries of the uniform scheme.
+    ENTRY_EMIT = "entry_emit" if |of| of.is_uniform();
+
+    /// The cell table.
+    CELL_STARTS = "cell_starts" if |_| true;
+
+    /// Boxes in the order of the walks.
+    GATHER = "gather" if |_| true;
+    }
+}
+
+const fn has_cover(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
+    descriptor.is_hierarchical() && descriptor.pairs
+}
+
+buffers! {
+    /// The objects as all later passes read them: `Aabb`, static ones first.
+    OBJECTS = "objects": Inputs;
+    /// The objects as they are given, where the step changes them first.
+    GIVEN_OBJECTS = "given_objects": Inputs;
+    /// A word of this says how many objects take part. It is always the caller's.
+    OBJECT_LIMITS = "object_limits": Inputs;
+    /// The world of each object, `u32`.
+    WORLDS = "worlds": Inputs;
+    /// Counts of the longest sides.
+    SIZE_STATISTICS = "size_statistics": Fixed;
+    /// The hash tables in which objects of the sample are counted by cells.
+    DENSITY_SLOTS = "density_slots": Fixed;
+    /// What those tables say of each cell size.
+    DENSITY = "density": Fixed;
+    /// Objects and bounds of each level.
+    LEVEL_STATISTICS = "level_statistics": Fixed;
+    /// The levels: [`Grid`]. A caller's shader may bind it as a uniform block.
+    GRID = "grid": Fixed as UNIFORM;
+    /// Uniform scheme: entries of each object, then their places.
+    ENTRY_OFFSETS = "entry_offsets": Objects;
+    /// Entries of each tile of objects in the cover table, then their places.
+    COVER_SUMS = "cover_sums": Objects;
+    /// The key of each entry, before or after a digit of the sort.
+    KEYS_0 = "keys_0": Objects;
+    /// The same on the other side.
+    KEYS_1 = "keys_1": Objects;
+    /// The object of each entry, before or after a digit of the sort.
+    VALUES_0 = "values_0": Objects;
+    /// The same on the other side.
+    VALUES_1 = "values_1": Objects;
+    /// The first entry of each cell.
+    STARTS = "starts": Objects;
+    /// The objects as walks read them: [`Record`].
+    RECORDS = "records": Objects;
+}
+
+/// Between which the sort of entries goes back and forth.
+const SIDES: [Side; 2] = [
+    Side {
+        keys: buffer::KEYS_0,
+        values: buffer::VALUES_0,
+    },
+    Side {
+        keys: buffer::KEYS_1,
+        values: buffer::VALUES_1,
+    },
+];
+
+/// Objects of a workgroup of the pass `level_statistics`.
+const LEVEL_TILE: u32 = WORKGROUP * number("table/level_statistics", "OBJECTS_PER_INVOCATION");
+
+/// The stage of one step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Table {
+    /// Whether objects are changed before anything else.
+    pub prepares: bool,
+}
+
+/// The uniform blocks of the stage.
+pub(crate) struct TableBlocks {
+    entries: Scan,
+    digits: Vec<Digit>,
+}
+
+impl Table {
+    /// The buffer that objects are given in.
+    pub const fn given(&self) -> BufferId {
+        if self.prepares {
+            buffer::GIVEN_OBJECTS
+        } else {
+            buffer::OBJECTS
+        }
+    }
+
+    /// What the stage needs.
+    pub fn sizes(&self, params: &Params) -> Sizes {
+        let objects = u64::from(params.object_count);
+        let entries = u64::from(params.table_entries());
+        let records = objects + u64::from(params.cover_capacity);
+        let slots = u64::from(params.table_capacity) + u64::from(params.large_mask) + 3;
+        let mut sizes = vec![
+            (
+                buffer::OBJECTS,
+                size_of::<Aabb>() as u64 * u64::from(params.all_objects()),
+            ),
+            (buffer::RECORDS, size_of::<Record>() as u64 * records),
+            (buffer::COVER_SUMS, 12 * u64::from(cover_tiles(params))),
+            (buffer::LEVEL_STATISTICS, 4 * 256),
+            (buffer::GRID, size_of::<Grid>() as u64),
+            (COUNTERS, 4 * word::COUNT as u64),
+            // And the word that a list of walks begins with, which lies where keys were.
+            (buffer::KEYS_0, 4 * (entries + 1)),
+            (buffer::KEYS_1, 4 * (entries + 1)),
+            (buffer::VALUES_0, 4 * entries),
+            (buffer::VALUES_1, 4 * entries),
+            (buffer::STARTS, 4 * slots),
+            (buffer::WORLDS, if params.has_worlds() { 4 * objects } else { 0 }),
+        ];
+        if self.prepares {
+            sizes.push((buffer::GIVEN_OBJECTS, size_of::<Aabb>() as u64 * objects));
+        }
+        if params.is_uniform() {
+            sizes.push((buffer::ENTRY_OFFSETS, 4 * u64::from(entry_counts(params))));
+        }
+        if params.is_hierarchical() {
+            sizes.extend([
+                (buffer::SIZE_STATISTICS, 4 * 1025),
+                (
+                    buffer::DENSITY_SLOTS,
+                    4 * 24 * u64::from(number("table/density", "SLOTS")),
+                ),
+                (buffer::DENSITY, 4 * 48),
+            ]);
+        }
+        sizes
+    }
+
+    /// Writes the uniform blocks.
+    pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> TableBlocks {
+        let params = &shape.params;
+        TableBlocks {
+            entries: Scan::new(
+                blocks,
+                buffer::ENTRY_OFFSETS,
+                entry_counts(params),
+                word::ENTRIES_NEEDED,
+                params.entry_capacity,
+                Status::ENTRIES,
+            ),
+            digits: Digit::all(blocks, digits(shape)),
+        }
+    }
+
+    /// Records everything from the objects to the records. Returns the side of the sorted entries.
+    pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &TableBlocks) -> Side {
+        let params = &shape.params;
+        let objects = params.object_count;
+        if params.is_hierarchical() {
+            for accumulated in [buffer::SIZE_STATISTICS, buffer::DENSITY, buffer::DENSITY_SLOTS] {
+                recorder.clear(accumulated);
+            }
+        }
+        recorder.clear(buffer::LEVEL_STATISTICS);
+        recorder.clear(buffer::GRID);
+        if self.prepares {
+            // Any buffer will do where all objects take part.
+            let all = [buffer::OBJECT_LIMITS.is(COUNTERS)];
+            let limits = if params.object_limit == 0 { &all[..] } else { &[] };
+            recorder.stage("prepare", |stage| stage.run(&PREPARE, objects, limits));
+        }
+        if params.is_hierarchical() {
+            recorder.stage("statistics", |stage| {
+                stage.run(&SIZE_STATISTICS, params.sample_count, &[]);
+                stage.run(&DENSITY, params.sample_count, &[]);
+                stage.run_groups(&BASE_CELL, 1, &[]);
+            });
+        }
+        recorder.stage("levels", |stage| {
+            stage.run_groups(&LEVEL_STATISTICS, objects.div_ceil(LEVEL_TILE), &[]);
+            stage.run_groups(&LAYOUT, 1, &[]);
+        });
+        let unsorted = SIDES[0];
+        recorder.stage("entries", |stage| {
+            if params.is_uniform() {
+                stage.run(&ENTRY_COUNT, objects, &[]);
+                blocks.entries.record(stage);
+                stage.run(&ENTRY_EMIT, objects, &unsorted.binds());
+            } else {
+                stage.run(&KEYS, objects, &unsorted.binds());
+            }
+        });
+        if params.cover_capacity > 0 {
+            let tiles = cover_tiles(params);
+            recorder.stage("cover", |stage| {
+                stage.run_groups(&COVER_COUNT, tiles, &unsorted.binds());
+                stage.run_groups(&COVER_LAYOUT, 1, &[]);
+                stage.run_groups(&COVER_EMIT, tiles, &unsorted.binds());
+            });
+        }
+        let sort = Sort {
+            strategy: shape.sort,
+            sides: SIDES,
+            grid: buffer::GRID,
+        };
+        let mut sorted = unsorted;
+        recorder.stage("sort", |stage| sorted = sort.record(stage, &blocks.digits, unsorted));
+        recorder.stage("cells", |stage| {
+            stage.run(&CELL_STARTS, params.entry_capacity + 1, &sorted.binds());
+        });
+        recorder.stage("gather", |stage| {
+            stage.run(&GATHER, objects, &sorted.binds());
+        });
+        sorted
+    }
+}
+
+/// The keys of the side that is not that of the sorted entries: of no use any more.
+pub(crate) fn unused_keys(sorted: Side) -> BufferId {
+    SIDES[usize::from(sorted == SIDES[0])].keys
+}
+
+/// Words that count the entries of objects: one per object for each group of entries.
+pub(crate) const fn entry_counts(params: &Params) -> u32 {
+    grid::ENTRY_GROUPS * params.object_count
+}
+
+/// The digits of the sort: only as many as the largest key needs.
+pub(crate) fn digits(shape: &Shape) -> Vec<SortParams> {
+    let params = &shape.params;
+    let key_bits = grid::key_bits(params.table_capacity, params.large_mask);
+    shape.sort.digits(params.table_entries(), key_bits)
+}
+
+/// Workgroups of the passes that count and write entries of the cover table.
+const fn cover_tiles(params: &Params) -> u32 {
+    params.object_count.div_ceil(COVER_TILE as u32)
+}

@@ -1,0 +1,131 @@
+//! The table of the static objects: built where they change, kept while they do not.
+
+use super::buffer as table;
+use crate::api::input::{Source, Statics};
+use crate::gpu::buffers::{BufferId, Buffers, buffers};
+use crate::gpu::filled::filled;
+use crate::gpu::recorder::{Binds, Input, Variable};
+use crate::shared::grid::Params;
+use crate::shared::submission::Recording;
+use crate::stages::shape::{COUNTERS, STEP_COUNTERS};
+use crate::stages::sort::Side;
+
+buffers! {
+    /// The levels of the static objects.
+    GRID = "static_grid": Fixed;
+    /// The records of the static objects.
+    RECORDS = "static_records": Objects;
+    /// The first entry of each cell of the static objects' table.
+    STARTS = "static_starts": Objects;
+    /// The sorted entries of the static objects' table.
+    VALUES = "static_values": Objects;
+}
+
+/// What walks read of the table: buffers of the table itself, and what they are called beside those of the moving
+/// objects.
+const WALKED: [(BufferId, BufferId); 3] = [
+    (table::GRID, buffer::GRID),
+    (table::RECORDS, buffer::RECORDS),
+    (table::STARTS, buffer::STARTS),
+];
+/// How walks name the entries.
+const VALUES: Variable = Variable("values");
+
+/// The inputs of a step that are the table's.
+pub(crate) const INPUTS: [BufferId; 4] = [buffer::GRID, buffer::RECORDS, buffer::STARTS, buffer::VALUES];
+
+/// Buffers that the table does not have of its own: those of the step.
+pub(crate) const OF_STEP: [BufferId; 4] = [table::OBJECTS, table::GIVEN_OBJECTS, table::WORLDS, STEP_COUNTERS];
+
+/// A table on the device. It holds what its generation says once everything recorded so far has run.
+pub(crate) struct StaticTable {
+    pub generation: u64,
+    /// The last recording that it needs: the one that builds it, or that moved its boxes since. `None` while that is
+    /// under way.
+    pub recording: Option<Recording>,
+    pub params: Params,
+    pub sorted: Side,
+    /// By the names that the buffers of moving objects have.
+    pub buffers: Buffers,
+}
+
+impl StaticTable {
+    /// Whether it is that of these objects as long as they lie at the front of the objects' buffer.
+    pub fn is_of(&self, generation: u64, params: &Params) -> bool {
+        let is_lost = self.recording.as_ref().is_some_and(Recording::is_lost);
+        !is_lost && self.generation == generation && self.params == *params
+    }
+
+    /// Gives up what only the building of the table took.
+    pub fn shed(&mut self) {
+        let values = self.params.is_uniform().then_some(self.sorted.values);
+        let kept = [table::GRID, table::RECORDS, table::STARTS, COUNTERS];
+        self.buffers.keep(&kept.into_iter().chain(values).collect::<Vec<_>>());
+    }
+
+    /// What walks bind.
+    pub fn inputs(&self) -> Vec<Input> {
+        let values = self.params.is_uniform().then_some((self.sorted.values, buffer::VALUES));
+        let bound = WALKED.into_iter().chain(values);
+        bound.map(|(of, id)| Input::whole(id, self.buffers.get(of))).collect()
+    }
+}
+
+/// How walks of the table name what they bind.
+pub(crate) fn binds() -> [Binds; 4] {
+    let [grid, records, starts] = WALKED.map(|(of, id)| of.is(id));
+    [grid, records, starts, VALUES.is(buffer::VALUES)]
+}
+
+/// What stages are called that build the table.
+pub(crate) fn stage_name(stage: &'static str) -> &'static str {
+    match stage {
+        "prepare" => "static_prepare",
+        "statistics" => "static_statistics",
+        "levels" => "static_levels",
+        "entries" => "static_entries",
+        "sort" => "static_sort",
+        "cells" => "static_cells",
+        "gather" => "static_gather",
+        _ => "static_table",
+    }
+}
+
+/// What building the table reads: the boxes and worlds as they are given, and where the boxes go.
+pub(crate) fn sources(
+    device: &wgpu::Device,
+    label: &str,
+    statics: &Statics<'_>,
+    params: &Params,
+    objects: &wgpu::Buffer,
+) -> Vec<Input> {
+    let boxes = source(device, label, table::GIVEN_OBJECTS, statics.objects);
+    let worlds = if params.has_worlds() {
+        source(device, label, table::WORLDS, statics.worlds)
+    } else {
+        // Nobody looks at them.
+        Input {
+            id: table::WORLDS,
+            ..boxes.clone()
+        }
+    };
+    vec![Input::whole(table::OBJECTS, objects), boxes, worlds]
+}
+
+/// A buffer of the caller's, or one that is given up once the table is built.
+fn source<T: bytemuck::Pod>(device: &wgpu::Device, label: &str, id: BufferId, source: Source<'_, T>) -> Input {
+    let bytes = source.count() * size_of::<T>() as u64;
+    let buffer = match source {
+        Source::Device { buffer, .. } => buffer.clone(),
+        Source::Host(elements) => {
+            let usage = wgpu::BufferUsages::STORAGE;
+            filled(
+                device,
+                &format!("{label}/{}", id.name),
+                usage,
+                bytemuck::cast_slice(elements),
+            )
+        }
+    };
+    Input { id, buffer, bytes }
+}

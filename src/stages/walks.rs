@@ -1,0 +1,86 @@
+//! The walks of rays and queries, round by round.
+
+use super::shape::{ROUND, Shape};
+use super::sort::Side;
+use super::table::statics;
+use crate::gpu::recorder::{Binds, PARAMS};
+use crate::gpu::upload::{Block, Blocks};
+use crate::shared::blocks::Round;
+use crate::shared::grid::Params;
+
+/// The two parts that objects may have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    Moving,
+    Static,
+}
+
+/// A round of the walks of rays or queries.
+pub(crate) struct WalkRound {
+    params: Block,
+    round: Block,
+    /// Which table is walked.
+    table: Part,
+    /// Where objects ask: which ones.
+    pub askers: Part,
+    /// How many rays, queries or objects ask.
+    pub walks: u32,
+    /// Whether it is the first round of its table.
+    pub is_first: bool,
+}
+
+impl WalkRound {
+    /// The rounds of so many rays or queries: of all tables that each walks, one table after the other. Where objects
+    /// ask, static ones walk the table of the moving ones alone. A test takes up to `test_turns` turns of a loop.
+    pub fn all(
+        blocks: &mut Blocks,
+        shape: &Shape,
+        count: u32,
+        test_turns: u32,
+        kept: u32,
+        objects_ask: bool,
+    ) -> Vec<Self> {
+        let own = shape.params;
+        let asked_by_statics = Params {
+            asker_count: own.static_count,
+            ..own
+        };
+        let (has_statics, moving, statics) = (own.has_statics(), Part::Moving, Part::Static);
+        let by_moving = if objects_ask { own.object_count } else { count };
+        let mut walks = vec![(own, moving, moving, by_moving, [false, has_statics])];
+        if has_statics {
+            walks.push((own.of_statics(), statics, moving, by_moving, [true, false]));
+            if objects_ask {
+                walks.push((asked_by_statics, moving, statics, own.static_count, [false, false]));
+            }
+        }
+        let mut all = Vec::new();
+        for (params, table, askers, walks, [continues, is_continued]) in walks {
+            let params = blocks.push(&params);
+            let rounds = shape.rounds_of(walks, test_turns, kept).enumerate();
+            all.extend(rounds.map(|(index, round)| Self {
+                params,
+                round: blocks.push(&Round {
+                    continues: continues.into(),
+                    is_continued: is_continued.into(),
+                    ..round
+                }),
+                table,
+                askers,
+                walks,
+                is_first: index == 0,
+            }));
+        }
+        all
+    }
+
+    /// What the passes bind, where the moving objects' entries lie as sorted.
+    pub fn binds(&self, sorted: Side) -> Vec<Binds> {
+        let mut binds = vec![PARAMS.is_block(self.params), ROUND.is_block(self.round)];
+        match self.table {
+            Part::Moving => binds.extend(sorted.binds()),
+            Part::Static => binds.extend(statics::binds()),
+        }
+        binds
+    }
+}

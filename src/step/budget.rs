@@ -1,0 +1,204 @@
+//! The memory of a step over all of its stages: what is given up first, and how far outputs shrink.
+
+use super::needs::Needs;
+use super::plan::Plan;
+use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::api::error::InputError;
+use crate::shared::asked::Asked;
+use crate::shared::grid::{Params, Record, cover_capacity};
+use crate::stages::pairs::Pairs;
+use crate::stages::queries::Queries;
+use crate::stages::rays::Rays;
+use crate::stages::shape::Rows;
+
+/// Rows that memory limits leave to an output: fewer would make an answer of too many parts.
+const SMALLEST_OUTPUT: u32 = 1024;
+
+impl Plan {
+    /// Chooses how many entries the cover table has room for, none where memory is short. What decides on it may only
+    /// be the input, the descriptor and the device: the order of pairs depends on it.
+    pub fn fit_cover(
+        &mut self,
+        descriptor: &BroadPhaseDescriptor<'_>,
+        statics: Option<&Self>,
+        asked: &Asked,
+        binding_limit: u64,
+    ) -> Result<(), InputError> {
+        let params = &mut self.shape.params;
+        let records = binding_limit / size_of::<Record>() as u64;
+        let most = records.saturating_sub(params.object_count.into());
+        params.cover_capacity = most.min(cover_capacity(params, descriptor.pairs).into()) as u32;
+        let Some(limit) = descriptor.max_bytes.filter(|_| params.cover_capacity > 0) else {
+            return Ok(());
+        };
+        let unlimited = BroadPhaseDescriptor {
+            max_bytes: None,
+            ..*descriptor
+        };
+        let objects = params.object_count.into();
+        let mut least = Self::new(&unlimited, objects, statics, asked, Needs::default(), binding_limit)?;
+        least.drop_what_saves_time(descriptor, 0);
+        let shrinks = least.shrinks(descriptor);
+        let wanted = rows_of(&mut least.shape.params, &shrinks);
+        least.shrink(&shrinks, &wanted, 0.0);
+        // As much is left to outputs and to what later steps may turn out to need.
+        if least.bytes() > limit / 2 {
+            self.shape.params.cover_capacity = 0;
+        }
+        Ok(())
+    }
+
+    /// Makes outputs smaller, all by the same share, where the buffers would take more bytes than they may.
+    pub fn fit_memory(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), InputError> {
+        let Some(limit) = descriptor.max_bytes else {
+            return Ok(());
+        };
+        if !self.is_counted {
+            self.drop_what_saves_time(descriptor, limit);
+        }
+        let bytes = self.bytes();
+        if bytes <= limit {
+            return Ok(());
+        }
+        let shrinks = self.shrinks(descriptor);
+        let wanted = rows_of(&mut self.shape.params, &shrinks);
+        self.shrink(&shrinks, &wanted, 0.0);
+        let needed = self.bytes();
+        if needed > limit {
+            return Err(InputError::MemoryLimit { needed, limit });
+        }
+        let mut share = (limit - needed) as f64 / (bytes - needed) as f64;
+        // What grows with the rows grows by steps.
+        while share > 0.0 {
+            self.shrink(&shrinks, &wanted, share);
+            if self.bytes() <= limit {
+                break;
+            }
+            share = (share - 0.01).max(0.0);
+            self.shrink(&shrinks, &wanted, share);
+        }
+        Ok(())
+    }
+
+    /// Does without what only saves time, as far as bytes are short where no output is smaller than it may become.
+    fn drop_what_saves_time(&mut self, descriptor: &BroadPhaseDescriptor<'_>, limit: u64) {
+        let shrinks = self.shrinks(descriptor);
+        for drop in Pairs::SAVES_TIME.into_iter().chain(Rays::SAVES_TIME) {
+            let mut least = *self;
+            for rows in &shrinks {
+                let rows = rows(&mut least.shape.params);
+                *rows = (*rows).max(SMALLEST_OUTPUT);
+            }
+            if least.bytes() > limit {
+                drop(&mut self.shape.params);
+            }
+        }
+    }
+
+    /// Leaves a share of what is wanted beyond the smallest outputs.
+    fn shrink(&mut self, shrinks: &[Rows], wanted: &[u32], share: f64) {
+        for (rows, &wanted) in shrinks.iter().zip(wanted) {
+            let smallest = wanted.min(SMALLEST_OUTPUT);
+            *rows(&mut self.shape.params) = smallest + (f64::from(wanted - smallest) * share) as u32;
+        }
+    }
+
+    /// The outputs that may shrink.
+    fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<Rows> {
+        let mut rows: Vec<_> = self.pairs.shrinks(descriptor).into_iter().collect();
+        rows.extend(self.rays.shrinks(descriptor));
+        rows.extend(Queries::shrinks(descriptor));
+        rows
+    }
+}
+
+fn rows_of(params: &mut Params, outputs: &[Rows]) -> Vec<u32> {
+    outputs.iter().map(|rows| *rows(params)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::descriptor::RayMode;
+    use crate::stages::pairs::FEW_PARTNERS_KEPT;
+    use crate::stages::rays::{FIRST_HITS_KEPT, MOST_HITS_KEPT, SORTED_RAYS};
+
+    fn cast(rays: u64, wanted: Needs, max_bytes: Option<u64>) -> Result<Plan, InputError> {
+        let descriptor = BroadPhaseDescriptor {
+            ray_mode: RayMode::All,
+            max_bytes,
+            ..Default::default()
+        };
+        let asked = Asked {
+            rays,
+            ray_stride: 2,
+            ..Asked::default()
+        };
+        Plan::new(&descriptor, 10_000, None, &asked, wanted, 128 << 20)
+    }
+
+    #[test]
+    fn memory_is_taken_first_from_what_saves_time_alone() {
+        let (rays, wanted) = (u64::from(SORTED_RAYS), Needs::default());
+        let whole = cast(rays, wanted, None).unwrap();
+        assert!(whole.shape.params.sorts_rays() && whole.shape.params.hits_kept == FIRST_HITS_KEPT);
+        let mut least = whole;
+        (least.shape.params.rays_sorted, least.shape.params.hits_kept) = (0, 0);
+        least.shape.params.partners_kept = FEW_PARTNERS_KEPT;
+        let shrinks = least.shrinks(&BroadPhaseDescriptor::default());
+        for rows in shrinks {
+            *rows(&mut least.shape.params) = SMALLEST_OUTPUT;
+        }
+        let plan = cast(rays, wanted, Some(least.bytes())).unwrap();
+        assert!(!plan.shape.params.sorts_rays() && plan.shape.params.hits_kept == 0);
+        assert_eq!(plan.shape.params.partners_kept, FEW_PARTNERS_KEPT);
+        assert!(plan.bytes() <= least.bytes());
+        let plan = cast(rays, wanted, Some(2 * whole.bytes())).unwrap();
+        assert_eq!(plan.shape.params, whole.shape.params);
+    }
+
+    /// It decides the order of pairs.
+    #[test]
+    fn room_for_the_cover_table_does_not_depend_on_steps_before() {
+        let more = Needs {
+            pairs: 1 << 20,
+            rounds: 3,
+            bit_words: 64,
+            hits_kept: Some(MOST_HITS_KEPT),
+            ..Needs::default()
+        };
+        let whole = cast(5000, Needs::default(), None).unwrap();
+        assert_eq!(whole.shape.params.cover_capacity, 2500);
+        let mut seen = Vec::new();
+        for share in 8..40 {
+            let limit = Some(whole.bytes() * share / 16);
+            let capacities = [Needs::default(), more].map(|wanted| cast(5000, wanted, limit));
+            let [Ok(first), Ok(later)] = capacities else {
+                continue;
+            };
+            assert_eq!(
+                first.shape.params.cover_capacity, later.shape.params.cover_capacity,
+                "{limit:?}"
+            );
+            seen.push(first.shape.params.cover_capacity);
+        }
+        assert!(seen.contains(&0) && seen.contains(&2500), "{seen:?}");
+    }
+
+    #[test]
+    fn what_was_counted_is_written_from_what_was_kept() {
+        let mut plan = cast(5000, Needs::default(), None).unwrap();
+        let before = plan.shape.params;
+        plan.is_counted = true;
+        let descriptor = BroadPhaseDescriptor {
+            max_bytes: Some(plan.bytes() - 16),
+            ..Default::default()
+        };
+        plan.fit_memory(&descriptor).unwrap();
+        assert!(plan.shape.params.pair_capacity < before.pair_capacity);
+        assert_eq!(
+            (plan.shape.params.hits_kept, plan.shape.params.rays_sorted),
+            (before.hits_kept, before.rays_sorted)
+        );
+    }
+}

@@ -1,0 +1,92 @@
+//! The inputs of a step: whether they can be used, and where they lie.
+
+use super::plan::Plan;
+use crate::api::error::InputError;
+use crate::api::input::{self, DeviceCount, Queries, QueryInput, Rays, Source};
+use crate::gpu::buffers::{BufferId, Buffers};
+use crate::gpu::recorder::Input;
+use crate::gpu::staging::Staging;
+use crate::stages::{queries, rays};
+
+/// Uploads what lies on the host, and lists where all inputs lie.
+pub(crate) struct Placer<'p> {
+    pub device: &'p wgpu::Device,
+    pub encoder: &'p mut wgpu::CommandEncoder,
+    pub uploads: &'p Staging,
+    pub buffers: &'p Buffers,
+    pub label: &'p str,
+    pub placed: Vec<Input>,
+}
+
+impl Placer<'_> {
+    /// Places a source: it lies in a buffer of the caller's, or in the own one, which host data is copied to.
+    pub fn place<T: bytemuck::Pod>(&mut self, id: BufferId, source: Source<'_, T>) {
+        let buffer = match source {
+            Source::Device { buffer, count: 1.., .. } => buffer,
+            Source::Device { .. } => self.buffers.get(id),
+            Source::Host(elements) => {
+                let own = self.buffers.get(id);
+                let bytes = bytemuck::cast_slice(elements);
+                self.uploads.upload(self.device, self.encoder, self.label, bytes, own);
+                own
+            }
+        };
+        self.placed.push(Input {
+            id,
+            buffer: buffer.clone(),
+            bytes: source.count() * size_of::<T>() as u64,
+        });
+    }
+
+    /// Places a number that only the device knows.
+    pub fn place_limit(&mut self, id: BufferId, limit: Option<DeviceCount<'_>>) {
+        self.placed.extend(limit.map(|DeviceCount { buffer, word }| Input {
+            id,
+            buffer: buffer.clone(),
+            bytes: 4 * (u64::from(word) + 1),
+        }));
+    }
+
+    /// Places rays and queries.
+    pub fn place_asked(&mut self, asked: &QueryInput<'_>, plan: &Plan) {
+        let params = &plan.shape.params;
+        if params.ray_count > 0 {
+            match asked.rays {
+                Rays::Plain(source) => self.place(plan.rays.given(), source),
+                Rays::Swept(source) => self.place(plan.rays.given(), source),
+            }
+        }
+        self.place_limit(rays::buffer::LIMITS, asked.ray_limit);
+        self.place_limit(queries::buffer::LIMITS, asked.query_limit);
+        match asked.queries {
+            _ if params.query_count == 0 => {}
+            Queries::None => {}
+            Queries::Boxes(source) => self.place(plan.queries.given(), source),
+            Queries::Rounded(source) => self.place(plan.queries.given(), source),
+            // The records of the objects that ask are bound in their place.
+            Queries::Neighbors(_) | Queries::Partners(_) => {}
+        }
+    }
+}
+
+/// Whether the passes can read rays and queries.
+pub(crate) fn check_asked(asked: &QueryInput<'_>, binding_limit: u64) -> Result<(), InputError> {
+    input::check_limit("the ray limit", asked.ray_limit, binding_limit)?;
+    input::check_limit("the query limit", asked.query_limit, binding_limit)?;
+    match &asked.rays {
+        Rays::Plain(source) => input::check("rays", source)?,
+        Rays::Swept(source) => input::check("rays", source)?,
+    }
+    match &asked.queries {
+        Queries::None | Queries::Neighbors(_) | Queries::Partners(_) => Ok(()),
+        Queries::Boxes(source) => input::check("queries", source),
+        Queries::Rounded(source) => input::check("queries", source),
+    }
+}
+
+/// Rays and queries that come in buffers of the caller's.
+pub(crate) fn caller_owned(asked: &QueryInput<'_>, plan: &Plan) -> Vec<BufferId> {
+    let rays = asked.rays.is_caller_owned().then_some(plan.rays.given());
+    let queries = asked.queries.is_caller_owned().then_some(plan.queries.given());
+    rays.into_iter().chain(queries).collect()
+}

@@ -1,0 +1,495 @@
+//! How a step, a query or a window is recorded: what is checked, made room for, uploaded and dispatched.
+
+use super::broad_phase::GpuBroadPhase;
+use super::inputs::{Placer, caller_owned, check_asked};
+use super::plan::{Plan, StepBlocks};
+use super::recorded::{OF_TABLE, Recorded};
+use crate::api::counters::word;
+use crate::api::error::StepError;
+use crate::api::input::{self, QueryInput, Statics, StepInput};
+use crate::api::scene::SWEPT_STRIDE;
+use crate::api::types::{Aabb, Window};
+use crate::gpu::bindings::{Bindings, Range};
+use crate::gpu::buffers::{BufferId, Buffers};
+use crate::gpu::group::Group;
+use crate::gpu::recorder::{Input, Recorder, SUBMISSION_ROUNDS};
+use crate::gpu::scope::Scopes;
+use crate::gpu::upload::{Blocks, Uniforms};
+use crate::shared::limits::binding_limit;
+use crate::shared::submission::Recording;
+use crate::stages::pairs::{self, Pairs};
+use crate::stages::queries::{self, Queries};
+use crate::stages::shape::{COUNTERS, STEP_COUNTERS};
+use crate::stages::sort::Side;
+use crate::stages::table::statics::StaticTable;
+use crate::stages::table::{self, statics};
+use crate::stages::{limits, rays};
+
+/// Whether a recording's stages are timed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Timed {
+    Anew,
+    /// Behind those of the recording before.
+    On,
+    Not,
+}
+
+/// What a step needs to know of the static objects' table.
+struct StaticState {
+    /// How the step's own stages are timed.
+    timed: Timed,
+    /// What building the table counted.
+    counters: wgpu::Buffer,
+}
+
+/// Walks that one ray or query takes part in, at most, and the object that asks for its neighbours.
+const MAX_TABLES: usize = 3;
+
+impl GpuBroadPhase {
+    /// Records within a debug group, on a device that is not lost, and with an eye on what the device says of it.
+    pub(crate) fn guarded<T>(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        record: impl FnOnce(&mut Self, &mut wgpu::CommandEncoder) -> Result<T, StepError>,
+    ) -> Result<T, StepError> {
+        if self.lost {
+            return Err(StepError::DeviceLost);
+        }
+        self.home.check_queue(device, queue)?;
+        self.take_in();
+        // Submissions in parts would leave a group open.
+        let is_split = self.splits_submissions && MAX_TABLES * self.rounds() as usize > SUBMISSION_ROUNDS;
+        let group = (!is_split).then(|| Group::begin(device, encoder, &self.label));
+        let scopes = Scopes::begin(device);
+        self.bindings.begin();
+        self.readings.begin();
+        self.uploads.begin();
+        self.needs.clear();
+        let recorded = record(self, encoder);
+        self.caught = scopes.end().after(std::mem::take(&mut self.caught));
+        if let Some(group) = group {
+            group.end(encoder);
+        }
+        let recorded = recorded?;
+        match self.caught.now() {
+            None => {
+                self.sign(encoder);
+                Ok(recorded)
+            }
+            Some(error) => {
+                self.forget();
+                let refusal = self.home.refusal(error);
+                self.lost = refusal == StepError::DeviceLost;
+                Err(refusal)
+            }
+        }
+    }
+
+    /// Ends the recording under way.
+    fn sign(&mut self, encoder: &wgpu::CommandEncoder) {
+        let needs = std::mem::take(&mut self.needs);
+        let recording = self.recordings.make(encoder, needs);
+        let of_table = self.statics.iter_mut().map(|table| &mut table.recording);
+        let of_step = self
+            .recorded
+            .iter_mut()
+            .flat_map(|recorded| [&mut recorded.step, &mut recorded.counts, &mut recorded.outputs]);
+        for under_way in of_table.chain(of_step) {
+            under_way.get_or_insert_with(|| recording.clone());
+        }
+    }
+
+    /// Records a step up to the counts of pairs and hits; [`record_outputs`](Self::record_outputs) does the rest, once
+    /// the outputs are known to be large enough or not.
+    pub(crate) fn record_counts(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        input: StepInput<'_>,
+    ) -> Result<Plan, StepError> {
+        input::check("objects", &input.objects)?;
+        input::check("worlds", &input.worlds)?;
+        let limit = binding_limit(&device.limits());
+        input::check_limit("the object limit", input.object_limit, limit)?;
+        input::check("static objects", &input.statics.objects)?;
+        input::check("worlds of static objects", &input.statics.worlds)?;
+        let asked = input.asked();
+        check_asked(&asked, limit)?;
+        let (objects, statics) = (input.objects.count(), input.statics.objects.count());
+        self.descriptor.check_worlds(input.worlds.count(), objects)?;
+        self.descriptor.check_worlds(input.statics.worlds.count(), statics)?;
+        let static_plan = match statics {
+            0 => None,
+            _ => Some(Plan::of_statics(&self.descriptor, statics, self.wanted, limit)?),
+        };
+        let mut plan = Plan::new(
+            &self.descriptor,
+            objects,
+            static_plan.as_ref(),
+            &asked.numbers(objects.saturating_add(statics)),
+            self.wanted,
+            limit,
+        )?;
+        if let Some(limit) = input.object_limit {
+            plan.limit_objects(&self.descriptor, limit.word)?;
+        }
+        let objects = plan.table.given();
+        let mut caller_owned = caller_owned(&asked, &plan);
+        caller_owned.extend(input.objects.is_caller_owned().then_some(objects));
+        caller_owned.extend(input.worlds.is_caller_owned().then_some(table::buffer::WORLDS));
+        let held = self.buffers.left(table::buffer::OBJECTS).cloned();
+        let filled = [input.objects.recording(), input.statics.objects.recording()];
+        self.needs.extend(filled.into_iter().flatten().cloned());
+        self.bindings.forget(&self.buffers.begin_step());
+        self.fit(device, &plan, &caller_owned, &[]);
+        let table = self.fit_statics(device, encoder, &input.statics, static_plan, held);
+
+        let mut placer = self.placer(device, encoder);
+        placer.place(objects, input.objects);
+        if plan.shape.params.has_worlds() {
+            placer.place(table::buffer::WORLDS, input.worlds);
+        }
+        placer.place_limit(table::buffer::OBJECT_LIMITS, input.object_limit);
+        placer.place_asked(&asked, &plan);
+        let mut inputs = placer.placed;
+        let (timed, static_counters) = match table {
+            Some(StaticState { timed, counters }) => (timed, Some(counters)),
+            None => (Timed::Anew, None),
+        };
+        inputs.extend(self.statics.iter().flat_map(StaticTable::inputs));
+        let (sorted, blocks) = self.record(device, queue, encoder, &plan, &inputs, timed, |recorder, blocks| {
+            // Counts go on from those of the static objects.
+            match &static_counters {
+                Some(counters) => {
+                    recorder.copy_from(counters, COUNTERS);
+                    let (needed, place) = (word::ENTRIES_NEEDED, word::STATIC_ENTRIES_NEEDED);
+                    recorder.copy_words(counters, needed, COUNTERS, place, 2);
+                }
+                None => recorder.clear(COUNTERS),
+            }
+            let sorted = plan.table.record(recorder, &plan.shape, &blocks.table);
+            if plan.pairs.are_wanted {
+                Pairs::record_counts(recorder, &plan.shape.params, &blocks.pairs, sorted);
+            }
+            // What is asked of this table later starts from here.
+            recorder.copy(COUNTERS, STEP_COUNTERS);
+            record_asked_counts(recorder, &plan, blocks, sorted);
+            sorted
+        });
+        self.recorded = Some(Recorded {
+            plan,
+            inputs,
+            sorted,
+            emits_pairs: plan.pairs.are_wanted,
+            blocks,
+            step: None,
+            counts: None,
+            outputs: None,
+        });
+        Ok(plan)
+    }
+
+    /// Records new rays and queries up to their counts, against the table of the last step.
+    pub(crate) fn record_query_counts(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        input: &QueryInput<'_>,
+    ) -> Result<Plan, StepError> {
+        let limit = binding_limit(&device.limits());
+        check_asked(input, limit)?;
+        let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
+        let step = recorded.step.clone();
+        if step.as_ref().is_some_and(Recording::is_lost) {
+            return Err(StepError::Dropped);
+        }
+        let mut plan = recorded.plan;
+        let objects = plan.shape.params.all_objects();
+        plan.is_of_step = false;
+        // Headless has handed its pairs out.
+        plan.pairs.stand = !self.splits_submissions;
+        plan.fit_rounds(&self.descriptor, self.wanted);
+        plan.ask(&self.descriptor, &input.numbers(objects.into()), self.wanted, limit)?;
+        let mut caller_owned = caller_owned(input, &plan);
+        caller_owned.extend(OF_TABLE);
+        let sorted = recorded.sorted;
+        let of_table = |input: &&Input| OF_TABLE.contains(&input.id);
+        let mut inputs: Vec<_> = recorded.inputs.iter().filter(of_table).cloned().collect();
+        let kept = [&OF_TABLE[..], plan.pairs.standing()].concat();
+        self.needs.extend(step.clone());
+        self.fit(device, &plan, &caller_owned, &kept);
+        let mut placer = self.placer(device, encoder);
+        placer.place_asked(input, &plan);
+        inputs.extend(placer.placed);
+        let ((), blocks) = self.record(
+            device,
+            queue,
+            encoder,
+            &plan,
+            &inputs,
+            Timed::Anew,
+            |recorder, blocks| {
+                recorder.copy(STEP_COUNTERS, COUNTERS);
+                // What pairs left unfinished is not this call's.
+                recorder.clear_words(COUNTERS, word::ROUNDS_NEEDED, 2);
+                record_asked_counts(recorder, &plan, blocks, sorted);
+            },
+        );
+        self.recorded = Some(Recorded {
+            plan,
+            inputs,
+            sorted,
+            emits_pairs: false,
+            blocks,
+            step,
+            counts: None,
+            outputs: None,
+        });
+        Ok(plan)
+    }
+
+    /// As [`window`](Self::window); `after_counts` right after [`record_counts`](Self::record_counts).
+    pub(crate) fn record_window(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        first: Window,
+        after_counts: bool,
+    ) -> Result<Plan, StepError> {
+        let recorded = self.recorded.as_mut().ok_or(StepError::NoStep)?;
+        if recorded.counts.as_ref().is_some_and(Recording::is_lost) {
+            return Err(StepError::Dropped);
+        }
+        // The table keeps the sizes that it was built with.
+        let mut plan = recorded.plan;
+        plan.is_counted = true;
+        let limit = binding_limit(&device.limits());
+        if recorded.emits_pairs {
+            plan.fit_pairs(&self.descriptor, self.wanted, limit);
+        }
+        plan.fit_answers(&self.descriptor, self.wanted, limit);
+        plan.fit_memory(&self.descriptor)?;
+        plan.shape.params.first_pair = first.pairs;
+        plan.shape.params.first_hit = first.hits;
+        plan.shape.params.first_ray_cell = first.ray_cells;
+        plan.shape.params.first_result = first.results;
+        recorded.plan = plan;
+        recorded.outputs = None;
+        self.needs.extend(recorded.counts.clone());
+        // Inputs lie where they were put.
+        let asked = [
+            rays::buffer::RAYS,
+            rays::buffer::GIVEN_RAYS,
+            queries::buffer::QUERIES,
+            queries::buffer::GIVEN_QUERIES,
+        ];
+        let inputs = [&OF_TABLE[..], &asked].concat();
+        let kept = [&inputs[..], plan.pairs.standing()].concat();
+        self.fit(device, &plan, &inputs, &kept);
+        self.record_outputs(device, queue, encoder, after_counts);
+        Ok(plan)
+    }
+
+    /// Records the writing of outputs as the last plan says; `first` after the counts were taken, when stages are
+    /// timed and what has no windows, one answer a ray, is found.
+    pub(crate) fn record_outputs(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        first: bool,
+    ) {
+        let Some(recorded) = self.recorded.take() else {
+            return;
+        };
+        let timed = if first { Timed::On } else { Timed::Not };
+        let Recorded {
+            plan,
+            inputs,
+            sorted,
+            emits_pairs,
+            ..
+        } = &recorded;
+        self.record(device, queue, encoder, plan, inputs, timed, |recorder, blocks| {
+            if *emits_pairs {
+                Pairs::record_emit(recorder, &plan.shape.params, &blocks.pairs, *sorted);
+            }
+            let Plan { shape, rays, .. } = plan;
+            rays.record_emit(recorder, shape, &blocks.rays, *sorted, first);
+            Queries::record_emit(recorder, &shape.params, &blocks.queries, *sorted, first);
+            for (output, blocks) in &blocks.order {
+                // Pairs of an earlier step stand as they are.
+                if *emits_pairs || output.rows != pairs::buffer::PAIRS {
+                    output.record(recorder, shape, blocks);
+                }
+            }
+        });
+        self.recorded = Some(recorded);
+    }
+
+    /// What places inputs.
+    fn placer<'p>(&'p self, device: &'p wgpu::Device, encoder: &'p mut wgpu::CommandEncoder) -> Placer<'p> {
+        Placer {
+            device,
+            encoder,
+            uploads: &self.uploads,
+            buffers: &self.buffers,
+            label: &self.label,
+            placed: Vec::new(),
+        }
+    }
+
+    /// Makes room for what a plan asks for, but for buffers of the caller, and gives up what is over, but
+    /// for those that are kept, where memory is limited.
+    fn fit(&mut self, device: &wgpu::Device, plan: &Plan, caller_owned: &[BufferId], kept: &[BufferId]) {
+        if self.descriptor.max_bytes.is_some() {
+            self.bindings
+                .forget(&self.buffers.release(plan.sizes(), caller_owned, kept));
+        }
+        self.bindings
+            .forget(&self.buffers.fit(device, plan.sizes(), caller_owned));
+    }
+
+    /// Keeps the table of the static objects, or records its building where they changed; gives up that of others.
+    /// `held` is the buffer of objects that the step before had.
+    fn fit_statics(
+        &mut self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        statics: &Statics<'_>,
+        plan: Option<Plan>,
+        held: Option<wgpu::Buffer>,
+    ) -> Option<StaticState> {
+        let before = self.statics.take();
+        let is_kept =
+            |table: &&StaticTable| plan.is_some_and(|plan| table.is_of(statics.generation, &plan.shape.params));
+        if let Some(gone) = before.as_ref().filter(|table| !is_kept(table)) {
+            self.bindings.forget(&gone.buffers.all());
+        }
+        let plan = plan?;
+        let objects = self.buffers.get(table::buffer::OBJECTS).clone();
+        let (table, timed) = match before {
+            Some(mut table) if table.is_of(statics.generation, &plan.shape.params) => {
+                self.needs.extend(table.recording.clone());
+                // Boxes move along where moving objects need more room.
+                if let Some(held) = held.filter(|held| *held != objects) {
+                    let bytes = size_of::<Aabb>() as u64 * u64::from(plan.shape.params.object_count);
+                    encoder.copy_buffer_to_buffer(&held, 0, &objects, 0, bytes);
+                    table.recording = None;
+                }
+                (table, Timed::Anew)
+            }
+            before => {
+                let label = format!("{}/static", self.label);
+                // Larger ones than are needed count as well.
+                let before = before.filter(|_| self.descriptor.max_bytes.is_none());
+                let mut buffers = before.map_or_else(|| Buffers::new(&label), |table| table.buffers);
+                buffers.give_up_spacious(plan.sizes());
+                drop(buffers.fit(device, plan.sizes(), &statics::OF_STEP));
+                // Most of what building binds is given up right after it.
+                let mut bindings = Bindings::default();
+                let inputs = statics::sources(device, &label, statics, &plan.shape.params, &objects);
+                let (blocks, uniforms) = write(device, &mut bindings, &label, &plan);
+                let mut timing = self.timing.as_mut();
+                if let Some(timing) = timing.as_deref_mut() {
+                    timing.begin_step();
+                }
+                let mut recorder = Recorder {
+                    device,
+                    encoder,
+                    pipelines: &self.pipelines,
+                    sweeps: false,
+                    bindings: &mut bindings,
+                    buffers: &buffers,
+                    uniforms: &uniforms,
+                    params: blocks.params,
+                    inputs: &inputs,
+                    timing,
+                    submits: None,
+                    // Stages have names of their own.
+                    label: &self.label,
+                    stage_name: statics::stage_name,
+                };
+                recorder.clear(COUNTERS);
+                let sorted = plan.table.record(&mut recorder, &plan.shape, &blocks.table);
+                let mut table = StaticTable {
+                    generation: statics.generation,
+                    recording: None,
+                    params: plan.shape.params,
+                    sorted,
+                    buffers,
+                };
+                table.shed();
+                (table, Timed::On)
+            }
+        };
+        let counters = table.buffers.get(COUNTERS).clone();
+        self.statics = Some(table);
+        Some(StaticState { timed, counters })
+    }
+
+    /// Records stages over a plan's buffers; `timed` where a new list of stage times begins or goes on. Returns what
+    /// the body does and where the uniform blocks of both tables lie.
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "the one place that brings a step's parts together"
+    )]
+    fn record<T>(
+        &mut self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        encoder: &mut wgpu::CommandEncoder,
+        plan: &Plan,
+        inputs: &[Input],
+        timed: Timed,
+        body: impl FnOnce(&mut Recorder<'_>, &StepBlocks) -> T,
+    ) -> (T, [Range; 2]) {
+        let (blocks, uniforms) = write(device, &mut self.bindings, &self.label, plan);
+        let mut timing = self.timing.as_mut().filter(|_| timed != Timed::Not);
+        if let Some(timing) = timing.as_deref_mut().filter(|_| timed == Timed::Anew) {
+            timing.begin_step();
+        }
+        let mut recorder = Recorder {
+            device,
+            encoder,
+            pipelines: &self.pipelines,
+            sweeps: plan.shape.params.ray_stride == SWEPT_STRIDE,
+            bindings: &mut self.bindings,
+            buffers: &self.buffers,
+            uniforms: &uniforms,
+            params: blocks.params,
+            inputs,
+            timing,
+            submits: self.splits_submissions.then_some(queue),
+            label: &self.label,
+            stage_name: |name| name,
+        };
+        let result = body(&mut recorder, &blocks);
+        if let Some(timing) = self.timing.as_ref().filter(|_| timed != Timed::Not) {
+            timing.resolve(encoder);
+        }
+        (
+            result,
+            [blocks.params, blocks.static_params].map(|block| uniforms.range(block)),
+        )
+    }
+}
+
+/// The uniform blocks of a plan, in a buffer.
+fn write(device: &wgpu::Device, bindings: &mut Bindings, label: &str, plan: &Plan) -> (StepBlocks, Uniforms) {
+    let mut blocks = Blocks::new(device);
+    let step_blocks = plan.write(&mut blocks);
+    (step_blocks, blocks.finish(device, bindings, label))
+}
+
+/// From the table to the offsets of hits, cells of rays and results.
+fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Side) {
+    limits::record(recorder, [blocks.rays.limited, blocks.queries.limited]);
+    plan.rays.record_counts(recorder, &plan.shape, &blocks.rays, sorted);
+    Queries::record_counts(recorder, &plan.shape.params, &blocks.queries, sorted);
+}

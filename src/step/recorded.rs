@@ -1,0 +1,53 @@
+//! What was recorded last.
+
+use super::plan::Plan;
+use crate::gpu::bindings::Range;
+use crate::gpu::buffers::BufferId;
+use crate::gpu::recorder::Input;
+use crate::shared::submission::Recording;
+use crate::stages::sort::Side;
+use crate::stages::table::{buffer, statics};
+
+/// What was recorded last.
+pub(crate) struct Recorded {
+    pub plan: Plan,
+    pub inputs: Vec<Input>,
+    /// Where the entries lie as sorted.
+    pub sorted: Side,
+    /// Whether pairs are written with the rest; else they stand from an earlier step.
+    pub emits_pairs: bool,
+    /// Where the uniform blocks of walks of the objects' table and of the static ones' lie.
+    pub blocks: [Range; 2],
+    /// The step, whose table queries ask. This and the next two are `None` while they are under way.
+    pub step: Option<Recording>,
+    /// The step or query whose counts windows start from.
+    pub counts: Option<Recording>,
+    /// What wrote the outputs.
+    pub outputs: Option<Recording>,
+}
+
+impl Recorded {
+    /// Whether what was recorded last can be read.
+    pub fn is_submitted(&self) -> bool {
+        self.outputs.as_ref().is_some_and(Recording::is_submitted)
+    }
+
+    /// Whether that will never be so.
+    pub fn is_lost(&self) -> bool {
+        self.outputs.as_ref().is_some_and(Recording::is_lost)
+    }
+}
+
+/// Inputs that the table was built from, and the static objects' table.
+pub(crate) const OF_TABLE: [BufferId; 7] = {
+    let [grid, records, starts, values] = statics::INPUTS;
+    [
+        buffer::OBJECTS,
+        buffer::GIVEN_OBJECTS,
+        buffer::WORLDS,
+        grid,
+        records,
+        starts,
+        values,
+    ]
+};
