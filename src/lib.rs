@@ -1,9 +1,9 @@
-//! Finds, on the GPU, which axis-aligned bounding boxes overlap, which of them each ray meets and what lies at or near
-//! a place.
+//! Finds on the GPU which axis-aligned bounding boxes overlap, which of them each ray meets, and what lies at or near a
+//! place.
 //!
 //! # Quick start
 //!
-//! [`Headless`] owns a device and returns vectors: the quickest way to an answer.
+//! [`Headless`] owns a device and returns vectors. It is the quickest way to an answer.
 //!
 //! ```
 //! use gpu_broad_phase::{Aabb, Headless, HeadlessError, Pair};
@@ -25,13 +25,13 @@
 //!
 //! In a renderer or a simulation nothing is read back:
 //!
-//! - [`GpuBroadPhase::step`] records into the caller's encoder, and [`StepOutput`] names the buffers that the next pass
-//!   binds; the [`guide`] puts it into a frame loop, step by step. [`GpuBroadPhase::read_back`] reads them, after the
-//!   submission.
-//! - [`ObjectSet`] keeps objects that live across steps under handles and uploads only what changed.
+//! - [`GpuBroadPhase::step`] records into the caller's encoder. [`StepOutput`] names the buffers that the next pass
+//!   binds. The [`guide`] puts it into a frame loop, step by step. [`GpuBroadPhase::read_back`] reads the buffers,
+//!   after the submission.
+//! - [`ObjectSet`] keeps objects that live across steps. It hands out handles and uploads only what changed.
 //! - [`PairEvents`] finds which pairs begin, persist and end from step to step.
-//! - [`DispatchArgs`] dispatches a caller's pass over rows that only the device has counted; [`TableShader`] lets a
-//!   caller's shader walk the table itself.
+//! - [`DispatchArgs`] dispatches a caller's pass over rows that only the device has counted.
+//! - [`TableShader`] lets a caller's shader walk the table itself.
 //! - [`DebugDraw`] shows boxes, cells, pairs and ray walks as lines.
 //! - [`reference::step`] gives the same answer on the CPU.
 //!
@@ -41,20 +41,20 @@
 //! |---|---|---|
 //! | objects | [`Aabb`], 32 bytes | `min.xyz, layers, max.xyz, owner` |
 //! | rays | [`Ray`], 32 bytes | `origin.xyz, t_max, direction.xyz, layers` |
-//! | or | [`SweptRay`], 64 bytes | the same, then `half_extents.xyz, t_min, world`, three unused words |
+//! | swept rays | [`SweptRay`], 64 bytes | as a [`Ray`], then `half_extents.xyz, t_min, world`, three unused words |
 //! | pairs | [`Pair`], 8 bytes | `a, b` with `a < b` |
 //! | events | [`PairEvent`], 16 bytes | `a, a_generation, b, b_generation` |
 //! | indirect dispatch | 4 `u32` | workgroups in three dimensions, rows |
-//! | debug lines | [`LineVertex`], 16 bytes | `position.xyz, color`, two a line |
+//! | debug lines | [`LineVertex`], 16 bytes | `position.xyz, color`, two per line |
 //! | indirect draw | 5 `u32` | vertices, instances, first vertex, first instance, vertices of all lines |
 //! | hits | [`RayHit`], 8 bytes | `object, t` |
 //! | ray offsets | `u32` | rays + 1, hits of ray `r` at `offsets[r]..offsets[r + 1]` |
-//! | rays that meet anything | `u32` | 0 or 1 a ray |
+//! | rays that meet anything | `u32` | 0 or 1 per ray |
 //! | ray cells | [`RayCell`], 16 bytes | `level, x, y, z`, with offsets as for hits |
-//! | queries | [`Aabb`], 32 bytes | what meets each box |
-//! | or | [`Query`], 48 bytes | a box as [`Aabb`], then `radius, world`, two unused words |
+//! | query boxes | [`Aabb`], 32 bytes | what meets each box |
+//! | queries | [`Query`], 48 bytes | a box as [`Aabb`], then `radius, world`, two unused words |
 //! | query results | `u32` | objects, with offsets as for hits |
-//! | nearest objects | [`Neighbor`], 8 bytes | `object, squared_distance`, as many a query as are wanted |
+//! | nearest objects | [`Neighbor`], 8 bytes | `object, squared_distance`, as many per query as are wanted |
 //! | static objects | [`Aabb`], 32 bytes | as objects; they come first in the numbering |
 //! | worlds | `u32` | the world of each object |
 //! | counters | 32 `u32` | see [`Counters`] |
@@ -62,49 +62,54 @@
 //! # Static objects
 //!
 //! Objects that seldom change go into [`StepInput::statics`] with a generation number, or into the static part of an
-//! [`ObjectSet`]. They have a table of their own, which is built when the generation changes and else kept, so that a
+//! [`ObjectSet`]. They have a table of their own. It is built when the generation changes, and kept otherwise. So a
 //! step costs about what its moving objects cost. The answer is that of one list with [`Aabb::STATIC`] marks.
 //!
 //! # Overflow
 //!
-//! An output that proves too small keeps a valid prefix, its counter goes on to the exact need and the status word says
-//! so. With [`Growth::Grow`] a read-back or [`GpuBroadPhase::watch_counters`] lets a later step make room; [`Headless`]
-//! repeats until the answer is whole. Needs are 64-bit counts, and places that 32 bits do not name are not written. The
-//! same goes for the work of crowded scenes: a dispatch makes a bounded number of box tests, [`Capacities::rounds`]
-//! says how many dispatches a walk has, and a step whose walks need more says so. [`BroadPhaseDescriptor::max_bytes`]
-//! bounds the buffers, what steps do without goes by itself, and [`GpuBroadPhase::trim`] gives all of it back.
+//! An output that proves too small keeps a valid prefix. Its counter goes on to the exact need, and the status word
+//! says so. With [`Growth::Grow`] a read-back or [`GpuBroadPhase::watch_counters`] lets a later step make room.
+//! [`Headless`] repeats until the answer is whole. Needs are 64-bit counts. Places that 32 bits do not name are not
+//! written.
+//!
+//! The work of crowded scenes is bounded in the same way. A dispatch makes a bounded number of box tests.
+//! [`Capacities::rounds`] says how many dispatches a walk has, and a step whose walks need more says so.
+//!
+//! [`BroadPhaseDescriptor::max_bytes`] bounds the buffers. What steps do without goes by itself.
+//! [`GpuBroadPhase::trim`] gives all of it back.
 //!
 //! # Choosing a scheme
 //!
-//! All schemes give the same answer. [`Scheme::suggest`] looks at the boxes and picks one; `docs/measurements.md` has
-//! the figures it rests on. When in doubt, [`Scheme::Hierarchical`] has nothing to tune and no bad case among them.
+//! All schemes give the same answer. [`Scheme::suggest`] looks at the boxes and picks one. `docs/measurements.md`
+//! compares the schemes. When in doubt, take [`Scheme::Hierarchical`]: it has nothing to tune, and no bad case among
+//! those scenes.
 //!
 //! # Determinism
 //!
 //! Pairs, hits and results come in an order that depends on the input and the device alone, not on what ran before.
-//! [`PairOrder::Sorted`] gives ascending ones, the same bytes on every device. Boxes are compared as integers and rays
-//! by a formula of correctly rounded steps, so that which ones are found is the same everywhere; distances of queries
-//! may differ within 4 ulps.
+//! [`PairOrder::Sorted`] gives ascending ones, the same bytes on every device. Boxes are compared as integers, and rays
+//! by a formula of correctly rounded steps. So the same ones are found everywhere. Distances of queries may differ
+//! within 4 ulps.
 //!
 //! # Performance
 //!
 //! - Reading back costs more than finding: bind the outputs. What has to be read, read in one call, or a frame later.
-//! - What seldom moves belongs to the [static part](StepInput::statics): a step then costs about what its moving
+//! - What seldom moves belongs to the [static part](StepInput::statics). A step then costs about what its moving
 //!   objects cost.
 //! - Ask new rays and queries of the table that is there ([`GpuBroadPhase::query`]) instead of stepping again.
 //! - [`pairs`](BroadPhaseDescriptor::pairs), [`filters`](BroadPhaseDescriptor::filters) and
-//!   [`count_candidates`](BroadPhaseDescriptor::count_candidates) cost what they say where they are on;
-//!   [`PairOrder::Sorted`] costs two sorts of the output.
+//!   [`count_candidates`](BroadPhaseDescriptor::count_candidates) cost what they say where they are on.
+//! - [`PairOrder::Sorted`] costs two sorts of the output.
 //! - One step of many [`worlds`](BroadPhaseDescriptor::worlds) beats many steps of one.
 //! - A few hundred boxes are done on the CPU before a GPU starts.
-//! - [`timestamps`](BroadPhaseDescriptor::timestamps) tell the time of each stage, [`StepResult::chrome_trace`] shows
-//!   them.
+//! - [`timestamps`](BroadPhaseDescriptor::timestamps) tell the time of each stage, and [`StepResult::chrome_trace`]
+//!   shows them.
 //!
 //! # Platforms
 //!
-//! WebGPU's default limits and no feature are all that is needed. What the project's tests run is Vulkan and GL, both
-//! in Mesa's software drivers, and Chromium's WebGPU on a software adapter; the shaders are compiled for DX12 and
-//! written for Metal without having run there yet.
+//! The crate needs WebGPU's default limits and no feature. The project's tests run Vulkan and GL, both in Mesa's
+//! software drivers, and Chromium's WebGPU on a software adapter. The shaders are compiled for DX12 and written for
+//! Metal. They have not run there yet.
 //!
 //! | | |
 //! |---|---|
@@ -116,18 +121,23 @@
 //! |---|---|---|
 //! | 0.1 | 30 | 1.87 |
 //!
-//! The types of another version of wgpu are other types: use the one that is exported as [`wgpu`](mod@crate::wgpu), or
+//! The types of another version of wgpu are other types. Use the one that is exported as [`wgpu`](mod@crate::wgpu), or
 //! the same major version. The backends are those that the program's own wgpu has features of.
 //!
 //! # Robustness
 //!
-//! No box, ray, query or descriptor makes a step panic, hang, lose the device or write out of bounds: what is not a
-//! number or inverted takes no part and is counted, what is infinite or huge meets all that it should, and what cannot
-//! work is a typed error that names value and limit. A device that refuses a recording or is lost is an error of the
-//! call ([`StepError::Device`], [`GpuBroadPhase::mark_lost`]); read-backs end after [`BroadPhaseDescriptor::timeout`].
-//! What holds these promises stands in `docs/promises.md`. What was recorded into an encoder that is dropped, or is
-//! submitted in another order, is found out: see [`ReadBackError::NotSubmitted`] and [`StepError::Dropped`]. Four
-//! things are the caller's:
+//! No box, ray, query or descriptor makes a step panic, hang, lose the device or write out of bounds:
+//!
+//! - What is not a number or is inverted takes no part, and is counted.
+//! - What is infinite or huge meets all that it should.
+//! - What cannot work is a typed error that names value and limit.
+//!
+//! A device that refuses a recording or is lost is an error of the call ([`StepError::Device`],
+//! [`GpuBroadPhase::mark_lost`]). Read-backs end after [`BroadPhaseDescriptor::timeout`]. An encoder may be dropped, or
+//! submitted in another order. That is found out: see [`ReadBackError::NotSubmitted`] and [`StepError::Dropped`].
+//! `docs/promises.md` says which test holds each promise.
+//!
+//! Four things are the caller's:
 //!
 //! - The buffers of a device of another instance: wgpu itself cannot tell them from its own.
 //! - An encoder of another device: it does not say whose it is.
@@ -135,7 +145,6 @@
 //!   reports that to the caller alone. Here it counts as submitted, so the next read-back has the answer of the step
 //!   before.
 //! - The time that a crowd of `n` objects in one cell takes. It grows with `n * n`, in short dispatches.
-
 //!
 //! # Features
 //!
@@ -143,8 +152,8 @@
 //!
 //! | feature | what |
 //! |---|---|
-//! | `serde` | `Serialize` and `Deserialize` of plain data: boxes, rays, queries, rows, counters, [`StepResult`], [`Handle`], the descriptor and what it is made of. Fields and variants have their names here. Formats that know no infinities, as JSON, cannot hold all boxes and hits. |
-//! | `snapshot` | `Snapshot`: descriptor and input of a step as a file, bit for bit, for reports of faults; `broadphase replay` runs it again. |
+//! | `serde` | `Serialize` and `Deserialize` of plain data: boxes, rays, queries, rows, counters, [`StepResult`], [`Handle`], the descriptor and what it is made of. Fields and variants have their names here. A format without infinities, such as JSON, cannot hold all boxes and hits. |
+//! | `snapshot` | `Snapshot`: descriptor and input of a step as a file, bit for bit, for reports of faults. `broadphase replay` runs it again. |
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]

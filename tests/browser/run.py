@@ -40,7 +40,7 @@ FLAGS = [
 ]
 # Of a page, in seconds.
 LONGEST = 600
-# What is on the picture of the README, and where the pointer is, from the middle.
+# What is on the picture of examples/README.md, and where the pointer is, from the middle.
 PICTURE = "boxes=3000&size=0.6&cells=1&frames=30"
 POINTER = (160, -150)
 
