@@ -27,21 +27,21 @@ impl MemoryUse {
     }
 
     /// The bytes of a part.
-    pub(crate) fn part(&mut self, part: Part) -> &mut u64 {
+    pub(crate) fn part(&mut self, part: MemoryPart) -> &mut u64 {
         match part {
-            Part::Inputs => &mut self.inputs,
-            Part::Objects => &mut self.objects,
-            Part::Pairs => &mut self.pairs,
-            Part::Answers => &mut self.answers,
-            Part::Order => &mut self.order,
-            Part::Fixed => &mut self.fixed,
+            MemoryPart::Inputs => &mut self.inputs,
+            MemoryPart::Objects => &mut self.objects,
+            MemoryPart::Pairs => &mut self.pairs,
+            MemoryPart::Answers => &mut self.answers,
+            MemoryPart::Order => &mut self.order,
+            MemoryPart::Fixed => &mut self.fixed,
         }
     }
 }
 
 /// The fields of [`MemoryUse`]: what a buffer's bytes count as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum MemoryPart {
     Inputs,
     Objects,
     Pairs,

@@ -2,7 +2,7 @@
 
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{InputError, StepError};
-use crate::api::memory::Part;
+use crate::api::memory::MemoryPart;
 use crate::api::types::LineVertex;
 use crate::api::types::OutputRows;
 use crate::beside::component::Component;
@@ -306,5 +306,5 @@ const TABLE_BUFFERS: [BufferId; 5] = [
     table::buffer::RECORDS,
     table::buffer::STARTS,
     table::buffer::OBJECTS,
-    BufferId::new("values", Part::Objects),
+    BufferId::new("values", MemoryPart::Objects),
 ];

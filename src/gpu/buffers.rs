@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::bindings::KEPT;
-use crate::api::memory::Part;
+use crate::api::memory::MemoryPart;
 
 /// A buffer as its stage declares it: what it is called, how it is used beside storage and copies, and as what its
 /// bytes count.
@@ -14,12 +14,12 @@ use crate::api::memory::Part;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct BufferId {
     pub name: &'static str,
-    pub part: Part,
+    pub part: MemoryPart,
     usage: wgpu::BufferUsages,
 }
 
 impl BufferId {
-    pub const fn new(name: &'static str, part: Part) -> Self {
+    pub const fn new(name: &'static str, part: MemoryPart) -> Self {
         Self {
             name,
             part,
@@ -41,13 +41,13 @@ macro_rules! buffers {
     ($($(#[$doc:meta])* $constant:ident = $name:literal: $part:ident $(as $usage:ident)?;)+) => {
         /// The buffers of the stage.
         pub(crate) mod buffer {
-            use $crate::api::memory::Part;
+            use $crate::api::memory::MemoryPart;
             use $crate::gpu::buffers::BufferId;
 
             $(
                 $(#[$doc])*
                 pub(crate) const $constant: BufferId =
-                    BufferId::new($name, Part::$part)$(.used_as(wgpu::BufferUsages::$usage))?;
+                    BufferId::new($name, MemoryPart::$part)$(.used_as(wgpu::BufferUsages::$usage))?;
             )+
             /// All of them.
             #[cfg(test)]
@@ -200,7 +200,7 @@ impl Buffers {
     }
 
     /// What each buffer's bytes count as, and how many there are.
-    pub fn sizes(&self) -> impl Iterator<Item = (Part, u64)> {
+    pub fn sizes(&self) -> impl Iterator<Item = (MemoryPart, u64)> {
         self.by_name.values().map(|held| (held.id.part, held.buffer.size()))
     }
 

@@ -8,13 +8,13 @@ use super::scope::Scopes;
 use super::staging::{self, Staging};
 use crate::api::counters::{Counters, word};
 use crate::api::error::ReadBackError;
-use crate::api::memory::Part;
+use crate::api::memory::MemoryPart;
 use crate::shared::submission;
 
 /// Bytes of an output that are read beyond what the last answer had: copying them costs less than waiting again.
 const SPARE: u64 = 1 << 16;
 /// What a step counts: see [`Counters`]. Every read-back begins with it.
-pub(crate) const COUNTERS: BufferId = BufferId::new("counters", Part::Fixed);
+pub(crate) const COUNTERS: BufferId = BufferId::new("counters", MemoryPart::Fixed);
 /// The name that stage times are read by.
 pub(crate) const TIMINGS: &str = "timings";
 
@@ -29,7 +29,7 @@ pub(crate) enum Extent {
 }
 
 /// An output as a recording leaves it.
-pub(crate) struct Output {
+pub(crate) struct Readable {
     pub id: BufferId,
     pub row_bytes: u64,
     pub rows: HeldRows,
@@ -68,7 +68,7 @@ pub(crate) struct Place {
     pub bytes: Range<u64>,
 }
 
-impl Output {
+impl Readable {
     pub fn known<T>(id: BufferId, rows: u64) -> Self {
         Self {
             id,
@@ -208,13 +208,13 @@ impl Reading {
 
 /// An answer on the host, rows of an output in one reading or in several.
 pub(crate) struct Answer {
-    pub outputs: Vec<Output>,
+    pub outputs: Vec<Readable>,
     pub counters: Counters,
     pub readings: Vec<Reading>,
 }
 
 impl Answer {
-    pub fn rows_read(&self, output: &Output) -> u64 {
+    pub fn rows_read(&self, output: &Readable) -> u64 {
         let bytes: u64 = self.readings.iter().map(|reading| reading.bytes(output.id.name)).sum();
         bytes / output.row_bytes
     }

@@ -9,7 +9,7 @@ use crate::shared::grid::{
 
 /// What the walks read, in binding order.
 #[derive(Clone, Copy, Debug)]
-pub struct Table<'a> {
+pub struct CellTable<'a> {
     /// The levels.
     pub grid: &'a Grid,
     /// Output of [`gather`](super::gather::gather).
@@ -26,7 +26,7 @@ pub(crate) enum Listing {
     Records,
 }
 
-impl Table<'_> {
+impl CellTable<'_> {
     /// The objects of a level and a world: its entries or, where the uniform scheme has more of these than objects, the
     /// records.
     pub(crate) fn listing(&self, params: &Params, level: &Level, world: u32) -> Listing {

@@ -1,15 +1,15 @@
 //! A step on the CPU, with every buffer between its passes.
 
-use super::pairs::pair_static::StaticPairInput;
-use super::pairs::pair_walk::PairInput;
+use super::pairs::pair_static::StaticPairReads;
+use super::pairs::pair_walk::PairReads;
 use super::pairs::{
     pair_count, pair_emit, pair_emit_kept, pair_static_count, pair_static_emit, world_pairs, world_pairs_static,
 };
-use super::queries::query_walk::QueryInput;
+use super::queries::query_walk::QueryReads;
 use super::queries::{query_count, query_emit, query_nearest};
-use super::rays::ray_hits::RayInput;
+use super::rays::ray_hits::RayReads;
 use super::rays::{ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit};
-use super::rows::Table;
+use super::rows::CellTable;
 use super::scan::scan;
 use super::sort::{sort_histogram, sort_scan, sort_scatter};
 use super::table::{
@@ -283,8 +283,8 @@ pub(crate) fn run(
 
 impl Trace {
     /// What walks read.
-    fn table(&self) -> Table<'_> {
-        Table {
+    fn table(&self) -> CellTable<'_> {
+        CellTable {
             grid: &self.grid,
             records: &self.records,
             starts: &self.starts,
@@ -292,8 +292,8 @@ impl Trace {
     }
 
     /// What the passes of pairs read.
-    fn pair_input(&self) -> PairInput<'_> {
-        PairInput {
+    fn pair_input(&self) -> PairReads<'_> {
+        PairReads {
             table: self.table(),
             objects: &self.objects,
             keys: &self.keys,
@@ -302,9 +302,9 @@ impl Trace {
     }
 
     /// What the passes of pairs with static objects read, where there are any.
-    pub fn static_pair_input(&self) -> Option<StaticPairInput<'_>> {
+    pub fn static_pair_input(&self) -> Option<StaticPairReads<'_>> {
         let statics = self.statics.as_deref()?;
-        Some(StaticPairInput {
+        Some(StaticPairReads {
             table: statics.table(),
             objects: &self.objects,
             values: &statics.values,
@@ -313,10 +313,10 @@ impl Trace {
     }
 
     /// The tables that rays walk, one after the other.
-    pub fn ray_inputs<'a>(&'a self, rays: SceneRays<'a>) -> Vec<RayInput<'a>> {
+    pub fn ray_inputs<'a>(&'a self, rays: SceneRays<'a>) -> Vec<RayReads<'a>> {
         let tables = [Some(self), self.statics.as_deref()].into_iter().flatten();
         tables
-            .map(|of| RayInput {
+            .map(|of| RayReads {
                 table: of.table(),
                 rays,
                 objects: &self.objects,
@@ -327,9 +327,9 @@ impl Trace {
 
     /// The walks of queries, one after the other. Where the objects ask, static ones walk the table of the moving ones
     /// alone.
-    pub fn query_inputs<'a>(&'a self, queries: &'a [Query], is_asking: bool) -> Vec<QueryInput<'a>> {
+    pub fn query_inputs<'a>(&'a self, queries: &'a [Query], is_asking: bool) -> Vec<QueryReads<'a>> {
         let statics = self.statics.as_deref();
-        let walk = |of: &'a Self, askers: &'a Self| QueryInput {
+        let walk = |of: &'a Self, askers: &'a Self| QueryReads {
             table: of.table(),
             queries,
             // Not what the cover table has once more.
@@ -406,7 +406,7 @@ fn find_pairs(
 /// The pairs of moving objects that a window of `pair_capacity` shows.
 fn emitted_pairs(
     params: &Params,
-    input: &PairInput<'_>,
+    input: &PairReads<'_>,
     overrides: Overrides,
     slots: &[u32],
     offsets: &[u32],

@@ -87,7 +87,7 @@ pub(crate) static HITS: Passes = [&ORDER_SECONDS_HITS, &ORDER_FIRSTS_HITS, &ORDE
 pub(crate) static RESULTS: Passes = [&ORDER_SECONDS_RESULTS, &ORDER_FIRSTS_RESULTS, &ORDER_ROWS_RESULTS];
 
 /// An output whose rows are put in ascending order.
-pub(crate) struct Output {
+pub(crate) struct Ordered {
     /// The label of its part of the step.
     pub stage: &'static str,
     pub passes: &'static Passes,
@@ -103,7 +103,7 @@ pub(crate) struct Output {
 pub(crate) struct OrderBlocks([Vec<Digit>; 2]);
 
 /// What sorting these outputs needs.
-pub(crate) fn sizes(outputs: &[Output]) -> Sizes {
+pub(crate) fn sizes(outputs: &[Ordered]) -> Sizes {
     if outputs.is_empty() {
         return Sizes::new();
     }
@@ -119,26 +119,26 @@ pub(crate) fn sizes(outputs: &[Output]) -> Sizes {
 }
 
 /// Rows of the largest output.
-fn rows(outputs: &[Output]) -> u32 {
+fn rows(outputs: &[Ordered]) -> u32 {
     outputs.iter().map(|output| output.capacity).fold(0, u32::max)
 }
 
 /// The digits of all keys, where the outputs are sorted together.
-pub(crate) fn digits(outputs: &[Output], shape: &Shape) -> Vec<[Vec<SortParams>; 2]> {
+pub(crate) fn digits(outputs: &[Ordered], shape: &Shape) -> Vec<[Vec<SortParams>; 2]> {
     let rows = rows(outputs);
-    let of = |output: &Output| output.keys.map(|count| shape.sort.digits(rows, bits_below(count)));
+    let of = |output: &Ordered| output.keys.map(|count| shape.sort.digits(rows, bits_below(count)));
     outputs.iter().map(of).collect()
 }
 
 /// Writes the uniform blocks of each output.
-pub(crate) fn write(blocks: &mut Blocks, outputs: &[Output], shape: &Shape) -> Vec<OrderBlocks> {
+pub(crate) fn write(blocks: &mut Blocks, outputs: &[Ordered], shape: &Shape) -> Vec<OrderBlocks> {
     let digits = digits(outputs, shape).into_iter();
     digits
         .map(|keys| OrderBlocks(keys.map(|digits| Digit::all(blocks, digits))))
         .collect()
 }
 
-impl Output {
+impl Ordered {
     /// Records the sorting of the output, and the copying back of its rows.
     pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, OrderBlocks([firsts, seconds]): &OrderBlocks) {
         let sort = Sort {

@@ -9,7 +9,7 @@ use crate::api::counters::{Status, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth};
 use crate::api::types::Pair;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
-use crate::gpu::reading::Output;
+use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, PARAMS, Recorder, Variable};
 use crate::gpu::shader::passes;
 use crate::gpu::upload::{Block, Blocks};
@@ -115,7 +115,7 @@ const MAX_BIT_WORDS: u64 = 512;
 
 /// The stage of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Pairs {
+pub(crate) struct PairPlan {
     /// Whether pairs are wanted.
     pub are_wanted: bool,
     /// Whether pairs stand from an earlier step, so that their buffer has to stay as it is.
@@ -132,7 +132,7 @@ pub(crate) struct PairBlocks {
     static_params: Block,
 }
 
-impl Pairs {
+impl PairPlan {
     /// Chooses how many partners of an entry counting keeps.
     pub fn fit_partners(shape: &mut Shape, binding_limit: u64) {
         let params = &mut shape.params;
@@ -214,22 +214,22 @@ impl Pairs {
     }
 
     /// What can be read of the pairs, of which the last answer had so many.
-    pub fn outputs(params: &Params, last: u32) -> Vec<Output> {
+    pub fn outputs(params: &Params, last: u32) -> Vec<Readable> {
         let rows = [last, params.first_pair, params.pair_capacity];
-        let mut outputs = vec![Output::counted::<Pair>(
+        let mut outputs = vec![Readable::counted::<Pair>(
             buffer::PAIRS,
             |counters| counters.pairs_needed,
             rows,
         )];
         if params.has_worlds() {
-            outputs.push(Output::known::<u32>(buffer::WORLD_PAIRS, params.world_count.into()));
+            outputs.push(Readable::known::<u32>(buffer::WORLD_PAIRS, params.world_count.into()));
         }
         outputs
     }
 
     /// The pairs as an output to sort.
-    pub fn order(params: &Params) -> order::Output {
-        order::Output {
+    pub fn order(params: &Params) -> order::Ordered {
+        order::Ordered {
             stage: "pair_order",
             passes: &order::PAIRS,
             rows: buffer::PAIRS,

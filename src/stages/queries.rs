@@ -6,13 +6,13 @@ use super::scan::Scan;
 use super::shape::{Rows, Shape};
 use super::sort::Side;
 use super::table::{self, statics};
-use super::walks::{Part, WalkRound};
+use super::walks::{TableOf, WalkRound};
 use crate::api::counters::{Status, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth};
 use crate::api::queries::{Neighbor, Query, asking};
 use crate::api::types::Aabb;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
-use crate::gpu::reading::Output;
+use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, Recorder};
 use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::Blocks;
@@ -59,7 +59,7 @@ buffers! {
 
 /// The stage of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Queries {
+pub(crate) struct QueryPlan {
     /// Where queries are copied with a bound on how many are asked.
     pub limit: Option<LimitParams>,
 }
@@ -71,7 +71,7 @@ pub(crate) struct QueryBlocks {
     rounds: Vec<WalkRound>,
 }
 
-impl Queries {
+impl QueryPlan {
     /// The buffer that queries are given in.
     pub const fn given(&self) -> BufferId {
         if self.limit.is_some() {
@@ -133,26 +133,26 @@ impl Queries {
     }
 
     /// What can be read, where the last answer had so many results.
-    pub fn outputs(params: &Params, last: u32) -> Vec<Output> {
+    pub fn outputs(params: &Params, last: u32) -> Vec<Readable> {
         let queries = u64::from(params.query_count);
         let mut outputs = Vec::new();
         if asks_all(params) {
             let rows = [last, params.first_result, params.result_capacity];
             outputs.extend([
-                Output::counted::<u32>(buffer::OBJECTS, |counters| counters.results_needed, rows),
-                Output::known::<u32>(buffer::OFFSETS, queries + 1),
+                Readable::counted::<u32>(buffer::OBJECTS, |counters| counters.results_needed, rows),
+                Readable::known::<u32>(buffer::OFFSETS, queries + 1),
             ]);
         }
         if asks_nearest(params) {
             let rows = queries * u64::from(params.nearest);
-            outputs.push(Output::known::<Neighbor>(buffer::NEAREST, rows));
+            outputs.push(Readable::known::<Neighbor>(buffer::NEAREST, rows));
         }
         outputs
     }
 
     /// All results as an output to sort.
-    pub fn order(params: &Params) -> Option<order::Output> {
-        asks_all(params).then(|| order::Output {
+    pub fn order(params: &Params) -> Option<order::Ordered> {
+        asks_all(params).then(|| order::Ordered {
             stage: "query_order",
             passes: &order::RESULTS,
             rows: buffer::OBJECTS,
@@ -241,8 +241,8 @@ fn binds(params: &Params, round: &WalkRound, sorted: Side) -> Vec<Binds> {
     // The records of the objects that ask are bound in the place of queries.
     if params.asking != asking::NOBODY {
         binds.push(buffer::QUERIES.is(match round.askers {
-            Part::Moving => table::buffer::RECORDS,
-            Part::Static => statics::buffer::RECORDS,
+            TableOf::Moving => table::buffer::RECORDS,
+            TableOf::Static => statics::buffer::RECORDS,
         }));
     }
     binds

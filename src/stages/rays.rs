@@ -11,7 +11,7 @@ use crate::api::counters::{Status, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth, RayMode};
 use crate::api::types::{RayCell, RayHit};
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
-use crate::gpu::reading::Output;
+use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, Recorder, Variable};
 use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::Blocks;
@@ -117,7 +117,7 @@ pub(crate) const SORTED_RAYS: u32 = 4096;
 
 /// The stage of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Rays {
+pub(crate) struct RayPlan {
     pub mode: RayMode,
     /// Whether the cells that they visit are wanted.
     pub cells: bool,
@@ -134,7 +134,7 @@ pub(crate) struct RayBlocks {
     rounds: Vec<WalkRound>,
 }
 
-impl Rays {
+impl RayPlan {
     /// The buffer that rays are given in.
     pub const fn given(&self) -> BufferId {
         if self.limit.is_some() {
@@ -238,36 +238,36 @@ impl Rays {
     }
 
     /// What can be read, where the last answer had so many hits and cells.
-    pub fn outputs(&self, params: &Params, [last_hits, last_cells]: [u32; 2]) -> Vec<Output> {
+    pub fn outputs(&self, params: &Params, [last_hits, last_cells]: [u32; 2]) -> Vec<Readable> {
         let rays = u64::from(params.ray_count);
         let mut outputs = Vec::new();
         if rays == 0 {
             return outputs;
         }
         match self.mode {
-            RayMode::Closest => outputs.push(Output::known::<RayHit>(buffer::HITS, rays)),
-            RayMode::Any => outputs.push(Output::known::<u32>(buffer::ANY, rays)),
+            RayMode::Closest => outputs.push(Readable::known::<RayHit>(buffer::HITS, rays)),
+            RayMode::Any => outputs.push(Readable::known::<u32>(buffer::ANY, rays)),
             RayMode::All => {
                 let rows = [last_hits, params.first_hit, params.hit_capacity];
                 outputs.extend([
-                    Output::counted::<RayHit>(buffer::HITS, |counters| counters.hits_needed, rows),
-                    Output::known::<u32>(buffer::OFFSETS, rays + 1),
+                    Readable::counted::<RayHit>(buffer::HITS, |counters| counters.hits_needed, rows),
+                    Readable::known::<u32>(buffer::OFFSETS, rays + 1),
                 ]);
             }
         }
         if self.cells {
             let rows = [last_cells, params.first_ray_cell, params.ray_cell_capacity];
             outputs.extend([
-                Output::counted::<RayCell>(buffer::CELLS, |counters| counters.ray_cells_needed, rows),
-                Output::known::<u32>(buffer::CELL_OFFSETS, rays + 1),
+                Readable::counted::<RayCell>(buffer::CELLS, |counters| counters.ray_cells_needed, rows),
+                Readable::known::<u32>(buffer::CELL_OFFSETS, rays + 1),
             ]);
         }
         outputs
     }
 
     /// All hits as an output to sort.
-    pub fn order(&self, params: &Params) -> Option<order::Output> {
-        self.all_hits(params).then(|| order::Output {
+    pub fn order(&self, params: &Params) -> Option<order::Ordered> {
+        self.all_hits(params).then(|| order::Ordered {
             stage: "ray_order",
             passes: &order::HITS,
             rows: buffer::HITS,

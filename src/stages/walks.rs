@@ -8,9 +8,9 @@ use crate::gpu::upload::{Block, Blocks};
 use crate::shared::blocks::Round;
 use crate::shared::grid::Params;
 
-/// The two parts that objects may have.
+/// Whose table: that of the objects that move, or that of the static ones.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Part {
+pub(crate) enum TableOf {
     Moving,
     Static,
 }
@@ -20,9 +20,9 @@ pub(crate) struct WalkRound {
     params: Block,
     round: Block,
     /// Which table is walked.
-    table: Part,
+    table: TableOf,
     /// Where objects ask: which ones.
-    pub askers: Part,
+    pub askers: TableOf,
     /// How many rays, queries or objects ask.
     pub walks: u32,
     /// Whether it is the first round of its table.
@@ -45,7 +45,7 @@ impl WalkRound {
             asker_count: own.static_count,
             ..own
         };
-        let (has_statics, moving, statics) = (own.has_statics(), Part::Moving, Part::Static);
+        let (has_statics, moving, statics) = (own.has_statics(), TableOf::Moving, TableOf::Static);
         let by_moving = if objects_ask { own.object_count } else { count };
         let mut walks = vec![(own, moving, moving, by_moving, [false, has_statics])];
         if has_statics {
@@ -78,8 +78,8 @@ impl WalkRound {
     pub fn binds(&self, sorted: Side) -> Vec<Binds> {
         let mut binds = vec![PARAMS.is_block(self.params), ROUND.is_block(self.round)];
         match self.table {
-            Part::Moving => binds.extend(sorted.binds()),
-            Part::Static => binds.extend(statics::binds()),
+            TableOf::Moving => binds.extend(sorted.binds()),
+            TableOf::Static => binds.extend(statics::binds()),
         }
         binds
     }

@@ -25,7 +25,7 @@ use crate::shared::limits::binding_limit;
 use crate::shared::submission::{self, Recording, Recordings};
 use crate::stages::shape::COUNTERS;
 use crate::stages::table::statics::{self, StaticTable};
-use crate::stages::walks::Part;
+use crate::stages::walks::TableOf;
 use crate::stages::{limits, order, pairs, queries, rays, scan, sort, table};
 
 /// A broad phase on a device of the caller's.
@@ -429,24 +429,24 @@ impl GpuBroadPhase {
                 }),
                 nearest: queries::asks_nearest(params).then(|| self.buffers.get(queries::buffer::NEAREST)),
             },
-            table: self.table(recorded, Part::Moving),
-            static_table: params.has_statics().then(|| self.table(recorded, Part::Static)),
+            table: self.table(recorded, TableOf::Moving),
+            static_table: params.has_statics().then(|| self.table(recorded, TableOf::Static)),
         })
     }
 
     /// The table of the objects that move, or of the static ones.
-    fn table<'s>(&'s self, recorded: &'s Recorded, part: Part) -> Table<'s> {
+    fn table<'s>(&'s self, recorded: &'s Recorded, of: TableOf) -> Table<'s> {
         use statics::buffer as fixed;
         use table::buffer as moving;
 
         let own = recorded.plan.shape.params;
         let [block, static_block] = &recorded.blocks;
-        let (params, block, buffers) = match part {
-            Part::Moving => {
+        let (params, block, buffers) = match of {
+            TableOf::Moving => {
                 let buffers = [moving::GRID, moving::RECORDS, moving::STARTS, recorded.sorted.values];
                 (own, block, buffers)
             }
-            Part::Static => {
+            TableOf::Static => {
                 let buffers = [fixed::GRID, fixed::RECORDS, fixed::STARTS, fixed::VALUES];
                 (own.of_statics(), static_block, buffers)
             }
@@ -455,7 +455,7 @@ impl GpuBroadPhase {
         let [grid, records, starts, values] = buffers;
         let [grid, records, starts] = [grid, records, starts].map(part_of);
         // Those of static objects are kept where records do not lie in their order.
-        let has_entries = part == Part::Moving || own.is_uniform();
+        let has_entries = of == TableOf::Moving || own.is_uniform();
         let entries = has_entries.then(|| part_of(values));
         Table {
             starts: starts.buffer,

@@ -6,9 +6,9 @@ use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::InputError;
 use crate::shared::asked::Asked;
 use crate::shared::grid::{Params, Record, cover_capacity};
-use crate::stages::pairs::Pairs;
-use crate::stages::queries::Queries;
-use crate::stages::rays::Rays;
+use crate::stages::pairs::PairPlan;
+use crate::stages::queries::QueryPlan;
+use crate::stages::rays::RayPlan;
 use crate::stages::shape::Rows;
 
 /// Rows that memory limits leave to an output: fewer would make an answer of too many parts.
@@ -83,7 +83,7 @@ impl Plan {
     /// Does without what only saves time, as far as bytes are short where no output is smaller than it may become.
     fn drop_what_saves_time(&mut self, descriptor: &BroadPhaseDescriptor<'_>, limit: u64) {
         let shrinks = self.shrinks(descriptor);
-        for drop in Pairs::SAVES_TIME.into_iter().chain(Rays::SAVES_TIME) {
+        for drop in PairPlan::SAVES_TIME.into_iter().chain(RayPlan::SAVES_TIME) {
             let mut least = *self;
             for rows in &shrinks {
                 let rows = rows(&mut least.shape.params);
@@ -107,7 +107,7 @@ impl Plan {
     fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<Rows> {
         let mut rows: Vec<_> = self.pairs.shrinks(descriptor).into_iter().collect();
         rows.extend(self.rays.shrinks(descriptor));
-        rows.extend(Queries::shrinks(descriptor));
+        rows.extend(QueryPlan::shrinks(descriptor));
         rows
     }
 }

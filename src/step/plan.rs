@@ -6,28 +6,28 @@ use crate::api::descriptor::{BroadPhaseDescriptor, Growth, MAX_ROUNDS, PairOrder
 use crate::api::error::{DescriptorError, InputError};
 use crate::api::types::{Pair, RayCell, RayHit};
 use crate::gpu::buffers::{Sizes, rounded};
-use crate::gpu::reading::Output;
+use crate::gpu::reading::Readable;
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::asked::Asked;
 use crate::shared::digits::counter_words;
 use crate::shared::grid::{self, Params};
 use crate::shared::limits::{LARGEST_COUNT, count};
 use crate::stages::order::{self, OrderBlocks};
-use crate::stages::pairs::{PairBlocks, Pairs};
-use crate::stages::queries::{Queries, QueryBlocks};
-use crate::stages::rays::{self, RayBlocks, Rays};
+use crate::stages::pairs::{PairBlocks, PairPlan};
+use crate::stages::queries::{QueryBlocks, QueryPlan};
+use crate::stages::rays::{self, RayBlocks, RayPlan};
 use crate::stages::shape::{STEP_COUNTERS, Shape};
-use crate::stages::table::{self, Table, TableBlocks, statics};
+use crate::stages::table::{self, TableBlocks, TablePlan, statics};
 use crate::stages::{scan, sort};
 
 /// A step before it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Plan {
     pub shape: Shape,
-    pub table: Table,
-    pub pairs: Pairs,
-    pub rays: Rays,
-    pub queries: Queries,
+    pub table: TablePlan,
+    pub pairs: PairPlan,
+    pub rays: RayPlan,
+    pub queries: QueryPlan,
     /// Whether outputs are put in ascending order.
     pub sorts_outputs: bool,
     /// Whether pairs and hits were counted already, so that what counting kept for writing them has to stay as it is.
@@ -49,7 +49,7 @@ pub(crate) struct StepBlocks {
     pub pairs: PairBlocks,
     pub rays: RayBlocks,
     pub queries: QueryBlocks,
-    pub order: Vec<(order::Output, OrderBlocks)>,
+    pub order: Vec<(order::Ordered, OrderBlocks)>,
 }
 
 impl Plan {
@@ -92,20 +92,20 @@ impl Plan {
                 walk_shrink: 0,
                 sort: descriptor.sort,
             },
-            table: Table {
+            table: TablePlan {
                 // That is also how moving objects come to lie behind static ones.
                 prepares: descriptor.prepares() || static_count > 0,
             },
-            pairs: Pairs {
+            pairs: PairPlan {
                 are_wanted: descriptor.pairs,
                 stand: false,
             },
-            rays: Rays {
+            rays: RayPlan {
                 mode: descriptor.ray_mode,
                 cells: false,
                 limit: None,
             },
-            queries: Queries { limit: None },
+            queries: QueryPlan { limit: None },
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
             is_counted: false,
             is_of_step: true,
@@ -113,7 +113,7 @@ impl Plan {
             static_bytes: statics.map_or(0, Self::table_bytes),
         };
         plan.fit_cover(descriptor, statics, asked, binding_limit)?;
-        Pairs::fit_partners(&mut plan.shape, binding_limit);
+        PairPlan::fit_partners(&mut plan.shape, binding_limit);
         plan.fit_pairs(descriptor, wanted, binding_limit);
         plan.fit_rounds(descriptor, wanted);
         plan.pairs.fit_bits(&mut plan.shape, wanted.bit_words, binding_limit);
@@ -236,25 +236,25 @@ impl Plan {
     }
 
     /// The outputs that are sorted: of pairs, rays and queries.
-    pub fn ordered(&self) -> Vec<order::Output> {
+    pub fn ordered(&self) -> Vec<order::Ordered> {
         if !self.sorts_outputs {
             return Vec::new();
         }
         let params = &self.shape.params;
-        let pairs = self.pairs.are_wanted.then(|| Pairs::order(params));
-        let answers = [self.rays.order(params), Queries::order(params)];
+        let pairs = self.pairs.are_wanted.then(|| PairPlan::order(params));
+        let answers = [self.rays.order(params), QueryPlan::order(params)];
         pairs.into_iter().chain(answers.into_iter().flatten()).collect()
     }
 
     /// What a recording with pairs or without them leaves to be read; `last` is what the last answer needed.
-    pub fn outputs(&self, with_pairs: bool, last: &Needs) -> Vec<Output> {
+    pub fn outputs(&self, with_pairs: bool, last: &Needs) -> Vec<Readable> {
         let params = &self.shape.params;
         let mut outputs = Vec::new();
         if with_pairs {
-            outputs.extend(Pairs::outputs(params, last.pairs));
+            outputs.extend(PairPlan::outputs(params, last.pairs));
         }
         outputs.extend(self.rays.outputs(params, [last.hits, last.ray_cells]));
-        outputs.extend(Queries::outputs(params, last.results));
+        outputs.extend(QueryPlan::outputs(params, last.results));
         outputs
     }
 
@@ -312,7 +312,7 @@ impl Plan {
             params: blocks.push(&shape.params),
             static_params: blocks.push(&shape.params.of_statics()),
             table: self.table.write(blocks, shape),
-            pairs: Pairs::write(blocks, shape),
+            pairs: PairPlan::write(blocks, shape),
             rays: self.rays.write(blocks, shape),
             queries: self.queries.write(blocks, shape),
             order: {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::api::counters::{Counters, Status, word};
 use crate::api::error::{ReadBackError, StepError};
 use crate::api::result::{StageTime, StepResult};
-use crate::gpu::reading::{Answer, COUNTERS, Copy, Extent, Output, Reading, TIMINGS, copy_out, or_lost, submit};
+use crate::gpu::reading::{Answer, COUNTERS, Copy, Extent, Readable, Reading, TIMINGS, copy_out, or_lost, submit};
 use crate::gpu::timing::Timing;
 use crate::stages::{pairs, queries, rays};
 use crate::step::broad_phase::GpuBroadPhase;
@@ -175,7 +175,7 @@ impl GpuBroadPhase {
     }
 
     /// What the last recording wrote.
-    fn outputs(&self) -> Option<Vec<Output>> {
+    fn outputs(&self) -> Option<Vec<Readable>> {
         let recorded = self.recorded.as_ref()?;
         Some(recorded.plan.outputs(recorded.emits_pairs, &self.needed))
     }
@@ -239,7 +239,7 @@ impl GpuBroadPhase {
     }
 
     /// The copy of some rows.
-    fn copy_of(&self, output: &Output, rows: Range<u64>) -> Copy<'_> {
+    fn copy_of(&self, output: &Readable, rows: Range<u64>) -> Copy<'_> {
         Copy {
             name: output.id.name,
             buffer: self.buffers.get(output.id),

@@ -17,8 +17,8 @@ use crate::gpu::scope::Scopes;
 use crate::gpu::upload::{Blocks, Uniforms};
 use crate::shared::limits::binding_limit;
 use crate::shared::submission::Recording;
-use crate::stages::pairs::{self, Pairs};
-use crate::stages::queries::{self, Queries};
+use crate::stages::pairs::{self, PairPlan};
+use crate::stages::queries::{self, QueryPlan};
 use crate::stages::shape::{COUNTERS, STEP_COUNTERS};
 use crate::stages::sort::Side;
 use crate::stages::table::statics::StaticTable;
@@ -172,7 +172,7 @@ impl GpuBroadPhase {
             }
             let sorted = plan.table.record(recorder, &plan.shape, &blocks.table);
             if plan.pairs.are_wanted {
-                Pairs::record_counts(recorder, &plan.shape.params, &blocks.pairs, sorted);
+                PairPlan::record_counts(recorder, &plan.shape.params, &blocks.pairs, sorted);
             }
             // What is asked of this table later starts from here.
             recorder.copy(COUNTERS, STEP_COUNTERS);
@@ -317,11 +317,11 @@ impl GpuBroadPhase {
         } = &recorded;
         self.record(device, queue, encoder, plan, inputs, timed, |recorder, blocks| {
             if *emits_pairs {
-                Pairs::record_emit(recorder, &plan.shape.params, &blocks.pairs, *sorted);
+                PairPlan::record_emit(recorder, &plan.shape.params, &blocks.pairs, *sorted);
             }
             let Plan { shape, rays, .. } = plan;
             rays.record_emit(recorder, shape, &blocks.rays, *sorted, first);
-            Queries::record_emit(recorder, &shape.params, &blocks.queries, *sorted, first);
+            QueryPlan::record_emit(recorder, &shape.params, &blocks.queries, *sorted, first);
             for (output, blocks) in &blocks.order {
                 // Pairs of an earlier step stand as they are.
                 if *emits_pairs || output.rows != pairs::buffer::PAIRS {
@@ -491,5 +491,5 @@ fn write(device: &wgpu::Device, bindings: &mut Bindings, label: &str, plan: &Pla
 fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Side) {
     limits::record(recorder, [blocks.rays.limited, blocks.queries.limited]);
     plan.rays.record_counts(recorder, &plan.shape, &blocks.rays, sorted);
-    Queries::record_counts(recorder, &plan.shape.params, &blocks.queries, sorted);
+    QueryPlan::record_counts(recorder, &plan.shape.params, &blocks.queries, sorted);
 }

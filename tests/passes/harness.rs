@@ -11,7 +11,7 @@ use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use gpu_broad_phase::internals::blocks::{Overrides, Round, ScanParams};
 use gpu_broad_phase::internals::grid::{Grid, Params};
 use gpu_broad_phase::internals::reference::Trace;
-use gpu_broad_phase::internals::reference::rows::Table;
+use gpu_broad_phase::internals::reference::rows::CellTable;
 use gpu_broad_phase::internals::reference::scan;
 use gpu_broad_phase::shaders::{Binding, Pass};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
@@ -593,8 +593,8 @@ pub fn walk_inputs(trace: &Trace) -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-pub fn table(trace: &Trace) -> Table<'_> {
-    Table {
+pub fn table(trace: &Trace) -> CellTable<'_> {
+    CellTable {
         grid: &trace.grid,
         records: &trace.records,
         starts: &trace.starts,

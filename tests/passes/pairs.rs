@@ -5,7 +5,7 @@ use gpu_broad_phase::internals::blocks::{Overrides, Round, STATIC_PARTNERS_KEPT,
 use gpu_broad_phase::internals::grid::Params;
 use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::pairs::pair_count::{self, PairCounts};
-use gpu_broad_phase::internals::reference::pairs::pair_walk::{self, PairInput};
+use gpu_broad_phase::internals::reference::pairs::pair_walk::{self, PairReads};
 use gpu_broad_phase::internals::reference::pairs::{
     pair_emit, pair_emit_kept, pair_replay, pair_static_count, pair_static_emit, world_pairs, world_pairs_static,
 };
@@ -27,7 +27,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
         pair_rows: trace.params.entry_capacity,
         ..trace.params
     };
-    let input = PairInput {
+    let input = PairReads {
         table: table(trace),
         objects,
         keys: &trace.keys,
@@ -183,7 +183,7 @@ pub fn emitted_kept(
 /// Pairs of crowded boxes: by the bits that counting keeps, as far as they go, and by the walk from there on.
 pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
     let entries = trace.params.entry_capacity as usize;
-    let input = PairInput {
+    let input = PairReads {
         table: table(trace),
         objects,
         keys: &trace.keys,
@@ -287,7 +287,7 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
 }
 
 /// Box tests of an entry.
-pub fn tests_of(trace: &Trace, input: &PairInput<'_>, entry: u32) -> usize {
+pub fn tests_of(trace: &Trace, input: &PairReads<'_>, entry: u32) -> usize {
     let counted = Overrides {
         filters: false,
         count_candidates: true,
@@ -318,7 +318,7 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
         ];
         [walk_inputs(statics), given, more].concat()
     };
-    let own = PairInput {
+    let own = PairReads {
         table: table(trace),
         objects: &trace.objects,
         keys: &trace.keys,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::lines::{cell_lines, level_color};
 use crate::api::types::{Aabb, LineVertex, RayCell};
-use crate::reference::rows::Table;
+use crate::reference::rows::CellTable;
 use crate::shared::blocks::DrawParams;
 use crate::shared::grid::{
     Class, ID_MASK, NO_LEVEL, Params, Placement, Record, SCHEME_UNIFORM, classify, key_of, place, unordered,
@@ -15,7 +15,7 @@ use crate::shared::grid::{
 pub fn draw_cells(
     params: &Params,
     draw: &DrawParams,
-    table: Table<'_>,
+    table: CellTable<'_>,
     objects: &[Aabb],
     values: &[u32],
 ) -> BTreeSet<RayCell> {
@@ -64,7 +64,7 @@ pub fn draw_cells(
 }
 
 /// The lines that a cell is drawn with.
-pub fn lines_of_cell(params: &Params, draw: &DrawParams, table: Table<'_>, cell: RayCell) -> Vec<LineVertex> {
+pub fn lines_of_cell(params: &Params, draw: &DrawParams, table: CellTable<'_>, cell: RayCell) -> Vec<LineVertex> {
     let level = &table.grid.levels[cell.level as usize];
     let color = level_color(draw, cell.level);
     cell_lines(params, level, [cell.x, cell.y, cell.z], color).collect()

@@ -1,6 +1,6 @@
 //! Twin of `shaders/pairs/pair_count.wgsl`.
 
-use super::pair_walk::{PairInput, walk_tests};
+use super::pair_walk::{PairReads, walk_tests};
 use crate::api::counters::word;
 use crate::shared::blocks::{Overrides, add64};
 use crate::shared::grid::Params;
@@ -21,7 +21,7 @@ pub struct PairCounts {
 /// How many pairs each entry reports: the walk without writing pairs. Twin, too, of the form for crowded boxes, which
 /// keeps bits (`shaders/pairs/pair_test_strips.wgsl`). Adds the box tests to the counters where they are
 /// counted.
-pub fn pair_count(params: &Params, input: &PairInput<'_>, overrides: Overrides, counters: &mut [u32]) -> PairCounts {
+pub fn pair_count(params: &Params, input: &PairReads<'_>, overrides: Overrides, counters: &mut [u32]) -> PairCounts {
     let entries = params.entry_capacity as usize;
     let kept = params.partners_kept;
     let bit_words = params.pair_bit_words as usize;

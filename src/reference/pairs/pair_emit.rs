@@ -1,6 +1,6 @@
 //! Twin of `shaders/pairs/pair_emit.wgsl`.
 
-use super::pair_walk::{PairInput, walk_pairs};
+use super::pair_walk::{PairReads, walk_pairs};
 use crate::api::types::Pair;
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::Params;
@@ -57,7 +57,7 @@ impl<'a> Writer<'a> {
 /// `offsets` are the scanned output of [`pair_count`](super::pair_count::pair_count).
 pub fn pair_emit(
     params: &Params,
-    input: &PairInput<'_>,
+    input: &PairReads<'_>,
     overrides: Overrides,
     walks: impl IntoIterator<Item = u32>,
     offsets: &[u32],

@@ -2,7 +2,7 @@
 
 use super::pair_count::PairCounts;
 use super::pair_emit::Writer;
-use super::pair_walk::{PairInput, walk_tests};
+use super::pair_walk::{PairReads, walk_tests};
 use crate::api::types::Pair;
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::Params;
@@ -15,7 +15,7 @@ use crate::shared::grid::Params;
 /// the next pair of each entry of `walks`.
 pub fn pair_replay(
     params: &Params,
-    input: &PairInput<'_>,
+    input: &PairReads<'_>,
     kept: &PairCounts,
     walks: &[u32],
     pairs: &mut [Pair],

@@ -2,16 +2,16 @@
 
 use crate::api::types::Aabb;
 use crate::reference::queries::query::LoadedQuery;
-use crate::reference::queries::query_walk::{QueryInput, walk_query};
-use crate::reference::rows::Table;
+use crate::reference::queries::query_walk::{QueryReads, walk_query};
+use crate::reference::rows::CellTable;
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::{Class, Params, Record, classify};
 
 /// What the passes of pairs with static objects read.
 #[derive(Clone, Copy, Debug)]
-pub struct StaticPairInput<'a> {
+pub struct StaticPairReads<'a> {
     /// Levels, records and cell table of the static objects: bindings 1 to 3.
-    pub table: Table<'a>,
+    pub table: CellTable<'a>,
     /// All objects of the step, for their filter words.
     pub objects: &'a [Aabb],
     /// Sorted values of the static objects; read by the uniform scheme alone.
@@ -23,7 +23,7 @@ pub struct StaticPairInput<'a> {
 /// What the moving object with this record meets; returns the box tests, or 0 where they are not counted.
 pub fn walk_static(
     params: &Params,
-    input: &StaticPairInput<'_>,
+    input: &StaticPairReads<'_>,
     overrides: Overrides,
     record: u32,
     mut accept: impl FnMut(u32),
@@ -45,7 +45,7 @@ pub fn walk_static(
         valid: true,
         answers: !matches!(classify(object), Class::Invalid | Class::Excluded),
     };
-    let walked = QueryInput {
+    let walked = QueryReads {
         table: input.table,
         queries: &[],
         askers: &[],

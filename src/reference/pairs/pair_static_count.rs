@@ -1,7 +1,7 @@
 //! Twin of `shaders/pairs/pair_static_count.wgsl`.
 
 use super::pair_count::PairCounts;
-use super::pair_static::{StaticPairInput, walk_static};
+use super::pair_static::{StaticPairReads, walk_static};
 use crate::api::counters::word;
 use crate::shared::blocks::{Overrides, add64, static_partners_kept};
 use crate::shared::grid::Params;
@@ -11,7 +11,7 @@ use crate::shared::grid::Params;
 /// [`pair_count`](super::pair_count::pair_count): partner `k` of row `i` lies at `k * rows + i`.
 pub fn pair_static_count(
     params: &Params,
-    input: &StaticPairInput<'_>,
+    input: &StaticPairReads<'_>,
     overrides: Overrides,
     counters: &mut [u32],
 ) -> PairCounts {

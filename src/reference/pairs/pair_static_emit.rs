@@ -1,7 +1,7 @@
 //! Twin of `shaders/pairs/pair_static_emit.wgsl`.
 
 use super::pair_emit::Writer;
-use super::pair_static::{StaticPairInput, walk_static};
+use super::pair_static::{StaticPairReads, walk_static};
 use crate::api::types::Pair;
 use crate::shared::blocks::{Overrides, static_partners_kept};
 use crate::shared::grid::Params;
@@ -14,7 +14,7 @@ use crate::shared::grid::Params;
 /// [`pair_static_count`](super::pair_static_count::pair_static_count).
 pub fn pair_static_emit(
     params: &Params,
-    input: &StaticPairInput<'_>,
+    input: &StaticPairReads<'_>,
     overrides: Overrides,
     slots: &[u32],
     offsets: &[u32],

@@ -3,7 +3,7 @@
 //! `shaders/pairs/pair_boxes.wgsl`.
 
 use crate::api::types::Aabb;
-use crate::reference::rows::Table;
+use crate::reference::rows::CellTable;
 use crate::reference::table::cover::looked_up;
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::{
@@ -13,9 +13,9 @@ use crate::shared::grid::{
 
 /// What the pair passes read, in binding order.
 #[derive(Clone, Copy, Debug)]
-pub struct PairInput<'a> {
+pub struct PairReads<'a> {
     /// Levels, records and cell table: bindings 1 to 3.
-    pub table: Table<'a>,
+    pub table: CellTable<'a>,
     /// The objects, for their filter words.
     pub objects: &'a [Aabb],
     /// Sorted keys; read by the uniform scheme alone.
@@ -42,7 +42,7 @@ pub(crate) fn passes_filters(a: &Aabb, b: &Aabb) -> bool {
 /// the box tests, or 0 where they are not counted. An entry that the large list ends before has none.
 pub fn walk_pairs(
     params: &Params,
-    input: &PairInput<'_>,
+    input: &PairReads<'_>,
     overrides: Overrides,
     index: u32,
     mut accept: impl FnMut(u32, u32),
@@ -61,7 +61,7 @@ pub fn walk_pairs(
 /// pair.
 pub(crate) fn walk_tests(
     params: &Params,
-    input: &PairInput<'_>,
+    input: &PairReads<'_>,
     overrides: Overrides,
     index: u32,
     mut visit: impl FnMut(u32, u32, bool),
@@ -85,7 +85,7 @@ pub(crate) fn walk_tests(
 /// reaches into; at every coarser level that is not in that table all cells from its upper corner back to its lower one
 /// and as far before as objects there reach. After Schornbaum's hierarchical hash grids; the adaptive scheme is the
 /// case of no reach.
-fn walk_one_cell(params: &Params, table: Table<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool)) {
+fn walk_one_cell(params: &Params, table: CellTable<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool)) {
     let own = &table.records[index as usize];
     let mut test = |entries: std::ops::Range<u32>| {
         if entries.start < entries.end {
@@ -145,7 +145,7 @@ fn walk_one_cell(params: &Params, table: Table<'_>, index: u32, visit: &mut impl
 /// Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home
 /// entry, where a pair counts only in the bucket of its home cell (the larger of the two lower corners, an axis each),
 /// which both boxes cover; and, from the object's own home entry alone, the large list.
-fn walk_covered(params: &Params, input: &PairInput<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool)) {
+fn walk_covered(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool)) {
     let table = input.table;
     let value = input.values[index as usize];
     let own = &table.records[(value & ID_MASK) as usize];

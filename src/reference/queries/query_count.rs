@@ -1,7 +1,7 @@
 //! Twin of `shaders/queries/query_count.wgsl` and `shaders/queries/query_counters.wgsl`.
 
 use super::query::LoadedQuery;
-use super::query_walk::{QueryInput, walk_query};
+use super::query_walk::{QueryReads, walk_query};
 use crate::api::counters::word;
 use crate::shared::blocks::{Overrides, add64};
 use crate::shared::grid::Params;
@@ -17,7 +17,7 @@ pub(crate) fn finish_counters(counters: &mut [u32], query: &LoadedQuery, candida
 /// How many objects each query finds, in one walk after the other: in several where objects have several tables.
 /// Returns one word more than there are queries, so that the scan ends with the total; adds invalid queries and, where
 /// they are counted, box tests to the counters.
-pub fn query_count(params: &Params, walks: &[QueryInput<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
+pub fn query_count(params: &Params, walks: &[QueryReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let mut counts = vec![0; params.query_count as usize + 1];
     for (walk, input) in walks.iter().enumerate() {
         for index in 0..input.count(params) {

@@ -1,12 +1,12 @@
 //! Twin of `shaders/queries/query_emit.wgsl`.
 
-use super::query_walk::{QueryInput, walk_query};
+use super::query_walk::{QueryReads, walk_query};
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::Params;
 
 /// The walks once more, writing the objects whose places fall into the window of the output that starts at
 /// `first_result`. Returns as many objects as the window shows.
-pub fn query_emit(params: &Params, walks: &[QueryInput<'_>], overrides: Overrides, offsets: &[u32]) -> Vec<u32> {
+pub fn query_emit(params: &Params, walks: &[QueryReads<'_>], overrides: Overrides, offsets: &[u32]) -> Vec<u32> {
     let first = u64::from(params.first_result);
     let all = offsets.last().map_or(0, |&end| u64::from(end.min(u32::MAX - 1)));
     let shown = all.saturating_sub(first).min(u64::from(params.result_capacity));

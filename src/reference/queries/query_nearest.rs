@@ -2,7 +2,7 @@
 
 use super::query::squared_float;
 use super::query_count::finish_counters;
-use super::query_walk::{QueryInput, walk_query};
+use super::query_walk::{QueryReads, walk_query};
 use crate::api::queries::Neighbor;
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::Params;
@@ -12,7 +12,7 @@ use crate::shared::grid::Params;
 /// counters.
 pub fn query_nearest(
     params: &Params,
-    walks: &[QueryInput<'_>],
+    walks: &[QueryReads<'_>],
     overrides: Overrides,
     counters: &mut [u32],
 ) -> Vec<Neighbor> {

@@ -8,7 +8,7 @@ use super::query::{LoadedQuery, asked_by, distance_to, load_query};
 use crate::api::queries::{Query, asking};
 use crate::api::types::Aabb;
 use crate::reference::pairs::pair_walk::passes_filters;
-use crate::reference::rows::{Listing, Table};
+use crate::reference::rows::{CellTable, Listing};
 use crate::shared::blocks::{Overrides, Turns};
 use crate::shared::grid::{
     DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
@@ -16,9 +16,9 @@ use crate::shared::grid::{
 
 /// What the query passes read, in binding order.
 #[derive(Clone, Copy, Debug)]
-pub struct QueryInput<'a> {
+pub struct QueryReads<'a> {
     /// Levels, records and cell table: bindings 1 to 3.
-    pub table: Table<'a>,
+    pub table: CellTable<'a>,
     /// The queries; none where the objects themselves ask.
     pub queries: &'a [Query],
     /// Records of the objects that ask; none where they do not. Of the objects' own table or of another.
@@ -29,7 +29,7 @@ pub struct QueryInput<'a> {
     pub values: &'a [u32],
 }
 
-impl QueryInput<'_> {
+impl QueryReads<'_> {
     /// Queries of the walk.
     pub(crate) fn count(&self, params: &Params) -> u32 {
         if params.asking == asking::NOBODY {
@@ -51,7 +51,7 @@ impl QueryInput<'_> {
 
 struct Walk<'a, F> {
     params: &'a Params,
-    input: &'a QueryInput<'a>,
+    input: &'a QueryReads<'a>,
     overrides: Overrides,
     query: LoadedQuery,
     accept: &'a mut F,
@@ -69,7 +69,7 @@ const MOST_MEETINGS: u32 = 4;
 /// `accept`; returns the box tests, or 0 where they are not counted.
 pub fn walk_query(
     params: &Params,
-    input: &QueryInput<'_>,
+    input: &QueryReads<'_>,
     overrides: Overrides,
     query: &LoadedQuery,
     mut accept: impl FnMut(u32, u32),
@@ -131,7 +131,7 @@ impl<F: FnMut(u32, u32)> Walk<'_, F> {
 
     /// Without cells.
     fn test_all(&mut self, listing: Listing) {
-        let QueryInput {
+        let QueryReads {
             table, objects, values, ..
         } = self.input;
         for record in table.listed(self.params, listing, objects, values) {

@@ -2,7 +2,7 @@
 
 use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_count::finish_counters;
-use super::ray_hits::{HitVisitor, RayInput, rays_of, walk_tables};
+use super::ray_hits::{HitVisitor, RayReads, rays_of, walk_tables};
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::Params;
 
@@ -26,7 +26,7 @@ impl HitVisitor for Any {
 
 /// Whether each ray meets anything: the walk ends at the first hit that it finds, whichever that is. Returns 1 or 0 a
 /// ray; adds invalid rays and, where they are counted, box tests to the counters.
-pub fn ray_any(params: &Params, tables: &[RayInput<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
+pub fn ray_any(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let any = |ray| {
         let ray = load_ray(params, &ray);
         let mut any = Any { found: false };

@@ -2,7 +2,7 @@
 
 use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_count::finish_counters;
-use super::ray_hits::{HitVisitor, RayInput, rays_of, walk_tables};
+use super::ray_hits::{HitVisitor, RayReads, rays_of, walk_tables};
 use crate::api::types::{NONE, RayHit};
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::Params;
@@ -32,7 +32,7 @@ impl HitVisitor for Closest {
 /// of the walk. Returns a hit a ray; adds invalid rays and, where they are counted, box tests to the counters.
 pub fn ray_closest(
     params: &Params,
-    tables: &[RayInput<'_>],
+    tables: &[RayReads<'_>],
     overrides: Overrides,
     counters: &mut [u32],
 ) -> Vec<RayHit> {

@@ -1,7 +1,7 @@
 //! Twin of `shaders/rays/ray_count.wgsl` and `shaders/rays/ray_counters.wgsl`.
 
 use super::ray::{LARGEST_FLOAT, LoadedRay, load_ray};
-use super::ray_hits::{HitVisitor, RayInput, rays_of, walk_tables};
+use super::ray_hits::{HitVisitor, RayReads, rays_of, walk_tables};
 use crate::api::counters::word;
 use crate::shared::blocks::{Overrides, add64};
 use crate::shared::grid::Params;
@@ -29,7 +29,7 @@ pub(crate) fn finish_counters(counters: &mut [u32], ray: &LoadedRay, candidates:
 /// How many objects each ray meets; the shader keeps some of them for writing, which changes no answer. Returns one
 /// word more than there are rays, so that the scan ends with the total; adds invalid rays and, where they are counted,
 /// box tests to the counters.
-pub fn ray_count(params: &Params, tables: &[RayInput<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
+pub fn ray_count(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let rays = rays_of(tables);
     let rays = rays.iter().take(params.ray_count as usize);
     let count = |ray| {

@@ -1,7 +1,7 @@
 //! Twin of `shaders/rays/ray_emit.wgsl`.
 
 use super::ray::{LARGEST_FLOAT, load_ray};
-use super::ray_hits::{HitVisitor, RayInput, rays_of, walk_tables};
+use super::ray_hits::{HitVisitor, RayReads, rays_of, walk_tables};
 use crate::api::types::RayHit;
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::Params;
@@ -37,7 +37,7 @@ impl HitVisitor for Emit<'_> {
 ///
 /// `offsets` is the scanned output of [`ray_count`](super::ray_count::ray_count). Returns `hit_capacity` hits; those
 /// that the shader leaves unwritten are `(0, 0.0)`.
-pub fn ray_emit(params: &Params, tables: &[RayInput<'_>], overrides: Overrides, offsets: &[u32]) -> Vec<RayHit> {
+pub fn ray_emit(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, offsets: &[u32]) -> Vec<RayHit> {
     let mut hits = vec![RayHit { object: 0, t: 0.0 }; params.hit_capacity as usize];
     let rays = rays_of(tables);
     for (ray, &place) in rays.iter().take(params.ray_count as usize).zip(offsets) {

@@ -6,7 +6,7 @@ use super::ray::{LoadedRay, enter_box};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
 use crate::api::scene::SceneRays;
 use crate::api::types::Aabb;
-use crate::reference::rows::{Listing, Table};
+use crate::reference::rows::{CellTable, Listing};
 use crate::shared::blocks::{Overrides, Turns};
 use crate::shared::grid::{
     DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
@@ -21,9 +21,9 @@ const MOST_MEETINGS: u32 = 4;
 
 /// What the hit passes read, in binding order.
 #[derive(Clone, Copy, Debug)]
-pub struct RayInput<'a> {
+pub struct RayReads<'a> {
     /// Levels, records and cell table: bindings 1 to 3.
-    pub table: Table<'a>,
+    pub table: CellTable<'a>,
     /// The rays.
     pub rays: SceneRays<'a>,
     /// The objects, for their layers.
@@ -46,7 +46,7 @@ pub trait HitVisitor {
 
 struct Walk<'a, V> {
     params: &'a Params,
-    input: &'a RayInput<'a>,
+    input: &'a RayReads<'a>,
     overrides: Overrides,
     ray: &'a LoadedRay,
     visitor: &'a mut V,
@@ -61,14 +61,14 @@ struct Walk<'a, V> {
 }
 
 /// The rays of a step: the same for all tables.
-pub(crate) fn rays_of<'a>(tables: &[RayInput<'a>]) -> SceneRays<'a> {
+pub(crate) fn rays_of<'a>(tables: &[RayReads<'a>]) -> SceneRays<'a> {
     tables.first().map(|input| input.rays).unwrap_or_default()
 }
 
 /// As [`walk_ray`], through one table after the other: moving and static objects have one each.
 pub fn walk_tables(
     params: &Params,
-    tables: &[RayInput<'_>],
+    tables: &[RayReads<'_>],
     overrides: Overrides,
     ray: &LoadedRay,
     visitor: &mut impl HitVisitor,
@@ -83,7 +83,7 @@ pub fn walk_tables(
 /// counted.
 pub fn walk_ray(
     params: &Params,
-    input: &RayInput<'_>,
+    input: &RayReads<'_>,
     overrides: Overrides,
     ray: &LoadedRay,
     visitor: &mut impl HitVisitor,
@@ -165,7 +165,7 @@ impl<V: HitVisitor> Walk<'_, V> {
     }
 
     fn test_all(&mut self, listing: Listing) {
-        let RayInput {
+        let RayReads {
             table, objects, values, ..
         } = self.input;
         for record in table.listed(self.params, listing, objects, values) {

@@ -875,8 +875,8 @@ fn windows_of_pairs_join_to_the_whole() {
             ..BroadPhaseDescriptor::default()
         };
         let trace = trace(&descriptor, &only(&objects)).unwrap();
-        let input = PairInput {
-            table: Table {
+        let input = PairReads {
+            table: CellTable {
                 grid: &trace.grid,
                 records: &trace.records,
                 starts: &trace.starts,

@@ -120,7 +120,7 @@ const LEVEL_TILE: u32 = WORKGROUP * number("table/level_statistics", "OBJECTS_PE
 
 /// The stage of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Table {
+pub(crate) struct TablePlan {
     /// Whether objects are changed before anything else.
     pub prepares: bool,
 }
@@ -131,7 +131,7 @@ pub(crate) struct TableBlocks {
     digits: Vec<Digit>,
 }
 
-impl Table {
+impl TablePlan {
     /// The buffer that objects are given in.
     pub const fn given(&self) -> BufferId {
         if self.prepares {
