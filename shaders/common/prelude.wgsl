@@ -38,7 +38,7 @@ struct Params {
     wide_queries: u32,
     // Whether the objects themselves ask, for neighbours within `radius` (1) or for what they overlap (2); whether just
     // for objects after them.
-    asking: u32,
+    askers: u32,
     once: u32,
     radius: f32,
     // Nearest objects wanted a query.

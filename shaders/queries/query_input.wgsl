@@ -23,8 +23,8 @@ fn load_query(index: u32) -> Query {
 
 // The query with this index, and which answer it is for: askers come in the order of the records.
 fn begin_query(index: u32) -> Query {
-    if (params.asking != ASK_NOBODY) {
-        return asking(index);
+    if (params.askers != ASK_NOBODY) {
+        return query_of_asker(index);
     }
     return load_query(index);
 }
@@ -34,11 +34,11 @@ fn answer_of(query: Query, index: u32) -> u32 {
 }
 
 // An object that asks for others: for those near its lower corner, or for those that its box overlaps.
-fn asking(record: u32) -> Query {
+fn query_of_asker(record: u32) -> Query {
     let low = queries[2u * record];
     let high = queries[2u * record + 1u];
     let kind = classify(objects[2u * low.w], objects[2u * low.w + 1u]);
-    let seeks_corners = params.asking == ASK_NEIGHBORS;
+    let seeks_corners = params.askers == ASK_NEIGHBORS;
     var query: Query;
     query.low = bitcast<vec3<i32>>(low.xyz);
     query.high = select(bitcast<vec3<i32>>(high.xyz), query.low, seeks_corners);

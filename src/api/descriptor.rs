@@ -76,7 +76,7 @@ pub enum RayMode {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum PairOrder {
-    /// The same bytes for the same input on the same device, whatever ran before.
+    /// An order that depends on the input and the device alone, not on what ran before.
     #[default]
     Deterministic,
     /// Ascending, pairs by `a` and then `b`, hits and results by object: the same bytes on every device and on the CPU,
@@ -96,7 +96,7 @@ pub enum SortStrategy {
     Auto,
     /// What every device can: tiles of keys sorted in workgroup memory.
     Portable,
-    /// The same with ballots of subgroups of any size. [`Portable`](Self::Portable) where the device lacks
+    /// Tiles of keys sorted in workgroup memory, with ballots of subgroups of any size. [`Portable`](Self::Portable) where the device lacks
     /// [`SUBGROUP`](wgpu::Features::SUBGROUP).
     Subgroups,
     /// Long runs of keys, one an invocation: few words are moved, and few invocations are busy. For software adapters.

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use crate::api::error::{InputError, NotOnHost};
-use crate::api::queries::{Asking, Neighbors, Partners, Query, QueryMode};
+use crate::api::queries::{Askers, Neighbors, Partners, Query, QueryMode};
 use crate::api::scene::{RAY_STRIDE, SWEPT_STRIDE, Scene, SceneQueries, SceneRays, SceneStatics};
 use crate::api::types::{Aabb, Ray, SweptRay};
 use crate::shared::asked::Asked;
@@ -323,9 +323,9 @@ impl QueryInput<'_> {
             ray_stride: self.rays.stride(),
             queries: self.queries.count(objects),
             wide_queries: matches!(self.queries, Queries::Rounded(_)),
-            asking: match self.queries {
-                Queries::Neighbors(neighbors) => Some(Asking::Neighbors(neighbors)),
-                Queries::Partners(partners) => Some(Asking::Partners(partners)),
+            askers: match self.queries {
+                Queries::Neighbors(neighbors) => Some(Askers::Neighbors(neighbors)),
+                Queries::Partners(partners) => Some(Askers::Partners(partners)),
                 _ => None,
             },
             query_mode: self.query_mode,
@@ -364,7 +364,7 @@ impl<'a, T> Source<'a, T> {
 impl<'a> TryFrom<&StepInput<'a>> for Scene<'a> {
     type Error = NotOnHost;
 
-    /// The same input on the host, where all of it lies there.
+    /// The scene of an input, where all of it lies on the host.
     fn try_from(input: &StepInput<'a>) -> Result<Self, NotOnHost> {
         let StepInput {
             objects,

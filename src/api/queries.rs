@@ -56,7 +56,7 @@ impl Query {
         }
     }
 
-    /// The same query in another world.
+    /// Asks the query of another world.
     #[must_use]
     pub const fn in_world(mut self, world: u32) -> Self {
         self.world = world;
@@ -108,13 +108,13 @@ pub struct Partners {
 
 /// What the objects themselves ask.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Asking {
+pub(crate) enum Askers {
     Neighbors(Neighbors),
     Partners(Partners),
 }
 
-/// Who asks: `Params::asking`.
-pub(crate) mod asking {
+/// Who asks: `Params::askers`.
+pub(crate) mod askers {
     pub const NOBODY: u32 = 0;
     pub const NEIGHBORS: u32 = 1;
     pub const PARTNERS: u32 = 2;

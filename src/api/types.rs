@@ -68,14 +68,14 @@ impl Aabb {
         Self::new(position, position)
     }
 
-    /// The same box as a member of the layers in `membership`, meeting the layers in `mask`.
+    /// Makes the box a member of the layers in `membership` that meets the layers in `mask`.
     #[must_use]
     pub const fn with_layers(mut self, membership: u16, mask: u16) -> Self {
         self.layers = membership as u32 | (mask as u32) << 16;
         self
     }
 
-    /// The same box with another owner word (owner number and flags).
+    /// Gives the box another owner word (owner number and flags).
     #[must_use]
     pub const fn with_owner(mut self, owner: u32) -> Self {
         self.owner = owner;
@@ -120,12 +120,12 @@ impl Ray {
         }
     }
 
-    /// The same in two dimensions.
+    /// A ray in two dimensions: z is 0.
     pub const fn new_2d(origin: [f32; 2], direction: [f32; 2], t_max: f32) -> Self {
         Self::new([origin[0], origin[1], 0.0], [direction[0], direction[1], 0.0], t_max)
     }
 
-    /// The same ray as a member of the layers in `membership`, hitting the layers in `mask`.
+    /// Makes the ray a member of the layers in `membership` that hits the layers in `mask`.
     #[must_use]
     pub const fn with_layers(mut self, membership: u16, mask: u16) -> Self {
         self.layers = membership as u32 | (mask as u32) << 16;
@@ -175,21 +175,21 @@ impl SweptRay {
         }
     }
 
-    /// The same with a box of these half extents.
+    /// Sweeps a box of these half extents along the ray.
     #[must_use]
     pub const fn with_half_extents(mut self, half_extents: [f32; 3]) -> Self {
         self.half_extents = half_extents;
         self
     }
 
-    /// The same with another start.
+    /// Lets the ray start at another `t`.
     #[must_use]
     pub const fn with_t_min(mut self, t_min: f32) -> Self {
         self.t_min = t_min;
         self
     }
 
-    /// The same in another world.
+    /// Casts the ray in another world.
     #[must_use]
     pub const fn with_world(mut self, world: u32) -> Self {
         self.world = world;

@@ -34,7 +34,7 @@ pub enum DebugLines {
         /// A bit for each level, the lowest for the finest.
         levels: u32,
     },
-    /// The same of the static objects' table.
+    /// Occupied cells of the static objects' table.
     StaticCells {
         /// A bit for each level, the lowest for the finest.
         levels: u32,

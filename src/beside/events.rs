@@ -119,7 +119,7 @@ pub struct EventOutput<'s> {
     pub counters: &'s wgpu::Buffer,
     /// Rows that there is room for. As many as pairs, so that they always fit.
     pub capacity: u32,
-    /// The same of pairs that ended.
+    /// Pairs that ended and fit.
     pub ended_capacity: u32,
 }
 
@@ -423,7 +423,7 @@ impl PairEvents {
         self.read(device, queue, true).await
     }
 
-    /// The same without the pairs that persist, which are most of all as a rule.
+    /// Reads the events of the last step without the pairs that persist, which are most of all as a rule.
     ///
     /// # Errors
     /// As [`read_back`](Self::read_back).

@@ -29,7 +29,7 @@ pub(crate) struct Range {
     pub size: Option<wgpu::BufferSize>,
 }
 
-/// The same, borrowed.
+/// A part of a borrowed buffer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RangeRef<'b> {
     pub buffer: &'b wgpu::Buffer,

@@ -27,7 +27,7 @@ impl BufferId {
         }
     }
 
-    /// The same buffer with a further usage.
+    /// Declares a further usage.
     pub const fn used_as(self, usage: wgpu::BufferUsages) -> Self {
         Self {
             usage: self.usage.union(usage),

@@ -3,7 +3,7 @@
 
 use super::rays::ray::{enter_box, load_ray};
 use crate::api::descriptor::BroadPhaseDescriptor;
-use crate::api::queries::{Asking, Neighbors, Partners, Query};
+use crate::api::queries::{Askers, Neighbors, Partners, Query};
 use crate::api::scene::{Scene, SceneQueries};
 use crate::api::types::{Aabb, Pair, Ray, RayHit, SweptRay};
 use crate::shared::grid::{Params, ordered};
@@ -182,9 +182,9 @@ pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -
         .collect();
     let is_admitted = |object: &Aabb, by: &Aabb| !descriptor.filters || is_admitted(object, by);
     let norm = |gap: &dyn Fn(usize) -> f64| (0..axes).map(|axis| gap(axis).powi(2)).sum::<f64>().sqrt();
-    let asking = match scene.queries {
-        SceneQueries::Neighbors(neighbors) => Asking::Neighbors(neighbors),
-        SceneQueries::Partners(partners) => Asking::Partners(partners),
+    let asked_for = match scene.queries {
+        SceneQueries::Neighbors(neighbors) => Askers::Neighbors(neighbors),
+        SceneQueries::Partners(partners) => Askers::Partners(partners),
         _ => {
             let answer = |query: &Query| {
                 let bounds = as_compared(
@@ -223,12 +223,12 @@ pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -
         },
     };
     let is_finite = |object: &Aabb| object.min.iter().chain(&object.max).all(|bound| bound.is_finite());
-    let (once, askers): (bool, Vec<_>) = match asking {
-        Asking::Neighbors(Neighbors { once, .. }) => (
+    let (once, askers): (bool, Vec<_>) = match asked_for {
+        Askers::Neighbors(Neighbors { once, .. }) => (
             once,
             objects.iter().filter(|(_, object, _)| is_finite(object)).collect(),
         ),
-        Asking::Partners(Partners { once }) => (once, objects.iter().collect()),
+        Askers::Partners(Partners { once }) => (once, objects.iter().collect()),
     };
     let mut answers = vec![Found::default(); all.len()];
     for &(asker, by, own_world) in &askers {
@@ -240,14 +240,14 @@ pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -
                 continue;
             }
             let found = &mut answers[*asker as usize];
-            match asking {
-                Asking::Partners(_) => {
+            match asked_for {
+                Askers::Partners(_) => {
                     let meets = |axis: usize| object.min[axis] <= by.max[axis] && by.min[axis] <= object.max[axis];
                     if (0..axes).all(meets) {
                         found.surely.push((*index, 0.0));
                     }
                 }
-                Asking::Neighbors(Neighbors { radius, .. }) => {
+                Askers::Neighbors(Neighbors { radius, .. }) => {
                     let gap = |axis: usize| {
                         let apart = (position(object, axis) - position(by, axis)).abs();
                         match descriptor.periods[axis] {

@@ -22,7 +22,7 @@ use crate::api::counters::{Status, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth, PairOrder, RayMode, SortStrategy, validate};
 use crate::api::error::{InputError, ReferenceError};
 use crate::api::input::StepInput;
-use crate::api::queries::{Neighbor, Query, asking};
+use crate::api::queries::{Neighbor, Query, askers};
 use crate::api::scene::{Scene, SceneRays};
 use crate::api::types::{Aabb, Pair, RayCell, RayHit};
 use crate::shared::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_HIERARCHICAL, SCHEME_UNIFORM};
@@ -37,7 +37,7 @@ pub struct SortDigit {
     pub sort: SortParams,
     /// Output of [`sort_histogram`].
     pub digit_counts: Vec<u32>,
-    /// The same after [`sort_scan`].
+    /// Digit counts after [`sort_scan`].
     pub digit_offsets: Vec<u32>,
     /// Keys after [`sort_scatter`].
     pub keys: Vec<u32>,
@@ -71,13 +71,13 @@ pub struct Trace {
     pub counters_after_layout: Vec<u32>,
     /// Output of [`entry_count`] (uniform).
     pub entry_counts: Vec<u32>,
-    /// The same after the scan (uniform).
+    /// Places of each object's entries: counts after the scan (uniform).
     pub entry_offsets: Vec<u32>,
     /// The counters after that scan (uniform).
     pub counters_after_entries: Vec<u32>,
     /// Output of [`cover_count`] (hierarchical).
     pub cover_sums: Vec<u32>,
-    /// The same after [`cover_layout`] (hierarchical).
+    /// Places of each tile's entries: sums after [`cover_layout`] (hierarchical).
     pub cover_places: Vec<u32>,
     /// The final grid, with the number of entries.
     pub grid: Grid,
@@ -99,7 +99,7 @@ pub struct Trace {
     pub pair_counts: Vec<u32>,
     /// Output of [`world_pairs`] and [`world_pairs_static`] (several worlds).
     pub world_pairs: Vec<u32>,
-    /// The same after the scan.
+    /// Places of pairs: counts after the scan.
     pub pair_offsets: Vec<u32>,
     /// The partners that [`pair_count`] kept, followed by those that [`pair_static_count`] did.
     pub pair_slots: Vec<u32>,
@@ -107,7 +107,7 @@ pub struct Trace {
     pub pairs: Vec<Pair>,
     /// Output of [`ray_count`] ([`RayMode::All`]).
     pub ray_counts: Vec<u32>,
-    /// The same after the scan ([`RayMode::All`]).
+    /// Places of hits: counts after the scan ([`RayMode::All`]).
     pub ray_offsets: Vec<u32>,
     /// Output of [`ray_closest`] or of [`ray_emit`], without what it left unwritten.
     pub ray_hits: Vec<RayHit>,
@@ -115,13 +115,13 @@ pub struct Trace {
     pub ray_any: Vec<u32>,
     /// Output of [`ray_cells_count`].
     pub ray_cell_counts: Vec<u32>,
-    /// The same after the scan.
+    /// Places of cells: counts after the scan.
     pub ray_cell_offsets: Vec<u32>,
     /// Output of [`ray_cells_emit`], without what it left unwritten.
     pub ray_cells: Vec<RayCell>,
     /// Output of [`query_count`] ([`QueryMode::All`](crate::QueryMode::All)).
     pub query_counts: Vec<u32>,
-    /// The same after the scan.
+    /// Places of results: counts after the scan.
     pub query_offsets: Vec<u32>,
     /// Output of [`query_emit`], without what it left unwritten.
     pub query_objects: Vec<u32>,
@@ -327,13 +327,13 @@ impl Trace {
 
     /// The walks of queries, one after the other. Where the objects ask, static ones walk the table of the moving ones
     /// alone.
-    pub fn query_inputs<'a>(&'a self, queries: &'a [Query], is_asking: bool) -> Vec<QueryReads<'a>> {
+    pub fn query_inputs<'a>(&'a self, queries: &'a [Query], objects_ask: bool) -> Vec<QueryReads<'a>> {
         let statics = self.statics.as_deref();
         let walk = |of: &'a Self, askers: &'a Self| QueryReads {
             table: of.table(),
             queries,
             // Not what the cover table has once more.
-            askers: if is_asking {
+            askers: if objects_ask {
                 &askers.records[..askers.params.object_count as usize]
             } else {
                 &[]
@@ -344,7 +344,7 @@ impl Trace {
         let mut walks = vec![walk(self, self)];
         if let Some(statics) = statics {
             walks.push(walk(statics, self));
-            walks.extend(is_asking.then(|| walk(self, statics)));
+            walks.extend(objects_ask.then(|| walk(self, statics)));
         }
         walks
     }
@@ -499,7 +499,7 @@ fn answer_queries(
 ) -> Result<(), InputError> {
     let mut params = trace.params;
     let mut counters = std::mem::take(&mut trace.counters);
-    let walks = trace.query_inputs(queries, params.asking != asking::NOBODY);
+    let walks = trace.query_inputs(queries, params.askers != askers::NOBODY);
     if params.nearest > 0 {
         trace.query_nearest = query_nearest::query_nearest(&params, &walks, overrides, &mut counters);
     } else {

@@ -8,7 +8,7 @@ use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
 use naga::{AddressSpace, Expression, Module, Statement, StorageAccess, TypeInner};
 
 use super::*;
-use crate::api::queries::asking;
+use crate::api::queries::askers;
 use crate::gpu::link;
 use crate::shared::blocks::{
     DispatchParams, DrawParams, EventParams, LimitParams, Round, ScanParams, ScatterParams, SortParams,
@@ -417,7 +417,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         offsets!(Params: object_count, ray_count, entry_capacity, table_capacity, pair_capacity, hit_capacity, first_pair,
             first_hit, scheme, cell_inverse, sample_count, sample_stride, dimensions, world_count, large_mask, margin,
             ray_stride, ray_cell_capacity, first_ray_cell, period_x, period_y, period_z, query_count,
-            wide_queries, asking, once, radius, nearest, result_capacity, first_result, pair_bit_words, first_object,
+            wide_queries, askers, once, radius, nearest, result_capacity, first_result, pair_bit_words, first_object,
             static_count, pair_rows, asker_count, rays_sorted, hits_kept, partners_kept,
             cover_capacity, object_limit),
     );
@@ -461,8 +461,8 @@ fn constants_agree_with_the_host() {
         ("STATUS_LACKS_PAIRS", crate::Status::LACKS_PAIRS.bits()),
         ("NONE", crate::NONE),
         ("NO_OBJECT", crate::NONE),
-        ("ASK_NOBODY", asking::NOBODY),
-        ("ASK_NEIGHBORS", asking::NEIGHBORS),
+        ("ASK_NOBODY", askers::NOBODY),
+        ("ASK_NEIGHBORS", askers::NEIGHBORS),
         ("QUERY_VECTORS", (size_of::<crate::Query>() / 16) as u32),
     ];
     let mut seen = BTreeMap::new();

@@ -3,7 +3,7 @@
 use super::grid::{self, Params};
 use super::limits::{MAX_NEAREST, count};
 use crate::api::error::InputError;
-use crate::api::queries::{Asking, QueryMode, asking};
+use crate::api::queries::{Askers, QueryMode, askers};
 
 /// What is asked of the objects beside pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -13,11 +13,11 @@ pub(crate) struct Asked {
     pub ray_stride: u32,
     pub queries: u64,
     pub wide_queries: bool,
-    pub asking: Option<Asking>,
+    pub askers: Option<Askers>,
     pub query_mode: QueryMode,
     /// Where only the device knows how many of the rays are cast: the word that says it.
     pub ray_limit: Option<u32>,
-    /// The same of queries.
+    /// Where only the device knows how many of the queries are asked: the word that says it.
     pub query_limit: Option<u32>,
 }
 
@@ -28,19 +28,19 @@ impl Asked {
         params.ray_stride = self.ray_stride;
         params.query_count = count("queries", self.queries)?;
         params.wide_queries = self.wide_queries.into();
-        params.asker_count = match self.asking {
+        params.asker_count = match self.askers {
             Some(_) => params.object_count,
             None => params.query_count,
         };
-        let (kind, radius, once) = match self.asking {
-            None => (asking::NOBODY, 0.0, false),
-            Some(Asking::Neighbors(neighbors)) => (asking::NEIGHBORS, neighbors.radius, neighbors.once),
-            Some(Asking::Partners(partners)) => (asking::PARTNERS, 0.0, partners.once),
+        let (kind, radius, once) = match self.askers {
+            None => (askers::NOBODY, 0.0, false),
+            Some(Askers::Neighbors(neighbors)) => (askers::NEIGHBORS, neighbors.radius, neighbors.once),
+            Some(Askers::Partners(partners)) => (askers::PARTNERS, 0.0, partners.once),
         };
         if !(radius >= 0.0 && radius.is_finite()) {
             return Err(InputError::Radius(radius));
         }
-        params.asking = kind;
+        params.askers = kind;
         // -0 and denormals are 0.
         params.radius = grid::flush(radius);
         params.once = once.into();

@@ -91,7 +91,7 @@ pub struct EventParams {
     pub previous_capacity: u32,
     /// Slots of the hash table of this step's rows, less one; a power of two less one.
     pub table_mask: u32,
-    /// The same of the step before.
+    /// Slots of the hash table of the step before, less one.
     pub previous_mask: u32,
     /// Objects that results name first, the static ones.
     pub static_count: u32,
@@ -158,7 +158,7 @@ pub struct Overrides {
 /// `STATIC_KEPT` in `shaders/pairs/pair_slots_static_*.wgsl`. The uniform scheme keeps none.
 pub const STATIC_PARTNERS_KEPT: u32 = number("pairs/pair_slots_static_write", "STATIC_KEPT");
 
-/// The same of static partners.
+/// Static partners that counting keeps of a moving object, with the scheme of a step.
 pub(crate) const fn static_partners_kept(params: &Params) -> u32 {
     if params.scheme == SCHEME_UNIFORM {
         0

@@ -91,7 +91,7 @@ pub struct Params {
     /// 1 where queries take three vectors of four words ([`Query`](crate::Query)), 0 where two ([`Aabb`]).
     pub wide_queries: u32,
     /// 1 where the objects ask for their neighbours, 2 where for their partners, else 0.
-    pub asking: u32,
+    pub askers: u32,
     /// 1 where just objects after the one that asks are wanted.
     pub once: u32,
     /// How far neighbours may be.
@@ -152,7 +152,7 @@ impl Params {
         }
     }
 
-    /// The same block for walks of the static objects' table.
+    /// The block of walks of the static objects' table, of a step with this block.
     pub(crate) fn of_statics(&self) -> Self {
         Self {
             object_count: self.static_count,

@@ -50,11 +50,11 @@ fn sorts_pairs(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
 buffers! {
     /// A key of each row, before or after a digit of the sort.
     KEYS_0 = "order_keys_0": Order;
-    /// The same on the other side.
+    /// Keys on the other side of the sort.
     KEYS_1 = "order_keys_1": Order;
     /// The rows that the keys are of.
     VALUES_0 = "order_values_0": Order;
-    /// The same on the other side.
+    /// Values on the other side of the sort.
     VALUES_1 = "order_values_1": Order;
     /// The rows in their order, until they are copied to where they came from.
     ROWS = "order_rows": Order;

@@ -9,7 +9,7 @@ use super::table::{self, statics};
 use super::walks::{TableOf, WalkRound};
 use crate::api::counters::{Status, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth};
-use crate::api::queries::{Neighbor, Query, asking};
+use crate::api::queries::{Neighbor, Query, askers};
 use crate::api::types::Aabb;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::reading::Readable;
@@ -83,7 +83,7 @@ impl QueryPlan {
 
     /// Takes in how many queries are asked.
     pub fn ask(&mut self, asked: &Asked, params: &Params) {
-        let asks_own = asked.queries > 0 && asked.asking.is_none();
+        let asks_own = asked.queries > 0 && asked.askers.is_none();
         // An excluded query finds nothing.
         self.limit = asked.query_limit.filter(|_| asks_own).map(|limit_word| LimitParams {
             rows: params.query_count,
@@ -106,7 +106,7 @@ impl QueryPlan {
         let params = &shape.params;
         let queries = u64::from(params.query_count);
         let mut sizes = Sizes::new();
-        if queries > 0 && params.asking == asking::NOBODY {
+        if queries > 0 && params.askers == askers::NOBODY {
             let bytes = if params.wide_queries != 0 {
                 size_of::<Query>()
             } else {
@@ -187,7 +187,7 @@ impl QueryPlan {
                 // Nearest objects are kept in order.
                 params.nearest + 1,
                 params.nearest,
-                params.asking != asking::NOBODY,
+                params.askers != askers::NOBODY,
             ),
         }
     }
@@ -239,7 +239,7 @@ pub(crate) const fn asks_nearest(params: &Params) -> bool {
 fn binds(params: &Params, round: &WalkRound, sorted: Side) -> Vec<Binds> {
     let mut binds = round.binds(sorted);
     // The records of the objects that ask are bound in the place of queries.
-    if params.asking != asking::NOBODY {
+    if params.askers != askers::NOBODY {
         binds.push(buffer::QUERIES.is(match round.askers {
             TableOf::Moving => table::buffer::RECORDS,
             TableOf::Static => statics::buffer::RECORDS,

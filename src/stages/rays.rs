@@ -66,11 +66,11 @@ buffers! {
     LIMITS = "ray_limits": Inputs;
     /// The key of each ray, before or after a digit of the sort.
     KEYS_0 = "ray_keys_0": Answers;
-    /// The same on the other side.
+    /// Keys on the other side of the sort.
     KEYS_1 = "ray_keys_1": Answers;
     /// The rays that the keys are of.
     VALUES_0 = "ray_values_0": Answers;
-    /// The same on the other side.
+    /// Values on the other side of the sort.
     VALUES_1 = "ray_values_1": Answers;
     /// How many keys there are to sort.
     GRID = "ray_grid": Answers;

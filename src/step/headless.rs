@@ -38,7 +38,7 @@ pub struct Headless {
     /// Whether the outputs held the last answer of a step, so that they are likely to hold the next one: that is then
     /// written without being counted first, which saves a wait.
     steps_fit: bool,
-    /// The same of queries.
+    /// Whether the outputs held the last answer to queries.
     queries_fit: bool,
 }
 

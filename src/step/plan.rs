@@ -152,7 +152,7 @@ impl Plan {
         self.fit_memory(descriptor)
     }
 
-    /// The same table and the same pairs, asked something else.
+    /// Asks something else of the table, whose pairs stay.
     pub fn ask(
         &mut self,
         descriptor: &BroadPhaseDescriptor<'_>,

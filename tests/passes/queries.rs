@@ -44,9 +44,9 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_sc
         (queries, bytes(queries), [0, 0, 1], asked),
         (&boxes, bytes(&bounds), [0, 0, 0], asked),
     ];
-    for (queries, contents, [asking, once, wide_queries], query_count) in forms {
+    for (queries, contents, [askers, once, wide_queries], query_count) in forms {
         let params = Params {
-            asking,
+            askers,
             once,
             wide_queries,
             query_count,
@@ -54,14 +54,14 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_sc
         };
         let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
             // Where objects ask, the walks bring these.
-            let given = (asking == 0).then(|| ("queries", contents.clone()));
+            let given = (askers == 0).then(|| ("queries", contents.clone()));
             let given = given.into_iter().chain([("objects", bytes(&trace.objects))]).collect();
             [given, more].concat()
         };
         let count = query_count as usize;
-        let walks = Walk::all(trace, count, asking != 0);
+        let walks = Walk::all(trace, count, askers != 0);
         let carried = if walks.len() > 1 { count } else { 0 };
-        let twins = trace.query_inputs(queries, asking != 0);
+        let twins = trace.query_inputs(queries, askers != 0);
         let mut counters = used_counters();
         let mut offsets = query_count::query_count(&params, &twins, bench.overrides, &mut counters);
         let more = vec![

@@ -10,7 +10,7 @@ pub mod word {
 
     /// Rows that were there in the step before; two words, low first.
     pub const PERSISTING: usize = number("events/event", "EVENT_PERSISTING") as usize;
-    /// The same, counted among the rows of the step before.
+    /// Rows of the step before that are still there; two words, low first.
     pub const MATCHED: usize = number("events/event", "EVENT_MATCHED") as usize;
     /// Rows that were not there in the step before.
     pub const BEGUN: usize = number("events/event", "EVENT_BEGUN") as usize;

@@ -1,6 +1,6 @@
 //! A query and its test of an object: the twin of `shaders/queries/query.wgsl` and `shaders/queries/query_input.wgsl`.
 
-use crate::api::queries::{Query, asking};
+use crate::api::queries::{Query, askers};
 use crate::api::types::Aabb;
 use crate::shared::grid::{Class, Params, Record, classify, flush, ordered, unordered};
 
@@ -173,7 +173,7 @@ pub fn load_query(params: &Params, query: &Query) -> LoadedQuery {
 pub fn asked_by(params: &Params, objects: &[Aabb], record: &Record) -> LoadedQuery {
     let object = &objects[record.object as usize];
     let class = classify(object);
-    let seeks_corners = params.asking == asking::NEIGHBORS;
+    let seeks_corners = params.askers == askers::NEIGHBORS;
     LoadedQuery {
         low: record.low,
         high: if seeks_corners { record.low } else { record.high },

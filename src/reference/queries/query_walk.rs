@@ -5,7 +5,7 @@
 use std::ops::{Range, RangeInclusive};
 
 use super::query::{LoadedQuery, asked_by, distance_to, load_query};
-use crate::api::queries::{Query, asking};
+use crate::api::queries::{Query, askers};
 use crate::api::types::Aabb;
 use crate::reference::pairs::pair_walk::passes_filters;
 use crate::reference::rows::{CellTable, Listing};
@@ -32,7 +32,7 @@ pub struct QueryReads<'a> {
 impl QueryReads<'_> {
     /// Queries of the walk.
     pub(crate) fn count(&self, params: &Params) -> u32 {
-        if params.asking == asking::NOBODY {
+        if params.askers == askers::NOBODY {
             params.query_count
         } else {
             self.askers.len() as u32
@@ -41,7 +41,7 @@ impl QueryReads<'_> {
 
     /// The query with this index, and which answer it is for: askers come in the order of the records.
     pub(crate) fn begin(&self, params: &Params, index: u32) -> (LoadedQuery, u32) {
-        if params.asking == asking::NOBODY {
+        if params.askers == askers::NOBODY {
             return (load_query(params, &self.queries[index as usize]), index);
         }
         let query = asked_by(params, self.objects, &self.askers[index as usize]);

@@ -11,7 +11,7 @@ const WASTE_3D: [[u32; 4]; 4] = [
     [216, 111, 64, 322],
     [343, 176, 102, 64],
 ];
-/// The same of areas.
+/// The waste of areas, in two dimensions.
 const WASTE_2D: [[u32; 4]; 4] = [
     [64, 164, 114, 84],
     [100, 64, 178, 131],

@@ -91,11 +91,11 @@ buffers! {
     COVER_SUMS = "cover_sums": Objects;
     /// The key of each entry, before or after a digit of the sort.
     KEYS_0 = "keys_0": Objects;
-    /// The same on the other side.
+    /// Keys on the other side of the sort.
     KEYS_1 = "keys_1": Objects;
     /// The object of each entry, before or after a digit of the sort.
     VALUES_0 = "values_0": Objects;
-    /// The same on the other side.
+    /// Values on the other side of the sort.
     VALUES_1 = "values_1": Objects;
     /// The first entry of each cell.
     STARTS = "starts": Objects;
