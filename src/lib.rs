@@ -193,7 +193,7 @@ pub use beside::object_set::{Handle, ObjectSet, StaleHandle};
 pub use beside::table_shader::TableShader;
 pub use step::broad_phase::GpuBroadPhase;
 pub use step::headless::{Headless, HeadlessDescriptor, adapters};
-pub use step::output::{StepOutput, Table};
+pub use step::output::{Lists, PairOutput, QueryOutput, RayOutput, StepOutput, Table};
 pub use wgpu;
 
 pub mod grid {

@@ -18,7 +18,7 @@ pub enum Scheme {
     #[default]
     Hierarchical,
     /// Spatial hash: an object is entered into every cell of one size that it covers. Objects that cover more than
-    /// [`MAX_COVER`](crate::MAX_COVER) cells go to the *large* list, which everything is tested against.
+    /// [`MAX_COVER`](crate::grid::MAX_COVER) cells go to the *large* list, which everything is tested against.
     Uniform {
         /// Edge of a cell in the units of the boxes; finite and above zero.
         cell_size: f32,

@@ -93,7 +93,7 @@ impl Neighbors {
 
 /// The objects' own partners: each object asks which others its box overlaps. These are the pairs as rows, one an
 /// object (CSR), in place of a list: who overlaps object `i` stands at `query_offsets[i]..query_offsets[i + 1]` of
-/// [`StepOutput::query_objects`](crate::StepOutput::query_objects).
+/// [`QueryOutput::objects`](crate::QueryOutput::objects).
 ///
 /// Boxes are compared and filtered as for pairs, so that the margin counts on both sides;
 /// [`periods`](crate::BroadPhaseDescriptor::periods) are not looked across.

@@ -291,11 +291,11 @@ const _: () = assert!(size_of::<Pair>() == 8 && size_of::<RayHit>() == 8);
 pub enum OutputRows {
     /// [`StepOutput::pairs`](crate::StepOutput::pairs).
     Pairs,
-    /// [`StepOutput::ray_hits`](crate::StepOutput::ray_hits) with [`RayMode::All`](crate::RayMode::All).
+    /// [`RayOutput::hits`](crate::RayOutput::hits).
     Hits,
-    /// [`StepOutput::ray_cells`](crate::StepOutput::ray_cells).
+    /// [`RayOutput::cells`](crate::RayOutput::cells).
     RayCells,
-    /// [`StepOutput::query_objects`](crate::StepOutput::query_objects).
+    /// [`QueryOutput::objects`](crate::QueryOutput::objects).
     QueryObjects,
 }
 

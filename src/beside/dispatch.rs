@@ -68,7 +68,7 @@ impl DispatchArgs {
     /// the next call fills it anew.
     ///
     /// # Errors
-    /// [`StepError::NoOutput`] where the step has no such output, [`InputError::ZeroCapacity`] for workgroups of
+    /// [`StepError::NoOutput`] where the step has no such output, [`InputError::Zero`] for workgroups of
     /// no rows, [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Device`] where the
     /// device refuses a buffer: the encoder then has to be dropped. Browsers tell this later: the next call returns it.
     pub fn record<'s>(

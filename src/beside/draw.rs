@@ -41,7 +41,7 @@ pub enum DebugLines {
     },
     /// From the middle of one box of each pair to the middle of the other.
     Pairs,
-    /// The cells that rays visit, [`StepOutput::ray_cells`], each level in a colour of its own.
+    /// The cells that rays visit, [`RayOutput::cells`](crate::RayOutput::cells), each level in a colour of its own.
     RayCells,
 }
 

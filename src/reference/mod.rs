@@ -9,7 +9,7 @@
 //! `max_bytes` or the size of a binding leaves a device no room for the table of larger objects that the reference has.
 //!
 //! [`step`] runs all of them: it is what a GPU step answers, without a GPU, and serves where no adapter exists.
-//! [`trace`] keeps every buffer in between. [`brute_force`] is the answer by definition, which tests hold both to.
+//! A trace keeps every buffer in between. [`brute_force`] is the answer by definition, which tests hold both to.
 
 pub mod brute_force;
 pub(crate) mod dispatch;
@@ -37,7 +37,7 @@ use crate::api::types::{Aabb, Ray};
 
 /// The answer of a step on the CPU.
 ///
-/// With [`Growth::Grow`], and with [`Growth::Fixed`] where the descriptor names no capacity, the answer is whole; with
+/// With [`Growth::Grow`](crate::Growth::Grow), and with [`Growth::Fixed`](crate::Growth::Fixed) where the descriptor names no capacity, the answer is whole; with
 /// a fixed capacity it is a prefix of that many pairs, hits or entries, and the counters say what was needed.
 ///
 /// # Errors

@@ -12,9 +12,9 @@ use crate::shared::grid::{
 pub struct CellTable<'a> {
     /// The levels.
     pub grid: &'a Grid,
-    /// Output of [`gather`](super::gather::gather).
+    /// Output of [`gather`](super::table::gather::gather).
     pub records: &'a [Record],
-    /// Output of [`cell_starts`](super::cell_starts::cell_starts).
+    /// Output of [`cell_starts`](super::table::cell_starts::cell_starts).
     pub starts: &'a [u32],
 }
 

@@ -135,7 +135,7 @@ pub struct Trace {
 ///
 /// # Errors
 ///
-/// As [`step_scene`].
+/// As [`step_scene`](super::step_scene).
 pub fn trace(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Trace, ReferenceError> {
     run(descriptor, scene, true)
 }

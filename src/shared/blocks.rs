@@ -154,7 +154,7 @@ pub struct Overrides {
     pub count_candidates: bool,
 }
 
-/// Static partners of a moving object that [`pair_static_count`](super::pair_static_count::pair_static_count) keeps:
+/// Static partners of a moving object that [`pair_static_count`](crate::reference::pairs::pair_static_count::pair_static_count) keeps:
 /// `STATIC_KEPT` in `shaders/pairs/pair_slots_static_*.wgsl`. The uniform scheme keeps none.
 pub const STATIC_PARTNERS_KEPT: u32 = number("pairs/pair_slots_static_write", "STATIC_KEPT");
 

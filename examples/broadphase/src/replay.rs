@@ -232,7 +232,7 @@ fn table(out: &mut impl Write, rows: &[Row]) -> io::Result<()> {
             counters.pairs_needed,
             row.hits,
             row.results,
-            row.counters.status.to_string()
+            row.counters.status
         )?;
     }
     Ok(())
