@@ -152,8 +152,12 @@
 //!
 //! | feature | what |
 //! |---|---|
-//! | `serde` | `Serialize` and `Deserialize` of plain data: boxes, rays, queries, rows, counters, [`StepResult`], [`Handle`], the descriptor and what it is made of. Fields and variants have their names here. A format without infinities, such as JSON, cannot hold all boxes and hits. |
-//! | `snapshot` | `Snapshot`: descriptor and input of a step as a file, bit for bit, for reports of faults. `broadphase replay` runs it again. |
+//! | `serde` | `Serialize` and `Deserialize` of plain data |
+//! | `snapshot` | `Snapshot`: descriptor and input of a step as a file, bit for bit, for reports of faults |
+//!
+//! Plain data are boxes, rays, queries, rows, counters, [`StepResult`], [`Handle`], the descriptor and what it is made
+//! of. Fields and variants have their names here. A format without infinities, such as JSON, cannot hold all boxes and
+//! hits. `broadphase replay` runs a snapshot again.
 
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
@@ -171,15 +175,16 @@ mod stages;
 mod step;
 
 pub use api::counters::{Counters, Status};
-pub use api::descriptor::{
-    BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme, SortStrategy,
-};
+#[doc(hidden)]
+pub use api::descriptor::SortStrategy;
+pub use api::descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme};
 pub use api::error::{
     BadPrefix, CreateError, DescriptorError, HeadlessError, InputError, NotOnHost, ReadBackError, ReferenceError,
     StepError,
 };
 pub use api::input::{DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
 pub use api::memory::MemoryUse;
+pub use api::output::{Lists, PairOutput, QueryOutput, RayOutput};
 pub use api::queries::{Neighbor, Neighbors, Partners, Query, QueryMode};
 pub use api::result::{StageTime, StepResult};
 pub use api::scene::{Scene, SceneQueries, SceneRays, SceneStatics};
@@ -193,7 +198,7 @@ pub use beside::object_set::{Handle, ObjectSet, StaleHandle};
 pub use beside::table_shader::TableShader;
 pub use step::broad_phase::GpuBroadPhase;
 pub use step::headless::{Headless, HeadlessDescriptor, adapters};
-pub use step::output::{Lists, PairOutput, QueryOutput, RayOutput, StepOutput, Table};
+pub use step::output::{StepOutput, Table};
 pub use wgpu;
 
 pub mod grid {
@@ -208,6 +213,10 @@ pub mod internals {
     //! For this project's own tests and tools. Nothing here is part of the interface: any version may change it.
 
     pub use crate::shared::{blocks, grid};
+
+    pub mod counters {
+        pub use crate::api::counters::word::*;
+    }
 
     pub mod reference {
         pub mod rows {

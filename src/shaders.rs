@@ -4,23 +4,21 @@
 //! is what a profiler shows. Tests validate each pass.
 
 use crate::beside::{dispatch, draw, events, mirror};
-pub use crate::gpu::shader::{Binding, Pass};
-use crate::stages::{limits, order, pairs, queries, rays, scan, sort, table};
+#[doc(hidden)]
+pub use crate::gpu::shader::Binding;
+pub use crate::gpu::shader::Pass;
+use crate::step::broad_phase;
 
-/// All passes, in the order in which a step may run them.
+/// All passes, those of a stage together and in the order in which a step may run them.
 pub fn passes() -> impl Iterator<Item = &'static Pass> {
-    let of_step = [
-        table::PASSES,
-        scan::PASSES,
-        sort::PASSES,
-        pairs::PASSES,
-        limits::PASSES,
-        rays::PASSES,
-        queries::PASSES,
-        order::PASSES,
-    ];
-    let beside = [mirror::PASSES, events::PASSES, draw::PASSES, dispatch::PASSES];
-    of_step.into_iter().chain(beside).flatten().copied()
+    // An `ObjectSet` moves its boxes ahead of a step.
+    let beside = [events::PASSES, draw::PASSES, dispatch::PASSES];
+    let beside = beside.into_iter().flatten().copied();
+    mirror::PASSES
+        .iter()
+        .copied()
+        .chain(broad_phase::passes())
+        .chain(beside)
 }
 
 #[cfg(test)]

@@ -49,8 +49,8 @@ fn imports(module: &str, text: &str) -> Vec<String> {
     paths
 }
 
-#[test]
-fn imports_have_no_circle() {
+/// Each module and those that it imports.
+fn arrows() -> BTreeMap<String, BTreeSet<String>> {
     let mut files = BTreeMap::new();
     modules(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), "", &mut files);
     assert!(files.len() > 90, "{}", files.len());
@@ -64,15 +64,46 @@ fn imports_have_no_circle() {
             path = path.rsplit_once("::")?.0;
         }
     };
-    let mut arrows: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let mut arrows = BTreeMap::new();
     for (module, text) in files.iter().filter(|(module, _)| !module.is_empty()) {
         let targets = imports(module, text).into_iter().filter_map(|path| named(&path));
-        arrows.insert(module, targets.filter(|target| target != module).collect());
+        arrows.insert(module.clone(), targets.filter(|target| target != module).collect());
     }
+    arrows
+}
+
+/// From what all others may import to what may import all others. Plain data and grid maths may import each other.
+const LAYERS: [&[&str]; 7] = [
+    &["api", "shared"],
+    &["gpu"],
+    &["stages"],
+    &["step"],
+    &["reference"],
+    &["beside"],
+    &["shaders"],
+];
+
+#[test]
+fn imports_point_to_layers_below() {
+    let layer = |module: &str| {
+        let folder = module.split("::").next().unwrap_or_default();
+        LAYERS.iter().position(|layer| layer.contains(&folder))
+    };
+    for (module, targets) in arrows().iter().filter(|(module, _)| !module.ends_with("tests")) {
+        let own = layer(module).unwrap_or_else(|| panic!("{module} is in no layer"));
+        for target in targets {
+            assert!(layer(target).is_some_and(|of| of <= own), "{module} imports {target}");
+        }
+    }
+}
+
+#[test]
+fn imports_have_no_circle() {
+    let mut arrows = arrows();
     assert!(arrows.values().map(BTreeSet::len).sum::<usize>() > 200, "{arrows:?}");
     // What imports nothing that is left goes, until only circles are left.
     loop {
-        let left: BTreeSet<String> = arrows.keys().map(|module| (*module).to_owned()).collect();
+        let left: BTreeSet<String> = arrows.keys().cloned().collect();
         let free = |targets: &BTreeSet<String>| targets.is_disjoint(&left);
         let before = arrows.len();
         arrows.retain(|_, targets| !free(targets));

@@ -8,7 +8,7 @@
 
 // Choices of how much coarser than that level the table's cells are: by 2, 4 or 8.
 const COVER_SHIFTS: u32 = 3u;
-// Levels above that of the cells that are entered: a box of the highest has 33 cells an axis at most.
+// Levels above that of the cells that are entered: a box of the highest has 33 cells per axis at most.
 const COVER_OCTAVES: u32 = 4u;
 // Objects of a workgroup of the passes that count and write entries. Workgroups have few lanes, each with many objects:
 // most have nothing to do and should be done soon.
@@ -21,11 +21,11 @@ fn cover_tiles() -> u32 {
 
 struct Cover {
     lower: vec3<i32>,
-    // Cells an axis, none where the box is out of reach.
+    // Cells per axis, none where the box is out of reach.
     size: vec3<u32>,
 }
 
-// Cells an axis of a level, from what comes in the cells of the highest level that looks them up.
+// Cells per axis of a level, from what comes in the cells of the highest level that looks them up.
 fn cover_shifts(shift: u32) -> vec3<u32> {
     return vec3<u32>(X_DETAIL, 0u, 0u) + vec3<u32>(shift);
 }

@@ -1,7 +1,7 @@
 // Lines that a renderer draws: two vertices each, of a position and a colour.
 
 struct DrawParams {
-    // Boxes, records, pairs or cells that there may be, one an invocation.
+    // Boxes, records, pairs or cells that there may be, one per invocation.
     rows: u32,
     // Place of the first pair or cell that the output shows.
     first: u32,

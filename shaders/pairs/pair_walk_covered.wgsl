@@ -3,7 +3,7 @@
 // needs: visit_candidate
 
 // Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home
-// entry, where a pair counts only in the bucket of its home cell (the larger of the two lower corners, an axis each),
+// entry, where a pair counts only in the bucket of its home cell (the larger of the two lower corners, one axis each),
 // which both boxes cover; and, from the object's own home entry alone, the large list.
 
 @group(0) @binding(5) var<storage, read> keys: array<u32>;

@@ -58,7 +58,7 @@ fn flat(corner: vec3<u32>) -> vec3<u32> {
     return vec3<u32>(corner.xy, select(corner.z, 0u, params.dimensions == 2u));
 }
 
-// How far from the asker objects may be, an axis each: by more than differences, sums and squares can round.
+// How far from the asker objects may be, one axis each: by more than differences, sums and squares can round.
 fn reach_of(query: Query) -> vec3<f32> {
     let largest = vec3<i32>(0x7f7fffff);
     let low = flush_bits(unordered(max(query.low, -largest)));

@@ -17,7 +17,7 @@ fn cells_of(query: Query, level: Level) -> Cells {
     return Cells(lower, min(cell_of(query.search_max, inverse), bounds_upper));
 }
 
-// Cells an axis, as the table has them along x. Differences of integers: drivers may put floats together in another
+// Cells per axis, as the table has them along x. Differences of integers: drivers may put floats together in another
 // order, and floats of cells far out are too coarse for that.
 fn cell_counts(cells: Cells, level: Level) -> vec3<f32> {
     let shifts = vec3<u32>(level.x_shift, 0u, 0u);

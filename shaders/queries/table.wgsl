@@ -211,8 +211,8 @@ fn cell_entries(level: u32, cell: vec3<i32>, world: u32) -> vec2<u32> {
     return vec2<u32>(row.begin, row.begin + select(row.count, 0u, is_outside));
 }
 
-// Whether an entry is one of the cell: with schemes of one entry an object that of an object whose lower corner lies in
-// it, with the uniform scheme that of any object in it.
+// Whether an entry is one of the cell: with schemes of one entry per object that of an object whose lower corner lies
+// in it, with the uniform scheme that of any object in it.
 fn is_in_cell(level: u32, entry: u32, cell: vec3<i32>, world: u32) -> bool {
     let record = entry_record(entry);
     let first = cell_at(level, record_min(record));

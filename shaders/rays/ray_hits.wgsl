@@ -99,7 +99,7 @@ fn without_cells(ray: Ray, level: Level) {
     test_all(ray, listing_of(level, ray.world));
 }
 
-// Whether so many steps, of some cells an axis each, take less than testing the level's objects one by one.
+// Whether so many steps, of some cells per axis each, take less than testing the level's objects one by one.
 fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<f32>) -> bool {
     let listing = listing_of(level, ray.world);
     let rows = f32(steps) * breadth.y * breadth.z;
@@ -116,7 +116,7 @@ fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<
     return steps <= MAX_RAY_STEPS && tests_fewer && takes_turns(turns);
 }
 
-// Whether the walk only counts entries. Written so that schemes of one entry an object compile to nothing here.
+// Whether the walk only counts entries. Written so that schemes of one entry per object compile to nothing here.
 fn looks_ahead() -> bool {
     return MEETS_AGAIN && is_ahead;
 }

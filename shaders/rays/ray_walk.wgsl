@@ -107,7 +107,7 @@ fn walk_level(ray: Ray, index: u32) -> bool {
     let major_extent = select(select(extent.z, extent.y, along.y), extent.x, along.x);
     let widened = 1.0 + 2.0 * (extent + speed * (major_extent * abs(major_inverse)));
     let breadth = select(min(widened, vec3<f32>(cell_upper - cell_lower + 1)), vec3<f32>(1.0), along);
-    // No more cells than these, an axis each.
+    // No more cells than these, one axis each.
     let crossing = (f32(1 + reach) + 2.0 * major_slack) * abs(major_inverse);
     let crossed = select(vec3<f32>(0.0), speed * crossing, moves) + 2.0 * slack + f32(2 + reach);
     let most = select(min(crossed, vec3<f32>(cell_upper - cell_lower + 1)), vec3<f32>(1.0), along);

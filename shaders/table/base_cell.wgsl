@@ -4,8 +4,6 @@
 // volume; its octave is the largest in which the objects small enough for it have few neighbours in their cell, but not
 // below the smallest object.
 
-const OCTAVES: u32 = 24u;
-const SLOTS: u32 = 32768u;
 const NEIGHBOURS: u32 = 4u;
 
 @group(0) @binding(1) var<storage, read> size_statistics: array<u32, 1025>;

@@ -5,9 +5,6 @@
 // octave, and each entry adds the number that its slot held before. The sums are the pairs of samples that share a
 // cell (plus chance collisions, which the next pass subtracts); they do not depend on the order of the additions.
 
-const OCTAVES: u32 = 24u;
-const SLOTS: u32 = 32768u;
-
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> size_statistics: array<u32, 1025>;
 @group(0) @binding(3) var<storage, read_write> density_slots: array<atomic<u32>>;

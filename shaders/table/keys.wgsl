@@ -1,7 +1,7 @@
 // uses: common/box, common/cells, common/grid, common/place, common/prelude, common/workgroup, table/worlds
 
-// Hierarchical and adaptive: one entry an object, keyed by the cell of its lower corner. Past the cells come the key of
-// the large list and that of objects that take no part, so that sorting splits them off.
+// Hierarchical and adaptive: one entry per object, keyed by the cell of its lower corner. Past the cells come the key
+// of the large list and that of objects that take no part, so that sorting splits them off.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> grid: Grid;

@@ -4,7 +4,7 @@
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> grid: Grid;
-// Eight words a level: objects, then the bounds as distances (2^31 - lower, 2^31 + upper, an axis each) so that all
+// Eight words a level: objects, then the bounds as distances (2^31 - lower, 2^31 + upper, one axis each) so that all
 // start from zero and only grow; one word unused.
 @group(0) @binding(3) var<storage, read_write> level_statistics: array<atomic<u32>, 256>;
 @group(0) @binding(4) var<storage, read_write> counters: array<atomic<u32>>;

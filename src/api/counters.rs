@@ -3,29 +3,35 @@
 use crate::shared::grid::Params;
 
 /// Words of the counter buffer: `shaders/common/counters.wgsl`. 64-bit counts take two words, low first.
+#[allow(missing_docs, reason = "documented with `Counters`")]
 pub(crate) mod word {
     use crate::shared::wgsl::number;
 
-    pub const INVALID: usize = number("common/counters", "COUNTER_INVALID") as usize;
-    pub const EXCLUDED: usize = number("common/counters", "COUNTER_EXCLUDED") as usize;
-    pub const LARGE: usize = number("common/counters", "COUNTER_LARGE") as usize;
-    pub const LEVELS: usize = number("common/counters", "COUNTER_LEVELS") as usize;
-    pub const TABLE_CELLS: usize = number("common/counters", "COUNTER_TABLE_CELLS") as usize;
-    pub const STATUS: usize = number("common/counters", "COUNTER_STATUS") as usize;
-    pub const RAYS_INVALID: usize = number("common/counters", "COUNTER_RAYS_INVALID") as usize;
-    pub const ENTRIES_NEEDED: usize = number("common/counters", "COUNTER_ENTRIES_NEEDED") as usize;
-    pub const PAIRS_NEEDED: usize = number("common/counters", "COUNTER_PAIRS_NEEDED") as usize;
-    pub const HITS_NEEDED: usize = number("common/counters", "COUNTER_HITS_NEEDED") as usize;
-    pub const PAIR_CANDIDATES: usize = number("common/counters", "COUNTER_PAIR_CANDIDATES") as usize;
-    pub const RAY_CANDIDATES: usize = number("common/counters", "COUNTER_RAY_CANDIDATES") as usize;
-    pub const RAY_CELLS_NEEDED: usize = number("common/counters", "COUNTER_RAY_CELLS_NEEDED") as usize;
-    pub const RESULTS_NEEDED: usize = number("common/counters", "COUNTER_RESULTS_NEEDED") as usize;
-    pub const QUERIES_INVALID: usize = number("common/counters", "COUNTER_QUERIES_INVALID") as usize;
-    pub const QUERY_CANDIDATES: usize = number("common/counters", "COUNTER_QUERY_CANDIDATES") as usize;
-    pub const ROUNDS_NEEDED: usize = number("common/counters", "COUNTER_ROUNDS_NEEDED") as usize;
-    pub const UNFINISHED: usize = number("common/counters", "COUNTER_UNFINISHED") as usize;
+    pub const INVALID: usize = counter("COUNTER_INVALID");
+    pub const EXCLUDED: usize = counter("COUNTER_EXCLUDED");
+    pub const LARGE: usize = counter("COUNTER_LARGE");
+    pub const LEVELS: usize = counter("COUNTER_LEVELS");
+    pub const TABLE_CELLS: usize = counter("COUNTER_TABLE_CELLS");
+    pub const STATUS: usize = counter("COUNTER_STATUS");
+    pub const RAYS_INVALID: usize = counter("COUNTER_RAYS_INVALID");
+    pub const ENTRIES_NEEDED: usize = counter("COUNTER_ENTRIES_NEEDED");
+    pub const PAIRS_NEEDED: usize = counter("COUNTER_PAIRS_NEEDED");
+    pub const HITS_NEEDED: usize = counter("COUNTER_HITS_NEEDED");
+    pub const PAIR_CANDIDATES: usize = counter("COUNTER_PAIR_CANDIDATES");
+    pub const RAY_CANDIDATES: usize = counter("COUNTER_RAY_CANDIDATES");
+    pub const RAY_CELLS_NEEDED: usize = counter("COUNTER_RAY_CELLS_NEEDED");
+    pub const RESULTS_NEEDED: usize = counter("COUNTER_RESULTS_NEEDED");
+    pub const QUERIES_INVALID: usize = counter("COUNTER_QUERIES_INVALID");
+    pub const QUERY_CANDIDATES: usize = counter("COUNTER_QUERY_CANDIDATES");
+    pub const ROUNDS_NEEDED: usize = counter("COUNTER_ROUNDS_NEEDED");
+    pub const UNFINISHED: usize = counter("COUNTER_UNFINISHED");
+    /// Of the host alone, as is the next: no shader writes it.
     pub const STATIC_ENTRIES_NEEDED: usize = 30;
     pub const COUNT: usize = 32;
+
+    const fn counter(name: &str) -> usize {
+        number("common/counters", name) as usize
+    }
 }
 
 /// What a step could not do, as the bits of a word of its counters. An empty status says that the answer is whole.
@@ -115,7 +121,10 @@ impl std::fmt::Display for Status {
             return formatter.write_str("whole");
         }
         let names = Self::NAMES.iter().filter(|(bit, _)| self.has(*bit));
-        let names: Vec<_> = names.map(|(_, name)| *name).collect();
+        let mut names: Vec<_> = names.map(|(_, name)| (*name).to_owned()).collect();
+        // Bits of a later version.
+        let unknown = Self::NAMES.iter().fold(self.0, |bits, (known, _)| bits & !known.0);
+        names.extend((unknown != 0).then(|| format!("{unknown:#x}")));
         formatter.write_str(&names.join("+"))
     }
 }
@@ -132,8 +141,8 @@ impl std::fmt::Debug for Status {
 /// large, 3 levels, 4 table cells, 5 status, 6 invalid rays, 8–9 entries needed, 10–11 pairs needed, 12–13 hits needed,
 /// 14–15 pair candidates, 16–17 ray candidates, 20–21 ray cells needed, 22–23 query results needed, 24 invalid queries,
 /// 26–27 query candidates, 28 rounds needed where that is more than one, 29 the bits [`Status::ROUNDS`] and
-/// [`Status::CUT`] of the status, which are not in word 5, 30–31 entries of static objects needed; 64-bit counts are two
-/// words, low first.
+/// [`Status::CUT`] of the status, which are not in word 5, 30–31 entries of static objects needed; 64-bit counts are
+/// two words, low first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Counters {

@@ -60,12 +60,12 @@ impl Dimensions {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum RayMode {
-    /// One hit a ray: the smallest `t`, ties to the smallest object.
+    /// One hit per ray: the smallest `t`, ties to the smallest object.
     #[default]
     Closest,
     /// Every object that the ray meets, each once, as a range of hits per ray.
     All,
-    /// Whether the ray meets anything, one `u32` a ray: the search ends at the first hit that is found.
+    /// Whether the ray meets anything, one `u32` per ray: the search ends at the first hit that is found.
     Any,
 }
 
@@ -80,7 +80,7 @@ pub enum PairOrder {
     #[default]
     Deterministic,
     /// Ascending, pairs by `a` and then `b`, hits and results by object: the same bytes on every device and on the CPU,
-    /// with every scheme. Costs two radix sorts and 24 bytes a row. A prefix that a capacity cuts, or a
+    /// with every scheme. Costs two radix sorts and 24 bytes per row. A prefix that a capacity cuts, or a
     /// [window](crate::GpuBroadPhase::window), is ascending in itself.
     Sorted,
 }
@@ -96,10 +96,10 @@ pub enum SortStrategy {
     Auto,
     /// What every device can: tiles of keys sorted in workgroup memory.
     Portable,
-    /// Tiles of keys sorted in workgroup memory, with ballots of subgroups of any size. [`Portable`](Self::Portable) where the device lacks
-    /// [`SUBGROUP`](wgpu::Features::SUBGROUP).
+    /// Tiles of keys sorted in workgroup memory, with ballots of subgroups of any size. [`Portable`](Self::Portable)
+    /// where the device lacks [`SUBGROUP`](wgpu::Features::SUBGROUP).
     Subgroups,
-    /// Long runs of keys, one an invocation: few words are moved, and few invocations are busy. For software adapters.
+    /// Long runs of keys, one per invocation: few words are moved, and few invocations are busy. For software adapters.
     Strips,
 }
 
@@ -126,18 +126,18 @@ pub struct Capacities {
     /// Hits in [`RayMode::All`], 8 bytes each.
     pub hits: Option<u32>,
     /// Cell entries of [`Scheme::Uniform`], about 24 bytes each, of moving objects and of static ones each. Other
-    /// schemes need one an object and ignore this.
+    /// schemes need one per object and ignore this.
     pub entries: Option<u32>,
     /// Cells of rays ([`BroadPhaseDescriptor::ray_cells`]), 16 bytes each.
     pub ray_cells: Option<u32>,
     /// Results of queries ([`QueryMode::All`](crate::QueryMode::All)), 4 bytes each.
     pub results: Option<u32>,
     /// Rounds: the dispatches that each walk, of an object, a ray or a query, is cut into, so that none takes long. A
-    /// round makes at most 16,384 box tests a walk, and fewer where a step has more than 262,144 walks, down to 1,024,
-    /// where `k` nearest objects are kept in order, 40,000 / (k + 1), and after a driver cut walks short
+    /// round makes at most 16,384 box tests per walk, and fewer where a step has more than 262,144 walks, down to
+    /// 1,024, where `k` nearest objects are kept in order, 40,000 / (k + 1), and after a driver cut walks short
     /// ([`Status::CUT`](crate::Status::CUT)). `None` is one round, which all but very crowded scenes stay below. A step
-    /// whose walks need more says so ([`Status::ROUNDS`](crate::Status::ROUNDS)); [`Headless`](crate::Headless) makes as
-    /// many as are needed. At most 4,096.
+    /// whose walks need more says so ([`Status::ROUNDS`](crate::Status::ROUNDS)); [`Headless`](crate::Headless) makes
+    /// as many as are needed. At most 4,096.
     pub rounds: Option<u32>,
 }
 
@@ -172,6 +172,7 @@ pub struct BroadPhaseDescriptor<'a> {
     /// In which order pairs, hits and results come.
     pub pair_order: PairOrder,
     /// How keys are sorted: for measurements and tests, since the default suits the device.
+    #[doc(hidden)]
     pub sort: SortStrategy,
     /// Which hits are wanted where a step has rays.
     pub ray_mode: RayMode,

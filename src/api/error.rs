@@ -38,7 +38,7 @@ pub enum DescriptorError {
         limit: u64,
     },
     /// Not even a step without objects fits the device or the limits of the descriptor.
-    #[error("not even a step without objects fits: {0}")]
+    #[error("not even a step without objects fits")]
     NoStepFits(#[source] InputError),
 }
 

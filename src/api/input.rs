@@ -157,7 +157,7 @@ pub enum Queries<'a> {
     Rounded(Source<'a, Query>),
     /// The objects' own neighbours.
     Neighbors(Neighbors),
-    /// The objects' own partners: the pairs as rows, one an object.
+    /// The objects' own partners: the pairs as rows, one per object.
     Partners(Partners),
 }
 

@@ -5,6 +5,7 @@ pub(crate) mod descriptor;
 pub(crate) mod error;
 pub(crate) mod input;
 pub(crate) mod memory;
+pub(crate) mod output;
 pub(crate) mod queries;
 pub(crate) mod result;
 pub(crate) mod scene;

@@ -10,7 +10,7 @@ use crate::api::types::{Pair, RayCell, RayHit};
 pub struct StepResult {
     /// Overlapping objects, in the order that [`PairOrder`](crate::PairOrder) names.
     pub pairs: Vec<Pair>,
-    /// [`RayMode::Closest`](crate::RayMode::Closest): one hit a ray. [`RayMode::All`](crate::RayMode::All): the hits
+    /// [`RayMode::Closest`](crate::RayMode::Closest): one hit per ray. [`RayMode::All`](crate::RayMode::All): the hits
     /// of all rays, those of ray `r` at `ray_offsets[r]..ray_offsets[r + 1]`.
     pub ray_hits: Vec<RayHit>,
     /// [`RayMode::All`](crate::RayMode::All): one offset more than rays (CSR); else empty.
@@ -28,7 +28,7 @@ pub struct StepResult {
     pub query_objects: Vec<u32>,
     /// [`QueryMode::All`](crate::QueryMode::All): one offset more than queries (CSR); else empty.
     pub query_offsets: Vec<u32>,
-    /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): as many a query as are wanted, nearest first.
+    /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): as many per query as are wanted, nearest first.
     pub query_nearest: Vec<Neighbor>,
     /// Pairs of each world, modulo 2^32; empty with one world.
     pub world_pairs: Vec<u32>,

@@ -74,7 +74,7 @@ pub enum SceneQueries<'a> {
     Rounded(&'a [Query]),
     /// The objects' own neighbours.
     Neighbors(Neighbors),
-    /// The objects' own partners: the pairs as rows, one an object.
+    /// The objects' own partners: the pairs as rows, one per object.
     Partners(Partners),
 }
 

@@ -5,11 +5,16 @@ use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::home::Home;
 use crate::gpu::pipelines::Pipelines;
-use crate::gpu::recorder::{Input, Recorder};
+use crate::gpu::recorder::{Input, Recorder, variables};
 use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::shader::Pass;
 use crate::gpu::upload::{Block, Uniforms};
 use crate::step::output::StepOutput;
+
+variables! {
+    /// The counters of the step whose outputs are read.
+    STEP_COUNTERS = "step_counters";
+}
 
 /// The pipelines, buffers and bind groups of such a recording, and what the device has still to say of it.
 pub(crate) struct Component {
@@ -66,7 +71,7 @@ impl Component {
             timing: None,
             submits: None,
             label: &self.label,
-            stage_name: |name| name,
+            is_of_statics: false,
         }
     }
 

@@ -2,16 +2,17 @@
 
 use crate::api::counters::word;
 use crate::api::error::{InputError, StepError};
+use crate::api::output::Lists;
 use crate::api::types::OutputRows;
 use crate::beside::component::Component;
+use crate::beside::component::variable::STEP_COUNTERS;
 use crate::gpu::buffers::buffers;
-use crate::gpu::recorder::{Input, Variable};
+use crate::gpu::recorder::{Input, variables};
 use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
 use crate::gpu::upload::Blocks;
 use crate::shared::blocks::DispatchParams;
-use crate::stages::shape::STEP_COUNTERS;
-use crate::step::output::{Lists, StepOutput};
+use crate::step::output::StepOutput;
 
 /// Makes the arguments of an indirect dispatch with an invocation for each row of an output, such as a narrow phase
 /// over the pairs of the step recorded before it:
@@ -50,8 +51,12 @@ buffers! {
     ARGS = "args": Fixed as INDIRECT;
 }
 
-/// The uniform block of the pass.
-pub(crate) const DISPATCH: Variable = Variable("dispatch");
+variables! {
+    /// The uniform block of the pass.
+    DISPATCH = "dispatch";
+}
+
+use variable::*;
 
 impl DispatchArgs {
     /// Arguments of dispatches on one device. `label` is put before the labels of the buffer, the pipeline and the

@@ -2,22 +2,21 @@
 
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{InputError, StepError};
-use crate::api::memory::MemoryPart;
 use crate::api::types::LineVertex;
 use crate::api::types::OutputRows;
 use crate::beside::component::Component;
+use crate::beside::component::variable::STEP_COUNTERS;
 use crate::gpu::bindings::RangeRef;
-use crate::gpu::buffers::{BufferId, buffers};
-use crate::gpu::recorder::{Input, Variable, WORKGROUP};
+use crate::gpu::buffers::buffers;
+use crate::gpu::recorder::{Input, PARAMS, Variable, WORKGROUP, variables};
 use crate::gpu::scope::Scopes;
 use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::Blocks;
 use crate::reference::draw::lines::BOX_VERTICES;
 use crate::shared::blocks::DrawParams;
+use crate::shared::bounds::binding_limit;
 use crate::shared::grid;
-use crate::shared::limits::binding_limit;
-use crate::stages::shape::STEP_COUNTERS;
-use crate::stages::table::{self, statics};
+use crate::stages::table::statics;
 use crate::stages::{pairs, rays};
 use crate::step::output::{StepOutput, Table};
 
@@ -74,8 +73,9 @@ pub struct DebugDraw {
 
 /// Lines on the device.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct DebugOutput<'s> {
-    /// [`LineVertex`], two a line: a buffer with the usages `VERTEX`, `STORAGE` and `COPY_SRC`.
+    /// [`LineVertex`], two per line: a buffer with the usages `VERTEX`, `STORAGE` and `COPY_SRC`.
     pub vertices: &'s wgpu::Buffer,
     /// Five `u32`: vertices, instances, first vertex and first instance of an indirect draw, then the vertices that all
     /// boxes, all pairs or visited cells that their output shows, or all occupied cells would have. A buffer with the
@@ -88,7 +88,7 @@ passes! {
     /// Lines of the objects' boxes.
     DRAW_BOXES = "draw_boxes";
 
-    /// Lines of occupied cells, schemes of one entry an object.
+    /// Lines of occupied cells, schemes of one entry per object.
     DRAW_CELLS_ONE_CELL = "draw_cells_one_cell" from "draw_cells" { entry: "one_cell" };
 
     /// Lines of occupied cells, scheme of covered cells.
@@ -109,7 +109,11 @@ buffers! {
     ARGS = "draw_args": Fixed as INDIRECT;
 }
 
-const DRAW: Variable = Variable("draw");
+variables! {
+    DRAW = "draw";
+}
+
+use variable::*;
 
 /// What a kind of lines is made of.
 struct Source<'s> {
@@ -118,6 +122,8 @@ struct Source<'s> {
     rows: u32,
     first: u32,
     row_vertices: u32,
+    /// Cells that a row may have; 1 for what is no cell.
+    row_cells: u32,
     levels: u32,
     table: Table<'s>,
 }
@@ -174,7 +180,7 @@ impl DebugDraw {
             source
                 .rows
                 .max(1)
-                .saturating_mul(source.row_vertices * source.pass_cells()),
+                .saturating_mul(source.row_vertices * source.row_cells),
         );
         let bytes = size_of::<LineVertex>() as u64 * u64::from(capacity);
         let limit = binding_limit(&device.limits());
@@ -184,7 +190,7 @@ impl DebugDraw {
         }
         self.own.check(device, step)?;
         let scopes = Scopes::begin(device);
-        // One bind group a call costs less than buffers that others gave up and this one would keep alive.
+        // One bind group per call costs less than buffers that others gave up and this one would keep alive.
         self.own.bindings.clear();
         drop(
             self.own
@@ -221,17 +227,6 @@ impl DebugDraw {
     }
 }
 
-impl Source<'_> {
-    /// Cells that a row may have.
-    fn pass_cells(&self) -> u32 {
-        if self.pass.name == DRAW_CELLS_COVERED.name {
-            grid::MAX_COVER
-        } else {
-            1
-        }
-    }
-}
-
 fn source<'s>(step: &StepOutput<'s>, lines: DebugLines) -> Result<Source<'s>, StepError> {
     let own = step.table;
     let cells = |table: Table<'s>, levels| Source {
@@ -243,6 +238,11 @@ fn source<'s>(step: &StepOutput<'s>, lines: DebugLines) -> Result<Source<'s>, St
         rows: table.params.object_count,
         first: 0,
         row_vertices: BOX_VERTICES,
+        row_cells: if table.kind.0 == grid::SCHEME_UNIFORM {
+            grid::MAX_COVER
+        } else {
+            1
+        },
         levels,
         table,
     };
@@ -251,6 +251,7 @@ fn source<'s>(step: &StepOutput<'s>, lines: DebugLines) -> Result<Source<'s>, St
         rows,
         first,
         row_vertices,
+        row_cells: 1,
         levels: 0,
         table: own,
     };
@@ -279,32 +280,24 @@ fn source<'s>(step: &StepOutput<'s>, lines: DebugLines) -> Result<Source<'s>, St
 
 /// What the passes read.
 fn inputs(step: &StepOutput<'_>, table: &Table<'_>) -> Vec<Input> {
-    let of_table = TABLE_BUFFERS.into_iter().zip(table.parts.into_iter().skip(1));
     let static_grid = step.static_table.unwrap_or(step.table).grid;
     let whole = [
-        (statics::buffer::GRID, Some(static_grid)),
+        (statics::buffer::GRID.into(), Some(static_grid)),
         (STEP_COUNTERS, Some(step.counters)),
-        (pairs::buffer::PAIRS, step.pairs.map(|pairs| pairs.buffer)),
-        (rays::buffer::CELLS, step.rays.cells.map(|cells| cells.buffer)),
+        (pairs::buffer::PAIRS.into(), step.pairs.map(|pairs| pairs.buffer)),
+        (rays::buffer::CELLS.into(), step.rays.cells.map(|cells| cells.buffer)),
     ];
     let whole = whole
         .into_iter()
-        .filter_map(|(id, buffer)| Some((id, RangeRef::from(buffer?))));
+        .filter_map(|(variable, buffer): (Variable, _)| Some((variable, RangeRef::from(buffer?))));
+    // The recorder has the block.
+    let of_table = table.parts().into_iter().filter(|(variable, _)| *variable != PARAMS);
     of_table
         .chain(whole)
-        .map(|(id, part)| Input {
-            id,
+        .map(|(variable, part)| Input {
+            variable,
             buffer: part.buffer.clone(),
             bytes: part.size.map_or_else(|| part.buffer.size(), wgpu::BufferSize::get),
         })
         .collect()
 }
-
-/// What the passes call the parts of a table behind the uniform block.
-const TABLE_BUFFERS: [BufferId; 5] = [
-    table::buffer::GRID,
-    table::buffer::RECORDS,
-    table::buffer::STARTS,
-    table::buffer::OBJECTS,
-    BufferId::new("values", MemoryPart::Objects),
-];

@@ -9,22 +9,23 @@ use crate::api::input::{self, Source};
 use crate::api::types::OutputRows;
 use crate::api::types::PairEvent;
 use crate::beside::component::Component;
-use crate::beside::dispatch::{self, DISPATCH, DISPATCH_ARGS};
+use crate::beside::component::variable::STEP_COUNTERS;
+use crate::beside::dispatch::variable::DISPATCH;
+use crate::beside::dispatch::{self, DISPATCH_ARGS};
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::group::Group;
 use crate::gpu::reading::{self, Copy};
-use crate::gpu::recorder::{Input, Variable, WORKGROUP};
+use crate::gpu::recorder::{Input, WORKGROUP, variables};
 use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
 use crate::gpu::staging::Staging;
 use crate::gpu::upload::Blocks;
 use crate::reference::events::event::word;
 use crate::shared::blocks::{DispatchParams, EventParams};
-use crate::shared::limits::binding_limit;
+use crate::shared::bounds::binding_limit;
 use crate::shared::submission::{Recording, Recordings};
 use crate::stages::pairs::buffer::PAIRS;
 use crate::stages::scan::{self, Scan};
-use crate::stages::shape::STEP_COUNTERS;
 use crate::step::output::StepOutput;
 
 const ROW_BYTES: u64 = size_of::<PairEvent>() as u64;
@@ -72,22 +73,29 @@ buffers! {
     STATIC_GENERATIONS = "static_generations": Objects;
     /// The generation of each moving object.
     GENERATIONS = "generations": Objects;
-    /// The rows of the step that is recorded, on either side.
-    ROWS = "rows": Objects;
-    /// The counters of the step that is recorded, on either side.
-    COUNTERS = "counters": Objects;
-    /// The rows of the step before.
-    PREVIOUS_ROWS = "previous_rows": Objects;
-    /// The counters of the step before.
-    PREVIOUS_COUNTERS = "previous_counters": Objects;
-    /// The hash table of the step before.
-    PREVIOUS_TABLE = "previous_table": Objects;
 }
 
-const ROWS: [BufferId; 2] = [buffer::ROWS_0, buffer::ROWS_1];
-const COUNTERS: [BufferId; 2] = [buffer::COUNTERS_0, buffer::COUNTERS_1];
-const GROUPS: [BufferId; 2] = [buffer::GROUPS_0, buffer::GROUPS_1];
-const EVENT: Variable = Variable("event");
+/// Buffers that take turns, step by step.
+const ROW_SIDES: [BufferId; 2] = [buffer::ROWS_0, buffer::ROWS_1];
+const COUNTER_SIDES: [BufferId; 2] = [buffer::COUNTERS_0, buffer::COUNTERS_1];
+const GROUP_SIDES: [BufferId; 2] = [buffer::GROUPS_0, buffer::GROUPS_1];
+
+variables! {
+    /// The uniform block of the passes.
+    EVENT = "event";
+    /// The rows of the step that is recorded.
+    ROWS = "rows";
+    /// The counters of the step that is recorded.
+    COUNTERS = "counters";
+    /// The rows of the step before.
+    PREVIOUS_ROWS = "previous_rows";
+    /// The counters of the step before.
+    PREVIOUS_COUNTERS = "previous_counters";
+    /// The hash table of the step before.
+    PREVIOUS_TABLE = "previous_table";
+}
+
+use variable::*;
 
 /// What names the objects of a step for good: an index, and a generation that tells apart the objects that have it one
 /// after the other. [`ObjectSet::names`](crate::ObjectSet::names) gives those of its handles. The default takes the
@@ -107,6 +115,7 @@ pub struct ObjectNames<'a> {
 /// The events of a step: buffers with the usages `STORAGE` and `COPY_SRC`. The next two calls of [`PairEvents::record`]
 /// may write into them or replace them.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct EventOutput<'s> {
     /// The step's pairs as [`PairEvent`]s: those that the step before had too, in the order of the pairs, and behind
     /// them those that begin, in that order.
@@ -114,8 +123,8 @@ pub struct EventOutput<'s> {
     /// [`PairEvent`]s that the step before had and this one does not, persisting ones of that step first.
     pub ended: &'s wgpu::Buffer,
     /// Eight `u32`: 0 the pairs that persist, 4 those that begin, 6 those that ended, 5 the bits of the step's status
-    /// that say that pairs are missing ([`Status::PAIRS`], [`Status::ENTRIES`], [`Status::ROUNDS`], [`Status::CUT`]): what
-    /// is missing counts as ended, and begins when it is back.
+    /// that say that pairs are missing ([`Status::PAIRS`], [`Status::ENTRIES`], [`Status::ROUNDS`], [`Status::CUT`]):
+    /// what is missing counts as ended, and begins when it is back.
     pub counters: &'s wgpu::Buffer,
     /// Rows that there is room for. As many as pairs, so that they always fit.
     pub capacity: u32,
@@ -163,7 +172,7 @@ pub struct Events {
 /// # }
 /// ```
 ///
-/// Memory: 64 to 72 bytes for each pair that the outputs of both steps have room for, and 4 an object for generations
+/// Memory: 64 to 72 bytes for each pair that the outputs of both steps have room for, and 4 per object for generations
 /// from the host, which are uploaded in every call.
 pub struct PairEvents {
     own: Component,
@@ -186,7 +195,7 @@ struct Recorded {
 /// Where the rows of a step lie.
 #[derive(Clone, Copy)]
 struct RowSide {
-    /// Which buffers of [`ROWS`] and [`COUNTERS`] are its own.
+    /// Which buffers of [`ROW_SIDES`] and [`COUNTER_SIDES`] are its own.
     side: usize,
     capacity: u32,
     /// Rows that the step before has room for.
@@ -284,9 +293,9 @@ impl PairEvents {
         }
         ended?;
         Ok(EventOutput {
-            rows: self.own.buffers.get(ROWS[recorded.side]),
+            rows: self.own.buffers.get(ROW_SIDES[recorded.side]),
             ended: self.own.buffers.get(buffer::ENDED),
-            counters: self.own.buffers.get(COUNTERS[recorded.side]),
+            counters: self.own.buffers.get(COUNTER_SIDES[recorded.side]),
             capacity: recorded.capacity,
             ended_capacity: recorded.previous_capacity,
         })
@@ -312,11 +321,11 @@ impl PairEvents {
         let mut inputs = vec![
             Input::whole(PAIRS, pairs),
             Input::whole(STEP_COUNTERS, step_counters),
-            Input::whole(buffer::ROWS, own(ROWS[recorded.side])),
-            Input::whole(buffer::COUNTERS, own(COUNTERS[recorded.side])),
-            Input::whole(buffer::PREVIOUS_ROWS, of_previous(ROWS[1 - recorded.side])),
-            Input::whole(buffer::PREVIOUS_COUNTERS, of_previous(COUNTERS[1 - recorded.side])),
-            Input::whole(buffer::PREVIOUS_TABLE, previous_table),
+            Input::whole(ROWS, own(ROW_SIDES[recorded.side])),
+            Input::whole(COUNTERS, own(COUNTER_SIDES[recorded.side])),
+            Input::whole(PREVIOUS_ROWS, of_previous(ROW_SIDES[1 - recorded.side])),
+            Input::whole(PREVIOUS_COUNTERS, of_previous(COUNTER_SIDES[1 - recorded.side])),
+            Input::whole(PREVIOUS_TABLE, previous_table),
         ];
         for (id, source) in [
             (buffer::STATIC_GENERATIONS, names.static_generations),
@@ -333,7 +342,7 @@ impl PairEvents {
                 }
             };
             inputs.push(Input {
-                id,
+                variable: id.into(),
                 buffer: buffer.clone(),
                 bytes: 4 * source.count().max(1),
             });
@@ -364,12 +373,12 @@ impl PairEvents {
         });
         let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
         let mut recorder = self.own.recorder(device, encoder, &uniforms, params, &inputs);
-        recorder.clear(COUNTERS[recorded.side]);
+        recorder.clear(COUNTER_SIDES[recorded.side]);
         recorder.clear_words(buffer::MARKS, 0, u64::from(capacity) + 1);
         recorder.clear_words(buffer::MATCHED, 0, u64::from(previous_capacity) + 1);
         let event = [EVENT.is_block(params)];
-        let groups = GROUPS[recorded.side];
-        let previous_groups = last.map_or(buffer::NOTHING, |last| GROUPS[last.side]);
+        let groups = GROUP_SIDES[recorded.side];
+        let previous_groups = last.map_or(buffer::NOTHING, |last| GROUP_SIDES[last.side]);
         recorder.stage("event_match", |stage| {
             let args = [DISPATCH.is_block(dispatch), dispatch::buffer::ARGS.is(groups)];
             stage.run_groups(&DISPATCH_ARGS, 1, &args);
@@ -445,13 +454,13 @@ impl PairEvents {
         }
         let RowSide { side, .. } = rows;
         let counters: Vec<u32> = self
-            .read_rows(device, queue, COUNTERS[side], 0..word::COUNT as u64)
+            .read_rows(device, queue, COUNTER_SIDES[side], 0..word::COUNT as u64)
             .await?;
         let [persisting, begun, ended] =
             [word::PERSISTING, word::BEGUN, word::ENDED].map(|word| u64::from(counters[word]));
         let first = if all { 0 } else { persisting };
         let mut rows: Vec<PairEvent> = self
-            .read_rows(device, queue, ROWS[side], first..persisting + begun)
+            .read_rows(device, queue, ROW_SIDES[side], first..persisting + begun)
             .await?;
         Ok(Events {
             begun: rows.split_off((persisting - first) as usize),
@@ -500,9 +509,9 @@ fn sizes(recorded: RowSide, names: &ObjectNames<'_>) -> Sizes {
         }
     };
     let mut sizes = vec![
-        (ROWS[recorded.side], ROW_BYTES * rows.max(1)),
-        (COUNTERS[recorded.side], 4 * word::COUNT as u64),
-        (GROUPS[recorded.side], 16),
+        (ROW_SIDES[recorded.side], ROW_BYTES * rows.max(1)),
+        (COUNTER_SIDES[recorded.side], 4 * word::COUNT as u64),
+        (GROUP_SIDES[recorded.side], 16),
         (buffer::NOTHING, 4 * word::COUNT as u64),
         (buffer::TABLE, 4 * (u64::from(recorded.table_mask()) + 1)),
         (buffer::MARKS, 4 * (rows + 1)),

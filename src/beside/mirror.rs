@@ -13,7 +13,7 @@ use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
 use crate::gpu::staging::{self, Staging};
 use crate::shared::blocks::ScatterParams;
-use crate::shared::limits::{self, binding_limit};
+use crate::shared::bounds::{self, binding_limit};
 use crate::shared::submission::{Recording, Recordings};
 
 passes! {
@@ -222,7 +222,7 @@ fn create(device: &wgpu::Device, capacity: u64) -> wgpu::Buffer {
 pub(crate) fn check_count(device: &wgpu::Device, boxes: usize) -> Result<(), InputError> {
     let limit = binding_limit(&device.limits());
     let what = "objects";
-    let needed = BOX_BYTES * u64::from(limits::count(what, boxes as u64)?);
+    let needed = BOX_BYTES * u64::from(bounds::count(what, boxes as u64)?);
     if needed > limit {
         return Err(InputError::BufferTooLarge { what, needed, limit });
     }

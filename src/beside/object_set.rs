@@ -8,7 +8,7 @@ use crate::api::scene::{Scene, SceneStatics};
 use crate::api::types::{Aabb, PairEvent, STATIC_SLOT};
 use crate::beside::events::ObjectNames;
 use crate::beside::mirror::{self, Mirror};
-use crate::shared::limits::LARGEST_COUNT;
+use crate::shared::bounds::LARGEST_COUNT;
 
 /// What a slot without an object holds: a point at the origin that takes no part.
 const FREE: Aabb = Aabb::point([0.0; 3]).with_owner(Aabb::EXCLUDED);

@@ -5,7 +5,8 @@ use crate::api::error::{BadPrefix, StepError};
 use crate::gpu::bindings::RangeRef;
 use crate::gpu::link::{self, Slots};
 use crate::shared::grid;
-use crate::step::output::{TABLE_BINDINGS, Table, TableKind, table_kind};
+use crate::shared::wgsl::File;
+use crate::step::output::{Table, TableKind, table_kind};
 
 /// WGSL with which a caller's own compute, vertex or fragment shader walks the table of a step: a collision test of
 /// particles that are no objects, a probe of a path tracer, an agent that looks around, with no output of the broad
@@ -47,7 +48,7 @@ use crate::step::output::{TABLE_BINDINGS, Table, TableKind, table_kind};
 /// | one table | 3 | 4 |
 /// | both tables, the second by [`beside`](Self::beside) | 5 | 7 |
 ///
-/// Entries of the large list and, with the schemes of one entry an object, boxes that reach into a cell
+/// Entries of the large list and, with the schemes of one entry per object, boxes that reach into a cell
 /// from the one before are not among that cell's entries: walks find them. The table of a step with
 /// [`Status::ENTRIES`](crate::Status::ENTRIES) lacks objects.
 ///
@@ -121,7 +122,7 @@ impl TableShader {
     }
 
     fn write(kind: TableKind, prefix: &str, group: u32, first: Option<&Self>) -> Result<Self, BadPrefix> {
-        let mut text = joined(kind.0 == grid::SCHEME_UNIFORM);
+        let mut text = link::join(&files(kind.0 == grid::SCHEME_UNIFORM));
         for (name, value) in [
             ("SCHEME: u32", format!("{}u", kind.0)),
             ("FILTERS: bool", kind.1.to_string()),
@@ -162,11 +163,10 @@ impl TableShader {
     /// Number and name of each of its bindings: entries beside records where these do not come in the same order.
     fn bindings(&self) -> impl Iterator<Item = (u32, &'static str)> {
         let (is_covered, borrows_objects) = (self.kind.0 == grid::SCHEME_UNIFORM, self.borrows_objects);
-        TABLE_BINDINGS.into_iter().filter(move |&(_, name)| match name {
-            "values" => is_covered,
-            OBJECTS => !borrows_objects,
-            _ => true,
-        })
+        let bindings = link::bindings(&files(is_covered)).into_iter();
+        bindings
+            .filter(move |(_, _, name)| !borrows_objects || *name != OBJECTS)
+            .map(|(number, _, name)| (number, name))
     }
 
     /// The WGSL.
@@ -196,7 +196,7 @@ impl TableShader {
         })
     }
 
-    /// The bind group of a step's table. Later steps may replace the buffers: make one a step, behind it.
+    /// The bind group of a step's table. Later steps may replace the buffers: make one per step, behind it.
     ///
     /// # Errors
     /// [`StepError::OtherTable`] where the table is that of another scheme than the text, or of another choice of
@@ -211,20 +211,16 @@ impl TableShader {
             return Err(StepError::OtherTable);
         }
         table.home.check(device)?;
-        let part = |binding| {
-            TABLE_BINDINGS
-                .iter()
-                .zip(table.parts)
-                .find(|((of, _), _)| *of == binding)
-        };
-        let bound = self.bindings().filter_map(|(binding, _)| part(binding));
+        let parts = table.parts();
+        let part = |name| parts.iter().find(|(variable, _)| variable.0 == name);
+        let bound = self
+            .bindings()
+            .filter_map(|(binding, name)| Some((binding, part(name)?.1)));
         let entries: Vec<_> = bound
-            .map(
-                |(&(binding, _), RangeRef { buffer, offset, size })| wgpu::BindGroupEntry {
-                    binding,
-                    resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size }),
-                },
-            )
+            .map(|(binding, RangeRef { buffer, offset, size })| wgpu::BindGroupEntry {
+                binding,
+                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size }),
+            })
             .collect();
         Ok(device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("gpu_broad_phase/table"),
@@ -235,13 +231,13 @@ impl TableShader {
 }
 
 /// What walks a table: that of schemes of one entry per object, or of covered cells.
-fn joined(is_covered: bool) -> String {
+fn files(is_covered: bool) -> Vec<File> {
     let slots: Slots = if is_covered {
         &[("entry", "covered")]
     } else {
         &[("entry", "one_cell")]
     };
-    link::join(&link::link("queries/table", slots))
+    link::link("queries/table", slots)
 }
 
 /// The text with a constant in place of what passes leave to their pipelines.
@@ -415,7 +411,7 @@ mod tests {
         }
 
         // Words that WGSL keeps to itself come out of no prefix.
-        let text = joined(false);
+        let text = link::join(&files(false));
         let names = declared(&text);
         for word in naga::keywords::wgsl::RESERVED {
             for name in names.iter().filter(|name| word.ends_with(**name)) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::filled::filled;
 
 /// How many recordings in a row may do without a thing before it is given up: callers take turns with buffers of their
-/// own, one a frame in flight, and with steps and queries.
+/// own, one per frame in flight, and with steps and queries.
 pub(crate) const KEPT: u64 = 8;
 
 /// Something with the number of the recording that used it last.

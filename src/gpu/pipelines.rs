@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use super::bindings::{Bindings, Range};
 use super::shader::{Binding, Pass};
-use crate::shared::limits::MAX_GROUPS;
+use crate::shared::bounds::MAX_GROUPS;
 
 /// A pass made ready for a device.
 struct Pipeline {

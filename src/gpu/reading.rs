@@ -6,15 +6,12 @@ use std::time::Duration;
 use super::buffers::BufferId;
 use super::scope::Scopes;
 use super::staging::{self, Staging};
-use crate::api::counters::{Counters, word};
+use crate::api::counters::Counters;
 use crate::api::error::ReadBackError;
-use crate::api::memory::MemoryPart;
 use crate::shared::submission;
 
 /// Bytes of an output that are read beyond what the last answer had: copying them costs less than waiting again.
 const SPARE: u64 = 1 << 16;
-/// What a step counts: see [`Counters`]. Every read-back begins with it.
-pub(crate) const COUNTERS: BufferId = BufferId::new("counters", MemoryPart::Fixed);
 /// The name that stage times are read by.
 pub(crate) const TIMINGS: &str = "timings";
 
@@ -163,16 +160,6 @@ impl Reading {
     /// What it is mapped in.
     pub fn buffer(&self) -> &wgpu::Buffer {
         &self.staging.buffer
-    }
-
-    /// The words of the counters, once they are mapped.
-    pub fn counters(&self) -> Result<Vec<u32>, ReadBackError> {
-        let words: Vec<u32> = self.rows(COUNTERS.name, word::COUNT as u64)?;
-        // Nothing was mapped of a device that is lost.
-        if words.len() < word::COUNT {
-            return Err(ReadBackError::DeviceLost);
-        }
-        Ok(words)
     }
 
     /// Timestamps, once they are mapped.

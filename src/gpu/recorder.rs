@@ -12,7 +12,7 @@ use crate::shared::wgsl::number;
 /// at submissions.
 pub(crate) const SUBMISSION_ROUNDS: usize = 8;
 
-/// Invocations of a workgroup in all passes that have one an element.
+/// Invocations of a workgroup in all passes that have one per element.
 pub(crate) const WORKGROUP: u32 = number("common/workgroup", "WORKGROUP");
 
 pub(crate) struct Recorder<'r> {
@@ -31,14 +31,15 @@ pub(crate) struct Recorder<'r> {
     /// Where a long recording may be submitted in parts.
     pub submits: Option<&'r wgpu::Queue>,
     pub label: &'r str,
-    /// What stages are called in stage times and labels.
-    pub stage_name: fn(&'static str) -> &'static str,
+    /// Whether it builds the table of static objects, so that labels say so.
+    pub is_of_statics: bool,
 }
 
 /// Where an input of the step lies: in a buffer of the broad phase's own or of the caller's.
 #[derive(Clone)]
 pub(crate) struct Input {
-    pub id: BufferId,
+    /// The variable that binds it.
+    pub variable: Variable,
     pub buffer: wgpu::Buffer,
     /// Bytes of it that are used: a caller's buffer may be larger than one binding.
     pub bytes: u64,
@@ -46,9 +47,9 @@ pub(crate) struct Input {
 
 impl Input {
     /// A whole buffer as an input.
-    pub fn whole(id: BufferId, buffer: &wgpu::Buffer) -> Self {
+    pub fn whole(variable: impl Into<Variable>, buffer: &wgpu::Buffer) -> Self {
         Self {
-            id,
+            variable: variable.into(),
             buffer: buffer.clone(),
             bytes: buffer.size(),
         }
@@ -62,7 +63,7 @@ pub(crate) fn resolve<'b>(inputs: &'b [Input], buffers: &'b Buffers, id: BufferI
 
 /// What WGSL knows by this name.
 fn find<'b>(inputs: &'b [Input], buffers: &'b Buffers, name: &str) -> Option<RangeRef<'b>> {
-    match inputs.iter().find(|input| input.id.name == name) {
+    match inputs.iter().find(|input| input.variable.0 == name) {
         Some(input) => Some(RangeRef {
             buffer: &input.buffer,
             offset: 0,
@@ -85,6 +86,35 @@ pub(crate) struct Stage<'s> {
     inputs: &'s [Input],
 }
 
+/// What a compute pass is called in labels and stage times.
+#[derive(Clone, Copy)]
+pub(crate) struct Label {
+    name: &'static str,
+    /// Where it builds the table of static objects.
+    of_statics: &'static str,
+}
+
+impl Label {
+    pub const fn new(name: &'static str, of_statics: &'static str) -> Self {
+        Self { name, of_statics }
+    }
+}
+
+impl From<&'static str> for Label {
+    fn from(name: &'static str) -> Self {
+        Self::new(name, name)
+    }
+}
+
+/// The label of a pass that static objects' tables are built by, too.
+macro_rules! label {
+    ($name:literal) => {
+        $crate::gpu::recorder::Label::new($name, concat!("static_", $name))
+    };
+}
+
+pub(crate) use label;
+
 /// A variable of WGSL that each dispatch binds to something of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Variable(pub &'static str);
@@ -99,6 +129,26 @@ pub(crate) enum Bound {
 /// A variable and what it stands for.
 pub(crate) type Binds = (Variable, Bound);
 
+/// Variables that the dispatches of a stage bind to what they choose.
+macro_rules! variables {
+    ($($(#[$doc:meta])* $constant:ident = $name:literal;)+) => {
+        /// Variables that the dispatches of the stage bind to what they choose.
+        pub(crate) mod variable {
+            use $crate::gpu::recorder::Variable;
+
+            $(
+                $(#[$doc])*
+                pub(crate) const $constant: Variable = Variable($name);
+            )+
+            /// All of them.
+            #[cfg(test)]
+            pub(crate) const ALL: &[Variable] = &[$($constant),+];
+        }
+    };
+}
+
+pub(crate) use variables;
+
 impl Variable {
     pub const fn is(self, buffer: BufferId) -> Binds {
         (self, Bound::Buffer(buffer))
@@ -106,6 +156,13 @@ impl Variable {
 
     pub const fn is_block(self, block: Block) -> Binds {
         (self, Bound::Block(block))
+    }
+}
+
+impl From<BufferId> for Variable {
+    /// The variable that binds this buffer where a dispatch says nothing else.
+    fn from(id: BufferId) -> Self {
+        Self(id.name)
     }
 }
 
@@ -126,6 +183,7 @@ impl Recorder<'_> {
         self.encoder.copy_buffer_to_buffer(from, 0, to, 0, to.size());
     }
 
+    /// Puts one of the own buffers to 0.
     pub fn clear(&mut self, id: BufferId) {
         self.encoder.clear_buffer(self.buffers.get(id), 0, None);
     }
@@ -155,8 +213,14 @@ impl Recorder<'_> {
         self.encoder.copy_buffer_to_buffer(from, 0, to, 0, bytes);
     }
 
-    pub fn stage(&mut self, name: &'static str, body: impl FnOnce(&mut Stage<'_>)) {
-        let name = (self.stage_name)(name);
+    /// Records a compute pass with a label of its own, which is timed where steps are.
+    pub fn stage(&mut self, label: impl Into<Label>, body: impl FnOnce(&mut Stage<'_>)) {
+        let label = label.into();
+        let name = if self.is_of_statics {
+            label.of_statics
+        } else {
+            label.name
+        };
         let timestamps = self.timing.as_mut().map(|timing| timing.stage(name));
         let compute = self.encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
             label: Some(&format!("{}/{name}", self.label)),
@@ -200,7 +264,7 @@ impl Recorder<'_> {
 }
 
 impl Stage<'_> {
-    /// Dispatches a pass with one invocation an element.
+    /// Dispatches a pass with one invocation per element.
     pub fn run(&mut self, pass: &Pass, elements: u32, binds: &[Binds]) {
         self.run_groups(pass, elements.div_ceil(WORKGROUP), binds);
     }

@@ -56,6 +56,7 @@ impl Pass {
         link::join(&self.linked().files)
     }
 
+    #[doc(hidden)]
     /// What the pass binds in group 0, in ascending order: number, kind, and the name of the variable, which is that of
     /// the buffer.
     pub fn bindings(&self) -> &[(u32, Binding, &'static str)] {
@@ -86,7 +87,7 @@ impl Pass {
 
     /// What a device needs to have for this pass.
     pub fn features(&self) -> wgpu::Features {
-        if self.name.ends_with("_subgroups") {
+        if self.linked().files.iter().any(|(_, text)| text.contains("subgroup")) {
             wgpu::Features::SUBGROUP
         } else {
             wgpu::Features::empty()

@@ -37,8 +37,9 @@ use crate::api::types::{Aabb, Ray};
 
 /// The answer of a step on the CPU.
 ///
-/// With [`Growth::Grow`](crate::Growth::Grow), and with [`Growth::Fixed`](crate::Growth::Fixed) where the descriptor names no capacity, the answer is whole; with
-/// a fixed capacity it is a prefix of that many pairs, hits or entries, and the counters say what was needed.
+/// With [`Growth::Grow`](crate::Growth::Grow), and with [`Growth::Fixed`](crate::Growth::Fixed) where the descriptor
+/// names no capacity, the answer is whole; with a fixed capacity it is a prefix of that many pairs, hits or entries,
+/// and the counters say what was needed.
 ///
 /// # Errors
 ///

@@ -38,8 +38,8 @@ impl CellTable<'_> {
         }
     }
 
-    /// The records of those of a listing who are looked for: an object comes once. Values are read by the uniform scheme
-    /// alone.
+    /// The records of those of a listing who are looked for: an object comes once. Values are read by the uniform
+    /// scheme alone.
     pub(crate) fn listed<'a>(
         &'a self,
         params: &'a Params,

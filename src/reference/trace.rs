@@ -25,8 +25,8 @@ use crate::api::input::StepInput;
 use crate::api::queries::{Neighbor, Query, askers};
 use crate::api::scene::{Scene, SceneRays};
 use crate::api::types::{Aabb, Pair, RayCell, RayHit};
+use crate::shared::bounds::LARGEST_COUNT;
 use crate::shared::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_HIERARCHICAL, SCHEME_UNIFORM};
-use crate::shared::limits::LARGEST_COUNT;
 use crate::shared::lists::sort_lists;
 use crate::step::plan::check_smallest_step;
 

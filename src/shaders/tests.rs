@@ -277,15 +277,17 @@ fn names_are_unique_and_sources_name_their_files() {
     assert!(passes().all(|pass| pass.source().starts_with("// ---- ")));
 }
 
-/// The recorder finds buffers by name.
+/// The recorder finds buffers by name, and a variable that no pass declares would bind nothing.
 #[test]
-fn buffers_of_all_stages_have_names_of_their_own() {
-    use crate::beside::{dispatch, draw};
-    use crate::stages::shape;
+fn buffers_have_names_of_their_own_and_variables_are_declared() {
+    use crate::beside::component;
+    use crate::gpu::recorder::PARAMS;
+    use crate::stages::{limits, order, pairs, queries, rays, scan, shape, sort, table};
+    use crate::step::plan;
 
     let of_stages = [
         shape::buffer::ALL,
-        &[shape::COUNTERS],
+        plan::buffer::ALL,
         table::buffer::ALL,
         table::statics::buffer::ALL,
         scan::buffer::ALL,
@@ -303,6 +305,35 @@ fn buffers_of_all_stages_have_names_of_their_own() {
     // Pair events have tables and counters of their own.
     let names: Vec<_> = events::buffer::ALL.iter().map(|id| id.name).collect();
     assert!(distinct(&names), "{names:?}");
+
+    let variables = [
+        &[PARAMS][..],
+        shape::variable::ALL,
+        scan::variable::ALL,
+        sort::variable::ALL,
+        limits::variable::ALL,
+        pairs::variable::ALL,
+        rays::variable::ALL,
+        order::variable::ALL,
+        component::variable::ALL,
+        draw::variable::ALL,
+        dispatch::variable::ALL,
+        events::variable::ALL,
+    ];
+    let bound: BTreeSet<_> = passes()
+        .flat_map(|pass| pass.bindings().iter().map(|(_, _, name)| *name))
+        .collect();
+    for variable in variables.into_iter().flatten() {
+        assert!(bound.contains(variable.0), "{variable:?}");
+    }
+    // What a pass binds is a buffer of its name, or a variable that a dispatch binds.
+    let mut known: BTreeSet<_> = of_stages.into_iter().flatten().map(|id| id.name).collect();
+    known.extend(events::buffer::ALL.iter().map(|id| id.name));
+    known.extend(variables.into_iter().flatten().map(|variable| variable.0));
+    // The pass of an `ObjectSet` says where its own lie.
+    known.extend(["scatter", "changed_slots", "changed_boxes", "boxes"]);
+    let unknown: Vec<_> = bound.difference(&known).collect();
+    assert!(unknown.is_empty(), "{unknown:?}");
 }
 
 #[test]

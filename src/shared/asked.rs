@@ -1,7 +1,7 @@
 //! What is asked of the objects beside pairs, as numbers.
 
+use super::bounds::{MAX_NEAREST, count};
 use super::grid::{self, Params};
-use super::limits::{MAX_NEAREST, count};
 use crate::api::error::InputError;
 use crate::api::queries::{Askers, QueryMode, askers};
 

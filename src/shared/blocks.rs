@@ -154,8 +154,7 @@ pub struct Overrides {
     pub count_candidates: bool,
 }
 
-/// Static partners of a moving object that [`pair_static_count`](crate::reference::pairs::pair_static_count::pair_static_count) keeps:
-/// `STATIC_KEPT` in `shaders/pairs/pair_slots_static_*.wgsl`. The uniform scheme keeps none.
+/// Static partners of a moving object that counting keeps. The uniform scheme keeps none.
 pub const STATIC_PARTNERS_KEPT: u32 = number("pairs/pair_slots_static_write", "STATIC_KEPT");
 
 /// Static partners that counting keeps of a moving object, with the scheme of a step.
@@ -167,11 +166,10 @@ pub(crate) const fn static_partners_kept(params: &Params) -> u32 {
     }
 }
 
-/// Words of a scan tile: `TILE` in `shaders/scan/scan.wgsl`.
+/// Words of a scan tile.
 pub const SCAN_TILE: usize = number("scan/scan", "TILE") as usize;
 
-/// Objects of a workgroup of the passes that count and write entries of the cover table: `COVER_TILE` in
-/// `shaders/common/cover.wgsl`.
+/// Objects of a workgroup of the passes that count and write entries of the cover table.
 pub const COVER_TILE: usize = number("common/cover", "COVER_TILE") as usize;
 
 impl SortParams {
@@ -192,7 +190,7 @@ impl SortParams {
         (key >> self.shift) as usize & (self.digits() - 1)
     }
 
-    /// Words of the counts: one a digit and tile, and one a digit behind them.
+    /// Words of the counts: one per digit and tile, and one per digit behind them.
     pub(crate) fn counter_words(&self) -> u32 {
         (self.tiles + 1) << self.bits
     }

@@ -583,8 +583,8 @@ pub(crate) fn key_bits(table_capacity: u32, large_mask: u32) -> u32 {
     32 - (table_capacity + large_mask + 1).leading_zeros()
 }
 
-/// Entries that the cover table may have. Pairs alone look boxes up there, and their order depends on it: so it depends on
-/// the input and the descriptor alone, and on a device on what that has room for.
+/// Entries that the cover table may have. Pairs alone look boxes up there, and their order depends on it: so it depends
+/// on the input and the descriptor alone, and on a device on what that has room for.
 pub(crate) fn cover_capacity(params: &Params, pairs: bool) -> u32 {
     if pairs && params.scheme == SCHEME_HIERARCHICAL {
         params.object_count / 4

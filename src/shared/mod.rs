@@ -2,9 +2,9 @@
 
 pub(crate) mod asked;
 pub mod blocks;
+pub(crate) mod bounds;
 pub(crate) mod digits;
 pub mod grid;
-pub(crate) mod limits;
 pub(crate) mod lists;
 pub(crate) mod submission;
 pub(crate) mod wgsl;

@@ -1,7 +1,7 @@
 //! The limits stage: rays and queries of which only the device knows how many are asked.
 
 use crate::gpu::buffers::BufferId;
-use crate::gpu::recorder::{Recorder, Variable};
+use crate::gpu::recorder::{Recorder, variables};
 use crate::gpu::shader::passes;
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::blocks::LimitParams;
@@ -13,10 +13,14 @@ passes! {
     }
 }
 
-const LIMIT: Variable = Variable("limit");
-const LIMITS: Variable = Variable("limits");
-const GIVEN: Variable = Variable("given");
-const ASKED: Variable = Variable("asked");
+variables! {
+    LIMIT = "limit";
+    LIMITS = "limits";
+    GIVEN = "given";
+    ASKED = "asked";
+}
+
+use variable::*;
 
 /// Rays or queries with a limit, and the uniform block of their pass.
 #[derive(Clone, Copy)]

@@ -1,11 +1,12 @@
 //! The order stage: outputs are put in ascending order.
 
 use super::shape::Shape;
-use super::sort::{Digit, Side, Sort};
+use super::sort::variable::GRID;
+use super::sort::{Digit, Side, Sides, Sort};
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder};
 use crate::api::types::Pair;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
-use crate::gpu::recorder::{Recorder, Variable};
+use crate::gpu::recorder::{Recorder, variables};
 use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::Blocks;
 use crate::shared::blocks::SortParams;
@@ -62,8 +63,8 @@ buffers! {
     GRID = "order_grid": Order;
 }
 
-/// Between which the sort goes back and forth.
-const SIDES: [Side; 2] = [
+/// The sides of the sort.
+const SIDES: Sides = Sides([
     Side {
         keys: buffer::KEYS_0,
         values: buffer::VALUES_0,
@@ -72,25 +73,28 @@ const SIDES: [Side; 2] = [
         keys: buffer::KEYS_1,
         values: buffer::VALUES_1,
     },
-];
+]);
 
-const ROWS: Variable = Variable("rows");
-const OFFSETS: Variable = Variable("offsets");
-const ORDERED_ROWS: Variable = Variable("ordered_rows");
-const GRID: Variable = Variable("grid");
+variables! {
+    ROWS = "rows";
+    OFFSETS = "offsets";
+    ORDERED_ROWS = "ordered_rows";
+}
+
+use variable::*;
 
 /// The passes that sort an output: by its second key, by its first, and into rows.
-pub(crate) type Passes = [&'static Pass; 3];
+pub(crate) type OrderPasses = [&'static Pass; 3];
 
-pub(crate) static PAIRS: Passes = [&ORDER_SECONDS_PAIRS, &ORDER_FIRSTS_PAIRS, &ORDER_ROWS_PAIRS];
-pub(crate) static HITS: Passes = [&ORDER_SECONDS_HITS, &ORDER_FIRSTS_HITS, &ORDER_ROWS_HITS];
-pub(crate) static RESULTS: Passes = [&ORDER_SECONDS_RESULTS, &ORDER_FIRSTS_RESULTS, &ORDER_ROWS_RESULTS];
+pub(crate) static PAIRS: OrderPasses = [&ORDER_SECONDS_PAIRS, &ORDER_FIRSTS_PAIRS, &ORDER_ROWS_PAIRS];
+pub(crate) static HITS: OrderPasses = [&ORDER_SECONDS_HITS, &ORDER_FIRSTS_HITS, &ORDER_ROWS_HITS];
+pub(crate) static RESULTS: OrderPasses = [&ORDER_SECONDS_RESULTS, &ORDER_FIRSTS_RESULTS, &ORDER_ROWS_RESULTS];
 
 /// An output whose rows are put in ascending order.
 pub(crate) struct Ordered {
     /// The label of its part of the step.
     pub stage: &'static str,
-    pub passes: &'static Passes,
+    pub passes: &'static OrderPasses,
     pub rows: BufferId,
     pub offsets: BufferId,
     pub capacity: u32,
@@ -159,7 +163,7 @@ impl Ordered {
         };
         let [by_second, by_first, into_rows] = self.passes;
         recorder.stage(self.stage, |stage| {
-            let unsorted = SIDES[0];
+            let unsorted = SIDES.unsorted();
             stage.run(by_second, self.capacity, &binds(unsorted));
             let side = sort.record(stage, seconds, unsorted);
             stage.run(by_first, self.capacity, &binds(side));

@@ -2,15 +2,17 @@
 
 use super::order;
 use super::scan::Scan;
-use super::shape::{ROUND, Rows, Shape};
+use super::shape::variable::ROUND;
+use super::shape::{CapacityOf, Room, Shape, few_each};
 use super::sort::Side;
 use super::table::{self, statics};
 use crate::api::counters::{Status, word};
-use crate::api::descriptor::{BroadPhaseDescriptor, Growth};
+use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth};
+use crate::api::output::PairOutput;
 use crate::api::types::Pair;
-use crate::gpu::buffers::{BufferId, Sizes, buffers};
+use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
-use crate::gpu::recorder::{Binds, PARAMS, Recorder, Variable};
+use crate::gpu::recorder::{Binds, PARAMS, Recorder, variables};
 use crate::gpu::shader::passes;
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::blocks::{Round, STATIC_PARTNERS_KEPT};
@@ -19,31 +21,31 @@ use crate::shared::wgsl::number;
 
 passes! {
     "pairs" {
-    /// Pairs an entry, schemes of one entry an object.
+    /// Pairs per entry, schemes of one entry per object.
     PAIR_COUNT_ONE_CELL = "pair_count_one_cell" from "pair_count" {
         entry: "one_cell", kept: "write", visit: "pairs/pair_test"
     } if of_one_cell;
 
-    /// Pairs an entry where boxes crowd, schemes of one entry an object: a bit of each box test is kept.
+    /// Pairs per entry where boxes crowd, schemes of one entry per object: a bit of each box test is kept.
     PAIR_COUNT_CROWDED = "pair_count_crowded" from "pair_count" {
         entry: "one_cell", kept: "write", visit: "pairs/pair_test_strips"
     };
 
-    /// Pairs an entry, scheme of covered cells.
+    /// Pairs per entry, scheme of covered cells.
     PAIR_COUNT_COVERED = "pair_count_covered" from "pair_count" { entry: "covered", kept: "none" } if covered;
 
-    /// Pairs a world.
+    /// Pairs per world.
     WORLD_PAIRS = "world_pairs" if |of| of.pairs && of.has_worlds();
 
-    /// Pairs whose partners were kept, one entry an object.
+    /// Pairs whose partners were kept, one entry per object.
     PAIR_EMIT_KEPT = "pair_emit_kept" if of_one_cell;
 
-    /// Pairs of crowded boxes by the bits that counting kept, one entry an object.
+    /// Pairs of crowded boxes by the bits that counting kept, one entry per object.
     PAIR_REPLAY = "pair_replay" from "pair_replay" {
         entry: "one_cell", visit: "pairs/pair_replay", walks: "listed"
     };
 
-    /// The rest of the pairs, schemes of one entry an object.
+    /// The rest of the pairs, schemes of one entry per object.
     PAIR_EMIT_ONE_CELL = "pair_emit_one_cell" from "pair_emit" {
         entry: "one_cell", visit: "pairs/pair_test", walks: "listed"
     } if of_one_cell;
@@ -51,20 +53,20 @@ passes! {
     /// The pairs, scheme of covered cells.
     PAIR_EMIT_COVERED = "pair_emit_covered" from "pair_emit" { entry: "covered", walks: "all" } if covered;
 
-    /// Pairs with static objects a moving object, schemes of one entry an object.
+    /// Pairs with static objects per moving object, schemes of one entry per object.
     PAIR_STATIC_COUNT_ONE_CELL = "pair_static_count_one_cell" from "pair_static_count" {
         entry: "one_cell", kept: "write"
     };
 
-    /// Pairs with static objects a moving object, scheme of covered cells.
+    /// Pairs with static objects per moving object, scheme of covered cells.
     PAIR_STATIC_COUNT_COVERED = "pair_static_count_covered" from "pair_static_count" {
         entry: "covered", kept: "none"
     };
 
-    /// Pairs with static objects a world.
+    /// Pairs with static objects per world.
     WORLD_PAIRS_STATIC = "world_pairs_static";
 
-    /// The pairs with static objects, schemes of one entry an object.
+    /// The pairs with static objects, schemes of one entry per object.
     PAIR_STATIC_EMIT_ONE_CELL = "pair_static_emit_one_cell" from "pair_static_emit" {
         entry: "one_cell", kept: "read"
     };
@@ -99,18 +101,21 @@ buffers! {
     WORLD_PAIRS = "world_pairs": Objects;
 }
 
-/// The entries that walk once more, and how many they are.
-const WALKS: Variable = Variable("pair_walks");
-/// The records of the moving objects, where those of the static ones are walked.
-const OWN_RECORDS: Variable = Variable("own_records");
+variables! {
+    /// The entries that walk once more, and how many they are.
+    WALKS = "pair_walks";
+    /// The records of the moving objects, where those of the static ones are walked.
+    OWN_RECORDS = "own_records";
+}
+
+use variable::*;
 
 /// Partners of an entry that counting keeps for writing, at most.
 pub(crate) const MOST_PARTNERS_KEPT: u32 = number("pairs/pair_slots_write", "MOST_KEPT");
 /// Partners that counting keeps where twelve of all entries are more than a binding holds, or memory is short. They
 /// take no more bytes than boxes do.
 pub(crate) const FEW_PARTNERS_KEPT: u32 = 8;
-/// Pairs per object from which on counting keeps bits.
-const CROWDED_PAIRS: u64 = 12;
+/// Words of bits that counting keeps of an entry, at most.
 const MAX_BIT_WORDS: u64 = 512;
 
 /// The stage of one step.
@@ -118,8 +123,8 @@ const MAX_BIT_WORDS: u64 = 512;
 pub(crate) struct PairPlan {
     /// Whether pairs are wanted.
     pub are_wanted: bool,
-    /// Whether pairs stand from an earlier step, so that their buffer has to stay as it is.
-    pub stand: bool,
+    /// Whether the pairs of an earlier step are kept, so that their buffer has to stay as it is.
+    pub are_kept: bool,
 }
 
 /// The uniform blocks of the stage.
@@ -133,9 +138,14 @@ pub(crate) struct PairBlocks {
 }
 
 impl PairPlan {
+    /// Chooses how many pairs the output holds.
+    pub fn fit_rows(&self, params: &mut Params, capacities: &Capacities, wanted: u32, room: Room) {
+        let default = few_each(params.object_count);
+        params.pair_capacity = room.rows(capacities.pairs, wanted, default, size_of::<Pair>());
+    }
+
     /// Chooses how many partners of an entry counting keeps.
-    pub fn fit_partners(shape: &mut Shape, binding_limit: u64) {
-        let params = &mut shape.params;
+    pub fn fit_partners(&self, params: &mut Params, binding_limit: u64) {
         let fits = |kept| 4 * slot_words(params, kept) <= binding_limit;
         params.partners_kept = match (params.is_uniform(), fits(MOST_PARTNERS_KEPT)) {
             (true, _) => 0,
@@ -166,10 +176,10 @@ impl PairPlan {
     ];
 
     /// The output that memory limits may make smaller.
-    pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Option<Rows> {
+    pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Option<CapacityOf> {
         let is_fixed = descriptor.growth == Growth::Fixed && descriptor.capacities.pairs.is_some();
-        let rows: Rows = |params| &mut params.pair_capacity;
-        (self.are_wanted && !self.stand && !is_fixed).then_some(rows)
+        let rows: CapacityOf = |params| &mut params.pair_capacity;
+        (self.are_wanted && !self.are_kept && !is_fixed).then_some(rows)
     }
 
     /// What the stage needs.
@@ -205,16 +215,26 @@ impl PairPlan {
     }
 
     /// Buffers that have to stay as they are.
-    pub fn standing(&self) -> &'static [BufferId] {
-        if self.stand {
+    pub fn kept(&self) -> &'static [BufferId] {
+        if self.are_kept {
             &[buffer::PAIRS, buffer::WORLD_PAIRS]
         } else {
             &[]
         }
     }
 
+    /// What a caller binds.
+    pub fn output<'s>(&self, params: &Params, buffers: &'s Buffers) -> Option<PairOutput<'s>> {
+        self.are_wanted.then(|| PairOutput {
+            buffer: buffers.get(buffer::PAIRS),
+            capacity: params.pair_capacity,
+            first: params.first_pair,
+            per_world: params.has_worlds().then(|| buffers.get(buffer::WORLD_PAIRS)),
+        })
+    }
+
     /// What can be read of the pairs, of which the last answer had so many.
-    pub fn outputs(params: &Params, last: u32) -> Vec<Readable> {
+    pub fn readable(&self, params: &Params, last: u32) -> Vec<Readable> {
         let rows = [last, params.first_pair, params.pair_capacity];
         let mut outputs = vec![Readable::counted::<Pair>(
             buffer::PAIRS,
@@ -228,8 +248,8 @@ impl PairPlan {
     }
 
     /// The pairs as an output to sort.
-    pub fn order(params: &Params) -> order::Ordered {
-        order::Ordered {
+    pub fn order(&self, params: &Params) -> Option<order::Ordered> {
+        self.are_wanted.then(|| order::Ordered {
             stage: "pair_order",
             passes: &order::PAIRS,
             rows: buffer::PAIRS,
@@ -237,11 +257,11 @@ impl PairPlan {
             capacity: params.pair_capacity,
             row_bytes: size_of::<Pair>() as u64,
             keys: [params.all_objects(); 2],
-        }
+        })
     }
 
     /// Writes the uniform blocks.
-    pub fn write(blocks: &mut Blocks, shape: &Shape) -> PairBlocks {
+    pub fn write(&self, blocks: &mut Blocks, shape: &Shape, static_params: Block) -> PairBlocks {
         let params = &shape.params;
         let mut all = |rounds: &mut dyn Iterator<Item = Round>| rounds.map(|round| blocks.push(&round)).collect();
         PairBlocks {
@@ -256,12 +276,16 @@ impl PairPlan {
                 params.pair_capacity,
                 Status::PAIRS,
             ),
-            static_params: blocks.push(&params.of_statics()),
+            static_params,
         }
     }
 
     /// Records everything from the table to the offsets of pairs.
-    pub fn record_counts(recorder: &mut Recorder<'_>, params: &Params, blocks: &PairBlocks, sorted: Side) {
+    pub fn record_counts(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &PairBlocks, sorted: Side) {
+        if !self.are_wanted {
+            return;
+        }
+        let params = &shape.params;
         let entries = params.entry_capacity;
         let pass = if params.pair_bit_words > 0 {
             &PAIR_COUNT_CROWDED
@@ -290,7 +314,8 @@ impl PairPlan {
     }
 
     /// Records the writing of pairs.
-    pub fn record_emit(recorder: &mut Recorder<'_>, params: &Params, blocks: &PairBlocks, sorted: Side) {
+    pub fn record_emit(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &PairBlocks, sorted: Side) {
+        let params = &shape.params;
         let entries = params.entry_capacity;
         if params.is_uniform() {
             recorder.rounds("pair_emit", &blocks.emit_rounds, |stage, &round| {
@@ -362,7 +387,7 @@ fn static_binds(blocks: &PairBlocks, round: Block) -> Vec<Binds> {
 /// its slots; else there are some four to eight box tests per pair, and objects that have twice as many as the mean.
 pub(crate) fn bit_words(pairs: u64, entries: u64) -> u32 {
     let mean = pairs / entries.max(1);
-    if mean < CROWDED_PAIRS {
+    if mean < u64::from(MOST_PARTNERS_KEPT) {
         0
     } else {
         mean.min(MAX_BIT_WORDS) as u32

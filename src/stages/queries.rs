@@ -3,15 +3,16 @@
 use super::limits::Limited;
 use super::order;
 use super::scan::Scan;
-use super::shape::{Rows, Shape};
+use super::shape::{CapacityOf, Room, Shape, few_each};
 use super::sort::Side;
 use super::table::{self, statics};
 use super::walks::{TableOf, WalkRound};
 use crate::api::counters::{Status, word};
-use crate::api::descriptor::{BroadPhaseDescriptor, Growth};
+use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth};
+use crate::api::output::{Lists, QueryOutput};
 use crate::api::queries::{Neighbor, Query, askers};
-use crate::api::types::Aabb;
-use crate::gpu::buffers::{BufferId, Sizes, buffers};
+use crate::api::types::{Aabb, Pair};
+use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, Recorder};
 use crate::gpu::shader::{Pass, passes};
@@ -22,19 +23,19 @@ use crate::shared::grid::Params;
 
 passes! {
     "queries" {
-    /// Results a query, schemes of one entry an object.
+    /// Results per query, schemes of one entry per object.
     QUERY_COUNT_ONE_CELL = "query_count_one_cell" from "query_count" { entry: "one_cell" };
 
-    /// Results a query, scheme of covered cells.
+    /// Results per query, scheme of covered cells.
     QUERY_COUNT_COVERED = "query_count_covered" from "query_count" { entry: "covered" };
 
-    /// The results, schemes of one entry an object.
+    /// The results, schemes of one entry per object.
     QUERY_EMIT_ONE_CELL = "query_emit_one_cell" from "query_emit" { entry: "one_cell" };
 
     /// The results, scheme of covered cells.
     QUERY_EMIT_COVERED = "query_emit_covered" from "query_emit" { entry: "covered" };
 
-    /// The nearest objects of each query, schemes of one entry an object.
+    /// The nearest objects of each query, schemes of one entry per object.
     QUERY_NEAREST_ONE_CELL = "query_nearest_one_cell" from "query_nearest" { entry: "one_cell" };
 
     /// The nearest objects of each query, scheme of covered cells.
@@ -94,10 +95,21 @@ impl QueryPlan {
         });
     }
 
+    /// Chooses how many results the output holds, where earlier steps needed so many.
+    pub fn fit_rows(&self, params: &mut Params, capacities: &Capacities, wanted: u32, is_sorted: bool, room: Room) {
+        params.result_capacity = if params.nearest > 0 {
+            0
+        } else {
+            // Sorting them takes buffers of wider rows.
+            let row_bytes = if is_sorted { size_of::<Pair>() } else { size_of::<u32>() };
+            room.rows(capacities.results, wanted, few_each(params.query_count), row_bytes)
+        };
+    }
+
     /// The output that memory limits may make smaller.
-    pub fn shrinks(descriptor: &BroadPhaseDescriptor<'_>) -> Option<Rows> {
+    pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Option<CapacityOf> {
         let is_fixed = descriptor.growth == Growth::Fixed && descriptor.capacities.results.is_some();
-        let rows: Rows = |params| &mut params.result_capacity;
+        let rows: CapacityOf = |params| &mut params.result_capacity;
         (!is_fixed).then_some(rows)
     }
 
@@ -132,8 +144,21 @@ impl QueryPlan {
         sizes
     }
 
+    /// What a caller binds.
+    pub fn output<'s>(&self, params: &Params, buffers: &'s Buffers) -> QueryOutput<'s> {
+        QueryOutput {
+            objects: asks_all(params).then(|| Lists {
+                buffer: buffers.get(buffer::OBJECTS),
+                offsets: buffers.get(buffer::OFFSETS),
+                capacity: params.result_capacity,
+                first: params.first_result,
+            }),
+            nearest: asks_nearest(params).then(|| buffers.get(buffer::NEAREST)),
+        }
+    }
+
     /// What can be read, where the last answer had so many results.
-    pub fn outputs(params: &Params, last: u32) -> Vec<Readable> {
+    pub fn readable(&self, params: &Params, last: u32) -> Vec<Readable> {
         let queries = u64::from(params.query_count);
         let mut outputs = Vec::new();
         if asks_all(params) {
@@ -151,7 +176,7 @@ impl QueryPlan {
     }
 
     /// All results as an output to sort.
-    pub fn order(params: &Params) -> Option<order::Ordered> {
+    pub fn order(&self, params: &Params) -> Option<order::Ordered> {
         asks_all(params).then(|| order::Ordered {
             stage: "query_order",
             passes: &order::RESULTS,
@@ -193,7 +218,8 @@ impl QueryPlan {
     }
 
     /// Records everything from the table to the offsets of results.
-    pub fn record_counts(recorder: &mut Recorder<'_>, params: &Params, blocks: &QueryBlocks, sorted: Side) {
+    pub fn record_counts(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &QueryBlocks, sorted: Side) {
+        let params = &shape.params;
         if asks_all(params) {
             let pass = params.by_scheme(&QUERY_COUNT_ONE_CELL, &QUERY_COUNT_COVERED);
             recorder.rounds("query_count", &blocks.rounds, |stage, round| {
@@ -204,7 +230,15 @@ impl QueryPlan {
     }
 
     /// Records the writing of results; `first` where nearest objects, which have no windows, are found as well.
-    pub fn record_emit(recorder: &mut Recorder<'_>, params: &Params, blocks: &QueryBlocks, sorted: Side, first: bool) {
+    pub fn record_emit(
+        &self,
+        recorder: &mut Recorder<'_>,
+        shape: &Shape,
+        blocks: &QueryBlocks,
+        sorted: Side,
+        first: bool,
+    ) {
+        let params = &shape.params;
         let mut walk = |name, pass: &'static Pass| {
             recorder.rounds(name, &blocks.rounds, |stage, round| {
                 stage.run(pass, round.walks, &binds(params, round, sorted));
@@ -226,12 +260,12 @@ impl QueryPlan {
 }
 
 /// Whether all results of queries are wanted.
-pub(crate) const fn asks_all(params: &Params) -> bool {
+const fn asks_all(params: &Params) -> bool {
     params.query_count > 0 && params.nearest == 0
 }
 
 /// Whether the nearest objects of queries are wanted.
-pub(crate) const fn asks_nearest(params: &Params) -> bool {
+const fn asks_nearest(params: &Params) -> bool {
     params.query_count > 0 && params.nearest > 0
 }
 
@@ -240,7 +274,7 @@ fn binds(params: &Params, round: &WalkRound, sorted: Side) -> Vec<Binds> {
     let mut binds = round.binds(sorted);
     // The records of the objects that ask are bound in the place of queries.
     if params.askers != askers::NOBODY {
-        binds.push(buffer::QUERIES.is(match round.askers {
+        binds.push(buffer::QUERIES.is(match round.asked_by {
             TableOf::Moving => table::buffer::RECORDS,
             TableOf::Static => statics::buffer::RECORDS,
         }));

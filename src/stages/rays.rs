@@ -3,16 +3,17 @@
 use super::limits::Limited;
 use super::order;
 use super::scan::Scan;
-use super::shape::{Rows, Shape};
-use super::sort::{Digit, Side, Sort};
+use super::shape::{CapacityOf, Room, Shape, few_each};
+use super::sort::{Digit, Side, Sides, Sort};
 use super::table::{self, statics};
 use super::walks::WalkRound;
 use crate::api::counters::{Status, word};
-use crate::api::descriptor::{BroadPhaseDescriptor, Growth, RayMode};
+use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth, RayMode};
+use crate::api::output::{Lists, RayOutput};
 use crate::api::types::{RayCell, RayHit};
-use crate::gpu::buffers::{BufferId, Sizes, buffers};
+use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
-use crate::gpu::recorder::{Binds, Recorder, Variable};
+use crate::gpu::recorder::{Binds, Recorder, variables};
 use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::Blocks;
 use crate::shared::asked::Asked;
@@ -25,31 +26,31 @@ passes! {
     /// Keys by which rays are put in the order of where they start.
     RAY_KEYS = "ray_keys";
 
-    /// Hits a ray, schemes of one entry an object.
+    /// Hits per ray, schemes of one entry per object.
     RAY_COUNT_ONE_CELL = "ray_count_one_cell" from "ray_count" { entry: "one_cell", order: "read" };
 
-    /// Hits a ray, scheme of covered cells.
+    /// Hits per ray, scheme of covered cells.
     RAY_COUNT_COVERED = "ray_count_covered" from "ray_count" { entry: "covered", order: "none" };
 
-    /// The hits, schemes of one entry an object.
+    /// The hits, schemes of one entry per object.
     RAY_EMIT_ONE_CELL = "ray_emit_one_cell" from "ray_emit" { entry: "one_cell", order: "read" };
 
     /// The hits, scheme of covered cells.
     RAY_EMIT_COVERED = "ray_emit_covered" from "ray_emit" { entry: "covered", order: "none" };
 
-    /// The closest hits, schemes of one entry an object.
+    /// The closest hits, schemes of one entry per object.
     RAY_CLOSEST_ONE_CELL = "ray_closest_one_cell" from "ray_closest" { entry: "one_cell", order: "read" };
 
     /// The closest hits, scheme of covered cells.
     RAY_CLOSEST_COVERED = "ray_closest_covered" from "ray_closest" { entry: "covered", order: "none" };
 
-    /// Whether rays meet anything, schemes of one entry an object.
+    /// Whether rays meet anything, schemes of one entry per object.
     RAY_ANY_ONE_CELL = "ray_any_one_cell" from "ray_any" { entry: "one_cell", order: "read" };
 
     /// Whether rays meet anything, scheme of covered cells.
     RAY_ANY_COVERED = "ray_any_covered" from "ray_any" { entry: "covered", order: "none" };
 
-    /// Cells a ray.
+    /// Cells per ray.
     RAY_CELLS_COUNT = "ray_cells_count";
 
     /// The cells of rays.
@@ -86,8 +87,8 @@ buffers! {
     CELLS = "ray_cells": Answers;
 }
 
-/// Between which the sort of rays goes back and forth.
-const SIDES: [Side; 2] = [
+/// The sides of the sort.
+const SIDES: Sides = Sides([
     Side {
         keys: buffer::KEYS_0,
         values: buffer::VALUES_0,
@@ -96,19 +97,24 @@ const SIDES: [Side; 2] = [
         keys: buffer::KEYS_1,
         values: buffer::VALUES_1,
     },
-];
+]);
 
-/// The order in which rays are walked.
-const WALK_ORDER: Variable = Variable("walk_order");
-/// The grid that the keys of rays are counted in.
-const SORT_GRID: Variable = Variable("sort_grid");
+variables! {
+    /// The order in which rays are walked.
+    WALK_ORDER = "walk_order";
+    /// Where the pass that makes keys says how many there are.
+    SORT_GRID = "sort_grid";
+}
+
+use variable::*;
 
 /// Bits of a ray's key.
 const KEY_BITS: u32 = 3 * number("rays/ray_keys", "RAY_KEY_AXIS_BITS");
 /// Hits of a ray that counting keeps while nothing is known of them.
 pub(crate) const FIRST_HITS_KEPT: u32 = 8;
+/// Hits of a ray that counting keeps, at most.
 pub(crate) const MOST_HITS_KEPT: u32 = 64;
-/// Fewer save no walk worth their memory.
+/// Hits of a ray that counting keeps at least, or none: fewer save no walk worth their memory.
 const FEWEST_HITS_KEPT: u64 = 4;
 /// Bytes of all hits that are kept, at most.
 pub(crate) const KEPT_HITS_BYTES: u64 = 64 << 20;
@@ -181,13 +187,27 @@ impl RayPlan {
         };
     }
 
+    /// Chooses how many hits and cells the outputs hold, where earlier steps needed so many.
+    pub fn fit_rows(&self, params: &mut Params, capacities: &Capacities, [hits, cells]: [u32; 2], room: Room) {
+        let rays = params.ray_count;
+        params.hit_capacity = match self.mode {
+            RayMode::Closest => rays,
+            RayMode::Any => 0,
+            RayMode::All => room.rows(capacities.hits, hits, few_each(rays), size_of::<RayHit>()),
+        };
+        if self.cells {
+            let default = 64 * u64::from(rays) + 1024;
+            params.ray_cell_capacity = room.rows(capacities.ray_cells, cells, default, size_of::<RayCell>());
+        }
+    }
+
     /// What goes first where memory is short: it only saves time.
     pub const SAVES_TIME: [fn(&mut Params); 2] = [|params| params.hits_kept = 0, |params| params.rays_sorted = 0];
 
     /// The outputs that memory limits may make smaller.
-    pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<Rows> {
+    pub fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<CapacityOf> {
         let is_fixed = |capacity: Option<u32>| descriptor.growth == Growth::Fixed && capacity.is_some();
-        let mut rows = Vec::<Rows>::new();
+        let mut rows = Vec::<CapacityOf>::new();
         if self.mode == RayMode::All && !is_fixed(descriptor.capacities.hits) {
             rows.push(|params| &mut params.hit_capacity);
         }
@@ -237,8 +257,32 @@ impl RayPlan {
         sizes
     }
 
+    /// What a caller binds.
+    pub fn output<'s>(&self, params: &Params, buffers: &'s Buffers) -> RayOutput<'s> {
+        let one_each = |mode, id| {
+            let is_there = params.ray_count > 0 && self.mode == mode;
+            is_there.then(|| buffers.get(id))
+        };
+        RayOutput {
+            closest: one_each(RayMode::Closest, buffer::HITS),
+            any: one_each(RayMode::Any, buffer::ANY),
+            hits: self.all_hits(params).then(|| Lists {
+                buffer: buffers.get(buffer::HITS),
+                offsets: buffers.get(buffer::OFFSETS),
+                capacity: params.hit_capacity,
+                first: params.first_hit,
+            }),
+            cells: self.cells.then(|| Lists {
+                buffer: buffers.get(buffer::CELLS),
+                offsets: buffers.get(buffer::CELL_OFFSETS),
+                capacity: params.ray_cell_capacity,
+                first: params.first_ray_cell,
+            }),
+        }
+    }
+
     /// What can be read, where the last answer had so many hits and cells.
-    pub fn outputs(&self, params: &Params, [last_hits, last_cells]: [u32; 2]) -> Vec<Readable> {
+    pub fn readable(&self, params: &Params, [last_hits, last_cells]: [u32; 2]) -> Vec<Readable> {
         let rays = u64::from(params.ray_count);
         let mut outputs = Vec::new();
         if rays == 0 {
@@ -364,7 +408,7 @@ fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks) {
         sides: SIDES,
         grid: buffer::GRID,
     };
-    let unsorted = SIDES[0];
+    let unsorted = SIDES.unsorted();
     recorder.stage("ray_sort", |stage| {
         let [keys, values] = unsorted.binds();
         let mut binds = vec![keys, values, SORT_GRID.is(buffer::GRID)];
@@ -381,7 +425,7 @@ fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks) {
 fn binds(params: &Params, blocks: &RayBlocks, round: &WalkRound, sorted: Side) -> Vec<Binds> {
     let mut binds = round.binds(sorted);
     binds.push(WALK_ORDER.is(if params.sorts_rays() {
-        SIDES[blocks.digits.len() % 2].values
+        SIDES.after(blocks.digits.len()).values
     } else {
         // Any buffer will do where rays are walked as they come.
         table::buffer::STARTS

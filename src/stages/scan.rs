@@ -2,7 +2,7 @@
 
 use crate::api::counters::Status;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
-use crate::gpu::recorder::{Stage, Variable};
+use crate::gpu::recorder::{Stage, variables};
 use crate::gpu::shader::passes;
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::blocks::{SCAN_TILE, ScanParams};
@@ -25,8 +25,12 @@ buffers! {
     TILE_SUMS = "tile_sums": Objects;
 }
 
-const DATA: Variable = Variable("data");
-const SCAN: Variable = Variable("scan");
+variables! {
+    DATA = "data";
+    SCAN = "scan";
+}
+
+use variable::*;
 
 /// A scan, and its uniform block.
 #[derive(Clone, Copy)]

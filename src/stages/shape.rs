@@ -1,9 +1,8 @@
 //! What all stages know of a step: the uniform block, how walks are cut into rounds, how keys are sorted.
 
-use crate::api::descriptor::SortStrategy;
-use crate::gpu::buffers::{BufferId, buffers};
-use crate::gpu::reading;
-use crate::gpu::recorder::Variable;
+use crate::api::descriptor::{Growth, SortStrategy};
+use crate::gpu::buffers::buffers;
+use crate::gpu::recorder::variables;
 use crate::shared::blocks::{MAX_TURNS, Round};
 use crate::shared::grid::Params;
 
@@ -15,24 +14,25 @@ const SHRINK_FACTOR: u32 = 8;
 /// Turns that a walk may take beyond those of counting and of a loop over what it keeps. Counting tries out as many
 /// more as both, so that nothing is cut where counting was not.
 const WRITING_TURNS: u32 = 8;
-/// Box tests of one walk in one dispatch.
+/// Box tests of one walk in one dispatch, at most.
 const MAX_ROUND_TESTS: u64 = 16_384;
+/// Box tests of one walk in one dispatch, at least.
 const MIN_ROUND_TESTS: u64 = 1024;
 
-/// What a step counts: every stage adds to it.
-pub(crate) const COUNTERS: BufferId = reading::COUNTERS;
-pub(crate) use buffer::STEP_COUNTERS;
-
 buffers! {
-    /// The counters as the step left them, before anything was asked of its table: queries start from here.
-    STEP_COUNTERS = "step_counters": Fixed;
+    /// What a step counts, 32 words: every stage adds to it.
+    COUNTERS = "counters": Fixed;
 }
 
-/// The block of a round: `round` in `shaders/common/round.wgsl`.
-pub(crate) const ROUND: Variable = Variable("round");
+pub(crate) use buffer::COUNTERS;
 
-/// Rows of an output, which memory limits may make fewer.
-pub(crate) type Rows = fn(&mut Params) -> &mut u32;
+variables! {
+    /// The block of a round: `round` in `shaders/common/round.wgsl`.
+    ROUND = "round";
+}
+
+/// The capacity of an output, which memory limits may make smaller.
+pub(crate) type CapacityOf = fn(&mut Params) -> &mut u32;
 
 /// What all stages know of a step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,4 +91,33 @@ impl Shape {
             self.left_behind(walks, 1)
         }
     }
+}
+
+/// How much room outputs get.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    pub growth: Growth,
+    /// Bytes that one buffer may have.
+    pub binding_limit: u64,
+}
+
+impl Room {
+    /// How many rows an output holds: from its fixed or first capacity, what earlier steps were seen to need, a default
+    /// and the bytes of a row.
+    pub fn rows(self, fixed: Option<u32>, wanted: u32, default: u64, row_bytes: usize) -> u32 {
+        let default = u32::try_from(default).unwrap_or(u32::MAX);
+        let rows = match (fixed, self.growth) {
+            (Some(fixed), Growth::Fixed) => return fixed,
+            (Some(first), Growth::Grow) => first.max(wanted),
+            (None, _) => default.max(wanted),
+        };
+        // The largest u32 is no place.
+        rows.min(u32::try_from(self.binding_limit / row_bytes as u64).unwrap_or(u32::MAX))
+            .min(u32::MAX - 1)
+    }
+}
+
+/// Rows that an output has room for at first, where so many ask.
+pub(crate) const fn few_each(count: u32) -> u64 {
+    4 * count as u64 + 1024
 }

@@ -2,7 +2,7 @@
 
 use crate::api::descriptor::SortStrategy;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
-use crate::gpu::recorder::{Binds, Stage, Variable};
+use crate::gpu::recorder::{Binds, Stage, variables};
 use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::blocks::SortParams;
@@ -38,15 +38,21 @@ buffers! {
     DIGIT_COUNTS = "digit_counts": Objects;
 }
 
-const SORT: Variable = Variable("sort");
-const KEYS: Variable = Variable("keys");
-const VALUES: Variable = Variable("values");
-const SORTED_KEYS: Variable = Variable("sorted_keys");
-const SORTED_VALUES: Variable = Variable("sorted_values");
-/// The grid that says how many keys there are.
-const GRID: Variable = Variable("grid");
+variables! {
+    SORT = "sort";
+    SORTED_KEYS = "sorted_keys";
+    SORTED_VALUES = "sorted_values";
+    /// Keys that a pass reads or writes.
+    KEYS = "keys";
+    /// Values that a pass reads or writes. Those of the sorted entries are the objects.
+    VALUES = "values";
+    /// The grid that says how many keys there are.
+    GRID = "grid";
+}
 
-/// A buffer of keys and one of values. A sort goes back and forth between two such sides.
+use variable::*;
+
+/// A buffer of keys and one of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Side {
     pub keys: BufferId,
@@ -57,6 +63,27 @@ impl Side {
     /// How passes that read or write entries name them.
     pub fn binds(self) -> [Binds; 2] {
         [KEYS.is(self.keys), VALUES.is(self.values)]
+    }
+}
+
+/// The two sides of a sort. Each digit takes the keys and values from one to the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sides(pub [Side; 2]);
+
+impl Sides {
+    /// Where keys and values lie before a sort.
+    pub const fn unsorted(self) -> Side {
+        self.0[0]
+    }
+
+    /// The side that this one is not.
+    pub fn other(self, side: Side) -> Side {
+        self.0[usize::from(side == self.0[0])]
+    }
+
+    /// Where keys and values lie after so many digits.
+    pub const fn after(self, digits: usize) -> Side {
+        self.0[digits % 2]
     }
 }
 
@@ -86,7 +113,7 @@ pub(crate) fn sizes(counter_words: u32) -> Sizes {
 /// A radix sort of keys with values.
 pub(crate) struct Sort {
     pub strategy: SortStrategy,
-    pub sides: [Side; 2],
+    pub sides: Sides,
     /// Which grid says how many keys there are.
     pub grid: BufferId,
 }
@@ -96,7 +123,7 @@ impl Sort {
     pub fn record(&self, stage: &mut Stage<'_>, digits: &[Digit], unsorted: Side) -> Side {
         let passes = self.strategy.passes();
         digits.iter().fold(unsorted, |from, digit| {
-            let to = self.sides[usize::from(from == self.sides[0])];
+            let to = self.sides.other(from);
             let [keys, values] = from.binds();
             let binds = [
                 SORT.is_block(digit.block),
@@ -115,8 +142,8 @@ impl Sort {
     }
 }
 
-/// The passes of a strategy.
-pub(crate) struct Passes {
+/// The passes that sort by one digit.
+pub(crate) struct DigitPasses {
     pub histogram: &'static Pass,
     pub scan: &'static Pass,
     pub scatter: &'static Pass,
@@ -136,19 +163,19 @@ impl SortStrategy {
         }
     }
 
-    pub(crate) fn passes(self) -> Passes {
+    pub(crate) fn passes(self) -> DigitPasses {
         match self {
-            Self::Auto | Self::Portable => Passes {
+            Self::Auto | Self::Portable => DigitPasses {
                 histogram: &SORT_HISTOGRAM,
                 scan: &SORT_SCAN,
                 scatter: &SORT_SCATTER,
             },
-            Self::Subgroups => Passes {
+            Self::Subgroups => DigitPasses {
                 histogram: &SORT_HISTOGRAM,
                 scan: &SORT_SCAN,
                 scatter: &SORT_SCATTER_SUBGROUPS,
             },
-            Self::Strips => Passes {
+            Self::Strips => DigitPasses {
                 histogram: &SORT_HISTOGRAM_STRIPS,
                 scan: &SORT_SCAN_STRIPS,
                 scatter: &SORT_SCATTER_STRIPS,

@@ -1,6 +1,7 @@
 //! The walks of rays and queries, round by round.
 
-use super::shape::{ROUND, Shape};
+use super::shape::Shape;
+use super::shape::variable::ROUND;
 use super::sort::Side;
 use super::table::statics;
 use crate::gpu::recorder::{Binds, PARAMS};
@@ -15,6 +16,9 @@ pub(crate) enum TableOf {
     Static,
 }
 
+/// Tables that one ray or query walks, at most. The static objects that ask walk one more.
+pub(crate) const MOST_TABLES: usize = 3;
+
 /// A round of the walks of rays or queries.
 pub(crate) struct WalkRound {
     params: Block,
@@ -22,7 +26,7 @@ pub(crate) struct WalkRound {
     /// Which table is walked.
     table: TableOf,
     /// Where objects ask: which ones.
-    pub askers: TableOf,
+    pub asked_by: TableOf,
     /// How many rays, queries or objects ask.
     pub walks: u32,
     /// Whether it is the first round of its table.
@@ -55,7 +59,7 @@ impl WalkRound {
             }
         }
         let mut all = Vec::new();
-        for (params, table, askers, walks, [continues, is_continued]) in walks {
+        for (params, table, asked_by, walks, [continues, is_continued]) in walks {
             let params = blocks.push(&params);
             let rounds = shape.rounds_of(walks, test_turns, kept).enumerate();
             all.extend(rounds.map(|(index, round)| Self {
@@ -66,7 +70,7 @@ impl WalkRound {
                     ..round
                 }),
                 table,
-                askers,
+                asked_by,
                 walks,
                 is_first: index == 0,
             }));

@@ -1,18 +1,18 @@
-//! The step: the order of the stages, and what goes in and comes out.
+//! The broad phase of a caller's device: what it is made of, and its calls.
 
 use super::needs::{LateNeeds, Needs};
-use super::output::{Lists, PairOutput, QueryOutput, RayOutput, StepOutput, Table, table_kind};
+use super::output::{StepOutput, Table, table_kind};
 use super::plan;
 use super::recorded::Recorded;
 use super::walk_shrink::WalkShrink;
 use super::watch::Watch;
-use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth, RayMode};
+use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth};
 use crate::api::error::{CreateError, StepError};
 use crate::api::input::{QueryInput, StepInput};
 use crate::api::memory::MemoryUse;
 use crate::api::types::Window;
 use crate::gpu::bindings::Bindings;
-use crate::gpu::buffers::{BufferId, Buffers};
+use crate::gpu::buffers::Buffers;
 use crate::gpu::home::Home;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::recorder;
@@ -20,8 +20,8 @@ use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::shader::Pass;
 use crate::gpu::staging::Staging;
 use crate::gpu::timing::Timing;
+use crate::shared::bounds::binding_limit;
 use crate::shared::grid;
-use crate::shared::limits::binding_limit;
 use crate::shared::submission::{self, Recording, Recordings};
 use crate::stages::shape::COUNTERS;
 use crate::stages::table::statics::{self, StaticTable};
@@ -33,31 +33,31 @@ pub struct GpuBroadPhase {
     pub(super) label: String,
     pub(super) descriptor: BroadPhaseDescriptor<'static>,
     pub(super) pipelines: Pipelines,
-    pub(crate) buffers: Buffers,
+    pub(super) buffers: Buffers,
     pub(super) bindings: Bindings,
     /// What read-backs are copied to.
-    pub(crate) readings: Staging,
+    pub(super) readings: Staging,
     /// What data of the host is copied from.
     pub(super) uploads: Staging,
-    pub(crate) timing: Option<Timing>,
+    pub(super) timing: Option<Timing>,
     /// What read-backs have shown to be needed, with head room.
-    pub(crate) wanted: Needs,
+    pub(super) wanted: Needs,
     /// What late read-backs have shown to be needed.
-    pub(crate) late: LateNeeds,
+    pub(super) late: LateNeeds,
     /// What the last step that was read back needed, where that is more than the descriptor's own sizes.
-    pub(crate) needed: Needs,
-    pub(crate) walk_shrink: WalkShrink,
-    pub(crate) home: Home,
+    pub(super) needed: Needs,
+    pub(super) walk_shrink: WalkShrink,
+    pub(super) home: Home,
     pub(super) recordings: Recordings,
     /// What the recording under way builds on.
     pub(super) needs: Vec<Recording>,
-    pub(crate) lost: bool,
-    pub(crate) caught: Caught,
-    pub(crate) watch: Watch,
-    pub(crate) recorded: Option<Recorded>,
-    pub(crate) statics: Option<StaticTable>,
+    pub(super) lost: bool,
+    pub(super) caught: Caught,
+    pub(super) watch: Watch,
+    pub(super) recorded: Option<Recorded>,
+    pub(super) statics: Option<StaticTable>,
     /// Whether a long recording may be submitted in parts, in encoders that take the place of the caller's.
-    pub(crate) splits_submissions: bool,
+    pub(super) splits_submissions: bool,
 }
 
 impl GpuBroadPhase {
@@ -88,7 +88,7 @@ impl GpuBroadPhase {
     /// [`required_limits`](Self::required_limits) with bindings and buffers as large as the adapter has them, and those
     /// of [`optional_features`](Self::optional_features) that it has. A renderer joins them to what it asks for itself,
     /// as the [guide](crate::guide) shows: this asks for nothing that drawing needs, and for no textures above 2,048
-    /// pixels a side.
+    /// pixels per side.
     pub fn device_descriptor(adapter: &wgpu::Adapter) -> wgpu::DeviceDescriptor<'static> {
         let available = adapter.limits();
         wgpu::DeviceDescriptor {
@@ -266,7 +266,7 @@ impl GpuBroadPhase {
         input: QueryInput<'_>,
     ) -> Result<StepOutput<'s>, StepError> {
         self.guarded(device, queue, encoder, |this, encoder| {
-            this.record_query_counts(device, queue, encoder, &input)?;
+            this.record_query_counts(device, queue, encoder, &input, true)?;
             this.record_outputs(device, queue, encoder, true);
             Ok(())
         })?;
@@ -390,45 +390,11 @@ impl GpuBroadPhase {
         let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
         let plan = &recorded.plan;
         let params = &plan.shape.params;
-        let lists = |buffer, offsets, capacity, first| Lists {
-            buffer: self.buffers.get(buffer),
-            offsets: self.buffers.get(offsets),
-            capacity,
-            first,
-        };
-        let of_rays = |mode, buffer: BufferId| {
-            let is_there = params.ray_count > 0 && plan.rays.mode == mode;
-            is_there.then(|| self.buffers.get(buffer))
-        };
         Ok(StepOutput {
             counters: self.buffers.get(COUNTERS),
-            pairs: plan.pairs.are_wanted.then(|| PairOutput {
-                buffer: self.buffers.get(pairs::buffer::PAIRS),
-                capacity: params.pair_capacity,
-                first: params.first_pair,
-                per_world: params
-                    .has_worlds()
-                    .then(|| self.buffers.get(pairs::buffer::WORLD_PAIRS)),
-            }),
-            rays: RayOutput {
-                closest: of_rays(RayMode::Closest, rays::buffer::HITS),
-                any: of_rays(RayMode::Any, rays::buffer::ANY),
-                hits: plan.rays.all_hits(params).then(|| {
-                    let (buffer, offsets) = (rays::buffer::HITS, rays::buffer::OFFSETS);
-                    lists(buffer, offsets, params.hit_capacity, params.first_hit)
-                }),
-                cells: plan.rays.cells.then(|| {
-                    let (buffer, offsets) = (rays::buffer::CELLS, rays::buffer::CELL_OFFSETS);
-                    lists(buffer, offsets, params.ray_cell_capacity, params.first_ray_cell)
-                }),
-            },
-            queries: QueryOutput {
-                objects: queries::asks_all(params).then(|| {
-                    let (buffer, offsets) = (queries::buffer::OBJECTS, queries::buffer::OFFSETS);
-                    lists(buffer, offsets, params.result_capacity, params.first_result)
-                }),
-                nearest: queries::asks_nearest(params).then(|| self.buffers.get(queries::buffer::NEAREST)),
-            },
+            pairs: plan.pairs.output(params, &self.buffers),
+            rays: plan.rays.output(params, &self.buffers),
+            queries: plan.queries.output(params, &self.buffers),
             table: self.table(recorded, TableOf::Moving),
             static_table: params.has_statics().then(|| self.table(recorded, TableOf::Static)),
         })
@@ -456,31 +422,23 @@ impl GpuBroadPhase {
         let [grid, records, starts] = [grid, records, starts].map(part_of);
         // Those of static objects are kept where records do not lie in their order.
         let has_entries = of == TableOf::Moving || own.is_uniform();
-        let entries = has_entries.then(|| part_of(values));
         Table {
             starts: starts.buffer,
             records: records.buffer,
             grid: grid.buffer,
-            entries: entries.map(|entries| entries.buffer),
+            entries: has_entries.then(|| part_of(values).buffer),
             kind: table_kind(&self.descriptor),
             params,
+            block: block.borrowed(),
+            objects: part_of(moving::OBJECTS),
             home: &self.home,
             recording: recorded.outputs.as_ref(),
-            // Any buffer will do for entries that a scheme's walks do not read.
-            parts: [
-                block.borrowed(),
-                grid,
-                records,
-                starts,
-                part_of(moving::OBJECTS),
-                entries.filter(|_| own.is_uniform()).unwrap_or(records),
-            ],
         }
     }
 }
 
-/// The passes of all stages.
-fn passes() -> impl Iterator<Item = &'static Pass> {
+/// The passes of all stages of a step.
+pub(crate) fn passes() -> impl Iterator<Item = &'static Pass> {
     let stages = [
         table::PASSES,
         scan::PASSES,

@@ -7,9 +7,8 @@ use crate::api::error::InputError;
 use crate::shared::asked::Asked;
 use crate::shared::grid::{Params, Record, cover_capacity};
 use crate::stages::pairs::PairPlan;
-use crate::stages::queries::QueryPlan;
 use crate::stages::rays::RayPlan;
-use crate::stages::shape::Rows;
+use crate::stages::shape::CapacityOf;
 
 /// Rows that memory limits leave to an output: fewer would make an answer of too many parts.
 const SMALLEST_OUTPUT: u32 = 1024;
@@ -96,7 +95,7 @@ impl Plan {
     }
 
     /// Leaves a share of what is wanted beyond the smallest outputs.
-    fn shrink(&mut self, shrinks: &[Rows], wanted: &[u32], share: f64) {
+    fn shrink(&mut self, shrinks: &[CapacityOf], wanted: &[u32], share: f64) {
         for (rows, &wanted) in shrinks.iter().zip(wanted) {
             let smallest = wanted.min(SMALLEST_OUTPUT);
             *rows(&mut self.shape.params) = smallest + (f64::from(wanted - smallest) * share) as u32;
@@ -104,15 +103,15 @@ impl Plan {
     }
 
     /// The outputs that may shrink.
-    fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<Rows> {
+    fn shrinks(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Vec<CapacityOf> {
         let mut rows: Vec<_> = self.pairs.shrinks(descriptor).into_iter().collect();
         rows.extend(self.rays.shrinks(descriptor));
-        rows.extend(QueryPlan::shrinks(descriptor));
+        rows.extend(self.queries.shrinks(descriptor));
         rows
     }
 }
 
-fn rows_of(params: &mut Params, outputs: &[Rows]) -> Vec<u32> {
+fn rows_of(params: &mut Params, outputs: &[CapacityOf]) -> Vec<u32> {
     outputs.iter().map(|rows| *rows(params)).collect()
 }
 

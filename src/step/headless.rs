@@ -212,7 +212,8 @@ impl Headless {
         };
         if self.queries_fit {
             let reading = self.submit(|broad_phase, device, queue, encoder| {
-                broad_phase.record_query_counts(device, queue, encoder, &input)?;
+                // Pairs were handed out.
+                broad_phase.record_query_counts(device, queue, encoder, &input, false)?;
                 broad_phase.record_outputs(device, queue, encoder, true);
                 record_reading(broad_phase, device, encoder, Extent::Everything)
             })?;
@@ -222,7 +223,8 @@ impl Headless {
         }
         loop {
             let reading = self.submit(|broad_phase, device, queue, encoder| {
-                broad_phase.record_query_counts(device, queue, encoder, &input)?;
+                // Pairs were handed out.
+                broad_phase.record_query_counts(device, queue, encoder, &input, false)?;
                 record_reading(broad_phase, device, encoder, Extent::Counters)
             })?;
             let counters = self.receive_counters(reading).await?;

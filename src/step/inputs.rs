@@ -32,7 +32,7 @@ impl Placer<'_> {
             }
         };
         self.placed.push(Input {
-            id,
+            variable: id.into(),
             buffer: buffer.clone(),
             bytes: source.count() * size_of::<T>() as u64,
         });
@@ -41,7 +41,7 @@ impl Placer<'_> {
     /// Places a number that only the device knows.
     pub fn place_limit(&mut self, id: BufferId, limit: Option<DeviceCount<'_>>) {
         self.placed.extend(limit.map(|DeviceCount { buffer, word }| Input {
-            id,
+            variable: id.into(),
             buffer: buffer.clone(),
             bytes: 4 * (u64::from(word) + 1),
         }));

@@ -1,10 +1,14 @@
 //! What comes out of a step: buffers that the caller's next pass binds.
 
 use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::api::output::{PairOutput, QueryOutput, RayOutput};
 use crate::gpu::bindings::RangeRef;
 use crate::gpu::home::Home;
+use crate::gpu::recorder::{PARAMS, Variable};
 use crate::shared::grid::{self, Params};
 use crate::shared::submission::Recording;
+use crate::stages::sort::variable::VALUES;
+use crate::stages::table;
 
 /// The outputs of a step: buffers with the usages `STORAGE` and `COPY_SRC` that the caller's next pass can bind.
 ///
@@ -27,62 +31,6 @@ pub struct StepOutput<'s> {
     pub static_table: Option<Table<'s>>,
 }
 
-/// The pairs of a step on the device.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct PairOutput<'s> {
-    /// [`Pair`](crate::Pair), two `u32` each, `a < b`. The first `min(needed - first, capacity)` are valid, where
-    /// `needed` is [`Counters::pairs_needed`](crate::Counters::pairs_needed).
-    pub buffer: &'s wgpu::Buffer,
-    /// Pairs that fit.
-    pub capacity: u32,
-    /// The place of the first pair among all pairs: 0 but for a [`window`](crate::GpuBroadPhase::window).
-    pub first: u32,
-    /// Several worlds: the number of pairs of each, `u32`, modulo 2^32.
-    pub per_world: Option<&'s wgpu::Buffer>,
-}
-
-/// A list for each ray or query, all lists in one buffer.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct Lists<'s> {
-    /// The rows of all lists, one list behind the other. The first `min(needed - first, capacity)` are valid, where
-    /// `needed` is the last offset.
-    pub buffer: &'s wgpu::Buffer,
-    /// `u32`, one more than lists: list `i` has the rows `offsets[i]..offsets[i + 1]`, counted from the first row of
-    /// all.
-    pub offsets: &'s wgpu::Buffer,
-    /// Rows that fit.
-    pub capacity: u32,
-    /// The place of the first row that the buffer holds: 0 but for a [`window`](crate::GpuBroadPhase::window).
-    pub first: u32,
-}
-
-/// What a step found for rays, on the device.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct RayOutput<'s> {
-    /// [`RayMode::Closest`](crate::RayMode::Closest): [`RayHit`](crate::RayHit), one per ray.
-    pub closest: Option<&'s wgpu::Buffer>,
-    /// [`RayMode::Any`](crate::RayMode::Any): 1 for each ray that meets anything, else 0, `u32`.
-    pub any: Option<&'s wgpu::Buffer>,
-    /// [`RayMode::All`](crate::RayMode::All): [`RayHit`](crate::RayHit), a list per ray.
-    pub hits: Option<Lists<'s>>,
-    /// [`ray_cells`](crate::BroadPhaseDescriptor::ray_cells): [`RayCell`](crate::RayCell), a list per ray.
-    pub cells: Option<Lists<'s>>,
-}
-
-/// What a step found for queries, on the device.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub struct QueryOutput<'s> {
-    /// [`QueryMode::All`](crate::QueryMode::All): objects, `u32`, a list per query.
-    pub objects: Option<Lists<'s>>,
-    /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): [`Neighbor`](crate::Neighbor), as many per query as are
-    /// wanted.
-    pub nearest: Option<&'s wgpu::Buffer>,
-}
-
 /// The cell table of a step: its buffers, and what a [`TableShader`](crate::TableShader) binds.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -103,12 +51,29 @@ pub struct Table<'s> {
     pub(crate) kind: TableKind,
     /// What the block of its walks says.
     pub(crate) params: Params,
-    /// In the order of [`TABLE_BINDINGS`].
-    pub(crate) parts: [RangeRef<'s>; 6],
+    /// Where that block lies.
+    pub(crate) block: RangeRef<'s>,
+    /// The objects, as the passes read them.
+    pub(crate) objects: RangeRef<'s>,
     /// Where all of it lies.
     pub(crate) home: &'s Home,
     /// What writes the outputs.
     pub(crate) recording: Option<&'s Recording>,
+}
+
+impl<'s> Table<'s> {
+    /// What passes and callers' shaders bind of it: each variable of `shaders/queries/table.wgsl`, and where it lies.
+    pub(crate) fn parts(&self) -> [(Variable, RangeRef<'s>); 6] {
+        [
+            (PARAMS, self.block),
+            (table::buffer::GRID.into(), self.grid.into()),
+            (table::buffer::RECORDS.into(), self.records.into()),
+            (table::buffer::STARTS.into(), self.starts.into()),
+            (table::buffer::OBJECTS.into(), self.objects),
+            // Not every scheme's walks read them: any buffer will do then.
+            (VALUES, self.entries.unwrap_or(self.records).into()),
+        ]
+    }
 }
 
 /// What a table and the text that walks it have to agree on: the number of the scheme, and whether filters count.
@@ -118,13 +83,3 @@ pub(crate) type TableKind = (u32, bool);
 pub(crate) const fn table_kind(descriptor: &BroadPhaseDescriptor<'_>) -> TableKind {
     (grid::scheme_number(descriptor.scheme), descriptor.filters)
 }
-
-/// Binding numbers of the text and what passes call what is bound.
-pub(crate) const TABLE_BINDINGS: [(u32, &str); 6] = [
-    (0, "params"),
-    (1, "grid"),
-    (2, "records"),
-    (3, "starts"),
-    (5, "objects"),
-    (6, "values"),
-];

@@ -2,23 +2,37 @@
 
 use super::needs::Needs;
 use crate::api::counters::{Counters, word};
-use crate::api::descriptor::{BroadPhaseDescriptor, Growth, MAX_ROUNDS, PairOrder, RayMode};
-use crate::api::error::{DescriptorError, InputError};
-use crate::api::types::{Pair, RayCell, RayHit};
-use crate::gpu::buffers::{Sizes, rounded};
-use crate::gpu::reading::Readable;
+use crate::api::descriptor::{BroadPhaseDescriptor, MAX_ROUNDS, PairOrder};
+use crate::api::error::{DescriptorError, InputError, ReadBackError};
+use crate::gpu::buffers::{BufferId, Sizes, buffers, rounded};
+use crate::gpu::reading::{Readable, Reading};
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::asked::Asked;
+use crate::shared::bounds::{LARGEST_COUNT, count};
 use crate::shared::digits::counter_words;
-use crate::shared::grid::{self, Params};
-use crate::shared::limits::{LARGEST_COUNT, count};
+use crate::shared::grid::Params;
 use crate::stages::order::{self, OrderBlocks};
 use crate::stages::pairs::{PairBlocks, PairPlan};
 use crate::stages::queries::{QueryBlocks, QueryPlan};
 use crate::stages::rays::{self, RayBlocks, RayPlan};
-use crate::stages::shape::{STEP_COUNTERS, Shape};
-use crate::stages::table::{self, TableBlocks, TablePlan, statics};
+use crate::stages::shape::{COUNTERS, Room, Shape};
+use crate::stages::table::{self, TableBlocks, TablePlan};
 use crate::stages::{scan, sort};
+
+buffers! {
+    /// The counters as the step left them, before anything was asked of its table: queries start from here.
+    STEP_COUNTERS = "step_counters": Fixed;
+}
+
+pub(crate) use buffer::STEP_COUNTERS;
+
+/// Buffers that a table of static objects does not have of its own.
+pub(crate) const OF_STEP: [BufferId; 4] = [
+    table::buffer::OBJECTS,
+    table::buffer::GIVEN_OBJECTS,
+    table::buffer::WORLDS,
+    STEP_COUNTERS,
+];
 
 /// A step before it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,22 +80,13 @@ impl Plan {
         let static_count = statics.map_or(0, |statics| statics.shape.params.object_count);
         count("objects", objects.saturating_add(static_count.into()))?;
         let object_count = count("objects", objects)?;
-        let capacities = descriptor.capacities;
-        let words = binding_limit / 4;
         let mut params = Params::of_table(descriptor, object_count, static_count);
-        if params.is_uniform() {
-            let first = grid::first_entries(object_count, capacities.entries);
-            params.entry_capacity = match (capacities.entries, descriptor.growth) {
-                (Some(fixed), Growth::Fixed) => count("cell entries", fixed.into())?,
-                // One word more than entries has to fit: the offsets of their pairs.
-                _ => first.max(wanted.entries.into()).min(words - 1).min(LARGEST_COUNT - 1) as u32,
-            };
-        }
-        // More words than cells have to fit: the starts of the large list's slots and of what takes no part, and the
-        // cover table's end.
-        let past_cells = u64::from(params.large_mask) + 3;
-        let cells = grid::table_capacity(params.scheme, object_count, capacities.entries);
-        params.table_capacity = cells.min(words - past_cells).min(LARGEST_COUNT - past_cells) as u32;
+        TablePlan::fit(
+            &mut params,
+            &descriptor.capacities,
+            wanted.entries,
+            room(descriptor, binding_limit),
+        )?;
         params.static_count = static_count;
         let static_rows = if static_count > 0 { object_count } else { 0 };
         params.pair_rows = params.entry_capacity.saturating_add(static_rows);
@@ -98,7 +103,7 @@ impl Plan {
             },
             pairs: PairPlan {
                 are_wanted: descriptor.pairs,
-                stand: false,
+                are_kept: false,
             },
             rays: RayPlan {
                 mode: descriptor.ray_mode,
@@ -113,7 +118,7 @@ impl Plan {
             static_bytes: statics.map_or(0, Self::table_bytes),
         };
         plan.fit_cover(descriptor, statics, asked, binding_limit)?;
-        PairPlan::fit_partners(&mut plan.shape, binding_limit);
+        plan.pairs.fit_partners(&mut plan.shape.params, binding_limit);
         plan.fit_pairs(descriptor, wanted, binding_limit);
         plan.fit_rounds(descriptor, wanted);
         plan.pairs.fit_bits(&mut plan.shape, wanted.bit_words, binding_limit);
@@ -186,53 +191,18 @@ impl Plan {
 
     /// Chooses how many pairs the output holds.
     pub fn fit_pairs(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Needs, binding_limit: u64) {
-        let rows = output_rows(descriptor.growth, binding_limit);
-        let params = &mut self.shape.params;
-        params.pair_capacity = rows(
-            descriptor.capacities.pairs,
-            wanted.pairs,
-            few_each(params.object_count),
-            size_of::<Pair>(),
-        );
+        let (params, room) = (&mut self.shape.params, room(descriptor, binding_limit));
+        self.pairs.fit_rows(params, &descriptor.capacities, wanted.pairs, room);
     }
 
     /// Chooses how many rows the answers to rays and queries hold.
     pub fn fit_answers(&mut self, descriptor: &BroadPhaseDescriptor<'_>, wanted: Needs, binding_limit: u64) {
-        let rows = output_rows(descriptor.growth, binding_limit);
-        let params = &mut self.shape.params;
-        params.hit_capacity = match self.rays.mode {
-            RayMode::Closest => params.ray_count,
-            RayMode::Any => 0,
-            RayMode::All => rows(
-                descriptor.capacities.hits,
-                wanted.hits,
-                few_each(params.ray_count),
-                size_of::<RayHit>(),
-            ),
-        };
-        params.result_capacity = if params.nearest > 0 {
-            0
-        } else {
-            rows(
-                descriptor.capacities.results,
-                wanted.results,
-                few_each(params.query_count),
-                // Sorting them takes buffers of wider rows.
-                if self.sorts_outputs {
-                    size_of::<Pair>()
-                } else {
-                    size_of::<u32>()
-                },
-            )
-        };
-        if self.rays.cells {
-            params.ray_cell_capacity = rows(
-                descriptor.capacities.ray_cells,
-                wanted.ray_cells,
-                64 * u64::from(params.ray_count) + 1024,
-                size_of::<RayCell>(),
-            );
-        }
+        let (params, room) = (&mut self.shape.params, room(descriptor, binding_limit));
+        let (capacities, is_sorted) = (&descriptor.capacities, self.sorts_outputs);
+        self.rays
+            .fit_rows(params, capacities, [wanted.hits, wanted.ray_cells], room);
+        self.queries
+            .fit_rows(params, capacities, wanted.results, is_sorted, room);
     }
 
     /// The outputs that are sorted: of pairs, rays and queries.
@@ -241,26 +211,39 @@ impl Plan {
             return Vec::new();
         }
         let params = &self.shape.params;
-        let pairs = self.pairs.are_wanted.then(|| PairPlan::order(params));
-        let answers = [self.rays.order(params), QueryPlan::order(params)];
-        pairs.into_iter().chain(answers.into_iter().flatten()).collect()
+        let outputs = [
+            self.pairs.order(params),
+            self.rays.order(params),
+            self.queries.order(params),
+        ];
+        outputs.into_iter().flatten().collect()
     }
 
     /// What a recording with pairs or without them leaves to be read; `last` is what the last answer needed.
-    pub fn outputs(&self, with_pairs: bool, last: &Needs) -> Vec<Readable> {
+    pub fn readable(&self, with_pairs: bool, last: &Needs) -> Vec<Readable> {
         let params = &self.shape.params;
         let mut outputs = Vec::new();
         if with_pairs {
-            outputs.extend(PairPlan::outputs(params, last.pairs));
+            outputs.extend(self.pairs.readable(params, last.pairs));
         }
-        outputs.extend(self.rays.outputs(params, [last.hits, last.ray_cells]));
-        outputs.extend(QueryPlan::outputs(params, last.results));
+        outputs.extend(self.rays.readable(params, [last.hits, last.ray_cells]));
+        outputs.extend(self.queries.readable(params, last.results));
         outputs
     }
 
-    /// What the words of the counters say.
-    pub fn counters(&self, words: &[u32]) -> Counters {
-        Counters::from_words(words, &self.shape.params, self.shape.rounds, self.static_entries)
+    /// The counters of the step, once they are mapped.
+    pub fn counters(&self, reading: &Reading) -> Result<Counters, ReadBackError> {
+        let words: Vec<u32> = reading.rows(COUNTERS.name, word::COUNT as u64)?;
+        // Nothing was mapped of a device that is lost.
+        if words.len() < word::COUNT {
+            return Err(ReadBackError::DeviceLost);
+        }
+        Ok(Counters::from_words(
+            &words,
+            &self.shape.params,
+            self.shape.rounds,
+            self.static_entries,
+        ))
     }
 
     /// Every buffer that the step owns, and its bytes.
@@ -279,7 +262,7 @@ impl Plan {
         let sorted = sorted.into_iter().chain(outputs);
         let counter_words = sorted.map(|digits| counter_words(&digits)).fold(0, u32::max);
         let mut sizes = self.table.sizes(params);
-        sizes.push((STEP_COUNTERS, 4 * word::COUNT as u64));
+        sizes.extend([COUNTERS, STEP_COUNTERS].map(|id| (id, 4 * word::COUNT as u64)));
         sizes.extend(sort::sizes(counter_words));
         sizes.extend(scan::sizes(scanned.into_iter().fold(1, u32::max)));
         sizes.extend(self.pairs.sizes(&self.shape));
@@ -300,7 +283,7 @@ impl Plan {
     /// Bytes of the buffers that are the own ones of a table of static objects.
     fn table_bytes(&self) -> u64 {
         let own = self.sizes().into_iter();
-        let own = own.filter(|(id, _)| !statics::OF_STEP.contains(id));
+        let own = own.filter(|(id, _)| !OF_STEP.contains(id));
         own.map(|(_, bytes)| rounded(bytes)).sum()
     }
 
@@ -308,11 +291,12 @@ impl Plan {
     pub fn write(&self, blocks: &mut Blocks) -> StepBlocks {
         let Self { shape, .. } = self;
         let ordered = self.ordered();
+        let static_params = blocks.push(&shape.params.of_statics());
         StepBlocks {
             params: blocks.push(&shape.params),
-            static_params: blocks.push(&shape.params.of_statics()),
+            static_params,
             table: self.table.write(blocks, shape),
-            pairs: PairPlan::write(blocks, shape),
+            pairs: self.pairs.write(blocks, shape, static_params),
             rays: self.rays.write(blocks, shape),
             queries: self.queries.write(blocks, shape),
             order: {
@@ -329,23 +313,10 @@ pub(crate) fn rounds(descriptor: &BroadPhaseDescriptor<'_>, wanted: Needs) -> u3
     first.max(wanted.rounds).min(MAX_ROUNDS)
 }
 
-const fn few_each(count: u32) -> u64 {
-    4 * count as u64 + 1024
-}
-
-/// How many rows an output holds, from its fixed or first capacity, what earlier steps were seen to need, a default and
-/// the bytes of a row.
-fn output_rows(growth: Growth, binding_limit: u64) -> impl Fn(Option<u32>, u32, u64, usize) -> u32 {
-    move |fixed, wanted, default, row_bytes| {
-        let default = u32::try_from(default).unwrap_or(u32::MAX);
-        let rows = match (fixed, growth) {
-            (Some(fixed), Growth::Fixed) => return fixed,
-            (Some(first), Growth::Grow) => first.max(wanted),
-            (None, _) => default.max(wanted),
-        };
-        // The largest u32 is no place.
-        rows.min(u32::try_from(binding_limit / row_bytes as u64).unwrap_or(u32::MAX))
-            .min(u32::MAX - 1)
+const fn room(descriptor: &BroadPhaseDescriptor<'_>, binding_limit: u64) -> Room {
+    Room {
+        growth: descriptor.growth,
+        binding_limit,
     }
 }
 
@@ -402,7 +373,7 @@ mod tests {
             };
             let plan = Plan::new(
                 &BroadPhaseDescriptor {
-                    ray_mode: RayMode::All,
+                    ray_mode: crate::RayMode::All,
                     ..Default::default()
                 },
                 10_000,

@@ -8,8 +8,9 @@ use std::sync::Arc;
 use crate::api::counters::{Counters, Status, word};
 use crate::api::error::{ReadBackError, StepError};
 use crate::api::result::{StageTime, StepResult};
-use crate::gpu::reading::{Answer, COUNTERS, Copy, Extent, Readable, Reading, TIMINGS, copy_out, or_lost, submit};
+use crate::gpu::reading::{Answer, Copy, Extent, Readable, Reading, TIMINGS, copy_out, or_lost, submit};
 use crate::gpu::timing::Timing;
+use crate::stages::shape::COUNTERS;
 use crate::stages::{pairs, queries, rays};
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::needs::Needs;
@@ -177,7 +178,7 @@ impl GpuBroadPhase {
     /// What the last recording wrote.
     fn outputs(&self) -> Option<Vec<Readable>> {
         let recorded = self.recorded.as_ref()?;
-        Some(recorded.plan.outputs(recorded.emits_pairs, &self.needed))
+        Some(recorded.plan.readable(recorded.emits_pairs, &self.needed))
     }
 
     /// Submits a read-back of what was submitted before.
@@ -231,7 +232,7 @@ impl GpuBroadPhase {
         self.hear().await?;
         let plan = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.plan;
         self.map(device, reading, submission).await?;
-        let counters = plan.counters(&reading.counters()?);
+        let counters = plan.counters(reading)?;
         // Of what was submitted before, so that the newest has the last word.
         self.take_in();
         self.note(&counters, &plan);
@@ -333,9 +334,8 @@ impl GpuBroadPhase {
             } = asked;
             // A device that was lost in between has nothing to tell.
             if recording.is_submitted()
-                && let (Ok(words), Ok(ticks)) = (reading.counters(), reading.ticks())
+                && let (Ok(counters), Ok(ticks)) = (plan.counters(&reading), reading.ticks())
             {
-                let counters = plan.counters(&words);
                 self.note(&counters, &plan);
                 self.watch.latest = Some(counters);
                 (self.watch.latest_stages, self.watch.latest_ticks) = (stages, ticks);

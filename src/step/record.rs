@@ -2,7 +2,7 @@
 
 use super::broad_phase::GpuBroadPhase;
 use super::inputs::{Placer, caller_owned, check_asked};
-use super::plan::{Plan, StepBlocks};
+use super::plan::{OF_STEP, Plan, STEP_COUNTERS, StepBlocks};
 use super::recorded::{OF_TABLE, Recorded};
 use crate::api::counters::word;
 use crate::api::error::StepError;
@@ -15,14 +15,15 @@ use crate::gpu::group::Group;
 use crate::gpu::recorder::{Input, Recorder, SUBMISSION_ROUNDS};
 use crate::gpu::scope::Scopes;
 use crate::gpu::upload::{Blocks, Uniforms};
-use crate::shared::limits::binding_limit;
+use crate::shared::bounds::binding_limit;
 use crate::shared::submission::Recording;
-use crate::stages::pairs::{self, PairPlan};
-use crate::stages::queries::{self, QueryPlan};
-use crate::stages::shape::{COUNTERS, STEP_COUNTERS};
+use crate::stages::pairs;
+use crate::stages::queries;
+use crate::stages::shape::COUNTERS;
 use crate::stages::sort::Side;
 use crate::stages::table::statics::StaticTable;
 use crate::stages::table::{self, statics};
+use crate::stages::walks::MOST_TABLES;
 use crate::stages::{limits, rays};
 
 /// Whether a recording's stages are timed.
@@ -42,9 +43,6 @@ struct StaticState {
     counters: wgpu::Buffer,
 }
 
-/// Walks that one ray or query takes part in, at most, and the object that asks for its neighbours.
-const MAX_TABLES: usize = 3;
-
 impl GpuBroadPhase {
     /// Records within a debug group, on a device that is not lost, and with an eye on what the device says of it.
     pub(crate) fn guarded<T>(
@@ -60,7 +58,7 @@ impl GpuBroadPhase {
         self.home.check_queue(device, queue)?;
         self.take_in();
         // Submissions in parts would leave a group open.
-        let is_split = self.splits_submissions && MAX_TABLES * self.rounds() as usize > SUBMISSION_ROUNDS;
+        let is_split = self.splits_submissions && MOST_TABLES * self.rounds() as usize > SUBMISSION_ROUNDS;
         let group = (!is_split).then(|| Group::begin(device, encoder, &self.label));
         let scopes = Scopes::begin(device);
         self.bindings.begin();
@@ -136,9 +134,9 @@ impl GpuBroadPhase {
         if let Some(limit) = input.object_limit {
             plan.limit_objects(&self.descriptor, limit.word)?;
         }
-        let objects = plan.table.given();
+        let given = plan.table.given();
         let mut caller_owned = caller_owned(&asked, &plan);
-        caller_owned.extend(input.objects.is_caller_owned().then_some(objects));
+        caller_owned.extend(input.objects.is_caller_owned().then_some(given));
         caller_owned.extend(input.worlds.is_caller_owned().then_some(table::buffer::WORLDS));
         let held = self.buffers.left(table::buffer::OBJECTS).cloned();
         let filled = [input.objects.recording(), input.statics.objects.recording()];
@@ -148,7 +146,7 @@ impl GpuBroadPhase {
         let table = self.fit_statics(device, encoder, &input.statics, static_plan, held);
 
         let mut placer = self.placer(device, encoder);
-        placer.place(objects, input.objects);
+        placer.place(given, input.objects);
         if plan.shape.params.has_worlds() {
             placer.place(table::buffer::WORLDS, input.worlds);
         }
@@ -171,9 +169,7 @@ impl GpuBroadPhase {
                 None => recorder.clear(COUNTERS),
             }
             let sorted = plan.table.record(recorder, &plan.shape, &blocks.table);
-            if plan.pairs.are_wanted {
-                PairPlan::record_counts(recorder, &plan.shape.params, &blocks.pairs, sorted);
-            }
+            plan.pairs.record_counts(recorder, &plan.shape, &blocks.pairs, sorted);
             // What is asked of this table later starts from here.
             recorder.copy(COUNTERS, STEP_COUNTERS);
             record_asked_counts(recorder, &plan, blocks, sorted);
@@ -192,13 +188,14 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// Records new rays and queries up to their counts, against the table of the last step.
+    /// Records new rays and queries up to their counts, against the table of the last step, whose pairs may be kept.
     pub(crate) fn record_query_counts(
         &mut self,
         device: &wgpu::Device,
         queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
         input: &QueryInput<'_>,
+        keeps_pairs: bool,
     ) -> Result<Plan, StepError> {
         let limit = binding_limit(&device.limits());
         check_asked(input, limit)?;
@@ -210,16 +207,15 @@ impl GpuBroadPhase {
         let mut plan = recorded.plan;
         let objects = plan.shape.params.all_objects();
         plan.is_of_step = false;
-        // Headless has handed its pairs out.
-        plan.pairs.stand = !self.splits_submissions;
+        plan.pairs.are_kept = keeps_pairs;
         plan.fit_rounds(&self.descriptor, self.wanted);
         plan.ask(&self.descriptor, &input.numbers(objects.into()), self.wanted, limit)?;
         let mut caller_owned = caller_owned(input, &plan);
         caller_owned.extend(OF_TABLE);
         let sorted = recorded.sorted;
-        let of_table = |input: &&Input| OF_TABLE.contains(&input.id);
+        let of_table = |input: &&Input| OF_TABLE.iter().any(|id| input.variable == (*id).into());
         let mut inputs: Vec<_> = recorded.inputs.iter().filter(of_table).cloned().collect();
-        let kept = [&OF_TABLE[..], plan.pairs.standing()].concat();
+        let kept = [&OF_TABLE[..], plan.pairs.kept()].concat();
         self.needs.extend(step.clone());
         self.fit(device, &plan, &caller_owned, &kept);
         let mut placer = self.placer(device, encoder);
@@ -289,7 +285,7 @@ impl GpuBroadPhase {
             queries::buffer::GIVEN_QUERIES,
         ];
         let inputs = [&OF_TABLE[..], &asked].concat();
-        let kept = [&inputs[..], plan.pairs.standing()].concat();
+        let kept = [&inputs[..], plan.pairs.kept()].concat();
         self.fit(device, &plan, &inputs, &kept);
         self.record_outputs(device, queue, encoder, after_counts);
         Ok(plan)
@@ -317,11 +313,13 @@ impl GpuBroadPhase {
         } = &recorded;
         self.record(device, queue, encoder, plan, inputs, timed, |recorder, blocks| {
             if *emits_pairs {
-                PairPlan::record_emit(recorder, &plan.shape.params, &blocks.pairs, *sorted);
+                plan.pairs.record_emit(recorder, &plan.shape, &blocks.pairs, *sorted);
             }
-            let Plan { shape, rays, .. } = plan;
+            let Plan {
+                shape, rays, queries, ..
+            } = plan;
             rays.record_emit(recorder, shape, &blocks.rays, *sorted, first);
-            QueryPlan::record_emit(recorder, &shape.params, &blocks.queries, *sorted, first);
+            queries.record_emit(recorder, shape, &blocks.queries, *sorted, first);
             for (output, blocks) in &blocks.order {
                 // Pairs of an earlier step stand as they are.
                 if *emits_pairs || output.rows != pairs::buffer::PAIRS {
@@ -390,7 +388,7 @@ impl GpuBroadPhase {
                 let before = before.filter(|_| self.descriptor.max_bytes.is_none());
                 let mut buffers = before.map_or_else(|| Buffers::new(&label), |table| table.buffers);
                 buffers.give_up_spacious(plan.sizes());
-                drop(buffers.fit(device, plan.sizes(), &statics::OF_STEP));
+                drop(buffers.fit(device, plan.sizes(), &OF_STEP));
                 // Most of what building binds is given up right after it.
                 let mut bindings = Bindings::default();
                 let inputs = statics::sources(device, &label, statics, &plan.shape.params, &objects);
@@ -411,9 +409,8 @@ impl GpuBroadPhase {
                     inputs: &inputs,
                     timing,
                     submits: None,
-                    // Stages have names of their own.
                     label: &self.label,
-                    stage_name: statics::stage_name,
+                    is_of_statics: true,
                 };
                 recorder.clear(COUNTERS);
                 let sorted = plan.table.record(&mut recorder, &plan.shape, &blocks.table);
@@ -467,7 +464,7 @@ impl GpuBroadPhase {
             timing,
             submits: self.splits_submissions.then_some(queue),
             label: &self.label,
-            stage_name: |name| name,
+            is_of_statics: false,
         };
         let result = body(&mut recorder, &blocks);
         if let Some(timing) = self.timing.as_ref().filter(|_| timed != Timed::Not) {
@@ -491,5 +488,6 @@ fn write(device: &wgpu::Device, bindings: &mut Bindings, label: &str, plan: &Pla
 fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Side) {
     limits::record(recorder, [blocks.rays.limited, blocks.queries.limited]);
     plan.rays.record_counts(recorder, &plan.shape, &blocks.rays, sorted);
-    QueryPlan::record_counts(recorder, &plan.shape.params, &blocks.queries, sorted);
+    plan.queries
+        .record_counts(recorder, &plan.shape, &blocks.queries, sorted);
 }

@@ -15,7 +15,7 @@ use gpu_broad_phase::internals::reference::rows::CellTable;
 use gpu_broad_phase::internals::reference::scan;
 use gpu_broad_phase::shaders::{Binding, Pass};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
-use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, Pair, RayMode, Scheme, wgpu};
+use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, Pair, RayMode, Scheme, Status, wgpu};
 
 /// Fills what a pass has to write, the space behind every buffer and what a step before may have left.
 pub const POISON: u8 = 0xcd;
@@ -37,17 +37,9 @@ pub const ONE_ROUND: Round = Round {
     is_continued: 0,
 };
 
-pub const STATUS: usize = 5;
+pub use gpu_broad_phase::internals::counters::{PAIR_CANDIDATES, RAY_CANDIDATES, ROUNDS_NEEDED, STATUS, UNFINISHED};
 
-pub const STATUS_ROUNDS: u32 = 8;
-
-pub const ROUNDS_NEEDED: usize = 28;
-
-pub const UNFINISHED: usize = 29;
-
-pub const PAIR_CANDIDATES: usize = 14;
-
-pub const RAY_CANDIDATES: usize = 16;
+pub const STATUS_ROUNDS: u32 = Status::ROUNDS.bits();
 
 /// Number of the device, name of the pass, and the constants that it declares.
 pub type PipelineKey = (usize, &'static str, Vec<(&'static str, u32)>);

@@ -1,7 +1,7 @@
 //! Twin of `shaders/dispatch/dispatch_args.wgsl`.
 
 use crate::shared::blocks::{DispatchParams, rows_shown, wide};
-use crate::shared::limits::MAX_GROUPS;
+use crate::shared::bounds::MAX_GROUPS;
 
 /// Workgroups for as many rows of an output as a step wrote, as indirect dispatches read them: three dimensions, then
 /// the rows. At least one workgroup.

@@ -143,7 +143,7 @@ fn walk_one_cell(params: &Params, table: CellTable<'_>, index: u32, visit: &mut 
 }
 
 /// Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home
-/// entry, where a pair counts only in the bucket of its home cell (the larger of the two lower corners, an axis each),
+/// entry, where a pair counts only in the bucket of its home cell (the larger of the two lower corners, one axis each),
 /// which both boxes cover; and, from the object's own home entry alone, the large list.
 fn walk_covered(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool)) {
     let table = input.table;

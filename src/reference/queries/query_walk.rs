@@ -270,7 +270,7 @@ impl<F: FnMut(u32, u32)> Walk<'_, F> {
     }
 }
 
-/// Cells an axis, as the table has them along x.
+/// Cells per axis, as the table has them along x.
 fn cell_counts(cells: &Cells, level: &Level) -> [f32; 3] {
     let shifts = [level.x_shift, 0, 0];
     std::array::from_fn(|axis| {

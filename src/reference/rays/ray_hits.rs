@@ -194,7 +194,7 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
         self.visitor.search_limit()
     }
 
-    /// Whether so many steps, of some cells an axis each, take less than testing the level's objects one by one.
+    /// Whether so many steps, of some cells per axis each, take less than testing the level's objects one by one.
     fn walk_pays(&mut self, level: &Level, steps: i32, breadth: [f32; 3], most: [f32; 3]) -> bool {
         let listing = self.input.table.listing(self.params, level, self.ray.world);
         let places = self.input.table.places(&listing);

@@ -31,7 +31,7 @@ pub(crate) trait SlabVisitor {
     const COARSE_FIRST: bool;
     /// Slabs past this parameter need not be visited.
     fn search_limit(&self) -> f32;
-    /// Whether a level is walked at all, in so many steps of about `breadth` and at `most` so many cells an axis each,
+    /// Whether a level is walked at all, in so many steps of about `breadth` and at `most` so many cells per axis each,
     /// or left to [`without_cells`](Self::without_cells).
     fn walk_pays(&mut self, level: &Level, steps: i32, breadth: [f32; 3], most: [f32; 3]) -> bool;
     /// A level that is not walked.
@@ -156,7 +156,7 @@ fn walk_level(
         let cells = cell_upper[axis].wrapping_sub(cell_lower[axis]).wrapping_add(1) as f32;
         if axis == major { 1.0 } else { widened.min(cells) }
     });
-    // No more cells than these, an axis each.
+    // No more cells than these, one axis each.
     let crossing = ((1 + reach) as f32 + 2.0 * slack[major]) * inverse[major].abs();
     let most = per_axis(|axis| {
         let along = if speed[axis] > 0.0 { speed[axis] * crossing } else { 0.0 };

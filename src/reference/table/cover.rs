@@ -14,7 +14,7 @@ use crate::shared::wgsl::number;
 
 /// Choices of how much coarser than the highest level that looks them up the table's cells are: by 2, 4 or 8.
 pub const COVER_SHIFTS: u32 = number("common/cover", "COVER_SHIFTS");
-/// Levels above that of the cells that are entered: a box of the highest has 33 cells an axis at most.
+/// Levels above that of the cells that are entered: a box of the highest has 33 cells per axis at most.
 pub(crate) const COVER_OCTAVES: u32 = number("common/cover", "COVER_OCTAVES");
 /// Lanes of a workgroup of the passes that count and write entries.
 pub(crate) const COVER_LANES: u32 = number("common/cover", "COVER_LANES");
@@ -23,7 +23,7 @@ pub(crate) const COVER_LANES: u32 = number("common/cover", "COVER_LANES");
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Cover {
     pub lower: [i32; 3],
-    /// Cells an axis, none where the box is out of reach.
+    /// Cells per axis, none where the box is out of reach.
     pub size: [u32; 3],
 }
 
@@ -58,7 +58,7 @@ impl Cover {
     }
 }
 
-/// Cells an axis of the table, from the cells of the highest level that looks them up.
+/// Cells per axis of the table, from the cells of the highest level that looks them up.
 fn shifts(shift: u32) -> [u32; 3] {
     [X_DETAIL + shift, shift, shift]
 }

@@ -7,7 +7,7 @@ const GROUPS: usize = ENTRY_GROUPS as usize;
 /// Of an object of the large list.
 const LARGE: [u32; GROUPS] = [1, 0, 0, 0, 0];
 
-/// Cells an axis that a placed object covers.
+/// Cells per axis that a placed object covers.
 pub(crate) fn cover(placement: &Placement) -> [u32; 3] {
     std::array::from_fn(|axis| (placement.upper[axis] - placement.lower[axis]) as u32 + 1)
 }

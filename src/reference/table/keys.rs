@@ -3,7 +3,7 @@
 use crate::api::types::Aabb;
 use crate::shared::grid::{Class, Grid, HOME_FLAGS, NO_LEVEL, Params, classify, key_of, place};
 
-/// Hierarchical and adaptive scheme: one entry an object, keyed by the cell of its lower corner.
+/// Hierarchical and adaptive scheme: one entry per object, keyed by the cell of its lower corner.
 ///
 /// Returns keys and values, a word an object each. Past the cells come the key of the large list and that of objects
 /// that take no part, so that sorting splits them off. A value is the object with all home flags (bits 29 to 31).

@@ -3,16 +3,18 @@
 pub(crate) mod statics;
 
 use super::scan::Scan;
-use super::shape::{COUNTERS, Shape};
-use super::sort::{Digit, Side, Sort};
+use super::shape::{COUNTERS, Room, Shape};
+use super::sort::{Digit, Side, Sides, Sort};
 use crate::api::counters::{Status, word};
-use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth};
+use crate::api::error::InputError;
 use crate::api::types::Aabb;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
-use crate::gpu::recorder::{Recorder, WORKGROUP};
+use crate::gpu::recorder::{Recorder, WORKGROUP, label};
 use crate::gpu::shader::passes;
 use crate::gpu::upload::Blocks;
 use crate::shared::blocks::{COVER_TILE, SortParams};
+use crate::shared::bounds::{LARGEST_COUNT, count};
 use crate::shared::grid::{self, Grid, Params, Record};
 use crate::shared::wgsl::number;
 
@@ -36,7 +38,7 @@ passes! {
     /// The levels' parts of the cell table.
     LAYOUT = "layout" if |_| true;
 
-    /// Keys of the schemes of one entry an object.
+    /// Keys of the schemes of one entry per object.
     KEYS = "keys" if |of| !of.is_uniform();
 
     /// Entries of the cover table, for each choice of its cells.
@@ -103,8 +105,8 @@ buffers! {
     RECORDS = "records": Objects;
 }
 
-/// Between which the sort of entries goes back and forth.
-const SIDES: [Side; 2] = [
+/// The sides of the sort.
+const SIDES: Sides = Sides([
     Side {
         keys: buffer::KEYS_0,
         values: buffer::VALUES_0,
@@ -113,10 +115,19 @@ const SIDES: [Side; 2] = [
         keys: buffer::KEYS_1,
         values: buffer::VALUES_1,
     },
-];
+]);
 
 /// Objects of a workgroup of the pass `level_statistics`.
 const LEVEL_TILE: u32 = WORKGROUP * number("table/level_statistics", "OBJECTS_PER_INVOCATION");
+
+/// Cell sizes that the density estimate looks at.
+const OCTAVES: u32 = number("table/octave", "OCTAVES");
+/// Slots of each of its hash tables.
+const SLOTS: u32 = number("table/octave", "SLOTS");
+/// Four counts for each of 256 octaves of sides, and the largest coordinate.
+const SIZE_WORDS: u64 = 4 * 256 + 1;
+/// Choices of the cells of the cover table.
+const COVER_SHIFTS: u32 = number("common/cover", "COVER_SHIFTS");
 
 /// The stage of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -132,6 +143,25 @@ pub(crate) struct TableBlocks {
 }
 
 impl TablePlan {
+    /// Chooses how many entries and cells the table has, where earlier steps needed so many entries.
+    pub fn fit(params: &mut Params, capacities: &Capacities, wanted: u32, room: Room) -> Result<(), InputError> {
+        let (objects, words) = (params.object_count, room.binding_limit / 4);
+        if params.is_uniform() {
+            let first = grid::first_entries(objects, capacities.entries);
+            params.entry_capacity = match (capacities.entries, room.growth) {
+                (Some(fixed), Growth::Fixed) => count("cell entries", fixed.into())?,
+                // One word more than entries has to fit: the offsets of their pairs.
+                _ => first.max(wanted.into()).min(words - 1).min(LARGEST_COUNT - 1) as u32,
+            };
+        }
+        // More words than cells have to fit: the starts of the large list's slots and of what takes no part, and the
+        // cover table's end.
+        let past_cells = u64::from(params.large_mask) + 3;
+        let cells = grid::table_capacity(params.scheme, objects, capacities.entries);
+        params.table_capacity = cells.min(words - past_cells).min(LARGEST_COUNT - past_cells) as u32;
+        Ok(())
+    }
+
     /// The buffer that objects are given in.
     pub const fn given(&self) -> BufferId {
         if self.prepares {
@@ -153,10 +183,9 @@ impl TablePlan {
                 size_of::<Aabb>() as u64 * u64::from(params.all_objects()),
             ),
             (buffer::RECORDS, size_of::<Record>() as u64 * records),
-            (buffer::COVER_SUMS, 12 * u64::from(cover_tiles(params))),
-            (buffer::LEVEL_STATISTICS, 4 * 256),
+            (buffer::COVER_SUMS, 4 * u64::from(COVER_SHIFTS * cover_tiles(params))),
+            (buffer::LEVEL_STATISTICS, 32 * u64::from(grid::MAX_LEVELS)),
             (buffer::GRID, size_of::<Grid>() as u64),
-            (COUNTERS, 4 * word::COUNT as u64),
             // And the word that a list of walks begins with, which lies where keys were.
             (buffer::KEYS_0, 4 * (entries + 1)),
             (buffer::KEYS_1, 4 * (entries + 1)),
@@ -173,12 +202,9 @@ impl TablePlan {
         }
         if params.is_hierarchical() {
             sizes.extend([
-                (buffer::SIZE_STATISTICS, 4 * 1025),
-                (
-                    buffer::DENSITY_SLOTS,
-                    4 * 24 * u64::from(number("table/density", "SLOTS")),
-                ),
-                (buffer::DENSITY, 4 * 48),
+                (buffer::SIZE_STATISTICS, 4 * SIZE_WORDS),
+                (buffer::DENSITY_SLOTS, 4 * u64::from(OCTAVES * SLOTS)),
+                (buffer::DENSITY, 8 * u64::from(OCTAVES)),
             ]);
         }
         sizes
@@ -215,21 +241,21 @@ impl TablePlan {
             // Any buffer will do where all objects take part.
             let all = [buffer::OBJECT_LIMITS.is(COUNTERS)];
             let limits = if params.object_limit == 0 { &all[..] } else { &[] };
-            recorder.stage("prepare", |stage| stage.run(&PREPARE, objects, limits));
+            recorder.stage(label!("prepare"), |stage| stage.run(&PREPARE, objects, limits));
         }
         if params.is_hierarchical() {
-            recorder.stage("statistics", |stage| {
+            recorder.stage(label!("statistics"), |stage| {
                 stage.run(&SIZE_STATISTICS, params.sample_count, &[]);
                 stage.run(&DENSITY, params.sample_count, &[]);
                 stage.run_groups(&BASE_CELL, 1, &[]);
             });
         }
-        recorder.stage("levels", |stage| {
+        recorder.stage(label!("levels"), |stage| {
             stage.run_groups(&LEVEL_STATISTICS, objects.div_ceil(LEVEL_TILE), &[]);
             stage.run_groups(&LAYOUT, 1, &[]);
         });
-        let unsorted = SIDES[0];
-        recorder.stage("entries", |stage| {
+        let unsorted = SIDES.unsorted();
+        recorder.stage(label!("entries"), |stage| {
             if params.is_uniform() {
                 stage.run(&ENTRY_COUNT, objects, &[]);
                 blocks.entries.record(stage);
@@ -240,7 +266,7 @@ impl TablePlan {
         });
         if params.cover_capacity > 0 {
             let tiles = cover_tiles(params);
-            recorder.stage("cover", |stage| {
+            recorder.stage(label!("cover"), |stage| {
                 stage.run_groups(&COVER_COUNT, tiles, &unsorted.binds());
                 stage.run_groups(&COVER_LAYOUT, 1, &[]);
                 stage.run_groups(&COVER_EMIT, tiles, &unsorted.binds());
@@ -252,11 +278,13 @@ impl TablePlan {
             grid: buffer::GRID,
         };
         let mut sorted = unsorted;
-        recorder.stage("sort", |stage| sorted = sort.record(stage, &blocks.digits, unsorted));
-        recorder.stage("cells", |stage| {
+        recorder.stage(label!("sort"), |stage| {
+            sorted = sort.record(stage, &blocks.digits, unsorted)
+        });
+        recorder.stage(label!("cells"), |stage| {
             stage.run(&CELL_STARTS, params.entry_capacity + 1, &sorted.binds());
         });
-        recorder.stage("gather", |stage| {
+        recorder.stage(label!("gather"), |stage| {
             stage.run(&GATHER, objects, &sorted.binds());
         });
         sorted
@@ -265,7 +293,7 @@ impl TablePlan {
 
 /// The keys of the side that is not that of the sorted entries: of no use any more.
 pub(crate) fn unused_keys(sorted: Side) -> BufferId {
-    SIDES[usize::from(sorted == SIDES[0])].keys
+    SIDES.other(sorted).keys
 }
 
 /// Words that count the entries of objects: one per object for each group of entries.

@@ -1,14 +1,15 @@
 //! The table of the static objects: built where they change, kept while they do not.
 
-use super::buffer as table;
+use super::buffer as moving;
 use crate::api::input::{Source, Statics};
 use crate::gpu::buffers::{BufferId, Buffers, buffers};
 use crate::gpu::filled::filled;
-use crate::gpu::recorder::{Binds, Input, Variable};
+use crate::gpu::recorder::{Binds, Input};
 use crate::shared::grid::Params;
 use crate::shared::submission::Recording;
-use crate::stages::shape::{COUNTERS, STEP_COUNTERS};
+use crate::stages::shape::COUNTERS;
 use crate::stages::sort::Side;
+use crate::stages::sort::variable::VALUES;
 
 buffers! {
     /// The levels of the static objects.
@@ -24,18 +25,13 @@ buffers! {
 /// What walks read of the table: buffers of the table itself, and what they are called beside those of the moving
 /// objects.
 const WALKED: [(BufferId, BufferId); 3] = [
-    (table::GRID, buffer::GRID),
-    (table::RECORDS, buffer::RECORDS),
-    (table::STARTS, buffer::STARTS),
+    (moving::GRID, buffer::GRID),
+    (moving::RECORDS, buffer::RECORDS),
+    (moving::STARTS, buffer::STARTS),
 ];
-/// How walks name the entries.
-const VALUES: Variable = Variable("values");
 
 /// The inputs of a step that are the table's.
 pub(crate) const INPUTS: [BufferId; 4] = [buffer::GRID, buffer::RECORDS, buffer::STARTS, buffer::VALUES];
-
-/// Buffers that the table does not have of its own: those of the step.
-pub(crate) const OF_STEP: [BufferId; 4] = [table::OBJECTS, table::GIVEN_OBJECTS, table::WORLDS, STEP_COUNTERS];
 
 /// A table on the device. It holds what its generation says once everything recorded so far has run.
 pub(crate) struct StaticTable {
@@ -59,7 +55,7 @@ impl StaticTable {
     /// Gives up what only the building of the table took.
     pub fn shed(&mut self) {
         let values = self.params.is_uniform().then_some(self.sorted.values);
-        let kept = [table::GRID, table::RECORDS, table::STARTS, COUNTERS];
+        let kept = [moving::GRID, moving::RECORDS, moving::STARTS, COUNTERS];
         self.buffers.keep(&kept.into_iter().chain(values).collect::<Vec<_>>());
     }
 
@@ -77,20 +73,6 @@ pub(crate) fn binds() -> [Binds; 4] {
     [grid, records, starts, VALUES.is(buffer::VALUES)]
 }
 
-/// What stages are called that build the table.
-pub(crate) fn stage_name(stage: &'static str) -> &'static str {
-    match stage {
-        "prepare" => "static_prepare",
-        "statistics" => "static_statistics",
-        "levels" => "static_levels",
-        "entries" => "static_entries",
-        "sort" => "static_sort",
-        "cells" => "static_cells",
-        "gather" => "static_gather",
-        _ => "static_table",
-    }
-}
-
 /// What building the table reads: the boxes and worlds as they are given, and where the boxes go.
 pub(crate) fn sources(
     device: &wgpu::Device,
@@ -99,17 +81,17 @@ pub(crate) fn sources(
     params: &Params,
     objects: &wgpu::Buffer,
 ) -> Vec<Input> {
-    let boxes = source(device, label, table::GIVEN_OBJECTS, statics.objects);
+    let boxes = source(device, label, moving::GIVEN_OBJECTS, statics.objects);
     let worlds = if params.has_worlds() {
-        source(device, label, table::WORLDS, statics.worlds)
+        source(device, label, moving::WORLDS, statics.worlds)
     } else {
         // Nobody looks at them.
         Input {
-            id: table::WORLDS,
+            variable: moving::WORLDS.into(),
             ..boxes.clone()
         }
     };
-    vec![Input::whole(table::OBJECTS, objects), boxes, worlds]
+    vec![Input::whole(moving::OBJECTS, objects), boxes, worlds]
 }
 
 /// A buffer of the caller's, or one that is given up once the table is built.
@@ -127,5 +109,9 @@ fn source<T: bytemuck::Pod>(device: &wgpu::Device, label: &str, id: BufferId, so
             )
         }
     };
-    Input { id, buffer, bytes }
+    Input {
+        variable: id.into(),
+        buffer,
+        bytes,
+    }
 }
