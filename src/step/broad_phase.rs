@@ -276,8 +276,8 @@ impl GpuBroadPhase {
     /// Records a further look at the last step's answer: the pairs, hits, cells of rays and results of queries from the
     /// places of `first` on, as many as fit, into the same buffers. This is how an answer larger than one binding is
     /// taken in chunks. The table of the last step is used as it is, and a caller's buffers of that step have to hold
-    /// what they held then. [`RayMode::Closest`], [`RayMode::Any`] and nearest objects stay as they are. The status
-    /// word goes on to speak of the step's own buffers.
+    /// what they held then. [`RayMode::Closest`](crate::RayMode::Closest), [`RayMode::Any`](crate::RayMode::Any) and
+    /// nearest objects stay as they are. The status word goes on to speak of the step's own buffers.
     ///
     /// # Errors
     /// [`StepError::NoStep`] before the first step, [`StepError::Dropped`] where its encoder, or that of the last
