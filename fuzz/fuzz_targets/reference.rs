@@ -6,7 +6,10 @@ mod agreement;
 
 use arbitrary::{Result, Unstructured};
 use gpu_broad_phase::reference;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Partners, Query, QueryMode, Ray, RayMode, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, SweptRay};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Partners, Query, QueryMode, Ray, RayMode,
+    Scene, SceneQueries, SceneRays, SceneStatics, Scheme, SweptRay,
+};
 use libfuzzer_sys::{Corpus, fuzz_target};
 
 use agreement::{Expected, check};

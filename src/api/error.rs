@@ -59,7 +59,8 @@ pub enum InputError {
     },
     /// A buffer would be larger than the device can bind.
     #[error(
-        "{what}: {needed} bytes are needed, the device binds at most {limit}: GpuBroadPhase::device_descriptor asks for \
+        "{what}: {needed} bytes are needed, the device binds at most {limit}: GpuBroadPhase::device_descriptor asks \
+         for \
          all that an adapter has, and larger worlds are stepped in tiles"
     )]
     BufferTooLarge {
@@ -134,7 +135,8 @@ pub enum CreateError {
     Descriptor(#[from] DescriptorError),
     /// The device was requested with a limit below what the passes need.
     #[error(
-        "the device's limit {limit} is {available}, {needed} is needed: request the device with GpuBroadPhase::device_descriptor or \
+        "the device's limit {limit} is {available}, {needed} is needed: request the device with \
+         GpuBroadPhase::device_descriptor or \
          required_limits"
     )]
     Limit {
@@ -183,7 +185,8 @@ pub enum StepError {
     /// the order of the recordings. A step after that is right again; [`PairEvents`](crate::PairEvents) need a
     /// [`reset`](crate::PairEvents::reset) first.
     #[error(
-        "what this builds on was recorded into an encoder that was dropped, or submitted in another order: record it again"
+        "what this builds on was recorded into an encoder that was dropped, or submitted in another order: record it \
+         again"
     )]
     Dropped,
     /// The device or the queue is not the one that this was made on or first used with, or an output is that of another
@@ -213,7 +216,8 @@ impl From<Elsewhere> for StepError {
 /// A prefix that a [`TableShader`](crate::TableShader) cannot begin its names with.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{prefix:?} cannot begin the names of a table: ASCII letters, digits and _ can, with a letter or one _ at the front, where no \
+    "{prefix:?} cannot begin the names of a table: ASCII letters, digits and _ can, with a letter or one _ at the \
+     front, where no \
      name comes out that is used already"
 )]
 pub struct BadPrefix {

@@ -74,12 +74,14 @@ pub enum SnapshotError {
     Io(#[from] io::Error),
     /// The first bytes are not those of a snapshot.
     #[error(
-        "this is no snapshot of gpu-broad-phase, or one that was changed on its way: send it as a binary file, or in an archive"
+        "this is no snapshot of gpu-broad-phase, or one that was changed on its way: send it as a binary file, or in \
+         an archive"
     )]
     NotASnapshot,
     /// Another version wrote it, and its format has changed since or before.
     #[error(
-        "the snapshot has format {format} and this version reads {FORMAT}: read it with gpu-broad-phase {written_by}, which wrote it"
+        "the snapshot has format {format} and this version reads {FORMAT}: read it with gpu-broad-phase \
+         {written_by}, which wrote it"
     )]
     OtherFormat {
         /// The number of its format.

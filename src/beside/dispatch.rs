@@ -20,7 +20,8 @@ use crate::step::output::StepOutput;
 /// ```no_run
 /// # use gpu_broad_phase::{DispatchArgs, GpuBroadPhase, OutputRows, StepInput, wgpu};
 /// # fn frame(
-/// #     device: &wgpu::Device, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase,
+/// #     device: &wgpu::Device, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder,
+/// #     broad_phase: &mut GpuBroadPhase,
 /// #     input: StepInput<'_>, narrow_phase: &wgpu::ComputePipeline, args: &mut DispatchArgs,
 /// # ) -> Result<(), Box<dyn std::error::Error>> {
 /// let output = broad_phase.step(device, queue, encoder, input)?;

@@ -49,7 +49,8 @@ pub enum DebugLines {
 /// ```no_run
 /// # use gpu_broad_phase::{DebugDraw, DebugLines, GpuBroadPhase, StepInput, wgpu};
 /// # fn frame(
-/// #     device: &wgpu::Device, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase,
+/// #     device: &wgpu::Device, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder,
+/// #     broad_phase: &mut GpuBroadPhase,
 /// #     input: StepInput<'_>, pass: impl Fn(&mut wgpu::CommandEncoder) -> wgpu::RenderPass<'_>,
 /// #     line_pipeline: &wgpu::RenderPipeline, cells: &mut DebugDraw,
 /// # ) -> Result<(), Box<dyn std::error::Error>> {

@@ -94,7 +94,8 @@ const fn is_live(generation: u32) -> bool {
 /// ```no_run
 /// # use gpu_broad_phase::{Aabb, GpuBroadPhase, ObjectSet, StepInput, wgpu};
 /// # fn frame(
-/// #     device: &wgpu::Device, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase,
+/// #     device: &wgpu::Device, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder,
+/// #     broad_phase: &mut GpuBroadPhase,
 /// # ) -> Result<(), Box<dyn std::error::Error>> {
 /// let mut objects = ObjectSet::new();
 /// let ball = objects.insert(Aabb::new([0.0; 3], [1.0; 3]));

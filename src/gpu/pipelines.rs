@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::bindings::{Bindings, Range};
-use super::shader::{Binding, Pass};
+use super::shader::Pass;
 use crate::shared::bounds::MAX_GROUPS;
 
 /// A pass made ready for a device.
@@ -138,27 +138,9 @@ fn create(
 ) -> Pipeline {
     let label = format!("{prefix}/{}", pass.name);
     let label = Some(label.as_str());
-    let entries: Vec<_> = pass
-        .bindings()
-        .iter()
-        .map(|&(binding, kind, _)| wgpu::BindGroupLayoutEntry {
-            binding,
-            visibility: wgpu::ShaderStages::COMPUTE,
-            ty: wgpu::BindingType::Buffer {
-                ty: match kind {
-                    Binding::Uniform => wgpu::BufferBindingType::Uniform,
-                    Binding::Read => wgpu::BufferBindingType::Storage { read_only: true },
-                    Binding::Write => wgpu::BufferBindingType::Storage { read_only: false },
-                },
-                has_dynamic_offset: false,
-                min_binding_size: None,
-            },
-            count: None,
-        })
-        .collect();
     let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label,
-        entries: &entries,
+        entries: &pass.layout_entries(),
     });
     let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label,

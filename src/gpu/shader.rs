@@ -63,6 +63,28 @@ impl Pass {
         &self.linked().bindings
     }
 
+    /// The layout of its bind group.
+    #[doc(hidden)]
+    pub fn layout_entries(&self) -> Vec<wgpu::BindGroupLayoutEntry> {
+        let bindings = self.bindings().iter();
+        bindings
+            .map(|&(binding, kind, _)| wgpu::BindGroupLayoutEntry {
+                binding,
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer {
+                    ty: match kind {
+                        Binding::Uniform => wgpu::BufferBindingType::Uniform,
+                        Binding::Read => wgpu::BufferBindingType::Storage { read_only: true },
+                        Binding::Write => wgpu::BufferBindingType::Storage { read_only: false },
+                    },
+                    has_dynamic_offset: false,
+                    min_binding_size: None,
+                },
+                count: None,
+            })
+            .collect()
+    }
+
     /// Whether it has an override of this name.
     pub(crate) fn declares(&self, constant: &str) -> bool {
         let declaration = format!("override {constant}:");

@@ -9,7 +9,8 @@ use gpu_broad_phase::wgpu;
 /// Parts of messages that are the layer's own fault, and why.
 const NAMED_FAULTS: &[(&str, &str)] = &[(
     "SPIR-V module not valid: Invalid source language operand: 10",
-    "10 is WGSL, which naga names with the debug information of InstanceFlags::DEBUG (wgpu has no messages without that flag), \
+    "10 is WGSL, which naga names with the debug information of InstanceFlags::DEBUG (wgpu has no messages without \
+     that flag), \
      and which the layer of 1.3.239 does not know; spirv-val sees the modules without it in tests/compilers.rs",
 )];
 

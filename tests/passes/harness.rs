@@ -395,28 +395,10 @@ pub struct Rounds {
 }
 
 pub fn create(device: &wgpu::Device, pass: &Pass, constants: &[(&'static str, u32)]) -> Pipeline {
-    let entries: Vec<_> = pass
-        .bindings()
-        .iter()
-        .map(|&(binding, kind, _)| wgpu::BindGroupLayoutEntry {
-            binding,
-            visibility: wgpu::ShaderStages::COMPUTE,
-            ty: wgpu::BindingType::Buffer {
-                ty: match kind {
-                    Binding::Uniform => wgpu::BufferBindingType::Uniform,
-                    Binding::Read => wgpu::BufferBindingType::Storage { read_only: true },
-                    Binding::Write => wgpu::BufferBindingType::Storage { read_only: false },
-                },
-                has_dynamic_offset: false,
-                min_binding_size: None,
-            },
-            count: None,
-        })
-        .collect();
     let label = Some(pass.name);
     let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label,
-        entries: &entries,
+        entries: &pass.layout_entries(),
     });
     let source = wgpu::ShaderModuleDescriptor {
         label,

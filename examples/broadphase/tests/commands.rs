@@ -68,7 +68,8 @@ fn one_mesh_in_every_format() {
     folder.write("mesh.obj", obj());
     let header = |format: &str, scalar: &str| {
         format!(
-            "ply\nformat {format} 1.0\ncomment made by hand\nelement vertex 8\nproperty {scalar} x\nproperty {scalar} y\n\
+            "ply\nformat {format} 1.0\ncomment made by hand\nelement vertex 8\nproperty {scalar} x\nproperty \
+             {scalar} y\n\
              property {scalar} z\nproperty uchar red\nelement face 3\nproperty list uchar int vertex_index\nend_header\n"
         )
     };

@@ -361,7 +361,8 @@ fn obj_text(frame: &Frame) -> String {
 fn ply_bytes(frame: &Frame, is_text: bool) -> Vec<u8> {
     let format = if is_text { "ascii" } else { "binary_big_endian" };
     let mut bytes = format!(
-        "ply\nformat {format} 1.0\nelement edge {}\nproperty ushort vertex2\nproperty uchar weight\nproperty int vertex1\n\
+        "ply\nformat {format} 1.0\nelement edge {}\nproperty ushort vertex2\nproperty uchar weight\nproperty int \
+         vertex1\n\
          element vertex {}\nproperty float x\nproperty float y\nproperty float z\n\
          element face {}\nproperty list uchar int vertex_indices\nend_header\n",
         frame.edges.len(),

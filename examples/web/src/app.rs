@@ -491,7 +491,8 @@ impl App {
         };
         let boxes = grouped(boxes.into());
         let text = format!(
-            "It cannot be stopped within the step that it was given for {boxes} boxes, and the browser has no other device for this page before that is over."
+            "It cannot be stopped within the step that it was given for {boxes} boxes, and the browser has no other \
+             device for this page before that is over."
         );
         self.notice_of_wait("The GPU is still busy", &text, Offer::Nothing);
     }

@@ -7,7 +7,8 @@ use crate::page::bytes;
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Failure {
     #[error(
-        "This browser has no WebGPU. Chrome, Edge, Safari and Firefox have it in their recent versions, on most systems."
+        "This browser has no WebGPU. Chrome, Edge, Safari and Firefox have it in their recent versions, on most \
+         systems."
     )]
     NoWebGpu,
     #[error("Browsers have WebGPU on pages of https and of localhost alone, and this is neither.")]

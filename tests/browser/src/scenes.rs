@@ -70,7 +70,8 @@ pub async fn fixed(gpu: &Gpu, ray_modes: &[RayMode], say: Say<'_>) {
             ..
         } = expected;
         say(&format!(
-            "{:?} device, {}: {pairs} pairs, {hits} hits, {results} results; 3 schemes, ray modes {ray_modes:?}, 0 differences from \
+            "{:?} device, {}: {pairs} pairs, {hits} hits, {results} results; 3 schemes, ray modes {ray_modes:?}, 0 \
+             differences from \
              the reference; hashes as native: {a:016x} {b:016x} {c:016x} {d:016x} {e:016x}",
             gpu.kind, case.name,
         ));

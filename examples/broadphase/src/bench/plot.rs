@@ -253,7 +253,8 @@ fn svg(drawing: &Drawing) -> String {
     let hex = |[red, green, blue]: Colour| format!("#{red:02x}{green:02x}{blue:02x}");
     let (width, height) = (drawing.width, drawing.height);
     let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} \
+         {height}\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"{}\"/>\n",
         hex(PAPER)
     );
@@ -266,7 +267,8 @@ fn svg(drawing: &Drawing) -> String {
                 colour,
             } => writeln!(
                 text,
-                "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"{}\" stroke-width=\"{thickness}\"/>",
+                "<line x1=\"{:.1}\" y1=\"{:.1}\" x2=\"{:.1}\" y2=\"{:.1}\" stroke=\"{}\" \
+                 stroke-width=\"{thickness}\"/>",
                 from[0],
                 from[1],
                 to[0],
@@ -296,7 +298,8 @@ fn svg(drawing: &Drawing) -> String {
                 let label = label.replace('&', "&amp;").replace('<', "&lt;");
                 writeln!(
                     text,
-                    "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"{}\" text-anchor=\"{anchor}\" font-family=\"monospace\" font-size=\"{}\">{label}</text>",
+                    "<text x=\"{:.1}\" y=\"{:.1}\" fill=\"{}\" text-anchor=\"{anchor}\" font-family=\"monospace\" \
+                     font-size=\"{}\">{label}</text>",
                     at[0],
                     at[1] + TEXT_HEIGHT as f64,
                     hex(*colour),

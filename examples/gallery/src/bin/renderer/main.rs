@@ -330,7 +330,8 @@ impl Demo for Renderer {
         let counters = self.broad_phase.watched_counters().context("no frame was drawn")?;
         let picked = self.picked();
         Ok(format!(
-            "{} boxes on {} levels, {} overlapping pairs in the last frame, none read back; something was missing in {} frames\n\
+            "{} boxes on {} levels, {} overlapping pairs in the last frame, none read back; something was missing in \
+             {} frames\n\
              under the pointer: {picked}",
             self.count, counters.levels, counters.pairs_needed, self.short,
         ))
