@@ -365,6 +365,8 @@ impl Backend {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Order {
     /// The same for the same input on the same device.
+    // Whoever says that any order will do gets the cheapest, which is this.
+    #[value(alias = "unordered")]
     Deterministic,
     /// Ascending: the same on every device.
     Sorted,

@@ -475,7 +475,7 @@ fn rows_are_the_same_in_every_order() {
     folder.generate(&["clustered", "--count", "400", "--seed", "5", "-o", "boxes.npy"]);
     folder.generate(&["rays", "--count", "60", "--seed", "6", "-o", "rays.npy"]);
     for backend in ["cpu", "auto"] {
-        for order in ["deterministic", "sorted"] {
+        for order in ["deterministic", "sorted", "unordered"] {
             let rows = |command: &[&str]| {
                 let options = ["--quiet", "--backend", backend, "--order", order];
                 let ran = folder.run(&[command, &options].concat());
