@@ -328,6 +328,43 @@ fn steps_of_one_encoder_each_see_their_own_input() {
     }
 }
 
+/// What a row of the pass table says of its pass: with such a descriptor every step runs it.
+#[test]
+fn passes_that_every_step_needs_are_dispatched() {
+    let boxes = uniform(500, &mut Rng(77));
+    let worlds = vec![1; boxes.len()];
+    for adapter in adapters() {
+        for scheme in [
+            Scheme::Hierarchical,
+            Scheme::Uniform { cell_size: 1.0 },
+            Scheme::Adaptive { min_scale: 1.0 },
+        ] {
+            for (pairs, pair_order, world_count) in [
+                (true, PairOrder::Deterministic, 1),
+                (true, PairOrder::Sorted, 2),
+                (false, PairOrder::Sorted, 1),
+            ] {
+                let descriptor = BroadPhaseDescriptor {
+                    scheme,
+                    pairs,
+                    pair_order,
+                    worlds: world_count,
+                    ..Default::default()
+                };
+                let mut on_gpu = broad_phase(&adapter, &descriptor);
+                assert!(!on_gpu.unused_passes().is_empty());
+                let input = StepInput {
+                    objects: Source::Host(&boxes),
+                    worlds: Source::Host(if world_count > 1 { &worlds } else { &[] }),
+                    ..Default::default()
+                };
+                submit(&adapter, &mut on_gpu, [input]);
+                assert_eq!(on_gpu.unused_passes(), [""; 0], "{descriptor:?} on {}", adapter.name);
+            }
+        }
+    }
+}
+
 #[test]
 fn the_same_input_gives_the_same_bytes_whatever_ran_before() {
     for adapter in adapters() {

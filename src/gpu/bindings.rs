@@ -110,6 +110,11 @@ impl Bindings {
         &group.it
     }
 
+    /// Whether a late recording dispatched a pass.
+    pub fn has(&self, pass: &str) -> bool {
+        self.groups.keys().any(|key| key.pass == pass)
+    }
+
     /// Gives up the bind groups of buffers that are given up themselves: nothing else would free their memory at once.
     pub fn forget(&mut self, gone: &[wgpu::Buffer]) {
         if !gone.is_empty() {

@@ -182,7 +182,7 @@ impl Buffers {
     /// Where it did not: see [`BufferId`].
     pub fn get(&self, id: BufferId) -> &wgpu::Buffer {
         self.named(id.name)
-            .unwrap_or_else(|| panic!("no step has made the buffer {}", id.name))
+            .unwrap_or_else(|| panic!("the buffer {} has no size in this step", id.name))
     }
 
     /// The buffer that WGSL knows by this name.

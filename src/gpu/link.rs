@@ -44,7 +44,7 @@ pub(crate) fn link(root: &str, slots: Slots) -> Vec<File> {
 
 fn visit(path: &str, slots: Slots, met: &mut Vec<&'static str>, linked: &mut Vec<File>) {
     let found = FILES.binary_search_by_key(&path, |&(known, _)| known);
-    let (path, text) = FILES[found.unwrap_or_else(|_| panic!("no WGSL file {path}"))];
+    let (path, text) = FILES[found.unwrap_or_else(|_| panic!("src/shared/wgsl.rs lists no file {path}"))];
     if met.contains(&path) {
         return;
     }

@@ -291,7 +291,12 @@ impl Stage<'_> {
         } = *self;
         let found = |name: &str| {
             let range = find(inputs, buffers, name);
-            Range::from(range.unwrap_or_else(|| panic!("{} binds {name}, which no step has made", pass.name)))
+            Range::from(range.unwrap_or_else(|| {
+                panic!(
+                    "{} binds {name}, which has no size in this step and which no dispatch names",
+                    pass.name
+                )
+            }))
         };
         let bound = |name| match binds.iter().find(|(Variable(variable), _)| *variable == name) {
             Some((_, Bound::Block(block))) => uniforms.range(*block),

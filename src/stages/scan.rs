@@ -1,6 +1,7 @@
 //! The scan stage: counts become offsets, and their total is checked against a capacity.
 
 use crate::api::counters::Status;
+use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Stage, variables};
 use crate::gpu::shader::passes;
@@ -10,14 +11,19 @@ use crate::shared::blocks::{SCAN_TILE, ScanParams};
 passes! {
     "scan" {
     /// Sums of the tiles of an exclusive scan.
-    SCAN_REDUCE = "scan_reduce" if |_| true;
+    SCAN_REDUCE = "scan_reduce" if needed;
 
     /// Offsets of the tiles of an exclusive scan.
-    SCAN_SPINE = "scan_spine" if |_| true;
+    SCAN_SPINE = "scan_spine" if needed;
 
     /// The exclusive scan itself.
-    SCAN_APPLY = "scan_apply" if |_| true;
+    SCAN_APPLY = "scan_apply" if needed;
     }
+}
+
+/// For the offsets of pairs, or of the uniform scheme's entries.
+const fn needed(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
+    descriptor.pairs || descriptor.is_uniform()
 }
 
 buffers! {

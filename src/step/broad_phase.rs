@@ -227,6 +227,15 @@ impl GpuBroadPhase {
         Ok(())
     }
 
+    /// The passes that every step with this descriptor is to run, and that no late one dispatched. No part of the
+    /// interface: tests hold rows of the pass table to it.
+    #[doc(hidden)]
+    pub fn unused_passes(&self) -> Vec<&'static str> {
+        let needed = passes().filter(|pass| pass.is_needed(&self.descriptor));
+        let unused = needed.filter(|pass| !self.bindings.has(pass.name));
+        unused.map(|pass| pass.name).collect()
+    }
+
     /// Records a step: finds the pairs and the hits of the input once the encoder is submitted. Never submits, waits or
     /// reads back. Several steps may be recorded into one encoder; each sees its own input.
     ///

@@ -274,6 +274,7 @@ fn every_pass_equals_its_reference() {
         let covered = bench.run.borrow().clone();
         let can_run = |pass: &&Pass| features.contains(pass.features());
         let table: BTreeSet<_> = passes().filter(can_run).map(|pass| pass.name).collect();
-        assert_eq!(covered, table, "{}", bench.adapter.name);
+        let untested: Vec<_> = table.difference(&covered).collect();
+        assert!(untested.is_empty(), "{}: no test runs {untested:?}", bench.adapter.name);
     });
 }
