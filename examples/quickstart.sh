@@ -10,13 +10,17 @@ export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-$(mktemp -d)}"
 mkdir -p "$out"
 cargo build --release --locked --package broadphase
 broadphase="${CARGO_TARGET_DIR:-target}/release/broadphase"
+# Left to itself the command line takes a hardware GPU or the CPU reference. This shows the shaders at work, on a software
+# adapter too.
+backend=vulkan
+[ "$(uname)" != Darwin ] || backend=metal
 mesh=("$out/cloth0.ply" --next "$out/cloth1.ply" --elements vertices,edges,faces)
 
 "$broadphase" generate cloth --count 3000 --seed 1 -o "$out/cloth.ply"
-"$broadphase" pairs "${mesh[@]}" -o "$out/pairs.csv"
+"$broadphase" pairs "${mesh[@]}" --backend $backend --timings -o "$out/pairs.csv"
 # From above onto the ball, and level through the whole cloth: origin, direction, largest parameter.
 printf '%s\n' '0,0,3,0,0,-1,inf' '-2,0.1,0.2,1,0,0,inf' >"$out/rays.csv"
-"$broadphase" rays "${mesh[@]}" "$out/rays.csv" --mode closest -o "$out/hits.csv"
+"$broadphase" rays "${mesh[@]}" "$out/rays.csv" --mode closest --backend $backend -o "$out/hits.csv"
 "$broadphase" heatmap "${mesh[@]}" -o "$out/cloth.png"
 
 echo "first of $(wc -l <"$out/pairs.csv") pairs (a,b):"

@@ -1,11 +1,12 @@
 //! The command line as clap sees it.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::NonEmptyStringValueParser;
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::mesh::Kind;
+use crate::mesh::{Between, Kind};
 use crate::verify::LARGEST;
 use gpu_broad_phase::PairOrder;
 
@@ -67,12 +68,21 @@ pub struct PairsArgs {
     #[command(flatten)]
     pub engine: EngineArgs,
     #[command(flatten)]
-    pub snapshot: SnapshotArgs,
+    pub step: StepArgs,
     #[command(flatten)]
     pub scheme: SchemeArgs,
-    /// Report only pairs of one element of each kind, as in `vertices,faces`; implies --elements.
+    #[command(flatten)]
+    pub ids: IdArgs,
+    #[command(flatten)]
+    pub margin: MarginArgs,
+    /// Report only pairs of one element of each kind, as in `vertices,faces`; implies --elements. Given several times,
+    /// each goes to a file of its own: -o NAME.csv makes NAME.vertices-faces.csv, NAME.edges-edges.csv and so on.
     #[arg(long, value_name = "KIND,KIND", value_parser = parse_between)]
-    pub between: Option<(Kind, Kind)>,
+    pub between: Vec<Between>,
+    /// The body of each box, one integer per row (.csv, .npy), -1 for none: boxes of one body make no pair. For a mesh
+    /// the body of each vertex.
+    #[arg(long, value_name = "FILE")]
+    pub groups: Option<PathBuf>,
     /// Drop incident pairs: elements that share a vertex of the mesh.
     #[arg(long)]
     pub free: bool,
@@ -93,13 +103,23 @@ pub struct RaysArgs {
     /// Which hits.
     #[arg(long, value_enum, default_value_t = Mode::Closest)]
     pub mode: Mode,
+    /// With --mode all: a third column, the parameter t at which the ray enters the box, 0 where it starts inside.
+    #[arg(long)]
+    pub with_t: bool,
+    /// With --mode all: the hits of each ray by ascending t, then by object.
+    #[arg(long)]
+    pub along: bool,
     #[command(flatten)]
     pub engine: EngineArgs,
     #[command(flatten)]
-    pub snapshot: SnapshotArgs,
+    pub step: StepArgs,
+    #[command(flatten)]
+    pub ids: IdArgs,
+    #[command(flatten)]
+    pub margin: MarginArgs,
     #[command(flatten)]
     pub scheme: SchemeArgs,
-    /// Result file, .csv or .npy (closest: f8, rows × 3; any and all: u4, rows × 2); `-` is CSV on standard output.
+    /// Result file, .csv or .npy (closest and --with-t: f8, rows × 3; else u4, rows × 2); `-` is CSV on standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 }
@@ -110,13 +130,24 @@ pub struct QueryArgs {
     pub scene: SceneArgs,
     /// Query boxes, .csv or .npy: mins then maxes (6 columns, in 2D 4).
     pub boxes: PathBuf,
+    /// Find what comes within this distance of the box: a sphere where the box is a point.
+    #[arg(long, value_name = "R", value_parser = parse_distance)]
+    pub radius: Option<f32>,
+    /// Only the K nearest objects of each query, nearest first, as rows `query,object,distance`; at any distance, unless
+    /// --radius bounds it.
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub nearest: Option<u32>,
     #[command(flatten)]
     pub engine: EngineArgs,
     #[command(flatten)]
-    pub snapshot: SnapshotArgs,
+    pub step: StepArgs,
+    #[command(flatten)]
+    pub ids: IdArgs,
+    #[command(flatten)]
+    pub margin: MarginArgs,
     #[command(flatten)]
     pub scheme: SchemeArgs,
-    /// Result file, .csv or .npy (u4, rows × 2); `-` is CSV on standard output.
+    /// Result file, .csv or .npy (u4, rows × 2; --nearest: f8, rows × 3); `-` is CSV on standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 }
@@ -125,22 +156,36 @@ pub struct QueryArgs {
 pub struct NeighborsArgs {
     /// Points, .csv or .npy: 3 columns, in 2D 2.
     pub points: PathBuf,
-    /// The largest distance.
-    #[arg(long, value_name = "R", value_parser = parse_distance)]
-    pub radius: f32,
+    /// The largest distance. Needed unless --nearest is given.
+    #[arg(long, value_name = "R", value_parser = parse_distance,
+        required_unless_present = "nearest")]
+    pub radius: Option<f32>,
     /// Period of each axis, 0 where an axis has none: distances are those to the nearest image.
-    #[arg(long, value_name = "X,Y[,Z]", value_parser = parse_distance, value_delimiter = ',')]
+    /// One number is the period of all axes.
+    #[arg(long, value_name = "X,Y[,Z]", value_parser = parse_distance, value_delimiter = ',', allow_hyphen_values = true)]
     pub period: Vec<f32>,
+    /// Write each pair from both sides, as `a,b` and as `b,a`: the full list.
+    #[arg(long)]
+    pub full: bool,
+    /// Only the K nearest neighbours of each point, nearest first, from both sides.
+    #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub nearest: Option<u32>,
+    /// A further column: the distance, computed in f64 from the points in f32.
+    #[arg(long)]
+    pub distances: bool,
+    /// Further columns, one per axis: how many periods to add to b, so that it is the image that is near a.
+    #[arg(long, requires = "period")]
+    pub shifts: bool,
     /// What the points have to be; the number of columns decides.
     #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3))]
     pub dimensions: Option<u8>,
     #[command(flatten)]
     pub engine: EngineArgs,
     #[command(flatten)]
-    pub snapshot: SnapshotArgs,
+    pub step: StepArgs,
     #[command(flatten)]
     pub scheme: SchemeArgs,
-    /// Result file, .csv or .npy (u4, rows × 2); `-` is CSV on standard output.
+    /// Result file, .csv or .npy (u4, rows × 2; with distances or shifts f8); `-` is CSV on standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 }
@@ -177,6 +222,9 @@ pub struct ReplayArgs {
     /// Compare the answer with the CPU reference and brute force; needs an adapter.
     #[arg(long)]
     pub verify: bool,
+    /// Tell the GPU time of each stage.
+    #[arg(long)]
+    pub timings: bool,
     #[command(flatten)]
     pub engine: EngineArgs,
 }
@@ -211,6 +259,8 @@ pub struct GenerateArgs {
 pub struct StatsArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
+    #[command(flatten)]
+    pub margin: MarginArgs,
     #[command(flatten)]
     pub engine: EngineArgs,
     #[command(flatten)]
@@ -311,7 +361,8 @@ pub struct ReadingArgs {
 /// What answers.
 #[derive(Args)]
 pub struct EngineArgs {
-    /// Graphics API, or the CPU reference; `auto` takes the CPU reference where there is no adapter.
+    /// Graphics API, or the CPU reference. `auto` takes a hardware GPU, else the CPU reference, which is faster than a
+    /// software adapter and finds the same; `verify`, `bench`, `stats` and `replay --verify` take a software adapter.
     #[arg(long, value_enum, default_value_t = Backend::Auto)]
     pub backend: Backend,
     /// Part of the adapter's name, or its index as `info` lists it for the same --backend.
@@ -323,17 +374,46 @@ pub struct EngineArgs {
     pub order: Option<Order>,
 }
 
-/// What to keep of a step.
+/// What to tell and to keep of a step.
 #[derive(Args)]
-pub struct SnapshotArgs {
+pub struct StepArgs {
+    /// Write the number of rows in place of the rows. No answer is too large to be counted.
+    #[arg(long, conflicts_with = "output")]
+    pub count_only: bool,
+    /// Tell the GPU time of each stage.
+    #[arg(long)]
+    pub timings: bool,
     /// Keep what the step is given in this file, before it runs: for a report of a fault, and for `replay`.
     #[arg(long, value_name = "FILE")]
     pub snapshot: Option<PathBuf>,
 }
 
+/// How elements of a mesh are called.
+#[derive(Args)]
+pub struct IdArgs {
+    /// Count the elements of each kind from 0. Without it ids count vertices first, then edges (by larger, then smaller
+    /// vertex), then faces, whichever have boxes. Needs one kind, or --between; the columns of a pair are then in this
+    /// order of kinds.
+    #[arg(long)]
+    pub local_ids: bool,
+    /// Write the edges of the mesh: row i is the edge with local id i, as its smaller and its larger vertex. .csv or
+    /// .npy (u4, rows × 2).
+    #[arg(long, value_name = "FILE")]
+    pub write_edges: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct MarginArgs {
+    /// Grow every box of the scene by this on every side: two boxes pair where they are within twice the margin on every
+    /// axis.
+    #[arg(long, value_name = "X", value_parser = parse_distance, default_value_t = 0.0, hide_default_value = true)]
+    pub margin: f32,
+}
+
 #[derive(Args)]
 pub struct SchemeArgs {
-    /// How objects are put into cells; the answer is the same.
+    /// How objects are put into cells; the answer is the same. On meshes `adaptive` takes five to six times as long as
+    /// the others.
     #[arg(long, value_enum, default_value_t = SchemeName::Hierarchical)]
     pub scheme: SchemeName,
     /// Cell size of the uniform scheme; without it the median longest side of the boxes.
@@ -390,7 +470,7 @@ pub enum SchemeName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Mode {
-    /// Rows `ray,object,t`, one a ray; -1 and inf where none.
+    /// Rows `ray,object,t`, one per ray; -1 and inf where none.
     Closest,
     /// Rows `ray,hit`, hit 0 or 1.
     Any,
@@ -448,18 +528,30 @@ fn parse_t_max(text: &str) -> Result<f32, String> {
     }
 }
 
-fn parse_between(text: &str) -> Result<(Kind, Kind), String> {
+/// The kinds in the order of their ids, however they are named.
+fn parse_between(text: &str) -> Result<Between, String> {
     let kind = |name: &str| Kind::from_str(name.trim(), false);
     match text.split(',').map(kind).collect::<Result<Vec<_>, _>>()?[..] {
-        [a, b] => Ok((a, b)),
+        [a, b] => Ok((a.min(b), a.max(b))),
         _ => Err("two kinds are needed, as in edges,edges".to_owned()),
+    }
+}
+
+impl Cli {
+    /// Takes negative numbers for values, so that what is wrong with one is told of the value and not of an option `-1`.
+    pub fn parse_from_arguments(arguments: impl IntoIterator<Item = OsString>) -> clap::error::Result<Self> {
+        let take_negative = |arg: Arg| match arg.get_action().takes_values() {
+            true => arg.allow_negative_numbers(true),
+            false => arg,
+        };
+        let command = Self::command().mut_subcommands(|command| command.mut_args(take_negative));
+        Self::from_arg_matches(&command.try_get_matches_from(arguments)?)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_definition_is_consistent() {

@@ -7,7 +7,7 @@ use crate::Status;
 use crate::args::{Axis, HeatmapArgs};
 use crate::engine::is_finite;
 use crate::input;
-use crate::output::save;
+use crate::output::OutputFile;
 use crate::picture::canvas::{Align, Canvas, Rectangle, TEXT_HEIGHT};
 use crate::picture::{colour, write_png};
 use crate::report::{Reporter, grouped};
@@ -29,7 +29,8 @@ pub fn run(args: &HeatmapArgs, reporter: Reporter) -> Result<Status> {
     if args.output.extension().is_none_or(|extension| extension != "png") {
         bail!("{}: a picture ends in .png", args.output.display());
     }
-    let scene = input::scene(&args.scene.scene, &args.scene.reading, None, false, reporter)?;
+    let mut output = OutputFile::open(&args.output)?;
+    let scene = input::scene(&args.scene.scene, &args.scene.reading, reporter)?;
     let boxes: Vec<_> = scene.boxes.iter().filter(|boxed| is_finite(boxed)).collect();
     if boxes.is_empty() {
         bail!("{}: no finite boxes", args.scene.scene.display());
@@ -45,7 +46,7 @@ pub fn run(args: &HeatmapArgs, reporter: Reporter) -> Result<Status> {
         grid.most()
     ));
     let canvas = picture(&grid, boxes.len());
-    save(&args.output, |file| write_png(file, &canvas))?;
+    output.save(|file| write_png(file, &canvas))?;
     Ok(Status::Done)
 }
 

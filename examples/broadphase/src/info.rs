@@ -11,7 +11,7 @@ use pollster::block_on;
 use crate::Status;
 use crate::args::{Backend, InfoArgs};
 use crate::engine::{backends, title};
-use crate::output::{print, save};
+use crate::output::{OutputFile, print};
 use crate::report::Reporter;
 
 pub fn run(args: &InfoArgs, reporter: Reporter) -> Result<Status> {
@@ -20,7 +20,7 @@ pub fn run(args: &InfoArgs, reporter: Reporter) -> Result<Status> {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
         for pass in shaders::passes() {
             let path = folder.join(format!("{}.wgsl", pass.name));
-            save(&path, |file| file.write_all(pass.source().as_bytes()))?;
+            OutputFile::open(&path)?.save(|file| file.write_all(pass.source().as_bytes()))?;
             count += 1;
         }
         reporter.say(format!("{count} shaders in {}", folder.display()));
@@ -38,7 +38,7 @@ pub fn run(args: &InfoArgs, reporter: Reporter) -> Result<Status> {
 
 fn list(out: &mut impl Write, adapters: &[Adapter]) -> io::Result<()> {
     if adapters.is_empty() {
-        writeln!(out, "no adapter found: the CPU reference answers")?;
+        writeln!(out, "no adapter found: --backend auto takes the CPU reference")?;
     }
     let required = GpuBroadPhase::required_limits();
     for (index, adapter) in adapters.iter().enumerate() {

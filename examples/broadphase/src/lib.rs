@@ -3,6 +3,7 @@
 
 pub mod args;
 mod bench;
+mod distance;
 mod engine;
 mod generate;
 mod heatmap;
@@ -18,6 +19,7 @@ mod rays;
 mod replay;
 pub mod report;
 mod stats;
+mod step;
 mod verify;
 
 use std::ffi::OsString;
@@ -25,7 +27,6 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Error, Result};
-use clap::Parser;
 use gpu_broad_phase::{Counters, CreateError, DescriptorError, HeadlessError, InputError, ReferenceError, StepError};
 
 use args::{Cli, Command};
@@ -58,7 +59,7 @@ pub fn main() -> ExitCode {
 
 /// Runs the command of these arguments, the first of which is the program's name.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match Cli::parse_from_arguments(arguments) {
         Ok(cli) => cli,
         Err(error) => return tell_usage(&error),
     };
@@ -98,7 +99,12 @@ fn tell_usage(error: &clap::Error) -> ExitCode {
     // What is missing stands in lines of its own, up to the first empty one.
     let lines = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim);
     let line = lines.collect::<Vec<_>>().join(" ");
-    reporter.warn(format!("{} (--help tells more)", line.trim_start_matches("error: ")));
+    let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+    let tips: String = tips.map(|tip| format!("; {tip}")).collect();
+    reporter.warn(format!(
+        "{}{tips} (--help tells more)",
+        line.trim_start_matches("error: ")
+    ));
     ExitCode::from(2)
 }
 

@@ -79,21 +79,28 @@ impl Lists {
     }
 }
 
+/// Two kinds whose elements may pair, the first one before the other.
+pub type Between = (Kind, Kind);
+
 /// Which elements get a box, and which of them may pair.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Selection {
     kinds: Vec<Kind>,
-    between: Option<(Kind, Kind)>,
+    /// Empty where all may.
+    between: Vec<Between>,
 }
 
 impl Selection {
     /// `between` decides the kinds; without both the kinds are faces.
-    pub fn new(elements: &[Kind], between: Option<(Kind, Kind)>) -> Result<Self> {
-        let mut kinds = match between {
-            Some((a, b)) => vec![a, b],
-            None if elements.is_empty() => vec![Kind::Faces],
-            None => elements.to_vec(),
-        };
+    pub fn new(elements: &[Kind], between: &[Between]) -> Result<Self> {
+        let mut kinds: Vec<_> = between.iter().flat_map(|&(a, b)| [a, b]).collect();
+        if kinds.is_empty() {
+            kinds = if elements.is_empty() {
+                vec![Kind::Faces]
+            } else {
+                elements.to_vec()
+            };
+        }
         kinds.sort();
         kinds.dedup();
         if let Some(missing) = kinds
@@ -102,7 +109,10 @@ impl Selection {
         {
             bail!("--between asks for {} that --elements leaves out", missing.name());
         }
-        Ok(Self { kinds, between })
+        Ok(Self {
+            kinds,
+            between: between.to_vec(),
+        })
     }
 
     fn contains(&self, kind: Kind) -> bool {
@@ -125,19 +135,24 @@ impl Selection {
         }
     }
 
-    /// Layers that let exactly the pairs of `between` through.
+    /// Layers that let exactly the pairs of `between` through: a layer per kind.
     fn layered(&self, boxed: Aabb, kind: Kind) -> Aabb {
-        match self.between {
-            Some((a, b)) if a == b => boxed,
-            Some((a, _)) if kind == a => boxed.with_layers(1, 2),
-            Some(_) => boxed.with_layers(2, 1),
-            None => boxed,
+        // Where one kind pairs with itself alone there is nothing to keep apart.
+        if self.between.is_empty() || self.kinds.len() == 1 {
+            return boxed;
         }
+        let layer = |kind: Kind| 1 << kind as u16;
+        let partners = self.between.iter().fold(0, |mask, &(a, b)| {
+            let of_first = if kind == a { layer(b) } else { 0 };
+            let of_second = if kind == b { layer(a) } else { 0 };
+            mask | of_first | of_second
+        });
+        boxed.with_layers(layer(kind), partners)
     }
 }
 
 impl Kind {
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Vertices => "vertices",
             Self::Edges => "edges",
@@ -151,26 +166,59 @@ impl Kind {
 pub struct Elements {
     /// Vertices, edges and faces of the whole mesh.
     pub totals: [usize; 3],
-    /// Boxes of one kind, and the id of the first of them; ids ascend with the boxes.
-    spans: Vec<(Range<usize>, u32)>,
+    /// All edges of the mesh in the order of their ids, as (smaller, larger) vertex.
+    pub edges: Vec<[u32; 2]>,
+    /// Boxes of one kind each; ids ascend with the boxes.
+    spans: Vec<Span>,
     vertices: Lists,
 }
 
+/// The boxes of one kind.
+#[derive(Debug)]
+struct Span {
+    kind: Kind,
+    boxes: Range<usize>,
+    /// The id of the first one.
+    first_id: u32,
+}
+
 impl Elements {
-    /// The id of a box: its number among all elements of the mesh, whether they have a box or not.
-    pub fn id(&self, index: u32) -> u32 {
-        let (span, first) = self
+    fn span(&self, index: u32) -> &Span {
+        let at = self
             .spans
             .iter()
-            .find(|(span, _)| span.contains(&(index as usize)))
-            .unwrap_or(&self.spans[0]);
-        first + (index - span.start as u32)
+            .position(|span| span.boxes.contains(&(index as usize)));
+        &self.spans[at.unwrap_or(0)]
+    }
+
+    pub fn kind(&self, index: u32) -> Kind {
+        self.span(index).kind
+    }
+
+    /// The kinds that have boxes.
+    pub fn kinds(&self) -> impl Iterator<Item = Kind> {
+        self.spans.iter().map(|span| span.kind)
+    }
+
+    /// The id of a box: its number among all elements of the mesh, whether they have a box or not.
+    pub fn id(&self, index: u32) -> u32 {
+        self.span(index).first_id + self.local_id(index)
+    }
+
+    /// The number of a box's element among those of its kind.
+    pub fn local_id(&self, index: u32) -> u32 {
+        index - self.span(index).boxes.start as u32
+    }
+
+    /// The vertices that a box is made of.
+    pub fn vertices(&self, index: u32) -> &[u32] {
+        self.vertices.get(index as usize)
     }
 
     /// Whether two boxes belong to elements that share a vertex.
     pub fn are_incident(&self, a: u32, b: u32) -> bool {
-        let b = self.vertices.get(b as usize);
-        self.vertices.get(a as usize).iter().any(|vertex| b.contains(vertex))
+        let b = self.vertices(b);
+        self.vertices(a).iter().any(|vertex| b.contains(vertex))
     }
 }
 
@@ -196,28 +244,35 @@ pub fn boxes(mesh: &Mesh, next: Option<&Mesh>, selection: &Selection) -> Result<
     let mut boxes = Vec::new();
     let mut elements = Elements {
         totals,
+        edges,
         spans: Vec::new(),
         vertices: Lists::default(),
     };
+    let mut lists = Lists::default();
     let mut first_id = 0;
     for (kind, total) in [Kind::Vertices, Kind::Edges, Kind::Faces].into_iter().zip(totals) {
         if selection.contains(kind) {
-            elements.spans.push((boxes.len()..boxes.len() + total, first_id));
+            elements.spans.push(Span {
+                kind,
+                boxes: boxes.len()..boxes.len() + total,
+                first_id,
+            });
             let mut add = |vertices: &[u32]| {
                 let members = vertices.iter().map(|&vertex| corners[vertex as usize]);
                 if let Some(union) = members.reduce(union) {
                     boxes.push(selection.layered(union, kind));
-                    elements.vertices.push(vertices);
+                    lists.push(vertices);
                 }
             };
             match kind {
                 Kind::Vertices => (0..total as u32).for_each(|vertex| add(&[vertex])),
-                Kind::Edges => edges.iter().for_each(|edge| add(edge)),
+                Kind::Edges => elements.edges.iter().for_each(|edge| add(edge)),
                 Kind::Faces => mesh.faces.iter().for_each(&mut add),
             }
         }
         first_id += total as u32;
     }
+    elements.vertices = lists;
     Ok((boxes, elements))
 }
 
@@ -302,20 +357,37 @@ mod tests {
 
     #[test]
     fn ids_keep_their_numbers_when_kinds_are_left_out() {
-        let selection = Selection::new(&[], Some((Kind::Faces, Kind::Vertices))).unwrap();
+        let selection = Selection::new(&[], &[(Kind::Vertices, Kind::Faces)]).unwrap();
         let (boxes, elements) = boxes(&square(), None, &selection).unwrap();
         assert_eq!(boxes.len(), 5);
         assert_eq!((elements.id(3), elements.id(4)), (3, 8));
+        assert_eq!((elements.local_id(3), elements.local_id(4)), (3, 0));
+        assert_eq!((elements.kind(3), elements.kind(4)), (Kind::Vertices, Kind::Faces));
         assert!(elements.are_incident(0, 4));
         assert!(!elements.are_incident(0, 1));
-        assert_eq!((boxes[0].layers, boxes[4].layers), (2 | 1 << 16, 1 | 2 << 16));
+        assert_eq!((boxes[0].layers, boxes[4].layers), (1 | 4 << 16, 4 | 1 << 16));
+    }
+
+    #[test]
+    fn layers_let_just_the_kinds_through_that_are_asked_for() {
+        let all = [Kind::Vertices, Kind::Edges, Kind::Faces];
+        let asked = [(Kind::Vertices, Kind::Faces), (Kind::Edges, Kind::Edges)];
+        let selection = Selection::new(&[], &asked).unwrap();
+        let words = all.map(|kind| selection.layered(Aabb::point([0.0; 3]), kind).layers);
+        let meet = |a: u32, b: u32| a & b >> 16 != 0 && b & a >> 16 != 0;
+        for (a, first) in all.into_iter().enumerate() {
+            for (b, second) in all.into_iter().enumerate() {
+                let named = (first.min(second), first.max(second));
+                assert_eq!(meet(words[a], words[b]), asked.contains(&named), "{named:?}");
+            }
+        }
     }
 
     #[test]
     fn a_vertex_that_is_not_a_number_makes_every_box_over_it_invalid() {
         let mut mesh = square();
         mesh.positions[1][0] = f64::NAN;
-        let selection = Selection::new(&[Kind::Vertices, Kind::Edges, Kind::Faces], None).unwrap();
+        let selection = Selection::new(&[Kind::Vertices, Kind::Edges, Kind::Faces], &[]).unwrap();
         let (boxes, _) = boxes(&mesh, Some(&square()), &selection).unwrap();
         let invalid: Vec<_> = (0..boxes.len()).filter(|&at| boxes[at].min[0].is_nan()).collect();
         assert_eq!(invalid, [1, 4, 5, 8]);

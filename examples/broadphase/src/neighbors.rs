@@ -1,53 +1,77 @@
 //! The command `neighbors`.
 
 use anyhow::{Result, bail};
-use gpu_broad_phase::{BroadPhaseDescriptor, Neighbors, Scene};
+use gpu_broad_phase::{BroadPhaseDescriptor, NONE, Neighbors, Scene};
 
 use crate::Status;
 use crate::args::NeighborsArgs;
-use crate::engine::{Engine, dimensions, scheme};
+use crate::distance::to_nearest_image;
+use crate::engine::{dimensions, scheme};
 use crate::output::Target;
 use crate::report::Reporter;
+use crate::step::Step;
 use crate::{input, query};
 
 pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
-    let target = Target::new(&args.output)?;
+    let mut target = Target::unless(args.step.count_only, &args.output)?;
+    let mut step = Step::new(&args.engine, &args.step, reporter)?;
     let points = input::points(&args.points, args.dimensions, reporter)?;
+    let axes = usize::from(points.dimensions);
+    let periods = periods(&args.period, axes)?;
     let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&points),
         scheme: scheme(&args.scheme, &points, reporter)?,
-        periods: periods(&args.period, points.dimensions)?,
+        periods,
         pairs: false,
-        timestamps: true,
         ..Default::default()
     };
-    let mut engine = Engine::open(&args.engine, descriptor, reporter)?;
     let asked = Scene {
         objects: &points.boxes,
         queries: Neighbors {
-            radius: args.radius,
-            once: true,
+            // Without one as far as there is anything.
+            radius: args.radius.unwrap_or(f32::MAX),
+            once: !args.full && args.nearest.is_none(),
         }
         .into(),
+        query_mode: query::mode(args.nearest),
         ..Scene::default()
     };
-    engine.keep(&asked, &args.snapshot)?;
-    let result = reporter.timed("step", || engine.step_scene(&asked))?;
-    reporter.queries(&result, points.boxes.len());
+    let answer = step.run_or_count(&descriptor, &asked)?;
+    let result = answer.result;
+    reporter.queries(&result, points.boxes.len(), answer.duration);
+    let status = step.status(&result);
 
-    let rows = query::rows(&result.query_offsets, &result.query_objects, |point| point);
-    target.write(rows.len(), 2, rows.into_iter().flatten(), reporter)?;
-    Ok(Status::of(&result.counters, reporter))
+    let Some(target) = &mut target else {
+        let near = result.query_nearest.iter().filter(|row| row.object != NONE).count() as u64;
+        step.write_count(result.counters.results_needed.max(near))?;
+        return Ok(status);
+    };
+    let rows = match args.nearest {
+        Some(count) => query::nearest(&result.query_nearest, count),
+        None => query::rows(&result.query_offsets, &result.query_objects, |point| point),
+    };
+    if !args.distances && !args.shifts {
+        target.write(rows.len(), 2, rows.into_iter().flatten(), reporter)?;
+        return Ok(status);
+    }
+    let columns = 2 + usize::from(args.distances) + if args.shifts { axes } else { 0 };
+    let values = rows.iter().flat_map(|&[a, b]| {
+        let (distance, shifts) = to_nearest_image(&points.boxes[a as usize], &points.boxes[b as usize], periods);
+        let distance = args.distances.then_some(distance);
+        let shifts = shifts.into_iter().take(if args.shifts { axes } else { 0 });
+        [f64::from(a), f64::from(b)].into_iter().chain(distance).chain(shifts)
+    });
+    target.write(rows.len(), columns, values, reporter)?;
+    Ok(status)
 }
 
-fn periods(given: &[f32], dimensions: u8) -> Result<[f32; 3]> {
+fn periods(given: &[f32], axes: usize) -> Result<[f32; 3]> {
     let mut periods = [0.0; 3];
-    if given.is_empty() {
-        return Ok(periods);
+    match *given {
+        [] => {}
+        [of_all] => periods[..axes].fill(of_all),
+        _ if given.len() == axes => periods[..axes].copy_from_slice(given),
+        _ => bail!("--period has {} numbers, the points are {axes}D", given.len()),
     }
-    if given.len() != usize::from(dimensions) {
-        bail!("--period has {} numbers, the points are {dimensions}D", given.len());
-    }
-    periods[..given.len()].copy_from_slice(given);
     Ok(periods)
 }

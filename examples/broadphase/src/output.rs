@@ -1,8 +1,8 @@
 //! Results as CSV or NPY.
 
 use std::fmt::{self, Display, Formatter};
-use std::fs::File;
-use std::io::{self, BufWriter, StdoutLock, Write};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Seek, StdoutLock, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -29,18 +29,69 @@ pub fn print(write: impl FnOnce(&mut StdoutLock<'static>) -> io::Result<()>) -> 
     }
 }
 
-/// Makes a file and fills it.
-pub fn save(path: &Path, write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>) -> Result<()> {
-    let name = path.display().to_string();
-    let mut file = BufWriter::with_capacity(1 << 16, File::create(path).with_context(|| name.clone())?);
-    write(&mut file).and_then(|()| file.flush()).context(Unwritten(name))
+/// A file for results. It is opened before the work, so that one that cannot be written is found out first; what it held
+/// stays until there is something to write. One that was not there is not left behind empty.
+pub struct OutputFile {
+    path: PathBuf,
+    file: Option<File>,
+    /// Made by this command, and nothing is in it yet.
+    is_bare: bool,
+}
+
+impl OutputFile {
+    pub fn open(path: &Path) -> Result<Self> {
+        let is_bare = !path.exists();
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(path)
+            .with_context(|| path.display().to_string())?;
+        Ok(Self {
+            path: path.to_owned(),
+            file: Some(file),
+            is_bare,
+        })
+    }
+
+    /// Opens what an option names, if it names something.
+    pub fn open_named(path: Option<&PathBuf>) -> Result<Option<Self>> {
+        path.map(|path| Self::open(path)).transpose()
+    }
+
+    /// Puts this into the file, in place of what it holds.
+    pub fn save(&mut self, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        self.is_bare = false;
+        let replace = || {
+            // Pipes and devices have no start to go back to.
+            if file.metadata()?.is_file() {
+                file.rewind()?;
+                file.set_len(0)?;
+            }
+            let mut buffered = BufWriter::with_capacity(1 << 16, &*file);
+            write(&mut buffered)?;
+            buffered.flush()
+        };
+        replace().with_context(|| Unwritten(self.path.display().to_string()))
+    }
+}
+
+impl Drop for OutputFile {
+    fn drop(&mut self) {
+        // Closed first, since some systems keep files that are open.
+        self.file = None;
+        if self.is_bare {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
 }
 
 /// Where rows go.
 pub enum Target {
     Stdout,
-    Csv(PathBuf),
-    Npy(PathBuf),
+    Csv(OutputFile),
+    Npy(OutputFile),
 }
 
 /// A number of a result.
@@ -74,15 +125,23 @@ impl Target {
             return Ok(Self::Stdout);
         }
         match path.extension().and_then(|extension| extension.to_str()) {
-            Some("csv") => Ok(Self::Csv(path.to_owned())),
-            Some("npy") => Ok(Self::Npy(path.to_owned())),
+            Some("csv") => Ok(Self::Csv(OutputFile::open(path)?)),
+            Some("npy") => Ok(Self::Npy(OutputFile::open(path)?)),
             _ => bail!("{}: a result file ends in .csv or .npy", path.display()),
         }
     }
 
+    /// None where rows are not to be written.
+    pub fn unless(not_wanted: bool, path: &Path) -> Result<Option<Self>> {
+        if not_wanted {
+            return Ok(None);
+        }
+        Self::new(path).map(Some)
+    }
+
     /// Writes `rows` rows of `columns` numbers each.
     pub fn write<T: Cell>(
-        &self,
+        &mut self,
         rows: usize,
         columns: usize,
         mut values: impl Iterator<Item = T>,
@@ -96,8 +155,8 @@ impl Target {
         };
         let result = match self {
             Self::Stdout => print(|out| csv(out, rows, columns, &mut values, advance)),
-            Self::Csv(path) => save(path, |file| csv(file, rows, columns, &mut values, advance)),
-            Self::Npy(path) => save(path, |file| npy(file, rows, columns, &mut values, advance)),
+            Self::Csv(output) => output.save(|file| csv(file, rows, columns, &mut values, advance)),
+            Self::Npy(output) => output.save(|file| npy(file, rows, columns, &mut values, advance)),
         };
         bar.finish_and_clear();
         result

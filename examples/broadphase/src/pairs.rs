@@ -1,86 +1,175 @@
 //! The command `pairs`.
 
-use anyhow::Result;
-use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, Pair, Scene};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use gpu_broad_phase::{BroadPhaseDescriptor, Pair, Scene};
 
 use crate::Status;
 use crate::args::PairsArgs;
-use crate::engine::{Engine, dimensions, has_too_many_pairs, scheme};
+use crate::engine::{dimensions, has_too_many_pairs, scheme};
 use crate::input;
-use crate::output::Target;
+use crate::mesh::{Between, Elements};
+use crate::output::{Target, print};
 use crate::report::Reporter;
+use crate::step::{EdgeList, Ids, Step};
 
 pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
-    let target = Target::new(&args.output)?;
-    let scene = input::scene(
-        &args.scene.scene,
-        &args.scene.reading,
-        args.between,
-        args.free,
-        reporter,
-    )?;
+    let mut between = args.between.clone();
+    between.sort();
+    if let Some(twice) = between.windows(2).find(|window| window[0] == window[1]) {
+        bail!("--between {} is given twice", name(twice[0]));
+    }
+    let is_parted = between.len() > 1;
+    if is_parted && args.max_pairs.is_some() {
+        bail!("--max-pairs needs a single --between");
+    }
+    let mut targets = targets(args, &between)?;
+    let mut edge_list = EdgeList::open(&args.ids)?;
+    let mut step = Step::new(&args.engine, &args.step, reporter)?;
+    let mut scene = input::scene_between(&args.scene.scene, &args.scene.reading, &between, args.free, reporter)?;
+    if let Some(groups) = &args.groups {
+        input::set_owners(&mut scene, groups, reporter)?;
+    }
+    let ids = Ids::new(&args.ids, &scene, &between)?;
+    edge_list.write(&scene, reporter)?;
     let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&scene),
         scheme: scheme(&args.scheme, &scene, reporter)?,
-        timestamps: true,
+        margin: args.margin.margin,
         ..Default::default()
     };
     let asked = Scene {
         objects: &scene.boxes,
         ..Scene::default()
     };
-    let mut engine = Engine::open(&args.engine, descriptor, reporter)?;
-    engine.keep(&asked, &args.snapshot)?;
-    let mut answer = reporter.timed("step", || engine.step_scene(&asked));
-    // More than any answer holds: some of them, and how many there are.
-    if let (Err(error), Some(most)) = (&answer, args.max_pairs)
-        && has_too_many_pairs(error)
-    {
-        let descriptor = BroadPhaseDescriptor {
-            growth: Growth::Fixed,
-            capacities: Capacities {
-                pairs: Some(most),
-                ..Default::default()
-            },
-            ..descriptor
-        };
-        let mut engine = Engine::open(&args.engine, descriptor, reporter)?;
-        answer = reporter.timed("step", || engine.step_scene(&asked));
+    // Pairs of elements that share a vertex are dropped here, and kinds are told apart here.
+    let counts_on_device = args.step.count_only && !args.free && !is_parted;
+    let answer = if counts_on_device {
+        step.run_within(&descriptor, &asked, 1)
+    } else {
+        step.run(&descriptor, &asked)
+    };
+    let answer = match (answer, args.max_pairs) {
+        // More than any answer holds: some of them, and how many there are.
+        (Err(error), Some(most)) if has_too_many_pairs(&error) => step.run_within(&descriptor, &asked, most)?,
+        (answer, _) => answer?,
+    };
+    let result = answer.result;
+    reporter.step(&result, 0, answer.duration);
+    let mut status = step.status(&result);
+    let needed = result.counters.pairs_needed;
+    if counts_on_device {
+        step.write_count(needed)?;
+        return Ok(status);
     }
-    let result = answer?;
-    reporter.step(&result, 0);
-    let mut status = Status::of(&result.counters, reporter);
 
     let mut pairs = result.pairs;
-    let all = pairs.len();
-    if args.free
-        && let Some(elements) = &scene.elements
-    {
+    // What a capacity left out.
+    let cut = needed.saturating_sub(pairs.len() as u64);
+    let elements = scene.elements.as_ref();
+    if let Some(elements) = elements.filter(|_| args.free) {
         pairs.retain(|pair| !elements.are_incident(pair.a, pair.b));
         reporter.say(format!("{} free pairs", pairs.len()));
     }
-    let spinner = reporter.spinner("sorting");
-    sort(&mut pairs);
-    spinner.finish_and_clear();
-    // Cut on the host, so that the rows that are left are the first ones whatever the scheme and the device.
-    let cut = result.counters.pairs_needed.saturating_sub(all as u64);
-    let (needed, most) = (
-        pairs.len() as u64 + cut,
-        args.max_pairs.map_or(usize::MAX, |most| most as usize),
-    );
-    pairs.truncate(most);
-    if needed > most as u64 {
-        reporter.warn(format!("not whole: {needed} pairs are needed, {most} fit"));
-        status = Status::NotWhole;
+    let parts = match elements {
+        Some(elements) if is_parted => parts(&pairs, &between, elements),
+        _ => vec![pairs],
+    };
+    if is_parted {
+        for (&kinds, part) in between.iter().zip(&parts) {
+            reporter.say(format!("  {}: {} pairs", name(kinds), part.len()));
+        }
     }
-    let rows = pairs.len();
-    let id = |index: u32| scene.elements.as_ref().map_or(index, |elements| elements.id(index));
-    let values = pairs.into_iter().flat_map(|pair| [id(pair.a), id(pair.b)]);
-    target.write(rows, 2, values, reporter)?;
+    if args.step.count_only {
+        print(|out| match &parts[..] {
+            [pairs] => writeln!(out, "{}", pairs.len()),
+            _ => {
+                let mut named = between.iter().zip(&parts);
+                named.try_for_each(|(&kinds, part)| writeln!(out, "{},{}", name(kinds), part.len()))
+            }
+        })?;
+        return Ok(status);
+    }
+    for (target, mut part) in targets.iter_mut().zip(parts) {
+        let spinner = reporter.spinner("sorting");
+        sort(&mut part);
+        spinner.finish_and_clear();
+        // Cut on the host, so that the rows that are left are the first ones whatever the scheme and the device.
+        let needed = part.len() as u64 + cut;
+        let most = args.max_pairs.map_or(usize::MAX, |most| most as usize);
+        part.truncate(most);
+        if needed > most as u64 {
+            reporter.warn(format!("not whole: {needed} pairs are needed, {most} fit"));
+            status = Status::NotWhole;
+        }
+        let rows = part.len();
+        let values = part.into_iter().flat_map(|pair| [ids.of(pair.a), ids.of(pair.b)]);
+        target.write(rows, 2, values, reporter)?;
+    }
     Ok(status)
 }
 
-/// Ascending by (a, b): as one number a pair, which sorts several times faster than field by field.
+/// Where the pairs of each `between` go, or all of them.
+fn targets(args: &PairsArgs, between: &[Between]) -> Result<Vec<Target>> {
+    if args.step.count_only {
+        return Ok(Vec::new());
+    }
+    if between.len() < 2 {
+        return Ok(vec![Target::new(&args.output)?]);
+    }
+    if args.output == Path::new("-") {
+        bail!("several --between need -o FILE: each has a file of its own");
+    }
+    between
+        .iter()
+        .map(|&kinds| Target::new(&part_path(&args.output, kinds)))
+        .collect()
+}
+
+/// `NAME.csv` to `NAME.vertices-faces.csv`.
+fn part_path(path: &Path, kinds: Between) -> PathBuf {
+    let mut file = path.file_stem().unwrap_or_default().to_owned();
+    file.push(format!(".{}", name(kinds)));
+    if let Some(extension) = path.extension() {
+        file.push(".");
+        file.push(extension);
+    }
+    path.with_file_name(file)
+}
+
+fn name((a, b): Between) -> String {
+    format!("{}-{}", a.name(), b.name())
+}
+
+/// The pairs of each `between`.
+fn parts(pairs: &[Pair], between: &[Between], elements: &Elements) -> Vec<Vec<Pair>> {
+    let mut parts = vec![Vec::new(); between.len()];
+    for &pair in pairs {
+        // Kinds ascend with the boxes.
+        let kinds = (elements.kind(pair.a), elements.kind(pair.b));
+        if let Some(part) = between.iter().position(|&asked| asked == kinds) {
+            parts[part].push(pair);
+        }
+    }
+    parts
+}
+
+/// Ascending by (a, b): as one number per pair, which sorts several times faster than field by field.
 pub fn sort(pairs: &mut [Pair]) {
     pairs.sort_unstable_by_key(|pair| u64::from(pair.a) << 32 | u64::from(pair.b));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mesh::Kind;
+
+    #[test]
+    fn parts_of_an_answer_are_named_by_their_kinds() {
+        let kinds = (Kind::Vertices, Kind::Faces);
+        let path = part_path(Path::new("folder.d/pairs.npy"), kinds);
+        assert_eq!(path, Path::new("folder.d/pairs.vertices-faces.npy"));
+    }
 }

@@ -1,40 +1,86 @@
 //! The command `query`.
 
-use anyhow::Result;
-use gpu_broad_phase::{BroadPhaseDescriptor, Scene};
+use anyhow::{Result, bail};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, Neighbor, Query, QueryMode, Scene};
 
 use crate::Status;
 use crate::args::QueryArgs;
-use crate::engine::{Engine, dimensions, scheme};
+use crate::distance::between_boxes;
+use crate::engine::{dimensions, scheme};
 use crate::input;
 use crate::output::Target;
 use crate::report::Reporter;
+use crate::step::{EdgeList, Ids, Step};
 
 pub fn run(args: &QueryArgs, reporter: Reporter) -> Result<Status> {
-    let target = Target::new(&args.output)?;
-    let scene = input::scene(&args.scene.scene, &args.scene.reading, None, false, reporter)?;
+    if args.nearest.is_some() && args.margin.margin > 0.0 {
+        bail!("--margin and --nearest: distances are those to the boxes as they are");
+    }
+    let mut target = Target::unless(args.step.count_only, &args.output)?;
+    let mut edge_list = EdgeList::open(&args.ids)?;
+    let mut step = Step::new(&args.engine, &args.step, reporter)?;
+    let scene = input::scene(&args.scene.scene, &args.scene.reading, reporter)?;
+    let ids = Ids::new(&args.ids, &scene, &[])?;
+    edge_list.write(&scene, reporter)?;
     let boxes = input::boxes(&args.boxes, scene.dimensions, reporter)?;
     let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&scene),
         scheme: scheme(&args.scheme, &scene, reporter)?,
+        margin: args.margin.margin,
         pairs: false,
-        timestamps: true,
         ..Default::default()
     };
-    let mut engine = Engine::open(&args.engine, descriptor, reporter)?;
+    let radius = match (args.radius, args.nearest) {
+        (Some(radius), _) => Some(radius),
+        // As far as there is anything.
+        (None, Some(_)) => Some(f32::MAX),
+        (None, None) => None,
+    };
+    let rounded: Vec<_> = radius.map_or(Vec::new(), |radius| {
+        let query = |&bounds: &Aabb| Query {
+            radius,
+            ..Query::overlaps(bounds)
+        };
+        boxes.iter().map(query).collect()
+    });
     let asked = Scene {
         objects: &scene.boxes,
-        queries: boxes.as_slice().into(),
+        queries: match radius {
+            Some(_) => rounded.as_slice().into(),
+            None => boxes.as_slice().into(),
+        },
+        query_mode: mode(args.nearest),
         ..Scene::default()
     };
-    engine.keep(&asked, &args.snapshot)?;
-    let result = reporter.timed("step", || engine.step_scene(&asked))?;
-    reporter.queries(&result, boxes.len());
+    let answer = step.run_or_count(&descriptor, &asked)?;
+    let result = answer.result;
+    reporter.queries(&result, boxes.len(), answer.duration);
+    let status = step.status(&result);
 
-    let id = |index: u32| scene.elements.as_ref().map_or(index, |elements| elements.id(index));
-    let rows = rows(&result.query_offsets, &result.query_objects, id);
-    target.write(rows.len(), 2, rows.into_iter().flatten(), reporter)?;
-    Ok(Status::of(&result.counters, reporter))
+    let Some(target) = &mut target else {
+        let near = result.query_nearest.iter().filter(|row| row.object != NONE).count() as u64;
+        step.write_count(result.counters.results_needed.max(near))?;
+        return Ok(status);
+    };
+    match args.nearest {
+        Some(count) => {
+            let rows = nearest(&result.query_nearest, count);
+            let values = rows.iter().flat_map(|&[query, object]| {
+                let distance = between_boxes(&boxes[query as usize], &scene.boxes[object as usize]);
+                [f64::from(query), f64::from(ids.of(object)), distance]
+            });
+            target.write(rows.len(), 3, values, reporter)?;
+        }
+        None => {
+            let rows = rows(&result.query_offsets, &result.query_objects, |object| ids.of(object));
+            target.write(rows.len(), 2, rows.into_iter().flatten(), reporter)?;
+        }
+    }
+    Ok(status)
+}
+
+pub fn mode(nearest: Option<u32>) -> QueryMode {
+    nearest.map_or(QueryMode::All, QueryMode::Nearest)
 }
 
 /// Rows `query,object`, ascending.
@@ -47,4 +93,15 @@ pub fn rows(offsets: &[u32], objects: &[u32], id: impl Fn(u32) -> u32) -> Vec<[u
         rows[first..].sort_unstable();
     }
     rows
+}
+
+/// Rows `query,object` by query, nearest first.
+pub fn nearest(found: &[Neighbor], count: u32) -> Vec<[u32; 2]> {
+    let queries = found.chunks_exact(count as usize).zip(0..);
+    queries
+        .flat_map(|(found, query)| {
+            let near = found.iter().filter(|neighbor| neighbor.object != NONE);
+            near.map(move |neighbor| [query, neighbor.object])
+        })
+        .collect()
 }

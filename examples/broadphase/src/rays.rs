@@ -1,50 +1,62 @@
 //! The command `rays`.
 
-use anyhow::Result;
-use gpu_broad_phase::{BroadPhaseDescriptor, NONE, RayMode, Scene};
+use anyhow::{Result, bail};
+use gpu_broad_phase::{BroadPhaseDescriptor, NONE, RayMode, Scene, StepResult};
 
 use crate::Status;
 use crate::args::{Mode, RaysArgs};
-use crate::engine::{Engine, dimensions, scheme};
+use crate::engine::{dimensions, scheme};
 use crate::input;
 use crate::output::Target;
-use crate::report::Reporter;
+use crate::report::{Reporter, hits};
+use crate::step::{EdgeList, Ids, Step};
 
 pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
-    let target = Target::new(&args.output)?;
-    let scene = input::scene(&args.scene.scene, &args.scene.reading, None, false, reporter)?;
+    for (is_given, option) in [(args.with_t, "--with-t"), (args.along, "--along")] {
+        if is_given && args.mode != Mode::All {
+            bail!("{option} needs --mode all");
+        }
+    }
+    let mut target = Target::unless(args.step.count_only, &args.output)?;
+    let mut edge_list = EdgeList::open(&args.ids)?;
+    let mut step = Step::new(&args.engine, &args.step, reporter)?;
+    let scene = input::scene(&args.scene.scene, &args.scene.reading, reporter)?;
+    let ids = Ids::new(&args.ids, &scene, &[])?;
+    edge_list.write(&scene, reporter)?;
     let rays = input::rays(&args.rays, scene.dimensions, reporter)?;
     let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&scene),
         scheme: scheme(&args.scheme, &scene, reporter)?,
+        margin: args.margin.margin,
         pairs: false,
         ray_mode: match args.mode {
             Mode::Closest => RayMode::Closest,
             Mode::Any => RayMode::Any,
             Mode::All => RayMode::All,
         },
-        timestamps: true,
         ..Default::default()
     };
-    let mut engine = Engine::open(&args.engine, descriptor, reporter)?;
     let asked = Scene {
         objects: &scene.boxes,
         rays: rays.as_slice().into(),
         ..Scene::default()
     };
-    engine.keep(&asked, &args.snapshot)?;
-    let result = reporter.timed("step", || engine.step_scene(&asked))?;
-    reporter.step(&result, rays.len());
-    let status = Status::of(&result.counters, reporter);
+    let answer = step.run_or_count(&descriptor, &asked)?;
+    let result = answer.result;
+    reporter.step(&result, rays.len(), answer.duration);
+    let status = step.status(&result);
 
-    let id = |index: u32| scene.elements.as_ref().map_or(index, |elements| elements.id(index));
+    let Some(target) = &mut target else {
+        step.write_count(hits(&result) as u64)?;
+        return Ok(status);
+    };
     match args.mode {
         Mode::Closest => {
             let values = result.ray_hits.iter().zip(0_u32..).flat_map(|(hit, ray)| {
                 let object = if hit.object == NONE {
                     -1.0
                 } else {
-                    f64::from(id(hit.object))
+                    f64::from(ids.of(hit.object))
                 };
                 [f64::from(ray), object, f64::from(hit.t)]
             });
@@ -56,16 +68,48 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
         }
         Mode::All => {
             let spinner = reporter.spinner("sorting");
-            let mut rows = Vec::with_capacity(result.ray_hits.len());
-            for (range, ray) in result.ray_offsets.windows(2).zip(0_u32..) {
-                let hits = &result.ray_hits[range[0] as usize..range[1] as usize];
-                let first = rows.len();
-                rows.extend(hits.iter().map(|hit| [ray, id(hit.object)]));
-                rows[first..].sort_unstable();
-            }
+            let rows = all_hits(&result, &ids, args.along);
             spinner.finish_and_clear();
-            target.write(rows.len(), 2, rows.into_iter().flatten(), reporter)?;
+            if args.with_t {
+                let values = rows
+                    .iter()
+                    .flat_map(|hit| [f64::from(hit.ray), f64::from(hit.object), f64::from(hit.t)]);
+                target.write(rows.len(), 3, values, reporter)?;
+            } else {
+                let values = rows.iter().flat_map(|hit| [hit.ray, hit.object]);
+                target.write(rows.len(), 2, values, reporter)?;
+            }
         }
     }
     Ok(status)
+}
+
+/// A row of all hits.
+struct Hit {
+    ray: u32,
+    object: u32,
+    t: f32,
+}
+
+/// Ascending by ray; those of one ray by object, or along it by t and then by object.
+fn all_hits(result: &StepResult, ids: &Ids<'_>, along: bool) -> Vec<Hit> {
+    let mut rows = Vec::with_capacity(result.ray_hits.len());
+    for (range, ray) in result.ray_offsets.windows(2).zip(0_u32..) {
+        let hits = &result.ray_hits[range[0] as usize..range[1] as usize];
+        let first = rows.len();
+        rows.extend(hits.iter().map(|hit| Hit {
+            ray,
+            object: ids.of(hit.object),
+            t: hit.t,
+        }));
+        rows[first..].sort_unstable_by(|a, b| {
+            let by_t = if along {
+                a.t.total_cmp(&b.t)
+            } else {
+                std::cmp::Ordering::Equal
+            };
+            by_t.then(a.object.cmp(&b.object))
+        });
+    }
+    rows
 }

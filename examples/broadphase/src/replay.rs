@@ -13,6 +13,7 @@ use crate::engine::{Engine, title};
 use crate::input;
 use crate::output::print;
 use crate::report::{Reporter, hits};
+use crate::step::{Answer as StepAnswer, timed};
 use crate::verify::BRUTE_FORCE_OBJECTS;
 use crate::verify::answer::{self, Answer, first_difference};
 use crate::verify::found;
@@ -24,7 +25,7 @@ pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
     let snapshot = input::snapshot(&args.snapshot, reporter)?;
     let scene = snapshot.scene();
     let descriptor = BroadPhaseDescriptor {
-        timestamps: true,
+        timestamps: args.timings,
         ..snapshot.descriptor
     };
     reporter.say(format!(
@@ -35,12 +36,12 @@ pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
         descriptor.worlds
     ));
     let of_file = |error| about(&args.snapshot, error);
-    let mut engine = Engine::open(&args.engine, descriptor, reporter).map_err(of_file)?;
-    let result = reporter.timed("step", || engine.step_scene(&scene)).map_err(of_file)?;
-    reporter.step(&result, scene.rays.len());
-    let queries = query_count(&scene);
-    if queries > 0 {
-        reporter.queries(&result, queries);
+    let open = if args.verify { Engine::open_any } else { Engine::open };
+    let mut engine = open(&args.engine, descriptor, reporter).map_err(of_file)?;
+    let StepAnswer { result, duration } = timed(|| engine.step_scene(&scene)).map_err(of_file)?;
+    match query_count(&scene) {
+        0 => reporter.step(&result, scene.rays.len(), duration),
+        queries => reporter.queries(&result, queries, duration),
     }
     let mut status = Status::of(&result.counters, reporter);
     let mut rows = vec![Row::new(answerer(&engine), &result)];
@@ -57,7 +58,7 @@ pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
             result
         } else {
             reporter.say("compared with outputs that grow");
-            Engine::open(&args.engine, whole, reporter)?
+            Engine::open_any(&args.engine, whole, reporter)?
                 .step_scene(&scene)
                 .map_err(of_file)?
         };

@@ -1,7 +1,7 @@
 //! What is said to a person, all of it on standard error.
 
 use std::io::{self, Write};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gpu_broad_phase::{NONE, StepResult};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -45,43 +45,37 @@ impl Reporter {
         spinner
     }
 
-    /// The time that `work` takes on the wall.
-    pub fn timed<T>(self, what: &str, work: impl FnOnce() -> T) -> T {
-        let start = Instant::now();
-        let result = work();
-        self.say(format!("{what}: {:.1} ms", start.elapsed().as_secs_f64() * 1e3));
-        result
-    }
-
-    /// Counts and, where the device has timestamps, stage times of a step.
-    pub fn step(self, result: &StepResult, rays: usize) {
-        let counters = &result.counters;
-        let mut line = format!(
-            "{} objects, {} invalid left out, {} large, {} pairs",
-            counters.objects, counters.invalid, counters.large, counters.pairs_needed
-        );
+    /// Counts, time and, where they were asked for, stage times of a step.
+    pub fn step(self, result: &StepResult, rays: usize, duration: Duration) {
+        let mut rows = format!("{} pairs", result.counters.pairs_needed);
         if rays > 0 {
-            line += &format!(
-                "; {rays} rays, {} invalid, {} hits",
-                counters.rays_invalid,
-                hits(result)
-            );
+            let invalid = result.counters.rays_invalid;
+            rows = format!("{rays} rays, {invalid} invalid, {} hits", hits(result));
         }
-        self.say(line);
-        self.stages(result);
+        self.line(result, &rows, duration);
     }
 
-    /// The same of a step that was asked so many queries.
-    pub fn queries(self, result: &StepResult, queries: usize) {
+    /// As [`step`](Self::step), for so many queries.
+    pub fn queries(self, result: &StepResult, queries: usize, duration: Duration) {
+        let counters = &result.counters;
+        let near = result.query_nearest.iter().filter(|row| row.object != NONE).count() as u64;
+        let results = counters.results_needed.max(near);
+        let invalid = counters.queries_invalid;
+        self.line(
+            result,
+            &format!("{queries} queries, {invalid} invalid, {results} results"),
+            duration,
+        );
+    }
+
+    fn line(self, result: &StepResult, rows: &str, duration: Duration) {
         let counters = &result.counters;
         self.say(format!(
-            "{} objects, {} invalid left out, {} large; {queries} queries, {} invalid, {} results",
-            counters.objects, counters.invalid, counters.large, counters.queries_invalid, counters.results_needed
+            "{} objects, {} invalid left out; {rows}; {:.1} ms",
+            counters.objects,
+            counters.invalid,
+            duration.as_secs_f64() * 1e3
         ));
-        self.stages(result);
-    }
-
-    fn stages(self, result: &StepResult) {
         for stage in &result.timings {
             self.say(format!("  {:<24} {:>10.3} ms", stage.stage, stage.nanoseconds / 1e6));
         }
@@ -99,7 +93,8 @@ const BAR: &str = "{msg:<16} {bar:40.cyan/blue} {percent:>3}% {eta}";
 pub fn hits(result: &StepResult) -> usize {
     let met = result.ray_any.iter().filter(|&&hit| hit != 0).count();
     let hits = result.ray_hits.iter().filter(|hit| hit.object != NONE).count();
-    met + hits
+    // Those that there was no room for count, too.
+    met + hits.max(result.counters.hits_needed as usize)
 }
 
 /// A number with its thousands apart by commas.

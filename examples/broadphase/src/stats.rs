@@ -16,10 +16,11 @@ use crate::output::print;
 use crate::report::Reporter;
 
 pub fn run(args: &StatsArgs, reporter: Reporter) -> Result<Status> {
-    let scene = input::scene(&args.scene.scene, &args.scene.reading, None, false, reporter)?;
+    let scene = input::scene(&args.scene.scene, &args.scene.reading, reporter)?;
     let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&scene),
         scheme: scheme(&args.scheme, &scene, reporter)?,
+        margin: args.margin.margin,
         ..Default::default()
     };
     // Counting slows a step down: what is timed does not count.
@@ -28,7 +29,7 @@ pub fn run(args: &StatsArgs, reporter: Reporter) -> Result<Status> {
         ..descriptor
     };
     let spinner = reporter.spinner("counting");
-    let counters = Engine::open(&args.engine, counting, Reporter { quiet: true })?
+    let counters = Engine::open_any(&args.engine, counting, Reporter { quiet: true })?
         .step(&scene.boxes, &[])?
         .counters;
     let trace = reference::trace(
@@ -40,7 +41,7 @@ pub fn run(args: &StatsArgs, reporter: Reporter) -> Result<Status> {
     )?;
     spinner.finish_and_clear();
 
-    let mut engine = Engine::open(&args.engine, descriptor, reporter)?;
+    let mut engine = Engine::open_any(&args.engine, descriptor, reporter)?;
     engine.step(&scene.boxes, &[])?;
     let start = Instant::now();
     engine.step(&scene.boxes, &[])?;

@@ -64,7 +64,7 @@ fn cloth_ball_comes_whole_on_the_baseline_limits() {
         next: Some(folder.join("frame1.ply")),
     };
     let reporter = Reporter { quiet: true };
-    let scene = broadphase::input::scene(&folder.join("frame0.ply"), &reading, None, false, reporter).unwrap();
+    let scene = broadphase::input::scene(&folder.join("frame0.ply"), &reading, reporter).unwrap();
     let descriptor = BroadPhaseDescriptor::default();
     let on_cpu = gpu_broad_phase::reference::step(&descriptor, &scene.boxes, &[]).unwrap();
     let mut expected = on_cpu.pairs;

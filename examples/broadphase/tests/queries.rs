@@ -18,7 +18,7 @@ fn answer(folder: &Folder, arguments: &[&str]) -> Vec<[u32; 2]> {
     for scheme in SCHEMES {
         let arguments = [arguments, scheme].concat();
         assert_eq!(folder.cpu(&arguments), expected, "{arguments:?}");
-        let ran = folder.run(&arguments);
+        let ran = folder.run_on_adapter(&arguments);
         assert_eq!(
             (ran.status, &ran.stdout),
             (0, &expected),
@@ -134,6 +134,141 @@ fn neighbors_of_many_points_are_those_of_the_definition() {
 }
 
 #[test]
+fn queries_reach_as_far_as_they_are_told_to() {
+    let folder = Folder::new();
+    folder.write("boxes.csv", "0,0,0,1,1,1\n3,0,0,4,1,1\n0,5,0,1,6,1\nnan,0,0,1,1,1\n");
+    folder.write("asked.csv", "2,0.5,0.5,2,0.5,0.5\n-3,-4,1,-3,-4,1\n");
+    fn query<'a>(options: &[&'a str]) -> Vec<&'a str> {
+        [&["query", "boxes.csv", "asked.csv"], options].concat()
+    }
+    assert_eq!(answer(&folder, &query(&["--radius", "0.5"])), [[0; 2]; 0]);
+    assert_eq!(answer(&folder, &query(&["--radius", "1"])), [[0, 0], [0, 1]]);
+    assert_eq!(
+        answer(&folder, &query(&["--radius", "5"])),
+        [[0, 0], [0, 1], [0, 2], [1, 0]]
+    );
+    let lists = [
+        (query(&["--nearest", "1"]), "0,0,1\n1,0,5\n"),
+        (query(&["--nearest", "2", "--radius", "6"]), "0,0,1\n0,1,1\n1,0,5\n"),
+    ];
+    for (arguments, expected) in lists {
+        assert_eq!(folder.cpu(&arguments), expected);
+        assert_eq!(folder.run_on_adapter(&arguments).stdout, expected);
+    }
+    let everything = folder.cpu(&query(&["--nearest", "1024"]));
+    assert_eq!(everything.lines().count(), 6);
+    folder.cpu(&query(&["--nearest", "1", "-o", "near.npy"]));
+    assert!(String::from_utf8_lossy(&folder.read("near.npy")).contains("'<f8'"));
+}
+
+#[test]
+fn neighbors_tell_distances_images_and_both_sides() {
+    let folder = Folder::new();
+    folder.write("points.csv", "0.5,0\n9.5,0\n3.5,4\n-20.5,0\n");
+    let neighbors = |options: &[&str]| {
+        let arguments = [&["neighbors", "points.csv"], options].concat();
+        let expected = folder.cpu(&arguments);
+        assert_eq!(folder.run_on_adapter(&arguments).stdout, expected, "{options:?}");
+        expected
+    };
+    assert_eq!(neighbors(&["--radius", "5", "--distances"]), "0,2,5\n");
+    assert_eq!(neighbors(&["--radius", "5", "--full"]), "0,2\n2,0\n");
+    // One number is the period of every axis.
+    let periodic = ["--radius", "1", "--period", "10", "--distances", "--shifts"];
+    assert_eq!(neighbors(&periodic), "0,1,1,-1,0\n0,3,1,2,0\n1,3,0,3,0\n");
+    let full = neighbors(&[&periodic[..], &["--full"]].concat());
+    assert_eq!(
+        full,
+        "0,1,1,-1,0\n0,3,1,2,0\n1,0,1,1,0\n1,3,0,3,0\n3,0,1,-2,0\n3,1,0,-3,0\n"
+    );
+    assert_eq!(
+        neighbors(&["--radius", "1", "--period", "10", "--shifts"]),
+        "0,1,-1,0\n0,3,2,0\n1,3,3,0\n"
+    );
+    assert_eq!(
+        neighbors(&["--nearest", "1", "--distances"]),
+        "0,2,5\n1,2,7.211102550927978\n2,0,5\n3,0,21\n"
+    );
+    assert_eq!(neighbors(&["--nearest", "2", "--radius", "8"]), "0,2\n1,2\n2,0\n2,1\n");
+}
+
+#[test]
+fn all_hits_come_with_t_and_along_the_ray() {
+    let folder = Folder::new();
+    folder.write("boxes.csv", "8,0,0,9,1,1\n5,0,0,6,1,1\n-1,0,0,1,1,1\n5,0,0,7,1,1\n");
+    folder.write("rays.csv", "0,0.5,0.5,2,0,0,inf\n0,9,0,0,0,1,inf\n");
+    let rays = |options: &[&str]| {
+        let arguments = [&["rays", "boxes.csv", "rays.csv", "--mode", "all"], options].concat();
+        let expected = folder.cpu(&arguments);
+        assert_eq!(folder.run_on_adapter(&arguments).stdout, expected, "{options:?}");
+        expected
+    };
+    assert_eq!(rays(&[]), "0,0\n0,1\n0,2\n0,3\n");
+    assert_eq!(rays(&["--with-t"]), "0,0,4\n0,1,2.5\n0,2,0\n0,3,2.5\n");
+    assert_eq!(rays(&["--along"]), "0,2\n0,1\n0,3\n0,0\n");
+    assert_eq!(rays(&["--along", "--with-t"]), "0,2,0\n0,1,2.5\n0,3,2.5\n0,0,4\n");
+    for option in ["--along", "--with-t"] {
+        folder.refuses(&["rays", "boxes.csv", "rays.csv", option], &[option, "--mode all"]);
+    }
+}
+
+#[test]
+fn counts_are_those_of_the_rows() {
+    let folder = Folder::new();
+    folder.generate(&["clustered", "--count", "700", "--seed", "9", "-o", "boxes.npy"]);
+    folder.generate(&[
+        "rays", "--count", "200", "--seed", "9", "--side", "30", "-o", "rays.npy",
+    ]);
+    folder.generate(&[
+        "points",
+        "--count",
+        "500",
+        "--seed",
+        "9",
+        "--side",
+        "9",
+        "-o",
+        "points.npy",
+    ]);
+    for arguments in [
+        &["pairs", "boxes.npy"][..],
+        &["pairs", "boxes.npy", "--margin", "0.5"],
+        // More entries than a first guess has.
+        &["pairs", "boxes.npy", "--scheme", "uniform", "--cell-size", "0.3"],
+        &["rays", "boxes.npy", "rays.npy", "--mode", "all"],
+        &["query", "boxes.npy", "boxes.npy"],
+        &["query", "boxes.npy", "boxes.npy", "--radius", "1"],
+        &["query", "boxes.npy", "boxes.npy", "--nearest", "3"],
+        &["neighbors", "points.npy", "--radius", "1", "--full"],
+        &["neighbors", "points.npy", "--nearest", "4"],
+    ] {
+        let rows = folder.cpu(arguments).lines().count();
+        assert!(rows > 50, "{arguments:?}: {rows}");
+        let counting = [arguments, &["--count-only"]].concat();
+        assert_eq!(folder.cpu(&counting), format!("{rows}\n"), "{arguments:?}");
+        let ran = folder.run_on_adapter(&counting);
+        assert_eq!(
+            (ran.status, ran.stdout),
+            (0, format!("{rows}\n")),
+            "{arguments:?}: {}",
+            ran.stderr
+        );
+    }
+    let closest = ["rays", "boxes.npy", "rays.npy"];
+    let rows = folder.cpu(&closest);
+    let hits = rows.lines().filter(|row| !row.ends_with("inf")).count();
+    assert!(hits > 10);
+    assert_eq!(
+        folder.cpu(&[&closest[..], &["--count-only"]].concat()),
+        format!("{hits}\n")
+    );
+    folder.refuses(
+        &["pairs", "boxes.npy", "--count-only", "-o", "rows.csv"],
+        &["--count-only", "--output"],
+    );
+}
+
+#[test]
 fn rays_tell_whether_they_hit_anything() {
     let folder = Folder::new();
     folder.write("boxes.csv", "0,0,0,1,1,1\n5,0,0,6,1,1\n");
@@ -162,10 +297,24 @@ fn bad_queries_are_refused() {
     );
     folder.refuses(&["neighbors", "layered.csv", "--radius", "1"], &["layered.csv"]);
     folder.refuses(&["neighbors", "points.csv"], &["--radius"]);
-    for radius in ["-1", "nan", "inf", "x"] {
-        let radius = format!("--radius={radius}");
-        folder.refuses(&["neighbors", "points.csv", &radius], &["zero or above"]);
+    for radius in ["-1", "-1e3", "nan", "inf", "x"] {
+        let named = format!("'{radius}' for '--radius");
+        folder.refuses(
+            &["neighbors", "points.csv", "--radius", radius],
+            &[&named, "zero or above"],
+        );
     }
+    let negative = ["neighbors", "points.csv", "--radius", "1", "--period", "-1,2,2"];
+    folder.refuses(&negative, &["'-1' for '--period", "zero or above"]);
+    folder.refuses(&["neighbors", "points.csv", "--radius", "1", "--shifts"], &["--period"]);
+    folder.refuses(
+        &["query", "boxes.csv", "boxes.csv", "--nearest", "0"],
+        &["--nearest", "1..=1024"],
+    );
+    folder.refuses(
+        &["query", "boxes.csv", "boxes.csv", "--nearest", "2", "--margin", "1"],
+        &["--margin"],
+    );
     folder.refuses(
         &["neighbors", "points.csv", "--radius", "1", "--period", "1,2"],
         &["--period", "2 numbers", "3D"],

@@ -27,7 +27,7 @@ use crate::Status;
 use crate::args::BenchArgs;
 use crate::engine::{Engine, dimensions, scheme};
 use crate::input;
-use crate::output::{print, save};
+use crate::output::{OutputFile, print};
 use crate::report::{Reporter, grouped};
 use answer::Rows;
 use gpu::{OnDevice, RayCast, Step, Variant};
@@ -53,15 +53,9 @@ const BRUTE_FORCE_ON_GPU: usize = 1 << 20;
 
 pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
     let engines = Engines::new(&args.engines)?;
-    let plot_format = args.plot.as_deref().map(plot::Format::of).transpose()?;
-    let is_printed = args.output == Path::new("-");
-    ensure!(
-        is_printed || args.output.extension().is_some_and(|extension| extension == "csv"),
-        "{}: a result file of bench ends in .csv",
-        args.output.display()
-    );
     let sources = Source::parse(&args.scene)?;
-    let engine = Engine::open(&args.engine, BroadPhaseDescriptor::default(), reporter)?;
+    let mut files = Files::open(args)?;
+    let engine = Engine::open_any(&args.engine, BroadPhaseDescriptor::default(), reporter)?;
     let bench = Bench {
         args,
         engines,
@@ -79,13 +73,13 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
             reporter.say(block.text());
             blocks.push(block);
             // What ends early leaves what it had.
-            write_files(args, plot_format, engine.headless(), &blocks)?;
+            files.write(args, engine.headless(), &blocks)?;
         }
     }
     if let Some(text) = table::scaling_text(&blocks) {
         reporter.say(text);
     }
-    if is_printed {
+    if files.rows.is_none() {
         print(|out| table::write_csv(out, &blocks))?;
     }
     for fault in &faults {
@@ -98,23 +92,43 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
     })
 }
 
-fn write_files(
-    args: &BenchArgs,
-    plot_format: Option<plot::Format>,
-    headless: Option<&Headless>,
-    blocks: &[Block],
-) -> Result<()> {
-    if args.output != Path::new("-") {
-        save(&args.output, |file| table::write_csv(file, blocks))?;
+/// What the results go to, opened before hours of work.
+struct Files {
+    /// None for standard output, which gets them at the end.
+    rows: Option<OutputFile>,
+    report: Option<OutputFile>,
+    plot: Option<(OutputFile, plot::Format)>,
+}
+
+impl Files {
+    fn open(args: &BenchArgs) -> Result<Self> {
+        let format = args.plot.as_deref().map(plot::Format::of).transpose()?;
+        let is_printed = args.output == Path::new("-");
+        ensure!(
+            is_printed || args.output.extension().is_some_and(|extension| extension == "csv"),
+            "{}: a result file of bench ends in .csv",
+            args.output.display()
+        );
+        Ok(Self {
+            rows: (!is_printed).then(|| OutputFile::open(&args.output)).transpose()?,
+            report: OutputFile::open_named(args.markdown.as_ref())?,
+            plot: OutputFile::open_named(args.plot.as_ref())?.zip(format),
+        })
     }
-    if let Some(path) = &args.markdown {
-        let info = headless.map(Headless::adapter_info);
-        save(path, |file| table::write_markdown(file, blocks, info, args.runs))?;
+
+    fn write(&mut self, args: &BenchArgs, headless: Option<&Headless>, blocks: &[Block]) -> Result<()> {
+        if let Some(file) = &mut self.rows {
+            file.save(|file| table::write_csv(file, blocks))?;
+        }
+        if let Some(file) = &mut self.report {
+            let info = headless.map(Headless::adapter_info);
+            file.save(|file| table::write_markdown(file, blocks, info, args.runs))?;
+        }
+        if let Some((file, format)) = &mut self.plot {
+            plot::write(file, *format, blocks)?;
+        }
+        Ok(())
     }
-    if let Some((path, format)) = args.plot.as_ref().zip(plot_format) {
-        plot::write(path, format, blocks)?;
-    }
-    Ok(())
 }
 
 /// Who is to run.

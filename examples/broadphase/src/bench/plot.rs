@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 
 use super::gpu;
 use super::table::Block;
-use crate::output::save;
+use crate::output::OutputFile;
 use crate::picture::canvas::{Align, Canvas, Rectangle, TEXT_HEIGHT};
 use crate::picture::colour::{Colour, INK, LINE, PAPER};
 use crate::picture::write_png;
@@ -82,9 +82,9 @@ struct Drawing {
     marks: Vec<Mark>,
 }
 
-pub fn write(path: &Path, format: Format, blocks: &[Block]) -> Result<()> {
+pub fn write(file: &mut OutputFile, format: Format, blocks: &[Block]) -> Result<()> {
     let drawing = draw(blocks);
-    save(path, |file| match format {
+    file.save(|file| match format {
         Format::Svg => file.write_all(svg(&drawing).as_bytes()),
         Format::Png => write_png(file, &canvas(&drawing)),
     })

@@ -131,7 +131,7 @@ fn make(kind: Make, count: u32, args: &BenchArgs) -> Result<Scene> {
 }
 
 fn read(path: &Path, named: &Path, reading: &ReadingArgs, reporter: Reporter) -> Result<Scene> {
-    let scene = input::scene(path, reading, None, false, reporter)?;
+    let scene = input::scene(path, reading, reporter)?;
     let name = || named.display().to_string();
     ensure!(!scene.boxes.is_empty(), "{}: no boxes", name());
     // Trees and grids on the CPU have no notion of others.

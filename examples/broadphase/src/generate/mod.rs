@@ -11,7 +11,7 @@ use anyhow::{Result, bail, ensure};
 
 use crate::Status;
 use crate::args::{GenerateArgs, Make};
-use crate::output::{Target, save};
+use crate::output::{OutputFile, Target};
 use crate::report::Reporter;
 
 pub use boxes::nudge;
@@ -29,7 +29,7 @@ pub fn run(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
         return cloth(args, reporter);
     }
 
-    let target = Target::new(&args.output)?;
+    let mut target = Target::new(&args.output)?;
     let axes = usize::from(args.dimensions);
     check_room(args.count, 2 * axes + 1)?;
     let random = &mut Random::new(args.seed);
@@ -87,10 +87,11 @@ fn cloth(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
     if args.output.extension().is_none_or(|extension| extension != "ply") {
         bail!("cloth needs -o NAME.ply; the frames go to NAME0.ply and NAME1.ply");
     }
+    let paths = [0, 1].map(|number| frame_path(&args.output, number));
+    let files = [OutputFile::open(&paths[0])?, OutputFile::open(&paths[1])?];
     let (frames, faces) = cloth::simulate(args.count, args.seed, reporter);
-    for (number, positions) in frames.iter().enumerate() {
-        let path = frame_path(&args.output, number);
-        save(&path, |file| ply::write(file, positions, &faces))?;
+    for ((positions, path), mut file) in frames.iter().zip(&paths).zip(files) {
+        file.save(|file| ply::write(file, positions, &faces))?;
         reporter.say(format!(
             "{}: {} vertices, {} faces",
             path.display(),

@@ -15,7 +15,7 @@ use gpu_broad_phase::{Aabb, Ray, Snapshot};
 use indicatif::{ProgressBar, ProgressBarIter};
 
 use crate::args::ReadingArgs;
-use crate::mesh::{Elements, Kind, Mesh, Selection, round_down, round_up};
+use crate::mesh::{Between, Elements, Kind, Mesh, Selection, round_down, round_up};
 use crate::report::Reporter;
 
 /// Boxes, and where they come from.
@@ -41,10 +41,15 @@ impl Table {
 }
 
 /// Reads the boxes of a scene. Every error names the file.
-pub fn scene(
+pub fn scene(path: &Path, reading: &ReadingArgs, reporter: Reporter) -> Result<Scene> {
+    scene_between(path, reading, &[], false, reporter)
+}
+
+/// As [`scene`], for pairs of just these kinds of elements, or of elements that share no vertex.
+pub fn scene_between(
     path: &Path,
     reading: &ReadingArgs,
-    between: Option<(Kind, Kind)>,
+    between: &[Between],
     free: bool,
     reporter: Reporter,
 ) -> Result<Scene> {
@@ -57,7 +62,7 @@ pub fn scene(
             for (given, option) in [
                 (!reading.elements.is_empty(), "--elements"),
                 (reading.next.is_some(), "--next"),
-                (between.is_some(), "--between"),
+                (!between.is_empty(), "--between"),
                 (free, "--free"),
             ] {
                 if given {
@@ -82,9 +87,60 @@ pub fn scene(
     Ok(scene)
 }
 
+/// Gives boxes of one body one owner: bodies from a file with an integer per box, or per vertex of a mesh, -1 for none.
+pub fn set_owners(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<()> {
+    let mut set = || {
+        if scene.boxes.iter().any(|boxed| boxed.owner != 0) {
+            bail!("the scene's own column of owners says which boxes make no pair");
+        }
+        let owners = owners(&table(path, reporter)?)?;
+        let (what, count) = match &scene.elements {
+            Some(elements) => ("vertices", elements.totals[0]),
+            None => ("boxes", scene.boxes.len()),
+        };
+        if owners.len() != count {
+            bail!("{} rows, the scene has {count} {what}", owners.len());
+        }
+        for (boxed, index) in scene.boxes.iter_mut().zip(0..) {
+            boxed.owner = match &scene.elements {
+                None => owners[index as usize],
+                Some(elements) => {
+                    let vertices = elements.vertices(index);
+                    let owner = owners[vertices[0] as usize];
+                    if let Some(other) = vertices.iter().find(|&&vertex| owners[vertex as usize] != owner) {
+                        bail!(
+                            "vertices {} and {other} are of two bodies, and element {} has both",
+                            vertices[0],
+                            elements.id(index)
+                        );
+                    }
+                    owner
+                }
+            };
+        }
+        Ok(())
+    };
+    set().with_context(|| path.display().to_string())
+}
+
+/// Owner words of bodies: one more than their number, and 0 for none.
+fn owners(table: &Table) -> Result<Vec<u32>> {
+    if table.columns != 1 {
+        bail!("{} columns; bodies need 1", table.columns);
+    }
+    let most = f64::from(Aabb::OWNER_MASK - 1);
+    let owner = |(row, &body): (usize, &f64)| {
+        if body.fract() != 0.0 || !(-1.0..=most).contains(&body) {
+            bail!("row {row}: {body} is no body; integers from -1 to {most} are");
+        }
+        Ok((body + 1.0) as u32)
+    };
+    table.values.iter().enumerate().map(owner).collect()
+}
+
 /// Reads two frames of one mesh with faces. Every error names the file.
 pub fn frames(paths: [&Path; 2], reporter: Reporter) -> Result<[Mesh; 2]> {
-    mesh::frames(paths, &Selection::new(&[Kind::Faces], None)?, reporter)
+    mesh::frames(paths, &Selection::new(&[Kind::Faces], &[])?, reporter)
 }
 
 /// Reads rays for a scene of so many dimensions.

@@ -31,7 +31,7 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
     let mut status = Status::Done;
     match (&args.scene.scene, args.random) {
         (Some(path), _) => {
-            let scene = input::scene(path, &args.scene.reading, None, false, reporter)?;
+            let scene = input::scene(path, &args.scene.reading, reporter)?;
             let rays = match &args.rays {
                 Some(rays) => input::rays(rays, scene.dimensions, reporter)?,
                 None => Vec::new(),

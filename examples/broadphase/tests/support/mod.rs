@@ -54,7 +54,13 @@ impl Folder {
         self.command(arguments).output().unwrap().into()
     }
 
-    /// The same on a machine without an adapter.
+    /// On the first adapter that has to be there, and on the CPU where none has: what nobody names is the CPU's unless
+    /// there is hardware.
+    pub fn run_on_adapter(&self, arguments: &[&str]) -> Ran {
+        self.run(&[arguments, &["--backend", backend()]].concat())
+    }
+
+    /// On a machine without an adapter.
     pub fn run_without_adapter(&self, arguments: &[&str]) -> Ran {
         let mut command = self.command(arguments);
         for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "__EGL_VENDOR_LIBRARY_FILENAMES"] {
@@ -91,6 +97,16 @@ impl Folder {
         }
         ran.stderr
     }
+}
+
+/// The backend of the first adapter that has to be there, or `cpu`.
+pub fn backend() -> &'static str {
+    let promised = std::env::var("GPU_BROAD_PHASE_ADAPTERS").unwrap_or_default();
+    let first = promised.split(',').next().unwrap_or_default().trim().to_owned();
+    ["vulkan", "gl", "metal", "dx12"]
+        .into_iter()
+        .find(|&backend| backend == first)
+        .unwrap_or("cpu")
 }
 
 /// An NPY file of version 1 with just this header text.

@@ -1,0 +1,53 @@
+//! Distances as results tell them, in f64.
+
+use gpu_broad_phase::Aabb;
+
+/// Between two closed boxes; 0 where they meet.
+pub fn between_boxes(a: &Aabb, b: &Aabb) -> f64 {
+    length((0..3).map(|axis| {
+        let [a_min, a_max, b_min, b_max] = [a.min[axis], a.max[axis], b.min[axis], b.max[axis]].map(f64::from);
+        (a_min - b_max).max(b_min - a_max).max(0.0)
+    }))
+}
+
+/// From a point to the nearest image of another, and how many periods are added to that one on each axis.
+pub fn to_nearest_image(from: &Aabb, to: &Aabb, periods: [f32; 3]) -> (f64, [f64; 3]) {
+    let difference: [f64; 3] = std::array::from_fn(|axis| f64::from(to.min[axis]) - f64::from(from.min[axis]));
+    let shifts = std::array::from_fn(|axis| {
+        let period = f64::from(periods[axis]);
+        if period > 0.0 {
+            // Plus 0, since a shift of none is no negative one.
+            0.0 - (difference[axis] / period).round()
+        } else {
+            0.0
+        }
+    });
+    let image = (0..3).map(|axis| difference[axis] + shifts[axis] * f64::from(periods[axis]));
+    (length(image), shifts)
+}
+
+fn length(sides: impl Iterator<Item = f64>) -> f64 {
+    sides.map(|side| side * side).sum::<f64>().sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boxes_that_meet_have_no_distance() {
+        let unit = Aabb::new([0.0; 3], [1.0; 3]);
+        assert_eq!(between_boxes(&unit, &Aabb::new([1.0; 3], [2.0; 3])), 0.0);
+        assert_eq!(between_boxes(&unit, &Aabb::point([4.0, 5.0, 0.5])), 5.0);
+    }
+
+    #[test]
+    fn images_are_those_that_are_near() {
+        let (a, b) = (Aabb::point([0.5, 0.5, 3.0]), Aabb::point([9.5, 0.5, 3.0]));
+        assert_eq!(to_nearest_image(&a, &b, [10.0, 0.0, 4.0]), (1.0, [-1.0, 0.0, 0.0]));
+        assert_eq!(to_nearest_image(&b, &a, [10.0, 0.0, 4.0]), (1.0, [1.0, 0.0, 0.0]));
+        assert_eq!(to_nearest_image(&a, &b, [0.0; 3]), (9.0, [0.0; 3]));
+        let far = Aabb::point([-30.5, 0.5, 3.0]);
+        assert_eq!(to_nearest_image(&a, &far, [10.0, 0.0, 0.0]), (1.0, [3.0, 0.0, 0.0]));
+    }
+}

@@ -1,0 +1,177 @@
+//! The step of a command that answers with rows: what it is given, how it is told about, how rows are called.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, Scene, Status as StepStatus, StepResult};
+
+use crate::Status;
+use crate::args::{EngineArgs, IdArgs, StepArgs};
+use crate::engine::Engine;
+use crate::input;
+use crate::mesh::{Between, Elements};
+use crate::output::{OutputFile, Target, print};
+use crate::report::Reporter;
+
+/// A step that is to be made.
+pub struct Step<'a> {
+    engine: &'a EngineArgs,
+    args: &'a StepArgs,
+    snapshot: Option<OutputFile>,
+    reporter: Reporter,
+}
+
+/// What it found.
+pub struct Answer {
+    pub result: StepResult,
+    pub duration: Duration,
+}
+
+impl<'a> Step<'a> {
+    /// Opens what it is to write.
+    pub fn new(engine: &'a EngineArgs, args: &'a StepArgs, reporter: Reporter) -> Result<Self> {
+        Ok(Self {
+            engine,
+            args,
+            snapshot: OutputFile::open_named(args.snapshot.as_ref())?,
+            reporter,
+        })
+    }
+
+    /// Makes it, with outputs that grow.
+    pub fn run(&mut self, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>) -> Result<Answer> {
+        let mut engine = self.open(descriptor)?;
+        engine.keep(scene, &mut self.snapshot)?;
+        timed(|| engine.step_scene(scene))
+    }
+
+    /// Makes it with room for no more rows than this, whatever it finds; the counters tell how many there are.
+    pub fn run_within(
+        &mut self,
+        descriptor: &BroadPhaseDescriptor<'static>,
+        scene: &Scene<'_>,
+        rows: u32,
+    ) -> Result<Answer> {
+        let mut fixed = BroadPhaseDescriptor {
+            growth: Growth::Fixed,
+            capacities: Capacities {
+                pairs: Some(rows),
+                hits: Some(rows),
+                results: Some(rows),
+                ..descriptor.capacities
+            },
+            ..*descriptor
+        };
+        loop {
+            let answer = self.run(&fixed, scene)?;
+            let counters = &answer.result.counters;
+            // Entries are what rows are found by.
+            if !counters.status.has(StepStatus::ENTRIES) {
+                return Ok(answer);
+            }
+            let needed = counters.entries_needed.max(counters.static_entries_needed);
+            fixed.capacities.entries = Some(u32::try_from(needed)?);
+        }
+    }
+
+    /// Only counts rows, or returns them.
+    pub fn run_or_count(&mut self, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>) -> Result<Answer> {
+        if self.args.count_only {
+            return self.run_within(descriptor, scene, 1);
+        }
+        self.run(descriptor, scene)
+    }
+
+    fn open(&self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<Engine> {
+        let descriptor = BroadPhaseDescriptor {
+            timestamps: self.args.timings,
+            ..*descriptor
+        };
+        Engine::open(self.engine, descriptor, self.reporter)
+    }
+
+    /// What a step is called done by: rows that are missing because they were only to be counted are not missing.
+    pub fn status(&self, result: &StepResult) -> Status {
+        let mut counters = result.counters;
+        if self.args.count_only {
+            let rows = StepStatus::PAIRS.union(StepStatus::HITS).union(StepStatus::RESULTS);
+            counters.status = StepStatus::from_bits(counters.status.bits() & !rows.bits());
+        }
+        Status::of(&counters, self.reporter)
+    }
+
+    /// Writes the number of rows in place of the rows.
+    pub fn write_count(&self, rows: u64) -> Result<()> {
+        print(|out| writeln!(out, "{rows}"))
+    }
+}
+
+/// The time that a step takes on the wall.
+pub fn timed(step: impl FnOnce() -> Result<StepResult>) -> Result<Answer> {
+    let start = Instant::now();
+    let result = step()?;
+    Ok(Answer {
+        result,
+        duration: start.elapsed(),
+    })
+}
+
+/// How boxes of a scene are called.
+pub struct Ids<'a> {
+    elements: Option<&'a Elements>,
+    are_local: bool,
+}
+
+impl<'a> Ids<'a> {
+    /// Local ids have to say which element they mean: by being of one kind, or of kinds that `between` names.
+    pub fn new(args: &IdArgs, scene: &'a input::Scene, between: &[Between]) -> Result<Self> {
+        let elements = scene.elements.as_ref();
+        if args.local_ids && elements.is_none() {
+            bail!("--local-ids needs a mesh");
+        }
+        let kinds = elements.map_or(0, |elements| elements.kinds().count());
+        if args.local_ids && kinds > 1 && between.is_empty() {
+            bail!(
+                "--local-ids needs elements of one kind, or --between: ids of {kinds} kinds would be taken for each other"
+            );
+        }
+        Ok(Self {
+            elements,
+            are_local: args.local_ids,
+        })
+    }
+
+    pub fn of(&self, index: u32) -> u32 {
+        match self.elements {
+            None => index,
+            Some(elements) if self.are_local => elements.local_id(index),
+            Some(elements) => elements.id(index),
+        }
+    }
+}
+
+/// The edge list that was asked for.
+pub struct EdgeList(Option<Target>);
+
+impl EdgeList {
+    pub fn open(args: &IdArgs) -> Result<Self> {
+        let open = |path: &PathBuf| {
+            if path == Path::new("-") {
+                bail!("--write-edges: a file is needed, standard output is for the result");
+            }
+            Target::new(path)
+        };
+        Ok(Self(args.write_edges.as_ref().map(open).transpose()?))
+    }
+
+    pub fn write(&mut self, scene: &input::Scene, reporter: Reporter) -> Result<()> {
+        let Some(target) = &mut self.0 else { return Ok(()) };
+        let Some(elements) = &scene.elements else {
+            bail!("--write-edges needs a mesh");
+        };
+        let edges = &elements.edges;
+        target.write(edges.len(), 2, edges.iter().flatten().copied(), reporter)
+    }
+}
