@@ -64,7 +64,7 @@ impl Source {
         }
         let names: Vec<_> = known.iter().flatten().map(|known| known.get_name()).collect();
         ensure!(
-            Path::new(name).exists(),
+            input::exists(Path::new(name)),
             "{name}: no such file, and not one of {}",
             names.join(", ")
         );

@@ -4,34 +4,48 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use super::{Scene, extension, obj, ply};
+use super::{Format, Input, MESHES, Scene, gltf, name, obj, ply, stl};
+use crate::args::ReadingArgs;
 use crate::mesh::{Lists, Mesh, Selection, boxes};
 use crate::report::Reporter;
 
-pub fn scene(path: &Path, next: Option<&Path>, selection: &Selection, reporter: Reporter) -> Result<Scene> {
-    let (mesh, next) = match next {
-        Some(next) => {
-            let [mesh, next] = frames([path, next], selection, reporter)?;
-            (mesh, Some(next))
-        }
-        None => (read(path, selection, reporter)?, None),
+/// Boxes of a mesh whose first frame is open.
+pub fn scene(
+    path: &Path,
+    input: Input,
+    reading: &ReadingArgs,
+    selection: &Selection,
+    reporter: Reporter,
+) -> Result<Scene> {
+    let dimensions = reading.dimensions.unwrap_or(3);
+    let mut mesh = read(path, input, selection, dimensions)?;
+    let mut next = match &reading.next {
+        Some(next) => Some(second(path, &mesh, next, selection, dimensions, reporter)?),
+        None => None,
     };
+    if dimensions == 2 {
+        let level = mesh.positions[0][2];
+        flatten(&mut mesh, level).with_context(|| name(path))?;
+        if let (Some(next), Some(path)) = (&mut next, &reading.next) {
+            flatten(next, level).with_context(|| name(path))?;
+        }
+    }
     let points = mesh.edges.iter().filter(|[a, b]| a == b).count();
     if points > 0 {
         reporter.say(format!(
             "{}: {points} edges from a vertex to itself are left out",
-            path.display()
+            name(path)
         ));
     }
-    let (boxes, elements) = boxes(&mesh, next.as_ref(), selection).with_context(|| path.display().to_string())?;
+    let (boxes, elements) = boxes(&mesh, next.as_ref(), selection).with_context(|| name(path))?;
     let [vertices, edges, faces] = elements.totals;
     reporter.say(format!(
         "{}: {vertices} vertices, {edges} edges, {faces} faces",
-        path.display()
+        name(path)
     ));
     Ok(Scene {
         boxes,
-        dimensions: 3,
+        dimensions,
         elements: Some(elements),
     })
 }
@@ -39,23 +53,53 @@ pub fn scene(path: &Path, next: Option<&Path>, selection: &Selection, reporter: 
 /// Two frames of one mesh.
 pub fn frames(paths: [&Path; 2], selection: &Selection, reporter: Reporter) -> Result<[Mesh; 2]> {
     let [mesh_path, next_path] = paths;
-    let mesh = read(mesh_path, selection, reporter)?;
-    let next = read(next_path, selection, reporter)?;
-    check_frames(&mesh, &next).with_context(|| format!("{} against {}", next_path.display(), mesh_path.display()))?;
+    let input = Input::open(mesh_path, reporter).with_context(|| name(mesh_path))?;
+    let mesh = read(mesh_path, input, selection, 3)?;
+    let next = second(mesh_path, &mesh, next_path, selection, 3, reporter)?;
     Ok([mesh, next])
 }
 
-fn read(path: &Path, selection: &Selection, reporter: Reporter) -> Result<Mesh> {
-    let read = || {
-        let mesh = match extension(path).as_str() {
-            "ply" => ply::read(path, reporter)?,
-            "obj" => obj::read(path, reporter)?,
-            _ => bail!("not a .ply or .obj file by its name"),
+fn second(
+    mesh_path: &Path,
+    mesh: &Mesh,
+    path: &Path,
+    selection: &Selection,
+    dimensions: u8,
+    reporter: Reporter,
+) -> Result<Mesh> {
+    let input = Input::open(path, reporter).with_context(|| name(path))?;
+    let next = read(path, input, selection, dimensions)?;
+    check_frames(mesh, &next).with_context(|| format!("{} against {}", name(path), name(mesh_path)))?;
+    Ok(next)
+}
+
+fn read(path: &Path, mut input: Input, selection: &Selection, dimensions: u8) -> Result<Mesh> {
+    let mut read = || {
+        let mesh = match input.format {
+            Format::Ply => ply::read(&mut input, dimensions)?,
+            Format::Obj => obj::read(&mut input.reader, dimensions)?,
+            Format::Stl => stl::read(&mut input)?,
+            Format::Gltf => gltf::read(&input.bytes()?, input.folder.as_deref())?,
+            table => bail!("{}; a mesh ({MESHES}) is needed", table.name()),
         };
         selection.check(&mesh)?;
         Ok(mesh)
     };
-    read().with_context(|| path.display().to_string())
+    read().with_context(|| name(path))
+}
+
+/// Takes the third coordinate away, which has to be the same everywhere.
+fn flatten(mesh: &mut Mesh, level: f64) -> Result<()> {
+    for (vertex, position) in mesh.positions.iter_mut().enumerate() {
+        if position[2] != level {
+            bail!(
+                "vertex {vertex} has z {}, others {level}; --dimensions 2 needs one z for all",
+                position[2]
+            );
+        }
+        position[2] = 0.0;
+    }
+    Ok(())
 }
 
 /// The second frame moves vertices and changes nothing else.

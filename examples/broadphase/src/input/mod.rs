@@ -1,14 +1,18 @@
 //! Scenes and rays from files.
 
-mod csv;
+mod gltf;
 mod mesh;
 mod npy;
+mod npz;
 mod obj;
 mod ply;
+mod stl;
+mod text;
 
 use std::fs::{self, File};
-use std::io::BufReader;
-use std::path::Path;
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::{Aabb, Ray, Snapshot};
@@ -17,6 +21,7 @@ use indicatif::{ProgressBar, ProgressBarIter};
 use crate::args::ReadingArgs;
 use crate::mesh::{Between, Elements, Kind, Mesh, Selection, round_down, round_up};
 use crate::report::Reporter;
+use npy::Length;
 
 /// Boxes, and where they come from.
 pub struct Scene {
@@ -35,6 +40,14 @@ struct Table {
 }
 
 impl Table {
+    fn new(columns: usize) -> Self {
+        Self {
+            columns,
+            values: Vec::new(),
+            filters: None,
+        }
+    }
+
     fn rows(&self) -> impl Iterator<Item = &[f64]> {
         self.values.chunks_exact(self.columns)
     }
@@ -53,34 +66,30 @@ pub fn scene_between(
     free: bool,
     reporter: Reporter,
 ) -> Result<Scene> {
-    let scene = match extension(path).as_str() {
-        "ply" | "obj" => {
-            let selection = Selection::new(&reading.elements, between)?;
-            mesh::scene(path, reading.next.as_deref(), &selection, reporter)?
-        }
-        "csv" | "npy" => {
-            for (given, option) in [
-                (!reading.elements.is_empty(), "--elements"),
-                (reading.next.is_some(), "--next"),
-                (!between.is_empty(), "--between"),
-                (free, "--free"),
-            ] {
-                if given {
-                    bail!("{}: {option} needs a mesh (.ply, .obj)", path.display());
-                }
+    let named = || name(path);
+    let input = Input::open(path, reporter).with_context(named)?;
+    let scene = if input.format.is_mesh() {
+        let selection = Selection::new(&reading.elements, between)?;
+        mesh::scene(path, input, reading, &selection, reporter)?
+    } else {
+        for (given, option) in [
+            (!reading.elements.is_empty(), "--elements"),
+            (reading.next.is_some(), "--next"),
+            (!between.is_empty(), "--between"),
+            (free, "--free"),
+        ] {
+            if given {
+                bail!("{}: {option} needs a mesh ({MESHES})", name(path));
             }
-            table(path, reporter)
-                .and_then(boxes_of_table)
-                .with_context(|| path.display().to_string())?
         }
-        _ => bail!("{}: not a .csv, .npy, .ply or .obj file by its name", path.display()),
+        table(input).and_then(boxes_of_table).with_context(named)?
     };
     if let Some(asked) = reading.dimensions
         && asked != scene.dimensions
     {
         bail!(
             "{}: the scene is {}D, --dimensions {asked} was asked for",
-            path.display(),
+            name(path),
             scene.dimensions
         );
     }
@@ -146,7 +155,7 @@ pub fn frames(paths: [&Path; 2], reporter: Reporter) -> Result<[Mesh; 2]> {
 /// Reads rays for a scene of so many dimensions.
 pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Ray>> {
     let read = || {
-        let table = table(path, reporter)?;
+        let table = table(Input::open(path, reporter)?)?;
         if table.filters.is_some() {
             bail!("rays have no layers and no owner");
         }
@@ -168,25 +177,25 @@ pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Ray>>
             })
             .collect())
     };
-    read().with_context(|| path.display().to_string())
+    read().with_context(|| name(path))
 }
 
 /// Reads query boxes for a scene of so many dimensions.
 pub fn boxes(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Aabb>> {
     let read = || {
-        let scene = boxes_of_table(table(path, reporter)?)?;
+        let scene = boxes_of_table(table(Input::open(path, reporter)?)?)?;
         if scene.dimensions != dimensions {
             bail!("the boxes are {}D and the scene is {dimensions}D", scene.dimensions);
         }
         Ok(scene.boxes)
     };
-    read().with_context(|| path.display().to_string())
+    read().with_context(|| name(path))
 }
 
 /// Reads points as boxes of zero size.
 pub fn points(path: &Path, dimensions: Option<u8>, reporter: Reporter) -> Result<Scene> {
     let read = || {
-        let table = table(path, reporter)?;
+        let table = table(Input::open(path, reporter)?)?;
         if table.filters.is_some() {
             bail!("points have no layers and no owner");
         }
@@ -211,20 +220,20 @@ pub fn points(path: &Path, dimensions: Option<u8>, reporter: Reporter) -> Result
             elements: None,
         })
     };
-    read().with_context(|| path.display().to_string())
+    read().with_context(|| name(path))
 }
 
 /// Reads a step that was kept.
 pub fn snapshot(path: &Path, reporter: Reporter) -> Result<Snapshot> {
     let read = || {
-        let snapshot = Snapshot::read(&mut Input::open(path, reporter)?.reader)?;
+        let snapshot = Snapshot::read(&mut Input::open_any(path, reporter)?.reader)?;
         let worlds = snapshot.descriptor.worlds;
         if worlds > MOST_WORLDS {
             bail!("{worlds} worlds; at most {MOST_WORLDS} are replayed");
         }
         Ok(snapshot)
     };
-    read().with_context(|| path.display().to_string())
+    read().with_context(|| name(path))
 }
 
 /// Each takes a word of the answer, and none of the file: these are as many as the smallest binding of a device counts
@@ -258,11 +267,15 @@ fn boxes_of_table(table: Table) -> Result<Scene> {
     })
 }
 
-fn table(path: &Path, reporter: Reporter) -> Result<Table> {
-    let table = match extension(path).as_str() {
-        "csv" => csv::read(path, reporter)?,
-        "npy" => npy::read(path, reporter)?,
-        _ => bail!("not a .csv or .npy file by its name"),
+fn table(mut input: Input) -> Result<Table> {
+    let table = match input.format {
+        Format::Text => text::read(&mut input.reader)?,
+        Format::Npy => npy::read(&mut input.reader, input.length, Length::Known)?,
+        Format::Npz => {
+            let archive = input.bytes()?;
+            npz::read(&archive, input.entry.as_deref())?
+        }
+        mesh => bail!("{}; a table ({TABLES}) is needed", mesh.name()),
     };
     // The last number stands for "none" in the library.
     if table.values.len() / table.columns >= u32::MAX as usize {
@@ -271,9 +284,115 @@ fn table(path: &Path, reporter: Reporter) -> Result<Table> {
     Ok(table)
 }
 
-fn extension(path: &Path) -> String {
-    let extension = path.extension().unwrap_or_default();
-    extension.to_string_lossy().to_lowercase()
+const TABLES: &str = ".csv, .txt, .tsv, .dat, .xyz, .npy, .npz";
+const MESHES: &str = ".ply, .obj, .stl, .gltf, .glb";
+
+/// Parts the name of an archive from that of one of its arrays.
+const ENTRY: &str = ".npz:";
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Format {
+    Text,
+    Npy,
+    Npz,
+    Ply,
+    Obj,
+    Stl,
+    Gltf,
+}
+
+impl Format {
+    fn of_name(path: &Path) -> Result<Self> {
+        let extension = path.extension().unwrap_or_default();
+        Ok(match extension.to_string_lossy().to_lowercase().as_str() {
+            "csv" | "txt" | "tsv" | "dat" | "xyz" => Self::Text,
+            "npy" => Self::Npy,
+            "npz" => Self::Npz,
+            "ply" => Self::Ply,
+            "obj" => Self::Obj,
+            "stl" => Self::Stl,
+            "gltf" | "glb" => Self::Gltf,
+            _ => bail!("neither a table ({TABLES}) nor a mesh ({MESHES}) by its name"),
+        })
+    }
+
+    /// Standard input has no name: its first bytes tell.
+    fn of_bytes(bytes: &[u8]) -> Self {
+        if bytes.starts_with(b"\x93NUMPY") {
+            return Self::Npy;
+        }
+        if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
+            return Self::Npz;
+        }
+        if bytes.starts_with(b"ply\n") || bytes.starts_with(b"ply\r") {
+            return Self::Ply;
+        }
+        if bytes.starts_with(gltf::GLB_MAGIC) || without_mark(bytes).trim_ascii_start().starts_with(b"{") {
+            return Self::Gltf;
+        }
+        if stl::is_text(bytes) || stl::is_binary(bytes) {
+            return Self::Stl;
+        }
+        if obj::is_likely(without_mark(bytes)) {
+            return Self::Obj;
+        }
+        Self::Text
+    }
+
+    fn is_mesh(self) -> bool {
+        matches!(self, Self::Ply | Self::Obj | Self::Stl | Self::Gltf)
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Text => "a table as text",
+            Self::Npy => "a NumPy array",
+            Self::Npz => "a NumPy archive",
+            Self::Ply => "a PLY mesh",
+            Self::Obj => "an OBJ mesh",
+            Self::Stl => "an STL mesh",
+            Self::Gltf => "a glTF scene",
+        }
+    }
+}
+
+/// Bytes without the mark of UTF-8 that some editors put first.
+fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+}
+
+/// Whether a path of the command line names standard input.
+pub fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// What errors call a file.
+pub fn name(path: &Path) -> String {
+    if is_standard_input(path) {
+        return "standard input".to_owned();
+    }
+    path.display().to_string()
+}
+
+/// Whether there is something to read: standard input is, and an archive is whatever array of it is named.
+pub fn exists(path: &Path) -> bool {
+    is_standard_input(path) || path.exists() || parted(path).is_some_and(|(archive, _)| archive.exists())
+}
+
+/// The archive and the array that `FILE.npz:NAME` names.
+fn parted(path: &Path) -> Option<(PathBuf, String)> {
+    let text = path.to_str()?;
+    let colon = text.to_ascii_lowercase().find(ENTRY)? + ENTRY.len() - 1;
+    if path.exists() {
+        return None;
+    }
+    Some((PathBuf::from(&text[..colon]), text[colon + 1..].to_owned()))
+}
+
+/// What a file of so many bytes may unpack to, or repeat its parts to: 100 times as many, and 64 MiB however small it
+/// is. DEFLATE alone would let a file claim 1,032 times as many.
+fn most_unpacked(length: u64) -> u64 {
+    length.saturating_mul(100).max(64 << 20)
 }
 
 /// The start of a text of the file, in one line, for an error.
@@ -289,30 +408,124 @@ fn shortened(text: &str) -> String {
 
 /// An open file with a bar over its bytes.
 struct Input {
-    reader: BufReader<ProgressBarIter<File>>,
+    reader: BufReader<Bytes>,
     /// The file's size: what a header may claim at most.
     length: u64,
+    format: Format,
+    /// The array of an archive that is asked for.
+    entry: Option<String>,
+    /// Where a file names others; standard input has none.
+    folder: Option<PathBuf>,
     bar: ProgressBar,
 }
 
+enum Bytes {
+    File(ProgressBarIter<File>),
+    /// All of standard input: where it ends tells how much it may claim.
+    Memory(Cursor<Vec<u8>>),
+}
+
+impl Read for Bytes {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::File(file) => file.read(buffer),
+            Self::Memory(bytes) => bytes.read(buffer),
+        }
+    }
+}
+
+impl Seek for Bytes {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        match self {
+            Self::File(file) => file.seek(position),
+            Self::Memory(bytes) => bytes.seek(position),
+        }
+    }
+}
+
 impl Input {
+    /// Opens a table or a mesh.
     fn open(path: &Path, reporter: Reporter) -> Result<Self> {
-        // To open a pipe is to wait for whoever writes to it.
-        let metadata = fs::metadata(path)?;
-        if !metadata.is_file() {
-            bail!("not a file");
+        if is_standard_input(path) {
+            return Self::standard(reporter);
         }
-        if metadata.len() == 0 {
-            bail!("the file is empty");
+        let (path, entry) = match parted(path) {
+            Some((archive, entry)) => (archive, Some(entry)),
+            None => (path.to_owned(), None),
+        };
+        let format = Format::of_name(&path)?;
+        Self::file(&path, format, entry, reporter)
+    }
+
+    /// Opens a file that is of one format, whatever its name.
+    fn open_any(path: &Path, reporter: Reporter) -> Result<Self> {
+        match is_standard_input(path) {
+            true => Self::standard(reporter),
+            false => Self::file(path, Format::Text, None, reporter),
         }
-        let file = File::open(path)?;
-        let bar = reporter.bar(metadata.len(), "reading");
+    }
+
+    fn file(path: &Path, format: Format, entry: Option<String>, reporter: Reporter) -> Result<Self> {
+        let (file, length) = open_file(path)?;
+        let bar = reporter.bar(length, "reading");
         Ok(Self {
-            reader: BufReader::with_capacity(1 << 16, bar.wrap_read(file)),
-            length: metadata.len(),
+            reader: BufReader::with_capacity(1 << 16, Bytes::File(bar.wrap_read(file))),
+            length,
+            format,
+            entry,
+            folder: Some(path.parent().unwrap_or(Path::new("")).to_owned()),
             bar,
         })
     }
+
+    fn standard(reporter: Reporter) -> Result<Self> {
+        static IS_READ: AtomicBool = AtomicBool::new(false);
+        if IS_READ.swap(true, Ordering::Relaxed) {
+            bail!("only one argument may be -");
+        }
+        let spinner = reporter.spinner("reading");
+        let mut bytes = Vec::new();
+        let read = io::stdin().lock().read_to_end(&mut bytes);
+        spinner.finish_and_clear();
+        read?;
+        if bytes.is_empty() {
+            bail!("nothing to read");
+        }
+        Ok(Self {
+            length: bytes.len() as u64,
+            format: Format::of_bytes(&bytes),
+            entry: None,
+            folder: None,
+            bar: ProgressBar::hidden(),
+            reader: BufReader::with_capacity(1 << 16, Bytes::Memory(Cursor::new(bytes))),
+        })
+    }
+
+    /// All of the file at once.
+    fn bytes(&mut self) -> Result<Vec<u8>> {
+        if let Bytes::Memory(bytes) = self.reader.get_mut() {
+            return Ok(std::mem::take(bytes.get_mut()));
+        }
+        let mut bytes = Vec::with_capacity(self.length as usize);
+        (&mut self.reader).take(self.length).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+/// A file and how long it is.
+fn open_file(path: &Path) -> Result<(File, u64)> {
+    // To open a pipe is to wait for whoever writes to it.
+    let metadata = fs::metadata(path)?;
+    if metadata.is_dir() {
+        bail!("not a file");
+    }
+    if !metadata.is_file() {
+        bail!("not a file; - reads standard input");
+    }
+    if metadata.len() == 0 {
+        bail!("the file is empty");
+    }
+    Ok((File::open(path)?, metadata.len()))
 }
 
 impl Drop for Input {

@@ -2,17 +2,15 @@
 //! keep no line numbers; ids and error messages need both as the file has them.
 
 use std::io::BufRead;
-use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
 use super::mesh::push_face;
-use super::{Input, shortened};
+use super::shortened;
 use crate::mesh::Mesh;
-use crate::report::Reporter;
 
-pub fn read(path: &Path, reporter: Reporter) -> Result<Mesh> {
-    let mut input = Input::open(path, reporter)?;
+/// Vertices of a mesh in two dimensions may do without z.
+pub fn read(reader: &mut impl BufRead, dimensions: u8) -> Result<Mesh> {
     let mut mesh = Mesh::default();
     // The line of each face and of each edge, for vertices that prove missing at the end.
     let mut face_lines = Vec::new();
@@ -21,12 +19,12 @@ pub fn read(path: &Path, reporter: Reporter) -> Result<Mesh> {
     let mut line = 0_u32;
     // Where the statement starts that `text` holds so far.
     let mut first_line = 1;
-    while input.reader.read_until(b'\n', &mut text)? > 0 {
+    while reader.read_until(b'\n', &mut text)? > 0 {
         line += 1;
         if drop_continuation(&mut text) {
             continue;
         }
-        statement(&String::from_utf8_lossy(&text), &mut mesh).with_context(|| format!("line {first_line}"))?;
+        statement(&String::from_utf8_lossy(&text), dimensions, &mut mesh).with_context(|| format!("line {first_line}"))?;
         face_lines.resize(mesh.faces.len(), first_line);
         edge_lines.resize(mesh.edges.len(), first_line);
         text.clear();
@@ -46,6 +44,22 @@ pub fn read(path: &Path, reporter: Reporter) -> Result<Mesh> {
     Ok(mesh)
 }
 
+/// Whether a text without a name looks like one of these files: its first word is a statement, and some line is a
+/// vertex.
+pub fn is_likely(bytes: &[u8]) -> bool {
+    const STATEMENTS: [&str; 15] = [
+        "v", "vn", "vt", "vp", "f", "l", "p", "o", "g", "s", "mtllib", "usemtl", "mg", "cstype", "deg",
+    ];
+    let start = &bytes[..bytes.len().min(1 << 16)];
+    let text = String::from_utf8_lossy(start);
+    let mut lines = text.lines().map(|line| line.split_whitespace());
+    let first = lines.clone().find_map(|mut words| words.next().filter(|word| !word.starts_with('#')));
+    let is_vertex = |mut words: std::str::SplitWhitespace<'_>| {
+        words.next() == Some("v") && words.next().is_some_and(|word| word.parse::<f64>().is_ok())
+    };
+    first.is_some_and(|word| STATEMENTS.contains(&word)) && lines.any(is_vertex)
+}
+
 /// A backslash at the end of a line joins the next one to it, outside of comments; it becomes a space.
 fn drop_continuation(text: &mut Vec<u8>) -> bool {
     let end = text.trim_ascii_end().len();
@@ -57,14 +71,19 @@ fn drop_continuation(text: &mut Vec<u8>) -> bool {
     continues
 }
 
-fn statement(text: &str, mesh: &mut Mesh) -> Result<()> {
+fn statement(text: &str, dimensions: u8, mesh: &mut Mesh) -> Result<()> {
     let text = text.split('#').next().unwrap_or_default();
     let mut words = text.split_whitespace();
     match words.next() {
         Some("v") => {
             let mut position = [0.0; 3];
-            for value in &mut position {
-                let word = words.next().context("a vertex needs 3 numbers")?;
+            for (axis, value) in position.iter_mut().enumerate() {
+                let Some(word) = words.next() else {
+                    if axis >= dimensions.into() {
+                        break;
+                    }
+                    bail!("a vertex needs {dimensions} numbers");
+                };
                 *value = word
                     .parse()
                     .ok()

@@ -1,7 +1,6 @@
 //! Vertices, faces and edges of PLY files, text or binary, little or big endian.
 
 use std::io::{BufRead, Seek};
-use std::path::Path;
 use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -13,10 +12,9 @@ use ply_rs_bw::ply::{
 use super::mesh::{check_vertices, push_face};
 use super::{Input, shortened};
 use crate::mesh::Mesh;
-use crate::report::Reporter;
 
-pub fn read(path: &Path, reporter: Reporter) -> Result<Mesh> {
-    let mut input = Input::open(path, reporter)?;
+/// Vertices of a mesh in two dimensions may do without z.
+pub fn read(input: &mut Input, dimensions: u8) -> Result<Mesh> {
     let mut mesh = Mesh::default();
     let mut reader = Reader::new(&mut input.reader);
     let header = Parser::<Skipped>::new().read_header(&mut reader).map_err(one_line)?;
@@ -40,9 +38,9 @@ pub fn read(path: &Path, reporter: Reporter) -> Result<Mesh> {
         let bytes = reader.get_mut();
         match element.name.as_str() {
             "vertex" => {
-                for axis in ["x", "y", "z"] {
+                for axis in &["x", "y", "z"][..dimensions.into()] {
                     if !matches!(
-                        element.properties.get(axis).map(|p| &p.data_type),
+                        element.properties.get(*axis).map(|p| &p.data_type),
                         Some(PropertyType::Scalar(_))
                     ) {
                         bail!("vertices without a number {axis}");

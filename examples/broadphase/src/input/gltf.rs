@@ -1,0 +1,648 @@
+//! Meshes of glTF scenes, as JSON or as GLB. Only what places vertices is read: no materials, skins or morph targets.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Component, Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use percent_encoding::percent_decode_str;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::{most_unpacked, open_file, shortened};
+use crate::mesh;
+
+pub const GLB_MAGIC: &[u8] = b"glTF";
+
+/// Extensions that change what is drawn and not where it is.
+const HARMLESS: [&str; 4] = ["KHR_mesh_quantization", "KHR_materials_", "KHR_texture_", "KHR_lights_"];
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Document {
+    asset: Asset,
+    scene: Option<u32>,
+    #[serde(default)]
+    scenes: Vec<Scene>,
+    #[serde(default)]
+    nodes: Vec<Node>,
+    #[serde(default)]
+    meshes: Vec<Mesh>,
+    #[serde(default)]
+    accessors: Vec<Accessor>,
+    #[serde(default)]
+    buffer_views: Vec<View>,
+    #[serde(default)]
+    buffers: Vec<Buffer>,
+    #[serde(default)]
+    extensions_required: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Asset {
+    version: String,
+}
+
+#[derive(Deserialize)]
+struct Scene {
+    #[serde(default)]
+    nodes: Vec<u32>,
+}
+
+// Boxed, since most nodes of a hostile file are `{}`.
+#[derive(Deserialize)]
+struct Node {
+    #[serde(default)]
+    children: Vec<u32>,
+    mesh: Option<u32>,
+    matrix: Option<Box<[f64; 16]>>,
+    translation: Option<Box<[f64; 3]>>,
+    rotation: Option<Box<[f64; 4]>>,
+    scale: Option<Box<[f64; 3]>>,
+    extensions: Option<NodeExtensions>,
+}
+
+#[derive(Deserialize)]
+struct NodeExtensions {
+    #[serde(rename = "EXT_mesh_gpu_instancing")]
+    instancing: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Mesh {
+    primitives: Vec<Primitive>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct Primitive {
+    attributes: Attributes,
+    indices: Option<u32>,
+    #[serde(default = "triangles")]
+    mode: u32,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+struct Attributes {
+    #[serde(rename = "POSITION")]
+    position: Option<u32>,
+}
+
+fn triangles() -> u32 {
+    TRIANGLES
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Accessor {
+    buffer_view: Option<u32>,
+    #[serde(default)]
+    byte_offset: u64,
+    component_type: u32,
+    #[serde(default)]
+    normalized: bool,
+    count: u64,
+    #[serde(rename = "type")]
+    kind: String,
+    sparse: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct View {
+    buffer: u32,
+    #[serde(default)]
+    byte_offset: u64,
+    byte_length: u64,
+    byte_stride: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Buffer {
+    byte_length: u64,
+    uri: Option<String>,
+}
+
+/// Reads the default scene of a file whose buffers lie in this folder.
+pub fn read(file: &[u8], folder: Option<&Path>) -> Result<mesh::Mesh> {
+    let (json, binary) = match file.starts_with(GLB_MAGIC) {
+        true => chunks(file)?,
+        false => (file, None),
+    };
+    let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
+    let document: Document = serde_json::from_slice(json)
+        .map_err(|error| anyhow::anyhow!("broken JSON: {}", shortened(&error.to_string())))?;
+    let version = &document.asset.version;
+    if !version.starts_with("2.") {
+        bail!("glTF of version {:?}; 2.0 is read", shortened(version));
+    }
+    let is_harmless = |name: &String| HARMLESS.iter().any(|known| name.starts_with(known));
+    if let Some(name) = document.extensions_required.iter().find(|name| !is_harmless(name)) {
+        bail!("the file needs the extension {:?}, which is not read", shortened(name));
+    }
+    let inlined = (0..).zip(&document.buffers);
+    let inlined: Vec<_> = inlined
+        .map(|(index, buffer)| decoded(buffer).with_context(|| format!("buffer {index}")))
+        .collect::<Result<_>>()?;
+    let mut reader = Reader {
+        document: &document,
+        inlined: &inlined,
+        folder,
+        binary,
+        length: file.len() as u64,
+        largest_file: 0,
+        placed: 0,
+        mesh: mesh::Mesh::default(),
+    };
+    reader.scene()?;
+    Ok(reader.mesh)
+}
+
+/// The two chunks of a GLB file.
+fn chunks(file: &[u8]) -> Result<(&[u8], Option<&[u8]>)> {
+    let word = |at: usize| {
+        let bytes = file.get(at..at + 4)?;
+        Some(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    };
+    let (Some(version), Some(length)) = (word(4), word(8)) else {
+        bail!("truncated: no header");
+    };
+    if version != 2 {
+        bail!("GLB of version {version}; 2 is read");
+    }
+    if length as usize != file.len() {
+        bail!(
+            "truncated or broken: the header tells {length} bytes, the file has {}",
+            file.len()
+        );
+    }
+    let chunk = |at: usize| {
+        let (Some(length), Some(kind)) = (word(at), word(at + 4)) else {
+            return Ok(None);
+        };
+        let rest = &file[at + 8..];
+        match rest.get(..length as usize) {
+            Some(bytes) => Ok(Some((bytes, kind.to_le_bytes()))),
+            None => bail!("truncated: a chunk of {length} bytes, {} are left", rest.len()),
+        }
+    };
+    let Some((json, kind)) = chunk(12)? else {
+        bail!("truncated: no chunk");
+    };
+    if &kind != b"JSON" {
+        bail!("the first chunk is not JSON");
+    }
+    let binary = chunk(20 + json.len())?.filter(|(_, kind)| kind == b"BIN\0");
+    Ok((json, binary.map(|(bytes, _)| bytes)))
+}
+
+/// Three axes and an origin.
+type Transform = [[f64; 3]; 4];
+
+struct Reader<'a> {
+    document: &'a Document,
+    folder: Option<&'a Path>,
+    binary: Option<&'a [u8]>,
+    /// Bytes of data URIs.
+    inlined: &'a [Option<Vec<u8>>],
+    length: u64,
+    /// Of the files beside this one.
+    largest_file: u64,
+    /// Bytes of positions and indices over all places where a mesh stands.
+    placed: u64,
+    mesh: mesh::Mesh,
+}
+
+impl<'a> Reader<'a> {
+    /// Walks the nodes depth first, in the order of the file.
+    fn scene(&mut self) -> Result<()> {
+        let nodes = &self.document.nodes;
+        let mut is_met = vec![false; nodes.len()];
+        let roots = self.roots()?;
+        // Nodes to come, and the place of their parent's transform.
+        let mut stack: Vec<(u32, Option<u32>)> = Vec::new();
+        let mut transforms: Vec<Transform> = Vec::new();
+        let mut push = |stack: &mut Vec<_>, children: &[u32], parent: Option<u32>| -> Result<()> {
+            for &child in children.iter().rev() {
+                let Some(is_met) = is_met.get_mut(child as usize) else {
+                    bail!("node {child}, there are {} from 0", nodes.len());
+                };
+                if std::mem::replace(is_met, true) {
+                    bail!("node {child} has two parents, or stands below itself");
+                }
+                stack.push((child, parent));
+            }
+            Ok(())
+        };
+        push(&mut stack, &roots, None)?;
+        while let Some((index, parent)) = stack.pop() {
+            let node = &nodes[index as usize];
+            let own = transform(node).with_context(|| format!("node {index}"))?;
+            let outer = parent.map(|parent| transforms[parent as usize]);
+            let world = match (outer, own) {
+                (Some(outer), Some(own)) => Some(compose(outer, own)),
+                (outer, own) => outer.or(own),
+            };
+            let place = if own.is_some() {
+                transforms.extend(world);
+                Some(transforms.len() as u32 - 1)
+            } else {
+                parent
+            };
+            if let Some(mesh) = node.mesh {
+                if node
+                    .extensions
+                    .as_ref()
+                    .is_some_and(|extensions| extensions.instancing.is_some())
+                {
+                    bail!("node {index} needs the extension \"EXT_mesh_gpu_instancing\", which is not read");
+                }
+                self.place(mesh, world).with_context(|| format!("node {index}"))?;
+            }
+            push(&mut stack, &node.children, place)?;
+        }
+        Ok(())
+    }
+
+    /// Of the default scene. Without one of the first, without any scene all that are nobody's child.
+    fn roots(&self) -> Result<Cow<'a, [u32]>> {
+        let document = self.document;
+        if document.scene.is_some() || !document.scenes.is_empty() {
+            let scene = entry(&document.scenes, document.scene.unwrap_or(0), "scene")?;
+            return Ok(Cow::Borrowed(&scene.nodes));
+        }
+        let mut is_child = vec![false; document.nodes.len()];
+        for &child in document.nodes.iter().flat_map(|node| &node.children) {
+            if let Some(is_child) = is_child.get_mut(child as usize) {
+                *is_child = true;
+            }
+        }
+        Ok((0..).zip(&is_child).filter(|(_, is_child)| !**is_child).map(|(node, _)| node).collect())
+    }
+
+    fn place(&mut self, index: u32, world: Option<Transform>) -> Result<()> {
+        let mesh = entry(&self.document.meshes, index, "mesh")?;
+        // Primitives that name the same positions share their vertices.
+        let mut known = HashMap::new();
+        for (number, &primitive) in mesh.primitives.iter().enumerate() {
+            self.primitive(primitive, world, &mut known)
+                .with_context(|| format!("mesh {index}: primitive {number}"))?;
+        }
+        Ok(())
+    }
+
+    fn primitive(
+        &mut self,
+        primitive: Primitive,
+        world: Option<Transform>,
+        known: &mut HashMap<u32, (u32, u32)>,
+    ) -> Result<()> {
+        let accessor = primitive.attributes.position.context("no positions")?;
+        let (first, count) = match known.get(&accessor) {
+            Some(&vertices) => vertices,
+            None => {
+                let vertices = self.positions(accessor, world)?;
+                known.insert(accessor, vertices);
+                vertices
+            }
+        };
+        let Some(accessor) = primitive.indices else {
+            self.room(4, count.into())?;
+            return self.add(primitive.mode, count as usize, |place| Ok(first + place as u32));
+        };
+        let found = self.bytes(accessor, "SCALAR", |kind| match kind {
+            UNSIGNED_BYTE => Some(1),
+            UNSIGNED_SHORT => Some(2),
+            UNSIGNED_INT => Some(4),
+            _ => None,
+        })?;
+        self.room(4, found.count)?;
+        self.add(primitive.mode, found.count as usize, |place| {
+            let mut word = [0; 4];
+            let bytes = found.element(place);
+            word[..bytes.len()].copy_from_slice(bytes);
+            let vertex = u32::from_le_bytes(word);
+            if vertex >= count {
+                bail!("index {place}: vertex {vertex}, there are {count} from 0");
+            }
+            Ok(first + vertex)
+        })
+    }
+
+    /// Adds positions, and tells the first of the new vertices and how many there are.
+    fn positions(&mut self, accessor: u32, world: Option<Transform>) -> Result<(u32, u32)> {
+        let found = self.bytes(accessor, "VEC3", |kind| match kind {
+            BYTE | UNSIGNED_BYTE => Some(3),
+            SHORT | UNSIGNED_SHORT => Some(6),
+            FLOAT => Some(12),
+            _ => None,
+        })?;
+        self.room(12, found.count)?;
+        let positions = &mut self.mesh.positions;
+        let first = positions.len();
+        // The largest stands for "none" in the library.
+        if first as u64 + found.count >= u32::MAX.into() {
+            bail!("more vertices than ids of 32 bits can name");
+        }
+        let of_integer = |value: f64, largest: f64| match found.is_normalized {
+            true => (value / largest).max(-1.0),
+            false => value,
+        };
+        let number = |bytes: &[u8]| match found.kind {
+            BYTE => of_integer((bytes[0] as i8).into(), 127.0),
+            UNSIGNED_BYTE => of_integer(bytes[0].into(), 255.0),
+            SHORT => of_integer(i16::from_le_bytes([bytes[0], bytes[1]]).into(), 32767.0),
+            UNSIGNED_SHORT => of_integer(u16::from_le_bytes([bytes[0], bytes[1]]).into(), 65535.0),
+            _ => f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]).into(),
+        };
+        positions.extend((0..found.count as usize).map(|place| {
+            let bytes = found.element(place);
+            let size = bytes.len() / 3;
+            let position = std::array::from_fn(|axis| number(&bytes[axis * size..][..size]));
+            world.map_or(position, |world| apply(&world, position))
+        }));
+        Ok((first as u32, found.count as u32))
+    }
+
+    /// Faces and edges of a primitive of so many corners.
+    fn add(&mut self, mode: u32, count: usize, vertex: impl Fn(usize) -> Result<u32>) -> Result<()> {
+        let triangle = |corners: [usize; 3]| -> Result<[u32; 3]> {
+            Ok([vertex(corners[0])?, vertex(corners[1])?, vertex(corners[2])?])
+        };
+        let line = |ends: [usize; 2]| -> Result<[u32; 2]> { Ok([vertex(ends[0])?, vertex(ends[1])?]) };
+        let (least, multiple) = match mode {
+            POINTS => (1, 1),
+            LINES => (2, 2),
+            LINE_LOOP | LINE_STRIP => (2, 1),
+            TRIANGLES => (3, 3),
+            TRIANGLE_STRIP | TRIANGLE_FAN => (3, 1),
+            _ => bail!("mode {mode}, which is none of glTF 2.0"),
+        };
+        if count < least || count % multiple != 0 {
+            bail!("{count} corners for mode {mode}");
+        }
+        let (faces, edges) = (&mut self.mesh.faces, &mut self.mesh.edges);
+        match mode {
+            LINES => {
+                for at in (0..count).step_by(2) {
+                    edges.push(line([at, at + 1])?);
+                }
+            }
+            LINE_STRIP | LINE_LOOP => {
+                for at in 1..count {
+                    edges.push(line([at - 1, at])?);
+                }
+                if mode == LINE_LOOP {
+                    edges.push(line([count - 1, 0])?);
+                }
+            }
+            TRIANGLES => {
+                for at in (0..count).step_by(3) {
+                    faces.push(&triangle([at, at + 1, at + 2])?);
+                }
+            }
+            TRIANGLE_STRIP => {
+                // Every other one is turned around, to keep its side.
+                for at in 0..count - 2 {
+                    faces.push(&triangle([at, at + 1 + at % 2, at + 2 - at % 2])?);
+                }
+            }
+            TRIANGLE_FAN => {
+                for at in 1..count - 1 {
+                    faces.push(&triangle([at, at + 1, 0])?);
+                }
+            }
+            // Points are vertices and nothing else. Their indices are held to the vertices all the same.
+            _ => {
+                for at in 0..count {
+                    vertex(at)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A file may place its bytes again and again. This holds what comes out to the size of the file.
+    fn room(&mut self, size: u64, count: u64) -> Result<()> {
+        let most = most_unpacked(self.length.saturating_add(self.largest_file));
+        self.placed = self.placed.saturating_add(size.saturating_mul(count));
+        if self.placed > most {
+            bail!("the scene repeats its meshes to {} bytes, at most {most} are read", self.placed);
+        }
+        Ok(())
+    }
+
+    /// The bytes of an accessor, all of which are there.
+    fn bytes(&mut self, index: u32, kind: &str, size: impl Fn(u32) -> Option<u64>) -> Result<Elements<'a>> {
+        let accessor = entry(&self.document.accessors, index, "accessor")?;
+        let mut read = || {
+            if accessor.sparse.is_some() {
+                bail!("sparse, which is not read");
+            }
+            let view = accessor.buffer_view.context("no buffer view")?;
+            let view = entry(&self.document.buffer_views, view, "buffer view")?;
+            if accessor.kind != kind {
+                bail!("{:?}, {kind} is needed", shortened(&accessor.kind));
+            }
+            let component = accessor.component_type;
+            let size = size(component).with_context(|| format!("component type {component} is not taken here"))?;
+            let stride = view.byte_stride.unwrap_or(size);
+            if stride < size || stride > LARGEST_STRIDE {
+                bail!("elements of {size} bytes every {stride} bytes");
+            }
+            let (count, start) = (accessor.count, accessor.byte_offset);
+            let end = count
+                .checked_sub(1)
+                .context("no elements")?
+                .checked_mul(stride)
+                .and_then(|bytes| bytes.checked_add(size)?.checked_add(start));
+            let Some(end) = end.filter(|&end| end <= view.byte_length) else {
+                bail!(
+                    "{count} elements from byte {start} on, the buffer view has {} bytes",
+                    view.byte_length
+                );
+            };
+            let bytes = self.slice(view, start, end)?;
+            Ok(Elements {
+                bytes,
+                stride: stride as usize,
+                size: size as usize,
+                count,
+                kind: component,
+                is_normalized: accessor.normalized,
+            })
+        };
+        read().with_context(|| format!("accessor {index}"))
+    }
+
+    /// Bytes of a buffer view, `start` to `end` counted from its own start.
+    fn slice(&mut self, view: &View, start: u64, end: u64) -> Result<Cow<'a, [u8]>> {
+        let buffer = entry(&self.document.buffers, view.buffer, "buffer")?;
+        let length = buffer.byte_length;
+        let last = view.byte_offset.checked_add(view.byte_length);
+        if last.is_none_or(|last| last > length) {
+            bail!(
+                "a buffer view of {} bytes from byte {} on, buffer {} has {length}",
+                view.byte_length,
+                view.byte_offset,
+                view.buffer
+            );
+        }
+        let (start, end) = (view.byte_offset + start, view.byte_offset + end);
+        let mut read = || {
+            let bytes = match (&self.inlined[view.buffer as usize], &buffer.uri) {
+                (Some(bytes), _) => bytes,
+                (None, Some(uri)) => return self.slice_of_file(uri, length, start, end).map(Cow::Owned),
+                (None, None) if view.buffer == 0 => self.binary.context("no bytes come with the file")?,
+                (None, None) => bail!("no URI"),
+            };
+            if (bytes.len() as u64) < length {
+                bail!("truncated: {length} bytes are claimed, {} are there", bytes.len());
+            }
+            Ok(Cow::Borrowed(&bytes[start as usize..end as usize]))
+        };
+        read().with_context(|| format!("buffer {}", view.buffer))
+    }
+
+    fn slice_of_file(&mut self, uri: &str, length: u64, start: u64, end: u64) -> Result<Vec<u8>> {
+        let path = self.beside(uri)?;
+        let mut read = || {
+            let (mut file, there) = open_file(&path)?;
+            if there < length {
+                bail!("truncated: {length} bytes are claimed, the file has {there}");
+            }
+            self.largest_file = self.largest_file.max(there);
+            file.seek(SeekFrom::Start(start))?;
+            let mut bytes = vec![0; (end - start) as usize];
+            file.read_exact(&mut bytes)?;
+            Ok(bytes)
+        };
+        read().with_context(|| path.display().to_string())
+    }
+
+    /// A path in the folder of the file or below.
+    fn beside(&self, uri: &str) -> Result<PathBuf> {
+        let decoded = percent_decode_str(uri).decode_utf8_lossy();
+        let path = Path::new(&*decoded);
+        let is_inside = |part| matches!(part, Component::Normal(_) | Component::CurDir);
+        if uri.contains("://") || !path.components().all(is_inside) {
+            bail!("{:?} is not in the folder of the file", shortened(uri));
+        }
+        let folder = self
+            .folder
+            .with_context(|| format!("{:?}: standard input has no folder", shortened(uri)))?;
+        Ok(folder.join(path))
+    }
+}
+
+const POINTS: u32 = 0;
+const LINES: u32 = 1;
+const LINE_LOOP: u32 = 2;
+const LINE_STRIP: u32 = 3;
+const TRIANGLES: u32 = 4;
+const TRIANGLE_STRIP: u32 = 5;
+const TRIANGLE_FAN: u32 = 6;
+
+const BYTE: u32 = 5120;
+const UNSIGNED_BYTE: u32 = 5121;
+const SHORT: u32 = 5122;
+const UNSIGNED_SHORT: u32 = 5123;
+const UNSIGNED_INT: u32 = 5125;
+const FLOAT: u32 = 5126;
+
+/// As the format has it.
+const LARGEST_STRIDE: u64 = 252;
+
+struct Elements<'a> {
+    bytes: Cow<'a, [u8]>,
+    stride: usize,
+    size: usize,
+    count: u64,
+    kind: u32,
+    is_normalized: bool,
+}
+
+impl Elements<'_> {
+    fn element(&self, place: usize) -> &[u8] {
+        &self.bytes[place * self.stride..][..self.size]
+    }
+}
+
+fn entry<'a, T>(list: &'a [T], index: u32, what: &str) -> Result<&'a T> {
+    list.get(index as usize)
+        .with_context(|| format!("{what} {index}, there are {} from 0", list.len()))
+}
+
+/// The bytes of a buffer that the file itself holds as text.
+fn decoded(buffer: &Buffer) -> Result<Option<Vec<u8>>> {
+    let Some(data) = buffer.uri.as_ref().and_then(|uri| uri.strip_prefix("data:")) else {
+        return Ok(None);
+    };
+    let text = data.split_once(',').and_then(|(kind, text)| kind.ends_with(";base64").then_some(text));
+    let text = text.context("a data URI that is not base64")?;
+    // Some writers leave the padding out.
+    let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
+    let bytes = GeneralPurpose::new(&STANDARD, config).decode(text);
+    Ok(Some(bytes.context("broken base64")?))
+}
+
+/// That of a node itself, where it has one.
+fn transform(node: &Node) -> Result<Option<Transform>> {
+    if let Some(matrix) = &node.matrix {
+        if [matrix[3], matrix[7], matrix[11], matrix[15]] != [0.0, 0.0, 0.0, 1.0] {
+            bail!("a matrix that does more than place, turn, scale or shear");
+        }
+        return Ok(Some(std::array::from_fn(|column| {
+            std::array::from_fn(|axis| matrix[4 * column + axis])
+        })));
+    }
+    if node.translation.is_none() && node.rotation.is_none() && node.scale.is_none() {
+        return Ok(None);
+    }
+    let origin = node.translation.as_deref().copied().unwrap_or([0.0; 3]);
+    let [x, y, z, w] = node.rotation.as_deref().copied().unwrap_or([0.0, 0.0, 0.0, 1.0]);
+    let scale = node.scale.as_deref().copied().unwrap_or([1.0; 3]);
+    let axes = [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + z * w), 2.0 * (x * z - y * w)],
+        [2.0 * (x * y - z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + x * w)],
+        [2.0 * (x * z + y * w), 2.0 * (y * z - x * w), 1.0 - 2.0 * (x * x + y * y)],
+    ];
+    let [a, b, c]: [[f64; 3]; 3] = std::array::from_fn(|column| axes[column].map(|value| value * scale[column]));
+    Ok(Some([a, b, c, origin]))
+}
+
+fn apply(transform: &Transform, [x, y, z]: [f64; 3]) -> [f64; 3] {
+    let [a, b, c, origin] = transform;
+    std::array::from_fn(|axis| a[axis] * x + b[axis] * y + c[axis] * z + origin[axis])
+}
+
+/// First the inner one, then the outer one.
+fn compose(outer: Transform, inner: Transform) -> Transform {
+    let turned = [outer[0], outer[1], outer[2], [0.0; 3]];
+    let [a, b, c, origin] = inner;
+    [apply(&turned, a), apply(&turned, b), apply(&turned, c), apply(&outer, origin)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_scale_then_turn_then_move() {
+        let half = std::f64::consts::FRAC_1_SQRT_2;
+        let json = format!(
+            r#"{{"translation":[10,0,0],"rotation":[0,0,{half},{half}],"scale":[2,3,1],"children":[]}}"#
+        );
+        let node: Node = serde_json::from_str(&json).unwrap();
+        let outer = transform(&node).unwrap().unwrap();
+        // A quarter turn around z takes x to y, and y to −x.
+        let near = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-12);
+        assert!(near(apply(&outer, [1.0, 1.0, 1.0]), [7.0, 2.0, 1.0]));
+        let moved = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]];
+        assert!(near(apply(&compose(outer, moved), [0.0, 1.0, 1.0]), [7.0, 2.0, 1.0]));
+    }
+}

@@ -1,0 +1,102 @@
+//! Tables as arrays of NumPy archives.
+
+use std::io::Read;
+
+use anyhow::{Context, Result, anyhow, bail};
+use flate2::bufread::DeflateDecoder;
+use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder};
+
+use super::npy::{self, Length};
+use super::{Table, most_unpacked, shortened};
+
+const ENDING: &str = ".npy";
+
+/// An array of the archive, still packed.
+struct Entry {
+    wayfinder: ZipArchiveEntryWayfinder,
+    method: CompressionMethod,
+    is_encrypted: bool,
+}
+
+/// Reads the array of this name; without a name the only one.
+pub fn read(archive: &[u8], name: Option<&str>) -> Result<Table> {
+    let zip = ZipArchive::from_slice(archive).map_err(broken)?;
+    let mut entries = zip.entries();
+    let mut found: Option<Entry> = None;
+    // For an error.
+    let (mut names, mut count) = (String::new(), 0);
+    while let Some(entry) = entries.next_entry().map_err(broken)? {
+        let path = entry.file_path();
+        let path = String::from_utf8_lossy(path.as_ref());
+        let Some(array) = path.strip_suffix(ENDING) else {
+            continue;
+        };
+        count += 1;
+        if names.len() < LONGEST_NAMES {
+            names += if names.is_empty() { "" } else { ", " };
+            names += array;
+        }
+        if name.is_none_or(|name| name == array || name == path) {
+            found.get_or_insert(Entry {
+                wayfinder: entry.wayfinder(),
+                method: entry.compression_method(),
+                is_encrypted: entry.flags().is_encrypted(),
+            });
+        }
+    }
+    let names = shortened(&names);
+    let entry = match (found, name) {
+        (None, None) => bail!("no arrays in the archive"),
+        (None, Some(name)) => bail!("no array {:?} in the archive, it has {names}", shortened(name)),
+        (Some(_), None) if count > 1 => bail!("{count} arrays: {names}; FILE.npz:NAME names one"),
+        (Some(entry), _) => entry,
+    };
+    unpack(&zip, &entry, archive.len() as u64).with_context(|| match name {
+        Some(name) => format!("array {:?}", shortened(name)),
+        None => format!("array {names}"),
+    })
+}
+
+/// More than is shown of them.
+const LONGEST_NAMES: usize = 200;
+
+fn unpack(zip: &rawzip::ZipSliceArchive<&[u8]>, entry: &Entry, archive_length: u64) -> Result<Table> {
+    if entry.is_encrypted {
+        bail!("encrypted");
+    }
+    let length = entry.wayfinder.uncompressed_size_hint();
+    let most = most_unpacked(archive_length);
+    if length > most {
+        bail!("unpacks to {length} bytes, at most {most} are read from an archive of {archive_length}");
+    }
+    let packed = zip.get_entry(entry.wayfinder).map_err(broken)?;
+    let bytes = packed.data();
+    match entry.method {
+        CompressionMethod::STORE => {
+            if bytes.len() as u64 != length {
+                bail!("stored in {} bytes, {length} are claimed", bytes.len());
+            }
+            whole(packed.verifying_reader(bytes), length, Length::Known)
+        }
+        CompressionMethod::DEFLATE => whole(
+            packed.verifying_reader(DeflateDecoder::new(bytes)),
+            length,
+            Length::Claimed,
+        ),
+        other => bail!("packed by method {}; only stored and deflated are read", other.as_u16()),
+    }
+}
+
+/// Reads all of an entry and no more than it claims; its end is where the checksum is held to it.
+fn whole(mut reader: impl Read, length: u64, trust: Length) -> Result<Table> {
+    let table = npy::read((&mut reader).take(length), length, trust)?;
+    match reader.read(&mut [0]) {
+        Ok(0) => Ok(table),
+        Ok(_) => bail!("unpacks to more than the {length} bytes that it claims"),
+        Err(error) => bail!("a broken archive: {}", shortened(&error.to_string())),
+    }
+}
+
+fn broken(error: rawzip::Error) -> anyhow::Error {
+    anyhow!("a broken archive: {}", shortened(&error.to_string()))
+}

@@ -1,0 +1,312 @@
+//! Tables as text. Ready-made readers know no table parted by runs of blanks, and no comments at the end of a line.
+
+use std::io::BufRead;
+
+use anyhow::{Result, anyhow, bail};
+
+use super::{Table, shortened};
+
+/// Names of the two columns that a table of boxes with a header may have on top.
+const FILTERS: [&str; 2] = ["layers", "owner"];
+
+pub fn read(reader: impl BufRead) -> Result<Table> {
+    let mut lines = Lines::new(reader);
+    let Some((number, text)) = lines.next_with_text()? else {
+        bail!("no rows");
+    };
+    let separator = Separator::of(text);
+    if is_header(text, separator) {
+        let header = text.to_vec();
+        return with_header((number, &header), separator, lines);
+    }
+    let width = separator.fields(text).count();
+    let mut table = Table::new(width);
+    push_row(&mut table, number, text, separator, width)?;
+    push_rows(&mut table, lines, separator, width)?;
+    Ok(table)
+}
+
+/// The first row tells what parts the columns: names may hold blanks, semicolons or commas.
+fn with_header(header: (u64, &[u8]), separator: Separator, mut lines: Lines<impl BufRead>) -> Result<Table> {
+    let (line, header) = header;
+    let first = lines.next_with_text()?.map(|(number, text)| (number, text.to_vec()));
+    let separator = first.as_ref().map_or(separator, |(_, text)| Separator::of(text));
+    let names: Vec<_> = separator.fields(header).collect();
+    let width = names.len();
+    let Some((number, text)) = first else {
+        return Ok(Table::new(width));
+    };
+    let row_width = separator.fields(&text).count();
+    if row_width != width {
+        bail!("line {number}: {row_width} columns, {width} before, in line {line}");
+    }
+    let has_filters = names.len() > FILTERS.len() && names.ends_with(&FILTERS.map(str::as_bytes));
+    let mut table = Table::new(width - if has_filters { FILTERS.len() } else { 0 });
+    table.filters = has_filters.then(Vec::new);
+    push_row(&mut table, number, &text, separator, width)?;
+    push_rows(&mut table, lines, separator, width)?;
+    Ok(table)
+}
+
+fn push_rows(table: &mut Table, mut lines: Lines<impl BufRead>, separator: Separator, width: usize) -> Result<()> {
+    while let Some((number, text)) = lines.next_with_text()? {
+        push_row(table, number, text, separator, width)?;
+    }
+    Ok(())
+}
+
+fn push_row(table: &mut Table, line: u64, text: &[u8], separator: Separator, width: usize) -> Result<()> {
+    let mut filters = [0; 2];
+    let mut count = 0;
+    for (column, field) in separator.fields(text).enumerate() {
+        count += 1;
+        if column < table.columns {
+            let value = number(field).ok_or_else(|| not_a_number(line, column, field, separator))?;
+            table.values.push(value);
+        } else if let Some(filter) = filters.get_mut(column - table.columns) {
+            *filter = integer(field).ok_or_else(|| not(line, column, field, "an integer of 32 bits"))?;
+        }
+    }
+    if count != width {
+        bail!("line {line}: {count} columns, {width} before");
+    }
+    if let Some(all) = &mut table.filters {
+        all.push(filters);
+    }
+    Ok(())
+}
+
+/// What parts the columns of a row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Separator {
+    Semicolons,
+    Commas,
+    Tabs,
+    /// Runs of blanks and tabs.
+    Blanks,
+}
+
+impl Separator {
+    fn of(text: &[u8]) -> Self {
+        let has_inner_blank = |field: &[u8]| field.trim_ascii().contains(&b' ');
+        if text.contains(&b';') {
+            Self::Semicolons
+        } else if text.contains(&b',') {
+            Self::Commas
+        } else if text.contains(&b'\t') && !text.split(|&byte| byte == b'\t').any(has_inner_blank) {
+            Self::Tabs
+        } else {
+            Self::Blanks
+        }
+    }
+
+    fn parts(self, byte: u8) -> bool {
+        match self {
+            Self::Semicolons => byte == b';',
+            Self::Commas => byte == b',',
+            Self::Tabs => byte == b'\t',
+            Self::Blanks => matches!(byte, b' ' | b'\t'),
+        }
+    }
+
+    /// Fields without blanks and quotes around them.
+    fn fields(self, text: &[u8]) -> Fields<'_> {
+        Fields {
+            rest: Some(text),
+            separator: self,
+        }
+    }
+}
+
+struct Fields<'a> {
+    rest: Option<&'a [u8]>,
+    separator: Separator,
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let separator = self.separator;
+        let rest = self.rest?;
+        let blanks = rest
+            .iter()
+            .take_while(|&&byte| byte == b' ' || (byte == b'\t' && separator != Separator::Tabs));
+        let rest = &rest[blanks.count()..];
+        if rest.is_empty() && separator == Separator::Blanks {
+            self.rest = None;
+            return None;
+        }
+        let quoted = rest.strip_prefix(b"\"");
+        let quoted = quoted.and_then(|inner| Some(&inner[..inner.iter().position(|&byte| byte == b'"')?]));
+        let skipped = quoted.map_or(0, |inner| inner.len() + 2);
+        let end = rest[skipped..].iter().position(|&byte| separator.parts(byte));
+        let end = end.map(|end| skipped + end);
+        self.rest = end.map(|end| &rest[end + 1..]);
+        let whole = rest[..end.unwrap_or(rest.len())].trim_ascii();
+        // What follows a closing quote belongs to the field, which then is no number.
+        Some(match quoted {
+            Some(inner) if whole.len() == skipped => inner.trim_ascii(),
+            _ => whole,
+        })
+    }
+}
+
+/// Lines with their numbers in the file. They end as on Unix, on Windows, or as on an old Mac.
+struct Lines<R> {
+    reader: R,
+    number: u64,
+    after_return: bool,
+    line: Vec<u8>,
+}
+
+impl<R: BufRead> Lines<R> {
+    fn new(reader: R) -> Self {
+        Self {
+            reader,
+            number: 0,
+            after_return: false,
+            line: Vec::new(),
+        }
+    }
+
+    /// The next line that has more than blanks and a comment, without them.
+    fn next_with_text(&mut self) -> Result<Option<(u64, &[u8])>> {
+        while self.next_line()? {
+            let mut start = 0;
+            if self.number == 1 {
+                if self.line.starts_with(b"\xff\xfe") || self.line.starts_with(b"\xfe\xff") {
+                    bail!("text in UTF-16; UTF-8 is needed");
+                }
+                if self.line.starts_with(b"\xef\xbb\xbf") {
+                    start = 3;
+                }
+            }
+            let end = comment(&self.line).unwrap_or(self.line.len());
+            if !self.line[start..end].trim_ascii().is_empty() {
+                return Ok(Some((self.number, self.line[start..end].trim_ascii())));
+            }
+        }
+        Ok(None)
+    }
+
+    fn next_line(&mut self) -> Result<bool> {
+        self.line.clear();
+        let mut is_there = false;
+        loop {
+            let bytes = self.reader.fill_buf()?;
+            if self.after_return && !bytes.is_empty() {
+                self.after_return = false;
+                if bytes[0] == b'\n' {
+                    self.reader.consume(1);
+                    continue;
+                }
+            }
+            if bytes.is_empty() {
+                break;
+            }
+            is_there = true;
+            let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            self.line.extend_from_slice(&bytes[..end.unwrap_or(bytes.len())]);
+            self.after_return = end.is_some_and(|end| bytes[end] == b'\r');
+            let taken = end.map_or(bytes.len(), |end| end + 1);
+            self.reader.consume(taken);
+            if end.is_some() {
+                break;
+            }
+        }
+        self.number += u64::from(is_there);
+        Ok(is_there)
+    }
+}
+
+/// Where a comment starts: `#` outside of quotes.
+fn comment(line: &[u8]) -> Option<usize> {
+    let mut is_quoted = false;
+    line.iter().position(|&byte| {
+        is_quoted ^= byte == b'"';
+        byte == b'#' && !is_quoted
+    })
+}
+
+fn number(field: &[u8]) -> Option<f64> {
+    std::str::from_utf8(field).ok()?.parse().ok()
+}
+
+fn integer(field: &[u8]) -> Option<u32> {
+    std::str::from_utf8(field).ok()?.parse().ok()
+}
+
+/// A line without a single number in it. `1,5` is one that this reader does not take, and no name.
+fn is_header(text: &[u8], separator: Separator) -> bool {
+    let mut fields = separator.fields(text);
+    fields.all(|field| number(field).is_none() && !has_decimal_comma(field))
+}
+
+fn has_decimal_comma(field: &[u8]) -> bool {
+    let mut parts = field.split(|&byte| byte == b',');
+    match (parts.next(), parts.next(), parts.next()) {
+        (Some(_), Some(_), None) => {
+            let with_point: Vec<_> = field
+                .iter()
+                .map(|&byte| if byte == b',' { b'.' } else { byte })
+                .collect();
+            number(&with_point).is_some()
+        }
+        _ => false,
+    }
+}
+
+fn not_a_number(line: u64, column: usize, field: &[u8], separator: Separator) -> anyhow::Error {
+    // A table of `1,5` parted by blanks or tabs falls apart at its commas.
+    let mut parts = field.split(u8::is_ascii_whitespace);
+    let is_torn = separator == Separator::Commas && field.contains(&b' ') | field.contains(&b'\t');
+    if has_decimal_comma(field) || is_torn && parts.all(|part| number(part).is_some()) {
+        return not(line, column, field, "a number: decimal commas are not read, only points");
+    }
+    not(line, column, field, "a number")
+}
+
+fn not(line: u64, column: usize, field: &[u8], what: &str) -> anyhow::Error {
+    let shown = shortened(&String::from_utf8_lossy(field));
+    anyhow!("line {line}: column {}: {shown:?} is not {what}", column + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fields(text: &str) -> (Separator, Vec<&str>) {
+        let separator = Separator::of(text.as_bytes());
+        let fields = separator.fields(text.as_bytes());
+        (
+            separator,
+            fields.map(|field| std::str::from_utf8(field).unwrap()).collect(),
+        )
+    }
+
+    #[test]
+    fn a_row_tells_what_parts_its_fields() {
+        assert_eq!(fields("1, 2 ,3"), (Separator::Commas, vec!["1", "2", "3"]));
+        assert_eq!(fields("1,,3,"), (Separator::Commas, vec!["1", "", "3", ""]));
+        assert_eq!(fields("1,5; 2"), (Separator::Semicolons, vec!["1,5", "2"]));
+        assert_eq!(fields("1\t\t3 \t4"), (Separator::Tabs, vec!["1", "", "3", "4"]));
+        assert_eq!(fields("1  2\t3"), (Separator::Blanks, vec!["1", "2", "3"]));
+        assert_eq!(fields("\"a, b\",\"2\" ,c"), (Separator::Commas, vec!["a, b", "2", "c"]));
+        assert_eq!(fields("\"a\"b,\"c"), (Separator::Commas, vec!["\"a\"b", "\"c"]));
+    }
+
+    #[test]
+    fn lines_end_in_every_way() {
+        let mut lines = Lines::new(std::io::BufReader::with_capacity(
+            1,
+            &b"\xef\xbb\xbfa\r\n\r\n# b\rc # d\n\n\"#\" e"[..],
+        ));
+        let mut read = Vec::new();
+        while let Some((number, text)) = lines.next_with_text().unwrap() {
+            read.push((number, String::from_utf8(text.to_vec()).unwrap()));
+        }
+        let expected = [(1, "a"), (4, "c"), (6, "\"#\" e")];
+        assert_eq!(read, expected.map(|(number, text)| (number, text.to_owned())));
+    }
+}
