@@ -98,7 +98,7 @@ pub struct PairsArgs {
 pub struct RaysArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
-    /// Rays, .csv or .npy: origin, direction, t_max (7 columns, in 2D 5).
+    /// Rays, a table as that of boxes: origin, direction, t_max (7 columns, in 2D 5).
     pub rays: PathBuf,
     /// Which hits.
     #[arg(long, value_enum, default_value_t = Mode::Closest)]
@@ -128,7 +128,7 @@ pub struct RaysArgs {
 pub struct QueryArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
-    /// Query boxes, .csv or .npy: mins then maxes (6 columns, in 2D 4).
+    /// Query boxes, a table as that of the scene: mins then maxes (6 columns, in 2D 4).
     pub boxes: PathBuf,
     /// Find what comes within this distance of the box: a sphere where the box is a point.
     #[arg(long, value_name = "R", value_parser = parse_distance)]
@@ -154,7 +154,8 @@ pub struct QueryArgs {
 
 #[derive(Args)]
 pub struct NeighborsArgs {
-    /// Points, .csv or .npy: 3 columns, in 2D 2.
+    /// Points: 3 columns, in 2D 2, in any table that is read as boxes (.csv, .txt, .tsv, .dat, .xyz, .npy, .npz, `-`).
+    /// `pairs --help` tells more.
     pub points: PathBuf,
     /// The largest distance. Needed unless --nearest is given.
     #[arg(long, value_name = "R", value_parser = parse_distance,
@@ -194,7 +195,7 @@ pub struct NeighborsArgs {
 pub struct VerifyArgs {
     #[command(flatten)]
     pub scene: OptionalSceneArgs,
-    /// Rays to verify with, .csv or .npy.
+    /// Rays to verify with, a table of 7 columns, in 2D 5.
     pub rays: Option<PathBuf>,
     /// Make this many random scenes instead of reading one.
     #[arg(long, value_name = "N", conflicts_with_all = ["scene", "rays"], required_unless_present = "scene")]
@@ -285,7 +286,7 @@ pub struct BenchArgs {
     /// folders with frame0.ply and frame1.ply, of which all elements get a box.
     #[arg(default_value = "uniform")]
     pub scene: String,
-    /// Rays, .csv or .npy: origin, direction, t_max (7 columns, in 2D 5).
+    /// Rays, a table as that of boxes: origin, direction, t_max (7 columns, in 2D 5).
     pub rays: Option<PathBuf>,
     #[command(flatten)]
     pub reading: ReadingArgs,
@@ -329,7 +330,19 @@ pub struct BenchArgs {
 /// A scene file and how to read it.
 #[derive(Args)]
 pub struct SceneArgs {
-    /// Boxes (.csv, .npy: 6 columns, in 2D 4) or a mesh (.ply, .obj).
+    /// Boxes or a mesh; `-` is standard input, which tells its format by how it starts.
+    ///
+    /// Boxes are rows of mins, then maxes: 6 columns, in 2D 4.
+    /// Text (.csv, .txt, .tsv, .dat, .xyz): columns parted by commas, semicolons, tabs or blanks, with a decimal point;
+    /// `#` starts a comment; the first line may be a header.
+    /// Arrays (.npy, .npz): floats of 2 to 8 bytes or integers of 1 to 8, also of the shape (rows, 2, 3), in 2D
+    /// (rows, 2, 2). FILE.npz:NAME names one array of several. An archive may unpack to 100 times its size, or 64 MiB.
+    ///
+    /// Meshes are .ply, .obj, .stl, .gltf and .glb.
+    /// STL: corners with equal positions are one vertex, numbered in the order in which they first appear.
+    /// glTF: triangles and lines of all meshes of the default scene, placed by their nodes, without skins and morph
+    /// targets. Vertices are numbered in the order of the file, primitive by primitive; primitives of a mesh that name
+    /// the same positions share them. Lines are loose edges. Meshes may repeat to 100 times the file's size, or 64 MiB.
     pub scene: PathBuf,
     #[command(flatten)]
     pub reading: ReadingArgs,
@@ -338,7 +351,19 @@ pub struct SceneArgs {
 /// The same for the one command that can do without a scene.
 #[derive(Args)]
 pub struct OptionalSceneArgs {
-    /// Boxes (.csv, .npy: 6 columns, in 2D 4) or a mesh (.ply, .obj).
+    /// Boxes or a mesh; `-` is standard input, which tells its format by how it starts.
+    ///
+    /// Boxes are rows of mins, then maxes: 6 columns, in 2D 4.
+    /// Text (.csv, .txt, .tsv, .dat, .xyz): columns parted by commas, semicolons, tabs or blanks, with a decimal point;
+    /// `#` starts a comment; the first line may be a header.
+    /// Arrays (.npy, .npz): floats of 2 to 8 bytes or integers of 1 to 8, also of the shape (rows, 2, 3), in 2D
+    /// (rows, 2, 2). FILE.npz:NAME names one array of several. An archive may unpack to 100 times its size, or 64 MiB.
+    ///
+    /// Meshes are .ply, .obj, .stl, .gltf and .glb.
+    /// STL: corners with equal positions are one vertex, numbered in the order in which they first appear.
+    /// glTF: triangles and lines of all meshes of the default scene, placed by their nodes, without skins and morph
+    /// targets. Vertices are numbered in the order of the file, primitive by primitive; primitives of a mesh that name
+    /// the same positions share them. Lines are loose edges. Meshes may repeat to 100 times the file's size, or 64 MiB.
     pub scene: Option<PathBuf>,
     #[command(flatten)]
     pub reading: ReadingArgs,
@@ -346,7 +371,8 @@ pub struct OptionalSceneArgs {
 
 #[derive(Args)]
 pub struct ReadingArgs {
-    /// What the scene has to be; the number of columns decides.
+    /// What the scene has to be; the number of columns decides. 2 takes x and y of a mesh, whose z has to be the same
+    /// everywhere, or may be missing.
     #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3))]
     pub dimensions: Option<u8>,
     /// Mesh elements that get a box: any of vertices, edges (of faces, and those that the file names by themselves),

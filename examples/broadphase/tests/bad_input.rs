@@ -97,11 +97,51 @@ fn tables_as_text() {
             "\u{0}\u{1},\u{2}\n\u{3},4\n",
             ["line 2", "is not a number"],
         ),
-        ("boxes.txt", BOXES, ["boxes.txt", "by its name"]),
+        ("boxes.bin", BOXES, ["boxes.bin", "by its name"]),
+        (
+            "lines.txt",
+            "# boxes\r\n\r\n x;y;z;a;b;c\r\n0;0;0;1;1;1 # one\r\n\r\n0;0;zero;1;1;1",
+            ["line 6: column 3", "\"zero\" is not a number"],
+        ),
+        ("old_mac.csv", "a,b,c\r0,0,0\r\r0,0,o", ["line 4: column 3", "\"o\""]),
+        ("mark.csv", "\u{feff}0,0,0,1,1,1\n0,0,0,1,1\n", ["line 2", "5 columns"]),
+        (
+            "header.dat",
+            "# of 7\nx y z a b c d\n0 0 0 1 1 1\n",
+            ["line 3: 6 columns", "7 before, in line 2"],
+        ),
+        (
+            "comma.csv",
+            "x;y;z;a;b;c\n0;0;0;1,5;1;1\n",
+            ["line 2: column 4: \"1,5\"", "decimal commas are not read"],
+        ),
+        (
+            "comma_first.csv",
+            "0,5;0,5;0,5;1,5;1,5;1,5\n",
+            ["line 1: column 1: \"0,5\"", "decimal commas are not read"],
+        ),
+        (
+            "comma_blanks.txt",
+            "0,5 0,5 0,5 1,5 1,5 1,5\n",
+            ["line 1: column 2: \"5 0\"", "decimal commas are not read"],
+        ),
+        (
+            "comma_tabs.tsv",
+            "x\ty\tz\n0,5\t0,5\t0,5\n",
+            ["line 2: column 2", "decimal commas are not read"],
+        ),
+        (
+            "gap.tsv",
+            "0\t0\t0\t1\t\t1\n",
+            ["line 1: column 5", "\"\" is not a number"],
+        ),
+        ("quote.csv", "\"0\",\"0,1\n", ["line 1: column 2", "is not a number"]),
     ] {
         folder.write(name, text);
         folder.refuses(&["pairs", name], &needles);
     }
+    folder.write("wide.txt", b"\xff\xfe0\0,\x001\0");
+    folder.refuses(&["pairs", "wide.txt"], &["wide.txt", "UTF-16"]);
     folder.refuses(&["pairs", "nothing.csv"], &["nothing.csv", "No such file"]);
     folder.refuses(&["pairs", "."], &["by its name"]);
     std::fs::create_dir(folder.path("folder.csv")).unwrap();
@@ -135,11 +175,30 @@ fn numpy_arrays() {
             "row 1: truncated",
         ),
         ("long.npy", npy(&header("<f4", "(1, 6)"), &data), "24 bytes are left"),
-        ("ints.npy", npy(&header("<i4", "(2, 6)"), &data), "f4 or f8"),
+        ("bools.npy", npy(&header("|b1", "(8, 6)"), &data), "truth values (bool)"),
+        ("complex.npy", npy(&header("<c8", "(1, 6)"), &data), "complex numbers"),
+        ("quads.npy", npy(&header("<f16", "(1, 3)"), &data), "floats of 16 bytes"),
+        (
+            "strings.npy",
+            npy(&header("<U2", "(1, 6)"), &data),
+            "numbers of type <U2",
+        ),
+        ("objects.npy", npy(&header("|O", "(1, 6)"), &data), "Python objects"),
+        ("single.npy", npy(&header("<f8", "()"), &data[..8]), "a single number"),
         (
             "fortran.npy",
-            npy(&npy_header("<f4", true, "(2, 6)"), &data),
-            "Fortran order",
+            npy(&npy_header("<f4", true, "(2, 6)"), &data[..47]),
+            "row 1: truncated",
+        ),
+        (
+            "three.npy",
+            npy(&header("<f4", "(1, 3, 4)"), &data),
+            "the shape [1, 3, 4]",
+        ),
+        (
+            "four.npy",
+            npy(&header("<f4", "(1, 2, 3, 2)"), &data),
+            "an array of 4 dimensions",
         ),
         ("flat.npy", npy(&header("<f4", "(12,)"), &data), "1 dimensions"),
         ("columns.npy", npy(&header("<f4", "(4, 3)"), &data), "3 columns"),
@@ -214,7 +273,11 @@ fn rays() {
     );
     folder.write("filters.csv", "a,b,c,d,e,f,g,layers,owner\n0,0,0,1,0,0,9,1,1\n");
     folder.refuses(&["rays", "boxes.csv", "filters.csv"], &["filters.csv", "no layers"]);
-    folder.refuses(&["rays", "boxes.csv", "rays.ply"], &["rays.ply", "by its name"]);
+    folder.write("rays.ply", "ply\n");
+    folder.refuses(
+        &["rays", "boxes.csv", "rays.ply"],
+        &["rays.ply", "a PLY mesh; a table (.csv"],
+    );
 }
 
 const PLY_VERTICES: &str =
@@ -415,7 +478,15 @@ fn frames_that_do_not_belong_together() {
         &["pairs", "a.obj", "--elements", "edges", "--between", "faces,edges"],
         &["faces", "--elements"],
     );
-    folder.refuses(&["pairs", "a.obj", "--dimensions", "2"], &["a.obj", "the scene is 3D"]);
+    folder.refuses(
+        &["pairs", "a.obj", "--next", "boxes.csv"],
+        &["boxes.csv", "No such file"],
+    );
+    folder.write("boxes.csv", BOXES);
+    folder.refuses(
+        &["pairs", "a.obj", "--next", "boxes.csv"],
+        &["boxes.csv", "a table as text; a mesh (.ply"],
+    );
 }
 
 #[test]

@@ -281,7 +281,11 @@ impl<'a> Reader<'a> {
                 *is_child = true;
             }
         }
-        Ok((0..).zip(&is_child).filter(|(_, is_child)| !**is_child).map(|(node, _)| node).collect())
+        Ok((0..)
+            .zip(&is_child)
+            .filter(|(_, is_child)| !**is_child)
+            .map(|(node, _)| node)
+            .collect())
     }
 
     fn place(&mut self, index: u32, world: Option<Transform>) -> Result<()> {
@@ -431,7 +435,10 @@ impl<'a> Reader<'a> {
         let most = most_unpacked(self.length.saturating_add(self.largest_file));
         self.placed = self.placed.saturating_add(size.saturating_mul(count));
         if self.placed > most {
-            bail!("the scene repeats its meshes to {} bytes, at most {most} are read", self.placed);
+            bail!(
+                "the scene repeats its meshes to {} bytes, at most {most} are read",
+                self.placed
+            );
         }
         Ok(())
     }
@@ -582,7 +589,9 @@ fn decoded(buffer: &Buffer) -> Result<Option<Vec<u8>>> {
     let Some(data) = buffer.uri.as_ref().and_then(|uri| uri.strip_prefix("data:")) else {
         return Ok(None);
     };
-    let text = data.split_once(',').and_then(|(kind, text)| kind.ends_with(";base64").then_some(text));
+    let text = data
+        .split_once(',')
+        .and_then(|(kind, text)| kind.ends_with(";base64").then_some(text));
     let text = text.context("a data URI that is not base64")?;
     // Some writers leave the padding out.
     let config = GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent);
@@ -607,9 +616,21 @@ fn transform(node: &Node) -> Result<Option<Transform>> {
     let [x, y, z, w] = node.rotation.as_deref().copied().unwrap_or([0.0, 0.0, 0.0, 1.0]);
     let scale = node.scale.as_deref().copied().unwrap_or([1.0; 3]);
     let axes = [
-        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + z * w), 2.0 * (x * z - y * w)],
-        [2.0 * (x * y - z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + x * w)],
-        [2.0 * (x * z + y * w), 2.0 * (y * z - x * w), 1.0 - 2.0 * (x * x + y * y)],
+        [
+            1.0 - 2.0 * (y * y + z * z),
+            2.0 * (x * y + z * w),
+            2.0 * (x * z - y * w),
+        ],
+        [
+            2.0 * (x * y - z * w),
+            1.0 - 2.0 * (x * x + z * z),
+            2.0 * (y * z + x * w),
+        ],
+        [
+            2.0 * (x * z + y * w),
+            2.0 * (y * z - x * w),
+            1.0 - 2.0 * (x * x + y * y),
+        ],
     ];
     let [a, b, c]: [[f64; 3]; 3] = std::array::from_fn(|column| axes[column].map(|value| value * scale[column]));
     Ok(Some([a, b, c, origin]))
@@ -624,7 +645,12 @@ fn apply(transform: &Transform, [x, y, z]: [f64; 3]) -> [f64; 3] {
 fn compose(outer: Transform, inner: Transform) -> Transform {
     let turned = [outer[0], outer[1], outer[2], [0.0; 3]];
     let [a, b, c, origin] = inner;
-    [apply(&turned, a), apply(&turned, b), apply(&turned, c), apply(&outer, origin)]
+    [
+        apply(&turned, a),
+        apply(&turned, b),
+        apply(&turned, c),
+        apply(&outer, origin),
+    ]
 }
 
 #[cfg(test)]
@@ -634,9 +660,8 @@ mod tests {
     #[test]
     fn nodes_scale_then_turn_then_move() {
         let half = std::f64::consts::FRAC_1_SQRT_2;
-        let json = format!(
-            r#"{{"translation":[10,0,0],"rotation":[0,0,{half},{half}],"scale":[2,3,1],"children":[]}}"#
-        );
+        let json =
+            format!(r#"{{"translation":[10,0,0],"rotation":[0,0,{half},{half}],"scale":[2,3,1],"children":[]}}"#);
         let node: Node = serde_json::from_str(&json).unwrap();
         let outer = transform(&node).unwrap().unwrap();
         // A quarter turn around z takes x to y, and y to −x.

@@ -24,7 +24,8 @@ pub fn read(reader: &mut impl BufRead, dimensions: u8) -> Result<Mesh> {
         if drop_continuation(&mut text) {
             continue;
         }
-        statement(&String::from_utf8_lossy(&text), dimensions, &mut mesh).with_context(|| format!("line {first_line}"))?;
+        statement(&String::from_utf8_lossy(&text), dimensions, &mut mesh)
+            .with_context(|| format!("line {first_line}"))?;
         face_lines.resize(mesh.faces.len(), first_line);
         edge_lines.resize(mesh.edges.len(), first_line);
         text.clear();
@@ -53,7 +54,9 @@ pub fn is_likely(bytes: &[u8]) -> bool {
     let start = &bytes[..bytes.len().min(1 << 16)];
     let text = String::from_utf8_lossy(start);
     let mut lines = text.lines().map(|line| line.split_whitespace());
-    let first = lines.clone().find_map(|mut words| words.next().filter(|word| !word.starts_with('#')));
+    let first = lines
+        .clone()
+        .find_map(|mut words| words.next().filter(|word| !word.starts_with('#')));
     let is_vertex = |mut words: std::str::SplitWhitespace<'_>| {
         words.next() == Some("v") && words.next().is_some_and(|word| word.parse::<f64>().is_ok())
     };

@@ -262,7 +262,12 @@ fn not_a_number(line: u64, column: usize, field: &[u8], separator: Separator) ->
     let mut parts = field.split(u8::is_ascii_whitespace);
     let is_torn = separator == Separator::Commas && field.contains(&b' ') | field.contains(&b'\t');
     if has_decimal_comma(field) || is_torn && parts.all(|part| number(part).is_some()) {
-        return not(line, column, field, "a number: decimal commas are not read, only points");
+        return not(
+            line,
+            column,
+            field,
+            "a number: decimal commas are not read, only points",
+        );
     }
     not(line, column, field, "a number")
 }
