@@ -333,13 +333,17 @@ pub struct SceneArgs {
     /// Boxes or a mesh; `-` is standard input, which tells its format by how it starts.
     ///
     /// Boxes are rows of mins, then maxes: 6 columns, in 2D 4.
+    ///
     /// Text (.csv, .txt, .tsv, .dat, .xyz): columns parted by commas, semicolons, tabs or blanks, with a decimal point;
     /// `#` starts a comment; the first line may be a header.
+    ///
     /// Arrays (.npy, .npz): floats of 2 to 8 bytes or integers of 1 to 8, also of the shape (rows, 2, 3), in 2D
     /// (rows, 2, 2). FILE.npz:NAME names one array of several. An archive may unpack to 100 times its size, or 64 MiB.
     ///
     /// Meshes are .ply, .obj, .stl, .gltf and .glb.
+    ///
     /// STL: corners with equal positions are one vertex, numbered in the order in which they first appear.
+    ///
     /// glTF: triangles and lines of all meshes of the default scene, placed by their nodes, without skins and morph
     /// targets. Vertices are numbered in the order of the file, primitive by primitive; primitives of a mesh that name
     /// the same positions share them. Lines are loose edges. Meshes may repeat to 100 times the file's size, or 64 MiB.
@@ -354,13 +358,17 @@ pub struct OptionalSceneArgs {
     /// Boxes or a mesh; `-` is standard input, which tells its format by how it starts.
     ///
     /// Boxes are rows of mins, then maxes: 6 columns, in 2D 4.
+    ///
     /// Text (.csv, .txt, .tsv, .dat, .xyz): columns parted by commas, semicolons, tabs or blanks, with a decimal point;
     /// `#` starts a comment; the first line may be a header.
+    ///
     /// Arrays (.npy, .npz): floats of 2 to 8 bytes or integers of 1 to 8, also of the shape (rows, 2, 3), in 2D
     /// (rows, 2, 2). FILE.npz:NAME names one array of several. An archive may unpack to 100 times its size, or 64 MiB.
     ///
     /// Meshes are .ply, .obj, .stl, .gltf and .glb.
+    ///
     /// STL: corners with equal positions are one vertex, numbered in the order in which they first appear.
+    ///
     /// glTF: triangles and lines of all meshes of the default scene, placed by their nodes, without skins and morph
     /// targets. Vertices are numbered in the order of the file, primitive by primitive; primitives of a mesh that name
     /// the same positions share them. Lines are loose edges. Meshes may repeat to 100 times the file's size, or 64 MiB.

@@ -123,12 +123,12 @@ fn tables_as_text() {
         (
             "comma_blanks.txt",
             "0,5 0,5 0,5 1,5 1,5 1,5\n",
-            ["line 1: column 2: \"5 0\"", "decimal commas are not read"],
+            ["line 1: column 1: \"0,5\"", "decimal commas are not read"],
         ),
         (
             "comma_tabs.tsv",
             "x\ty\tz\n0,5\t0,5\t0,5\n",
-            ["line 2: column 2", "decimal commas are not read"],
+            ["line 2: column 1: \"0,5\"", "decimal commas are not read"],
         ),
         (
             "gap.tsv",

@@ -58,10 +58,15 @@ fn tables_as_text_come_in_every_form() {
         ("f.dat", "x y z a b c\r\r0 0.5 -1 1 1.5 1e3\r2 0 .25 3 1 inf\r"),
         // The rows tell what parts the names.
         ("g.xyz", "x, y, z, a, b, c\n0 0.5 -1 1 1.5 1e3\n2 0 .25 3 1 inf"),
+        ("i.csv", "0, 0.5, -1, 1, 1.5, 1e3\n2, 0, .25, 3, 1, inf\n"),
         ("h.csv", "\"0\",\"0.5\",-1,+1,\" 1.5 \",1e3\n2,0,.25,3,1,inf\n"),
     ] {
         assert_eq!(boxes(&folder.write(name, text)), expected, "{name}");
     }
+    assert_eq!(
+        boxes(&folder.write("zeros.csv", "0, 0, 0, 1, 1, 1\n")),
+        [Aabb::new([0.0; 3], [1.0; 3])]
+    );
     let path = folder.write(
         "filters.txt",
         "a b c d e f layers owner # both of 32 bits\n0 0 0 1 1 1 3 7\n",
@@ -236,7 +241,7 @@ fn archives_hold_arrays() {
     folder.write("more.npz", more);
     let said = folder.refuses(&["pairs", "more.npz"], &["more.npz"]);
     assert!(
-        said.contains("unpacks to more than") || said.contains("a broken archive"),
+        said.contains("unpacks to more than") || said.contains("checksum"),
         "{said}"
     );
     let small = small_array();
@@ -252,7 +257,7 @@ fn archives_hold_arrays() {
     let place = flipped.windows(small.len()).position(|window| window == small).unwrap();
     flipped[place + small.len() - 1] ^= 1;
     folder.write("flipped.npz", flipped);
-    folder.refuses(&["pairs", "flipped.npz"], &["flipped.npz", "a broken archive"]);
+    folder.refuses(&["pairs", "flipped.npz"], &["flipped.npz", "checksum"]);
 }
 
 fn replace(bytes: &mut [u8], from: &[u8], to: &[u8]) {
@@ -614,7 +619,7 @@ fn broken_files_of_every_format_are_refused() {
             }
         }
         for place in 0..bytes.len() {
-            for bits in [1, 0x80, 0xff] {
+            for bits in [1, 0xff] {
                 let mut flipped = bytes.clone();
                 flipped[place] ^= bits;
                 if let Err(said) = read(&folder.write(name, &flipped), &[], None, None) {

@@ -61,7 +61,7 @@ fn push_row(table: &mut Table, line: u64, text: &[u8], separator: Separator, wid
     for (column, field) in separator.fields(text).enumerate() {
         count += 1;
         if column < table.columns {
-            let value = number(field).ok_or_else(|| not_a_number(line, column, field, separator))?;
+            let value = number(field).ok_or_else(|| not_a_number(line, column, field))?;
             table.values.push(value);
         } else if let Some(filter) = filters.get_mut(column - table.columns) {
             *filter = integer(field).ok_or_else(|| not(line, column, field, "an integer of 32 bits"))?;
@@ -91,7 +91,7 @@ impl Separator {
         let has_inner_blank = |field: &[u8]| field.trim_ascii().contains(&b' ');
         if text.contains(&b';') {
             Self::Semicolons
-        } else if text.contains(&b',') {
+        } else if text.contains(&b',') && !is_torn_by_commas(text) {
             Self::Commas
         } else if text.contains(&b'\t') && !text.split(|&byte| byte == b'\t').any(has_inner_blank) {
             Self::Tabs
@@ -243,33 +243,37 @@ fn is_header(text: &[u8], separator: Separator) -> bool {
     fields.all(|field| number(field).is_none() && !has_decimal_comma(field))
 }
 
+/// A number but for one comma between two digits.
 fn has_decimal_comma(field: &[u8]) -> bool {
-    let mut parts = field.split(|&byte| byte == b',');
-    match (parts.next(), parts.next(), parts.next()) {
-        (Some(_), Some(_), None) => {
-            let with_point: Vec<_> = field
-                .iter()
-                .map(|&byte| if byte == b',' { b'.' } else { byte })
-                .collect();
-            number(&with_point).is_some()
-        }
-        _ => false,
-    }
+    let Some(comma) = field.iter().position(|&byte| byte == b',') else {
+        return false;
+    };
+    let (whole, rest) = (&field[..comma], &field[comma + 1..]);
+    let digits = [whole.last(), rest.first()];
+    let is_between = digits.iter().all(|byte| byte.is_some_and(u8::is_ascii_digit));
+    is_between && number(&[whole, b".", rest].concat()).is_some()
 }
 
-fn not_a_number(line: u64, column: usize, field: &[u8], separator: Separator) -> anyhow::Error {
-    // A table of `1,5` parted by blanks or tabs falls apart at its commas.
-    let mut parts = field.split(u8::is_ascii_whitespace);
-    let is_torn = separator == Separator::Commas && field.contains(&b' ') | field.contains(&b'\t');
-    if has_decimal_comma(field) || is_torn && parts.all(|part| number(part).is_some()) {
-        return not(
+/// Whether a row is of numbers such as `1,5`, parted by blanks or tabs. It is not read; an error is to say why.
+fn is_torn_by_commas(text: &[u8]) -> bool {
+    let fields = text.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty());
+    let mut count = 0;
+    let all = fields
+        .inspect(|_| count += 1)
+        .all(|field| number(field).is_some() || has_decimal_comma(field));
+    all && count > 1
+}
+
+fn not_a_number(line: u64, column: usize, field: &[u8]) -> anyhow::Error {
+    match has_decimal_comma(field) {
+        true => not(
             line,
             column,
             field,
             "a number: decimal commas are not read, only points",
-        );
+        ),
+        false => not(line, column, field, "a number"),
     }
-    not(line, column, field, "a number")
 }
 
 fn not(line: u64, column: usize, field: &[u8], what: &str) -> anyhow::Error {
@@ -293,9 +297,14 @@ mod tests {
     #[test]
     fn a_row_tells_what_parts_its_fields() {
         assert_eq!(fields("1, 2 ,3"), (Separator::Commas, vec!["1", "2", "3"]));
+        assert_eq!(fields("0, 0, 1"), (Separator::Commas, vec!["0", "0", "1"]));
+        assert_eq!(fields("0 ,0 ,1"), (Separator::Commas, vec!["0", "0", "1"]));
         assert_eq!(fields("1,,3,"), (Separator::Commas, vec!["1", "", "3", ""]));
         assert_eq!(fields("1,5; 2"), (Separator::Semicolons, vec!["1,5", "2"]));
         assert_eq!(fields("1\t\t3 \t4"), (Separator::Tabs, vec!["1", "", "3", "4"]));
+        assert_eq!(fields("1,5 2,5"), (Separator::Blanks, vec!["1,5", "2,5"]));
+        assert_eq!(fields("1,5\t2"), (Separator::Tabs, vec!["1,5", "2"]));
+        assert_eq!(fields("1, 5"), (Separator::Commas, vec!["1", "5"]));
         assert_eq!(fields("1  2\t3"), (Separator::Blanks, vec!["1", "2", "3"]));
         assert_eq!(fields("\"a, b\",\"2\" ,c"), (Separator::Commas, vec!["a, b", "2", "c"]));
         assert_eq!(fields("\"a\"b,\"c"), (Separator::Commas, vec!["\"a\"b", "\"c"]));
