@@ -386,7 +386,7 @@ impl<'a> Reader<'a> {
             TRIANGLE_STRIP | TRIANGLE_FAN => (3, 1),
             _ => bail!("mode {mode}, which is none of glTF 2.0"),
         };
-        if count < least || count % multiple != 0 {
+        if count < least || !count.is_multiple_of(multiple) {
             bail!("{count} corners for mode {mode}");
         }
         let (faces, edges) = (&mut self.mesh.faces, &mut self.mesh.edges);
