@@ -124,6 +124,16 @@ pub enum ReferenceError {
     /// The input cannot be taken.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// [`why`](crate::reference::why()) was asked about something that the scene does not have.
+    #[error("there is no {what} {index}: the scene has {count}")]
+    NoSuch {
+        /// What there is none of: `object`, `ray` or `query`.
+        what: &'static str,
+        /// Its index, as it was asked for.
+        index: u32,
+        /// How many there are.
+        count: u64,
+    },
 }
 
 /// Why a [`GpuBroadPhase`](crate::GpuBroadPhase) could not be made.

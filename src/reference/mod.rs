@@ -9,13 +9,15 @@
 //! `max_bytes` or the size of a binding leaves a device no room for the table of larger objects that the reference has.
 //!
 //! [`step`] runs all of them: it is what a GPU step answers, without a GPU, and serves where no adapter exists.
-//! A trace keeps every buffer in between. [`brute_force`] is the answer by definition, which tests hold both to.
+//! A trace keeps every buffer in between. [`brute_force`] is the answer by definition, which tests hold both to. [`why()`]
+//! says of two objects why they are a pair or not.
 
 pub mod brute_force;
 pub(crate) mod dispatch;
 pub(crate) mod draw;
 pub(crate) mod events;
 pub(crate) mod limits;
+pub(crate) mod look;
 pub(crate) mod order;
 pub(crate) mod pairs;
 pub(crate) mod queries;
@@ -25,6 +27,9 @@ pub(crate) mod scan;
 pub(crate) mod sort;
 pub(crate) mod table;
 pub(crate) mod trace;
+pub mod why;
+
+pub use why::why;
 
 use trace::run;
 

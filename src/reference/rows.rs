@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::look::{Look, Spot};
 use crate::api::types::Aabb;
 use crate::shared::grid::{
     DENSE, Grid, HOME_FLAGS, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, is_in_cells, key_of, slot_of,
@@ -76,8 +77,17 @@ impl CellTable<'_> {
 
     /// A world's share of the large list, which it may have in common with others.
     pub(crate) fn large(&self, params: &Params, world: u32) -> Range<u32> {
+        self.entries(self.large_slots(params, world))
+    }
+
+    fn large_slots(&self, params: &Params, world: u32) -> Range<u32> {
         let key = params.large_key(self.grid, world);
-        self.range(key, key + 1)
+        key..key + 1
+    }
+
+    /// A look at the large list.
+    pub(crate) fn look_at_large(&self, params: &Params, world: u32) -> Look {
+        self.look(Spot::LargeList, self.large_slots(params, world))
     }
 
     /// The first entry of the large list.
@@ -92,46 +102,94 @@ impl CellTable<'_> {
 
     /// All entries of a world on a level, with those of others where slots are hashed.
     pub(crate) fn level(&self, level: &Level, world: u32) -> Range<u32> {
-        if level.table_mask == DENSE {
-            let base = level.table_base + world * level.stride_world;
-            return self.range(base, base + level.stride_world);
-        }
-        self.range(level.table_base, level.table_base + level.table_size)
+        self.entries(level_slots(level, world))
+    }
+
+    /// A look at all of a world on a level, whose number this is.
+    pub(crate) fn look_at_level(&self, number: u32, level: &Level, world: u32) -> Look {
+        self.look(Spot::WholeLevel { level: number }, level_slots(level, world))
     }
 
     /// The entries of one cell.
     pub(crate) fn cell(&self, level: &Level, cell: [i32; 3], world: u32) -> Range<u32> {
-        let key = key_of(level, cell, world);
-        self.range(key, key + 1)
+        self.entries(cell_slots(level, cell, world))
     }
 
-    fn range(&self, from: u32, to: u32) -> Range<u32> {
-        self.starts[from as usize]..self.starts[to as usize]
+    /// A look at one cell of the cover table.
+    pub(crate) fn look_at_cover(&self, cell: [i32; 3], world: u32) -> Look {
+        self.look(Spot::CoverCell { cell }, cell_slots(&self.grid.cover, cell, world))
+    }
+
+    /// A look at one cell of the uniform scheme.
+    pub(crate) fn look_at_cell(&self, cell: [i32; 3], world: u32) -> Look {
+        let (level, first, last) = (0, cell, cell);
+        self.look(
+            Spot::Row { level, first, last },
+            cell_slots(&self.grid.levels[0], cell, world),
+        )
+    }
+
+    /// A look at a part of a row, as [`row`](Self::row) has them, of the level with this number: the first one, or what
+    /// wraps.
+    pub(crate) fn look_at_row(&self, number: u32, [x_from, x_to]: [i32; 2], y: i32, z: i32, world: u32) -> [Look; 2] {
+        let level = &self.grid.levels[number as usize];
+        let whole = |x: i32| x >> self.grid.x_detail;
+        let spot = Spot::Row {
+            level: number,
+            first: [whole(x_from.max(level.lower_x)), y, z],
+            last: [whole(x_to.min(level.upper_x)), y, z],
+        };
+        row_slots(level, x_from, x_to, y, z, world).map(|slots| self.look(spot, slots))
+    }
+
+    fn look(&self, spot: Spot, slots: Range<u32>) -> Look {
+        let entries = self.entries(slots.clone());
+        Look { spot, slots, entries }
+    }
+
+    fn entries(&self, slots: Range<u32>) -> Range<u32> {
+        self.starts[slots.start as usize]..self.starts[slots.end as usize]
     }
 
     /// The entries of the cells `x_from..=x_to` (detailed x), `y`, `z`, which lie within the level's bounds for y and
     /// z. Two ranges, since a row of hashed slots may wrap past the end of its level's part. Other cells and worlds may
     /// share hashed slots.
     pub(crate) fn row(&self, level: &Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> [Range<u32>; 2] {
-        let first = x_from.max(level.lower_x);
-        let last = x_to.min(level.upper_x);
-        if first > last {
-            return [0..0, 0..0];
-        }
-        let from_cell = first >> level.x_shift;
-        let length = (last >> level.x_shift).wrapping_sub(from_cell) as u32;
-        let base = level.table_base;
-        if length > level.table_mask {
-            return [self.range(base, base + level.table_size), 0..0];
-        }
-        let slot = slot_of(level, from_cell, y, z, world);
-        let until_end = level.table_mask.wrapping_sub(slot);
-        if length <= until_end {
-            return [self.range(base + slot, base + slot + length + 1), 0..0];
-        }
-        [
-            self.range(base + slot, base + level.table_size),
-            self.range(base, base + (length - until_end)),
-        ]
+        row_slots(level, x_from, x_to, y, z, world).map(|slots| self.entries(slots))
     }
+}
+
+/// The slots of a world on a level, those of others too where they are hashed.
+fn level_slots(level: &Level, world: u32) -> Range<u32> {
+    if level.table_mask == DENSE {
+        let base = level.table_base + world * level.stride_world;
+        return base..base + level.stride_world;
+    }
+    level.table_base..level.table_base + level.table_size
+}
+
+fn cell_slots(level: &Level, cell: [i32; 3], world: u32) -> Range<u32> {
+    let key = key_of(level, cell, world);
+    key..key + 1
+}
+
+/// The slots of a row of cells: see [`CellTable::row`].
+fn row_slots(level: &Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> [Range<u32>; 2] {
+    let first = x_from.max(level.lower_x);
+    let last = x_to.min(level.upper_x);
+    if first > last {
+        return [0..0, 0..0];
+    }
+    let from_cell = first >> level.x_shift;
+    let length = (last >> level.x_shift).wrapping_sub(from_cell) as u32;
+    let base = level.table_base;
+    if length > level.table_mask {
+        return [base..base + level.table_size, 0..0];
+    }
+    let slot = slot_of(level, from_cell, y, z, world);
+    let until_end = level.table_mask.wrapping_sub(slot);
+    if length <= until_end {
+        return [base + slot..base + slot + length + 1, 0..0];
+    }
+    [base + slot..base + level.table_size, base..base + (length - until_end)]
 }

@@ -292,7 +292,7 @@ impl Trace {
     }
 
     /// What the passes of pairs read.
-    fn pair_input(&self) -> PairReads<'_> {
+    pub(crate) fn pair_input(&self) -> PairReads<'_> {
         PairReads {
             table: self.table(),
             objects: &self.objects,

@@ -31,7 +31,7 @@ pub fn pair_count(params: &Params, input: &PairReads<'_>, overrides: Overrides, 
     for index in 0..params.entry_capacity {
         let mut found = 0u32;
         let mut candidates = 0;
-        walk_tests(params, input, overrides, index, |_, other, is_pair| {
+        walk_tests(params, input, overrides, index, |_, other, is_pair, _| {
             let word = candidates / 32;
             if word < bit_words {
                 bits[word * entries + index as usize] |= u32::from(is_pair) << (candidates % 32);

@@ -28,7 +28,7 @@ pub fn pair_replay(
             filters: false,
             count_candidates: false,
         };
-        walk_tests(params, input, no_filters, entry, |own, other, _| {
+        walk_tests(params, input, no_filters, entry, |own, other, _, _| {
             let word = tests / 32;
             if word < params.pair_bit_words as usize
                 && kept.bits[word * entries + entry as usize] >> (tests % 32) & 1 == 1

@@ -1,8 +1,9 @@
 //! Moving objects that look for static ones: the twin of `shaders/pairs/pair_static.wgsl`.
 
 use crate::api::types::Aabb;
+use crate::reference::look::Lazy;
 use crate::reference::queries::query::LoadedQuery;
-use crate::reference::queries::query_walk::{QueryReads, walk_query};
+use crate::reference::queries::query_walk::{QueryReads, walk_query_looks};
 use crate::reference::rows::CellTable;
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::{Class, Params, Record, classify};
@@ -28,6 +29,17 @@ pub fn walk_static(
     record: u32,
     mut accept: impl FnMut(u32),
 ) -> u32 {
+    walk_static_looks(params, input, overrides, record, |other, _| accept(other))
+}
+
+/// As [`walk_static`], telling `accept` too where the walk looks at that moment.
+pub(crate) fn walk_static_looks(
+    params: &Params,
+    input: &StaticPairReads<'_>,
+    overrides: Overrides,
+    record: u32,
+    mut accept: impl FnMut(u32, Lazy<'_>),
+) -> u32 {
     let own = &input.own_records[record as usize];
     let object = &input.objects[own.object as usize];
     let query = LoadedQuery {
@@ -52,5 +64,5 @@ pub fn walk_static(
         objects: input.objects,
         values: input.values,
     };
-    walk_query(params, &walked, overrides, &query, |other, _| accept(other))
+    walk_query_looks(params, &walked, overrides, &query, |other, _, look| accept(other, look))
 }

@@ -2,7 +2,10 @@
 //! `shaders/pairs/pair_walk_covered.wgsl`, `shaders/pairs/pair_filter.wgsl`, `shaders/pairs/overlap.wgsl` and
 //! `shaders/pairs/pair_boxes.wgsl`.
 
+use std::ops::Range;
+
 use crate::api::types::Aabb;
+use crate::reference::look::{Lazy, Look};
 use crate::reference::rows::CellTable;
 use crate::reference::table::cover::looked_up;
 use crate::shared::blocks::Overrides;
@@ -48,7 +51,7 @@ pub fn walk_pairs(
     mut accept: impl FnMut(u32, u32),
 ) -> u32 {
     let mut candidates = 0u32;
-    walk_tests(params, input, overrides, index, |own, other, is_pair| {
+    walk_tests(params, input, overrides, index, |own, other, is_pair, _| {
         candidates = candidates.wrapping_add(1);
         if is_pair {
             accept(own, other);
@@ -58,20 +61,20 @@ pub fn walk_pairs(
 }
 
 /// Walks the candidates of a sorted entry and hands the object and each of them to `visit`, with whether they are a
-/// pair.
+/// pair and where the walk looks at that moment.
 pub(crate) fn walk_tests(
     params: &Params,
     input: &PairReads<'_>,
     overrides: Overrides,
     index: u32,
-    mut visit: impl FnMut(u32, u32, bool),
+    mut visit: impl FnMut(u32, u32, bool, Lazy<'_>),
 ) {
     if index >= input.table.absent_begin(params) {
         return;
     }
-    let mut test = |a: u32, b: u32, meets: bool| {
+    let mut test = |a: u32, b: u32, meets: bool, look: Lazy<'_>| {
         let admits = || !overrides.filters || passes_filters(&input.objects[a as usize], &input.objects[b as usize]);
-        visit(a, b, meets && admits());
+        visit(a, b, meets && admits(), look);
     };
     if params.scheme == SCHEME_UNIFORM {
         walk_covered(params, input, index, &mut test);
@@ -85,17 +88,22 @@ pub(crate) fn walk_tests(
 /// reaches into; at every coarser level that is not in that table all cells from its upper corner back to its lower one
 /// and as far before as objects there reach. After Schornbaum's hierarchical hash grids; the adaptive scheme is the
 /// case of no reach.
-fn walk_one_cell(params: &Params, table: CellTable<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool)) {
+fn walk_one_cell(params: &Params, table: CellTable<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool, Lazy<'_>)) {
     let own = &table.records[index as usize];
-    let mut test = |entries: std::ops::Range<u32>| {
+    let mut test = |entries: Range<u32>, look: Lazy<'_>| {
         if entries.start < entries.end {
+            let look = || Look {
+                entries: entries.clone(),
+                ..look()
+            };
             for other in &table.records[entries.start as usize..entries.end as usize] {
-                visit(own.object, other.object, overlaps(own, other));
+                visit(own.object, other.object, overlaps(own, other), &look);
             }
         }
     };
     let large = table.large(params, own.world);
-    test(large.start.max(index + 1)..large.end);
+    let at_large = || table.look_at_large(params, own.world);
+    test(large.start.max(index + 1)..large.end, &at_large);
     if index >= table.large_begin() {
         return;
     }
@@ -104,7 +112,9 @@ fn walk_one_cell(params: &Params, table: CellTable<'_>, index: u32, visit: &mut 
     let own_level = place_one_cell(params, box_min, box_max, table.grid.base_inverse).level;
     let looks_up = own_level < table.grid.cover_below;
     if looks_up {
-        test(table.cell(&table.grid.cover, looked_up(table.grid, own.low), own.world));
+        let cell = looked_up(table.grid, own.low);
+        let at_cover = || table.look_at_cover(cell, own.world);
+        test(table.cell(&table.grid.cover, cell, own.world), &at_cover);
     }
     let detail = params.x_detail();
     let reach = params.cell_reach();
@@ -131,8 +141,9 @@ fn walk_one_cell(params: &Params, table: CellTable<'_>, index: u32, visit: &mut 
                 };
                 let [row, wrapped] = table.row(level, x_from, upper[0], y, z, own.world);
                 let begin = if own_row { index + 1 } else { row.start };
-                test(begin..row.end);
-                test(wrapped);
+                let parts = || table.look_at_row(next, [x_from, upper[0]], y, z, own.world);
+                test(begin..row.end, &|| parts()[0].clone());
+                test(wrapped, &|| parts()[1].clone());
             }
         }
         next = level.next;
@@ -145,7 +156,7 @@ fn walk_one_cell(params: &Params, table: CellTable<'_>, index: u32, visit: &mut 
 /// Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home
 /// entry, where a pair counts only in the bucket of its home cell (the larger of the two lower corners, one axis each),
 /// which both boxes cover; and, from the object's own home entry alone, the large list.
-fn walk_covered(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool)) {
+fn walk_covered(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool, Lazy<'_>)) {
     let table = input.table;
     let value = input.values[index as usize];
     let own = &table.records[(value & ID_MASK) as usize];
@@ -161,22 +172,33 @@ fn walk_covered(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut 
         )
     };
     let lower = lower_of(own);
-    let mut test = |entries: std::ops::Range<u32>, in_bucket: bool| {
+    let mut test = |entries: Range<u32>, in_bucket: bool| {
         if entries.start < entries.end {
             for &other_value in &input.values[entries.start as usize..entries.end as usize] {
                 if in_bucket && (value | other_value) < HOME_FLAGS {
                     continue;
                 }
                 let other = &table.records[(other_value & ID_MASK) as usize];
-                let is_home = || {
+                let home = || {
                     let other_lower = lower_of(other);
-                    let home = std::array::from_fn(|axis| lower[axis].max(other_lower[axis]));
-                    key_of(level, home, own.world) == key
+                    std::array::from_fn(|axis| lower[axis].max(other_lower[axis]))
+                };
+                let is_home = || key_of(level, home(), own.world) == key;
+                let look = || {
+                    let look = if in_bucket {
+                        table.look_at_cell(home(), own.world)
+                    } else {
+                        table.look_at_large(params, own.world)
+                    };
+                    // What the two lower corners name is another bucket where the hash alone brings the two together.
+                    let entries = entries.clone();
+                    Look { entries, ..look }
                 };
                 visit(
                     own.object,
                     other.object,
                     overlaps(own, other) && (!in_bucket || is_home()),
+                    &look,
                 );
             }
         }

@@ -7,6 +7,7 @@ use std::ops::{Range, RangeInclusive};
 use super::query::{LoadedQuery, asked_by, distance_to, load_query};
 use crate::api::queries::{Query, askers};
 use crate::api::types::Aabb;
+use crate::reference::look::Lazy;
 use crate::reference::pairs::pair_walk::passes_filters;
 use crate::reference::rows::{CellTable, Listing};
 use crate::shared::blocks::{Overrides, Turns};
@@ -74,6 +75,19 @@ pub fn walk_query(
     query: &LoadedQuery,
     mut accept: impl FnMut(u32, u32),
 ) -> u32 {
+    walk_query_looks(params, input, overrides, query, |object, distance, _| {
+        accept(object, distance);
+    })
+}
+
+/// As [`walk_query`], telling `accept` too where the walk looks at that moment.
+pub(crate) fn walk_query_looks(
+    params: &Params,
+    input: &QueryReads<'_>,
+    overrides: Overrides,
+    query: &LoadedQuery,
+    mut accept: impl FnMut(u32, u32, Lazy<'_>),
+) -> u32 {
     if !query.answers {
         return 0;
     }
@@ -86,14 +100,15 @@ pub fn walk_query(
         candidates: 0,
         turns: Turns::default(),
     };
-    walk.test_all(Listing::Entries(input.table.large(params, query.world)));
-    for (_, level) in input.table.grid.occupied_levels() {
-        walk.walk_level(query, level);
+    let at_large = || input.table.look_at_large(params, query.world);
+    walk.test_all(Listing::Entries(input.table.large(params, query.world)), &at_large);
+    for (number, level) in input.table.grid.occupied_levels() {
+        walk.walk_level(query, number, level);
     }
     if overrides.count_candidates { walk.candidates } else { 0 }
 }
 
-impl<F: FnMut(u32, u32)> Walk<'_, F> {
+impl<F: FnMut(u32, u32, Lazy<'_>)> Walk<'_, F> {
     fn is_covered(&self) -> bool {
         self.params.scheme == SCHEME_UNIFORM
     }
@@ -112,30 +127,30 @@ impl<F: FnMut(u32, u32)> Walk<'_, F> {
         distance_to(self.params, &self.query, record)
     }
 
-    fn test_record(&mut self, record: &Record) {
+    fn test_record(&mut self, record: &Record, look: Lazy<'_>) {
         if let Some(distance) = self.distance_to(record) {
-            self.found(record.object, distance);
+            self.found(record.object, distance, look);
         }
     }
 
-    fn found(&mut self, object: u32, distance: u32) {
+    fn found(&mut self, object: u32, distance: u32, look: Lazy<'_>) {
         let filters = Aabb {
             layers: self.query.layers,
             owner: self.query.owner,
             ..Aabb::point([0.0; 3])
         };
         if !self.overrides.filters || passes_filters(&filters, &self.input.objects[object as usize]) {
-            (self.accept)(object, distance);
+            (self.accept)(object, distance, look);
         }
     }
 
     /// Without cells.
-    fn test_all(&mut self, listing: Listing) {
+    fn test_all(&mut self, listing: Listing, look: Lazy<'_>) {
         let QueryReads {
             table, objects, values, ..
         } = self.input;
         for record in table.listed(self.params, listing, objects, values) {
-            self.test_record(record);
+            self.test_record(record, look);
         }
     }
 
@@ -182,7 +197,7 @@ impl<F: FnMut(u32, u32)> Walk<'_, F> {
         images(second).map(entries_of).sum::<usize>() > most as usize
     }
 
-    fn walk_level(&mut self, query: &LoadedQuery, level: &Level) {
+    fn walk_level(&mut self, query: &LoadedQuery, number: u32, level: &Level) {
         let table = self.input.table;
         let second = query.second_images(self.params);
         let is_second = [0, 1, 2].map(|axis| second & (1 << axis) != 0);
@@ -218,28 +233,33 @@ impl<F: FnMut(u32, u32)> Walk<'_, F> {
             || self.meets_entries_again(query, second, level)
         {
             self.query = query.nearest_of_all(self.params);
-            self.test_all(self.listing(level));
+            let whole = || table.look_at_level(number, level, query.world);
+            self.test_all(self.listing(level), &whole);
             return;
         }
         for image in images(second) {
             self.query = query.image_of(self.params, image);
-            self.walk_cells(level);
+            self.walk_cells(number, level);
         }
     }
 
-    fn walk_cells(&mut self, level: &Level) {
+    fn walk_cells(&mut self, number: u32, level: &Level) {
         let cells = self.cells_of(&self.query, level);
         let [lower, upper] = [
             std::array::from_fn(|axis| *cells[axis].start()),
             std::array::from_fn(|axis| *cells[axis].end()),
         ];
         for (y, z) in rows_of(&cells) {
-            for entry in self.row(level, &cells, y, z).into_iter().flatten() {
-                let record = *self.record(entry);
-                if let Some(distance) = self.distance_to(&record)
-                    && self.is_met_here(level, entry, lower, upper, y, z)
-                {
-                    self.found(record.object, distance);
+            let (table, world) = (self.input.table, self.query.world);
+            for (part, row) in self.row(level, &cells, y, z).into_iter().enumerate() {
+                let look = || table.look_at_row(number, [lower[0], upper[0]], y, z, world)[part].clone();
+                for entry in row {
+                    let record = *self.record(entry);
+                    if let Some(distance) = self.distance_to(&record)
+                        && self.is_met_here(level, entry, lower, upper, y, z)
+                    {
+                        self.found(record.object, distance, &look);
+                    }
                 }
             }
         }

@@ -10,7 +10,7 @@ use crate::shared::grid::{Params, flush, ordered, unordered};
 pub(crate) const LARGEST_FLOAT: f32 = f32::MAX;
 /// Far parameters are raised by it: it outweighs the rounding of a difference, an inverse and a product on both sides,
 /// so that no hit of exact arithmetic is lost.
-const FAR_WIDENING: f64 = 1.0 + 4.0 * f32::EPSILON as f64;
+pub(crate) const FAR_WIDENING: f64 = 1.0 + 4.0 * f32::EPSILON as f64;
 /// Bits that the mantissa of a double has beyond that of a float.
 const SPARE_BITS: u32 = 29;
 
@@ -120,14 +120,14 @@ pub fn load_ray(params: &Params, given: &SweptRay) -> LoadedRay {
 }
 
 /// The nearest value with the mantissa of a float, whatever its exponent; ties go to the even one.
-fn rounded(value: f64) -> f64 {
+pub(crate) fn rounded(value: f64) -> f64 {
     let bits = value.to_bits();
     let half = (1 << (SPARE_BITS - 1)) - 1 + (bits >> SPARE_BITS & 1);
     f64::from_bits((bits + half) >> SPARE_BITS << SPARE_BITS)
 }
 
 /// The rounded difference of two finite floats. What is below the normal floats is exact.
-fn way(from: f32, to: f32) -> f64 {
+pub(crate) fn way(from: f32, to: f32) -> f64 {
     let way = to - from;
     if way.is_finite() {
         f64::from(way)
@@ -137,7 +137,7 @@ fn way(from: f32, to: f32) -> f64 {
 }
 
 /// A bound moved outward by an extent, rounded to the nearest float, and by one float more.
-fn grown(bound: i32, extent: f32, direction: i32) -> i32 {
+pub(crate) fn grown(bound: i32, extent: f32, direction: i32) -> i32 {
     let infinity = ordered(f32::INFINITY);
     let moved = ordered(unordered(bound) + direction as f32 * extent);
     if bound.abs() == infinity {

@@ -6,6 +6,7 @@ use super::ray::{LoadedRay, enter_box};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
 use crate::api::scene::SceneRays;
 use crate::api::types::Aabb;
+use crate::reference::look::Lazy;
 use crate::reference::rows::{CellTable, Listing};
 use crate::shared::blocks::{Overrides, Turns};
 use crate::shared::grid::{
@@ -42,6 +43,8 @@ pub trait HitVisitor {
     fn search_limit(&self) -> f32;
     /// Takes a hit; each object of a walk comes once, unless [`ACCEPTS_AGAIN`](Self::ACCEPTS_AGAIN).
     fn accept_hit(&mut self, object: u32, t: f32);
+    /// Is told where the walk looks next.
+    fn looks_at(&mut self, _look: Lazy<'_>) {}
 }
 
 struct Walk<'a, V> {
@@ -103,6 +106,7 @@ pub fn walk_ray(
         most_meetings: u32::MAX,
         is_ahead: false,
     };
+    walk.visitor.looks_at(&|| input.table.look_at_large(params, ray.world));
     walk.test_all(Listing::Entries(input.table.large(params, ray.world)));
     walk_levels(params, input.table.grid, ray, &mut walk);
     if overrides.count_candidates { walk.candidates } else { 0 }
@@ -216,6 +220,14 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
     }
 
     fn without_cells(&mut self, level: &Level) {
+        let (table, world) = (self.input.table, self.ray.world);
+        let levels = || (0..).zip(&table.grid.levels);
+        let number = || {
+            levels()
+                .find(|(_, of)| std::ptr::eq(*of, level))
+                .map_or(0, |(number, _)| number)
+        };
+        self.visitor.looks_at(&|| table.look_at_level(number(), level, world));
         self.test_all(self.input.table.listing(self.params, level, self.ray.world));
     }
 
@@ -234,11 +246,17 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
                 if self.is_ahead {
                     continue;
                 }
-                for entry in row.into_iter().flatten() {
-                    if self.is_done() {
-                        return;
+                let (table, world) = (self.input.table, self.ray.world);
+                for (part, entries) in row.into_iter().enumerate() {
+                    let ends = [visit.lower[0], visit.upper[0]];
+                    let look = || table.look_at_row(visit.level, ends, y, z, world)[part].clone();
+                    self.visitor.looks_at(&look);
+                    for entry in entries {
+                        if self.is_done() {
+                            return;
+                        }
+                        self.test_entry(entry, level, visit, y, z);
                     }
-                    self.test_entry(entry, level, visit, y, z);
                 }
             }
         }
