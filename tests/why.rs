@@ -704,45 +704,45 @@ fn check_scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene
         why
     };
     let answer = step_scene(descriptor, scene).unwrap();
+    // The definition of all but neighbours knows no periods.
+    let is_defined = descriptor.periods == [0.0; 3];
     let mut asked = 0;
-    if descriptor.periods == [0.0; 3] {
-        let pairs: BTreeSet<_> = brute_force::scene_pairs(descriptor, scene).into_iter().collect();
-        let trace = trace(
-            descriptor,
-            &Scene {
-                rays: SceneRays::default(),
-                queries: SceneQueries::None,
-                ..*scene
-            },
-        )
-        .unwrap();
-        for (a, b) in (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b))) {
-            let why = ask(Question::Pair(a, b));
+    let pairs: BTreeSet<_> = brute_force::scene_pairs(descriptor, scene).into_iter().collect();
+    let bare = Scene {
+        rays: SceneRays::default(),
+        queries: SceneQueries::None,
+        ..*scene
+    };
+    let trace = trace(descriptor, &bare).unwrap();
+    for (a, b) in (0..count).flat_map(|a| (a + 1..count).map(move |b| (a, b))) {
+        let why = ask(Question::Pair(a, b));
+        if is_defined {
             assert_eq!(why.meets, pairs.contains(&Pair { a, b }), "{}", what(&why));
-            assert_eq!(why.is_found, answer.pairs.contains(&Pair { a, b }), "{}", what(&why));
-            if why.meets && descriptor.pairs {
-                assert!(why.meeting.is_some(), "{}", what(&why));
-            }
-            if descriptor.pairs {
-                check_meeting(&trace, &why);
-            }
-            asked += 1;
         }
-        for (ray, hits) in (0..).zip(brute_force::scene_rays(descriptor, scene)) {
-            for object in 0..count {
-                let why = ask(Question::Ray { ray, object });
+        assert_eq!(why.is_found, answer.pairs.contains(&Pair { a, b }), "{}", what(&why));
+        if descriptor.pairs {
+            assert!(!why.meets || why.meeting.is_some(), "{}", what(&why));
+            check_meeting(&trace, &why);
+        }
+        asked += 1;
+    }
+    for (ray, hits) in (0..).zip(brute_force::scene_rays(descriptor, scene)) {
+        for object in 0..count {
+            let why = ask(Question::Ray { ray, object });
+            if is_defined {
                 let hit = hits.iter().find(|hit| hit.object == object);
                 assert_eq!(why.meets, hit.is_some(), "{}", what(&why));
                 assert_eq!(why.t, hit.map(|hit| hit.t), "{}", what(&why));
-                asked += 1;
             }
+            asked += 1;
         }
     }
+    let objects_ask = matches!(scene.queries, SceneQueries::Neighbors(_));
     for (query, found) in (0..).zip(brute_force::scene_queries(descriptor, scene)) {
         for object in 0..count {
             let why = ask(Question::Query { query, object });
             let is_in = |list: &[(u32, f64)]| list.iter().any(|&(of, _)| of == object);
-            if !is_in(&found.perhaps) {
+            if !is_in(&found.perhaps) && (is_defined || objects_ask) {
                 assert_eq!(why.meets, is_in(&found.surely), "{}", what(&why));
             }
             asked += 1;
@@ -756,7 +756,7 @@ fn check_scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene
 fn what_is_said_is_what_brute_force_says() {
     let mut asked = 0;
     let mut number = 0;
-    while asked < 60_000 {
+    while asked < 20_000 {
         let descriptor = wild::descriptor(number);
         let wild = wild::scene(number, &descriptor);
         if wild.objects.len() <= 24 {
@@ -764,5 +764,5 @@ fn what_is_said_is_what_brute_force_says() {
         }
         number += 1;
     }
-    assert!(number > 60, "{number}");
+    assert!(number > 40, "{number}");
 }

@@ -39,6 +39,8 @@ pub enum Command {
     Neighbors(NeighborsArgs),
     /// Compare the GPU with the CPU reference and brute force.
     Verify(VerifyArgs),
+    /// Say in a paragraph why two objects are a pair or not, why a ray hits or not, why a query finds or not.
+    Why(WhyArgs),
     /// Run the step of a snapshot once more, with its own descriptor, and count what it finds.
     Replay(ReplayArgs),
     /// Make boxes, points, rays or a cloth mesh.
@@ -457,6 +459,53 @@ pub struct SchemeArgs {
     /// zero.
     #[arg(long, value_name = "X", value_parser = parse_length)]
     pub min_scale: Option<f32>,
+}
+
+/// Two objects, an object and a ray, or an object and a query.
+#[derive(Args)]
+#[command(
+    after_help = "Examples:\n  broadphase why boxes.csv 3 7\n  broadphase why boxes.csv 3 --rays rays.csv --ray \
+                        12\n  broadphase why boxes.csv 3 --boxes queries.csv --query 0"
+)]
+pub struct WhyArgs {
+    #[command(flatten)]
+    pub scene: SceneArgs,
+    /// An object, by the id that results name it with.
+    pub a: u32,
+    /// A second object; without it --ray or --query says what the first one meets or not.
+    pub b: Option<u32>,
+    /// The row of a ray in the file after --rays, the first of which is 0.
+    #[arg(long, value_name = "R", requires = "rays", conflicts_with = "query")]
+    pub ray: Option<u32>,
+    /// Rays, .csv or .npy: origin, direction, t_max (7 columns, in 2D 5).
+    #[arg(long, value_name = "FILE", requires = "ray")]
+    pub rays: Option<PathBuf>,
+    /// Which hits of the ray are asked for.
+    #[arg(long, value_enum, default_value_t = Mode::Closest)]
+    pub mode: Mode,
+    /// The row of a query box in the file after --boxes, the first of which is 0.
+    #[arg(long, value_name = "Q", requires = "boxes")]
+    pub query: Option<u32>,
+    /// Query boxes, .csv or .npy: mins then maxes (6 columns, in 2D 4).
+    #[arg(long, value_name = "FILE", requires = "query")]
+    pub boxes: Option<PathBuf>,
+    /// How far from the query box objects may be.
+    #[arg(long, value_name = "R", value_parser = parse_distance, default_value_t = 0.0)]
+    pub radius: f32,
+    /// Grow every box of the scene by this on every side.
+    #[arg(long, value_name = "X", value_parser = parse_distance, default_value_t = 0.0)]
+    pub margin: f32,
+    /// As `pairs` takes it: pairs of one element of each kind, as in `vertices,faces`; implies --elements.
+    #[arg(long, value_name = "KIND,KIND", value_parser = parse_between)]
+    pub between: Option<(Kind, Kind)>,
+    /// As `pairs` takes it: no incident pairs.
+    #[arg(long)]
+    pub free: bool,
+    /// As `pairs` takes it: only the first N pairs.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_pairs: Option<u32>,
+    #[command(flatten)]
+    pub scheme: SchemeArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -21,6 +21,7 @@ pub mod report;
 mod stats;
 mod step;
 mod verify;
+mod why;
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -116,6 +117,7 @@ fn run(command: &Command, reporter: Reporter) -> Result<Status> {
         Command::Query(args) => query::run(args, reporter),
         Command::Neighbors(args) => neighbors::run(args, reporter),
         Command::Verify(args) => verify::run(args, reporter),
+        Command::Why(args) => why::run(args, reporter),
         Command::Replay(args) => replay::run(args, reporter),
         Command::Generate(args) => generate::run(args, reporter),
         Command::Stats(args) => stats::run(args, reporter),
