@@ -1,5 +1,6 @@
 //! The command `why`.
 
+use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -103,9 +104,10 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
         text.extend(dropped(args, &scene, &descriptor, [a.min(b), a.max(b)])?);
     }
     print(|out| {
-        wrapped(&text)
-            .iter()
-            .try_for_each(|line| std::io::Write::write_fmt(out, format_args!("{line}\n")))
+        for line in wrapped(&text) {
+            writeln!(out, "{line}")?;
+        }
+        Ok(())
     })?;
     if answer.is_fault {
         return Ok(Status::NotWhole);
