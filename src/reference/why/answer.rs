@@ -1,5 +1,6 @@
 //! What [`why`](super::why()) is asked and what it says.
 
+use crate::api::descriptor::Dimensions;
 use crate::api::types::RayHit;
 use crate::reference::look::Look;
 
@@ -335,6 +336,8 @@ pub struct Why {
     pub starts_inside: bool,
     /// How many objects are nearer to a query that asks for the nearest ones.
     pub rank: Option<u32>,
+    /// How many axes count.
+    pub dimensions: Dimensions,
     /// The margin that has grown the boxes of the objects on every side.
     pub margin: f32,
     /// The objects of the question, and where the table has them.

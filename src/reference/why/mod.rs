@@ -245,6 +245,7 @@ impl<'a> Asker<'a> {
             t: None,
             starts_inside: false,
             rank: None,
+            dimensions: self.descriptor.dimensions,
             margin: self.descriptor.margin,
             placed,
             meeting: None,
@@ -457,14 +458,14 @@ impl<'a> Asker<'a> {
         why
     }
 
-    /// What the definition says of the last two of a scene: whether they meet, and whether that is on the border.
+    /// What the definition says of a scene with one object to find, and of one of its queries.
     fn defined(&self, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, query: usize) -> Defined {
         let found = brute_force::scene_queries(descriptor, scene).swap_remove(query);
-        let distance = found.surely.iter().chain(&found.perhaps).map(|&(_, distance)| distance);
+        let mut distance = found.surely.iter().chain(&found.perhaps).map(|&(_, distance)| distance);
         Defined {
             meets: !found.surely.is_empty(),
             is_on_border: !found.perhaps.is_empty(),
-            distance: distance.last(),
+            distance: distance.next_back(),
         }
     }
 

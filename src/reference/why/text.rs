@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::answer::{Fault, Meeting, Party, Placed, Question, Reason, Seat, Why};
+use crate::api::descriptor::Dimensions;
 use crate::reference::look::Spot;
 
 const AXES: [&str; 3] = ["x", "y", "z"];
@@ -199,8 +200,12 @@ impl Why {
             sentences.push(format!("The distance is {}.", number(distance)));
         } else if let (Some(overlap), false, None) = (self.overlap, is_told, self.distance) {
             let margin = if self.margin > 0.0 { ", margin included" } else { "" };
-            let [x, y, z] = overlap.map(number);
-            let overlap = format!("The boxes overlap by {x} on x, {y} on y and {z} on z{margin}.");
+            let on = |axis: usize| format!("{} on {}", number(overlap[axis]), AXES[axis]);
+            let axes = match self.dimensions {
+                Dimensions::Two => format!("{} and {}", on(0), on(1)),
+                Dimensions::Three => format!("{}, {} and {}", on(0), on(1), on(2)),
+            };
+            let overlap = format!("The boxes overlap by {axes}{margin}.");
             sentences.push(overlap);
         }
         if self.is_on_border {
