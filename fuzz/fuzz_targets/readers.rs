@@ -136,14 +136,7 @@ fn table(path: &Path, choice: u8) {
     let dimensions = 2 + (choice >> 2 & 1);
     let asked = (choice & 8 != 0).then_some(dimensions);
     match choice & 3 {
-        0 => told(input::scene(
-            path,
-            &reading(asked, Vec::new(), None),
-            None,
-            false,
-            QUIET,
-        ))
-        .map(|scene| {
+        0 => told(input::scene(path, &reading(asked, Vec::new(), None), QUIET)).map(|scene| {
             assert!(scene.elements.is_none() && asked.is_none_or(|asked| asked == scene.dimensions));
             scene.boxes.len()
         }),
@@ -164,13 +157,13 @@ fn mesh(path: &Path, next: Option<PathBuf>, choice: u8) {
         .map(|bit| KINDS[bit])
         .collect();
     let between = [
-        None,
-        Some((Kind::Vertices, Kind::Faces)),
-        Some((Kind::Edges, Kind::Edges)),
-        Some((Kind::Faces, Kind::Edges)),
+        &[][..],
+        &[(Kind::Vertices, Kind::Faces)],
+        &[(Kind::Edges, Kind::Edges)],
+        &[(Kind::Vertices, Kind::Faces), (Kind::Edges, Kind::Faces)],
     ][usize::from(choice >> 3 & 3)];
     let free = choice & 32 != 0;
-    let scene = told(input::scene(path, &reading(None, elements, next), between, free, QUIET));
+    let scene = told(input::scene_between(path, &reading(None, elements, next), between, free, QUIET));
     let Some(scene) = scene else { return };
     let elements = scene.elements.expect("a mesh has elements");
     let [vertices, edges, faces] = elements.totals;

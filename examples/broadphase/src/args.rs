@@ -130,7 +130,8 @@ pub struct RaysArgs {
 pub struct QueryArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
-    /// Query boxes, a table as that of the scene: mins then maxes (6 columns, in 2D 4).
+    /// Query boxes or points, a table as that of the scene: mins then maxes (6 columns, in 2D 4), or positions (3 columns,
+    /// in 2D 2).
     pub boxes: PathBuf,
     /// Find what comes within this distance of the box: a sphere where the box is a point.
     #[arg(long, value_name = "R", value_parser = parse_distance)]
@@ -492,12 +493,14 @@ pub struct WhyArgs {
     /// How far from the query box objects may be.
     #[arg(long, value_name = "R", value_parser = parse_distance, default_value_t = 0.0)]
     pub radius: f32,
-    /// Grow every box of the scene by this on every side.
-    #[arg(long, value_name = "X", value_parser = parse_distance, default_value_t = 0.0)]
-    pub margin: f32,
+    #[command(flatten)]
+    pub margin: MarginArgs,
     /// As `pairs` takes it: pairs of one element of each kind, as in `vertices,faces`; implies --elements.
     #[arg(long, value_name = "KIND,KIND", value_parser = parse_between)]
-    pub between: Option<(Kind, Kind)>,
+    pub between: Vec<Between>,
+    /// As `pairs` takes it: the body of each box, or of each vertex.
+    #[arg(long, value_name = "FILE")]
+    pub groups: Option<PathBuf>,
     /// As `pairs` takes it: no incident pairs.
     #[arg(long)]
     pub free: bool,

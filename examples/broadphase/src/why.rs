@@ -13,7 +13,7 @@ use crate::Status;
 use crate::args::{Mode, WhyArgs};
 use crate::engine::{dimensions, scheme};
 use crate::input::{self, Scene};
-use crate::mesh::Elements;
+use crate::mesh::{Elements, Kind};
 use crate::output::print;
 use crate::pairs::sort;
 use crate::report::Reporter;
@@ -38,7 +38,8 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
     };
     let is_pair = b.is_some();
     for (given, option) in [
-        (args.between.is_some(), "--between"),
+        (!args.between.is_empty(), "--between"),
+        (args.groups.is_some(), "--groups"),
         (args.free, "--free"),
         (args.max_pairs.is_some(), "--max-pairs"),
     ] {
@@ -46,20 +47,23 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
             bail!("{option} is for pairs: it needs a second object");
         }
     }
-    let scene = input::scene(
+    let mut scene = input::scene_between(
         &args.scene.scene,
         &args.scene.reading,
-        args.between,
+        &args.between,
         args.free,
         reporter,
     )?;
+    if let Some(groups) = &args.groups {
+        input::set_owners(&mut scene, groups, reporter)?;
+    }
     let path = &args.scene.scene;
     let a = index_of(&scene, path, args.a)?;
     let scheme: Scheme = scheme(&args.scheme, &scene, reporter)?;
     let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&scene),
         scheme,
-        margin: args.margin,
+        margin: args.margin.margin,
         ray_mode: match args.mode {
             Mode::Closest => RayMode::Closest,
             Mode::Any => RayMode::Any,
@@ -158,7 +162,7 @@ fn check_row(path: &Path, what: &str, row: u32, rows: usize) -> Result<()> {
         1 => bail!("there is no {what} {row}: the file has {what} 0 alone"),
         rows => bail!("there is no {what} {row}: the file has 0 to {}", rows - 1),
     };
-    check().with_context(|| path.display().to_string())
+    check().with_context(|| input::name(path))
 }
 
 /// The box of an id, as the other commands write ids.
@@ -181,7 +185,7 @@ fn index_of(scene: &Scene, path: &Path, id: u32) -> Result<u32> {
         if low < count && elements.id(low) == id {
             return Ok(low);
         }
-        let path = path.display();
+        let path = input::name(path);
         bail!(
             "{path}: no box has the id {id}: boxes have {}; --elements says which elements have one",
             ranges(elements, count)
@@ -212,11 +216,10 @@ fn name(scene: &Scene, party: Party) -> String {
         return party.to_string();
     };
     let id = elements.id(index);
-    let [vertices, edges, _] = elements.totals;
-    let kind = match id as usize {
-        id if id < vertices => "a vertex",
-        id if id < vertices + edges => "an edge",
-        _ => "a face",
+    let kind = match elements.kind(index) {
+        Kind::Vertices => "a vertex",
+        Kind::Edges => "an edge",
+        Kind::Faces => "a face",
     };
     format!("element {id} ({kind})")
 }

@@ -200,7 +200,7 @@ fn numpy_arrays() {
             npy(&header("<f4", "(1, 2, 3, 2)"), &data),
             "an array of 4 dimensions",
         ),
-        ("flat.npy", npy(&header("<f4", "(12,)"), &data), "1 dimensions"),
+        ("flat.npy", npy(&header("<f4", "(12,)"), &data), "1 columns"),
         ("columns.npy", npy(&header("<f4", "(4, 3)"), &data), "3 columns"),
         ("none.npy", npy(&header("<f4", "(0, 0)"), &[]), "0 columns"),
         (

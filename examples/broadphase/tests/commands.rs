@@ -492,6 +492,16 @@ fn boxes_of_one_body_make_no_pair() {
         folder.write("bodies.csv", text);
         folder.refuses(&pairs, &["bodies.csv", needle]);
     }
+    // As NumPy saves a list of integers.
+    let flat: Vec<u8> = [0_i64, 0, -1, -1].iter().flat_map(|body| body.to_le_bytes()).collect();
+    folder.write("bodies.npy", npy(&npy_header("<i8", false, "(4,)"), &flat));
+    assert_eq!(
+        folder
+            .cpu(&["pairs", "boxes.csv", "--groups", "bodies.npy"])
+            .lines()
+            .count(),
+        5
+    );
     folder.write("owned.csv", "a,b,c,d,e,f,layers,owner\n0,0,0,1,1,1,1,3\n");
     folder.refuses(&["pairs", "owned.csv", "--groups", "bodies.csv"], &["column of owners"]);
 

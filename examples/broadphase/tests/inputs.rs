@@ -26,7 +26,7 @@ fn read(path: &Path, elements: &[Kind], dimensions: Option<u8>, next: Option<Pat
         elements: elements.to_vec(),
         next,
     };
-    input::scene(path, &reading, None, false, QUIET).map_err(|error| format!("{error:#}"))
+    input::scene(path, &reading, QUIET).map_err(|error| format!("{error:#}"))
 }
 
 fn boxes(path: &Path) -> Vec<Aabb> {

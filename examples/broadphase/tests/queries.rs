@@ -137,7 +137,8 @@ fn neighbors_of_many_points_are_those_of_the_definition() {
 fn queries_reach_as_far_as_they_are_told_to() {
     let folder = Folder::new();
     folder.write("boxes.csv", "0,0,0,1,1,1\n3,0,0,4,1,1\n0,5,0,1,6,1\nnan,0,0,1,1,1\n");
-    folder.write("asked.csv", "2,0.5,0.5,2,0.5,0.5\n-3,-4,1,-3,-4,1\n");
+    // Points, as such.
+    folder.write("asked.csv", "2,0.5,0.5\n-3,-4,1\n");
     fn query<'a>(options: &[&'a str]) -> Vec<&'a str> {
         [&["query", "boxes.csv", "asked.csv"], options].concat()
     }
@@ -288,7 +289,7 @@ fn bad_queries_are_refused() {
     folder.write("points.csv", "0,0,0\n1,1,1\n");
     folder.write("layered.csv", "x,y,z,layers,owner\n0,0,0,1,2\n");
     folder.refuses(&["query", "boxes.csv", "flat.csv"], &["flat.csv", "2D", "3D"]);
-    folder.refuses(&["query", "boxes.csv", "points.csv"], &["points.csv", "3 columns"]);
+    folder.refuses(&["query", "flat.csv", "points.csv"], &["points.csv", "3D", "2D"]);
     folder.refuses(&["query", "boxes.csv", "none.csv"], &["none.csv"]);
     folder.refuses(&["query", "boxes.csv"], &["<BOXES>"]);
     folder.refuses(

@@ -102,7 +102,7 @@ pub fn set_owners(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<
         if scene.boxes.iter().any(|boxed| boxed.owner != 0) {
             bail!("the scene's own column of owners says which boxes make no pair");
         }
-        let owners = owners(&table(path, reporter)?)?;
+        let owners = owners(&table(Input::open(path, reporter)?)?)?;
         let (what, count) = match &scene.elements {
             Some(elements) => ("vertices", elements.totals[0]),
             None => ("boxes", scene.boxes.len()),
@@ -129,7 +129,7 @@ pub fn set_owners(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<
         }
         Ok(())
     };
-    set().with_context(|| path.display().to_string())
+    set().with_context(|| name(path))
 }
 
 /// Owner words of bodies: one more than their number, and 0 for none.
@@ -180,10 +180,15 @@ pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Ray>>
     read().with_context(|| name(path))
 }
 
-/// Reads query boxes for a scene of so many dimensions.
+/// Reads query boxes or points for a scene of so many dimensions.
 pub fn boxes(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Aabb>> {
     let read = || {
-        let scene = boxes_of_table(table(Input::open(path, reporter)?)?)?;
+        let table = table(Input::open(path, reporter)?)?;
+        // Boxes have twice as many columns as axes: no row is both.
+        let scene = match table.columns {
+            2 | 3 => points_of_table(&table)?,
+            _ => boxes_of_table(table)?,
+        };
         if scene.dimensions != dimensions {
             bail!("the boxes are {}D and the scene is {dimensions}D", scene.dimensions);
         }
@@ -195,32 +200,39 @@ pub fn boxes(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Aabb
 /// Reads points as boxes of zero size.
 pub fn points(path: &Path, dimensions: Option<u8>, reporter: Reporter) -> Result<Scene> {
     let read = || {
-        let table = table(Input::open(path, reporter)?)?;
-        if table.filters.is_some() {
-            bail!("points have no layers and no owner");
-        }
-        let axes = match table.columns {
-            3 => 3,
-            2 => 2,
-            columns => bail!("{columns} columns; points need 3, in 2D 2"),
-        };
+        let scene = points_of_table(&table(Input::open(path, reporter)?)?)?;
         if let Some(asked) = dimensions
-            && usize::from(asked) != axes
+            && asked != scene.dimensions
         {
-            bail!("the points are {axes}D, --dimensions {asked} was asked for");
+            bail!(
+                "the points are {}D, --dimensions {asked} was asked for",
+                scene.dimensions
+            );
         }
-        let point = |row: &[f64]| {
-            Aabb::point(std::array::from_fn(
-                |axis| if axis < axes { row[axis] as f32 } else { 0.0 },
-            ))
-        };
-        Ok(Scene {
-            boxes: table.rows().map(point).collect(),
-            dimensions: axes as u8,
-            elements: None,
-        })
+        Ok(scene)
     };
     read().with_context(|| name(path))
+}
+
+fn points_of_table(table: &Table) -> Result<Scene> {
+    if table.filters.is_some() {
+        bail!("points have no layers and no owner");
+    }
+    let axes = match table.columns {
+        3 => 3,
+        2 => 2,
+        columns => bail!("{columns} columns; points need 3, in 2D 2"),
+    };
+    let point = |row: &[f64]| {
+        Aabb::point(std::array::from_fn(
+            |axis| if axis < axes { row[axis] as f32 } else { 0.0 },
+        ))
+    };
+    Ok(Scene {
+        boxes: table.rows().map(point).collect(),
+        dimensions: axes as u8,
+        elements: None,
+    })
 }
 
 /// Reads a step that was kept.

@@ -30,7 +30,7 @@ pub fn read(mut reader: impl Read, length: u64, trust: Length) -> Result<Table> 
     let columns = match *inner {
         [columns] => columns,
         [2, axes @ (2 | 3)] => 2 * axes,
-        [] => bail!("an array of 1 dimensions, {rows} numbers; rows × columns are needed"),
+        [] => 1,
         [_, _] => bail!(
             "an array of the shape {:?}; rows × columns are needed, or boxes as rows × 2 × 3 (in 2D rows × 2 × 2)",
             header.shape()
