@@ -158,7 +158,9 @@ fn z_parts_nothing_in_two_dimensions() {
         ..BroadPhaseDescriptor::default()
     };
     let why = said(flat, &boxes(&objects), Question::Pair(0, 1));
-    assert!(why.is_found && why.to_string().contains("The boxes overlap by 1 on x and 1 on y."));
+    assert!(why.is_found, "{why}");
+    let text = why.to_string();
+    assert!(text.contains("The boxes overlap by 1 on x and 1 on y."), "{text}");
     assert!(!pair(&objects).is_found);
 }
 
