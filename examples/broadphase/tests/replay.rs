@@ -253,14 +253,16 @@ fn what_is_no_snapshot_or_cannot_be_replayed_is_refused() {
     folder.refuses(&["replay", "empty"], &["empty: the file is empty"]);
     folder.refuses(&["replay", "cut"], &["cut: ", "cut short or damaged", "once more"]);
     folder.refuses(&["replay", "changed"], &["changed: ", "cut short or damaged"]);
-    folder.refuses(&["replay", "nothing"], &["nothing: No such file"]);
+    folder.refuses(&["replay", "nothing"], &["nothing: ", "os error 2"]);
     folder.refuses(&["replay", "."], &[".: not a file"]);
     folder.refuses(&["replay", "kept", "--verify"], &["--backend cpu would compare"]);
     folder.refuses(&["replay"], &["<SNAPSHOT>"]);
     folder.refuses(&["pairs", "boxes.csv", "--snapshot", "nowhere/kept"], &["nowhere/kept"]);
-    let ran = folder.run_without_adapter(&["replay", "kept", "--verify", "--quiet"]);
-    assert_eq!(ran.status, 2, "{}", ran.stderr);
-    assert!(ran.stderr.contains("no adapter"), "{}", ran.stderr);
+    if cfg!(target_os = "linux") {
+        let ran = folder.run_without_adapter(&["replay", "kept", "--verify", "--quiet"]);
+        assert_eq!(ran.status, 2, "{}", ran.stderr);
+        assert!(ran.stderr.contains("no adapter"), "{}", ran.stderr);
+    }
 
     let plain = BroadPhaseDescriptor::default();
     let margin = BroadPhaseDescriptor {

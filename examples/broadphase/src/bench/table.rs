@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
+use std::path::is_separator;
 
 use gpu_broad_phase::wgpu::AdapterInfo;
 
@@ -298,8 +299,8 @@ pub fn write_markdown(
 fn command(arguments: impl Iterator<Item = String>) -> String {
     let shortened = |argument: String| {
         let parts = argument.split(',').map(|part| {
-            let trimmed = part.trim_end_matches('/');
-            trimmed.rsplit('/').next().unwrap_or(trimmed).to_owned()
+            let trimmed = part.trim_end_matches(is_separator);
+            trimmed.rsplit(is_separator).next().unwrap_or(trimmed).to_owned()
         });
         parts.collect::<Vec<_>>().join(",")
     };

@@ -60,7 +60,7 @@ impl Folder {
         self.run(&[arguments, &["--backend", backend()]].concat())
     }
 
-    /// On a machine without an adapter.
+    /// On a machine without an adapter. Only Linux's loaders can be sent where no driver is.
     pub fn run_without_adapter(&self, arguments: &[&str]) -> Ran {
         let mut command = self.command(arguments);
         for variable in ["VK_DRIVER_FILES", "VK_ICD_FILENAMES", "__EGL_VENDOR_LIBRARY_FILENAMES"] {
