@@ -2,128 +2,31 @@
 //!
 //! `GPU_BROAD_PHASE_COMPILERS` names the programs that must be there; others are used where they are on the `PATH`.
 
-use std::collections::BTreeSet;
+#[path = "common/specialised.rs"]
+mod specialised;
+
 use std::path::PathBuf;
 use std::process::Command;
 
 use gpu_broad_phase::shaders::{Pass, passes};
 use gpu_broad_phase::wgpu;
-use naga::back::{PipelineConstants, hlsl, msl, pipeline_constants, spv};
+use naga::back::{hlsl, msl};
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
-use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::valid::ModuleInfo;
 use naga::{AddressSpace, Module, ShaderStage, StorageAccess};
+use specialised::{DeviceChecks, Specialised, has_subgroups, is_required, specialised};
 use tempfile::TempDir;
-
-/// Every value that a host gives the pipeline constants.
-const CONSTANTS: [(&str, &[u32]); 6] = [
-    ("SCHEME", &[0, 1, 2]),
-    ("FILTERS", &[0, 1]),
-    ("COUNT_CANDIDATES", &[0, 1]),
-    ("WORLDS", &[0, 1]),
-    ("PERIODIC", &[0, 1]),
-    ("SWEPT", &[0, 1]),
-];
-
-/// A pass with its pipeline constants set.
-struct Specialised {
-    pass: &'static Pass,
-    constants: Vec<(&'static str, u32)>,
-    module: Module,
-    info: ModuleInfo,
-}
-
-impl Specialised {
-    /// As in `keys-SCHEME=2`.
-    fn name(&self) -> String {
-        let constants = self.constants.iter().map(|(name, value)| format!("-{name}={value}"));
-        format!("{}{}", self.pass.name, constants.collect::<String>())
-    }
-}
-
-/// Those with which a pass runs, by their numbers.
-fn schemes(pass: &Pass) -> &'static [u32] {
-    match pass.name {
-        name if name.ends_with("_one_cell") => &[0, 2],
-        name if name.ends_with("_covered") => &[1],
-        _ => &[0, 1, 2],
-    }
-}
-
-fn has_subgroups(pass: &Pass) -> bool {
-    pass.features().contains(wgpu::Features::SUBGROUP)
-}
-
-fn specialised() -> Vec<Specialised> {
-    let mut all = Vec::new();
-    for pass in passes() {
-        let module = naga::front::wgsl::parse_str(&pass.source()).unwrap();
-        let capabilities = if has_subgroups(pass) {
-            Capabilities::SUBGROUP
-        } else {
-            Capabilities::empty()
-        };
-        let info = Validator::new(ValidationFlags::all(), capabilities)
-            .validate(&module)
-            .unwrap();
-        let declared: BTreeSet<_> = module
-            .overrides
-            .iter()
-            .filter_map(|(_, declared)| declared.name.as_deref())
-            .collect();
-        let known = CONSTANTS.iter().filter(|(name, _)| declared.contains(name));
-        assert_eq!(known.clone().count(), declared.len(), "{}: {declared:?}", pass.name);
-        let mut choices = vec![Vec::new()];
-        for &(name, mut values) in known {
-            if name == "SCHEME" {
-                values = schemes(pass);
-            }
-            choices = choices
-                .iter()
-                .flat_map(|chosen| {
-                    values
-                        .iter()
-                        .map(move |&value| [&chosen[..], &[(name, value)]].concat())
-                })
-                .collect();
-        }
-        for constants in choices {
-            let values: PipelineConstants = constants
-                .iter()
-                .map(|&(name, value)| (name.to_owned(), f64::from(value)))
-                .collect();
-            let main = Some((ShaderStage::Compute, "main"));
-            let (module, info) = pipeline_constants::process_overrides(&module, &info, main, &values).unwrap();
-            all.push(Specialised {
-                pass,
-                module: module.into_owned(),
-                info: info.into_owned(),
-                constants,
-            });
-        }
-    }
-    all
-}
-
-const PROGRAMS: [&str; 4] = ["spirv-val", "glslangValidator", "dxc", "tint"];
 
 /// Where a program is; `None` where it is not and nobody asked for it.
 fn program(name: &str) -> Option<PathBuf> {
-    assert!(PROGRAMS.contains(&name));
-    let required = std::env::var("GPU_BROAD_PHASE_COMPILERS").unwrap_or_default();
-    let required: Vec<_> = required
-        .split(',')
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
-        .collect();
-    let unknown = required.iter().find(|name| !PROGRAMS.contains(name));
-    assert!(unknown.is_none(), "GPU_BROAD_PHASE_COMPILERS names {unknown:?}");
+    let is_required = is_required(name);
     let folders = std::env::var_os("PATH").unwrap_or_default();
     let found = std::env::split_paths(&folders)
         .map(|folder| folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)))
         .find(|path| path.is_file());
     if found.is_none() {
         assert!(
-            !required.contains(&name),
+            !is_required,
             "GPU_BROAD_PHASE_COMPILERS asks for {name}: not on the PATH"
         );
         eprintln!("skipped: no {name} on the PATH");
@@ -162,23 +65,8 @@ impl Folder {
 }
 
 /// As wgpu writes it for a device without robust buffer access.
-fn to_spirv(module: &Module, info: &ModuleInfo, lang_version: (u8, u8)) -> Vec<u8> {
-    let options = spv::Options {
-        lang_version,
-        flags: spv::WriterFlags::LABEL_VARYINGS,
-        fake_missing_bindings: true,
-        bounds_check_policies: BoundsCheckPolicies {
-            index: BoundsCheckPolicy::Restrict,
-            buffer: BoundsCheckPolicy::Restrict,
-            ..Default::default()
-        },
-        ..Default::default()
-    };
-    let pipeline = spv::PipelineOptions {
-        shader_stage: ShaderStage::Compute,
-        entry_point: "main".to_owned(),
-    };
-    let words = spv::write_vec(module, info, &options, Some(&pipeline)).unwrap();
+fn to_spirv(one: &Specialised, version: (u8, u8)) -> Vec<u8> {
+    let words = one.to_spirv(version, DeviceChecks::default());
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
@@ -245,14 +133,14 @@ fn spirv_val_takes_every_pass() {
                 "vulkan1.0" => ((1, 0), environment),
                 _ => ((1, 6), environment),
             };
-            let bytes = to_spirv(&one.module, &one.info, version);
+            let bytes = to_spirv(one, version);
             complaints.extend(validate(&one.name(), &bytes, environment));
         }
     }
     expect_none(&complaints);
     println!("spirv-val: {} modules for two environments", all.len());
 
-    let mut cut = to_spirv(&all[0].module, &all[0].info, (1, 0));
+    let mut cut = to_spirv(&all[0], (1, 0));
     cut.truncate(cut.len() - 8);
     assert!(validate("cut", &cut, "vulkan1.0").is_some(), "spirv-val takes anything");
 }

@@ -1,0 +1,156 @@
+//! Every pass with each choice of its pipeline constants, and what of it compilers get.
+#![allow(dead_code, reason = "each test binary uses a part")]
+
+use std::collections::BTreeSet;
+
+use gpu_broad_phase::shaders::{Pass, passes};
+use gpu_broad_phase::wgpu;
+use naga::back::{PipelineConstants, pipeline_constants, spv};
+use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
+use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::{Module, ShaderStage};
+
+/// Every value that a host gives the pipeline constants.
+const CONSTANTS: [(&str, &[u32]); 6] = [
+    ("SCHEME", &[0, 1, 2]),
+    ("FILTERS", &[0, 1]),
+    ("COUNT_CANDIDATES", &[0, 1]),
+    ("WORLDS", &[0, 1]),
+    ("PERIODIC", &[0, 1]),
+    ("SWEPT", &[0, 1]),
+];
+
+/// What `GPU_BROAD_PHASE_COMPILERS` may name: programs of `tests/compilers.rs` and drivers of `tests/registers.rs`.
+const COMPILERS: [&str; 6] = ["spirv-val", "glslangValidator", "dxc", "tint", "radv", "nvk"];
+
+/// Whether `GPU_BROAD_PHASE_COMPILERS` says that it has to be there.
+pub fn is_required(name: &str) -> bool {
+    assert!(COMPILERS.contains(&name));
+    let required = std::env::var("GPU_BROAD_PHASE_COMPILERS").unwrap_or_default();
+    let required: Vec<_> = required
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+        .collect();
+    let unknown = required.iter().find(|name| !COMPILERS.contains(name));
+    assert!(unknown.is_none(), "GPU_BROAD_PHASE_COMPILERS names {unknown:?}");
+    required.contains(&name)
+}
+
+/// What a device does by itself, so that naga need not.
+#[derive(Clone, Copy, Default)]
+pub struct DeviceChecks {
+    /// Accesses past the end of a buffer: `robustBufferAccess2`.
+    pub checks_buffers: bool,
+    /// Zeros in workgroup memory before a shader starts: `shaderZeroInitializeWorkgroupMemory`.
+    pub clears_workgroup_memory: bool,
+}
+
+/// A pass with its pipeline constants set.
+pub struct Specialised {
+    pub pass: &'static Pass,
+    pub constants: Vec<(&'static str, u32)>,
+    pub module: Module,
+    pub info: ModuleInfo,
+}
+
+impl Specialised {
+    /// As in `keys-SCHEME=2`.
+    pub fn name(&self) -> String {
+        let constants = self.constants.iter().map(|(name, value)| format!("-{name}={value}"));
+        format!("{}{}", self.pass.name, constants.collect::<String>())
+    }
+
+    /// As wgpu's Vulkan backend writes it.
+    pub fn to_spirv(&self, version: (u8, u8), device: DeviceChecks) -> Vec<u32> {
+        let options = spv::Options {
+            lang_version: version,
+            flags: spv::WriterFlags::LABEL_VARYINGS,
+            fake_missing_bindings: true,
+            bounds_check_policies: BoundsCheckPolicies {
+                index: BoundsCheckPolicy::Restrict,
+                buffer: if device.checks_buffers {
+                    BoundsCheckPolicy::Unchecked
+                } else {
+                    BoundsCheckPolicy::Restrict
+                },
+                ..Default::default()
+            },
+            zero_initialize_workgroup_memory: if device.clears_workgroup_memory {
+                spv::ZeroInitializeWorkgroupMemoryMode::Native
+            } else {
+                spv::ZeroInitializeWorkgroupMemoryMode::Polyfill
+            },
+            ..Default::default()
+        };
+        let pipeline = spv::PipelineOptions {
+            shader_stage: ShaderStage::Compute,
+            entry_point: "main".to_owned(),
+        };
+        spv::write_vec(&self.module, &self.info, &options, Some(&pipeline)).unwrap()
+    }
+}
+
+/// Those with which a pass runs, by their numbers.
+fn schemes(pass: &Pass) -> &'static [u32] {
+    match pass.name {
+        name if name.ends_with("_one_cell") => &[0, 2],
+        name if name.ends_with("_covered") => &[1],
+        _ => &[0, 1, 2],
+    }
+}
+
+pub fn has_subgroups(pass: &Pass) -> bool {
+    pass.features().contains(wgpu::Features::SUBGROUP)
+}
+
+pub fn specialised() -> Vec<Specialised> {
+    let mut all = Vec::new();
+    for pass in passes() {
+        let module = naga::front::wgsl::parse_str(&pass.source()).unwrap();
+        let capabilities = if has_subgroups(pass) {
+            Capabilities::SUBGROUP
+        } else {
+            Capabilities::empty()
+        };
+        let info = Validator::new(ValidationFlags::all(), capabilities)
+            .validate(&module)
+            .unwrap();
+        let declared: BTreeSet<_> = module
+            .overrides
+            .iter()
+            .filter_map(|(_, declared)| declared.name.as_deref())
+            .collect();
+        let known = CONSTANTS.iter().filter(|(name, _)| declared.contains(name));
+        assert_eq!(known.clone().count(), declared.len(), "{}: {declared:?}", pass.name);
+        let mut choices = vec![Vec::new()];
+        for &(name, mut values) in known {
+            if name == "SCHEME" {
+                values = schemes(pass);
+            }
+            choices = choices
+                .iter()
+                .flat_map(|chosen| {
+                    values
+                        .iter()
+                        .map(move |&value| [&chosen[..], &[(name, value)]].concat())
+                })
+                .collect();
+        }
+        for constants in choices {
+            let values: PipelineConstants = constants
+                .iter()
+                .map(|&(name, value)| (name.to_owned(), f64::from(value)))
+                .collect();
+            let main = Some((ShaderStage::Compute, "main"));
+            let (module, info) = pipeline_constants::process_overrides(&module, &info, main, &values).unwrap();
+            all.push(Specialised {
+                pass,
+                module: module.into_owned(),
+                info: info.into_owned(),
+                constants,
+            });
+        }
+    }
+    all
+}

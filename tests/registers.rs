@@ -1,0 +1,512 @@
+//! What compilers of real GPUs make of every pass, on a machine without such a GPU: registers, spills, waves.
+//!
+//! Two drivers of Mesa make devices that compile and never run: RADV for AMD, and NVK for NVIDIA with a library in front
+//! of it that stands in for the kernel. wgpu cannot open such a device, so that this asks Vulkan itself.
+//!
+//! `GPU_BROAD_PHASE_COMPILERS` names drivers that must be there (`radv`, `nvk`). They compile every pass with each choice
+//! of its constants. Other drivers are used where they are found, with two choices per scheme: all constants off, and all
+//! on. `GPU_BROAD_PHASE_COMPILERS=radv cargo test --locked --test registers -- --nocapture` prints the whole table.
+#![cfg(target_os = "linux")]
+
+#[path = "common/specialised.rs"]
+mod specialised;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
+use std::time::Instant;
+
+use ash::{khr, vk};
+use gpu_broad_phase::shaders::passes;
+use gpu_broad_phase::wgpu::{BindingType, BufferBindingType};
+use specialised::{DeviceChecks, Specialised, is_required, specialised};
+use tempfile::TempDir;
+
+/// VGPRs, spilled SGPRs, and waves that fit on a SIMD.
+type Figures = (u32, u32, u32);
+
+/// What every pass is held to, but for those of [`WORSE`], on each of the two devices of RADV. No pass may spill VGPRs or
+/// use scratch memory.
+const BOUNDS: [Figures; 2] = [(64, 0, 8), (64, 0, 4)];
+
+/// Passes that miss these bounds, with what they need today on navi21 and on vega10: the worse of what both versions of
+/// Mesa say. Mesa 22.3 spills more. Mesa 25.0 uses up the registers that its waves leave free.
+const WORSE: [(&str, [Figures; 2]); 18] = [
+    ("cover_emit", [(32, 0, 4), (32, 0, 2)]),
+    ("sort_scatter", [(40, 0, 5), (36, 0, 3)]),
+    ("pair_count_one_cell", [(88, 0, 5), (84, 0, 3)]),
+    ("pair_count_crowded", [(96, 0, 5), (128, 0, 2)]),
+    ("ray_count_one_cell", [(128, 27, 4), (128, 31, 2)]),
+    ("ray_count_covered", [(128, 41, 4), (128, 47, 2)]),
+    ("ray_emit_one_cell", [(128, 25, 4), (128, 31, 2)]),
+    ("ray_emit_covered", [(128, 39, 4), (128, 45, 2)]),
+    ("ray_closest_one_cell", [(128, 18, 4), (128, 24, 2)]),
+    ("ray_closest_covered", [(128, 34, 4), (128, 40, 2)]),
+    ("ray_any_one_cell", [(128, 43, 4), (128, 49, 2)]),
+    ("ray_any_covered", [(128, 63, 4), (128, 65, 2)]),
+    ("query_count_one_cell", [(80, 40, 6), (84, 50, 3)]),
+    ("query_count_covered", [(80, 46, 6), (84, 59, 3)]),
+    ("query_emit_one_cell", [(80, 37, 6), (84, 47, 3)]),
+    ("query_emit_covered", [(80, 43, 6), (84, 56, 3)]),
+    ("query_nearest_one_cell", [(80, 40, 6), (84, 48, 3)]),
+    ("query_nearest_covered", [(80, 44, 6), (84, 60, 3)]),
+];
+
+/// Versions of Mesa that were tried. Another one is held to the bounds only where the driver has to be there.
+const TRIED: [&str; 2] = ["Mesa 22.3.", "Mesa 25.0."];
+
+/// A driver, and what makes it open a device that is not there.
+struct Target {
+    device: &'static str,
+    /// Which bounds it has.
+    bounds: Option<usize>,
+    /// As `GPU_BROAD_PHASE_COMPILERS` names it.
+    driver: &'static str,
+    /// How the name of the driver's manifest begins.
+    manifest: &'static str,
+    variables: &'static [(&'static str, &'static str)],
+    columns: &'static [Column],
+    /// It takes minutes. So it takes part only where it has to be there, and with two choices per scheme.
+    is_slow: bool,
+}
+
+/// A figure of the table: how the driver names it, and whether the least of it is the worst.
+struct Column {
+    statistic: &'static str,
+    title: &'static str,
+    is_least: bool,
+    /// In which it is shown.
+    unit: u32,
+}
+
+const fn most(statistic: &'static str, title: &'static str) -> Column {
+    Column {
+        statistic,
+        title,
+        is_least: false,
+        unit: 1,
+    }
+}
+
+const fn least(statistic: &'static str, title: &'static str, unit: u32) -> Column {
+    Column {
+        statistic,
+        title,
+        is_least: true,
+        unit,
+    }
+}
+
+/// A figure of the test's own.
+const MILLISECONDS: &str = "milliseconds";
+
+/// The columns of RADV. The first three are held to bounds, and the next two have to be 0.
+const fn radv_columns(waves: Column) -> [Column; 10] {
+    [
+        most("VGPRs", "VGPRs"),
+        most("Spilled SGPRs", "spilled SGPRs"),
+        waves,
+        most("Spilled VGPRs", "spilled VGPRs"),
+        most("Scratch size", "scratch"),
+        most("LDS size", "LDS"),
+        most("Code size", "code"),
+        most("Latency", "latency"),
+        most("Inverse Throughput", "inverse throughput"),
+        most(MILLISECONDS, "ms to compile"),
+    ]
+}
+
+const TARGETS: [Target; 3] = [
+    Target {
+        device: "navi21",
+        bounds: Some(0),
+        driver: "radv",
+        manifest: "radeon_icd",
+        variables: &[("RADV_FORCE_FAMILY", "navi21")],
+        // RADV counts a wave of 64 lanes, which is what it makes of nearly all passes, as two subgroups.
+        columns: &radv_columns(least("Subgroups per SIMD", "waves of 16", 2)),
+        is_slow: false,
+    },
+    Target {
+        device: "vega10",
+        bounds: Some(1),
+        driver: "radv",
+        manifest: "radeon_icd",
+        variables: &[("RADV_FORCE_FAMILY", "vega10")],
+        columns: &radv_columns(least("Subgroups per SIMD", "waves of 10", 1)),
+        is_slow: false,
+    },
+    Target {
+        device: "GA102",
+        bounds: None,
+        driver: "nvk",
+        manifest: "nouveau_icd",
+        variables: &[
+            ("NOUVEAU_CHIPSET", "172"),
+            ("LD_PRELOAD", "libnouveau_noop_drm_shim.so"),
+        ],
+        columns: &[
+            most("Number of GPRs", "GPRs"),
+            most("SLM Size", "local memory"),
+            most("Code Size", "code"),
+            most("Instruction count", "instructions"),
+            most(MILLISECONDS, "ms to compile"),
+        ],
+        is_slow: true,
+    },
+];
+
+/// Where the compiling process writes what it found.
+const REPORT: &str = "GPU_BROAD_PHASE_REGISTERS_REPORT";
+
+/// Whether it takes each choice of the constants.
+const WHOLE: &str = "GPU_BROAD_PHASE_REGISTERS_WHOLE";
+
+fn manifests(target: &Target) -> Vec<PathBuf> {
+    ["/etc", "/usr/local/share", "/usr/share"]
+        .iter()
+        .filter_map(|folder| fs::read_dir(Path::new(folder).join("vulkan/icd.d")).ok())
+        .flatten()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with(target.manifest))
+        .collect()
+}
+
+/// Compiles in a process of its own: drivers read their variables once, and one that crashes takes no other along.
+fn start(target: &Target, report: &Path) -> Child {
+    let manifests = std::env::join_paths(manifests(target)).unwrap();
+    Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "one_driver_compiles_every_pass", "--ignored", "--nocapture"])
+        .envs(target.variables.iter().copied())
+        .env("VK_ICD_FILENAMES", &manifests)
+        .env("VK_DRIVER_FILES", &manifests)
+        .env("MESA_SHADER_CACHE_DISABLE", "true")
+        .env(REPORT, report)
+        .env(
+            WHOLE,
+            u8::from(is_required(target.driver) && !target.is_slow).to_string(),
+        )
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+/// A device that can say what it made of a pipeline.
+struct Compiler {
+    _entry: ash::Entry,
+    instance: ash::Instance,
+    device: ash::Device,
+    executables: khr::pipeline_executable_properties::Device,
+    checks: DeviceChecks,
+    /// The device and its driver.
+    name: String,
+}
+
+impl Compiler {
+    /// The first device there is.
+    fn open() -> Option<Self> {
+        // SAFETY: every structure outlives the call that reads it, and nothing is destroyed while it is used.
+        unsafe {
+            let entry = ash::Entry::load().ok()?;
+            let application = vk::ApplicationInfo::default().api_version(vk::API_VERSION_1_3);
+            let info = vk::InstanceCreateInfo::default().application_info(&application);
+            let instance = entry.create_instance(&info, None).ok()?;
+            let physical = instance.enumerate_physical_devices().ok()?.into_iter().next()?;
+            let mut driver = vk::PhysicalDeviceDriverProperties::default();
+            let mut properties = vk::PhysicalDeviceProperties2::default().push_next(&mut driver);
+            instance.get_physical_device_properties2(physical, &mut properties);
+            let device_name = properties.properties.device_name_as_c_str().unwrap().to_string_lossy();
+            let driver_name = driver.driver_name_as_c_str().unwrap().to_string_lossy();
+            let driver_info = driver.driver_info_as_c_str().unwrap().to_string_lossy();
+            let name = format!("{device_name}: {driver_name} {driver_info}");
+
+            // What wgpu asks for, as far as it changes the code of a compute shader.
+            let mut robustness = vk::PhysicalDeviceRobustness2FeaturesEXT::default();
+            let mut workgroup = vk::PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures::default();
+            let mut subgroups = vk::PhysicalDeviceSubgroupSizeControlFeatures::default();
+            let mut statistics = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default();
+            let mut features = vk::PhysicalDeviceFeatures2::default()
+                .push_next(&mut robustness)
+                .push_next(&mut workgroup)
+                .push_next(&mut subgroups)
+                .push_next(&mut statistics);
+            instance.get_physical_device_features2(physical, &mut features);
+            // The features that were asked about are enabled, each as it is there; of the core's only this one.
+            features.features = vk::PhysicalDeviceFeatures::default().robust_buffer_access(true);
+            let queues = [vk::DeviceQueueCreateInfo::default().queue_priorities(&[1.0])];
+            let extensions = [
+                khr::pipeline_executable_properties::NAME.as_ptr(),
+                ash::ext::robustness2::NAME.as_ptr(),
+            ];
+            let info = vk::DeviceCreateInfo::default()
+                .queue_create_infos(&queues)
+                .enabled_extension_names(&extensions)
+                .push_next(&mut features);
+            let device = instance
+                .create_device(physical, &info, None)
+                .unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_ne!(statistics.pipeline_executable_info, vk::FALSE, "{name}");
+            let checks = DeviceChecks {
+                checks_buffers: robustness.robust_buffer_access2 != vk::FALSE,
+                clears_workgroup_memory: workgroup.shader_zero_initialize_workgroup_memory != vk::FALSE,
+            };
+            Some(Self {
+                executables: khr::pipeline_executable_properties::Device::new(&instance, &device),
+                _entry: entry,
+                instance,
+                device,
+                checks,
+                name,
+            })
+        }
+    }
+}
+
+impl Drop for Compiler {
+    fn drop(&mut self) {
+        // SAFETY: all that was made of them is gone.
+        unsafe {
+            self.device.destroy_device(None);
+            self.instance.destroy_instance(None);
+        }
+    }
+}
+
+impl Compiler {
+    /// The driver's figures of one pipeline, by its own names.
+    fn statistics(&self, words: &[u32], bindings: &[vk::DescriptorSetLayoutBinding<'_>]) -> Vec<(String, f64)> {
+        let device = &self.device;
+        // SAFETY: every structure outlives the call that reads it; nothing runs on the device.
+        unsafe {
+            let module = vk::ShaderModuleCreateInfo::default().code(words);
+            let module = device.create_shader_module(&module, None).unwrap();
+            let set = vk::DescriptorSetLayoutCreateInfo::default().bindings(bindings);
+            let set = device.create_descriptor_set_layout(&set, None).unwrap();
+            let sets = [set];
+            let layout = vk::PipelineLayoutCreateInfo::default().set_layouts(&sets);
+            let layout = device.create_pipeline_layout(&layout, None).unwrap();
+            let stage = vk::PipelineShaderStageCreateInfo::default()
+                .flags(vk::PipelineShaderStageCreateFlags::ALLOW_VARYING_SUBGROUP_SIZE)
+                .stage(vk::ShaderStageFlags::COMPUTE)
+                .module(module)
+                .name(c"main");
+            let info = vk::ComputePipelineCreateInfo::default()
+                .flags(vk::PipelineCreateFlags::CAPTURE_STATISTICS_KHR)
+                .stage(stage)
+                .layout(layout);
+            let pipelines = device.create_compute_pipelines(vk::PipelineCache::null(), &[info], None);
+            let pipeline = pipelines.map_err(|(_, error)| error).unwrap()[0];
+            let executable = vk::PipelineExecutableInfoKHR::default().pipeline(pipeline);
+            let read = self
+                .executables
+                .get_pipeline_executable_statistics(&executable)
+                .unwrap();
+            let figures = read.iter().map(|statistic| {
+                let name = statistic.name_as_c_str().unwrap().to_string_lossy().into_owned();
+                let value = statistic.value;
+                let value = match statistic.format {
+                    vk::PipelineExecutableStatisticFormatKHR::BOOL32 => value.b32.into(),
+                    vk::PipelineExecutableStatisticFormatKHR::INT64 => value.i64 as f64,
+                    vk::PipelineExecutableStatisticFormatKHR::UINT64 => value.u64 as f64,
+                    _ => value.f64,
+                };
+                (name, value)
+            });
+            let figures = figures.collect();
+            device.destroy_pipeline(pipeline, None);
+            device.destroy_pipeline_layout(layout, None);
+            device.destroy_descriptor_set_layout(set, None);
+            device.destroy_shader_module(module, None);
+            figures
+        }
+    }
+}
+
+/// Whether all of its constants but the scheme are off, or all on.
+fn is_plain_or_full(one: &Specialised) -> bool {
+    let mut switches = one.constants.iter().filter(|(name, _)| *name != "SCHEME");
+    let first = switches.next().map(|(_, value)| value);
+    switches.all(|(_, value)| Some(value) == first)
+}
+
+/// Run by the other test, for each target in a process of its own.
+#[test]
+#[ignore = "a part of the other test"]
+fn one_driver_compiles_every_pass() {
+    let Some(report) = std::env::var_os(REPORT) else { return };
+    let Some(compiler) = Compiler::open() else { return };
+    let mut all = specialised();
+    if std::env::var_os(WHOLE).is_some_and(|value| value == "0") {
+        all.retain(is_plain_or_full);
+    }
+    let mut report = fs::File::create(report).unwrap();
+    writeln!(report, "{}", compiler.name).unwrap();
+    let (report, next) = (&Mutex::new(report), &AtomicUsize::new(0));
+    let compile_some = || {
+        while let Some(one) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let words = one.to_spirv((1, 6), compiler.checks);
+            let entries = one.pass.layout_entries();
+            let bindings = entries.iter().map(|entry| {
+                let BindingType::Buffer { ty, .. } = entry.ty else {
+                    panic!("{}: {entry:?}", one.name())
+                };
+                vk::DescriptorSetLayoutBinding::default()
+                    .binding(entry.binding)
+                    .descriptor_type(match ty {
+                        BufferBindingType::Uniform => vk::DescriptorType::UNIFORM_BUFFER,
+                        BufferBindingType::Storage { .. } => vk::DescriptorType::STORAGE_BUFFER,
+                    })
+                    .descriptor_count(1)
+                    .stage_flags(vk::ShaderStageFlags::COMPUTE)
+            });
+            let bindings: Vec<_> = bindings.collect();
+            let clock = Instant::now();
+            let figures = compiler.statistics(&words, &bindings);
+            let milliseconds = clock.elapsed().as_millis();
+            let figures = figures.iter().map(|(name, value)| format!("\t{name}={value}"));
+            let figures: String = figures.collect();
+            let line = format!(
+                "{}\t{}\t{MILLISECONDS}={milliseconds}{figures}\n",
+                one.pass.name,
+                one.name()
+            );
+            report.lock().unwrap().write_all(line.as_bytes()).unwrap();
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..available_parallelism().map_or(1, usize::from) {
+            scope.spawn(compile_some);
+        }
+    });
+}
+
+/// A line of the report.
+struct Compiled {
+    pass: String,
+    name: String,
+    figures: Vec<(String, f64)>,
+}
+
+/// The name of device and driver, and what it made of each module.
+fn read(report: &str) -> (&str, Vec<Compiled>) {
+    let mut lines = report.lines();
+    let title = lines.next().unwrap();
+    let compiled = lines.map(|line| {
+        let mut parts = line.split('\t').map(str::to_owned);
+        let (pass, name) = (parts.next().unwrap(), parts.next().unwrap());
+        let figures = parts.map(|figure| {
+            let (name, value) = figure.rsplit_once('=').unwrap();
+            (name.to_owned(), value.parse().unwrap())
+        });
+        let figures = figures.collect();
+        Compiled { pass, name, figures }
+    });
+    (title, compiled.collect())
+}
+
+/// The worst of each column over the modules of each pass, in the order of the passes.
+fn worst(columns: &[Column], compiled: &[Compiled]) -> Vec<(&'static str, usize, Vec<u32>)> {
+    let rows = passes().map(|pass| {
+        let of_pass: Vec<_> = compiled.iter().filter(|one| one.pass == pass.name).collect();
+        let figures = columns.iter().map(|column| {
+            let values = of_pass.iter().map(|one| {
+                let found = one.figures.iter().find(|(name, _)| name == column.statistic);
+                let (_, value) = found.unwrap_or_else(|| panic!("{}: no {}", one.name, column.statistic));
+                *value as u32 / column.unit
+            });
+            if column.is_least { values.min() } else { values.max() }.unwrap()
+        });
+        (pass.name, of_pass.len(), figures.collect())
+    });
+    rows.collect()
+}
+
+/// What a pass is held to on RADV's device of this number.
+fn bounds(device: usize, pass: &str) -> Figures {
+    let worse = WORSE.iter().find(|(name, _)| *name == pass);
+    worse.map_or(BOUNDS[device], |(_, figures)| figures[device])
+}
+
+/// What is over the bounds.
+fn judge(device: usize, pass: &str, figures: &[u32]) -> Option<String> {
+    let &[vgprs, spilled_sgprs, waves, spilled_vgprs, scratch, ..] = figures else {
+        unreachable!()
+    };
+    let (found, bounds) = ((vgprs, spilled_sgprs, waves), bounds(device, pass));
+    let is_over = vgprs > bounds.0 || spilled_sgprs > bounds.1 || waves < bounds.2 || spilled_vgprs > 0 || scratch > 0;
+    is_over.then(|| {
+        format!(
+            "{pass}: VGPRs, spilled SGPRs, waves are {found:?}, bounds {bounds:?}; {spilled_vgprs} VGPRs spilled, {scratch} \
+             bytes of scratch"
+        )
+    })
+}
+
+/// The table, and what is over the bounds.
+fn tell(target: &Target, report: &str) -> Vec<String> {
+    let (title, compiled) = read(report);
+    println!(
+        "\n{}, {title}, {} modules, the worst of each pass\n",
+        target.device,
+        compiled.len()
+    );
+    let titles = target.columns.iter().map(|column| format!(" {} |", column.title));
+    println!("| pass | modules |{}", titles.collect::<String>());
+    println!("|---|--:|{}", "--:|".repeat(target.columns.len()));
+    let mut over = Vec::new();
+    for (pass, modules, figures) in worst(target.columns, &compiled) {
+        let shown = figures.iter().map(|figure| format!(" {figure} |"));
+        println!("| {pass} | {modules} |{}", shown.collect::<String>());
+        over.extend(target.bounds.and_then(|device| judge(device, pass, &figures)));
+    }
+    let over: Vec<_> = over.iter().map(|line| format!("{}: {line}", target.device)).collect();
+    if is_required(target.driver) || TRIED.iter().any(|version| title.contains(version)) {
+        over
+    } else {
+        over.iter()
+            .for_each(|line| println!("not held to bounds, {title}: {line}"));
+        Vec::new()
+    }
+}
+
+#[test]
+fn registers_are_enough() {
+    for (pass, _) in WORSE {
+        assert!(passes().any(|known| known.name == pass), "no pass {pass}");
+    }
+    let folder = TempDir::new().unwrap();
+    let report = |target: &Target| folder.path().join(target.device);
+    let taking_part = TARGETS.iter().filter(|target| {
+        let is_wanted = is_required(target.driver) || !target.is_slow && !manifests(target).is_empty();
+        if !is_wanted {
+            println!("skipped: {} for {}", target.driver, target.device);
+        }
+        is_wanted
+    });
+    let started: Vec<_> = taking_part
+        .map(|target| (target, start(target, &report(target))))
+        .collect();
+    let mut over = Vec::new();
+    for (target, mut process) in started {
+        let status = process.wait().unwrap();
+        assert!(status.success(), "{} for {}: {status}", target.driver, target.device);
+        match fs::read_to_string(report(target)) {
+            Ok(report) => over.extend(tell(target, &report)),
+            Err(_) => {
+                assert!(
+                    !is_required(target.driver),
+                    "GPU_BROAD_PHASE_COMPILERS asks for {}: it opens no {}",
+                    target.driver,
+                    target.device
+                );
+                println!("skipped: {} opens no {}", target.driver, target.device);
+            }
+        }
+    }
+    assert!(over.is_empty(), "{}", over.join("\n"));
+}
