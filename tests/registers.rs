@@ -1,11 +1,12 @@
 //! What compilers of real GPUs make of every pass, on a machine without such a GPU: registers, spills, waves.
 //!
-//! Two drivers of Mesa make devices that compile and never run: RADV for AMD, and NVK for NVIDIA with a library in front
-//! of it that stands in for the kernel. wgpu cannot open such a device, so that this asks Vulkan itself.
+//! Two drivers of Mesa make devices that compile and never run. RADV does so for AMD. NVK does so for NVIDIA, with a
+//! library in front of it that stands in for the kernel. wgpu cannot open such a device, so this asks Vulkan itself.
 //!
-//! `GPU_BROAD_PHASE_COMPILERS` names drivers that must be there (`radv`, `nvk`). They compile every pass with each choice
-//! of its constants. Other drivers are used where they are found, with two choices per scheme: all constants off, and all
-//! on. `GPU_BROAD_PHASE_COMPILERS=radv cargo test --locked --test registers -- --nocapture` prints the whole table.
+//! RADV is used where it is found, with two choices of constants per scheme: all off, and all on. With
+//! `GPU_BROAD_PHASE_COMPILERS=radv` it has to be there, and takes each choice. NVK takes minutes, so it is used only with
+//! `GPU_BROAD_PHASE_COMPILERS=nvk`. The whole table of RADV:
+//! `GPU_BROAD_PHASE_COMPILERS=radv cargo test --locked --test registers -- --nocapture`
 #![cfg(target_os = "linux")]
 
 #[path = "common/specialised.rs"]
@@ -29,8 +30,8 @@ use tempfile::TempDir;
 /// VGPRs, spilled SGPRs, and waves that fit on a SIMD.
 type Figures = (u32, u32, u32);
 
-/// What every pass is held to, but for those of [`WORSE`], on each of the two devices of RADV. No pass may spill VGPRs or
-/// use scratch memory.
+/// What every pass is held to on navi21 and on vega10, but for those of [`WORSE`]. No pass may spill VGPRs or use scratch
+/// memory.
 const BOUNDS: [Figures; 2] = [(64, 0, 8), (64, 0, 4)];
 
 /// Passes that miss these bounds, with what they need today on navi21 and on vega10: the worse of what both versions of
@@ -441,8 +442,8 @@ fn judge(device: usize, pass: &str, figures: &[u32]) -> Option<String> {
     let is_over = vgprs > bounds.0 || spilled_sgprs > bounds.1 || waves < bounds.2 || spilled_vgprs > 0 || scratch > 0;
     is_over.then(|| {
         format!(
-            "{pass}: VGPRs, spilled SGPRs, waves are {found:?}, bounds {bounds:?}; {spilled_vgprs} VGPRs spilled, {scratch} \
-             bytes of scratch"
+            "{pass}: VGPRs, spilled SGPRs and waves are {found:?}, bounds {bounds:?}; \
+             {spilled_vgprs} VGPRs spilled, {scratch} bytes of scratch"
         )
     })
 }
