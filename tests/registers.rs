@@ -465,12 +465,11 @@ fn tell(target: &Target, report: &str) -> Vec<String> {
         println!("| {pass} | {modules} |{}", shown.collect::<String>());
         over.extend(target.bounds.and_then(|device| judge(device, pass, &figures)));
     }
-    let over: Vec<_> = over.iter().map(|line| format!("{}: {line}", target.device)).collect();
+    let over: Vec<_> = over.iter().map(|line| format!("{title}: {line}")).collect();
     if is_required(target.driver) || TRIED.iter().any(|version| title.contains(version)) {
         over
     } else {
-        over.iter()
-            .for_each(|line| println!("not held to bounds, {title}: {line}"));
+        over.iter().for_each(|line| println!("not held to bounds: {line}"));
         Vec::new()
     }
 }
