@@ -81,7 +81,7 @@ class Ours:
         began = time.perf_counter()
         said = self._call(command, *map(str, arguments), "--backend", self.backend, "-o", str(result))
         wall = 1e3 * (time.perf_counter() - began)
-        told = re.search(r"\bstep: ([0-9.]+) ms", said)
+        told = re.search(r"; ([0-9.]+) ms$", said, re.MULTILINE)
         return np.load(result), float(told.group(1)) if told else wall
 
     def adapter(self) -> str:
@@ -271,6 +271,45 @@ def freud_neighbours(points: NDArray, radius: float, period: float) -> NDArray:
     box = freud.box.Box.cube(period)
     query = freud.locality.AABBQuery(box, around).query(around, {"r_max": radius, "exclude_ii": True})
     return np.unique(ordered(query.toNeighborList()[:]), axis=0)
+
+
+# The nearest ones, with distances. Whoever is as far away as another may stand in its place, so distances are compared: ours
+# are computed in doubles from the same points. Rows are the k of each point, and differ where a distance does by more than
+# 4 units in the last place of an f32, which is how ours are told apart.
+
+
+def nearest(ours: Ours) -> Iterator[Row]:
+    from scipy.spatial import cKDTree
+
+    side, count = 32.0, 8
+    path = ours.generate("points", 50_000, "points.npy", "--side", str(side))
+    points = np.load(path)
+    doubles = points.astype(float)
+    for period in (0.0, side):
+        # Far enough for all that are asked for, and within half a period.
+        radius = 8.0
+        options = ["--nearest", str(count), "--radius", str(radius), "--distances"]
+        options += ["--period", str(period), "--shifts"] if period else []
+        rows, ours_ms = ours.rows("neighbors", path, *options)
+        a, b = rows[:, 0].astype(int), rows[:, 1].astype(int)
+        if period:
+            # The image that the shifts name is as far away as is told.
+            away = np.linalg.norm(doubles[b] + rows[:, 3:] * period - doubles[a], axis=1)
+            if not np.allclose(away, rows[:, 2], rtol=1e-12, atol=0):
+                sys.exit("neighbors: shifts name another image than distances")
+
+        def kd_tree(period: float = period) -> NDArray:
+            tree = cKDTree(np.mod(doubles, period), boxsize=period) if period else cKDTree(doubles)
+            return tree.query(np.mod(doubles, period) if period else doubles, k=count + 1)[0][:, 1:]
+
+        theirs, theirs_ms = timed(kd_tree)
+        if len(rows) != theirs.size or not np.array_equal(a, np.repeat(np.arange(len(points)), count)):
+            sys.exit("neighbors: not so many nearest ones per point as were asked for")
+        told = rows[:, 2].reshape(theirs.shape)
+        differ = int((np.abs(told - theirs) > 4 * np.spacing(theirs.astype(np.float32))).sum())
+        command = f"neighbors, {count} nearest" + (", periodic" if period else "")
+        sizes = len(rows), theirs.size
+        yield Row("points, 50,000", command, "scipy cKDTree", *sizes, differ, 0, 0, ours_ms, theirs_ms)
 
 
 # Rays. The contract of ours: every hit of exact arithmetic, and no other by more than a widening of the far parameter.
@@ -534,6 +573,7 @@ COMPARISONS: dict[str, Callable[[Ours], Iterator[Row]]] = {
     "pairs": box_pairs,
     "query": box_queries,
     "neighbors": neighbours,
+    "nearest": nearest,
     "rays": rays,
     "meshes": meshes,
 }
@@ -554,7 +594,7 @@ def table(rows: list[Row]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Holds `broadphase` to independent libraries.")
     parser.add_argument("--program", type=Path, default=ROOT / "target/release/broadphase")
-    parser.add_argument("--backend", default="auto", help="as the command line takes it")
+    parser.add_argument("--backend", default="vulkan", help="as the command line takes it")
     parser.add_argument("--only", choices=sorted(COMPARISONS), action="append", help="these alone")
     arguments = parser.parse_args()
     if not arguments.program.is_file():
