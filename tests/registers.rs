@@ -491,9 +491,13 @@ fn registers_are_enough() {
     let started: Vec<_> = taking_part
         .map(|target| (target, start(target, &report(target))))
         .collect();
+    // All have ended before the first failure is told.
+    let ended: Vec<_> = started
+        .into_iter()
+        .map(|(target, mut process)| (target, process.wait().unwrap()))
+        .collect();
     let mut over = Vec::new();
-    for (target, mut process) in started {
-        let status = process.wait().unwrap();
+    for (target, status) in ended {
         assert!(status.success(), "{} for {}: {status}", target.driver, target.device);
         match fs::read_to_string(report(target)) {
             Ok(report) => over.extend(tell(target, &report)),
