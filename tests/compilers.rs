@@ -5,7 +5,9 @@
 #[path = "common/specialised.rs"]
 mod specialised;
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use gpu_broad_phase::shaders::{Pass, passes};
@@ -14,7 +16,7 @@ use naga::back::{hlsl, msl};
 use naga::proc::{BoundsCheckPolicies, BoundsCheckPolicy};
 use naga::valid::ModuleInfo;
 use naga::{AddressSpace, Module, ShaderStage, StorageAccess};
-use specialised::{DeviceChecks, Specialised, has_subgroups, is_required, specialised};
+use specialised::{Specialised, has_subgroups, is_required, specialised};
 use tempfile::TempDir;
 
 /// Where a program is; `None` where it is not and nobody asked for it.
@@ -66,7 +68,7 @@ impl Folder {
 
 /// As wgpu writes it for a device without robust buffer access.
 fn to_spirv(one: &Specialised, version: (u8, u8)) -> Vec<u8> {
-    let words = one.to_spirv(version, DeviceChecks::default());
+    let words = one.to_spirv(version, false);
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
@@ -100,6 +102,11 @@ fn to_hlsl(module: &Module, info: &ModuleInfo, shader_model: hlsl::ShaderModel) 
         shader_model,
         binding_map,
         fake_missing_bindings: false,
+        special_constants_binding: Some(hlsl::BindTarget {
+            register: registers[0],
+            ..Default::default()
+        }),
+        zero_initialize_workgroup_memory: false,
         ..Default::default()
     };
     let pipeline = hlsl::PipelineOptions {
@@ -276,6 +283,107 @@ fn tint_takes_every_pass() {
     assert!(read("broken", "@compute fn main() {}").is_some(), "tint takes anything");
 }
 
+/// Seconds of a processor that FXC may take for a pass.
+const FXC_SECONDS: f64 = 2.0;
+/// The walks of rays and queries: FXC writes out every call, and takes time that grows faster than what comes of it.
+const FXC_SECONDS_OF_WALKS: f64 = 30.0;
+
+/// What a program like `tests/dx12/fxc.c` says of one file.
+struct Compiled {
+    name: String,
+    seconds: f64,
+    /// Bytes of the result, or what is wrong.
+    said: String,
+}
+
+/// Gives the files to the program until it has said something of each: it ends at one that takes too long.
+fn compile_by_fxc(fxc: &Path, folder: &Path, mut names: Vec<String>) -> Vec<Compiled> {
+    let mut all = Vec::new();
+    while !names.is_empty() {
+        let list = folder.join("list");
+        std::fs::write(&list, names.join("\n") + "\n").unwrap();
+        let output = Command::new(fxc)
+            .arg(FXC_SECONDS_OF_WALKS.to_string())
+            .current_dir(folder)
+            .stdin(File::open(list).unwrap())
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout);
+        let before = all.len();
+        for line in text.lines() {
+            let mut fields = line.trim_end().splitn(3, '\t');
+            let (Some(name), Some(seconds), Some(said)) = (fields.next(), fields.next(), fields.next()) else {
+                continue;
+            };
+            all.push(Compiled {
+                name: name.to_owned(),
+                seconds: seconds.parse().unwrap(),
+                said: said.to_owned(),
+            });
+        }
+        assert!(all.len() > before, "{}", String::from_utf8_lossy(&output.stderr));
+        names.drain(..all.len() - before);
+    }
+    all
+}
+
+/// The compiler of wgpu on DX12 where there is no DXC. `tests/dx12/fxc.sh` brings it.
+#[test]
+fn fxc_takes_every_pass_in_time() {
+    let Some(fxc) = program("fxc") else { return };
+    let wanted = std::env::var("GPU_BROAD_PHASE_FXC").unwrap_or_default();
+    let every_choice = wanted == "all";
+    let wanted = if every_choice { "" } else { wanted.as_str() };
+    let folder = Folder::new();
+    let mut names = Vec::new();
+    for one in specialised() {
+        let switches: Vec<_> = one.constants.iter().filter(|(name, _)| *name != "SCHEME").collect();
+        let is_least = switches.iter().all(|(_, value)| *value == 0);
+        let is_most = switches.iter().all(|(_, value)| *value == 1);
+        // FXC knows no subgroups, and wgpu offers none with it.
+        if has_subgroups(one.pass) || !one.pass.name.starts_with(wanted) {
+            continue;
+        }
+        if !(every_choice || is_least || is_most) {
+            continue;
+        }
+        let (text, entry_point) = to_hlsl(&one.module, &one.info, hlsl::ShaderModel::V5_1);
+        assert_eq!(entry_point, "main", "{}", one.pass.name);
+        folder.file(&one.name(), text);
+        names.push(one.name());
+    }
+    let all = compile_by_fxc(&fxc, folder.0.path(), names);
+    let mut slowest: BTreeMap<&str, (usize, &Compiled)> = BTreeMap::new();
+    for one in &all {
+        let pass = one.name.split('-').next().unwrap();
+        let (count, worst) = slowest.entry(pass).or_insert((0, one));
+        *count += 1;
+        if one.seconds > worst.seconds {
+            *worst = one;
+        }
+    }
+    let mut rows: Vec<_> = slowest.into_iter().collect();
+    rows.sort_by(|(_, (_, a)), (_, (_, b))| b.seconds.total_cmp(&a.seconds));
+    println!("| pass | choices | slowest, seconds | what came of it |\n|---|---|---|---|");
+    for (pass, (count, worst)) in rows {
+        println!("| `{pass}` | {count} | {:.2} | {} |", worst.seconds, worst.said);
+    }
+    let complaints: Vec<_> = all
+        .iter()
+        .filter(|one| {
+            let is_walk = one.name.starts_with("ray_") || one.name.starts_with("query_");
+            let limit = if is_walk { FXC_SECONDS_OF_WALKS } else { FXC_SECONDS };
+            one.seconds > limit || !one.said.ends_with(" bytes")
+        })
+        .map(|one| format!("{}: {:.2} s, {}", one.name, one.seconds, one.said))
+        .collect();
+    expect_none(&complaints);
+
+    folder.file("broken", BROKEN_HLSL);
+    let broken = compile_by_fxc(&fxc, folder.0.path(), vec!["broken".to_owned()]);
+    assert!(broken[0].said.starts_with("error"), "fxc takes anything");
+}
+
 /// No program outside macOS compiles MSL: this much can be known everywhere.
 #[test]
 fn every_specialisation_translates_to_msl() {
@@ -283,6 +391,7 @@ fn every_specialisation_translates_to_msl() {
         let options = msl::Options {
             lang_version: (2, 0),
             fake_missing_bindings: true,
+            zero_initialize_workgroup_memory: false,
             bounds_check_policies: BoundsCheckPolicies {
                 index: BoundsCheckPolicy::ReadZeroSkipWrite,
                 buffer: BoundsCheckPolicy::ReadZeroSkipWrite,

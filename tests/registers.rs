@@ -24,7 +24,7 @@ use std::time::Instant;
 use ash::{khr, vk};
 use gpu_broad_phase::shaders::passes;
 use gpu_broad_phase::wgpu::{BindingType, BufferBindingType};
-use specialised::{DeviceChecks, Specialised, is_required, specialised};
+use specialised::{Specialised, is_required, specialised};
 use tempfile::TempDir;
 
 /// VGPRs, spilled SGPRs, and waves that fit on a SIMD.
@@ -203,7 +203,7 @@ struct Compiler {
     instance: ash::Instance,
     device: ash::Device,
     executables: khr::pipeline_executable_properties::Device,
-    checks: DeviceChecks,
+    checks_buffers: bool,
     /// The device and its driver.
     name: String,
 }
@@ -228,12 +228,10 @@ impl Compiler {
 
             // What wgpu asks for, as far as it changes the code of a compute shader.
             let mut robustness = vk::PhysicalDeviceRobustness2FeaturesEXT::default();
-            let mut workgroup = vk::PhysicalDeviceZeroInitializeWorkgroupMemoryFeatures::default();
             let mut subgroups = vk::PhysicalDeviceSubgroupSizeControlFeatures::default();
             let mut statistics = vk::PhysicalDevicePipelineExecutablePropertiesFeaturesKHR::default();
             let mut features = vk::PhysicalDeviceFeatures2::default()
                 .push_next(&mut robustness)
-                .push_next(&mut workgroup)
                 .push_next(&mut subgroups)
                 .push_next(&mut statistics);
             instance.get_physical_device_features2(physical, &mut features);
@@ -252,16 +250,12 @@ impl Compiler {
                 .create_device(physical, &info, None)
                 .unwrap_or_else(|error| panic!("{name}: {error}"));
             assert_ne!(statistics.pipeline_executable_info, vk::FALSE, "{name}");
-            let checks = DeviceChecks {
-                checks_buffers: robustness.robust_buffer_access2 != vk::FALSE,
-                clears_workgroup_memory: workgroup.shader_zero_initialize_workgroup_memory != vk::FALSE,
-            };
             Some(Self {
                 executables: khr::pipeline_executable_properties::Device::new(&instance, &device),
                 _entry: entry,
                 instance,
                 device,
-                checks,
+                checks_buffers: robustness.robust_buffer_access2 != vk::FALSE,
                 name,
             })
         }
@@ -350,7 +344,7 @@ fn one_driver_compiles_every_pass() {
     let (report, next) = (&Mutex::new(report), &AtomicUsize::new(0));
     let compile_some = || {
         while let Some(one) = all.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let words = one.to_spirv((1, 6), compiler.checks);
+            let words = one.to_spirv((1, 6), compiler.checks_buffers);
             let entries = one.pass.layout_entries();
             let bindings = entries.iter().map(|entry| {
                 let BindingType::Buffer { ty, .. } = entry.ty else {

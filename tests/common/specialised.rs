@@ -21,7 +21,7 @@ const CONSTANTS: [(&str, &[u32]); 6] = [
 ];
 
 /// What `GPU_BROAD_PHASE_COMPILERS` may name: programs of `tests/compilers.rs` and drivers of `tests/registers.rs`.
-const COMPILERS: [&str; 6] = ["spirv-val", "glslangValidator", "dxc", "tint", "radv", "nvk"];
+const COMPILERS: [&str; 7] = ["spirv-val", "glslangValidator", "dxc", "fxc", "tint", "radv", "nvk"];
 
 /// Whether `GPU_BROAD_PHASE_COMPILERS` says that it has to be there.
 pub fn is_required(name: &str) -> bool {
@@ -35,15 +35,6 @@ pub fn is_required(name: &str) -> bool {
     let unknown = required.iter().find(|name| !COMPILERS.contains(name));
     assert!(unknown.is_none(), "GPU_BROAD_PHASE_COMPILERS names {unknown:?}");
     required.contains(&name)
-}
-
-/// What a device does by itself, so that naga need not.
-#[derive(Clone, Copy, Default)]
-pub struct DeviceChecks {
-    /// Accesses past the end of a buffer: `robustBufferAccess2`.
-    pub checks_buffers: bool,
-    /// Zeros in workgroup memory before a shader starts: `shaderZeroInitializeWorkgroupMemory`.
-    pub clears_workgroup_memory: bool,
 }
 
 /// A pass with its pipeline constants set.
@@ -61,26 +52,23 @@ impl Specialised {
         format!("{}{}", self.pass.name, constants.collect::<String>())
     }
 
-    /// As wgpu's Vulkan backend writes it.
-    pub fn to_spirv(&self, version: (u8, u8), device: DeviceChecks) -> Vec<u32> {
+    /// As wgpu's Vulkan backend writes it for the crate's pipelines. `device_checks_buffers`: the device has
+    /// `robustBufferAccess2`, so that naga need not check accesses past the end of a buffer.
+    pub fn to_spirv(&self, version: (u8, u8), device_checks_buffers: bool) -> Vec<u32> {
         let options = spv::Options {
             lang_version: version,
             flags: spv::WriterFlags::LABEL_VARYINGS,
             fake_missing_bindings: true,
             bounds_check_policies: BoundsCheckPolicies {
                 index: BoundsCheckPolicy::Restrict,
-                buffer: if device.checks_buffers {
+                buffer: if device_checks_buffers {
                     BoundsCheckPolicy::Unchecked
                 } else {
                     BoundsCheckPolicy::Restrict
                 },
                 ..Default::default()
             },
-            zero_initialize_workgroup_memory: if device.clears_workgroup_memory {
-                spv::ZeroInitializeWorkgroupMemoryMode::Native
-            } else {
-                spv::ZeroInitializeWorkgroupMemoryMode::Polyfill
-            },
+            zero_initialize_workgroup_memory: spv::ZeroInitializeWorkgroupMemoryMode::None,
             ..Default::default()
         };
         let pipeline = spv::PipelineOptions {
