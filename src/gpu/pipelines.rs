@@ -169,7 +169,7 @@ fn create(
         entry_point: Some("main"),
         compilation_options: wgpu::PipelineCompilationOptions {
             constants: &constants,
-            // Every pass writes workgroup memory before it reads it. On DX12 one lane would write it all beforehand, and
+            // Every pass writes workgroup memory before it reads it (tests/passes fills it with poison). On DX12 one lane would write it all beforehand, and
             // FXC, which writes that out element by element, would take up to a minute for a shader.
             zero_initialize_workgroup_memory: false,
         },

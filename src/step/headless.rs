@@ -50,6 +50,8 @@ pub async fn adapters(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
         backends,
         flags: wgpu::InstanceFlags::from_env_or_default(),
+        // Such as the compiler of shaders on DX12.
+        backend_options: wgpu::BackendOptions::from_env_or_default(),
         ..wgpu::InstanceDescriptor::new_without_display_handle()
     });
     instance.enumerate_adapters(backends).await

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Compiles every pass by Microsoft's FXC under Wine, each within a limit of time, and prints the table of seconds.
-#   tests/dx12/fxc.sh         the least and the most choice of pipeline constants
+#   tests/dx12/fxc.sh         with all switches among the pipeline constants off, and with all on, in one scheme
 #   tests/dx12/fxc.sh all     each choice
 #   tests/dx12/fxc.sh ray_    passes whose names begin so
 set -euo pipefail
