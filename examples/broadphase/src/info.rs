@@ -97,7 +97,7 @@ fn dx12_compiler(present: Features) -> String {
         Some(path) => format!("unless WGPU_DX12_COMPILER says so, {} was not taken", path.display()),
         None => "with dxcompiler.dll beside the program it would be DXC".to_owned(),
     };
-    format!("FXC, as it seems: first steps compile longer, those with rays or queries by 3 to 16 seconds; {advice}")
+    format!("FXC, as it seems: first steps compile longer, those with rays or queries by 5 to 25 seconds; {advice}")
 }
 
 /// The library beside the program, or in a folder of the PATH: there Windows looks for it, among other places.
