@@ -66,10 +66,9 @@ fn rods(count: u32) -> Vec<Aabb> {
     rods
 }
 
-/// More than 2^32 pairs take as many box tests: they run once on the first adapter, and once on each other one, with
-/// room to grow, for the error in place of a vector that no host holds. The scan that makes 64-bit totals is one for
-/// all schemes (`tests/passes` takes it past 32 bits), so fewer boxes, still more than a round holds, do for the other
-/// schemes.
+/// More than 2^32 pairs take as many box tests: they run once, on the first adapter. The scan that makes 64-bit totals is
+/// one for all schemes (`tests/passes` takes it past 32 bits on every adapter), so fewer boxes, still more than a round
+/// holds, do for the other schemes. The error in place of a vector that no host holds has a test beside it.
 #[test]
 fn equal_boxes_past_32_bits_of_pairs_are_counted_exactly_and_give_a_prefix() {
     const MANY: u32 = 93_000;
@@ -80,13 +79,10 @@ fn equal_boxes_past_32_bits_of_pairs_are_counted_exactly_and_give_a_prefix() {
     }
     const { assert!(NEEDED > 1 << 32) };
     let objects = vec![Aabb::new([0.0; 3], [1.0; 3]); MANY as usize];
-    let adapters = adapters();
-    for (adapter, (scheme, count)) in adapters.iter().take(1).flat_map(|adapter| {
-        SCHEMES
-            .into_iter()
-            .zip([MANY, FEW, FEW])
-            .map(move |case| (adapter, case))
-    }) {
+    let Some(adapter) = &adapters().into_iter().next() else {
+        return;
+    };
+    for (scheme, count) in SCHEMES.into_iter().zip([MANY, FEW, FEW]) {
         let descriptor = BroadPhaseDescriptor {
             scheme,
             growth: Growth::Fixed,
@@ -105,15 +101,6 @@ fn equal_boxes_past_32_bits_of_pairs_are_counted_exactly_and_give_a_prefix() {
         pairs.dedup();
         assert_eq!(pairs.len(), 1000, "{what}");
         assert!(pairs.iter().all(|pair| pair.a < pair.b && pair.b < count), "{what}");
-    }
-    for adapter in adapters.iter().skip(1) {
-        let error = block_on(headless(adapter, BroadPhaseDescriptor::default()).step(&objects, &[])).err();
-        let expected = HeadlessError::TooManyResults {
-            what: "pairs",
-            needed: NEEDED,
-            limit: u64::from(u32::MAX - 1),
-        };
-        assert_eq!(error, Some(expected), "{}", adapter.name);
     }
 }
 

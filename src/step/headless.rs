@@ -308,16 +308,7 @@ impl Headless {
     /// small.
     async fn write(&mut self, counters: Counters) -> Result<(StepResult, bool), HeadlessError> {
         if self.broad_phase.grows() {
-            for (what, needed) in [
-                ("pairs", counters.pairs_needed),
-                ("hits", counters.hits_needed),
-                ("ray cells", counters.ray_cells_needed),
-                ("results of queries", counters.results_needed),
-            ] {
-                if needed >= u64::from(u32::MAX) {
-                    return Err(too_many(what, needed, u32::MAX - 1));
-                }
-            }
+            check_returnable(&counters)?;
         }
         let mut whole = self.write_window(Window::default(), true).await?;
         if !self.broad_phase.grows() {
@@ -465,6 +456,21 @@ fn too_many(what: &'static str, needed: u64, limit: u32) -> HeadlessError {
     }
 }
 
+/// Refuses an answer of more rows than offsets of 32 bits can name.
+fn check_returnable(counters: &Counters) -> Result<(), HeadlessError> {
+    for (what, needed) in [
+        ("pairs", counters.pairs_needed),
+        ("hits", counters.hits_needed),
+        ("ray cells", counters.ray_cells_needed),
+        ("results of queries", counters.results_needed),
+    ] {
+        if needed >= u64::from(u32::MAX) {
+            return Err(too_many(what, needed, u32::MAX - 1));
+        }
+    }
+    Ok(())
+}
+
 /// Hardware before software, and among equals Vulkan, Metal and DX12 before GL.
 fn rank(info: &wgpu::AdapterInfo) -> (u8, bool) {
     let kind = match info.device_type {
@@ -479,6 +485,33 @@ fn rank(info: &wgpu::AdapterInfo) -> (u8, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// That devices count exactly past 32 bits is held by `tests/overflow.rs`.
+    #[test]
+    fn answers_that_no_vector_holds_are_refused_with_what_was_needed() {
+        let limit = u64::from(u32::MAX) - 1;
+        type Set = fn(&mut Counters, u64);
+        let set: [(&str, Set); 4] = [
+            ("pairs", |counters, rows| counters.pairs_needed = rows),
+            ("hits", |counters, rows| counters.hits_needed = rows),
+            ("ray cells", |counters, rows| counters.ray_cells_needed = rows),
+            ("results of queries", |counters, rows| counters.results_needed = rows),
+        ];
+        for (what, set) in set {
+            let needing = |rows: u64| {
+                let mut counters = Counters::default();
+                set(&mut counters, rows);
+                check_returnable(&counters).err()
+            };
+            assert_eq!(needing(limit), None);
+            for needed in [limit + 1, 1 << 32, 4_324_453_500] {
+                assert_eq!(
+                    needing(needed),
+                    Some(HeadlessError::TooManyResults { what, needed, limit })
+                );
+            }
+        }
+    }
 
     #[test]
     fn backends_are_named_as_they_are_spoken_of() {

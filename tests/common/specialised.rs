@@ -80,7 +80,7 @@ impl Specialised {
 }
 
 /// Those with which a pass runs, by their numbers.
-fn schemes(pass: &Pass) -> &'static [u32] {
+pub fn schemes(pass: &Pass) -> &'static [u32] {
     match pass.name {
         name if name.ends_with("_one_cell") => &[0, 2],
         name if name.ends_with("_covered") => &[1],
