@@ -30,7 +30,7 @@ use pollster::block_on;
 use wild::{Asks, Wild};
 
 /// Scenes unless more are asked for.
-const SCENES: u64 = 240;
+const SCENES: u64 = 120;
 /// No device may take longer for what the CPU does in a fiftieth of it.
 const LONG: Duration = Duration::from_secs(5);
 const SLOWER: u32 = 50;

@@ -3,13 +3,14 @@
 
 mod common;
 
+use common::pool::pooled;
 use common::{Rng, TestAdapter, adapters, lattice, random_scene, uniform};
 use gpu_broad_phase::reference;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, Neighbor,
-    Neighbors, Pair, Partners, Queries, QueryInput, QueryMode, Ray, RayMode, Rays, Scene, SceneQueries, SceneRays,
-    Scheme, Source, Status, StepInput, StepResult, Window, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Neighbor, Neighbors, Pair, Partners,
+    Queries, QueryInput, QueryMode, Ray, RayMode, Rays, Scene, SceneQueries, SceneRays, Scheme, Source, Status,
+    StepInput, StepResult, Window, wgpu,
 };
 use pollster::block_on;
 
@@ -21,15 +22,6 @@ const SCHEMES: [Scheme; 3] = [
 
 fn broad_phase(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> GpuBroadPhase {
     GpuBroadPhase::new(&adapter.device, descriptor).unwrap()
-}
-
-fn headless(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'static>) -> Headless {
-    block_on(Headless::with_descriptor(&HeadlessDescriptor {
-        backends: Some(adapter.backends),
-        broad_phase: *descriptor,
-        ..Default::default()
-    }))
-    .unwrap()
 }
 
 fn step(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, scene: &Scene<'_>) -> StepResult {
@@ -91,7 +83,7 @@ fn exact(expected: &[Found]) -> Vec<Vec<u32>> {
 fn check(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>, what: &str) {
     let what = format!("{what} on {}, {descriptor:?}", adapter.name);
     let expected = brute_force::scene_queries(descriptor, scene);
-    let mut gpu = headless(adapter, descriptor);
+    let mut gpu = pooled(adapter, descriptor);
     for (name, result) in [
         ("device", block_on(gpu.step_scene(scene)).unwrap()),
         ("reference", reference::step_scene(descriptor, scene).unwrap()),
@@ -241,7 +233,7 @@ fn partners_are_the_pairs_of_each_object() {
                     ..Default::default()
                 };
                 let what = format!("{descriptor:?} once {once} on {}", adapter.name);
-                let result = block_on(headless(&adapter, &descriptor).step_scene(&scene)).unwrap();
+                let result = block_on(pooled(&adapter, &descriptor).step_scene(&scene)).unwrap();
                 let mut expected = vec![Vec::new(); objects.len()];
                 for Pair { a, b } in brute_force::scene_pairs(&descriptor, &scene) {
                     expected[a as usize].push(b);
@@ -300,7 +292,7 @@ fn one_set_against_another() {
                         expected[second as usize - a.len()].push(first);
                     }
                 }
-                let result = block_on(headless(&adapter, &descriptor).step_scene(&scene)).unwrap();
+                let result = block_on(pooled(&adapter, &descriptor).step_scene(&scene)).unwrap();
                 assert_eq!(lists(&result), expected, "{scheme:?} {filters} on {}", adapter.name);
                 assert_eq!(result.counters.queries_invalid, 0);
             }
@@ -512,7 +504,7 @@ fn results_past_one_binding_come_whole_out_of_headless() {
             pairs: false,
             ..Default::default()
         };
-        let mut gpu = headless(&adapter, &descriptor);
+        let mut gpu = pooled(&adapter, &descriptor);
         let objects = vec![Aabb::new([0.0; 3], [1.0; 3]); 6000];
         block_on(gpu.step(&objects, &[])).unwrap();
         let asked = gpu.query(SceneRays::default(), SceneQueries::Boxes(&objects), QueryMode::All);

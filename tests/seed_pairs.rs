@@ -2,12 +2,11 @@
 
 mod common;
 
+use common::pool::pooled;
 use common::{Rng, adapters};
 use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::reference::brute_force;
-use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, Headless, HeadlessDescriptor, Pair, Scene, Scheme, grid::Level,
-};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Pair, Scene, Scheme, grid::Level};
 use pollster::block_on;
 
 fn flat(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
@@ -30,13 +29,7 @@ fn pairs(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb]) -> Vec<Pair> {
         .pairs;
     pairs.sort_unstable();
     for adapter in adapters() {
-        let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
-            backends: Some(adapter.backends),
-            broad_phase: *descriptor,
-            ..Default::default()
-        }))
-        .unwrap();
-        let mut found = block_on(headless.step(objects, &[])).unwrap().pairs;
+        let mut found = block_on(pooled(&adapter, descriptor).step(objects, &[])).unwrap().pairs;
         found.sort_unstable();
         assert_eq!(found, pairs, "{}", adapter.name);
     }

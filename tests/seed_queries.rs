@@ -5,10 +5,11 @@ mod common;
 use std::collections::HashMap;
 use std::time::Instant;
 
-use common::{Rng, TestAdapter, adapters};
+use common::pool::pooled;
+use common::{Rng, adapters};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, Headless, HeadlessDescriptor, Query, QueryMode, Scene, SceneQueries,
-    SceneRays, Scheme, StepResult, reference,
+    Aabb, BroadPhaseDescriptor, Dimensions, Query, QueryMode, Scene, SceneQueries, SceneRays, Scheme, StepResult,
+    reference,
 };
 use pollster::block_on;
 
@@ -24,15 +25,6 @@ fn flat(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
 fn square(min: [f32; 2], max: [f32; 2]) -> Aabb {
     // The third component is out of play.
     Aabb::new([min[0], min[1], f32::NAN], [max[0], max[1], f32::NAN])
-}
-
-fn headless(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'static>) -> Headless {
-    block_on(Headless::with_descriptor(&HeadlessDescriptor {
-        backends: Some(adapter.backends),
-        broad_phase: *descriptor,
-        ..Default::default()
-    }))
-    .unwrap()
 }
 
 /// What each query found, ascending.
@@ -54,7 +46,7 @@ fn found(descriptor: &BroadPhaseDescriptor<'static>, objects: &[Aabb], queries: 
     };
     let expected = lists(&reference::step_scene(descriptor, &scene).unwrap());
     for adapter in adapters() {
-        let result = block_on(headless(&adapter, descriptor).step_scene(&scene)).unwrap();
+        let result = block_on(pooled(&adapter, descriptor).step_scene(&scene)).unwrap();
         assert_eq!(lists(&result), expected, "{}", adapter.name);
     }
     expected
@@ -131,7 +123,7 @@ fn hash_of_points() {
         for (index, point) in (0..).zip(&points) {
             at.entry(point.min.map(f32::to_bits)).or_default().push(index);
         }
-        let mut headless = headless(&adapter, &descriptor);
+        let mut headless = pooled(&adapter, &descriptor);
         // The first of each makes pipelines and buffers.
         for is_timed in [false, true] {
             let start = Instant::now();

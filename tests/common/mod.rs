@@ -3,6 +3,7 @@
 
 pub mod answers;
 pub mod golden;
+pub mod pool;
 pub mod rng;
 pub mod steps;
 mod validation;

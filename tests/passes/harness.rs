@@ -60,6 +60,10 @@ pub struct Bench {
     pub scheme: u32,
     /// Workgroups of the first dimension, at most: more fold into the second.
     pub fold: u32,
+    /// Whether every window and every form of questions is tried, or some by turns.
+    pub tries_all: bool,
+    /// Counts what was tried by turns.
+    pub turn: Cell<usize>,
     /// What is under test, for messages.
     pub scene: String,
 }
@@ -78,6 +82,8 @@ impl Bench {
             sweeps: Cell::new(false),
             scheme: 0,
             fold: 65_535,
+            tries_all: true,
+            turn: Cell::new(0),
             scene: String::new(),
         }
     }
@@ -166,11 +172,16 @@ impl Bench {
                 (*name, staging)
             })
             .collect();
-        queue.submit([encoder.finish()]);
+        let submission = queue.submit([encoder.finish()]);
         for (_, staging) in &read {
             staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap());
         }
-        device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
+        // Other tests use the device too: not for what they submitted.
+        let wait = wgpu::PollType::Wait {
+            submission_index: Some(submission),
+            timeout: None,
+        };
+        device.poll(wait).unwrap();
         let bytes = |staging: wgpu::Buffer| staging.get_mapped_range(..).unwrap().to_vec();
         Output {
             what: format!(
@@ -213,6 +224,22 @@ impl Bench {
             }
         }
         unreachable!("no rounds")
+    }
+
+    /// All of them, or one by turns.
+    pub fn some_of<T>(&self, all: impl IntoIterator<Item = T>) -> Vec<T> {
+        let mut all: Vec<_> = all.into_iter().collect();
+        if !self.tries_all && !all.is_empty() {
+            let turn = self.turn.replace(self.turn.get() + 1);
+            all = vec![all.swap_remove(turn % all.len())];
+        }
+        all
+    }
+
+    /// The window on a whole answer, and all others or one by turns.
+    pub fn windows(&self, all: usize) -> Vec<(u32, usize, usize)> {
+        let [whole, others @ ..] = windows(all);
+        [vec![whole], self.some_of(others)].concat()
     }
 
     /// Rounds take time: a part of the answer, and one whose places do not all fit, stand for all windows.
@@ -468,7 +495,9 @@ impl Output {
         let (what, found, size) = (&self.what, &self.buffers[name], size_of::<T>());
         let bytes: &[u8] = cast_slice(expected);
         let (found, rest) = found.split_at(bytes.len());
-        if let Some(at) = (0..bytes.len()).find(|&at| found[at] != bytes[at]) {
+        // As one comparison first: byte by byte, large buffers take longer than their passes.
+        if found != bytes {
+            let at = (0..bytes.len()).find(|&at| found[at] != bytes[at]).unwrap();
             let (at, value) = (at / size, &found[at / size * size..][..size]);
             let value: T = pod_read_unaligned(value);
             panic!("{what}: {name}[{at}] is {value:?}, {:?} expected", expected[at]);
@@ -658,18 +687,12 @@ pub fn descriptor(scheme: Scheme, entries: Option<u32>) -> BroadPhaseDescriptor<
     }
 }
 
-/// Adapters side by side: most dispatches of these tests are too small for more than one processor. Tests take turns on
-/// an adapter, because wgpu's GL takes a thread that waits for another one's long dispatch for a deadlock.
+/// Adapters side by side: most dispatches of these tests are too small for more than one processor.
 pub fn on_each_adapter(test: impl Fn(TestAdapter) + Sync) {
-    static TURNS: [Mutex<()>; 4] = [const { Mutex::new(()) }; 4];
-    let (test, adapters) = (&test, adapters());
-    assert!(adapters.len() <= TURNS.len());
+    let test = &test;
     std::thread::scope(|scope| {
-        for (adapter, turn) in adapters.into_iter().zip(&TURNS) {
-            scope.spawn(move || {
-                let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
-                test(adapter);
-            });
+        for adapter in adapters() {
+            scope.spawn(move || test(adapter));
         }
     });
 }

@@ -135,7 +135,8 @@ fn check_parts(
     if !scene.rays.is_empty() {
         bench.overrides.count_candidates = true;
         let wide = sweep(&scene.rays, descriptor.worlds, &mut Rng(scene.rays.len() as u64));
-        for (rays, filters) in [(SceneRays::Plain(&scene.rays), false), (SceneRays::Swept(&wide), true)] {
+        for (rays, filters) in bench.some_of([(SceneRays::Plain(&scene.rays), false), (SceneRays::Swept(&wide), true)])
+        {
             bench.overrides.filters = filters;
             check_rays(bench, &trace, rays, uniform_scheme);
             check_ray_cells(bench, &trace, rays);
@@ -180,11 +181,14 @@ fn every_pass_equals_its_reference() {
             if index % 4 == 0 {
                 walks.push(overrides(true, false));
             }
+            // These two bring every pass but those of static objects to all windows and forms.
+            bench.tries_all = true;
             let hierarchical = descriptor(Scheme::Hierarchical, None);
             check_scene(&mut bench, &hierarchical, &scene, &walks);
             let uniform_scheme = Scheme::Uniform { cell_size: 1.25 };
             let covered = descriptor(uniform_scheme, None);
             let needed = check_scene(&mut bench, &covered, &scene, &walks);
+            bench.tries_all = false;
             let adaptive = descriptor(Scheme::Adaptive { min_scale: 0.3 }, None);
             check_scene(&mut bench, &adaptive, &scene, &walks[..1]);
             let all = [hierarchical, covered, adaptive];

@@ -98,7 +98,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
     let mut pairs = vec![STALE_PAIR; all];
     let every = 0..trace.params.entry_capacity;
     pair_emit::pair_emit(&whole, &input, bench.overrides, every, &counts, &mut pairs);
-    for window in windows(all) {
+    for window in bench.windows(all) {
         let (shift, first, capacity) = window;
         let params = Params {
             first_pair: shift + first as u32,
@@ -229,7 +229,7 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
 
         scan_of(&mut kept.counts);
         let tried = if pair_bit_words == 1 { 6 } else { 1 };
-        for window in windows(pairs.len()).into_iter().take(tried) {
+        for window in bench.windows(pairs.len()).into_iter().take(tried) {
             let (shift, first, capacity) = window;
             let params = Params {
                 first_pair: shift + first as u32,
@@ -377,7 +377,7 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     // Those of moving objects alone stay as they are.
     let mut pairs = vec![STALE_PAIR; all];
     pair_static_emit::pair_static_emit(&params, &input, bench.overrides, &slots, &counts, &mut pairs);
-    for window in windows(all) {
+    for window in bench.windows(all) {
         let (shift, first, capacity) = window;
         let params = Params {
             first_pair: shift + first as u32,

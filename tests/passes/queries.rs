@@ -44,7 +44,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_sc
         (queries, bytes(queries), [0, 0, 1], asked),
         (&boxes, bytes(&bounds), [0, 0, 0], asked),
     ];
-    for (queries, contents, [askers, once, wide_queries], query_count) in forms {
+    for (queries, contents, [askers, once, wide_queries], query_count) in bench.some_of(forms) {
         let params = Params {
             askers,
             once,
@@ -83,7 +83,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_sc
             ..params
         };
         let results = query_emit::query_emit(&whole, &twins, bench.overrides, &offsets);
-        for window in windows(all) {
+        for window in bench.windows(all) {
             let (shift, first, capacity) = window;
             let params = Params {
                 first_result: shift + first as u32,

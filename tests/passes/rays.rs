@@ -151,7 +151,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_sch
             bench.adapter.name
         );
     }
-    for window in windows(all) {
+    for window in bench.windows(all) {
         emit(window).check("ray_hits", &hits[shown(all, window)]);
         if !bench.tries_rounds(window) {
             continue;
@@ -173,7 +173,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_sch
     }
 
     // From hits that counting kept: of some rays all, of others not.
-    for hits_kept in [1, 5] {
+    for hits_kept in bench.some_of([1, 5]) {
         let keeping = Params {
             hits_kept,
             hit_capacity: all as u32,

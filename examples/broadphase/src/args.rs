@@ -77,20 +77,8 @@ pub struct PairsArgs {
     pub ids: IdArgs,
     #[command(flatten)]
     pub margin: MarginArgs,
-    /// Report only pairs of one element of each kind, as in `vertices,faces`; implies --elements. Given several times,
-    /// each goes to a file of its own: -o NAME.csv makes NAME.vertices-faces.csv, NAME.edges-edges.csv and so on.
-    #[arg(long, value_name = "KIND,KIND", value_parser = parse_between)]
-    pub between: Vec<Between>,
-    /// The body of each box, one integer per row (.csv, .npy), -1 for none: boxes of one body make no pair. For a mesh
-    /// the body of each vertex.
-    #[arg(long, value_name = "FILE")]
-    pub groups: Option<PathBuf>,
-    /// Drop incident pairs: elements that share a vertex of the mesh.
-    #[arg(long)]
-    pub free: bool,
-    /// Write only the first N pairs; where there are more: status 1, and the needed count on standard error.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_pairs: Option<u32>,
+    #[command(flatten)]
+    pub which: PairArgs,
     /// Result file, .csv or .npy (u4, rows × 2); `-` is CSV on standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
@@ -425,6 +413,25 @@ pub struct StepArgs {
     pub snapshot: Option<PathBuf>,
 }
 
+/// Which pairs there are.
+#[derive(Args)]
+pub struct PairArgs {
+    /// Report only pairs of one element of each kind, as in `vertices,faces`; implies --elements. Given several times,
+    /// each goes to a file of its own: -o NAME.csv makes NAME.vertices-faces.csv, NAME.edges-edges.csv and so on.
+    #[arg(long, value_name = "KIND,KIND", value_parser = parse_between)]
+    pub between: Vec<Between>,
+    /// The body of each box, one integer per row (.csv, .npy), -1 for none: boxes of one body make no pair. For a mesh
+    /// the body of each vertex.
+    #[arg(long, value_name = "FILE")]
+    pub groups: Option<PathBuf>,
+    /// Drop incident pairs: elements that share a vertex of the mesh.
+    #[arg(long)]
+    pub free: bool,
+    /// Write only the first N pairs; where there are more: status 1, and the needed count on standard error.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_pairs: Option<u32>,
+}
+
 /// How elements of a mesh are called.
 #[derive(Args)]
 pub struct IdArgs {
@@ -495,18 +502,8 @@ pub struct WhyArgs {
     pub radius: f32,
     #[command(flatten)]
     pub margin: MarginArgs,
-    /// As `pairs` takes it: pairs of one element of each kind, as in `vertices,faces`; implies --elements.
-    #[arg(long, value_name = "KIND,KIND", value_parser = parse_between)]
-    pub between: Vec<Between>,
-    /// As `pairs` takes it: the body of each box, or of each vertex.
-    #[arg(long, value_name = "FILE")]
-    pub groups: Option<PathBuf>,
-    /// As `pairs` takes it: no incident pairs.
-    #[arg(long)]
-    pub free: bool,
-    /// As `pairs` takes it: only the first N pairs.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub max_pairs: Option<u32>,
+    #[command(flatten)]
+    pub which: PairArgs,
     #[command(flatten)]
     pub scheme: SchemeArgs,
 }

@@ -16,20 +16,26 @@ use crate::report::Reporter;
 use crate::step::{EdgeList, Ids, Step};
 
 pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
-    let mut between = args.between.clone();
+    let mut between = args.which.between.clone();
     between.sort();
     if let Some(twice) = between.windows(2).find(|window| window[0] == window[1]) {
         bail!("--between {} is given twice", name(twice[0]));
     }
     let is_parted = between.len() > 1;
-    if is_parted && args.max_pairs.is_some() {
+    if is_parted && args.which.max_pairs.is_some() {
         bail!("--max-pairs needs a single --between");
     }
     let mut targets = targets(args, &between)?;
     let mut edge_list = EdgeList::open(&args.ids)?;
     let mut step = Step::new(&args.engine, &args.step, reporter)?;
-    let mut scene = input::scene_between(&args.scene.scene, &args.scene.reading, &between, args.free, reporter)?;
-    if let Some(groups) = &args.groups {
+    let mut scene = input::scene_between(
+        &args.scene.scene,
+        &args.scene.reading,
+        &between,
+        args.which.free,
+        reporter,
+    )?;
+    if let Some(groups) = &args.which.groups {
         input::set_owners(&mut scene, groups, reporter)?;
     }
     let ids = Ids::new(&args.ids, &scene, &between)?;
@@ -45,13 +51,13 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         ..Scene::default()
     };
     // Pairs of elements that share a vertex are dropped here, and kinds are told apart here.
-    let counts_on_device = args.step.count_only && !args.free && !is_parted;
+    let counts_on_device = args.step.count_only && !args.which.free && !is_parted;
     let answer = if counts_on_device {
         step.run_within(&descriptor, &asked, 1)
     } else {
         step.run(&descriptor, &asked)
     };
-    let answer = match (answer, args.max_pairs) {
+    let answer = match (answer, args.which.max_pairs) {
         // More than any answer holds: some of them, and how many there are.
         (Err(error), Some(most)) if has_too_many_pairs(&error) => step.run_within(&descriptor, &asked, most)?,
         (answer, _) => answer?,
@@ -69,7 +75,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
     // What a capacity left out.
     let cut = needed.saturating_sub(pairs.len() as u64);
     let elements = scene.elements.as_ref();
-    if let Some(elements) = elements.filter(|_| args.free) {
+    if let Some(elements) = elements.filter(|_| args.which.free) {
         pairs.retain(|pair| !elements.are_incident(pair.a, pair.b));
         reporter.say(format!("{} free pairs", pairs.len()));
     }
@@ -98,7 +104,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         spinner.finish_and_clear();
         // Cut on the host, so that the rows that are left are the first ones whatever the scheme and the device.
         let needed = part.len() as u64 + cut;
-        let most = args.max_pairs.map_or(usize::MAX, |most| most as usize);
+        let most = args.which.max_pairs.map_or(usize::MAX, |most| most as usize);
         part.truncate(most);
         if needed > most as u64 {
             reporter.warn(format!("not whole: {needed} pairs are needed, {most} fit"));

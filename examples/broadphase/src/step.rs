@@ -44,7 +44,12 @@ impl<'a> Step<'a> {
     pub fn run(&mut self, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>) -> Result<Answer> {
         let mut engine = self.open(descriptor)?;
         engine.keep(scene, &mut self.snapshot)?;
-        timed(|| engine.step_scene(scene))
+        let answer = timed(|| engine.step_scene(scene))?;
+        if self.args.timings && answer.result.timings.is_empty() {
+            self.reporter
+                .warn("--timings: who answers has no times of stages; adapters with timestamps have");
+        }
+        Ok(answer)
     }
 
     /// Makes it with room for no more rows than this, whatever it finds; the counters tell how many there are.

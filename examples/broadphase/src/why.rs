@@ -38,10 +38,10 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
     };
     let is_pair = b.is_some();
     for (given, option) in [
-        (!args.between.is_empty(), "--between"),
-        (args.groups.is_some(), "--groups"),
-        (args.free, "--free"),
-        (args.max_pairs.is_some(), "--max-pairs"),
+        (!args.which.between.is_empty(), "--between"),
+        (args.which.groups.is_some(), "--groups"),
+        (args.which.free, "--free"),
+        (args.which.max_pairs.is_some(), "--max-pairs"),
     ] {
         if given && !is_pair {
             bail!("{option} is for pairs: it needs a second object");
@@ -50,11 +50,11 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
     let mut scene = input::scene_between(
         &args.scene.scene,
         &args.scene.reading,
-        &args.between,
-        args.free,
+        &args.which.between,
+        args.which.free,
         reporter,
     )?;
-    if let Some(groups) = &args.groups {
+    if let Some(groups) = &args.which.groups {
         input::set_owners(&mut scene, groups, reporter)?;
     }
     let path = &args.scene.scene;
@@ -132,12 +132,12 @@ fn dropped(
             .as_ref()
             .is_some_and(|elements| elements.are_incident(a, b))
     };
-    if args.free && is_incident(a, b) {
+    if args.which.free && is_incident(a, b) {
         return Ok(Some(
             " But they share a vertex of the mesh, and --free drops such pairs.".to_owned(),
         ));
     }
-    let Some(most) = args.max_pairs else {
+    let Some(most) = args.which.max_pairs else {
         return Ok(None);
     };
     let step = Step {
@@ -145,7 +145,7 @@ fn dropped(
         ..Step::default()
     };
     let mut pairs = reference::step_scene(descriptor, &step)?.pairs;
-    pairs.retain(|pair| !args.free || !is_incident(pair.a, pair.b));
+    pairs.retain(|pair| !args.which.free || !is_incident(pair.a, pair.b));
     sort(&mut pairs);
     let row = pairs.partition_point(|pair| (pair.a, pair.b) < (a, b));
     let verdict = if row < most as usize { "is kept" } else { "is cut off" };
