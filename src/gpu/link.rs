@@ -84,6 +84,13 @@ pub(crate) fn bindings(files: &[File]) -> Vec<(u32, Binding, &'static str)> {
     bindings
 }
 
+/// Names of the pipeline constants that the files declare, one a line.
+pub(crate) fn overrides(files: &[File]) -> Vec<&'static str> {
+    let lines = files.iter().flat_map(|(_, text)| text.lines());
+    let declarations = lines.filter_map(|line| line.strip_prefix("override ")?.split_once(':'));
+    declarations.map(|(name, _)| name).collect()
+}
+
 fn binding(line: &'static str) -> Option<(u32, Binding, &'static str)> {
     let (number, rest) = line.strip_prefix("@group(0) @binding(")?.split_once(") var<")?;
     let (space, rest) = rest.split_once("> ")?;

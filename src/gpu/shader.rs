@@ -24,6 +24,8 @@ pub struct Pass {
 struct Linked {
     files: Vec<File>,
     bindings: Vec<(u32, Binding, &'static str)>,
+    /// Names of its pipeline constants.
+    overrides: Vec<&'static str>,
 }
 
 impl Pass {
@@ -46,7 +48,12 @@ impl Pass {
         self.linked.get_or_init(|| {
             let files = link::link(self.root, self.slots);
             let bindings = link::bindings(&files);
-            Linked { files, bindings }
+            let overrides = link::overrides(&files);
+            Linked {
+                files,
+                bindings,
+                overrides,
+            }
         })
     }
 
@@ -87,8 +94,7 @@ impl Pass {
 
     /// Whether it has an override of this name.
     pub(crate) fn declares(&self, constant: &str) -> bool {
-        let declaration = format!("override {constant}:");
-        self.linked().files.iter().any(|(_, text)| text.contains(&declaration))
+        self.linked().overrides.contains(&constant)
     }
 
     /// Whether every step with this descriptor runs it.
