@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the command line on DX12 under Wine (vkd3d-proton on Mesa's software Vulkan) and compares its answers, byte for
-# byte, with those of the CPU reference on Linux. Prints a table; status 1 if anything differs or fails.
+# byte, with those of the CPU reference on Linux. The golden scenes keep their hashes. Prints a table; status 1 if anything
+# differs or fails.
 #   VKD3D=FOLDER tests/dx12/run.sh [COUNT]   scenes of COUNT boxes, 600 without it
 # FXC=1 takes FXC in place of DXC: minutes per run.
 set -euo pipefail
@@ -11,7 +12,7 @@ libraries="$(tests/dx12/setup d3d12)"
 cache="$(dirname "$libraries")"
 target="${CARGO_TARGET_DIR:-target}"
 rustup target add x86_64-pc-windows-gnu >&2
-cargo build --quiet --release -p broadphase --target x86_64-pc-windows-gnu --locked
+cargo build --quiet --release -p broadphase -p browser-tests --target x86_64-pc-windows-gnu --locked
 cargo build --quiet -p broadphase --locked
 native="$(realpath "$target/debug/broadphase")"
 
@@ -19,7 +20,7 @@ native="$(realpath "$target/debug/broadphase")"
 program="$cache/program"
 rm -rf "$program"
 mkdir -p "$program"
-cp "$target/x86_64-pc-windows-gnu/release/broadphase.exe" "$libraries"/d3d12*.dll "$program"
+cp "$target/x86_64-pc-windows-gnu/release/"{broadphase,browser-tests}.exe "$libraries"/d3d12*.dll "$program"
 if [ -n "${FXC:-}" ]; then cp "$libraries/d3dcompiler_47.dll" "$program"; else cp "$libraries"/dx*.dll "$program"; fi
 
 scenes="$(mktemp -d /tmp/dx12.XXXXXX)"
@@ -79,6 +80,11 @@ compare "query, hierarchical" query power-law.npy asked.npy
 compare "query, uniform" query uniform.npy asked.npy --scheme uniform
 compare "neighbors, hierarchical" neighbors points.npy --radius 1.5
 compare "neighbors, adaptive" neighbors points.npy --radius 1.5 --scheme adaptive
+# Of every scheme and ray mode: it compares with constants itself.
+verdict=same start=$SECONDS
+WGPU_BACKEND=dx12 timeout "${LIMIT:-300}" nice "$here/tests/dx12/wine" "$program/browser-tests.exe" golden \
+    >golden.txt 2>errors.txt || { verdict=failed && failures=$((failures + 1)); }
+printf '| `golden scenes and events` | %d | – | %s |\n' $((SECONDS - start)) "$verdict"
 echo
 cat info.txt
 [ "$failures" -eq 0 ]

@@ -48,6 +48,14 @@ pub async fn run(say: Say<'_>) {
     troubles::lost(say).await;
 }
 
+/// The fixed scenes and the film of events alone, with their hashes.
+pub async fn golden(say: Say<'_>) {
+    let plain = Gpu::open(Kind::Plain).await;
+    scenes::fixed(&plain, &RAY_MODES, say).await;
+    scenes::events(&plain, say).await;
+    plain.check();
+}
+
 /// Step times of scenes of these sizes.
 pub async fn time(counts: &[u32], say: Say<'_>) {
     let gpu = Gpu::open(Kind::Rich).await;
