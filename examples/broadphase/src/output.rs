@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Formatter};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, StdoutLock, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use npyz::WriterBuilder;
@@ -29,6 +30,16 @@ pub fn print(write: impl FnOnce(&mut StdoutLock<'static>) -> io::Result<()>) -> 
     }
 }
 
+/// Files that are open for results, so that no command reads what it is about to replace.
+static OPEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Whether this command writes its results there.
+pub fn is_output(path: &Path) -> bool {
+    let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    // Paths that name the same file in other words are the same.
+    !open.is_empty() && fs::canonicalize(path).is_ok_and(|path| open.contains(&path))
+}
+
 /// A file for results. It is opened before the work, so that one that cannot be written is found out first; what it held
 /// stays until there is something to write. One that was not there is not left behind empty.
 pub struct OutputFile {
@@ -36,10 +47,16 @@ pub struct OutputFile {
     file: Option<File>,
     /// Made by this command, and nothing is in it yet.
     is_bare: bool,
+    /// Its place among those that are open.
+    real: Option<PathBuf>,
 }
 
 impl OutputFile {
     pub fn open(path: &Path) -> Result<Self> {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        if let Some(folder) = folder.filter(|folder| !folder.exists()) {
+            bail!("{}: there is no folder {}", path.display(), folder.display());
+        }
         let is_bare = !path.exists();
         let file = OpenOptions::new()
             .write(true)
@@ -47,10 +64,20 @@ impl OutputFile {
             .truncate(false)
             .open(path)
             .with_context(|| path.display().to_string())?;
+        let mut real = None;
+        // Pipes and devices may be named twice.
+        if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+            if is_output(path) {
+                bail!("{}: two results would go to this file", path.display());
+            }
+            real = fs::canonicalize(path).ok();
+            OPEN.lock().unwrap_or_else(PoisonError::into_inner).extend(real.clone());
+        }
         Ok(Self {
             path: path.to_owned(),
             file: Some(file),
             is_bare,
+            real,
         })
     }
 
@@ -83,6 +110,10 @@ impl Drop for OutputFile {
         self.file = None;
         if self.is_bare {
             let _ = fs::remove_file(&self.path);
+        }
+        if let Some(real) = &self.real {
+            let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+            open.retain(|path| path != real);
         }
     }
 }

@@ -25,6 +25,9 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
     if is_parted && args.which.max_pairs.is_some() {
         bail!("--max-pairs needs a single --between");
     }
+    if args.step.count_only && args.which.max_pairs.is_some() {
+        bail!("--count-only counts all pairs: it does not go with --max-pairs");
+    }
     let mut targets = targets(args, &between)?;
     let mut edge_list = EdgeList::open(&args.ids)?;
     let mut step = Step::new(&args.engine, &args.step, reporter)?;

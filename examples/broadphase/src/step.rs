@@ -47,7 +47,7 @@ impl<'a> Step<'a> {
         let answer = timed(|| engine.step_scene(scene))?;
         if self.args.timings && answer.result.timings.is_empty() {
             self.reporter
-                .warn("--timings: who answers has no times of stages; adapters with timestamps have");
+                .warn("--timings: no stage times here; an adapter with timestamps has them, as with --backend vulkan");
         }
         Ok(answer)
     }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use gpu_broad_phase::reference::why::{Party, Question, why};
+use gpu_broad_phase::reference::why::{Party, Question, Reason, why};
 use gpu_broad_phase::{
     BroadPhaseDescriptor, Query, RayMode, Scene as Step, SceneQueries, SceneRays, Scheme, reference,
 };
@@ -101,7 +101,15 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
     let spinner = reporter.spinner("looking");
     let answer = why(&descriptor, &step, question);
     spinner.finish_and_clear();
-    let answer = answer?;
+    let mut answer = answer?;
+    if args.which.groups.is_some() {
+        for reason in &mut answer.reasons {
+            // Owners count from 1, bodies from 0.
+            if let Reason::SameOwner { owner } = reason {
+                *owner -= 1;
+            }
+        }
+    }
 
     let mut text = answer.told(&|party| name(&scene, party));
     if let (Question::Pair(a, b), true) = (question, answer.is_found) {

@@ -560,6 +560,46 @@ fn verify_compares_and_prints_a_table() {
 }
 
 #[test]
+fn no_result_replaces_an_input_or_another_result() {
+    let folder = Folder::new();
+    folder.generate(&["uniform", "--count", "50", "-o", "boxes.npy"]);
+    folder.generate(&["rays", "--count", "20", "-o", "rays.npy"]);
+    let before = [folder.read("boxes.npy"), folder.read("rays.npy")];
+    for (arguments, fault) in [
+        (
+            &["pairs", "boxes.npy", "-o", "boxes.npy"][..],
+            "the result would replace this input",
+        ),
+        (
+            &["pairs", "boxes.npy", "-o", "./boxes.npy"],
+            "the result would replace this input",
+        ),
+        (
+            &["rays", "boxes.npy", "rays.npy", "-o", "rays.npy"],
+            "the result would replace this input",
+        ),
+        (
+            &["pairs", "boxes.npy", "-o", "a.npy", "--snapshot", "a.npy"],
+            "two results would go to this file",
+        ),
+        (
+            &["pairs", "boxes.npy", "-o", "missing/a.npy"],
+            "there is no folder missing",
+        ),
+        (
+            &["pairs", "boxes.npy", "--count-only", "--max-pairs", "1"],
+            "does not go with --max-pairs",
+        ),
+    ] {
+        let ran = folder.run(&[arguments, &["--backend", "cpu"]].concat());
+        assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(fault), "{arguments:?}: {}", ran.stderr);
+    }
+    assert!(before == [folder.read("boxes.npy"), folder.read("rays.npy")]);
+    assert!(!folder.path("a.npy").exists());
+}
+
+#[test]
 fn every_scheme_gives_one_answer() {
     let folder = Folder::new();
     for (name, options) in [

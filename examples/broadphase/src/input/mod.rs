@@ -20,6 +20,7 @@ use indicatif::{ProgressBar, ProgressBarIter};
 
 use crate::args::ReadingArgs;
 use crate::mesh::{Between, Elements, Kind, Mesh, Selection, round_down, round_up};
+use crate::output::is_output;
 use crate::report::Reporter;
 use npy::Length;
 
@@ -533,6 +534,9 @@ fn open_file(path: &Path) -> Result<(File, u64)> {
     }
     if !metadata.is_file() {
         bail!("not a file; - reads standard input");
+    }
+    if is_output(path) {
+        bail!("the result would replace this input");
     }
     if metadata.len() == 0 {
         bail!("the file is empty");
