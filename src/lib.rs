@@ -119,7 +119,7 @@
 //!
 //! | this crate | wgpu | Rust |
 //! |---|---|---|
-//! | 0.1 | 30 | 1.87 |
+//! | 0.1 | 30 | 1.88 |
 //!
 //! The types of another version of wgpu are other types. Use the one that is exported as [`wgpu`](mod@crate::wgpu), or
 //! the same major version. The backends are those that the program's own wgpu has features of.

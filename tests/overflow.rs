@@ -69,7 +69,7 @@ fn rods(count: u32) -> Vec<Aabb> {
 /// More boxes than a round holds.
 #[test]
 fn equal_boxes_are_counted_exactly_and_give_a_prefix() {
-    count_equal_boxes(20_000, &SCHEMES);
+    count_equal_boxes(20_000, &adapters(), &SCHEMES);
 }
 
 /// More than 2^32 pairs take as many box tests. Of what stands between those and 64-bit counters, `tests/passes` takes the
@@ -79,20 +79,20 @@ fn equal_boxes_are_counted_exactly_and_give_a_prefix() {
 fn equal_boxes_past_32_bits_of_pairs_are_counted_exactly_and_give_a_prefix() {
     const MANY: u32 = 93_000;
     const { assert!(pairs_of(MANY) > 1 << 32) };
-    count_equal_boxes(MANY, &SCHEMES[..1]);
+    let adapters = adapters();
+    count_equal_boxes(MANY, &adapters[..adapters.len().min(1)], &SCHEMES[..1]);
 }
 
 const fn pairs_of(count: u32) -> u64 {
     count as u64 * (count as u64 - 1) / 2
 }
 
-/// On the first adapter: the walks of others are the same code.
-fn count_equal_boxes(count: u32, schemes: &[Scheme]) {
+fn count_equal_boxes(count: u32, adapters: &[TestAdapter], schemes: &[Scheme]) {
     let objects = vec![Aabb::new([0.0; 3], [1.0; 3]); count as usize];
-    let Some(adapter) = &adapters().into_iter().next() else {
-        return;
-    };
-    for &scheme in schemes {
+    for (adapter, &scheme) in adapters
+        .iter()
+        .flat_map(|adapter| schemes.iter().map(move |scheme| (adapter, scheme)))
+    {
         let descriptor = BroadPhaseDescriptor {
             scheme,
             growth: Growth::Fixed,
@@ -147,9 +147,9 @@ fn long_thin_rods_in_one_cell_take_bounded_rounds() {
 
 #[test]
 fn a_step_without_enough_rounds_says_so_and_grows_them() {
-    // The test above has them on every adapter.
-    if let Some(adapter) = adapters().into_iter().next() {
-        for scheme in SCHEMES {
+    // All schemes on the first adapter, one on each other: the test above has more of them there.
+    for (place, adapter) in adapters().into_iter().enumerate() {
+        for &scheme in if place == 0 { &SCHEMES[..] } else { &SCHEMES[..1] } {
             let objects = rods(17_000);
             for growth in [Growth::Grow, Growth::Fixed] {
                 let descriptor = BroadPhaseDescriptor {

@@ -84,7 +84,7 @@ pub(crate) fn bindings(files: &[File]) -> Vec<(u32, Binding, &'static str)> {
     bindings
 }
 
-/// Names of the pipeline constants that the files declare, one a line.
+/// Names of the pipeline constants that the files declare, one per line.
 pub(crate) fn overrides(files: &[File]) -> Vec<&'static str> {
     let lines = files.iter().flat_map(|(_, text)| text.lines());
     let declarations = lines.filter_map(|line| line.strip_prefix("override ")?.split_once(':'));

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use std::sync::{Mutex, PoisonError};
 
-use crate::common::{TestAdapter, adapters};
+use crate::common::{Rng, TestAdapter, adapters};
 use bytemuck::{Pod, bytes_of, cast_slice, pod_collect_to_vec, pod_read_unaligned};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use gpu_broad_phase::internals::blocks::{Overrides, Round, ScanParams};
@@ -60,10 +60,10 @@ pub struct Bench {
     pub scheme: u32,
     /// Workgroups of the first dimension, at most: more fold into the second.
     pub fold: u32,
-    /// Whether every window and every form of questions is tried, or some by turns.
+    /// Whether every window and every form of questions is tried, or one of each.
     pub tries_all: bool,
-    /// Counts what was tried by turns.
-    pub turn: Cell<usize>,
+    /// Draws what is tried where not all is.
+    pub draw: RefCell<Rng>,
     /// What is under test, for messages.
     pub scene: String,
 }
@@ -83,7 +83,7 @@ impl Bench {
             scheme: 0,
             fold: 65_535,
             tries_all: true,
-            turn: Cell::new(0),
+            draw: RefCell::new(Rng(20)),
             scene: String::new(),
         }
     }
@@ -226,17 +226,17 @@ impl Bench {
         unreachable!("no rounds")
     }
 
-    /// All of them, or one by turns.
+    /// All of them, or one that is drawn: turns would keep step with those of the scenes.
     pub fn some_of<T>(&self, all: impl IntoIterator<Item = T>) -> Vec<T> {
         let mut all: Vec<_> = all.into_iter().collect();
         if !self.tries_all && !all.is_empty() {
-            let turn = self.turn.replace(self.turn.get() + 1);
-            all = vec![all.swap_remove(turn % all.len())];
+            let drawn = self.draw.borrow_mut().below(all.len());
+            all = vec![all.swap_remove(drawn)];
         }
         all
     }
 
-    /// The window on a whole answer, and all others or one by turns.
+    /// The window on a whole answer, and all others or one.
     pub fn windows(&self, all: usize) -> Vec<(u32, usize, usize)> {
         let [whole, others @ ..] = windows(all);
         [vec![whole], self.some_of(others)].concat()

@@ -75,18 +75,6 @@ impl Engine {
         Ok(reference::step_scene(&descriptor, scene)?)
     }
 
-    /// Keeps what a step of the scene is given, where that is asked for.
-    pub fn keep(&self, scene: &gpu_broad_phase::Scene<'_>, file: &mut Option<OutputFile>) -> Result<()> {
-        let descriptor = match &self.backing {
-            Backing::Cpu(descriptor) => descriptor,
-            Backing::Gpu(headless) => headless.broad_phase().descriptor(),
-        };
-        match file {
-            Some(file) => file.save(|file| Snapshot::of(descriptor, scene).write(file)),
-            None => Ok(()),
-        }
-    }
-
     /// The device, unless the CPU answers.
     pub fn headless(&self) -> Option<&Headless> {
         match &self.backing {
@@ -214,7 +202,10 @@ pub fn scheme(args: &SchemeArgs, scene: &Scene, reporter: Reporter) -> Result<Sc
     Ok(match (args.scheme, args.cell_size, args.min_scale) {
         (SchemeName::Hierarchical, ..) => Scheme::Hierarchical,
         (SchemeName::Uniform, Some(cell_size), _) => Scheme::Uniform { cell_size },
-        (SchemeName::Adaptive, _, Some(min_scale)) => Scheme::Adaptive { min_scale },
+        (SchemeName::Adaptive, _, Some(min_scale)) => {
+            warn_of_meshes(scene, reporter);
+            Scheme::Adaptive { min_scale }
+        }
         (SchemeName::Uniform, None, _) => {
             let scheme = Scheme::uniform_for(&scene.boxes, dimensions(scene));
             if let Scheme::Uniform { cell_size } = scheme {
@@ -224,15 +215,31 @@ pub fn scheme(args: &SchemeArgs, scene: &Scene, reporter: Reporter) -> Result<Sc
         }
         (SchemeName::Adaptive, _, None) => {
             let scheme = Scheme::adaptive_for(&scene.boxes, dimensions(scene));
-            if scene.elements.is_some() {
-                reporter.say("adaptive takes five to six times as long as hierarchical on meshes, and finds the same");
-            }
+            warn_of_meshes(scene, reporter);
             if let Scheme::Adaptive { min_scale } = scheme {
                 reporter.say(format!("smallest scale: {min_scale}"));
             }
             scheme
         }
     })
+}
+
+fn warn_of_meshes(scene: &Scene, reporter: Reporter) {
+    if scene.elements.is_some() {
+        reporter.say("adaptive takes five to six times as long as hierarchical on meshes, and finds the same");
+    }
+}
+
+/// Keeps what a step with this descriptor is given, where that is asked for.
+pub fn keep(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &gpu_broad_phase::Scene<'_>,
+    file: &mut Option<OutputFile>,
+) -> Result<()> {
+    match file {
+        Some(file) => file.save(|file| Snapshot::of(descriptor, scene).write(file)),
+        None => Ok(()),
+    }
 }
 
 /// Whether a box takes part and has finite bounds.

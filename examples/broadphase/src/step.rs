@@ -9,7 +9,7 @@ use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, Scene, Status as
 
 use crate::Status;
 use crate::args::{EngineArgs, IdArgs, StepArgs};
-use crate::engine::Engine;
+use crate::engine::{self, Engine};
 use crate::input;
 use crate::mesh::{Between, Elements};
 use crate::output::{OutputFile, Target, print};
@@ -42,8 +42,12 @@ impl<'a> Step<'a> {
 
     /// Makes it, with outputs that grow.
     pub fn run(&mut self, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>) -> Result<Answer> {
+        engine::keep(descriptor, scene, &mut self.snapshot)?;
+        self.answer(descriptor, scene)
+    }
+
+    fn answer(&self, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>) -> Result<Answer> {
         let mut engine = self.open(descriptor)?;
-        engine.keep(scene, &mut self.snapshot)?;
         let answer = timed(|| engine.step_scene(scene))?;
         if self.args.timings && answer.result.timings.is_empty() {
             self.reporter
@@ -59,6 +63,8 @@ impl<'a> Step<'a> {
         scene: &Scene<'_>,
         rows: u32,
     ) -> Result<Answer> {
+        // As it was asked for, and not as it is counted.
+        engine::keep(descriptor, scene, &mut self.snapshot)?;
         let mut fixed = BroadPhaseDescriptor {
             growth: Growth::Fixed,
             capacities: Capacities {
@@ -70,7 +76,7 @@ impl<'a> Step<'a> {
             ..*descriptor
         };
         loop {
-            let answer = self.run(&fixed, scene)?;
+            let answer = self.answer(&fixed, scene)?;
             let counters = &answer.result.counters;
             // Entries are what rows are found by.
             if !counters.status.has(StepStatus::ENTRIES) {

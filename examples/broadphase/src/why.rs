@@ -47,6 +47,9 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
             bail!("{option} is for pairs: it needs a second object");
         }
     }
+    if args.which.between.len() > 1 && args.which.max_pairs.is_some() {
+        bail!("--max-pairs needs a single --between");
+    }
     let mut scene = input::scene_between(
         &args.scene.scene,
         &args.scene.reading,

@@ -515,3 +515,28 @@ fn generating() {
         assert!(ran.stderr.contains(needle), "{arguments:?}: {}", ran.stderr);
     }
 }
+
+#[test]
+fn cells_are_neither_lost_nor_made_up() {
+    let folder = Folder::new();
+    folder.write("long.csv", "0,0,0,1,1,1\n0,0,0,1,1,1,0.5\n");
+    folder.refuses(&["pairs", "long.csv"], &["line 2", "7 columns, 6 before"]);
+    folder.write("blank.tsv", "\t\t0\t0\t1\t1\n\t\t0\t0\t1\t1\n");
+    folder.refuses(&["pairs", "blank.tsv"], &["line 1", "column 1", "is not a number"]);
+    folder.write("header.csv", "a,b,c,d,e,f,layers,owner\n");
+    assert_eq!(folder.cpu(&["pairs", "header.csv"]), "");
+}
+
+#[test]
+fn texts_of_meshes_begin_with_a_mark_and_end_lines_as_they_should() {
+    let folder = Folder::new();
+    let triangle = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
+    folder.write("plain.obj", triangle);
+    folder.write("marked.obj", format!("\u{feff}{triangle}"));
+    let elements = ["--elements", "vertices,faces"];
+    let [plain, marked] =
+        ["plain.obj", "marked.obj"].map(|name| folder.cpu(&[&["pairs", name], &elements[..]].concat()));
+    assert!(plain == marked && plain.lines().count() == 3, "{plain}{marked}");
+    folder.write("old.obj", triangle.replace('\n', "\r"));
+    folder.refuses(&["pairs", "old.obj"], &["line 1", "carriage return"]);
+}

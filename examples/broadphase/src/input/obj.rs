@@ -9,6 +9,9 @@ use super::mesh::push_face;
 use super::shortened;
 use crate::mesh::Mesh;
 
+/// What some editors put at the start of a text in UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Vertices of a mesh in two dimensions may do without z.
 pub fn read(reader: &mut impl BufRead, dimensions: u8) -> Result<Mesh> {
     let mut mesh = Mesh::default();
@@ -21,6 +24,12 @@ pub fn read(reader: &mut impl BufRead, dimensions: u8) -> Result<Mesh> {
     let mut first_line = 1;
     while reader.read_until(b'\n', &mut text)? > 0 {
         line += 1;
+        if line == 1 && text.starts_with(MARK) {
+            text.drain(..MARK.len());
+        }
+        if text.trim_ascii_end().contains(&b'\r') {
+            bail!("line {line}: a carriage return within a line; lines end in a line feed");
+        }
         if drop_continuation(&mut text) {
             continue;
         }

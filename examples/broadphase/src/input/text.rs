@@ -33,16 +33,16 @@ fn with_header(header: (u64, &[u8]), separator: Separator, mut lines: Lines<impl
     let separator = first.as_ref().map_or(separator, |(_, text)| Separator::of(text));
     let names: Vec<_> = separator.fields(header).collect();
     let width = names.len();
+    let has_filters = names.len() > FILTERS.len() && names.ends_with(&FILTERS.map(str::as_bytes));
+    let mut table = Table::new(width - if has_filters { FILTERS.len() } else { 0 });
+    table.filters = has_filters.then(Vec::new);
     let Some((number, text)) = first else {
-        return Ok(Table::new(width));
+        return Ok(table);
     };
     let row_width = separator.fields(&text).count();
     if row_width != width {
         bail!("line {number}: {row_width} columns, {width} before, in line {line}");
     }
-    let has_filters = names.len() > FILTERS.len() && names.ends_with(&FILTERS.map(str::as_bytes));
-    let mut table = Table::new(width - if has_filters { FILTERS.len() } else { 0 });
-    table.filters = has_filters.then(Vec::new);
     push_row(&mut table, number, &text, separator, width)?;
     push_rows(&mut table, lines, separator, width)?;
     Ok(table)
@@ -63,7 +63,9 @@ fn push_row(table: &mut Table, line: u64, text: &[u8], separator: Separator, wid
         if column < table.columns {
             let value = number(field).ok_or_else(|| not_a_number(line, column, field))?;
             table.values.push(value);
-        } else if let Some(filter) = filters.get_mut(column - table.columns) {
+        } else if table.filters.is_some()
+            && let Some(filter) = filters.get_mut(column - table.columns)
+        {
             *filter = integer(field).ok_or_else(|| not(line, column, field, "an integer of 32 bits"))?;
         }
     }
@@ -184,7 +186,12 @@ impl<R: BufRead> Lines<R> {
             }
             let end = comment(&self.line).unwrap_or(self.line.len());
             if !self.line[start..end].trim_ascii().is_empty() {
-                return Ok(Some((self.number, self.line[start..end].trim_ascii())));
+                let mut text = &self.line[start..end];
+                // Tabs stay: beside one, a cell may be empty, which is no number.
+                while let [b' ', inner @ ..] | [inner @ .., b' '] = text {
+                    text = inner;
+                }
+                return Ok(Some((self.number, text)));
             }
         }
         Ok(None)
