@@ -3,7 +3,9 @@
 
 mod common;
 
+use common::answers::lists;
 use common::pool::pooled;
+use common::steps::check_lists;
 use common::{Rng, TestAdapter, adapters, lattice, random_scene, uniform};
 use gpu_broad_phase::reference;
 use gpu_broad_phase::reference::brute_force::{self, Found};
@@ -49,31 +51,6 @@ fn boxes(queries: &[Aabb]) -> QueryInput<'_> {
     }
 }
 
-/// What each query found, ascending.
-fn lists(result: &StepResult) -> Vec<Vec<u32>> {
-    let list = |ends: &[u32]| {
-        let mut list = result.query_objects[ends[0] as usize..ends[1] as usize].to_vec();
-        list.sort_unstable();
-        list
-    };
-    result.query_offsets.windows(2).map(list).collect()
-}
-
-/// Everything that has to be found, each once, and nothing that may not be.
-fn check_lists(lists: &[Vec<u32>], expected: &[Found], what: &str) {
-    assert_eq!(lists.len(), expected.len(), "{what}");
-    for (index, (list, expected)) in lists.iter().zip(expected).enumerate() {
-        let names = |found: &[(u32, f64)]| found.iter().map(|&(object, _)| object).collect::<Vec<_>>();
-        let (surely, perhaps) = (names(&expected.surely), names(&expected.perhaps));
-        let is_right = list.windows(2).all(|two| two[0] < two[1])
-            && surely.iter().all(|object| list.contains(object))
-            && list
-                .iter()
-                .all(|object| surely.contains(object) || perhaps.contains(object));
-        assert!(is_right, "{what}: query {index} finds {list:?}, not {expected:?}");
-    }
-}
-
 fn exact(expected: &[Found]) -> Vec<Vec<u32>> {
     let names = |found: &Found| found.surely.iter().map(|&(object, _)| object).collect();
     expected.iter().map(names).collect()
@@ -91,7 +68,7 @@ fn check(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'static>, scen
         if expected.is_empty() {
             assert!(result.query_objects.is_empty(), "{what}");
         } else {
-            check_lists(&lists(&result), &expected, &format!("{name}, {what}"));
+            check_lists(&result, &expected, &format!("{name}, {what}"));
         }
         assert_eq!(result.counters.status, Status::default(), "{what}");
         assert_eq!(result.counters.results_needed, result.query_objects.len() as u64);

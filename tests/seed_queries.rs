@@ -5,11 +5,11 @@ mod common;
 use std::collections::HashMap;
 use std::time::Instant;
 
+use common::answers::lists;
 use common::pool::pooled;
 use common::{Rng, adapters};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, Query, QueryMode, Scene, SceneQueries, SceneRays, Scheme, StepResult,
-    reference,
+    Aabb, BroadPhaseDescriptor, Dimensions, Query, QueryMode, Scene, SceneQueries, SceneRays, Scheme, reference,
 };
 use pollster::block_on;
 
@@ -25,16 +25,6 @@ fn flat(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
 fn square(min: [f32; 2], max: [f32; 2]) -> Aabb {
     // The third component is out of play.
     Aabb::new([min[0], min[1], f32::NAN], [max[0], max[1], f32::NAN])
-}
-
-/// What each query found, ascending.
-fn lists(result: &StepResult) -> Vec<Vec<u32>> {
-    let list = |ends: &[u32]| {
-        let mut list = result.query_objects[ends[0] as usize..ends[1] as usize].to_vec();
-        list.sort_unstable();
-        list
-    };
-    result.query_offsets.windows(2).map(list).collect()
 }
 
 /// What queries find on every adapter and on the CPU, which have to agree.

@@ -169,9 +169,9 @@ fn create(
         entry_point: Some("main"),
         compilation_options: wgpu::PipelineCompilationOptions {
             constants: &constants,
-            // Every pass writes workgroup memory before it reads it (tests/passes fills it with poison). On DX12 one lane
-            // would write it all beforehand, and FXC, which writes that out element by element, would take up to a
-            // minute for a shader.
+            // Every pass writes workgroup memory before it reads it (tests/passes fills it with poison). On DX12 one
+            // lane would write it all beforehand. FXC writes that out element by element, and would take up to a minute
+            // for a shader.
             zero_initialize_workgroup_memory: false,
         },
         cache,

@@ -9,8 +9,8 @@
 //! `max_bytes` or the size of a binding leaves a device no room for the table of larger objects that the reference has.
 //!
 //! [`step`] runs all of them: it is what a GPU step answers, without a GPU, and serves where no adapter exists.
-//! A trace keeps every buffer in between. [`brute_force`] is the answer by definition, which tests hold both to. [`why()`]
-//! says of two objects why they are a pair or not.
+//! A trace keeps every buffer in between. [`brute_force`] is the answer by definition, which tests hold both to.
+//! [`why()`] says of two objects why they are a pair or not.
 
 pub mod brute_force;
 pub(crate) mod dispatch;

@@ -641,7 +641,7 @@ pub fn shifted_words(offsets: &[u32], shift: u32) -> Vec<u32> {
 
 /// Windows on an answer of `all` rows whose first one lies at `shift`: `(shift, first, capacity)`, `first` from
 /// `shift`.
-pub fn windows(all: usize) -> [(u32, usize, usize); 6] {
+fn windows(all: usize) -> [(u32, usize, usize); 6] {
     [
         (0, 0, all),
         (0, all / 3, all / 3),

@@ -216,7 +216,7 @@ fn every_pass_equals_its_reference() {
                 scene.objects.len() / 20 * 19,
                 scene.objects.len(),
             ][index % 3];
-            // A fifth of them, one of each parts with each kind of cells, in full.
+            // A fifth of them in full.
             bench.tries_all = index % 5 == 0;
             check_parts(&mut bench, &parts, &scene, static_count, &walks[..2]);
             bench.tries_all = false;

@@ -123,7 +123,7 @@ pub fn sorting_is_stable_at_every_tile_boundary() {
                 for count in [0, 1, tile - 1, tile, tile + 1, 2 * tile + 1, 9 * tile] {
                     for keys in keys_to_sort(count as usize, &mut rng) {
                         let (shift, bits) = digits[case % digits.len()];
-                        // Up to nine workgroups of strips without a key; digits of 12 bits times tiles are what takes time.
+                        // Up to nine workgroups of strips without a key. The time goes to digits of 12 bits times tiles.
                         let spare = [0, if tile == 1 { 70 } else { 700 }, tile][case % 3];
                         bench.fold = [65_535, 2][case % 2];
                         case += 1;

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use anyhow::{Result, bail};
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Arg, Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
@@ -430,6 +431,16 @@ pub struct PairArgs {
     /// Write only the first N pairs; where there are more: status 1, and the needed count on standard error.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_pairs: Option<u32>,
+}
+
+impl PairArgs {
+    /// Refuses what does not go together.
+    pub fn check(&self) -> Result<()> {
+        if self.between.len() > 1 && self.max_pairs.is_some() {
+            bail!("--max-pairs needs a single --between");
+        }
+        Ok(())
+    }
 }
 
 /// How elements of a mesh are called.

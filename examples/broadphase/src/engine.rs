@@ -4,13 +4,12 @@ use anyhow::{Error, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends, DeviceType};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Dimensions, Headless, HeadlessDescriptor, HeadlessError, InputError, MemoryUse, Ray,
-    ReferenceError, Scheme, Snapshot, StepError, StepResult, adapters, reference,
+    ReferenceError, Scheme, StepError, StepResult, adapters, reference,
 };
 use pollster::block_on;
 
 use crate::args::{Backend, EngineArgs, SchemeArgs, SchemeName};
 use crate::input::Scene;
-use crate::output::OutputFile;
 use crate::report::Reporter;
 
 pub struct Engine {
@@ -199,13 +198,13 @@ pub fn scheme(args: &SchemeArgs, scene: &Scene, reporter: Reporter) -> Result<Sc
     if args.min_scale.is_some() && args.scheme != SchemeName::Adaptive {
         bail!("--min-scale needs --scheme adaptive");
     }
+    if args.scheme == SchemeName::Adaptive && scene.elements.is_some() {
+        reporter.say("adaptive takes five to six times as long as hierarchical on meshes, and finds the same");
+    }
     Ok(match (args.scheme, args.cell_size, args.min_scale) {
         (SchemeName::Hierarchical, ..) => Scheme::Hierarchical,
         (SchemeName::Uniform, Some(cell_size), _) => Scheme::Uniform { cell_size },
-        (SchemeName::Adaptive, _, Some(min_scale)) => {
-            warn_of_meshes(scene, reporter);
-            Scheme::Adaptive { min_scale }
-        }
+        (SchemeName::Adaptive, _, Some(min_scale)) => Scheme::Adaptive { min_scale },
         (SchemeName::Uniform, None, _) => {
             let scheme = Scheme::uniform_for(&scene.boxes, dimensions(scene));
             if let Scheme::Uniform { cell_size } = scheme {
@@ -215,31 +214,12 @@ pub fn scheme(args: &SchemeArgs, scene: &Scene, reporter: Reporter) -> Result<Sc
         }
         (SchemeName::Adaptive, _, None) => {
             let scheme = Scheme::adaptive_for(&scene.boxes, dimensions(scene));
-            warn_of_meshes(scene, reporter);
             if let Scheme::Adaptive { min_scale } = scheme {
                 reporter.say(format!("smallest scale: {min_scale}"));
             }
             scheme
         }
     })
-}
-
-fn warn_of_meshes(scene: &Scene, reporter: Reporter) {
-    if scene.elements.is_some() {
-        reporter.say("adaptive takes five to six times as long as hierarchical on meshes, and finds the same");
-    }
-}
-
-/// Keeps what a step with this descriptor is given, where that is asked for.
-pub fn keep(
-    descriptor: &BroadPhaseDescriptor<'_>,
-    scene: &gpu_broad_phase::Scene<'_>,
-    file: &mut Option<OutputFile>,
-) -> Result<()> {
-    match file {
-        Some(file) => file.save(|file| Snapshot::of(descriptor, scene).write(file)),
-        None => Ok(()),
-    }
 }
 
 /// Whether a box takes part and has finite bounds.

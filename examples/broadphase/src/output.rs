@@ -64,15 +64,14 @@ impl OutputFile {
             .truncate(false)
             .open(path)
             .with_context(|| path.display().to_string())?;
-        let mut real = None;
         // Pipes and devices may be named twice.
-        if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-            if is_output(path) {
-                bail!("{}: two results would go to this file", path.display());
-            }
-            real = fs::canonicalize(path).ok();
-            OPEN.lock().unwrap_or_else(PoisonError::into_inner).extend(real.clone());
+        let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+        let real = is_file.then(|| fs::canonicalize(path).ok()).flatten();
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if real.as_ref().is_some_and(|real| open.contains(real)) {
+            bail!("{}: two results would go to this file", path.display());
         }
+        open.extend(real.clone());
         Ok(Self {
             path: path.to_owned(),
             file: Some(file),

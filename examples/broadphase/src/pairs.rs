@@ -22,25 +22,14 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         bail!("--between {} is given twice", name(twice[0]));
     }
     let is_parted = between.len() > 1;
-    if is_parted && args.which.max_pairs.is_some() {
-        bail!("--max-pairs needs a single --between");
-    }
+    args.which.check()?;
     if args.step.count_only && args.which.max_pairs.is_some() {
         bail!("--count-only counts all pairs: it does not go with --max-pairs");
     }
     let mut targets = targets(args, &between)?;
     let mut edge_list = EdgeList::open(&args.ids)?;
     let mut step = Step::new(&args.engine, &args.step, reporter)?;
-    let mut scene = input::scene_between(
-        &args.scene.scene,
-        &args.scene.reading,
-        &between,
-        args.which.free,
-        reporter,
-    )?;
-    if let Some(groups) = &args.which.groups {
-        input::set_owners(&mut scene, groups, reporter)?;
-    }
+    let scene = input::scene_of_pairs(&args.scene, &args.which, reporter)?;
     let ids = Ids::new(&args.ids, &scene, &between)?;
     edge_list.write(&scene, reporter)?;
     let descriptor = BroadPhaseDescriptor {

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, Scene, Status as StepStatus, StepResult};
+use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, Scene, Snapshot, Status as StepStatus, StepResult};
 
 use crate::Status;
 use crate::args::{EngineArgs, IdArgs, StepArgs};
-use crate::engine::{self, Engine};
+use crate::engine::Engine;
 use crate::input;
 use crate::mesh::{Between, Elements};
 use crate::output::{OutputFile, Target, print};
@@ -42,8 +42,16 @@ impl<'a> Step<'a> {
 
     /// Makes it, with outputs that grow.
     pub fn run(&mut self, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>) -> Result<Answer> {
-        engine::keep(descriptor, scene, &mut self.snapshot)?;
+        self.keep(descriptor, scene)?;
         self.answer(descriptor, scene)
+    }
+
+    /// Keeps what the step is given, where that is asked for: once, however often it is made.
+    fn keep(&mut self, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<()> {
+        match self.snapshot.take() {
+            Some(mut file) => file.save(|file| Snapshot::of(descriptor, scene).write(file)),
+            None => Ok(()),
+        }
     }
 
     fn answer(&self, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>) -> Result<Answer> {
@@ -64,7 +72,7 @@ impl<'a> Step<'a> {
         rows: u32,
     ) -> Result<Answer> {
         // As it was asked for, and not as it is counted.
-        engine::keep(descriptor, scene, &mut self.snapshot)?;
+        self.keep(descriptor, scene)?;
         let mut fixed = BroadPhaseDescriptor {
             growth: Growth::Fixed,
             capacities: Capacities {

@@ -47,19 +47,8 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
             bail!("{option} is for pairs: it needs a second object");
         }
     }
-    if args.which.between.len() > 1 && args.which.max_pairs.is_some() {
-        bail!("--max-pairs needs a single --between");
-    }
-    let mut scene = input::scene_between(
-        &args.scene.scene,
-        &args.scene.reading,
-        &args.which.between,
-        args.which.free,
-        reporter,
-    )?;
-    if let Some(groups) = &args.which.groups {
-        input::set_owners(&mut scene, groups, reporter)?;
-    }
+    args.which.check()?;
+    let scene = input::scene_of_pairs(&args.scene, &args.which, reporter)?;
     let path = &args.scene.scene;
     let a = index_of(&scene, path, args.a)?;
     let scheme: Scheme = scheme(&args.scheme, &scene, reporter)?;

@@ -306,8 +306,8 @@ pub struct Meeting {
     pub is_accepted: bool,
 }
 
-/// Why two are in an answer or not: what [`why`](super::why()) says. [`Display`](std::fmt::Display) gives a paragraph of
-/// plain English.
+/// Why two are in an answer or not: what [`why`](super::why()) says. [`Display`](std::fmt::Display) gives a paragraph
+/// of plain English.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Why {

@@ -18,7 +18,7 @@ use anyhow::{Context, Result, bail};
 use gpu_broad_phase::{Aabb, Ray, Snapshot};
 use indicatif::{ProgressBar, ProgressBarIter};
 
-use crate::args::ReadingArgs;
+use crate::args::{PairArgs, ReadingArgs, SceneArgs};
 use crate::mesh::{Between, Elements, Kind, Mesh, Selection, round_down, round_up};
 use crate::output::is_output;
 use crate::report::Reporter;
@@ -57,6 +57,15 @@ impl Table {
 /// Reads the boxes of a scene. Every error names the file.
 pub fn scene(path: &Path, reading: &ReadingArgs, reporter: Reporter) -> Result<Scene> {
     scene_between(path, reading, &[], false, reporter)
+}
+
+/// As [`scene`], with the pairs that are asked for and the bodies that part them.
+pub fn scene_of_pairs(args: &SceneArgs, which: &PairArgs, reporter: Reporter) -> Result<Scene> {
+    let mut scene = scene_between(&args.scene, &args.reading, &which.between, which.free, reporter)?;
+    if let Some(groups) = &which.groups {
+        set_owners(&mut scene, groups, reporter)?;
+    }
+    Ok(scene)
 }
 
 /// As [`scene`], for pairs of just these kinds of elements, or of elements that share no vertex.
@@ -369,9 +378,12 @@ impl Format {
     }
 }
 
-/// Bytes without the mark of UTF-8 that some editors put first.
+/// What some editors put at the start of a text in UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Bytes without that mark.
 fn without_mark(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
+    bytes.strip_prefix(MARK).unwrap_or(bytes)
 }
 
 /// Whether a path of the command line names standard input.

@@ -6,11 +6,8 @@ use std::io::BufRead;
 use anyhow::{Context, Result, bail};
 
 use super::mesh::push_face;
-use super::shortened;
+use super::{MARK, shortened};
 use crate::mesh::Mesh;
-
-/// What some editors put at the start of a text in UTF-8.
-const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Vertices of a mesh in two dimensions may do without z.
 pub fn read(reader: &mut impl BufRead, dimensions: u8) -> Result<Mesh> {

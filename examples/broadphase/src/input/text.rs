@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use anyhow::{Result, anyhow, bail};
 
-use super::{Table, shortened};
+use super::{MARK, Table, shortened};
 
 /// Names of the two columns that a table of boxes with a header may have on top.
 const FILTERS: [&str; 2] = ["layers", "owner"];
@@ -180,8 +180,8 @@ impl<R: BufRead> Lines<R> {
                 if self.line.starts_with(b"\xff\xfe") || self.line.starts_with(b"\xfe\xff") {
                     bail!("text in UTF-16; UTF-8 is needed");
                 }
-                if self.line.starts_with(b"\xef\xbb\xbf") {
-                    start = 3;
+                if self.line.starts_with(MARK) {
+                    start = MARK.len();
                 }
             }
             let end = comment(&self.line).unwrap_or(self.line.len());
