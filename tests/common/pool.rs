@@ -1,4 +1,5 @@
-//! Broad phases with devices of their own, used again: making one takes longer than most scenes of a test.
+//! Broad phases with devices of their own, used again: making one takes longer than most scenes of a test. Each is used
+//! just so often, so that new ones are met too.
 
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
@@ -10,12 +11,16 @@ use pollster::block_on;
 use super::TestAdapter;
 
 /// Those that nobody uses, by backend and descriptor.
-static FREE: LazyLock<Mutex<HashMap<String, Vec<Headless>>>> = LazyLock::new(Mutex::default);
+static FREE: LazyLock<Mutex<HashMap<String, Vec<(Headless, u32)>>>> = LazyLock::new(Mutex::default);
+
+/// Scenes that one broad phase answers.
+const USES: u32 = 8;
 
 /// Goes back to the others when it is dropped, unless its test fails.
 pub struct Pooled {
     key: String,
     headless: Option<Headless>,
+    uses_left: u32,
 }
 
 /// A broad phase that may have answered other scenes before: no answer may depend on that. For tests of what a new one
@@ -35,9 +40,11 @@ pub fn pooled(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> P
         }))
         .unwrap()
     };
+    let (headless, uses_left) = free.unwrap_or_else(|| (make(), USES));
     Pooled {
         key,
-        headless: Some(free.unwrap_or_else(make)),
+        headless: Some(headless),
+        uses_left: uses_left - 1,
     }
 }
 
@@ -57,9 +64,11 @@ impl DerefMut for Pooled {
 
 impl Drop for Pooled {
     fn drop(&mut self) {
-        if let Some(headless) = self.headless.take().filter(|_| !std::thread::panicking()) {
+        let is_used_again = self.uses_left > 0 && !std::thread::panicking();
+        if let Some(headless) = self.headless.take().filter(|_| is_used_again) {
             let mut free = FREE.lock().unwrap_or_else(PoisonError::into_inner);
-            free.entry(std::mem::take(&mut self.key)).or_default().push(headless);
+            let of_key = free.entry(std::mem::take(&mut self.key)).or_default();
+            of_key.push((headless, self.uses_left));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The command line as clap sees it.
 
+use std::any::TypeId;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -65,6 +66,10 @@ pub struct InfoArgs {
 }
 
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  broadphase pairs boxes.csv -o pairs.csv\n  broadphase pairs cloth0.ply --next cloth1.ply \
+                        --between vertices,faces --between edges,edges --local-ids --free -o candidates.npy"
+)]
 pub struct PairsArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
@@ -86,10 +91,16 @@ pub struct PairsArgs {
 }
 
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  broadphase rays boxes.csv rays.csv -o closest.csv\n  broadphase rays mesh.ply rays.npy \
+                        --mode all --along --with-t -o hits.npy"
+)]
 pub struct RaysArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
-    /// Rays, a table as that of boxes: origin, direction, t_max (7 columns, in 2D 5).
+    /// Rays, a table as that of boxes: origin, direction, t_max (7 columns, in 2D 5). A ray with a NaN or an
+    /// infinite direction is invalid. With a negative t_max it hits nothing, with a direction of zero what is at its
+    /// origin.
     pub rays: PathBuf,
     /// Which hits.
     #[arg(long, value_enum, default_value_t = Mode::Closest)]
@@ -116,6 +127,10 @@ pub struct RaysArgs {
 }
 
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  broadphase query boxes.csv queries.csv -o found.csv\n  broadphase query mesh.ply \
+                        points.csv --nearest 4 -o nearest.csv"
+)]
 pub struct QueryArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
@@ -145,20 +160,23 @@ pub struct QueryArgs {
 }
 
 #[derive(Args)]
+#[command(
+    after_help = "Examples:\n  broadphase neighbors points.csv --radius 0.5 -o pairs.csv\n  broadphase neighbors \
+                        atoms.xyz --radius 8 --period 60,60,60 --full --distances --shifts -o list.npy"
+)]
 pub struct NeighborsArgs {
     /// Points: 3 columns, in 2D 2, in any table that is read as boxes (.csv, .txt, .tsv, .dat, .xyz, .npy, .npz, `-`).
     /// `pairs --help` tells more.
     pub points: PathBuf,
     /// The largest distance. Needed unless --nearest is given.
-    #[arg(long, value_name = "R", value_parser = parse_distance,
-        required_unless_present = "nearest")]
+    #[arg(long, value_name = "R", value_parser = parse_distance)]
     pub radius: Option<f32>,
     /// Period of each axis, 0 where an axis has none: distances are those to the nearest image.
     /// One number is the period of all axes.
-    #[arg(long, value_name = "X,Y[,Z]", value_parser = parse_distance, value_delimiter = ',', allow_hyphen_values = true)]
+    #[arg(long, value_name = "X,Y[,Z]", value_parser = parse_distance, value_delimiter = ',')]
     pub period: Vec<f32>,
     /// Write each pair from both sides, as `a,b` and as `b,a`: the full list.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "nearest")]
     pub full: bool,
     /// Only the K nearest neighbours of each point, nearest first, from both sides.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
@@ -190,7 +208,8 @@ pub struct VerifyArgs {
     /// Rays to verify with, a table of 7 columns, in 2D 5.
     pub rays: Option<PathBuf>,
     /// Make this many random scenes instead of reading one.
-    #[arg(long, value_name = "N", conflicts_with_all = ["scene", "rays"], required_unless_present = "scene")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["scene", "rays"],
+        value_parser = clap::value_parser!(u64).range(1..))]
     pub random: Option<u64>,
     /// Seed of the first random scene; each further scene takes the next number.
     #[arg(long, value_name = "S", default_value_t = 0, requires = "random")]
@@ -228,7 +247,7 @@ pub struct GenerateArgs {
     #[arg(value_enum)]
     pub kind: Make,
     /// How many rows; for `cloth` about how many vertices.
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub count: u32,
     /// Equal seeds give equal files.
     #[arg(long, value_name = "S", default_value_t = 0)]
@@ -319,51 +338,34 @@ pub struct BenchArgs {
     pub markdown: Option<PathBuf>,
 }
 
+/// What is said of a scene by itself and of one that may be left out.
+const SCENE: &str = "Boxes or a mesh; `-` is standard input, which tells its format by how it starts";
+const SCENE_FORMATS: &str = "\
+    Boxes or a mesh; `-` is standard input, which tells its format by how it starts.\n\n\
+    Boxes are rows of mins, then maxes: 6 columns, in 2D 4.\n\n\
+    Text (.csv, .txt, .tsv, .dat, .xyz): columns parted by commas, semicolons, tabs or blanks, with a decimal point; \
+    `#` starts a comment; the first line may be a header.\n\n\
+    Arrays (.npy, .npz): floats of 2 to 8 bytes or integers of 1 to 8, also of the shape (rows, 2, 3), in 2D (rows, \
+    2, 2). FILE.npz:NAME names one array of several. An archive may unpack to 100 times its size, or 64 MiB.\n\n\
+    Meshes are .ply, .obj, .stl, .gltf and .glb.\n\n\
+    STL: corners with equal positions are one vertex, numbered in the order in which they first appear.\n\n\
+    glTF: triangles and lines of all meshes of the default scene, placed by their nodes, without skins and morph \
+    targets. Vertices are numbered in the order of the file, primitive by primitive; primitives of a mesh that name \
+    the same positions share them. Lines are loose edges. Meshes may repeat to 100 times the file's size, or 64 MiB.";
+
 /// A scene file and how to read it.
 #[derive(Args)]
 pub struct SceneArgs {
-    /// Boxes or a mesh; `-` is standard input, which tells its format by how it starts.
-    ///
-    /// Boxes are rows of mins, then maxes: 6 columns, in 2D 4.
-    ///
-    /// Text (.csv, .txt, .tsv, .dat, .xyz): columns parted by commas, semicolons, tabs or blanks, with a decimal point;
-    /// `#` starts a comment; the first line may be a header.
-    ///
-    /// Arrays (.npy, .npz): floats of 2 to 8 bytes or integers of 1 to 8, also of the shape (rows, 2, 3), in 2D
-    /// (rows, 2, 2). FILE.npz:NAME names one array of several. An archive may unpack to 100 times its size, or 64 MiB.
-    ///
-    /// Meshes are .ply, .obj, .stl, .gltf and .glb.
-    ///
-    /// STL: corners with equal positions are one vertex, numbered in the order in which they first appear.
-    ///
-    /// glTF: triangles and lines of all meshes of the default scene, placed by their nodes, without skins and morph
-    /// targets. Vertices are numbered in the order of the file, primitive by primitive; primitives of a mesh that name
-    /// the same positions share them. Lines are loose edges. Meshes may repeat to 100 times the file's size, or 64 MiB.
+    #[arg(help = SCENE, long_help = SCENE_FORMATS)]
     pub scene: PathBuf,
     #[command(flatten)]
     pub reading: ReadingArgs,
 }
 
-/// The same for the one command that can do without a scene.
+/// A scene file for the one command that can do without.
 #[derive(Args)]
 pub struct OptionalSceneArgs {
-    /// Boxes or a mesh; `-` is standard input, which tells its format by how it starts.
-    ///
-    /// Boxes are rows of mins, then maxes: 6 columns, in 2D 4.
-    ///
-    /// Text (.csv, .txt, .tsv, .dat, .xyz): columns parted by commas, semicolons, tabs or blanks, with a decimal point;
-    /// `#` starts a comment; the first line may be a header.
-    ///
-    /// Arrays (.npy, .npz): floats of 2 to 8 bytes or integers of 1 to 8, also of the shape (rows, 2, 3), in 2D
-    /// (rows, 2, 2). FILE.npz:NAME names one array of several. An archive may unpack to 100 times its size, or 64 MiB.
-    ///
-    /// Meshes are .ply, .obj, .stl, .gltf and .glb.
-    ///
-    /// STL: corners with equal positions are one vertex, numbered in the order in which they first appear.
-    ///
-    /// glTF: triangles and lines of all meshes of the default scene, placed by their nodes, without skins and morph
-    /// targets. Vertices are numbered in the order of the file, primitive by primitive; primitives of a mesh that name
-    /// the same positions share them. Lines are loose edges. Meshes may repeat to 100 times the file's size, or 64 MiB.
+    #[arg(help = SCENE, long_help = SCENE_FORMATS)]
     pub scene: Option<PathBuf>,
     #[command(flatten)]
     pub reading: ReadingArgs,
@@ -403,7 +405,8 @@ pub struct EngineArgs {
 /// What to tell and to keep of a step.
 #[derive(Args)]
 pub struct StepArgs {
-    /// Write the number of rows in place of the rows. No answer is too large to be counted.
+    /// Write the number of rows in place of the rows; for `rays` that of hits. They are counted where they are found,
+    /// so that no answer is too large; only --free and several --between need room for the rows.
     #[arg(long, conflicts_with = "output")]
     pub count_only: bool,
     /// Tell the GPU time of each stage.
@@ -421,8 +424,8 @@ pub struct PairArgs {
     /// each goes to a file of its own: -o NAME.csv makes NAME.vertices-faces.csv, NAME.edges-edges.csv and so on.
     #[arg(long, value_name = "KIND,KIND", value_parser = parse_between)]
     pub between: Vec<Between>,
-    /// The body of each box, one integer per row (.csv, .npy), -1 for none: boxes of one body make no pair. For a mesh
-    /// the body of each vertex.
+    /// The body of each box, -1 for none: boxes of one body make no pair. For a mesh the body of each vertex. A table of
+    /// one column of integers up to 1073741822.
     #[arg(long, value_name = "FILE")]
     pub groups: Option<PathBuf>,
     /// Drop incident pairs: elements that share a vertex of the mesh.
@@ -434,27 +437,38 @@ pub struct PairArgs {
 }
 
 impl PairArgs {
-    /// Refuses what does not go together.
-    pub fn check(&self) -> Result<()> {
+    /// The kinds of each `--between`, sorted; refuses what does not go together.
+    pub fn checked(&self) -> Result<Vec<Between>> {
         if self.between.len() > 1 && self.max_pairs.is_some() {
             bail!("--max-pairs needs a single --between");
         }
-        Ok(())
+        let mut between = self.between.clone();
+        between.sort();
+        if let Some(twice) = between.windows(2).find(|window| window[0] == window[1]) {
+            bail!("--between {} is given twice", between_name(twice[0]));
+        }
+        Ok(between)
     }
 }
 
 /// How elements of a mesh are called.
 #[derive(Args)]
 pub struct IdArgs {
-    /// Count the elements of each kind from 0. Without it ids count vertices first, then edges (by larger, then smaller
-    /// vertex), then faces, whichever have boxes. Needs one kind, or --between; the columns of a pair are then in this
-    /// order of kinds.
-    #[arg(long)]
-    pub local_ids: bool,
+    #[command(flatten)]
+    pub local: LocalIdArgs,
     /// Write the edges of the mesh: row i is the edge with local id i, as its smaller and its larger vertex. .csv or
     /// .npy (u4, rows × 2).
     #[arg(long, value_name = "FILE")]
     pub write_edges: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub struct LocalIdArgs {
+    /// Count the elements of each kind from 0. Without it ids count all vertices of the mesh, then all its edges (by
+    /// larger, then smaller vertex), then all its faces, with boxes or without. Needs elements of one kind, or
+    /// --between: the first column of a pair is then of the kind that comes first in this order.
+    #[arg(long)]
+    pub local_ids: bool,
 }
 
 #[derive(Args)]
@@ -490,27 +504,31 @@ pub struct WhyArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
     /// An object, by the id that results name it with.
+    #[arg(value_parser = parse_id)]
     pub a: u32,
     /// A second object; without it --ray or --query says what the first one meets or not.
+    #[arg(value_parser = parse_id)]
     pub b: Option<u32>,
     /// The row of a ray in the file after --rays, the first of which is 0.
-    #[arg(long, value_name = "R", requires = "rays", conflicts_with = "query")]
+    #[arg(long, value_name = "R", value_parser = parse_id, requires = "rays", conflicts_with = "query")]
     pub ray: Option<u32>,
-    /// Rays, .csv or .npy: origin, direction, t_max (7 columns, in 2D 5).
+    /// Rays, as `rays` takes them.
     #[arg(long, value_name = "FILE", requires = "ray")]
     pub rays: Option<PathBuf>,
     /// Which hits of the ray are asked for.
-    #[arg(long, value_enum, default_value_t = Mode::Closest)]
+    #[arg(long, value_enum, default_value_t = Mode::Closest, requires = "ray")]
     pub mode: Mode,
     /// The row of a query box in the file after --boxes, the first of which is 0.
-    #[arg(long, value_name = "Q", requires = "boxes")]
+    #[arg(long, value_name = "Q", value_parser = parse_id, requires = "boxes")]
     pub query: Option<u32>,
-    /// Query boxes, .csv or .npy: mins then maxes (6 columns, in 2D 4).
+    /// Query boxes or points, as `query` takes them.
     #[arg(long, value_name = "FILE", requires = "query")]
     pub boxes: Option<PathBuf>,
     /// How far from the query box objects may be.
-    #[arg(long, value_name = "R", value_parser = parse_distance, default_value_t = 0.0)]
+    #[arg(long, value_name = "R", value_parser = parse_distance, default_value_t = 0.0, requires = "query")]
     pub radius: f32,
+    #[command(flatten)]
+    pub local: LocalIdArgs,
     #[command(flatten)]
     pub margin: MarginArgs,
     #[command(flatten)]
@@ -622,9 +640,22 @@ fn parse_t_max(text: &str) -> Result<f32, String> {
     }
 }
 
+fn parse_id(text: &str) -> Result<u32, String> {
+    text.parse()
+        .map_err(|_| "an id is an integer from 0 to 4294967295".to_owned())
+}
+
+/// `vertices-faces`.
+pub fn between_name((a, b): Between) -> String {
+    format!("{}-{}", a.name(), b.name())
+}
+
 /// The kinds in the order of their ids, however they are named.
 fn parse_between(text: &str) -> Result<Between, String> {
-    let kind = |name: &str| Kind::from_str(name.trim(), false);
+    let kind = |name: &str| {
+        let found = Kind::from_str(name.trim(), false);
+        found.map_err(|_| format!("{:?} is no kind: vertices, edges and faces are", name.trim()))
+    };
     match text.split(',').map(kind).collect::<Result<Vec<_>, _>>()?[..] {
         [a, b] => Ok((a.min(b), a.max(b))),
         _ => Err("two kinds are needed, as in edges,edges".to_owned()),
@@ -634,9 +665,12 @@ fn parse_between(text: &str) -> Result<Between, String> {
 impl Cli {
     /// Takes negative numbers for values, so that what is wrong with one is told of the value and not of an option `-1`.
     pub fn parse_from_arguments(arguments: impl IntoIterator<Item = OsString>) -> clap::error::Result<Self> {
-        let take_negative = |arg: Arg| match arg.get_action().takes_values() {
-            true => arg.allow_negative_numbers(true),
-            false => arg,
+        let take_negative = |arg: Arg| {
+            let takes_values = arg.get_action().takes_values();
+            // As `-.5` and `-inf`, which clap knows as no numbers.
+            let takes_reals = takes_values && arg.get_value_parser().type_id() == TypeId::of::<f32>();
+            arg.allow_negative_numbers(takes_values)
+                .allow_hyphen_values(takes_reals)
         };
         let command = Self::command().mut_subcommands(|command| command.mut_args(take_negative));
         Self::from_arg_matches(&command.try_get_matches_from(arguments)?)

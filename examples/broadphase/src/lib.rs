@@ -69,7 +69,11 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(Status::Done) => ExitCode::SUCCESS,
         Ok(Status::NotWhole) => ExitCode::from(1),
         Err(error) => {
-            reporter.warn(format!("{error:#}").replace(['\n', '\r'], " "));
+            let hint = match error.downcast_ref() {
+                Some(HeadlessError::NoAdapter { .. }) => "; `broadphase info` lists those that are there",
+                _ => "",
+            };
+            reporter.warn(format!("{error:#}{hint}").replace(['\n', '\r'], " "));
             ExitCode::from(if is_ours(&error) { 1 } else { 2 })
         }
     }
@@ -101,12 +105,23 @@ fn tell_usage(error: &clap::Error) -> ExitCode {
     let lines = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim);
     let line = lines.collect::<Vec<_>>().join(" ");
     let tips = text.lines().filter_map(|line| line.trim().strip_prefix("tip: "));
+    // Nobody means an option that is not there as the name of a file.
+    let tips = tips.filter(|tip| !tip.starts_with("to pass "));
     let tips: String = tips.map(|tip| format!("; {tip}")).collect();
-    reporter.warn(format!(
-        "{}{tips} (--help tells more)",
-        line.trim_start_matches("error: ")
-    ));
+    let line = without_middle(line.trim_start_matches("error: "));
+    reporter.warn(format!("{line}{tips} (--help tells more)"));
     ExitCode::from(2)
+}
+
+/// A line that echoes what was given, however long that was: its start tells what is wrong, its end why.
+fn without_middle(line: &str) -> String {
+    const KEPT: usize = 250;
+    let count = line.chars().count();
+    if count <= 2 * KEPT {
+        return line.to_owned();
+    }
+    let start = line.chars().take(KEPT);
+    start.chain(['…']).chain(line.chars().skip(count - KEPT)).collect()
 }
 
 fn run(command: &Command, reporter: Reporter) -> Result<Status> {

@@ -182,6 +182,13 @@ struct Span {
     first_id: u32,
 }
 
+impl Span {
+    fn index_of(&self, local_id: u32) -> Option<u32> {
+        let index = self.boxes.start + local_id as usize;
+        self.boxes.contains(&index).then_some(index as u32)
+    }
+}
+
 impl Elements {
     fn span(&self, index: u32) -> &Span {
         let at = self
@@ -203,6 +210,25 @@ impl Elements {
     /// The id of a box: its number among all elements of the mesh, whether they have a box or not.
     pub fn id(&self, index: u32) -> u32 {
         self.span(index).first_id + self.local_id(index)
+    }
+
+    /// The box of this id.
+    pub fn index_of(&self, id: u32) -> Option<u32> {
+        self.spans
+            .iter()
+            .find_map(|span| span.index_of(id.checked_sub(span.first_id)?))
+    }
+
+    /// The box of this number among the elements of a kind.
+    pub fn index_of_local(&self, kind: Kind, id: u32) -> Option<u32> {
+        self.spans.iter().find(|span| span.kind == kind)?.index_of(id)
+    }
+
+    /// Of each kind that has boxes the id of the first one, and how many there are.
+    pub fn ids(&self) -> impl Iterator<Item = (Kind, u32, usize)> {
+        self.spans
+            .iter()
+            .map(|span| (span.kind, span.first_id, span.boxes.len()))
     }
 
     /// The number of a box's element among those of its kind.
@@ -362,6 +388,17 @@ mod tests {
         assert_eq!(boxes.len(), 5);
         assert_eq!((elements.id(3), elements.id(4)), (3, 8));
         assert_eq!((elements.local_id(3), elements.local_id(4)), (3, 0));
+        let back = |index: u32| elements.index_of_local(elements.kind(index), elements.local_id(index));
+        for index in 0..boxes.len() as u32 {
+            assert_eq!(
+                (elements.index_of(elements.id(index)), back(index)),
+                (Some(index), Some(index))
+            );
+        }
+        assert_eq!(
+            (elements.index_of(u32::MAX), elements.index_of_local(Kind::Edges, 0)),
+            (None, None)
+        );
         assert_eq!((elements.kind(3), elements.kind(4)), (Kind::Vertices, Kind::Faces));
         assert!(elements.are_incident(0, 4));
         assert!(!elements.are_incident(0, 1));

@@ -1,18 +1,21 @@
 //! The command `neighbors`.
 
 use anyhow::{Result, bail};
-use gpu_broad_phase::{BroadPhaseDescriptor, NONE, Neighbors, Scene};
+use gpu_broad_phase::{BroadPhaseDescriptor, Neighbors, Scene};
 
 use crate::Status;
 use crate::args::NeighborsArgs;
 use crate::distance::to_nearest_image;
 use crate::engine::{dimensions, scheme};
 use crate::output::Target;
-use crate::report::Reporter;
+use crate::report::{Reporter, results};
 use crate::step::Step;
 use crate::{input, query};
 
 pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
+    if args.radius.is_none() && args.nearest.is_none() {
+        bail!("neighbors needs --radius R, or --nearest K");
+    }
     let mut target = Target::unless(args.step.count_only, &args.output)?;
     let mut step = Step::new(&args.engine, &args.step, reporter)?;
     let points = input::points(&args.points, args.dimensions, reporter)?;
@@ -38,12 +41,11 @@ pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
     };
     let answer = step.run_or_count(&descriptor, &asked)?;
     let result = answer.result;
-    reporter.queries(&result, points.boxes.len(), answer.duration);
+    reporter.queries(&result, ["point", "points"], points.boxes.len(), answer.duration);
     let status = step.status(&result);
 
     let Some(target) = &mut target else {
-        let near = result.query_nearest.iter().filter(|row| row.object != NONE).count() as u64;
-        step.write_count(result.counters.results_needed.max(near))?;
+        step.write_count(results(&result))?;
         return Ok(status);
     };
     let rows = match args.nearest {

@@ -108,7 +108,8 @@ impl Drop for OutputFile {
         // Closed first, since some systems keep files that are open.
         self.file = None;
         if self.is_bare {
-            let _ = fs::remove_file(&self.path);
+            // A link to a file that was not there stays.
+            let _ = fs::remove_file(self.real.as_ref().unwrap_or(&self.path));
         }
         if let Some(real) = &self.real {
             let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);

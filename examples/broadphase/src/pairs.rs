@@ -7,22 +7,17 @@ use anyhow::{Result, bail};
 use gpu_broad_phase::{BroadPhaseDescriptor, Pair, Scene};
 
 use crate::Status;
-use crate::args::PairsArgs;
+use crate::args::{PairsArgs, between_name};
 use crate::engine::{dimensions, has_too_many_pairs, scheme};
 use crate::input;
 use crate::mesh::{Between, Elements};
 use crate::output::{Target, print};
-use crate::report::Reporter;
+use crate::report::{Reporter, counted};
 use crate::step::{EdgeList, Ids, Step};
 
 pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
-    let mut between = args.which.between.clone();
-    between.sort();
-    if let Some(twice) = between.windows(2).find(|window| window[0] == window[1]) {
-        bail!("--between {} is given twice", name(twice[0]));
-    }
+    let between = args.which.checked()?;
     let is_parted = between.len() > 1;
-    args.which.check()?;
     if args.step.count_only && args.which.max_pairs.is_some() {
         bail!("--count-only counts all pairs: it does not go with --max-pairs");
     }
@@ -30,7 +25,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
     let mut edge_list = EdgeList::open(&args.ids)?;
     let mut step = Step::new(&args.engine, &args.step, reporter)?;
     let scene = input::scene_of_pairs(&args.scene, &args.which, reporter)?;
-    let ids = Ids::new(&args.ids, &scene, &between)?;
+    let ids = Ids::new(&args.ids.local, &scene, &between)?;
     edge_list.write(&scene, reporter)?;
     let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&scene),
@@ -55,7 +50,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         (answer, _) => answer?,
     };
     let result = answer.result;
-    reporter.step(&result, 0, answer.duration);
+    reporter.pairs(&result, answer.duration);
     let mut status = step.status(&result);
     let needed = result.counters.pairs_needed;
     if counts_on_device {
@@ -69,7 +64,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
     let elements = scene.elements.as_ref();
     if let Some(elements) = elements.filter(|_| args.which.free) {
         pairs.retain(|pair| !elements.are_incident(pair.a, pair.b));
-        reporter.say(format!("{} free pairs", pairs.len()));
+        reporter.say(counted(pairs.len() as u64, "free pair"));
     }
     let parts = match elements {
         Some(elements) if is_parted => parts(&pairs, &between, elements),
@@ -77,7 +72,11 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
     };
     if is_parted {
         for (&kinds, part) in between.iter().zip(&parts) {
-            reporter.say(format!("  {}: {} pairs", name(kinds), part.len()));
+            reporter.say(format!(
+                "  {}: {}",
+                between_name(kinds),
+                counted(part.len() as u64, "pair")
+            ));
         }
     }
     if args.step.count_only {
@@ -85,7 +84,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
             [pairs] => writeln!(out, "{}", pairs.len()),
             _ => {
                 let mut named = between.iter().zip(&parts);
-                named.try_for_each(|(&kinds, part)| writeln!(out, "{},{}", name(kinds), part.len()))
+                named.try_for_each(|(&kinds, part)| writeln!(out, "{},{}", between_name(kinds), part.len()))
             }
         })?;
         return Ok(status);
@@ -129,16 +128,12 @@ fn targets(args: &PairsArgs, between: &[Between]) -> Result<Vec<Target>> {
 /// `NAME.csv` to `NAME.vertices-faces.csv`.
 fn part_path(path: &Path, kinds: Between) -> PathBuf {
     let mut file = path.file_stem().unwrap_or_default().to_owned();
-    file.push(format!(".{}", name(kinds)));
+    file.push(format!(".{}", between_name(kinds)));
     if let Some(extension) = path.extension() {
         file.push(".");
         file.push(extension);
     }
     path.with_file_name(file)
-}
-
-fn name((a, b): Between) -> String {
-    format!("{}-{}", a.name(), b.name())
 }
 
 /// The pairs of each `between`.

@@ -9,7 +9,7 @@ use crate::distance::between_boxes;
 use crate::engine::{dimensions, scheme};
 use crate::input;
 use crate::output::Target;
-use crate::report::Reporter;
+use crate::report::{Reporter, results};
 use crate::step::{EdgeList, Ids, Step};
 
 pub fn run(args: &QueryArgs, reporter: Reporter) -> Result<Status> {
@@ -20,7 +20,7 @@ pub fn run(args: &QueryArgs, reporter: Reporter) -> Result<Status> {
     let mut edge_list = EdgeList::open(&args.ids)?;
     let mut step = Step::new(&args.engine, &args.step, reporter)?;
     let scene = input::scene(&args.scene.scene, &args.scene.reading, reporter)?;
-    let ids = Ids::new(&args.ids, &scene, &[])?;
+    let ids = Ids::new(&args.ids.local, &scene, &[])?;
     edge_list.write(&scene, reporter)?;
     let boxes = input::boxes(&args.boxes, scene.dimensions, reporter)?;
     let descriptor = BroadPhaseDescriptor {
@@ -54,12 +54,11 @@ pub fn run(args: &QueryArgs, reporter: Reporter) -> Result<Status> {
     };
     let answer = step.run_or_count(&descriptor, &asked)?;
     let result = answer.result;
-    reporter.queries(&result, boxes.len(), answer.duration);
+    reporter.queries(&result, ["query", "queries"], boxes.len(), answer.duration);
     let status = step.status(&result);
 
     let Some(target) = &mut target else {
-        let near = result.query_nearest.iter().filter(|row| row.object != NONE).count() as u64;
-        step.write_count(result.counters.results_needed.max(near))?;
+        step.write_count(results(&result))?;
         return Ok(status);
     };
     match args.nearest {

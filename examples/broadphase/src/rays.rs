@@ -21,7 +21,7 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
     let mut edge_list = EdgeList::open(&args.ids)?;
     let mut step = Step::new(&args.engine, &args.step, reporter)?;
     let scene = input::scene(&args.scene.scene, &args.scene.reading, reporter)?;
-    let ids = Ids::new(&args.ids, &scene, &[])?;
+    let ids = Ids::new(&args.ids.local, &scene, &[])?;
     edge_list.write(&scene, reporter)?;
     let rays = input::rays(&args.rays, scene.dimensions, reporter)?;
     let descriptor = BroadPhaseDescriptor {
@@ -43,7 +43,7 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
     };
     let answer = step.run_or_count(&descriptor, &asked)?;
     let result = answer.result;
-    reporter.step(&result, rays.len(), answer.duration);
+    reporter.rays(&result, rays.len(), answer.duration);
     let status = step.status(&result);
 
     let Some(target) = &mut target else {

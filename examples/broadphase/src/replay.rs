@@ -5,14 +5,14 @@ use std::path::Path;
 
 use anyhow::{Error, Result, bail};
 use gpu_broad_phase::reference::{self, brute_force};
-use gpu_broad_phase::{BroadPhaseDescriptor, Counters, Growth, HeadlessError, NONE, Scene, SceneQueries, StepResult};
+use gpu_broad_phase::{BroadPhaseDescriptor, Counters, Growth, HeadlessError, Scene, SceneQueries, StepResult};
 
 use crate::Status;
 use crate::args::{Backend, ReplayArgs};
 use crate::engine::{Engine, title};
 use crate::input;
 use crate::output::print;
-use crate::report::{Reporter, hits};
+use crate::report::{Reporter, hits, results};
 use crate::step::{Answer as StepAnswer, timed};
 use crate::verify::BRUTE_FORCE_OBJECTS;
 use crate::verify::answer::{self, Answer, first_difference};
@@ -40,9 +40,11 @@ pub fn run(args: &ReplayArgs, reporter: Reporter) -> Result<Status> {
     let mut engine = open(&args.engine, descriptor, reporter).map_err(of_file)?;
     let StepAnswer { result, duration } = timed(|| engine.step_scene(&scene)).map_err(of_file)?;
     match query_count(&scene) {
-        0 => reporter.step(&result, scene.rays.len(), duration),
-        queries => reporter.queries(&result, queries, duration),
+        0 if scene.rays.is_empty() => reporter.pairs(&result, duration),
+        0 => reporter.rays(&result, scene.rays.len(), duration),
+        queries => reporter.queries(&result, ["query", "queries"], queries, duration),
     }
+    reporter.check_timings(args.timings, &result);
     let mut status = Status::of(&result.counters, reporter);
     let mut rows = vec![Row::new(answerer(&engine), &result)];
 
@@ -195,14 +197,13 @@ struct Row {
 
 impl Row {
     fn new(answerer: String, result: &StepResult) -> Self {
-        let nearest = result.query_nearest.iter().filter(|row| row.object != NONE);
         let counters = result.counters;
         Self {
             answerer,
             counters,
             // What did not fit counts as well.
             hits: counters.hits_needed.max(hits(result) as u64),
-            results: counters.results_needed.max(nearest.count() as u64),
+            results: results(result),
             differences: None,
         }
     }

@@ -45,34 +45,41 @@ impl Reporter {
         spinner
     }
 
-    /// Counts, time and, where they were asked for, stage times of a step.
-    pub fn step(self, result: &StepResult, rays: usize, duration: Duration) {
-        let mut rows = format!("{} pairs", result.counters.pairs_needed);
-        if rays > 0 {
-            let invalid = result.counters.rays_invalid;
-            rows = format!("{rays} rays, {invalid} invalid, {} hits", hits(result));
-        }
-        self.line(result, &rows, duration);
+    /// Counts, time and, where they were asked for, stage times of a step that looked for pairs.
+    pub fn pairs(self, result: &StepResult, duration: Duration) {
+        self.line(result, &counted(result.counters.pairs_needed, "pair"), duration);
     }
 
-    /// As [`step`](Self::step), for so many queries.
-    pub fn queries(self, result: &StepResult, queries: usize, duration: Duration) {
-        let counters = &result.counters;
-        let near = result.query_nearest.iter().filter(|row| row.object != NONE).count() as u64;
-        let results = counters.results_needed.max(near);
-        let invalid = counters.queries_invalid;
+    /// As [`pairs`](Self::pairs), for so many rays.
+    pub fn rays(self, result: &StepResult, rays: usize, duration: Duration) {
+        let (rays, hits) = (counted(rays as u64, "ray"), counted(hits(result) as u64, "hit"));
+        let invalid = result.counters.rays_invalid;
+        self.line(result, &format!("{rays}, {invalid} invalid, {hits}"), duration);
+    }
+
+    /// As [`pairs`](Self::pairs), for so many queries, which have these names: of one and of several.
+    pub fn queries(self, result: &StepResult, [one, several]: [&str; 2], queries: usize, duration: Duration) {
+        let name = if queries == 1 { one } else { several };
+        let (invalid, results) = (result.counters.queries_invalid, counted(results(result), "result"));
         self.line(
             result,
-            &format!("{queries} queries, {invalid} invalid, {results} results"),
+            &format!("{queries} {name}, {invalid} invalid, {results}"),
             duration,
         );
+    }
+
+    /// Says so where stage times were asked for and whoever answered has none.
+    pub fn check_timings(self, were_asked_for: bool, result: &StepResult) {
+        if were_asked_for && result.timings.is_empty() {
+            self.warn("--timings: no stage times here; an adapter with timestamps has them, as with --backend vulkan");
+        }
     }
 
     fn line(self, result: &StepResult, rows: &str, duration: Duration) {
         let counters = &result.counters;
         self.say(format!(
-            "{} objects, {} invalid left out; {rows}; {:.1} ms",
-            counters.objects,
+            "{}, {} invalid left out; {rows}; {:.1} ms",
+            counted(counters.objects.into(), "object"),
             counters.invalid,
             duration.as_secs_f64() * 1e3
         ));
@@ -97,6 +104,18 @@ pub fn hits(result: &StepResult) -> usize {
     met + hits.max(result.counters.hits_needed as usize)
 }
 
+/// Results of queries, those that there was no room for too.
+pub fn results(result: &StepResult) -> u64 {
+    let near = result.query_nearest.iter().filter(|row| row.object != NONE).count() as u64;
+    result.counters.results_needed.max(near)
+}
+
+/// So many of a thing.
+pub fn counted(count: u64, what: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{ending}")
+}
+
 /// A number with its thousands apart by commas.
 pub fn grouped(value: u64) -> String {
     let digits = value.to_string();
@@ -118,5 +137,11 @@ mod tests {
     fn thousands_are_apart() {
         assert_eq!(grouped(1_234_567), "1,234,567");
         assert_eq!(grouped(12), "12");
+    }
+
+    #[test]
+    fn one_of_a_thing_is_no_several() {
+        let told = [0, 1, 2].map(|count| counted(count, "pair"));
+        assert_eq!(told, ["0 pairs", "1 pair", "2 pairs"]);
     }
 }

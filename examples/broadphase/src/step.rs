@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, Scene, Snapshot, Status as StepStatus, StepResult};
 
 use crate::Status;
-use crate::args::{EngineArgs, IdArgs, StepArgs};
+use crate::args::{EngineArgs, IdArgs, LocalIdArgs, StepArgs};
 use crate::engine::Engine;
 use crate::input;
 use crate::mesh::{Between, Elements};
@@ -57,10 +57,7 @@ impl<'a> Step<'a> {
     fn answer(&self, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>) -> Result<Answer> {
         let mut engine = self.open(descriptor)?;
         let answer = timed(|| engine.step_scene(scene))?;
-        if self.args.timings && answer.result.timings.is_empty() {
-            self.reporter
-                .warn("--timings: no stage times here; an adapter with timestamps has them, as with --backend vulkan");
-        }
+        self.reporter.check_timings(self.args.timings, &answer.result);
         Ok(answer)
     }
 
@@ -145,7 +142,7 @@ pub struct Ids<'a> {
 
 impl<'a> Ids<'a> {
     /// Local ids have to say which element they mean: by being of one kind, or of kinds that `between` names.
-    pub fn new(args: &IdArgs, scene: &'a input::Scene, between: &[Between]) -> Result<Self> {
+    pub fn new(args: &LocalIdArgs, scene: &'a input::Scene, between: &[Between]) -> Result<Self> {
         let elements = scene.elements.as_ref();
         if args.local_ids && elements.is_none() {
             bail!("--local-ids needs a mesh");

@@ -13,10 +13,11 @@ use crate::Status;
 use crate::args::{Mode, WhyArgs};
 use crate::engine::{dimensions, scheme};
 use crate::input::{self, Scene};
-use crate::mesh::{Elements, Kind};
+use crate::mesh::{Between, Elements, Kind};
 use crate::output::print;
 use crate::pairs::sort;
 use crate::report::Reporter;
+use crate::step::Ids;
 
 /// Columns of the paragraph.
 const WIDTH: usize = 100;
@@ -47,10 +48,10 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
             bail!("{option} is for pairs: it needs a second object");
         }
     }
-    args.which.check()?;
+    let between = args.which.checked()?;
     let scene = input::scene_of_pairs(&args.scene, &args.which, reporter)?;
-    let path = &args.scene.scene;
-    let a = index_of(&scene, path, args.a)?;
+    let names = Names::new(args, &scene, &between)?;
+    let a = names.index_of(args.a, 0)?;
     let scheme: Scheme = scheme(&args.scheme, &scene, reporter)?;
     let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&scene),
@@ -66,7 +67,7 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
     let mut rays = Vec::new();
     let mut queries = Vec::new();
     let question = if let Some(b) = b {
-        Question::Pair(a, index_of(&scene, path, b)?)
+        Question::Pair(a, names.index_of(b, 1)?)
     } else if let Some((file, ray)) = ray {
         rays = input::rays(file, scene.dimensions, reporter)?;
         check_row(file, "ray", ray, rays.len())?;
@@ -103,9 +104,9 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
         }
     }
 
-    let mut text = answer.told(&|party| name(&scene, party));
+    let mut text = answer.told(&|party| names.of(party));
     if let (Question::Pair(a, b), true) = (question, answer.is_found) {
-        text.extend(dropped(args, &scene, &descriptor, [a.min(b), a.max(b)])?);
+        text = with_dropped(text, args, &scene, &descriptor, [a.min(b), a.max(b)])?;
     }
     print(|out| {
         for line in wrapped(&text) {
@@ -119,13 +120,14 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
     Ok(Status::Done)
 }
 
-/// What `pairs` leaves out after the step: incident pairs, and rows past the first ones.
-fn dropped(
+/// The text with what `pairs` leaves out after the step: incident pairs, and rows past the first ones.
+fn with_dropped(
+    text: String,
     args: &WhyArgs,
     scene: &Scene,
     descriptor: &BroadPhaseDescriptor<'_>,
     [a, b]: [u32; 2],
-) -> Result<Option<String>> {
+) -> Result<String> {
     let is_incident = |a: u32, b: u32| {
         scene
             .elements
@@ -133,12 +135,12 @@ fn dropped(
             .is_some_and(|elements| elements.are_incident(a, b))
     };
     if args.which.free && is_incident(a, b) {
-        return Ok(Some(
-            " But they share a vertex of the mesh, and --free drops such pairs.".to_owned(),
+        return Ok(format!(
+            "--free drops this pair: the two share a vertex of the mesh. Without --free: {text}"
         ));
     }
     let Some(most) = args.which.max_pairs else {
-        return Ok(None);
+        return Ok(text);
     };
     let step = Step {
         objects: &scene.boxes,
@@ -149,10 +151,10 @@ fn dropped(
     sort(&mut pairs);
     let row = pairs.partition_point(|pair| (pair.a, pair.b) < (a, b));
     let verdict = if row < most as usize { "is kept" } else { "is cut off" };
-    Ok(Some(format!(
-        " It is row {row} of {} sorted rows, which begin with row 0. With --max-pairs {most} it {verdict}.",
+    Ok(format!(
+        "{text} It is row {row} of {} sorted rows, which begin with row 0. With --max-pairs {most} it {verdict}.",
         pairs.len()
-    )))
+    ))
 }
 
 fn check_row(path: &Path, what: &str, row: u32, rows: usize) -> Result<()> {
@@ -165,63 +167,72 @@ fn check_row(path: &Path, what: &str, row: u32, rows: usize) -> Result<()> {
     check().with_context(|| input::name(path))
 }
 
-/// The box of an id, as the other commands write ids.
-fn index_of(scene: &Scene, path: &Path, id: u32) -> Result<u32> {
-    let count = scene.boxes.len() as u32;
-    let find = || {
-        let Some(elements) = &scene.elements else {
-            check_row(path, "object", id, count as usize)?;
+/// How objects are called: by their ids in the files.
+struct Names<'a> {
+    scene: &'a Scene,
+    path: &'a Path,
+    /// Of the two objects, where ids are counted within a kind.
+    kinds: Option<[Kind; 2]>,
+}
+
+impl<'a> Names<'a> {
+    fn new(args: &'a WhyArgs, scene: &'a Scene, between: &[Between]) -> Result<Self> {
+        // Refuses what the other commands refuse.
+        Ids::new(&args.local, scene, between)?;
+        let elements = scene.elements.as_ref().filter(|_| args.local.local_ids);
+        let kinds = match (elements.map(Elements::ids), between) {
+            (None, _) => None,
+            (Some(_), &[(a, b)]) => Some([a, b]),
+            (Some(mut of_one_kind), []) => of_one_kind.next().map(|(kind, ..)| [kind; 2]),
+            (Some(_), _) => bail!("--local-ids needs a single --between"),
+        };
+        Ok(Self {
+            scene,
+            path: &args.scene.scene,
+            kinds,
+        })
+    }
+
+    /// The box of an id, which is the first or the second one that was given.
+    fn index_of(&self, id: u32, place: usize) -> Result<u32> {
+        let Some(elements) = &self.scene.elements else {
+            check_row(self.path, "object", id, self.scene.boxes.len())?;
             return Ok(id);
         };
-        // Ids ascend with the boxes.
-        let (mut low, mut high) = (0, count);
-        while low < high {
-            let middle = low + (high - low) / 2;
-            match elements.id(middle) < id {
-                true => low = middle + 1,
-                false => high = middle,
-            }
+        let path = input::name(self.path);
+        if let Some(kind) = self.kinds.map(|kinds| kinds[place]) {
+            let count = elements.ids().find(|of| of.0 == kind).map_or(0, |(.., count)| count);
+            return elements.index_of_local(kind, id).with_context(|| {
+                let name = kind.name();
+                format!("{path}: of the {name} none has the local id {id}: there are {count}, from 0")
+            });
         }
-        if low < count && elements.id(low) == id {
-            return Ok(low);
-        }
-        let path = input::name(path);
-        bail!(
-            "{path}: no box has the id {id}: boxes have {}; --elements says which elements have one",
-            ranges(elements, count)
-        )
-    };
-    find()
-}
-
-/// The ids that have a box, as ranges.
-fn ranges(elements: &Elements, count: u32) -> String {
-    let mut ranges: Vec<[u32; 2]> = Vec::new();
-    for id in (0..count).map(|index| elements.id(index)) {
-        match ranges.last_mut() {
-            Some([_, last]) if *last + 1 == id => *last = id,
-            _ => ranges.push([id, id]),
-        }
+        elements.index_of(id).with_context(|| {
+            let ranges: Vec<_> = elements
+                .ids()
+                .filter(|&(.., count)| count > 0)
+                .map(|(_, first, count)| format!("{first} to {}", first as usize + count - 1))
+                .collect();
+            let ranges = ranges.join(" and ");
+            format!("{path}: no box has the id {id}: boxes have {ranges}; --elements says which elements have one")
+        })
     }
-    let texts: Vec<_> = ranges
-        .iter()
-        .map(|[first, last]| format!("{first} to {last}"))
-        .collect();
-    texts.join(" and ")
-}
 
-/// How a party is called: by its id in the files.
-fn name(scene: &Scene, party: Party) -> String {
-    let (Party::Object(index), Some(elements)) = (party, &scene.elements) else {
-        return party.to_string();
-    };
-    let id = elements.id(index);
-    let kind = match elements.kind(index) {
-        Kind::Vertices => "a vertex",
-        Kind::Edges => "an edge",
-        Kind::Faces => "a face",
-    };
-    format!("element {id} ({kind})")
+    fn of(&self, party: Party) -> String {
+        let (Party::Object(index), Some(elements)) = (party, &self.scene.elements) else {
+            return party.to_string();
+        };
+        let kind = match elements.kind(index) {
+            Kind::Vertices => "vertex",
+            Kind::Edges => "edge",
+            Kind::Faces => "face",
+        };
+        if self.kinds.is_some() {
+            return format!("{kind} {}", elements.local_id(index));
+        }
+        let article = if kind == "edge" { "an" } else { "a" };
+        format!("element {} ({article} {kind})", elements.id(index))
+    }
 }
 
 /// Lines of a paragraph.

@@ -26,6 +26,18 @@ fn usage() {
         (vec!["pairs", "boxes.csv", "--max-pairs", "0"], "0"),
         (vec!["pairs", "boxes.csv", "--between", "edges"], "two kinds"),
         (vec!["verify"], "--random"),
+        (vec!["verify", "--random", "0"], "--random"),
+        (vec!["generate", "uniform", "--count", "0"], "--count"),
+        (vec!["neighbors", "boxes.csv"], "--radius R, or --nearest K"),
+        (vec!["neighbors", "boxes.csv", "--nearest", "2", "--full"], "--full"),
+        (
+            vec!["pairs", "boxes.csv", "--between", "vertices,face"],
+            "\"face\" is no kind: vertices, edges and faces are",
+        ),
+        (vec!["pairs", "boxes.csv", "--margin", "-.5"], "zero or above"),
+        (vec!["pairs", "boxes.csv", "--margin", "-inf"], "zero or above"),
+        (vec!["pairs", "boxes.csv", "--margin", "-nan"], "zero or above"),
+        (vec!["bench", "uniform", "-"], "for one scene"),
         (vec!["heatmap", "boxes.csv"], "--output"),
         (vec![], "Usage"),
     ] {
@@ -38,7 +50,14 @@ fn usage() {
             "{arguments:?}: {}",
             ran.stderr
         );
+        assert!(!ran.stderr.contains("to pass "), "{arguments:?}: {}", ran.stderr);
     }
+    let long = folder.run(&["pairs", "boxes.csv", "--margin", &"9".repeat(100_000)]);
+    assert!(
+        long.stderr.len() < 1_000 && long.stderr.contains("--margin"),
+        "{}",
+        long.stderr
+    );
 }
 
 #[test]
@@ -143,7 +162,7 @@ fn tables_as_text() {
     folder.write("wide.txt", b"\xff\xfe0\0,\x001\0");
     folder.refuses(&["pairs", "wide.txt"], &["wide.txt", "UTF-16"]);
     folder.refuses(&["pairs", "nothing.csv"], &["nothing.csv", "os error 2"]);
-    folder.refuses(&["pairs", "."], &["by its name"]);
+    folder.refuses(&["pairs", "."], &[".: not a file"]);
     std::fs::create_dir(folder.path("folder.csv")).unwrap();
     folder.refuses(&["pairs", "folder.csv"], &["folder.csv", "not a file"]);
 }

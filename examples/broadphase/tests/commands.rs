@@ -355,8 +355,8 @@ fn without_an_adapter_the_cpu_answers() {
         assert_eq!(ran.status, 2, "{arguments:?}: {}", ran.stderr);
         assert!(ran.stderr.contains("no adapter found"), "{arguments:?}: {}", ran.stderr);
         let named = arguments.iter().find(|name| ["vulkan", "gl"].contains(name));
-        let expected = named.map_or(String::new(), |name| format!("no adapter found for {name}\n"));
-        assert!(ran.stderr.ends_with(&expected), "{arguments:?}: {}", ran.stderr);
+        let expected = named.map_or(String::new(), |name| format!("no adapter found for {name}"));
+        assert!(ran.stderr.contains(&expected), "{arguments:?}: {}", ran.stderr);
     }
     assert_eq!(folder.run_without_adapter(&["info"]).status, 0);
 }
@@ -393,7 +393,7 @@ fn a_step_is_one_line_and_its_stages_are_told_where_asked_for() {
     };
     let plain = told(&[]);
     assert_eq!(plain.lines().count(), 2, "{plain}");
-    assert!(plain.contains("2 objects, 0 invalid left out; 1 pairs; "), "{plain}");
+    assert!(plain.contains("2 objects, 0 invalid left out; 1 pair; "), "{plain}");
     // GL has no timestamps.
     if backend() == "vulkan" {
         assert!(told(&["--timings"]).contains("pair_count"));

@@ -69,7 +69,7 @@ fn tables_as_text_come_in_every_form() {
     );
     let path = folder.write(
         "filters.txt",
-        "a b c d e f layers owner # both of 32 bits\n0 0 0 1 1 1 3 7\n",
+        "a b c d e f Layers OWNER # both of 32 bits\n0 0 0 1 1 1 3 7\n",
     );
     let [filtered] = boxes(&path)[..] else { panic!() };
     assert_eq!((filtered.layers, filtered.owner), (3, 7));
@@ -336,6 +336,12 @@ fn corners_of_stl_files_are_vertices_once() {
     }
     let text = stl_text();
     let binary = stl_bytes();
+    // With the mark of some editors, and with lines that end as on an old Mac.
+    let marked = [b"\xef\xbb\xbf", text.as_bytes()].concat();
+    let returns = text.replace("\r\n", "\r").replace('\n', "\r");
+    for (name, bytes) in [("marked.stl", marked), ("returns.stl", returns.into_bytes())] {
+        assert_eq!(elements(&folder.write(name, bytes)), expected, "{name}");
+    }
     for (name, bytes, needle) in [
         ("cut.stl", binary[..binary.len() - 1].to_vec(), "line 1"),
         (
@@ -680,7 +686,8 @@ fn standard_input_tells_its_format_by_how_it_starts() {
     };
     for (what, bytes, expected) in [
         ("obj", format!("# a mesh\no thing\n{}", obj()).into_bytes(), &expected),
-        ("ply", ply.into_bytes(), &expected),
+        ("ply", ply.clone().into_bytes(), &expected),
+        ("marked ply", format!("\u{feff}{ply}").into_bytes(), &expected),
         ("stl", stl_bytes(), &expected),
         ("stl as text", stl_text().into_bytes(), &expected),
         ("glb", glb(&json, &buffer), &gltf_ids),

@@ -87,6 +87,19 @@ fn what_a_command_keeps_is_what_it_was_asked() {
         let (_, counted) = kept(&["rays", "boxes.csv", "rays.csv", "--mode", mode]);
         assert_eq!(counted[3..6], ["0", hits, "0"], "{mode}");
     }
+    // A step that only counts is kept as it was asked for, too.
+    let arguments = [
+        "rays",
+        "boxes.csv",
+        "rays.csv",
+        "--mode",
+        "all",
+        "--count-only",
+        "--snapshot",
+        "counted",
+    ];
+    assert_eq!(folder.cpu(&arguments), "4\n");
+    assert_eq!(counts(&folder, "counted")[3..6], ["0", "4", "0"]);
     let (rows, counted) = kept(&["query", "boxes.csv", "asked.csv", "--scheme", "adaptive"]);
     assert_eq!((rows, &counted[3..6]), (4, &["0", "0", "4"].map(String::from)[..]));
     let (rows, counted) = kept(&["neighbors", "points.csv", "--radius", "1", "--period", "10,0"]);

@@ -99,6 +99,20 @@ fn standard_error_that_fails_is_nobodys_business() {
 }
 
 #[test]
+fn a_link_to_a_result_that_does_not_come_stays() {
+    let folder = with_boxes();
+    symlink(folder.path("target.csv"), folder.path("link.csv")).unwrap();
+    let ran = folder.run(&["pairs", "nothing.csv", "--quiet", "-o", "link.csv"]);
+    assert_eq!(ran.status, 2, "{}", ran.stderr);
+    assert!(folder.path("link.csv").is_symlink() && !folder.path("target.csv").exists());
+    assert_eq!(
+        folder.run(&["pairs", "boxes.csv", "--quiet", "-o", "link.csv"]).status,
+        0
+    );
+    assert!(folder.path("link.csv").is_symlink() && folder.path("target.csv").exists());
+}
+
+#[test]
 fn results_that_cannot_be_written_are_status_1() {
     let folder = with_boxes();
     std::fs::create_dir(folder.path("shaders")).unwrap();

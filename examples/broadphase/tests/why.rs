@@ -121,8 +121,33 @@ fn elements_of_a_mesh_have_their_ids() {
         &["mesh.obj", "0", "12", "--between", "vertices,faces", "--free"],
     );
     assert!(
-        free.ends_with("But they share a vertex of the mesh, and --free drops such pairs."),
+        free.starts_with("--free drops this pair: the two share a vertex of the mesh. Without --free: Element 0"),
         "{free}"
+    );
+    let local = |more: &[&str]| told(&folder, &[&["mesh.obj", "1", "0", "--local-ids"], more].concat());
+    assert!(
+        local(&[]).starts_with("Face 1 and face 0 are not a pair."),
+        "{}",
+        local(&[])
+    );
+    let between = local(&["--between", "faces,vertices"]);
+    assert!(between.starts_with("Vertex 1 and face 0 are a pair."), "{between}");
+    refused(
+        &folder,
+        &["mesh.obj", "1", "2", "--local-ids"],
+        &["of the faces none has the local id 2: there are 2"],
+    );
+    let several = ["--between", "edges,edges", "--between", "edges,faces", "--local-ids"];
+    refused(
+        &folder,
+        &[&["mesh.obj", "1", "0"], &several[..]].concat(),
+        &["a single --between"],
+    );
+    let twice = ["--between", "edges,faces", "--between", "faces,edges"];
+    refused(
+        &folder,
+        &[&["mesh.obj", "6", "12"], &twice[..]].concat(),
+        &["edges-faces is given twice"],
     );
     let needles = ["mesh.obj: no box has the id 3", "12 to 13", "--elements"];
     refused(&folder, &["mesh.obj", "3", "12"], &needles);
@@ -131,7 +156,7 @@ fn elements_of_a_mesh_have_their_ids() {
 #[test]
 fn what_is_not_there_is_refused_in_one_line() {
     let folder = scene();
-    let cases: [(&[&str], &[&str]); 9] = [
+    let cases: [(&[&str], &[&str]); 13] = [
         (
             &["boxes.csv", "0", "4"],
             &["boxes.csv", "there is no object 4", "0 to 3"],
@@ -159,6 +184,10 @@ fn what_is_not_there_is_refused_in_one_line() {
             &["boxes.csv", "0", "--rays", "rays.csv", "--ray", "0", "--free"],
             &["--free"],
         ),
+        (&["boxes.csv", "0", "1", "--radius", "2"], &["--query"]),
+        (&["boxes.csv", "0", "1", "--mode", "all"], &["--ray"]),
+        (&["boxes.csv", "zero", "1"], &["zero", "an id is an integer from 0"]),
+        (&["boxes.csv", "-1", "1"], &["-1", "an id is an integer from 0"]),
     ];
     for (arguments, needles) in cases {
         refused(&folder, arguments, needles);

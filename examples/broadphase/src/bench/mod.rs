@@ -54,6 +54,10 @@ const BRUTE_FORCE_ON_GPU: usize = 1 << 20;
 pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
     let engines = Engines::new(&args.engines)?;
     let sources = Source::parse(&args.scene)?;
+    let runs: usize = sources.iter().map(|source| source.counts(args).len()).sum();
+    if runs > 1 && args.rays.as_deref().is_some_and(input::is_standard_input) {
+        bail!("rays on standard input are for one scene of one --count");
+    }
     let mut files = Files::open(args)?;
     let engine = Engine::open_any(&args.engine, BroadPhaseDescriptor::default(), reporter)?;
     let bench = Bench {

@@ -197,10 +197,11 @@ pub fn boxes(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Aabb
         // Boxes have twice as many columns as axes: no row is both.
         let scene = match table.columns {
             2 | 3 => points_of_table(&table)?,
-            _ => boxes_of_table(table)?,
+            4 | 6 => boxes_of_table(table)?,
+            columns => bail!("{columns} columns; queries need 6 (mins then maxes) or 3 (points), in 2D 4 or 2"),
         };
         if scene.dimensions != dimensions {
-            bail!("the boxes are {}D and the scene is {dimensions}D", scene.dimensions);
+            bail!("the queries are {}D and the scene is {dimensions}D", scene.dimensions);
         }
         Ok(scene.boxes)
     };
@@ -266,7 +267,10 @@ fn boxes_of_table(table: Table) -> Result<Scene> {
     let dimensions: u8 = match table.columns {
         6 => 3,
         4 => 2,
-        columns => bail!("{columns} columns; boxes need 6 (mins then maxes), in 2D 4"),
+        columns => bail!(
+            "{columns} columns; boxes need 6 (mins then maxes), in 2D 4, and may have two more under the names \
+             layers,owner"
+        ),
     };
     let axes = usize::from(dimensions);
     let mut boxes: Vec<_> = table
@@ -346,7 +350,10 @@ impl Format {
         if bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06") {
             return Self::Npz;
         }
-        if bytes.starts_with(b"ply\n") || bytes.starts_with(b"ply\r") {
+        if [b"ply\n", b"ply\r"]
+            .iter()
+            .any(|&start| without_mark(bytes).starts_with(start))
+        {
             return Self::Ply;
         }
         if bytes.starts_with(gltf::GLB_MAGIC) || without_mark(bytes).trim_ascii_start().starts_with(b"{") {
@@ -478,6 +485,7 @@ impl Input {
             Some((archive, entry)) => (archive, Some(entry)),
             None => (path.to_owned(), None),
         };
+        check_file(&path)?;
         let format = Format::of_name(&path)?;
         Self::file(&path, format, entry, reporter)
     }
@@ -537,8 +545,8 @@ impl Input {
     }
 }
 
-/// A file and how long it is.
-fn open_file(path: &Path) -> Result<(File, u64)> {
+/// How long a file is.
+fn check_file(path: &Path) -> Result<u64> {
     // To open a pipe is to wait for whoever writes to it.
     let metadata = fs::metadata(path)?;
     if metadata.is_dir() {
@@ -553,7 +561,13 @@ fn open_file(path: &Path) -> Result<(File, u64)> {
     if metadata.len() == 0 {
         bail!("the file is empty");
     }
-    Ok((File::open(path)?, metadata.len()))
+    Ok(metadata.len())
+}
+
+/// A file and how long it is.
+fn open_file(path: &Path) -> Result<(File, u64)> {
+    let length = check_file(path)?;
+    Ok((File::open(path)?, length))
 }
 
 impl Drop for Input {

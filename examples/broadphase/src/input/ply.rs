@@ -10,12 +10,15 @@ use ply_rs_bw::ply::{
 };
 
 use super::mesh::{check_vertices, push_face};
-use super::{Input, shortened};
+use super::{Input, MARK, shortened};
 use crate::mesh::Mesh;
 
 /// Vertices of a mesh in two dimensions may do without z.
 pub fn read(input: &mut Input, dimensions: u8) -> Result<Mesh> {
     let mut mesh = Mesh::default();
+    if input.reader.fill_buf()?.starts_with(MARK) {
+        input.reader.consume(MARK.len());
+    }
     let mut reader = Reader::new(&mut input.reader);
     let header = Parser::<Skipped>::new().read_header(&mut reader).map_err(one_line)?;
     let mut left = input.length.saturating_sub(reader.get_mut().stream_position()?);

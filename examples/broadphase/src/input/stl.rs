@@ -5,7 +5,7 @@ use std::io::{BufRead, Read};
 
 use anyhow::{Context, Result, bail};
 
-use super::{Input, shortened};
+use super::{Input, shortened, without_mark};
 use crate::mesh::Mesh;
 
 const HEADER: usize = 80;
@@ -44,7 +44,7 @@ fn size(count: u32) -> u64 {
 
 /// Whether a file starts as text.
 pub fn is_text(start: &[u8]) -> bool {
-    let start = start.trim_ascii_start();
+    let start = without_mark(start).trim_ascii_start();
     let word = start.get(..5).unwrap_or_default();
     word.eq_ignore_ascii_case(b"solid") && start.get(5).is_none_or(u8::is_ascii_whitespace)
 }
@@ -68,10 +68,16 @@ fn text(reader: &mut impl BufRead) -> Result<Mesh> {
     let mut line = Vec::new();
     let mut number = 0_u64;
     while reader.read_until(b'\n', &mut line)? > 0 {
-        number += 1;
-        state
-            .line(&String::from_utf8_lossy(&line))
-            .with_context(|| format!("line {number}"))?;
+        let text = line.strip_suffix(b"\n").unwrap_or(&line);
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        let text = if number == 0 { without_mark(text) } else { text };
+        // As on an old Mac.
+        for part in text.split(|&byte| byte == b'\r') {
+            number += 1;
+            state
+                .line(&String::from_utf8_lossy(part))
+                .with_context(|| format!("line {number}"))?;
+        }
         line.clear();
     }
     if state.place != Place::Outside {

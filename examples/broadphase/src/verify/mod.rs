@@ -27,6 +27,9 @@ use answer::{Answer, brute_force};
 pub const BRUTE_FORCE_OBJECTS: usize = 20_000;
 
 pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
+    if args.scene.scene.is_none() && args.random.is_none() {
+        bail!("verify needs a scene, or --random N");
+    }
     let mut adapters = open(args, reporter)?;
     let mut status = Status::Done;
     match (&args.scene.scene, args.random) {
