@@ -10,8 +10,10 @@ use pollster::block_on;
 
 use super::TestAdapter;
 
-/// Those that nobody uses, by backend and descriptor.
-static FREE: LazyLock<Mutex<HashMap<String, Vec<(Headless, u32)>>>> = LazyLock::new(Mutex::default);
+/// Those that nobody uses, by backend and descriptor, each with the uses that it has left.
+type Free = HashMap<String, Vec<(Headless, u32)>>;
+
+static FREE: LazyLock<Mutex<Free>> = LazyLock::new(Mutex::default);
 
 /// Scenes that one broad phase answers.
 const USES: u32 = 8;
