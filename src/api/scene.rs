@@ -28,6 +28,14 @@ impl SceneRays<'_> {
         self.len() == 0
     }
 
+    /// One of them in the wide form.
+    pub(crate) fn get(&self, index: usize) -> SweptRay {
+        match *self {
+            Self::Plain(rays) => SweptRay::new(rays[index]),
+            Self::Swept(rays) => rays[index],
+        }
+    }
+
     /// All of them in the wide form.
     pub fn iter(&self) -> impl Iterator<Item = SweptRay> {
         let (plain, swept) = match *self {

@@ -214,6 +214,16 @@ pub struct Pair {
     pub b: u32,
 }
 
+impl Pair {
+    /// Of two objects, whichever comes first.
+    pub(crate) fn of(a: u32, b: u32) -> Self {
+        Self {
+            a: a.min(b),
+            b: a.max(b),
+        }
+    }
+}
+
 /// A pair of objects under names that last from step to step: of [`PairEvents`](crate::PairEvents). 16 bytes: four
 /// `u32`.
 #[repr(C)]

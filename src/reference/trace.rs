@@ -1,22 +1,24 @@
 //! A step on the CPU, with every buffer between its passes.
 
-use super::pairs::pair_static::StaticPairReads;
-use super::pairs::pair_walk::PairReads;
+use super::lists::Lists;
+use super::pairs::pair_static::{StaticPairReads, StaticPairWalks};
+use super::pairs::pair_walk::{PairReads, PairWalks};
 use super::pairs::{
     pair_count, pair_emit, pair_emit_kept, pair_static_count, pair_static_emit, world_pairs, world_pairs_static,
 };
 use super::queries::query_walk::QueryReads;
 use super::queries::{query_count, query_emit, query_nearest};
-use super::rays::ray_hits::RayReads;
+use super::rays::ray_hits::{RayReads, RayWalks, ray_count_of};
 use super::rays::{ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit};
 use super::rows::CellTable;
+use super::runs;
 use super::scan::scan;
 use super::sort::{sort_histogram, sort_scan, sort_scatter};
 use super::table::{
     base_cell, cell_starts, cover_count, cover_emit, cover_layout, density, entry_count, entry_emit, gather, keys,
     layout, level_statistics, prepare, size_statistics,
 };
-use crate::shared::blocks::{Overrides, ScanParams, SortParams, wide};
+use crate::shared::blocks::{Overrides, ScanParams, SortParams, add64, wide};
 
 use crate::api::counters::{Status, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth, PairOrder, RayMode, SortStrategy, validate};
@@ -350,6 +352,14 @@ impl Trace {
     }
 }
 
+/// What counting pairs leaves for writing them.
+enum Kept {
+    /// The first partners of each row, as the passes keep them.
+    Slots(Vec<u32>),
+    /// All pairs, those with static objects by themselves.
+    Lists(Lists<Pair>, Option<Lists<Pair>>),
+}
+
 fn find_pairs(
     trace: &mut Trace,
     descriptor: &BroadPhaseDescriptor<'_>,
@@ -359,18 +369,44 @@ fn find_pairs(
     let mut params = trace.params;
     let mut counters = std::mem::take(&mut trace.counters);
     let input = trace.pair_input();
-    let pair_count::PairCounts {
-        mut counts, mut slots, ..
-    } = pair_count::pair_count(&params, &input, overrides, &mut counters);
+    let static_input = trace.static_pair_input();
+    let walks = PairWalks {
+        params: &trace.params,
+        input,
+        overrides,
+    };
+    let static_walks = static_input.map(|input| StaticPairWalks {
+        params: &trace.params,
+        input,
+        overrides,
+    });
+    let (mut counts, mut kept) = if keep {
+        let found = pair_count::pair_count(&params, &input, overrides, &mut counters);
+        (found.counts, Kept::Slots(found.slots))
+    } else {
+        let mut lists = Lists::find(params.entry_capacity, &walks);
+        add64(&mut counters, word::PAIR_CANDIDATES, lists.candidates);
+        (std::mem::take(&mut lists.counts), Kept::Lists(lists, None))
+    };
     let mut world_pairs = Vec::new();
     if params.world_count > 1 {
         world_pairs = world_pairs::world_pairs(&params, &trace.records, &trace.values, &counts);
     }
-    if let Some(input) = trace.static_pair_input() {
-        let more = pair_static_count::pair_static_count(&params, &input, overrides, &mut counters);
+    if let (Some(input), Some(walks)) = (static_input, &static_walks) {
         counts.truncate(params.entry_capacity as usize);
-        counts.extend(more.counts);
-        slots.extend(more.slots);
+        match &mut kept {
+            Kept::Slots(slots) => {
+                let more = pair_static_count::pair_static_count(&params, &input, overrides, &mut counters);
+                counts.extend(more.counts);
+                slots.extend(more.slots);
+            }
+            Kept::Lists(_, of_statics) => {
+                let mut lists = Lists::find(params.static_rows(), walks);
+                add64(&mut counters, word::PAIR_CANDIDATES, lists.candidates);
+                counts.append(&mut lists.counts);
+                *of_statics = Some(lists);
+            }
+        }
         if params.world_count > 1 {
             world_pairs_static::world_pairs_static(&params, &trace.records, &counts, &mut world_pairs);
         }
@@ -386,39 +422,51 @@ fn find_pairs(
         "pairs",
     )?;
     params.pair_capacity = written;
-    let mut pairs = emitted_pairs(&params, &input, overrides, &slots, &counts);
-    if let Some(input) = trace.static_pair_input() {
-        pair_static_emit::pair_static_emit(&params, &input, overrides, &slots, &counts, &mut pairs);
+    let mut pairs = vec![Pair { a: 0, b: 0 }; written as usize];
+    let mut pair_slots = Vec::new();
+    match kept {
+        Kept::Slots(slots) => {
+            emit_pairs(&params, &input, overrides, &slots, &counts, &mut pairs);
+            if let Some(input) = static_input {
+                pair_static_emit::pair_static_emit(&params, &input, overrides, &slots, &counts, &mut pairs);
+            }
+            pair_slots = slots;
+        }
+        Kept::Lists(lists, of_statics) => {
+            lists.write(&counts, &mut pairs, &walks);
+            if let (Some(lists), Some(walks)) = (of_statics, &static_walks) {
+                lists.write(&counts[params.entry_capacity as usize..], &mut pairs, walks);
+            }
+        }
     }
     if descriptor.pair_order == PairOrder::Sorted {
-        pairs.sort_unstable();
+        runs::sort(&mut pairs);
     }
     trace.params.pair_capacity = capacity.unwrap_or(written);
     trace.counters = counters;
     trace.world_pairs = world_pairs;
     trace.pair_counts = pair_counts;
     trace.pair_offsets = counts;
-    trace.pair_slots = slots;
+    trace.pair_slots = pair_slots;
     trace.pairs = pairs;
     Ok(())
 }
 
-/// The pairs of moving objects that a window of `pair_capacity` shows.
-fn emitted_pairs(
+/// Writes the pairs of moving objects, as far as there is room.
+fn emit_pairs(
     params: &Params,
     input: &PairReads<'_>,
     overrides: Overrides,
     slots: &[u32],
     offsets: &[u32],
-) -> Vec<Pair> {
-    let mut pairs = vec![Pair { a: 0, b: 0 }; params.pair_capacity as usize];
+    pairs: &mut [Pair],
+) {
     let walks = if params.scheme == SCHEME_UNIFORM {
         (0..params.entry_capacity).collect()
     } else {
-        pair_emit_kept::pair_emit_kept(params, input.table.records, slots, offsets, &mut pairs)
+        pair_emit_kept::pair_emit_kept(params, input.table.records, slots, offsets, pairs)
     };
-    pair_emit::pair_emit(params, input, overrides, walks, offsets, &mut pairs);
-    pairs
+    pair_emit::pair_emit(params, input, overrides, walks, offsets, pairs);
 }
 
 fn cast_rays(
@@ -439,7 +487,20 @@ fn cast_rays(
         }
         RayMode::Any => trace.ray_any = ray_any::ray_any(&params, &tables, overrides, &mut counters),
         RayMode::All => {
-            let mut counts = ray_count::ray_count(&params, &tables, overrides, &mut counters);
+            let walks = RayWalks {
+                params: &trace.params,
+                tables: &tables,
+                overrides,
+            };
+            let (mut counts, lists) = if keep {
+                let counts = ray_count::ray_count(&params, &tables, overrides, &mut counters);
+                (counts, None)
+            } else {
+                let mut lists = Lists::find(ray_count_of(&params, &tables), &walks);
+                counters[word::RAYS_INVALID] += lists.invalid;
+                add64(&mut counters, word::RAY_CANDIDATES, lists.candidates);
+                (std::mem::take(&mut lists.counts), Some(lists))
+            };
             let ray_counts = if keep { counts.clone() } else { Vec::new() };
             let capacity = fixed(descriptor, descriptor.capacities.hits);
             let written = scan_output(
@@ -451,7 +512,14 @@ fn cast_rays(
                 "hits",
             )?;
             params.hit_capacity = written;
-            let mut hits = ray_emit::ray_emit(&params, &tables, overrides, &counts);
+            let mut hits = match lists {
+                None => ray_emit::ray_emit(&params, &tables, overrides, &counts),
+                Some(lists) => {
+                    let mut hits = vec![RayHit { object: 0, t: 0.0 }; written as usize];
+                    lists.write(&counts, &mut hits, &walks);
+                    hits
+                }
+            };
             params.hit_capacity = capacity.unwrap_or(written);
             if descriptor.pair_order == PairOrder::Sorted {
                 sort_lists(&mut hits, &counts, |hit| hit.object);

@@ -1,10 +1,12 @@
 //! Moving objects that look for static ones: the twin of `shaders/pairs/pair_static.wgsl`.
 
-use crate::api::types::Aabb;
+use crate::api::types::{Aabb, Pair};
+use crate::reference::lists::RowWalk;
 use crate::reference::look::Lazy;
 use crate::reference::queries::query::LoadedQuery;
 use crate::reference::queries::query_walk::{QueryReads, walk_query_looks};
 use crate::reference::rows::CellTable;
+use crate::reference::runs::Walked;
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::{Class, Params, Record, classify};
 
@@ -30,6 +32,26 @@ pub fn walk_static(
     mut accept: impl FnMut(u32),
 ) -> u32 {
     walk_static_looks(params, input, overrides, record, |other, _| accept(other))
+}
+
+/// The pairs of each moving object with static ones as rows.
+pub(crate) struct StaticPairWalks<'a> {
+    pub params: &'a Params,
+    pub input: StaticPairReads<'a>,
+    pub overrides: Overrides,
+}
+
+impl RowWalk for StaticPairWalks<'_> {
+    type Found = Pair;
+
+    fn walk(&self, row: u32, mut accept: impl FnMut(Pair)) -> Walked {
+        let own = self.input.own_records[row as usize].object;
+        let found = |other: u32| accept(Pair::of(own, other));
+        Walked {
+            candidates: walk_static(self.params, &self.input, self.overrides, row, found),
+            ..Walked::default()
+        }
+    }
 }
 
 /// As [`walk_static`], telling `accept` too where the walk looks at that moment.

@@ -4,9 +4,11 @@
 
 use std::ops::Range;
 
-use crate::api::types::Aabb;
+use crate::api::types::{Aabb, Pair};
+use crate::reference::lists::RowWalk;
 use crate::reference::look::{Lazy, Look};
 use crate::reference::rows::CellTable;
+use crate::reference::runs::Walked;
 use crate::reference::table::cover::looked_up;
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::{
@@ -58,6 +60,25 @@ pub fn walk_pairs(
         }
     });
     if overrides.count_candidates { candidates } else { 0 }
+}
+
+/// The pairs of each entry as rows.
+pub(crate) struct PairWalks<'a> {
+    pub params: &'a Params,
+    pub input: PairReads<'a>,
+    pub overrides: Overrides,
+}
+
+impl RowWalk for PairWalks<'_> {
+    type Found = Pair;
+
+    fn walk(&self, row: u32, mut accept: impl FnMut(Pair)) -> Walked {
+        let found = |own: u32, other: u32| accept(Pair::of(own, other));
+        Walked {
+            candidates: walk_pairs(self.params, &self.input, self.overrides, row, found),
+            ..Walked::default()
+        }
+    }
 }
 
 /// Walks the candidates of a sorted entry and hands the object and each of them to `visit`, with whether they are a

@@ -1,6 +1,9 @@
 //! Twin of `shaders/queries/query_emit.wgsl`.
 
+use std::ops::Range;
+
 use super::query_walk::{QueryReads, walk_query};
+use crate::reference::runs::in_runs;
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::Params;
 
@@ -13,19 +16,32 @@ pub fn query_emit(params: &Params, walks: &[QueryReads<'_>], overrides: Override
     let mut results = vec![0; shown as usize];
     let mut places: Vec<_> = offsets.iter().map(|&place| u64::from(place)).collect();
     for input in walks {
-        for index in 0..input.count(params) {
-            let (query, answer) = input.begin(params, index);
-            let place = &mut places[answer as usize];
-            // Nothing of this query shows in the window.
-            if offsets[answer as usize + 1] <= params.first_result || *place >= first + shown {
-                continue;
-            }
-            walk_query(params, input, overrides, &query, |object, _| {
-                if (first..first + shown).contains(place) {
-                    results[(*place - first) as usize] = object;
+        // Of each query that shows in the window, its answer and how many objects it found, and all of these objects.
+        let find = |indices: Range<u32>| {
+            let (mut ends, mut objects) = (Vec::new(), Vec::new());
+            for index in indices {
+                let (query, answer) = input.begin(params, index);
+                let place = places[answer as usize];
+                if offsets[answer as usize + 1] <= params.first_result || place >= first + shown {
+                    continue;
                 }
-                *place += 1;
-            });
+                walk_query(params, input, overrides, &query, |object, _| objects.push(object));
+                ends.push((answer, objects.len()));
+            }
+            (ends, objects)
+        };
+        for (ends, objects) in in_runs(input.count(params), find) {
+            let mut begin = 0;
+            for (answer, end) in ends {
+                let place = &mut places[answer as usize];
+                for &object in &objects[begin..end] {
+                    if (first..first + shown).contains(place) {
+                        results[(*place - first) as usize] = object;
+                    }
+                    *place += 1;
+                }
+                begin = end;
+            }
         }
     }
     results

@@ -4,6 +4,7 @@ use super::query::squared_float;
 use super::query_count::finish_counters;
 use super::query_walk::{QueryReads, walk_query};
 use crate::api::queries::Neighbor;
+use crate::reference::runs::{Walked, map};
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::Params;
 
@@ -21,9 +22,9 @@ pub fn query_nearest(
     // Squared distances as integers, objects beside them.
     let mut answers = vec![Vec::<(u32, u32)>::new(); params.query_count as usize];
     for (walk, input) in walks.iter().enumerate() {
-        for index in 0..input.count(params) {
+        let nearer = |index: u32| {
             let (query, answer) = input.begin(params, index);
-            let found = &mut answers[answer as usize];
+            let mut found = answers[answer as usize].clone();
             let candidates = walk_query(params, input, overrides, &query, |object, distance| {
                 let place = found.partition_point(|&other| other < (distance, object));
                 if place < wanted {
@@ -31,7 +32,12 @@ pub fn query_nearest(
                     found.insert(place, (distance, object));
                 }
             });
-            finish_counters(counters, &query, candidates, walk == 0);
+            let is_invalid = !query.valid;
+            (answer, found, Walked { candidates, is_invalid })
+        };
+        for (answer, found, walked) in map(input.count(params), nearer) {
+            answers[answer as usize] = found;
+            finish_counters(counters, walked, walk == 0);
         }
     }
     for (slots, found) in nearest.chunks_mut(wanted.max(1)).zip(answers) {

@@ -2,7 +2,8 @@
 
 use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_count::finish_counters;
-use super::ray_hits::{HitVisitor, RayReads, rays_of, walk_tables};
+use super::ray_hits::{HitVisitor, RayReads, ray_count_of, rays_of, walk_tables};
+use crate::reference::runs::map;
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::Params;
 
@@ -27,13 +28,14 @@ impl HitVisitor for Any {
 /// Whether each ray meets anything: the walk ends at the first hit that it finds, whichever that is. Returns 1 or 0 a
 /// ray; adds invalid rays and, where they are counted, box tests to the counters.
 pub fn ray_any(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
-    let any = |ray| {
-        let ray = load_ray(params, &ray);
-        let mut any = Any { found: false };
-        let candidates = walk_tables(params, tables, overrides, &ray, &mut any);
-        finish_counters(counters, &ray, candidates);
-        u32::from(any.found)
-    };
     let rays = rays_of(tables);
-    rays.iter().take(params.ray_count as usize).map(any).collect()
+    let any = |ray: u32| {
+        let ray = load_ray(params, &rays.get(ray as usize));
+        let mut any = Any { found: false };
+        let walked = walk_tables(params, tables, overrides, &ray, &mut any);
+        (u32::from(any.found), walked)
+    };
+    let (found, walks): (Vec<_>, Vec<_>) = map(ray_count_of(params, tables), any).into_iter().unzip();
+    finish_counters(counters, &walks);
+    found
 }

@@ -2,8 +2,9 @@
 
 use super::ray::{LARGEST_FLOAT, load_ray};
 use super::ray_count::finish_counters;
-use super::ray_hits::{HitVisitor, RayReads, rays_of, walk_tables};
+use super::ray_hits::{HitVisitor, RayReads, ray_count_of, rays_of, walk_tables};
 use crate::api::types::{NONE, RayHit};
+use crate::reference::runs::map;
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::Params;
 
@@ -37,23 +38,24 @@ pub fn ray_closest(
     counters: &mut [u32],
 ) -> Vec<RayHit> {
     let rays = rays_of(tables);
-    let rays = rays.iter().take(params.ray_count as usize);
-    let closest = |ray| {
-        let ray = load_ray(params, &ray);
+    let closest = |ray: u32| {
+        let ray = load_ray(params, &rays.get(ray as usize));
         let mut closest = Closest {
             object: NONE,
             t: LARGEST_FLOAT,
         };
-        let candidates = walk_tables(params, tables, overrides, &ray, &mut closest);
-        finish_counters(counters, &ray, candidates);
-        if closest.object == NONE {
+        let walked = walk_tables(params, tables, overrides, &ray, &mut closest);
+        let hit = if closest.object == NONE {
             RayHit::MISS
         } else {
             RayHit {
                 object: closest.object,
                 t: closest.t,
             }
-        }
+        };
+        (hit, walked)
     };
-    rays.map(closest).collect()
+    let (hits, walks): (Vec<_>, Vec<_>) = map(ray_count_of(params, tables), closest).into_iter().unzip();
+    finish_counters(counters, &walks);
+    hits
 }

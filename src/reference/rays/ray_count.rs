@@ -1,8 +1,9 @@
 //! Twin of `shaders/rays/ray_count.wgsl` and `shaders/rays/ray_counters.wgsl`.
 
-use super::ray::{LARGEST_FLOAT, LoadedRay, load_ray};
-use super::ray_hits::{HitVisitor, RayReads, rays_of, walk_tables};
+use super::ray::{LARGEST_FLOAT, load_ray};
+use super::ray_hits::{HitVisitor, RayReads, ray_count_of, rays_of, walk_tables};
 use crate::api::counters::word;
+use crate::reference::runs::{Walked, map};
 use crate::shared::blocks::{Overrides, add64};
 use crate::shared::grid::Params;
 
@@ -18,12 +19,12 @@ impl HitVisitor for Count {
     }
 }
 
-/// What a walk adds to the counters at its end.
-pub(crate) fn finish_counters(counters: &mut [u32], ray: &LoadedRay, candidates: u32) {
-    if !ray.valid {
-        counters[word::RAYS_INVALID] += 1;
+/// What walks add to the counters.
+pub(crate) fn finish_counters(counters: &mut [u32], walks: &[Walked]) {
+    for walked in walks {
+        counters[word::RAYS_INVALID] += u32::from(walked.is_invalid);
+        add64(counters, word::RAY_CANDIDATES, u64::from(walked.candidates));
     }
-    add64(counters, word::RAY_CANDIDATES, u64::from(candidates));
 }
 
 /// How many objects each ray meets; the shader keeps some of them for writing, which changes no answer. Returns one
@@ -31,13 +32,14 @@ pub(crate) fn finish_counters(counters: &mut [u32], ray: &LoadedRay, candidates:
 /// box tests to the counters.
 pub fn ray_count(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let rays = rays_of(tables);
-    let rays = rays.iter().take(params.ray_count as usize);
-    let count = |ray| {
-        let ray = load_ray(params, &ray);
+    let count = |ray: u32| {
+        let ray = load_ray(params, &rays.get(ray as usize));
         let mut count = Count(0);
-        let candidates = walk_tables(params, tables, overrides, &ray, &mut count);
-        finish_counters(counters, &ray, candidates);
-        count.0
+        let walked = walk_tables(params, tables, overrides, &ray, &mut count);
+        (count.0, walked)
     };
-    rays.map(count).chain([0]).collect()
+    let (mut counts, walks): (Vec<_>, Vec<_>) = map(ray_count_of(params, tables), count).into_iter().unzip();
+    finish_counters(counters, &walks);
+    counts.push(0);
+    counts
 }

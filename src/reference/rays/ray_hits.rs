@@ -2,12 +2,14 @@
 //! `shaders/rays/ray_entry_one_cell.wgsl`, `shaders/rays/ray_entry_covered.wgsl`, `shaders/common/entry_one_cell.wgsl`
 //! and `shaders/common/entry_covered.wgsl`.
 
-use super::ray::{LoadedRay, enter_box};
+use super::ray::{LARGEST_FLOAT, LoadedRay, enter_box, load_ray};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
 use crate::api::scene::SceneRays;
-use crate::api::types::Aabb;
+use crate::api::types::{Aabb, RayHit};
+use crate::reference::lists::RowWalk;
 use crate::reference::look::Lazy;
 use crate::reference::rows::{CellTable, Listing};
+use crate::reference::runs::Walked;
 use crate::shared::blocks::{Overrides, Turns};
 use crate::shared::grid::{
     DENSE, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, flush, key_of, unordered,
@@ -68,18 +70,55 @@ pub(crate) fn rays_of<'a>(tables: &[RayReads<'a>]) -> SceneRays<'a> {
     tables.first().map(|input| input.rays).unwrap_or_default()
 }
 
+/// How many of them are walked.
+pub(crate) fn ray_count_of(params: &Params, tables: &[RayReads<'_>]) -> u32 {
+    params.ray_count.min(rays_of(tables).len() as u32)
+}
+
 /// As [`walk_ray`], through one table after the other: moving and static objects have one each.
-pub fn walk_tables(
+pub(crate) fn walk_tables(
     params: &Params,
     tables: &[RayReads<'_>],
     overrides: Overrides,
     ray: &LoadedRay,
     visitor: &mut impl HitVisitor,
-) -> u32 {
+) -> Walked {
     let candidates = tables
         .iter()
         .map(|input| walk_ray(params, input, overrides, ray, visitor));
-    candidates.fold(0, u32::wrapping_add)
+    Walked {
+        candidates: candidates.fold(0, u32::wrapping_add),
+        is_invalid: !ray.valid,
+    }
+}
+
+/// The hits of each ray as rows.
+pub(crate) struct RayWalks<'a> {
+    pub params: &'a Params,
+    pub tables: &'a [RayReads<'a>],
+    pub overrides: Overrides,
+}
+
+impl RowWalk for RayWalks<'_> {
+    type Found = RayHit;
+
+    fn walk(&self, row: u32, accept: impl FnMut(RayHit)) -> Walked {
+        let ray = load_ray(self.params, &rays_of(self.tables).get(row as usize));
+        walk_tables(self.params, self.tables, self.overrides, &ray, &mut Each(accept))
+    }
+}
+
+/// Takes all hits.
+struct Each<F>(F);
+
+impl<F: FnMut(RayHit)> HitVisitor for Each<F> {
+    fn search_limit(&self) -> f32 {
+        LARGEST_FLOAT
+    }
+
+    fn accept_hit(&mut self, object: u32, t: f32) {
+        self.0(RayHit { object, t });
+    }
 }
 
 /// Walks a ray through the grid and hands its hits to the visitor; returns the box tests, or 0 where they are not

@@ -1,6 +1,7 @@
 //! Twin of `shaders/table/gather.wgsl`.
 
 use crate::api::types::Aabb;
+use crate::reference::runs::map;
 use crate::shared::grid::{Grid, ID_MASK, Params, Record, SCHEME_UNIFORM, ordered};
 
 /// Boxes as ordered integers in the order in which the walks read them: sorted by cell where an object has one entry,
@@ -11,21 +12,19 @@ pub fn gather(params: &Params, objects: &[Aabb], values: &[u32], grid: &Grid, wo
     } else {
         grid.entry_count
     };
-    (0..count)
-        .map(|index| {
-            let object = if params.scheme == SCHEME_UNIFORM {
-                index
-            } else {
-                values[index as usize] & ID_MASK
-            };
-            let name = params.first_object + object;
-            let bounds = &objects[name as usize];
-            Record {
-                low: bounds.min.map(ordered),
-                object: name,
-                high: bounds.max.map(ordered),
-                world: params.world_of(worlds, object as usize),
-            }
-        })
-        .collect()
+    map(count, |index| {
+        let object = if params.scheme == SCHEME_UNIFORM {
+            index
+        } else {
+            values[index as usize] & ID_MASK
+        };
+        let name = params.first_object + object;
+        let bounds = &objects[name as usize];
+        Record {
+            low: bounds.min.map(ordered),
+            object: name,
+            high: bounds.max.map(ordered),
+            world: params.world_of(worlds, object as usize),
+        }
+    })
 }

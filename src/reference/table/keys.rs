@@ -1,6 +1,7 @@
 //! Twin of `shaders/table/keys.wgsl`.
 
 use crate::api::types::Aabb;
+use crate::reference::runs::map;
 use crate::shared::grid::{Class, Grid, HOME_FLAGS, NO_LEVEL, Params, classify, key_of, place};
 
 /// Hierarchical and adaptive scheme: one entry per object, keyed by the cell of its lower corner.
@@ -8,9 +9,10 @@ use crate::shared::grid::{Class, Grid, HOME_FLAGS, NO_LEVEL, Params, classify, k
 /// Returns keys and values, a word an object each. Past the cells come the key of the large list and that of objects
 /// that take no part, so that sorting splits them off. A value is the object with all home flags (bits 29 to 31).
 pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> (Vec<u32>, Vec<u32>) {
-    let objects = params.objects(objects).iter();
-    let key = |index: usize, object: &Aabb| {
-        let world = params.world_of(worlds, index);
+    let objects = params.objects(objects);
+    let key = |index: u32| {
+        let object = &objects[index as usize];
+        let world = params.world_of(worlds, index as usize);
         match classify(object) {
             Class::Invalid | Class::Excluded => params.absent_key(grid),
             Class::Infinite => params.large_key(grid, world),
@@ -20,8 +22,6 @@ pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> (
             },
         }
     };
-    objects
-        .enumerate()
-        .map(|(index, object)| (key(index, object), index as u32 | HOME_FLAGS))
-        .unzip()
+    let count = objects.len() as u32;
+    (map(count, key), (0..count).map(|index| index | HOME_FLAGS).collect())
 }

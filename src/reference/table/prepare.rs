@@ -2,6 +2,7 @@
 
 use crate::api::types::Aabb;
 use crate::reference::queries::query::periods;
+use crate::reference::runs::map;
 use crate::shared::grid::{Class, Params, classify, flush, grown, unordered};
 
 /// The image of a position in `0 <= p < period`: exact where the position is not negative, rounded once where it is.
@@ -19,9 +20,9 @@ pub fn prepare(params: &Params, given_objects: &[Aabb], object_limits: &[u32], w
         0 => u32::MAX,
         place => object_limits[place as usize - 1],
     };
-    let objects = given_objects.iter().take(params.object_count as usize);
-    let prepared = |(index, &given): (usize, &Aabb)| {
-        let mut object = given;
+    let count = params.object_count.min(given_objects.len() as u32);
+    let prepared = |index: u32| {
+        let mut object = given_objects[index as usize];
         let flatten = |object: &mut Aabb| {
             if params.dimensions == 2 {
                 (object.min[2], object.max[2]) = (0.0, 0.0);
@@ -44,16 +45,16 @@ pub fn prepare(params: &Params, given_objects: &[Aabb], object_limits: &[u32], w
                 object.max[axis] = object.min[axis] + edge;
             }
         }
-        if params.world_of(worlds, index) >= params.world_count {
+        if params.world_of(worlds, index as usize) >= params.world_count {
             object.min[0] = f32::from_bits(0x7fc0_0000);
         }
-        if index as u32 >= limit {
+        if index >= limit {
             object.owner = Aabb::EXCLUDED;
         }
-        if params.first_object + (index as u32) < params.static_count {
+        if params.first_object + index < params.static_count {
             object.owner |= Aabb::STATIC;
         }
         object
     };
-    objects.enumerate().map(prepared).collect()
+    map(count, prepared)
 }

@@ -1,0 +1,182 @@
+//! One list per row, found by one walk of most rows: what a counting and an emitting pass leave together. A device walks
+//! twice where counting had no room for what it found.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::runs::{Walked, for_each, in_runs};
+
+/// What is kept of one run, and of all of them, while rows are counted. Runs that have more are walked again.
+const MOST_OF_RUN: usize = 1 << 20;
+const MOST: usize = 1 << 27;
+
+/// A pass that finds things row by row.
+pub(crate) trait RowWalk: Sync {
+    /// A thing that is found.
+    type Found: Copy + Send + Sync;
+    /// Hands all things of a row to `accept`, the same ones in the same order each time.
+    fn walk(&self, row: u32, accept: impl FnMut(Self::Found)) -> Walked;
+}
+
+/// The things of rows `0..`, as far as they are kept.
+pub(crate) struct Lists<T> {
+    /// How many each row has, and a last word that is zero, for the scan to put the total into.
+    pub counts: Vec<u32>,
+    /// Box tests of all rows.
+    pub candidates: u64,
+    /// Rows of those who are invalid.
+    pub invalid: u32,
+    runs: Vec<Run<T>>,
+}
+
+struct Run<T> {
+    rows: Range<u32>,
+    counts: Vec<u32>,
+    candidates: u64,
+    invalid: u32,
+    /// All things of the run, if they are kept.
+    found: Option<Vec<T>>,
+}
+
+impl<T: Copy + Send + Sync> Lists<T> {
+    /// Walks through all rows.
+    pub fn find(rows: u32, walk: &impl RowWalk<Found = T>) -> Self {
+        Self::find_within(MOST, rows, walk)
+    }
+
+    /// As [`find`](Self::find), keeping so many things.
+    fn find_within(most: usize, rows: u32, walk: &impl RowWalk<Found = T>) -> Self {
+        let room = AtomicUsize::new(most);
+        let find = |rows: Range<u32>| {
+            let mut found = Vec::new();
+            let mut run = Run {
+                rows: rows.clone(),
+                counts: Vec::with_capacity(rows.len()),
+                candidates: 0,
+                invalid: 0,
+                found: None,
+            };
+            let mut all = 0u64;
+            for row in rows {
+                let mut count = 0u32;
+                let walked = walk.walk(row, |item| {
+                    count = count.wrapping_add(1);
+                    if found.len() < MOST_OF_RUN {
+                        found.push(item);
+                    }
+                });
+                run.candidates += u64::from(walked.candidates);
+                run.invalid += u32::from(walked.is_invalid);
+                run.counts.push(count);
+                all += u64::from(count);
+            }
+            let take = |left: usize| left.checked_sub(found.len());
+            let is_whole = all == found.len() as u64;
+            if is_whole && room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok() {
+                run.found = Some(found);
+            }
+            run
+        };
+        let mut runs = in_runs(rows, find);
+        let mut counts = Vec::with_capacity(rows as usize + 1);
+        for run in &mut runs {
+            counts.append(&mut run.counts);
+        }
+        counts.push(0);
+        Self {
+            counts,
+            candidates: runs.iter().map(|run| run.candidates).sum(),
+            invalid: runs.iter().map(|run| run.invalid).sum(),
+            runs,
+        }
+    }
+
+    /// Writes the things of all rows to their places, as far as there is room in `all`. `offsets` are the scanned
+    /// counts, and may begin behind those of other rows.
+    pub fn write(self, offsets: &[u32], all: &mut [T], walk: &impl RowWalk<Found = T>) {
+        let room = all.len();
+        let place = |row: u32| (offsets[row as usize] as usize).min(room);
+        let mut left = &mut all[place(0)..];
+        let mut parts = Vec::with_capacity(self.runs.len());
+        for run in self.runs {
+            let (part, rest) = left.split_at_mut(place(run.rows.end) - place(run.rows.start));
+            left = rest;
+            parts.push((run.rows, run.found, part));
+        }
+        for_each(parts, |(rows, found, part)| match found {
+            Some(found) => part.copy_from_slice(&found[..part.len()]),
+            None => {
+                let mut slots = part.iter_mut();
+                for row in rows {
+                    if slots.len() == 0 {
+                        break;
+                    }
+                    walk.walk(row, |item| {
+                        if let Some(slot) = slots.next() {
+                            *slot = item;
+                        }
+                    });
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Row `r` has the numbers `0..r % 7 * step`, each with its row; every fifth one is invalid.
+    struct Numbers {
+        step: u32,
+    }
+
+    impl RowWalk for Numbers {
+        type Found = [u32; 2];
+
+        fn walk(&self, row: u32, accept: impl FnMut([u32; 2])) -> Walked {
+            let count = row % 7 * self.step;
+            (0..count).map(|number| [row, number]).for_each(accept);
+            Walked {
+                candidates: count + 1,
+                is_invalid: row.is_multiple_of(5),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_kept_is_walked_again() {
+        let rows = 5000;
+        // With the longest rows no run is kept; without room none is, with some a few are.
+        for (step, most) in [(3, MOST), (3, 0), (3, 20_000), (500, MOST)] {
+            let walk = Numbers { step };
+            let mut expected = Vec::new();
+            (0..rows).for_each(|row| {
+                walk.walk(row, |item| expected.push(item));
+            });
+            let mut lists = Lists::find_within(most, rows, &walk);
+            let kept = lists.runs.iter().filter(|run| run.found.is_some()).count();
+            let runs = lists.runs.len();
+            assert_eq!(kept == runs, (step, most) == (3, MOST));
+            assert_eq!(kept == 0, most == 0 || step == 500);
+            assert_eq!(lists.candidates, expected.len() as u64 + u64::from(rows));
+            assert_eq!(lists.invalid, rows / 5);
+            let counts = std::mem::take(&mut lists.counts);
+            assert_eq!(counts.len(), rows as usize + 1);
+            let offsets: Vec<u32> = std::iter::once(0)
+                .chain(counts.iter().scan(0, |sum, &count| {
+                    *sum += count;
+                    Some(*sum)
+                }))
+                .collect();
+            // Cut short, too, in the middle of a row.
+            for room in [expected.len(), expected.len() / 2 + 1, 1, 0] {
+                let mut lists = Lists::find_within(most, rows, &walk);
+                lists.counts.clear();
+                let mut all = vec![[u32::MAX; 2]; room];
+                lists.write(&offsets, &mut all, &walk);
+                assert!(all == expected[..room], "{step} {most} {room}");
+            }
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Work on consecutive indices. The feature `rayon` spreads it over the threads of the pool that it is called from. What
+//! comes of it does not depend on that.
+
+use std::ops::Range;
+
+#[cfg(feature = "rayon")]
+use rayon::prelude::*;
+
+/// Indices of a run: enough that handing one out costs nothing, few enough that all threads end at about the same time.
+const LENGTH: u32 = 1024;
+
+/// What the walk of a row tells beside what it found.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Walked {
+    /// Box tests, where they are counted.
+    pub candidates: u32,
+    /// Whether who asks is invalid.
+    pub is_invalid: bool,
+}
+
+/// What `of` gives for each index of `0..count`, in order.
+pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> Vec<T> {
+    #[cfg(feature = "rayon")]
+    return (0..count)
+        .into_par_iter()
+        .with_min_len(LENGTH as usize)
+        .map(of)
+        .collect();
+    #[cfg(not(feature = "rayon"))]
+    (0..count).map(of).collect()
+}
+
+/// What `work` gives for each run of `0..count`, in order.
+pub(crate) fn in_runs<T: Send>(count: u32, work: impl Fn(Range<u32>) -> T + Sync + Send) -> Vec<T> {
+    let run = |run: u32| work(run * LENGTH..count.min((run + 1).saturating_mul(LENGTH)));
+    let runs = count.div_ceil(LENGTH);
+    #[cfg(feature = "rayon")]
+    return (0..runs).into_par_iter().map(run).collect();
+    #[cfg(not(feature = "rayon"))]
+    (0..runs).map(run).collect()
+}
+
+/// Hands each of these to `work`.
+pub(crate) fn for_each<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync + Send) {
+    #[cfg(feature = "rayon")]
+    items.into_par_iter().for_each(work);
+    #[cfg(not(feature = "rayon"))]
+    items.into_iter().for_each(work);
+}
+
+/// Sorts by value: equal items cannot be told apart.
+pub(crate) fn sort<T: Ord + Send>(items: &mut [T]) {
+    #[cfg(feature = "rayon")]
+    items.par_sort_unstable();
+    #[cfg(not(feature = "rayon"))]
+    items.sort_unstable();
+}
