@@ -653,9 +653,12 @@ fn check_placed(trace: &Trace, placed: &Placed, is_whole: bool) {
         Seat::Cells { first, last, .. } => {
             let cells: i64 = (0..3).map(|axis| i64::from(last[axis] - first[axis]) + 1).product();
             let entries = (0..table.grid.entry_count).filter(|&entry| object_at(entry) == placed.object);
+            let entries = entries.count() as i64;
+            assert!(table.grid.entry_count < table.params.entry_capacity.max(1) + 1);
+            assert!(entries <= cells);
             // An object has an entry in each of its cells, unless there is no room for them.
             if is_whole {
-                assert_eq!(entries.count() as i64, cells);
+                assert_eq!(entries, cells);
             }
         }
         _ => {}

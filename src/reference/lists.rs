@@ -1,5 +1,5 @@
-//! One list per row, found by one walk of most rows: what a counting and an emitting pass leave together. A device walks
-//! twice where counting had no room for what it found.
+//! One list per row, found by one walk of most rows: what a counting and an emitting pass leave together. A device
+//! walks twice where counting had no room for what it found.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -39,9 +39,10 @@ struct Run<T> {
 }
 
 impl<T: Copy + Send + Sync> Lists<T> {
-    /// Walks through all rows.
-    pub fn find(rows: u32, walk: &impl RowWalk<Found = T>) -> Self {
-        Self::find_within(MOST, rows, walk)
+    /// Walks through all rows, for an answer of no more things than `capacity`, if there is one.
+    pub fn find(rows: u32, capacity: Option<u32>, walk: &impl RowWalk<Found = T>) -> Self {
+        let most = capacity.map_or(MOST, |capacity| MOST.min(capacity as usize));
+        Self::find_within(most, rows, walk)
     }
 
     /// As [`find`](Self::find), keeping so many things.

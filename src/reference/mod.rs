@@ -8,10 +8,11 @@
 //! chosen in floating point with a margin, and words that a pass leaves unwritten. The order of pairs differs where
 //! `max_bytes` or the size of a binding leaves a device no room for the table of larger objects that the reference has.
 //!
-//! [`step`] is what a GPU step answers, without a GPU, and serves where no adapter exists. It finds pairs and all hits by
-//! one walk of each row, where the passes walk once to count and once to write; the answer is the same. With the feature
-//! `rayon` walks run on all threads of the pool of rayon that it is called from.
-//! A trace runs all passes and keeps every buffer in between. [`brute_force`] is the answer by definition, which tests hold both to.
+//! [`step`] is what a GPU step answers, without a GPU, and serves where no adapter exists. It finds pairs and all hits
+//! by one walk of each row, where the passes walk once to count and once to write; the answer is the same. With the
+//! feature `rayon` walks run on all threads of the pool of rayon that it is called from.
+//! A trace runs all passes and keeps every buffer in between. [`brute_force`] is the answer by definition, which tests
+//! hold both to.
 //! [`why()`] says of two objects why they are a pair or not.
 
 pub mod brute_force;

@@ -1,5 +1,5 @@
-//! Work on consecutive indices. The feature `rayon` spreads it over the threads of the pool that it is called from. What
-//! comes of it does not depend on that.
+//! Work on consecutive indices. The feature `rayon` spreads it over the threads of the pool that it is called from.
+//! What comes of it does not depend on that.
 
 use std::ops::Range;
 

@@ -368,6 +368,7 @@ fn find_pairs(
 ) -> Result<(), InputError> {
     let mut params = trace.params;
     let mut counters = std::mem::take(&mut trace.counters);
+    let capacity = fixed(descriptor, descriptor.capacities.pairs);
     let input = trace.pair_input();
     let static_input = trace.static_pair_input();
     let walks = PairWalks {
@@ -384,7 +385,7 @@ fn find_pairs(
         let found = pair_count::pair_count(&params, &input, overrides, &mut counters);
         (found.counts, Kept::Slots(found.slots))
     } else {
-        let mut lists = Lists::find(params.entry_capacity, &walks);
+        let mut lists = Lists::find(params.entry_capacity, capacity, &walks);
         add64(&mut counters, word::PAIR_CANDIDATES, lists.candidates);
         (std::mem::take(&mut lists.counts), Kept::Lists(lists, None))
     };
@@ -401,7 +402,7 @@ fn find_pairs(
                 slots.extend(more.slots);
             }
             Kept::Lists(_, of_statics) => {
-                let mut lists = Lists::find(params.static_rows(), walks);
+                let mut lists = Lists::find(params.static_rows(), capacity, walks);
                 add64(&mut counters, word::PAIR_CANDIDATES, lists.candidates);
                 counts.append(&mut lists.counts);
                 *of_statics = Some(lists);
@@ -412,7 +413,6 @@ fn find_pairs(
         }
     }
     let pair_counts = if keep { counts.clone() } else { Vec::new() };
-    let capacity = fixed(descriptor, descriptor.capacities.pairs);
     let written = scan_output(
         &mut counts,
         &mut counters,
@@ -487,6 +487,7 @@ fn cast_rays(
         }
         RayMode::Any => trace.ray_any = ray_any::ray_any(&params, &tables, overrides, &mut counters),
         RayMode::All => {
+            let capacity = fixed(descriptor, descriptor.capacities.hits);
             let walks = RayWalks {
                 params: &trace.params,
                 tables: &tables,
@@ -496,13 +497,12 @@ fn cast_rays(
                 let counts = ray_count::ray_count(&params, &tables, overrides, &mut counters);
                 (counts, None)
             } else {
-                let mut lists = Lists::find(ray_count_of(&params, &tables), &walks);
+                let mut lists = Lists::find(ray_count_of(&params, &tables), capacity, &walks);
                 counters[word::RAYS_INVALID] += lists.invalid;
                 add64(&mut counters, word::RAY_CANDIDATES, lists.candidates);
                 (std::mem::take(&mut lists.counts), Some(lists))
             };
             let ray_counts = if keep { counts.clone() } else { Vec::new() };
-            let capacity = fixed(descriptor, descriptor.capacities.hits);
             let written = scan_output(
                 &mut counts,
                 &mut counters,

@@ -485,21 +485,26 @@ impl Input {
             Some((archive, entry)) => (archive, Some(entry)),
             None => (path.to_owned(), None),
         };
-        check_file(&path)?;
-        let format = Format::of_name(&path)?;
-        Self::file(&path, format, entry, reporter)
+        Self::file(&path, Format::of_name, entry, reporter)
     }
 
     /// Opens a file that is of one format, whatever its name.
     fn open_any(path: &Path, reporter: Reporter) -> Result<Self> {
         match is_standard_input(path) {
             true => Self::standard(reporter),
-            false => Self::file(path, Format::Text, None, reporter),
+            false => Self::file(path, |_| Ok(Format::Text), None, reporter),
         }
     }
 
-    fn file(path: &Path, format: Format, entry: Option<String>, reporter: Reporter) -> Result<Self> {
+    /// What is no file is told before what its name does not tell.
+    fn file(
+        path: &Path,
+        format: impl Fn(&Path) -> Result<Format>,
+        entry: Option<String>,
+        reporter: Reporter,
+    ) -> Result<Self> {
         let (file, length) = open_file(path)?;
+        let format = format(path)?;
         let bar = reporter.bar(length, "reading");
         Ok(Self {
             reader: BufReader::with_capacity(1 << 16, Bytes::File(bar.wrap_read(file))),
@@ -545,8 +550,8 @@ impl Input {
     }
 }
 
-/// How long a file is.
-fn check_file(path: &Path) -> Result<u64> {
+/// A file and how long it is.
+fn open_file(path: &Path) -> Result<(File, u64)> {
     // To open a pipe is to wait for whoever writes to it.
     let metadata = fs::metadata(path)?;
     if metadata.is_dir() {
@@ -561,13 +566,7 @@ fn check_file(path: &Path) -> Result<u64> {
     if metadata.len() == 0 {
         bail!("the file is empty");
     }
-    Ok(metadata.len())
-}
-
-/// A file and how long it is.
-fn open_file(path: &Path) -> Result<(File, u64)> {
-    let length = check_file(path)?;
-    Ok((File::open(path)?, length))
+    Ok((File::open(path)?, metadata.len()))
 }
 
 impl Drop for Input {

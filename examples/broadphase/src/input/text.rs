@@ -33,7 +33,8 @@ fn with_header(header: (u64, &[u8]), separator: Separator, mut lines: Lines<impl
     let separator = first.as_ref().map_or(separator, |(_, text)| Separator::of(text));
     let names: Vec<_> = separator.fields(header).collect();
     let width = names.len();
-    let has_filters = names.len() > FILTERS.len() && ends_with_filters(&names);
+    let is_filter = |(name, filter): (&&[u8], &&str)| name.eq_ignore_ascii_case(filter.as_bytes());
+    let has_filters = names.len() > FILTERS.len() && names.iter().rev().zip(FILTERS.iter().rev()).all(is_filter);
     let mut table = Table::new(width - if has_filters { FILTERS.len() } else { 0 });
     table.filters = has_filters.then(Vec::new);
     let Some((number, text)) = first else {
@@ -46,14 +47,6 @@ fn with_header(header: (u64, &[u8]), separator: Separator, mut lines: Lines<impl
     push_row(&mut table, number, &text, separator, width)?;
     push_rows(&mut table, lines, separator, width)?;
     Ok(table)
-}
-
-fn ends_with_filters(names: &[&[u8]]) -> bool {
-    let last = names.iter().rev().zip(FILTERS.iter().rev());
-    last.clone().count() == FILTERS.len()
-        && last
-            .into_iter()
-            .all(|(name, filter)| name.eq_ignore_ascii_case(filter.as_bytes()))
 }
 
 fn push_rows(table: &mut Table, mut lines: Lines<impl BufRead>, separator: Separator, width: usize) -> Result<()> {
