@@ -48,8 +48,10 @@ struct Grid {
     // Keys that the cell table has a start of: those of cells, of the large list, of what takes no part, of the cover
     // table and past it.
     key_count: u32,
-    // A uniform block has arrays at multiples of 16 bytes.
-    padding: vec2<u32>,
+    // The levels whose cells hold many boxes, a bit each.
+    crowded_levels: u32,
+    // Whether most boxes have many neighbours, so that records have clusters.
+    is_crowded: u32,
     levels: array<Level, 32>,
     // Cells that larger boxes are entered in once more, all that they cover. `next` is the first level that is not.
     cover: Level,

@@ -65,6 +65,8 @@ struct Params {
     cover_capacity: u32,
     // One more than the word of a buffer that says how many of the objects take part; 0 where all do.
     object_limit: u32,
+    // Whether records have clusters where the scene is crowded.
+    has_clusters: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

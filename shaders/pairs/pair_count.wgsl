@@ -1,6 +1,5 @@
-// uses: common/counters, common/prelude, common/round, common/round_counters, common/workgroup, pairs/pair_filter
-// uses: pairs/pair_slots_{kept}, pairs/pair_walk_{entry}
-// needs: end_rows
+// uses: common/counters, common/prelude, common/round, common/round_counters, common/workgroup, pairs/pair_bits_{bits}
+// uses: pairs/pair_filter, pairs/pair_groups_{groups}, pairs/pair_slots_{kept}, pairs/pair_walk_{entry}
 
 // How many pairs each entry reports: the walk without writing pairs. One word more than entries, so that the scan ends
 // with the total.
@@ -27,7 +26,7 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    entry = flat_workgroup(group, groups) * WORKGROUP + local;
+    entry = counting_group(group, groups) * WORKGROUP + local;
     if (entry > params.entry_capacity) {
         return;
     }

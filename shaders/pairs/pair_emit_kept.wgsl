@@ -1,9 +1,11 @@
-// uses: common/indirect, common/prelude, common/workgroup, pairs/pair_slots_read, pairs/pair_write_kept
+// uses: common/clusters, common/grid, common/indirect, common/prelude, common/workgroup, pairs/pair_slots_read
+// uses: pairs/pair_write_kept
 
 // Writes pairs from the partners that counting kept, and lists the entries that have more of them, for the passes that
 // walk once more. So few do that those passes are best dispatched for them alone: drivers for CPUs run the code of a
 // walk even where no lane is to walk.
 
+@group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> records: array<vec4<u32>>;
 @group(0) @binding(9) var<storage, read_write> pair_walks: array<atomic<u32>>;
 // Workgroups for the list, as indirect dispatches read them.
@@ -36,7 +38,8 @@ fn main(
     if (entry >= params.entry_capacity) {
         return;
     }
-    if (write_kept(entry, params.partners_kept)) {
+    // Where bits are kept, partners are not.
+    if (write_kept(entry, select(params.partners_kept, 0u, keeps_bits(grid.is_crowded)))) {
         list_walk(entry);
     }
 }

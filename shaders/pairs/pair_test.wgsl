@@ -2,9 +2,6 @@
 
 // Tests the boxes of a row one by one.
 
-fn end_rows() {
-}
-
 fn visit_row(row: Row, first: u32) {
     let share = share_of(row.count - first);
     for (var k = first + share.x; k < first + share.y; k += 1u) {

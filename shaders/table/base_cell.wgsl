@@ -2,9 +2,11 @@
 
 // Chooses the finest cell. Its fraction (1, 1.25, 1.5 or 1.75) is the one in which the sizes present waste the least
 // volume; its octave is the largest in which the objects small enough for it have few neighbours in their cell, but not
-// below the smallest object.
+// below the smallest object. Tells, too, the levels whose cells hold many boxes.
 
 const NEIGHBOURS: u32 = 4u;
+// Boxes that share a cell with one, on average, from which on a level is crowded.
+const CROWDED: u32 = 12u;
 
 @group(0) @binding(1) var<storage, read> size_statistics: array<u32, 1025>;
 @group(0) @binding(2) var<storage, read> density: array<u32, 48>;
@@ -71,10 +73,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
     var exponent = octave_exponent(top, OCTAVES - 1u);
     for (var step = 0u; step < OCTAVES; step += 1u) {
         let octave = OCTAVES - 1u - step;
-        let entered = density[2u * octave];
-        let allowed = NEIGHBOURS * 64u * entered / (2u * params.sample_stride * volume_of(fraction));
-        let chance = entered * entered / (2u * SLOTS);
-        if (density[2u * octave + 1u] > allowed + chance + entered / 64u) {
+        if (holds_more(octave, fraction, NEIGHBOURS)) {
             break;
         }
         exponent = octave_exponent(top, octave);
@@ -88,6 +87,26 @@ fn main(@builtin(local_invocation_index) local: u32) {
     }
     exponent = clamp(exponent, MIN_EXPONENT, MAX_EXPONENT);
     grid.base_inverse = bitcast<f32>(inverse_bits_of(fraction) - bitcast<u32>(exponent << 23u));
+    grid.crowded_levels = crowded_levels(top - exponent, fraction);
+}
+
+// Whether a box shares a cell of this octave and fraction with more than so many, on average. Samples that share a slot
+// by chance do not count, and neither does what may be their excess.
+fn holds_more(octave: u32, fraction: u32, neighbours: u32) -> bool {
+    let entered = density[2u * octave];
+    let allowed = neighbours * 64u * entered / (2u * params.sample_stride * volume_of(fraction));
+    let chance = entered * entered / (2u * SLOTS);
+    return density[2u * octave + 1u] > allowed + chance + entered / 64u;
+}
+
+// The levels that are crowded, where the finest is of this octave.
+fn crowded_levels(finest: i32, fraction: u32) -> u32 {
+    var levels = 0u;
+    for (var level = 0u; level < MAX_LEVELS; level += 1u) {
+        let octave = u32(clamp(finest - i32(level), 0, i32(OCTAVES - 1u)));
+        levels |= select(0u, 1u << level, holds_more(octave, fraction, CROWDED));
+    }
+    return levels;
 }
 
 // Constant arrays are indexed through a variable: some back ends cannot index a constant dynamically.

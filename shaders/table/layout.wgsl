@@ -1,4 +1,5 @@
-// uses: common/cells, common/counters, common/grid, common/place, common/prelude, common/wide
+// uses: common/cells, common/clusters, common/counters, common/grid, common/indirect, common/place, common/prelude, common/wide
+// uses: common/workgroup
 
 // Gives every occupied level its part of the cell table: its cells one by one where they are few enough (finer along x
 // if they fit), else a power of two of hashed slots.
@@ -6,6 +7,9 @@
 @group(0) @binding(1) var<storage, read> level_statistics: array<u32, 256>;
 @group(0) @binding(2) var<storage, read_write> grid: Grid;
 @group(0) @binding(3) var<storage, read_write> counters: array<u32>;
+// Workgroups that count pairs, by the pass for crowded scenes or by the other one, as indirect dispatches read them.
+@group(0) @binding(4) var<storage, read_write> sparse_groups: array<u32, 3>;
+@group(0) @binding(5) var<storage, read_write> crowded_groups: array<u32, 3>;
 
 const BIAS: u32 = 0x80000000u;
 const TABLE_CELLS_PER_OBJECT: u32 = 4u;
@@ -49,6 +53,15 @@ fn bound_cover(occupied: u32) {
     grid.cover.upper_x = upper.x;
     grid.cover.upper_y = upper.y;
     grid.cover.upper_z = upper.z;
+}
+
+// Whether walks of pairs pass over boxes by clusters. The cells of the adaptive scheme always hold many: boxes that
+// cross a border of small cells lie in large ones.
+fn is_crowded() -> bool {
+    if (params.has_clusters == 0u || params.scheme == SCHEME_ADAPTIVE) {
+        return params.has_clusters != 0u;
+    }
+    return grid.fullest_level != NO_LEVEL && ((grid.crowded_levels >> grid.fullest_level) & 1u) != 0u;
 }
 
 @compute @workgroup_size(1)
@@ -120,6 +133,14 @@ fn main() {
     grid.first_level = next;
     grid.occupied = occupied;
     grid.fullest_level = fullest;
+    grid.is_crowded = u32(is_crowded());
+    let none = vec3<u32>(0u);
+    // An invocation per entry, and one for the last word of the counts.
+    let all = folded_groups(params.entry_capacity / WORKGROUP + 1u);
+    let sparse = select(all, none, keeps_bits(grid.is_crowded));
+    let crowded = select(none, all, keeps_bits(grid.is_crowded));
+    sparse_groups = array<u32, 3>(sparse.x, sparse.y, sparse.z);
+    crowded_groups = array<u32, 3>(crowded.x, crowded.y, crowded.z);
     grid.table_cells = table_base;
     grid.key_count = absent_key(table_base) + 1u;
     grid.cover_below = level_below_cover(occupied);

@@ -7,7 +7,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 
 /// Indices of a run: enough that handing one out costs nothing, few enough that all threads end at about the same time.
-const LENGTH: u32 = 1024;
+pub(crate) const LENGTH: u32 = 1024;
 
 /// What the walk of a row tells beside what it found.
 #[derive(Clone, Copy, Debug, Default)]

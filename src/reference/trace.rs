@@ -15,8 +15,8 @@ use super::runs;
 use super::scan::scan;
 use super::sort::{sort_histogram, sort_scan, sort_scatter};
 use super::table::{
-    base_cell, cell_starts, cover_count, cover_emit, cover_layout, density, entry_count, entry_emit, gather, keys,
-    layout, level_statistics, prepare, size_statistics,
+    base_cell, cell_starts, clusters, cover_count, cover_emit, cover_layout, density, entry_count, entry_emit, gather,
+    keys, layout, level_statistics, prepare, size_statistics,
 };
 use crate::shared::blocks::{Overrides, ScanParams, SortParams, add64, wide};
 
@@ -91,12 +91,14 @@ pub struct Trace {
     pub digits: Vec<SortDigit>,
     /// Keys after the sort.
     pub keys: Vec<u32>,
-    /// Values after the sort.
+    /// Values after the sort and [`clusters`].
     pub values: Vec<u32>,
     /// Output of [`cell_starts`].
     pub starts: Vec<u32>,
-    /// Output of [`gather`].
+    /// Output of [`gather`], in the order that [`clusters`] gives it.
     pub records: Vec<Record>,
+    /// Output of [`clusters`].
+    pub clusters: Vec<Record>,
     /// Output of [`pair_count`], followed by that of [`pair_static_count`] where there are static objects.
     pub pair_counts: Vec<u32>,
     /// Output of [`world_pairs`] and [`world_pairs_static`] (several worlds).
@@ -297,6 +299,7 @@ impl Trace {
     pub(crate) fn pair_input(&self) -> PairReads<'_> {
         PairReads {
             table: self.table(),
+            clusters: &self.clusters,
             objects: &self.objects,
             keys: &self.keys,
             values: &self.values,
@@ -464,7 +467,7 @@ fn emit_pairs(
     let walks = if params.scheme == SCHEME_UNIFORM {
         (0..params.entry_capacity).collect()
     } else {
-        pair_emit_kept::pair_emit_kept(params, input.table.records, slots, offsets, pairs)
+        pair_emit_kept::pair_emit_kept(params, input.table.grid, input.table.records, slots, offsets, pairs)
     };
     pair_emit::pair_emit(params, input, overrides, walks, offsets, pairs);
 }
@@ -639,7 +642,7 @@ fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy, keep: bool) 
     if params.cover_capacity > 0 {
         let mut sums = cover_count::cover_count(params, objects, &grid, &keys);
         trace.cover_sums.clone_from(&sums);
-        cover_layout::cover_layout(params, &mut sums, &mut grid);
+        cover_layout::cover_layout(params, &trace.size_statistics, &trace.density, &mut sums, &mut grid);
         keys.resize(params.table_entries() as usize, 0);
         values.resize(params.table_entries() as usize, 0);
         cover_emit::cover_emit(params, objects, &grid, &mut keys, &mut values, &sums, worlds);
@@ -669,6 +672,7 @@ fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy, keep: bool) 
     }
     trace.starts = cell_starts::cell_starts(&grid, &keys);
     trace.records = gather::gather(params, objects, &values, &grid, worlds);
+    trace.clusters = clusters::clusters(&grid, &keys, &mut values, &mut trace.records);
     trace.keys = keys;
     trace.values = values;
     Ok(())

@@ -171,6 +171,8 @@ pub const SCAN_TILE: usize = number("scan/scan", "TILE") as usize;
 
 /// Objects of a workgroup of the passes that count and write entries of the cover table.
 pub const COVER_TILE: usize = number("common/cover", "COVER_TILE") as usize;
+/// Entries of a workgroup of the pass `clusters`: blocks of 256.
+pub const CLUSTER_TILE: usize = 256 * number("table/clusters", "BLOCKS") as usize;
 
 impl SortParams {
     /// Values that the digit has.

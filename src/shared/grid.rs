@@ -122,6 +122,8 @@ pub struct Params {
     pub cover_capacity: u32,
     /// One more than the word of a buffer that says how many of the objects take part; 0 where all do.
     pub object_limit: u32,
+    /// 1 where records have clusters if the scene is crowded.
+    pub has_clusters: u32,
 }
 
 /// Objects that the density estimate looks at, at most.
@@ -148,6 +150,7 @@ impl Params {
             period_y,
             period_z,
             first_object,
+            has_clusters: u32::from(descriptor.pairs && !matches!(descriptor.scheme, Scheme::Uniform { .. })),
             ..Self::default()
         }
     }
@@ -257,8 +260,11 @@ pub struct Grid {
     /// Keys that the cell table has a start of: those of cells, of the large list, of what takes no part and, where
     /// there is a cover table, of its cells and past them.
     pub key_count: u32,
-    /// Zeros: a uniform block has arrays at multiples of 16 bytes.
-    pub padding: [u32; 2],
+    /// The levels whose cells hold many boxes, as a sample of all boxes shows: a bit each.
+    pub crowded_levels: u32,
+    /// 1 where the level of most objects is one of them, and with [`Scheme::Adaptive`](crate::Scheme::Adaptive): walks
+    /// of pairs then pass over boxes by clusters, whose boxes lie behind the records.
+    pub is_crowded: u32,
     /// The levels; only occupied ones are filled in.
     pub levels: [Level; MAX_LEVELS as usize],
     /// Larger boxes once more, in every cell that they cover, for the pairs of smaller ones: `table_base` is the key of
@@ -591,6 +597,15 @@ pub(crate) fn cover_capacity(params: &Params, pairs: bool) -> u32 {
     } else {
         0
     }
+}
+
+/// Records that consecutive ones share a box with, which lies behind all records.
+pub const CLUSTER: u32 = number("common/clusters", "CLUSTER");
+
+/// Records that a table holds: those of its entries or objects, those of the cover table, and a box per cluster.
+pub(crate) fn record_capacity(params: &Params) -> u32 {
+    let records = params.object_count + params.cover_capacity;
+    records + params.has_clusters * records.div_ceil(CLUSTER)
 }
 
 #[cfg(test)]

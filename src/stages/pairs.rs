@@ -21,18 +21,20 @@ use crate::shared::wgsl::number;
 
 passes! {
     "pairs" {
-    /// Pairs per entry, schemes of one entry per object.
+    /// Pairs per entry of scenes that are not crowded, schemes of one entry per object.
     PAIR_COUNT_ONE_CELL = "pair_count_one_cell" from "pair_count" {
-        entry: "one_cell", kept: "write", visit: "pairs/pair_test"
+        entry: "one_cell", kept: "write", visit: "pairs/pair_test", bits: "none", groups: "chosen"
+    } if |of| of.pairs && of.is_hierarchical();
+
+    /// Pairs per entry of crowded scenes, schemes of one entry per object: by clusters, and a bit per box is kept.
+    PAIR_COUNT_CROWDED = "pair_count_crowded" from "pair_count" {
+        entry: "one_cell", kept: "none", visit: "pairs/pair_test_clusters", bits: "write", groups: "chosen"
     } if of_one_cell;
 
-    /// Pairs per entry where boxes crowd, schemes of one entry per object: a bit of each box test is kept.
-    PAIR_COUNT_CROWDED = "pair_count_crowded" from "pair_count" {
-        entry: "one_cell", kept: "write", visit: "pairs/pair_test_strips"
-    };
-
     /// Pairs per entry, scheme of covered cells.
-    PAIR_COUNT_COVERED = "pair_count_covered" from "pair_count" { entry: "covered", kept: "none" } if covered;
+    PAIR_COUNT_COVERED = "pair_count_covered" from "pair_count" {
+        entry: "covered", kept: "none", bits: "none", groups: "all"
+    } if covered;
 
     /// Pairs per world.
     WORLD_PAIRS = "world_pairs" if |of| of.pairs && of.has_worlds();
@@ -47,7 +49,7 @@ passes! {
 
     /// The rest of the pairs, schemes of one entry per object.
     PAIR_EMIT_ONE_CELL = "pair_emit_one_cell" from "pair_emit" {
-        entry: "one_cell", visit: "pairs/pair_test", walks: "listed"
+        entry: "one_cell", visit: "pairs/pair_test_clusters", bits: "none", walks: "listed"
     } if of_one_cell;
 
     /// The pairs, scheme of covered cells.
@@ -287,13 +289,17 @@ impl PairPlan {
         }
         let params = &shape.params;
         let entries = params.entry_capacity;
-        let pass = if params.pair_bit_words > 0 {
-            &PAIR_COUNT_CROWDED
-        } else {
-            params.by_scheme(&PAIR_COUNT_ONE_CELL, &PAIR_COUNT_COVERED)
-        };
         recorder.rounds("pair_count", &blocks.rounds, |stage, &round| {
-            stage.run(pass, entries + 1, &binds(sorted, round));
+            let binds = binds(sorted, round);
+            if params.is_uniform() {
+                stage.run(&PAIR_COUNT_COVERED, entries + 1, &binds);
+            } else {
+                // The device knows which one counts. The adaptive scheme leaves no choice.
+                if params.is_hierarchical() {
+                    stage.run_indirect(&PAIR_COUNT_ONE_CELL, table::buffer::SPARSE_GROUPS, &binds);
+                }
+                stage.run_indirect(&PAIR_COUNT_CROWDED, table::buffer::CROWDED_GROUPS, &binds);
+            }
         });
         if params.has_statics() {
             let pass = params.by_scheme(&PAIR_STATIC_COUNT_ONE_CELL, &PAIR_STATIC_COUNT_COVERED);

@@ -5,7 +5,7 @@ use super::plan::Plan;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::InputError;
 use crate::shared::asked::Asked;
-use crate::shared::grid::{Params, Record, cover_capacity};
+use crate::shared::grid::{CLUSTER, Params, Record, cover_capacity};
 use crate::stages::pairs::PairPlan;
 use crate::stages::rays::RayPlan;
 use crate::stages::shape::CapacityOf;
@@ -14,9 +14,9 @@ use crate::stages::shape::CapacityOf;
 const SMALLEST_OUTPUT: u32 = 1024;
 
 impl Plan {
-    /// Chooses how many entries the cover table has room for, none where memory is short. What decides on it may only
-    /// be the input, the descriptor and the device: the order of pairs depends on it.
-    pub fn fit_cover(
+    /// Chooses whether records have clusters and how many entries the cover table has room for: none where memory is
+    /// short. What decides on it may only be the input, the descriptor and the device: the order of pairs depends on it.
+    pub fn fit_records(
         &mut self,
         descriptor: &BroadPhaseDescriptor<'_>,
         statics: Option<&Self>,
@@ -24,17 +24,24 @@ impl Plan {
         binding_limit: u64,
     ) -> Result<(), InputError> {
         let params = &mut self.shape.params;
-        let records = binding_limit / size_of::<Record>() as u64;
-        let most = records.saturating_sub(params.object_count.into());
+        let objects = u64::from(params.object_count);
+        let mut records = binding_limit / size_of::<Record>() as u64;
+        if params.has_clusters == 1 && objects + objects.div_ceil(CLUSTER.into()) <= records {
+            let cluster = u64::from(CLUSTER);
+            records = records / (cluster + 1) * cluster;
+        } else {
+            params.has_clusters = 0;
+        }
+        let most = records.saturating_sub(objects);
         params.cover_capacity = most.min(cover_capacity(params, descriptor.pairs).into()) as u32;
-        let Some(limit) = descriptor.max_bytes.filter(|_| params.cover_capacity > 0) else {
+        let takes_more = params.cover_capacity > 0 || params.has_clusters == 1;
+        let Some(limit) = descriptor.max_bytes.filter(|_| takes_more) else {
             return Ok(());
         };
         let unlimited = BroadPhaseDescriptor {
             max_bytes: None,
             ..*descriptor
         };
-        let objects = params.object_count.into();
         let mut least = Self::new(&unlimited, objects, statics, asked, Needs::default(), binding_limit)?;
         least.drop_what_saves_time(descriptor, 0);
         let shrinks = least.shrinks(descriptor);
@@ -43,6 +50,7 @@ impl Plan {
         // As much is left to outputs and to what later steps may turn out to need.
         if least.bytes() > limit / 2 {
             self.shape.params.cover_capacity = 0;
+            self.shape.params.has_clusters = 0;
         }
         Ok(())
     }

@@ -117,7 +117,7 @@ impl Plan {
             static_entries: statics.map_or(0, |statics| statics.shape.params.entry_capacity),
             static_bytes: statics.map_or(0, Self::table_bytes),
         };
-        plan.fit_cover(descriptor, statics, asked, binding_limit)?;
+        plan.fit_records(descriptor, statics, asked, binding_limit)?;
         plan.pairs.fit_partners(&mut plan.shape.params, binding_limit);
         plan.fit_pairs(descriptor, wanted, binding_limit);
         plan.fit_rounds(descriptor, wanted);

@@ -153,8 +153,9 @@ impl Bench {
             let mut compute = encoder.begin_compute_pass(&Default::default());
             compute.set_pipeline(&pipeline);
             compute.set_bind_group(0, &group, &[]);
-            let is_indirect =
-                pass.name.starts_with("event_") || pass.bindings().contains(&(9, Binding::Read, "pair_walks"));
+            let is_indirect = pass.name.starts_with("event_")
+                || ["pair_count_one_cell", "pair_count_crowded"].contains(&pass.name)
+                || pass.bindings().contains(&(9, Binding::Read, "pair_walks"));
             let fold = if is_indirect { 65_535 } else { self.fold };
             compute.dispatch_workgroups(groups.min(fold), groups.div_ceil(fold), 1);
         }
@@ -610,12 +611,23 @@ pub fn with_stale(entries: &[u32], count: u32) -> Vec<u8> {
     bytes(&entries)
 }
 
+/// The records, and behind room for all of them the boxes of clusters.
+fn with_clusters(trace: &Trace) -> Vec<u8> {
+    let mut records = bytes(&trace.records);
+    if !trace.clusters.is_empty() {
+        let all = trace.params.object_count + trace.params.cover_capacity;
+        records.resize(all as usize * size_of_val(&trace.records[0]), POISON);
+        records.extend(bytes(&trace.clusters));
+    }
+    records
+}
+
 /// What every walk binds.
 pub fn walk_inputs(trace: &Trace) -> Vec<(&'static str, Vec<u8>)> {
     let entries = trace.grid.entry_count;
     vec![
         ("grid", bytes_of(&trace.grid).to_vec()),
-        ("records", bytes(&trace.records)),
+        ("records", with_clusters(trace)),
         ("starts", bytes(&trace.starts)),
         ("keys", with_stale(&trace.keys, entries)),
         ("values", with_stale(&trace.values, entries)),

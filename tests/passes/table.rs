@@ -4,11 +4,11 @@ use crate::common::Rng;
 use crate::harness::*;
 use crate::sort::check_sort;
 use bytemuck::{bytes_of, pod_collect_to_vec};
-use gpu_broad_phase::internals::blocks::{COVER_TILE, ScatterParams};
-use gpu_broad_phase::internals::grid::{Grid, Params, Record};
+use gpu_broad_phase::internals::blocks::{CLUSTER_TILE, COVER_TILE, ScatterParams};
+use gpu_broad_phase::internals::grid::{CLUSTER, Grid, Params, Record};
 use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::table::{
-    base_cell, cell_starts, cover_layout, density, layout, level_statistics, scatter,
+    base_cell, cell_starts, clusters, cover_layout, density, gather, layout, level_statistics, scatter,
 };
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Scheme};
@@ -112,10 +112,15 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
             ("level_statistics", bytes(&trace.level_statistics)),
             grid(&before),
             ("counters", bytes(&used_counters())),
+            ("sparse_groups", poison::<u32>(3)),
+            ("crowded_groups", poison::<u32>(3)),
         ],
     );
     found.check("grid", &[after]);
     found.check("counters", &counters);
+    let [sparse, crowded] = layout::count_groups(&trace.params, &after);
+    found.check("sparse_groups", &sparse);
+    found.check("crowded_groups", &crowded);
 
     let capacity = trace.params.entry_capacity as usize;
     let all_capacity = capacity + trace.params.cover_capacity as usize;
@@ -196,7 +201,7 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
         check_sort(bench, descriptor.sort, &digit.sort, &trace.grid, keys, values);
         (keys, values) = (&digit.keys, &digit.values);
     }
-    assert_eq!((keys, values), (&trace.keys, &trace.values));
+    assert_eq!(keys, &trace.keys);
 
     let found = bench.run(
         &shaders::CELL_STARTS,
@@ -218,13 +223,59 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
         params(),
         &[
             object_bytes(),
-            ("values", with_stale(&trace.values, entries)),
+            ("values", with_stale(values, entries)),
             ("records", poison::<Record>(all_capacity)),
             grid(&trace.grid),
             world_bytes(),
         ],
     );
-    found.check("records", &trace.records);
+    let gathered = gather::gather(&trace.params, objects, values, &trace.grid, worlds);
+    found.check("records", &gathered);
+    if trace.params.has_clusters == 1 {
+        check_clusters(bench, trace, values, gathered);
+    }
+}
+
+/// The pass that puts records in order within their cells and finds the boxes of clusters.
+fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Record>) {
+    let params = &trace.params;
+    let entries = trace.grid.entry_count;
+    let all = (params.object_count + params.cover_capacity) as usize;
+    let stale = |records: &[Record], clusters: &[Record]| {
+        let mut bytes = bytes(records);
+        bytes.resize(all * size_of::<Record>(), POISON);
+        bytes.extend(self::bytes(clusters));
+        bytes.resize((all + all.div_ceil(CLUSTER as usize)) * size_of::<Record>(), POISON);
+        bytes
+    };
+    // Each scene as if it were crowded, too.
+    for is_crowded in [0, 1] {
+        let grid = Grid {
+            is_crowded,
+            ..trace.grid
+        };
+        let (mut sorted_values, mut sorted) = (values.to_vec(), records.clone());
+        let found_clusters = clusters::clusters(&grid, &trace.keys, &mut sorted_values, &mut sorted);
+        if is_crowded == trace.grid.is_crowded {
+            assert_eq!(
+                (&sorted_values, &sorted, &found_clusters),
+                (&trace.values, &trace.records, &trace.clusters)
+            );
+        }
+        let found = bench.run(
+            &shaders::CLUSTERS,
+            all.div_ceil(CLUSTER_TILE) as u32,
+            uniform(params),
+            &[
+                ("grid", bytes_of(&grid).to_vec()),
+                ("keys", with_stale(&trace.keys, entries)),
+                ("values", with_stale(values, entries)),
+                ("records", stale(&records, &[])),
+            ],
+        );
+        found.check("values", &sorted_values[..entries as usize]);
+        found.check("records", &stale(&sorted, &found_clusters));
+    }
 }
 
 /// The passes that enter larger boxes in the cover table.
@@ -256,12 +307,23 @@ pub fn check_cover(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u32
     };
     for (params, sums) in [(params, &trace.cover_sums), (params, &huge), (&less, &trace.cover_sums)] {
         let (mut expected, mut places) = (trace.grid_after_layout, sums.clone());
-        cover_layout::cover_layout(params, &mut places, &mut expected);
+        cover_layout::cover_layout(
+            params,
+            &trace.size_statistics,
+            &trace.density,
+            &mut places,
+            &mut expected,
+        );
         let found = bench.run(
             &shaders::COVER_LAYOUT,
             1,
             uniform(params),
-            &[("cover_sums", bytes(sums)), grid(&trace.grid_after_layout)],
+            &[
+                ("cover_sums", bytes(sums)),
+                grid(&trace.grid_after_layout),
+                ("size_statistics", bytes(&trace.size_statistics)),
+                ("density", bytes(&trace.density)),
+            ],
         );
         found.check("cover_sums", &places);
         found.check("grid", &[expected]);

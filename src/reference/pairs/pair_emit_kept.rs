@@ -2,27 +2,41 @@
 
 use super::pair_emit::Writer;
 use crate::api::types::Pair;
-use crate::shared::grid::{Params, Record};
+use crate::reference::table::layout::keeps_bits;
+use crate::shared::grid::{Grid, Params, Record};
+
+/// Partners of an entry that [`pair_count`](super::pair_count::pair_count) keeps: none where it keeps bits.
+pub fn partners_kept(params: &Params, grid: &Grid) -> u32 {
+    if keeps_bits(params, grid) {
+        0
+    } else {
+        params.partners_kept
+    }
+}
 
 /// Writes the pairs of entries whose partners counting kept all, as far as their places fall into the window
 /// `first_pair .. first_pair + pairs.len()`. Returns the entries that are left to walk: those that the window shows
 /// pairs of and that have more partners than were kept. The shader lists the same in no particular order.
 ///
+/// In scenes that [`pair_count`](super::pair_count::pair_count) keeps bits of, all entries with pairs are left.
+///
 /// `slots` and the scanned `offsets` are the output of [`pair_count`](super::pair_count::pair_count).
 pub fn pair_emit_kept(
     params: &Params,
+    grid: &Grid,
     records: &[Record],
     slots: &[u32],
     offsets: &[u32],
     pairs: &mut [Pair],
 ) -> Vec<u32> {
     let stride = params.entry_capacity as usize;
+    let kept = partners_kept(params, grid);
     (0..params.entry_capacity)
         .zip(offsets.windows(2))
         .filter(|&(entry, ends)| {
             let partners = |place: usize| slots[place * stride + entry as usize];
             let own = records[entry as usize].object;
-            Writer::new(params, pairs, ends[0]).write_kept(ends[1], params.partners_kept, own, partners)
+            Writer::new(params, pairs, ends[0]).write_kept(ends[1], kept, own, partners)
         })
         .map(|(entry, _)| entry)
         .collect()

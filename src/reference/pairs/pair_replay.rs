@@ -2,7 +2,7 @@
 
 use super::pair_count::PairCounts;
 use super::pair_emit::Writer;
-use super::pair_walk::{PairReads, walk_tests};
+use super::pair_walk::{PairReads, Test, walk_tests};
 use crate::api::types::Pair;
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::Params;
@@ -23,19 +23,28 @@ pub fn pair_replay(
     let entries = params.entry_capacity as usize;
     let next_of = |&entry: &u32| {
         let mut writer = Writer::new(params, pairs, kept.counts[entry as usize]);
-        let mut tests = 0;
+        // Among the boxes in the rows.
+        let mut place = 0;
         let no_filters = Overrides {
             filters: false,
             count_candidates: false,
         };
-        walk_tests(params, input, no_filters, entry, |own, other, _, _| {
-            let word = tests / 32;
+        walk_tests(params, input, no_filters, entry, |test| {
+            let (own, other) = match test {
+                Test::Of { own, other, .. } => (own, other),
+                // Their bits are 0.
+                Test::OfCluster { passed_over, .. } => {
+                    place += passed_over.len();
+                    return;
+                }
+            };
+            let word = place / 32;
             if word < params.pair_bit_words as usize
-                && kept.bits[word * entries + entry as usize] >> (tests % 32) & 1 == 1
+                && kept.bits[word * entries + entry as usize] >> (place % 32) & 1 == 1
             {
                 writer.write(own, other);
             }
-            tests += 1;
+            place += 1;
         });
         writer.place
     };

@@ -34,6 +34,6 @@ pub fn pair_static_count(
     PairCounts {
         counts,
         slots,
-        bits: Vec::new(),
+        ..PairCounts::default()
     }
 }

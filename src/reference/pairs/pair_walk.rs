@@ -1,6 +1,6 @@
 //! The walks of the pair passes: twins of `shaders/pairs/pair_walk_one_cell.wgsl`,
-//! `shaders/pairs/pair_walk_covered.wgsl`, `shaders/pairs/pair_filter.wgsl`, `shaders/pairs/overlap.wgsl` and
-//! `shaders/pairs/pair_boxes.wgsl`.
+//! `shaders/pairs/pair_walk_covered.wgsl`, `shaders/pairs/pair_filter.wgsl`, `shaders/pairs/overlap.wgsl`,
+//! `shaders/pairs/pair_boxes.wgsl` and `shaders/pairs/pair_test_clusters.wgsl`.
 
 use std::ops::Range;
 
@@ -12,8 +12,8 @@ use crate::reference::runs::Walked;
 use crate::reference::table::cover::looked_up;
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::{
-    ENTRY_GROUPS, HOME_FLAGS, ID_MASK, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, entry_group, flush,
-    key_of, place_one_cell, unordered,
+    CLUSTER, ENTRY_GROUPS, HOME_FLAGS, ID_MASK, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, entry_group,
+    flush, key_of, place_one_cell, unordered,
 };
 
 /// What the pair passes read, in binding order.
@@ -21,6 +21,8 @@ use crate::shared::grid::{
 pub struct PairReads<'a> {
     /// Levels, records and cell table: bindings 1 to 3.
     pub table: CellTable<'a>,
+    /// The boxes of clusters, which the shader reads behind the records; read where the scene is crowded.
+    pub clusters: &'a [Record],
     /// The objects, for their filter words.
     pub objects: &'a [Aabb],
     /// Sorted keys; read by the uniform scheme alone.
@@ -29,9 +31,14 @@ pub struct PairReads<'a> {
     pub values: &'a [u32],
 }
 
-/// The last word on a pair: closed boxes of one world, compared as ordered integers.
+/// Whether two closed boxes meet, compared as ordered integers.
+fn meets(a: &Record, b: &Record) -> bool {
+    (0..3).all(|axis| a.low[axis] <= b.high[axis] && b.low[axis] <= a.high[axis])
+}
+
+/// The last word on a pair: boxes of one world that meet.
 fn overlaps(a: &Record, b: &Record) -> bool {
-    a.world == b.world && (0..3).all(|axis| a.low[axis] <= b.high[axis] && b.low[axis] <= a.high[axis])
+    a.world == b.world && meets(a, b)
 }
 
 /// Whether layers, owners and static flags let two objects pair.
@@ -53,9 +60,15 @@ pub fn walk_pairs(
     mut accept: impl FnMut(u32, u32),
 ) -> u32 {
     let mut candidates = 0u32;
-    walk_tests(params, input, overrides, index, |own, other, is_pair, _| {
+    walk_tests(params, input, overrides, index, |test| {
         candidates = candidates.wrapping_add(1);
-        if is_pair {
+        if let Test::Of {
+            own,
+            other,
+            is_pair: true,
+            ..
+        } = test
+        {
             accept(own, other);
         }
     });
@@ -81,26 +94,50 @@ impl RowWalk for PairWalks<'_> {
     }
 }
 
-/// Walks the candidates of a sorted entry and hands the object and each of them to `visit`, with whether they are a
-/// pair and where the walk looks at that moment.
+/// A box test of a walk, and where the walk looks at that moment.
+pub(crate) enum Test<'a> {
+    /// Of a candidate.
+    Of {
+        own: u32,
+        other: u32,
+        is_pair: bool,
+        look: Lazy<'a>,
+    },
+    /// Of the box of a cluster, and those of its candidates that the walk passes over: all or none.
+    OfCluster { passed_over: &'a [Record], look: Lazy<'a> },
+}
+
+/// Walks the candidates of a sorted entry and hands each box test to `visit`.
 pub(crate) fn walk_tests(
     params: &Params,
     input: &PairReads<'_>,
     overrides: Overrides,
     index: u32,
-    mut visit: impl FnMut(u32, u32, bool, Lazy<'_>),
+    mut visit: impl FnMut(Test<'_>),
 ) {
     if index >= input.table.absent_begin(params) {
         return;
     }
-    let mut test = |a: u32, b: u32, meets: bool, look: Lazy<'_>| {
-        let admits = || !overrides.filters || passes_filters(&input.objects[a as usize], &input.objects[b as usize]);
-        visit(a, b, meets && admits(), look);
+    let admits =
+        |a: u32, b: u32| !overrides.filters || passes_filters(&input.objects[a as usize], &input.objects[b as usize]);
+    let mut test = |test: Test<'_>| match test {
+        Test::Of {
+            own,
+            other,
+            is_pair: true,
+            look,
+        } => visit(Test::Of {
+            own,
+            other,
+            is_pair: admits(own, other),
+            look,
+        }),
+        test => visit(test),
     };
     if params.scheme == SCHEME_UNIFORM {
         walk_covered(params, input, index, &mut test);
     } else {
-        walk_one_cell(params, input.table, index, &mut test);
+        walk_one_cell(params, input, index, &mut test);
     }
 }
 
@@ -108,18 +145,43 @@ pub(crate) fn walk_tests(
 /// larger objects; at the object's own level the entries behind it in its row and the rows of the half shell that it
 /// reaches into; at every coarser level that is not in that table all cells from its upper corner back to its lower one
 /// and as far before as objects there reach. After Schornbaum's hierarchical hash grids; the adaptive scheme is the
-/// case of no reach.
-fn walk_one_cell(params: &Params, table: CellTable<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool, Lazy<'_>)) {
+/// case of no reach. In a crowded scene candidates of one cluster are tested by its box first.
+fn walk_one_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(Test<'_>)) {
+    let table = input.table;
     let own = &table.records[index as usize];
+    let is_crowded = table.grid.is_crowded != 0;
     let mut test = |entries: Range<u32>, look: Lazy<'_>| {
-        if entries.start < entries.end {
-            let look = || Look {
-                entries: entries.clone(),
-                ..look()
+        let look = || Look {
+            entries: entries.clone(),
+            ..look()
+        };
+        let mut first = entries.start;
+        while first < entries.end {
+            let cluster = first / CLUSTER;
+            let end = if is_crowded {
+                entries.end.min((cluster + 1) * CLUSTER)
+            } else {
+                entries.end
             };
-            for other in &table.records[entries.start as usize..entries.end as usize] {
-                visit(own.object, other.object, overlaps(own, other), &look);
+            let mut members = &table.records[first as usize..end as usize];
+            if is_crowded && members.len() > 1 {
+                let is_met = meets(own, &input.clusters[cluster as usize]);
+                let (passed_over, tested) = members.split_at(if is_met { 0 } else { members.len() });
+                members = tested;
+                visit(Test::OfCluster {
+                    passed_over,
+                    look: &look,
+                });
             }
+            for other in members {
+                visit(Test::Of {
+                    own: own.object,
+                    other: other.object,
+                    is_pair: overlaps(own, other),
+                    look: &look,
+                });
+            }
+            first = end;
         }
     };
     let large = table.large(params, own.world);
@@ -177,7 +239,7 @@ fn walk_one_cell(params: &Params, table: CellTable<'_>, index: u32, visit: &mut 
 /// Every candidate of one entry: the entries of later groups behind it in its bucket, and of its own if it is the home
 /// entry, where a pair counts only in the bucket of its home cell (the larger of the two lower corners, one axis each),
 /// which both boxes cover; and, from the object's own home entry alone, the large list.
-fn walk_covered(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(u32, u32, bool, Lazy<'_>)) {
+fn walk_covered(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(Test<'_>)) {
     let table = input.table;
     let value = input.values[index as usize];
     let own = &table.records[(value & ID_MASK) as usize];
@@ -215,12 +277,12 @@ fn walk_covered(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut 
                     let entries = entries.clone();
                     Look { entries, ..look }
                 };
-                visit(
-                    own.object,
-                    other.object,
-                    overlaps(own, other) && (!in_bucket || is_home()),
-                    &look,
-                );
+                visit(Test::Of {
+                    own: own.object,
+                    other: other.object,
+                    is_pair: overlaps(own, other) && (!in_bucket || is_home()),
+                    look: &look,
+                });
             }
         }
     };

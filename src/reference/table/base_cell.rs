@@ -1,9 +1,12 @@
 //! Twin of `shaders/table/base_cell.wgsl`.
 
 use super::size::{MAX_EXPONENT, MIN_EXPONENT, OCTAVES, SLOTS, octave_exponent, top_exponent};
-use crate::shared::grid::{Grid, Params};
+use crate::shared::grid::{Grid, MAX_LEVELS, Params};
+use crate::shared::wgsl::number;
 
 const NEIGHBOURS: u32 = 4;
+/// Boxes that share a cell with one, on average, from which on a level is crowded.
+const CROWDED: u32 = number("table/base_cell", "CROWDED");
 /// Volume of the cell over that of a cube of the object's class, in 64ths: `WASTE_3D[cell fraction][class fraction]`.
 const WASTE_3D: [[u32; 4]; 4] = [
     [64, 262, 152, 96],
@@ -27,7 +30,8 @@ const INVERSE_BITS: [u32; 4] = [0x3f80_0000, 0x3f4c_cccd, 0x3f2a_aaab, 0x3f12_49
 /// Chooses the finest cell and writes it to the grid (`base_inverse`).
 ///
 /// Its fraction is the one in which the sizes present waste the least volume, its octave the largest in which the
-/// objects small enough for it have few neighbours in their cell, but not below the smallest object.
+/// objects small enough for it have few neighbours in their cell, but not below the smallest object. Writes the
+/// levels whose cells hold many boxes, too (`crowded_levels`).
 pub fn base_cell(params: &Params, size_statistics: &[u32], density: &[u32], grid: &mut Grid) {
     let (waste_of, volume_of) = if params.dimensions == 2 {
         (&WASTE_2D, &VOLUME_2D)
@@ -54,17 +58,19 @@ pub fn base_cell(params: &Params, size_statistics: &[u32], density: &[u32], grid
         }
     }
 
-    let top = top_exponent(size_statistics[1024]);
-    let mut exponent = octave_exponent(top, OCTAVES - 1);
-    for octave in (0..OCTAVES).rev() {
-        let entered = density[2 * octave as usize];
-        let shared = density[2 * octave as usize + 1];
+    let holds_more = |octave: u32, fraction: usize, neighbours: u32| {
+        let (entered, shared) = (density[2 * octave as usize], density[2 * octave as usize + 1]);
         let samples = 2u32
             .wrapping_mul(params.sample_stride.max(1))
             .wrapping_mul(volume_of[fraction]);
-        let allowed = (NEIGHBOURS * 64).wrapping_mul(entered) / samples.max(1);
+        let allowed = (neighbours * 64).wrapping_mul(entered) / samples.max(1);
         let chance = entered.wrapping_mul(entered) / (2 * SLOTS);
-        if shared > allowed.wrapping_add(chance).wrapping_add(entered / 64) {
+        shared > allowed.wrapping_add(chance).wrapping_add(entered / 64)
+    };
+    let top = top_exponent(size_statistics[1024]);
+    let mut exponent = octave_exponent(top, OCTAVES - 1);
+    for octave in (0..OCTAVES).rev() {
+        if holds_more(octave, fraction, NEIGHBOURS) {
             break;
         }
         exponent = octave_exponent(top, octave);
@@ -76,4 +82,10 @@ pub fn base_cell(params: &Params, size_statistics: &[u32], density: &[u32], grid
     }
     let exponent = exponent.clamp(MIN_EXPONENT, MAX_EXPONENT);
     grid.base_inverse = f32::from_bits(INVERSE_BITS[fraction].wrapping_sub((exponent << 23) as u32));
+    grid.crowded_levels = (0..MAX_LEVELS)
+        .map(|level| {
+            let octave = (top - exponent - level as i32).clamp(0, OCTAVES as i32 - 1);
+            u32::from(holds_more(octave as u32, fraction, CROWDED)) << level
+        })
+        .sum();
 }

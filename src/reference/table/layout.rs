@@ -3,10 +3,12 @@
 use super::level_statistics::BIAS;
 use crate::api::counters::word;
 use crate::shared::grid::{
-    DENSE, Grid, HASH_WORLD, HASH_Y, HASH_Z, Level, MAX_LEVELS, NO_LEVEL, Params, SCHEME_UNIFORM,
+    DENSE, Grid, HASH_WORLD, HASH_Y, HASH_Z, Level, MAX_LEVELS, NO_LEVEL, Params, SCHEME_ADAPTIVE, SCHEME_UNIFORM,
     TABLE_CELLS_PER_LEVEL, TABLE_CELLS_PER_OBJECT, level_inverse,
 };
 use crate::shared::wgsl::number;
+
+const MAX_GROUPS: u32 = number("common/indirect", "MAX_GROUPS");
 
 /// The cover table is for scenes of which at most one object in so many is larger than those that look it up.
 pub(crate) const FEW_LARGER: u32 = number("table/layout", "FEW_LARGER");
@@ -84,6 +86,7 @@ pub fn layout(params: &Params, level_statistics: &[u32], grid: &mut Grid, counte
         grid.levels[index as usize] = level;
     }
     grid.first_level = next;
+    grid.is_crowded = u32::from(is_crowded(params, grid));
     grid.table_cells = table_base;
     grid.key_count = params.absent_key(grid) + 1;
     grid.cover_below = level_below_cover(params, level_statistics, grid.occupied);
@@ -99,6 +102,29 @@ pub fn layout(params: &Params, level_statistics: &[u32], grid: &mut Grid, counte
     }
     counters[word::LEVELS] += occupied;
     counters[word::TABLE_CELLS] += table_base;
+}
+
+/// Workgroups that count pairs: by the pass for scenes that are not crowded, and by that for crowded ones.
+pub fn count_groups(params: &Params, grid: &Grid) -> [[u32; 3]; 2] {
+    let groups = params.entry_capacity / 256 + 1;
+    let all = [groups.min(MAX_GROUPS), (groups - 1) / MAX_GROUPS + 1, 1];
+    if keeps_bits(params, grid) {
+        [[0; 3], all]
+    } else {
+        [all, [0; 3]]
+    }
+}
+
+/// Whether the pass for crowded scenes counts pairs: twin of `keeps_bits` in `shaders/common/clusters.wgsl`.
+pub fn keeps_bits(params: &Params, grid: &Grid) -> bool {
+    grid.is_crowded != 0 || params.pair_bit_words > 0 || params.scheme == SCHEME_ADAPTIVE
+}
+
+/// Whether walks of pairs pass over boxes by clusters. The cells of the adaptive scheme always hold many: boxes that
+/// cross a border of small cells lie in large ones.
+fn is_crowded(params: &Params, grid: &Grid) -> bool {
+    let is_full = || grid.fullest_level != NO_LEVEL && grid.crowded_levels >> grid.fullest_level & 1 == 1;
+    params.has_clusters == 1 && (params.scheme == SCHEME_ADAPTIVE || is_full())
 }
 
 /// Boxes of larger levels may get a cover table where those that look it up, up to some level, are nearly all.

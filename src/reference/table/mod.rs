@@ -2,6 +2,7 @@
 
 pub mod base_cell;
 pub mod cell_starts;
+pub mod clusters;
 pub(crate) mod cover;
 pub mod cover_count;
 pub mod cover_emit;

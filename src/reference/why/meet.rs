@@ -5,7 +5,7 @@ use crate::api::scene::SceneRays;
 use crate::api::types::SweptRay;
 use crate::reference::look::Look;
 use crate::reference::pairs::pair_static::walk_static_looks;
-use crate::reference::pairs::pair_walk::walk_tests;
+use crate::reference::pairs::pair_walk::{Test, walk_tests};
 use crate::reference::queries::query_walk::{QueryReads, walk_query_looks};
 use crate::reference::rays::ray::load_ray;
 use crate::reference::rays::ray_hits::{HitVisitor, walk_ray};
@@ -121,8 +121,16 @@ pub(super) fn pair(trace: &Trace, overrides: Overrides, a: u32, b: u32) -> Walke
     for (walker, met) in [(a, b), (b, a)] {
         for entry in entries_of(trace, walker) {
             let mut place = u64::from(trace.pair_offsets.get(entry as usize).copied().unwrap_or(0));
-            walk_tests(&trace.params, &input, overrides, entry, |_, other, is_pair, look| {
-                if other == met {
+            walk_tests(&trace.params, &input, overrides, entry, |test| {
+                let (is_there, is_pair, look) = match test {
+                    Test::Of {
+                        other, is_pair, look, ..
+                    } => (other == met, is_pair, look),
+                    Test::OfCluster { passed_over, look, .. } => {
+                        (passed_over.iter().any(|other| other.object == met), false, look)
+                    }
+                };
+                if is_there {
                     let look = look();
                     // Cells that share a slot by chance bring strangers together. That says nothing about the two.
                     let is_there = look.slots.contains(&trace.keys[entry as usize]) || !trace.params.is_uniform();

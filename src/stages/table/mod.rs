@@ -13,7 +13,7 @@ use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Recorder, WORKGROUP, label};
 use crate::gpu::shader::passes;
 use crate::gpu::upload::Blocks;
-use crate::shared::blocks::{COVER_TILE, SortParams};
+use crate::shared::blocks::{CLUSTER_TILE, COVER_TILE, SortParams};
 use crate::shared::bounds::{LARGEST_COUNT, count};
 use crate::shared::grid::{self, Grid, Params, Record};
 use crate::shared::wgsl::number;
@@ -61,11 +61,18 @@ passes! {
 
     /// Boxes in the order of the walks.
     GATHER = "gather" if |_| true;
+
+    /// Boxes around those that follow each other, in crowded scenes.
+    CLUSTERS = "clusters" if has_clusters;
     }
 }
 
 const fn has_cover(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
     descriptor.is_hierarchical() && descriptor.pairs
+}
+
+const fn has_clusters(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
+    !descriptor.is_uniform() && descriptor.pairs
 }
 
 buffers! {
@@ -101,8 +108,12 @@ buffers! {
     VALUES_1 = "values_1": Objects;
     /// The first entry of each cell.
     STARTS = "starts": Objects;
-    /// The objects as walks read them: [`Record`].
+    /// The objects as walks read them, and behind them the boxes of clusters: [`Record`].
     RECORDS = "records": Objects;
+    /// How many workgroups count the pairs of a scene that is not crowded: none if it is.
+    SPARSE_GROUPS = "sparse_groups": Fixed as INDIRECT;
+    /// How many workgroups count the pairs of a crowded scene: none if it is not.
+    CROWDED_GROUPS = "crowded_groups": Fixed as INDIRECT;
 }
 
 /// The sides of the sort.
@@ -175,7 +186,7 @@ impl TablePlan {
     pub fn sizes(&self, params: &Params) -> Sizes {
         let objects = u64::from(params.object_count);
         let entries = u64::from(params.table_entries());
-        let records = objects + u64::from(params.cover_capacity);
+        let records = u64::from(grid::record_capacity(params));
         let slots = u64::from(params.table_capacity) + u64::from(params.large_mask) + 3;
         let mut sizes = vec![
             (
@@ -186,6 +197,8 @@ impl TablePlan {
             (buffer::COVER_SUMS, 4 * u64::from(COVER_SHIFTS * cover_tiles(params))),
             (buffer::LEVEL_STATISTICS, 32 * u64::from(grid::MAX_LEVELS)),
             (buffer::GRID, size_of::<Grid>() as u64),
+            (buffer::SPARSE_GROUPS, 12),
+            (buffer::CROWDED_GROUPS, 12),
             // And the word that a list of walks begins with, which lies where keys were.
             (buffer::KEYS_0, 4 * (entries + 1)),
             (buffer::KEYS_1, 4 * (entries + 1)),
@@ -287,6 +300,12 @@ impl TablePlan {
         recorder.stage(label!("gather"), |stage| {
             stage.run(&GATHER, objects, &sorted.binds());
         });
+        if params.has_clusters != 0 {
+            let tiles = (objects + params.cover_capacity).div_ceil(CLUSTER_TILE as u32);
+            recorder.stage(label!("clusters"), |stage| {
+                stage.run_groups(&CLUSTERS, tiles, &sorted.binds());
+            });
+        }
         sorted
     }
 }

@@ -1,0 +1,83 @@
+// uses: common/clusters, common/grid, common/workgroup
+
+// In a crowded scene: puts the entries of a cell in the order of their lower bounds along y, within blocks of 256
+// entries, and writes the boxes of clusters. The sort has put entries in order along x. So records that follow each
+// other lie near each other, and the boxes of clusters are small.
+
+@group(0) @binding(1) var<storage, read> grid: Grid;
+@group(0) @binding(2) var<storage, read> keys: array<u32>;
+@group(0) @binding(3) var<storage, read_write> values: array<u32>;
+@group(0) @binding(4) var<storage, read_write> records: array<vec4<u32>>;
+
+// Blocks of a workgroup. They are several, since most scenes are not crowded: few workgroups then find nothing to do.
+const BLOCKS: u32 = 8u;
+
+var<workgroup> cells: array<u32, 256>;
+var<workgroup> lows_y: array<i32, 256>;
+
+// Where an entry belongs among those of its cell. Equal bounds stay in the order that they have.
+fn place_in_cell(local: u32, members: u32) -> u32 {
+    let cell = cells[local];
+    let low_y = lows_y[local];
+    var place = local;
+    for (var other = local; other > 0u && cells[other - 1u] == cell; other -= 1u) {
+        place -= u32(lows_y[other - 1u] > low_y);
+    }
+    for (var other = local + 1u; other < members && cells[other] == cell; other += 1u) {
+        place += u32(lows_y[other] < low_y);
+    }
+    return place;
+}
+
+// Writes the box around the records of a cluster.
+fn write_cluster(cluster: u32) {
+    let first = cluster * CLUSTER;
+    var low = bitcast<vec4<i32>>(records[2u * first]);
+    var high = bitcast<vec4<i32>>(records[2u * first + 1u]);
+    for (var record = first + 1u; record < min(first + CLUSTER, grid.entry_count); record += 1u) {
+        low = min(low, bitcast<vec4<i32>>(records[2u * record]));
+        high = max(high, bitcast<vec4<i32>>(records[2u * record + 1u]));
+    }
+    let place = cluster_record(cluster);
+    records[2u * place] = vec4<u32>(bitcast<vec3<u32>>(low.xyz), 0u);
+    records[2u * place + 1u] = vec4<u32>(bitcast<vec3<u32>>(high.xyz), 0u);
+}
+
+@compute @workgroup_size(256)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    if (grid.is_crowded == 0u) {
+        return;
+    }
+    for (var block = 0u; block < BLOCKS; block += 1u) {
+        let first = (flat_workgroup(group, groups) * BLOCKS + block) * WORKGROUP;
+        let entry = first + local;
+        var low = vec4<u32>(0u);
+        var high = vec4<u32>(0u);
+        var value = 0u;
+        if (entry < grid.entry_count) {
+            low = records[2u * entry];
+            high = records[2u * entry + 1u];
+            value = values[entry];
+            cells[local] = keys[entry];
+            lows_y[local] = bitcast<i32>(low.y);
+        }
+        workgroupBarrier();
+        storageBarrier();
+        if (entry < grid.entry_count) {
+            let place = first + place_in_cell(local, min(grid.entry_count - first, WORKGROUP));
+            records[2u * place] = low;
+            records[2u * place + 1u] = high;
+            values[place] = value;
+        }
+        workgroupBarrier();
+        storageBarrier();
+        let cluster = first / CLUSTER + local;
+        if (local < WORKGROUP / CLUSTER && cluster * CLUSTER < grid.entry_count) {
+            write_cluster(cluster);
+        }
+    }
+}

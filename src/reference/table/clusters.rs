@@ -1,0 +1,53 @@
+//! Twin of `shaders/table/clusters.wgsl`.
+
+use crate::reference::runs::{LENGTH, in_runs};
+use crate::shared::grid::{CLUSTER, Grid, Record};
+
+/// Entries that a workgroup puts in order together.
+const BLOCK: usize = 256;
+const _: () = assert!((LENGTH as usize).is_multiple_of(BLOCK) && BLOCK.is_multiple_of(CLUSTER as usize));
+
+/// Puts the entries of a cell in the order of their lower bounds along y, within blocks of 256 entries, and finds the
+/// box around each [`CLUSTER`] consecutive records. Does nothing where the scene is not crowded.
+///
+/// `keys` and `values` are the output of the sort, `records` that of [`gather`](super::gather::gather). Returns the
+/// boxes, which the shader writes behind the records.
+pub fn clusters(grid: &Grid, keys: &[u32], values: &mut [u32], records: &mut [Record]) -> Vec<Record> {
+    if grid.is_crowded == 0 {
+        return Vec::new();
+    }
+    let places = in_runs(grid.entry_count, |run| {
+        let mut places: Vec<u32> = run.clone().collect();
+        for block in places.chunks_mut(BLOCK) {
+            for cell in block.chunk_by_mut(|&a, &b| keys[a as usize] == keys[b as usize]) {
+                cell.sort_by_key(|&entry| records[entry as usize].low[1]);
+            }
+        }
+        places
+    });
+    let places = places.concat();
+    let ordered: Vec<(u32, Record)> = places
+        .iter()
+        .map(|&entry| (values[entry as usize], records[entry as usize]))
+        .collect();
+    for (entry, (value, record)) in ordered.into_iter().enumerate() {
+        (values[entry], records[entry]) = (value, record);
+    }
+    records.chunks(CLUSTER as usize).map(around).collect()
+}
+
+/// The box around all of these.
+fn around(records: &[Record]) -> Record {
+    let mut all = Record {
+        low: [i32::MAX; 3],
+        high: [i32::MIN; 3],
+        ..Record::default()
+    };
+    for record in records {
+        for axis in 0..3 {
+            all.low[axis] = all.low[axis].min(record.low[axis]);
+            all.high[axis] = all.high[axis].max(record.high[axis]);
+        }
+    }
+    all
+}
