@@ -291,7 +291,7 @@ pub struct HeatmapArgs {
     pub output: PathBuf,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct BenchArgs {
     /// What to measure, apart by commas: uniform, power-law, clustered, planar, one-cell; files of boxes or meshes;
     /// folders with frame0.ply and frame1.ply, of which all elements get a box.
@@ -301,9 +301,8 @@ pub struct BenchArgs {
     pub rays: Option<PathBuf>,
     #[command(flatten)]
     pub reading: ReadingArgs,
-    /// Boxes of scenes that are made, apart by commas.
-    #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [10_000, 100_000, 1_000_000],
-        value_parser = clap::value_parser!(u32).range(1..))]
+    /// Boxes of scenes that are made, apart by commas [default: 10000,100000,1000000; --report takes 10000000, too].
+    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub count: Vec<u32>,
     /// Make this many rays from uniform origins in uniform directions: the closest hit without bound, all hits up to t
     /// = 16.
@@ -336,6 +335,15 @@ pub struct BenchArgs {
     /// The table as a report: with adapter, driver, date and command.
     #[arg(long, value_name = "FILE.md")]
     pub markdown: Option<PathBuf>,
+    /// Measure a fixed set of things for a report on this GPU, and write it here: whether answers are right, the copy
+    /// bandwidth, then uniform and power-law in several sizes with rays, stages and the sort. Takes under eight minutes.
+    #[arg(long, value_name = "FILE.md", conflicts_with_all = ["scene", "rays", "dimensions", "elements", "next",
+        "engines", "sort", "order", "scheme", "cell_size", "min_scale", "output", "plot", "markdown"])]
+    pub report: Option<PathBuf>,
+    /// With --report: the seconds that it may take, about. What does not fit is left out, and the report says so.
+    #[arg(long, value_name = "SECONDS", default_value_t = 450, requires = "report",
+        value_parser = clap::value_parser!(u32).range(1..))]
+    pub budget: u32,
 }
 
 /// What is said of a scene by itself and of one that may be left out.
@@ -371,7 +379,7 @@ pub struct OptionalSceneArgs {
     pub reading: ReadingArgs,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct ReadingArgs {
     /// What the scene has to be; the number of columns decides. 2 takes x and y of a mesh, whose z has to be the same
     /// everywhere, or may be missing.
@@ -387,7 +395,7 @@ pub struct ReadingArgs {
 }
 
 /// What answers.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct EngineArgs {
     /// Graphics API, or the CPU reference. `auto` takes a hardware GPU, else the CPU reference, which is faster than a
     /// software adapter and finds the same; `verify`, `bench`, `stats` and `replay --verify` take a software adapter.
@@ -479,7 +487,7 @@ pub struct MarginArgs {
     pub margin: f32,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct SchemeArgs {
     /// How objects are put into cells; the answer is the same. On meshes `adaptive` takes five to six times as long as
     /// the others.

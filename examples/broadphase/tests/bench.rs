@@ -249,6 +249,62 @@ fn tables_pictures_and_reports_go_to_files() {
 }
 
 #[test]
+fn a_report_tells_what_was_right_what_it_took_and_what_was_left_out() {
+    let folder = Folder::new();
+    if !has_device() {
+        folder.refuses(&["bench", "--report", "report.md"], &["--report needs an adapter"]);
+        return;
+    }
+    let report = |options: &[&str]| {
+        let ran = folder.run(&[&["bench", "--report", "report.md", "--runs", "1"], options].concat());
+        assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+        String::from_utf8(folder.read("report.md")).unwrap()
+    };
+    // More boxes than a binding of any device holds.
+    let text = report(&["--count", "300,700,4000000000", "--rays", "50", "--budget", "60"]);
+    for needle in [
+        "# Results of ",
+        "- Adapter: ",
+        "- CPU: ",
+        "- Kind of adapter: ",
+        "broadphase 0.",
+        "- Copy of ",
+        " GB/s read and written",
+        "- Answers: passed",
+        "| hierarchical |",
+        "| uniform |",
+        "| adaptive |",
+        "## What was left out",
+        "| power-law, 4,000,000,000 boxes | a binding of this device holds ",
+        "| dispatches |",
+        "## uniform, 300 boxes: build and all pairs",
+        "## power-law, 700 boxes: stages",
+        "| share of the copy's rate |",
+        "## power-law, 700 boxes: 50 rays",
+        "## uniform, 700 boxes: sort of keys and values",
+        "| hybrid-grid (",
+    ] {
+        assert!(text.contains(needle), "{needle} in {text}");
+    }
+    // The stages whose bytes are known.
+    for stage in ["| sort |", "| gather |"] {
+        let mut rows = text.lines().filter(|line| line.starts_with(stage));
+        assert!(
+            rows.next().is_some_and(|row| row.ends_with(" % |")),
+            "{stage} in {text}"
+        );
+    }
+    // A second is over soon. What was not measured by then is named, and one scene is checked at least.
+    let text = report(&["--count", "300", "--budget", "1"]);
+    assert!(text.contains("- Answers: passed"), "{text}");
+    let scenes = ["uniform", "power-law"].map(|scene| {
+        let is_measured = text.contains(&format!("## {scene}, 300 boxes: build"));
+        is_measured || text.contains(&format!("| {scene}, 300 boxes | the 1 s of the budget were over |"))
+    });
+    assert_eq!(scenes, [true; 2], "{text}");
+}
+
+#[test]
 fn bad_arguments_are_refused() {
     let folder = Folder::new();
     folder.write("infinite.csv", "0,0,0,1,1,1\n-inf,0,0,1,1,1\n");
@@ -269,6 +325,19 @@ fn bad_arguments_are_refused() {
             &["fastest", "hybrid-grid"],
         ),
         (&["bench", "--plot", "plot.jpg"], &["plot.jpg", ".svg"]),
+        (&["bench", "--budget", "9"], &["--report"]),
+        (&["bench", "--report", "r.md", "--budget", "0"], &["--budget"]),
+        (&["bench", "--report", "nowhere/r.md"], &["nowhere/r.md", "no folder"]),
+        (&["bench", "uniform", "--report", "r.md"], &["--report", "SCENE"]),
+        (
+            &["bench", "--report", "r.md", "--engines", "grid"],
+            &["--report", "--engines"],
+        ),
+        (
+            &["bench", "--report", "r.md", "--markdown", "m.md"],
+            &["--report", "--markdown"],
+        ),
+        (&["bench", "--report", "r.md", "-o", "r.csv"], &["--report", "--output"]),
         (&["bench", "-o", "rows.npy"], &["rows.npy", ".csv"]),
         (&["bench", "boxes.csv", "--elements", "edges"], &["--elements"]),
         (&["bench", "--count", "10", "--cell-size", "2"], &["--cell-size"]),

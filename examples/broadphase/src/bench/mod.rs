@@ -2,6 +2,7 @@
 
 mod answer;
 mod brute_force;
+mod copy;
 #[cfg(any(feature = "peers", test))]
 mod exact;
 mod gpu;
@@ -11,12 +12,14 @@ mod measure;
 #[cfg(feature = "peers")]
 mod peers;
 mod plot;
+mod report;
 mod scenes;
 mod sort;
 mod table;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use gpu_broad_phase::wgpu::DeviceType;
@@ -32,11 +35,13 @@ use crate::report::{Reporter, grouped};
 use answer::Rows;
 use gpu::{OnDevice, RayCast, Step, Variant};
 use hybrid::{Hybrid, Tuning};
-use measure::{Contestant, OnCpu, Question, measure, pools};
+use measure::{Contestant, Fault, OnCpu, Question, Runs, measure, pools};
 use scenes::{Rays, Scene, Source};
 use sort::{Keys, SortDevice, StageOfStep};
 use table::Block;
 
+/// Boxes of made scenes, where nothing else is asked for.
+const COUNTS: [u32; 3] = [10_000, 100_000, 1_000_000];
 const GRID: &str = "grid";
 const HYBRID: &str = "hybrid-grid";
 const LAMPSHADE: &str = "lampshade";
@@ -52,6 +57,14 @@ const BRUTE_FORCE_ON_CPU: usize = 131_072;
 const BRUTE_FORCE_ON_GPU: usize = 1 << 20;
 
 pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
+    if let Some(path) = &args.report {
+        return report::run(args, path, reporter);
+    }
+    let mut args = args.clone();
+    if args.count.is_empty() {
+        args.count = COUNTS.to_vec();
+    }
+    let args = &args;
     let engines = Engines::new(&args.engines)?;
     let sources = Source::parse(&args.scene)?;
     let runs: usize = sources.iter().map(|source| source.counts(args).len()).sum();
@@ -65,6 +78,8 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
         engines,
         headless: engine.headless(),
         pools: pools()?,
+        copy_rate: None,
+        until: None,
         reporter,
     };
     let mut blocks: Vec<Block> = Vec::new();
@@ -172,12 +187,23 @@ struct Bench<'a> {
     engines: Engines<'a>,
     headless: Option<&'a Headless>,
     pools: Vec<Arc<ThreadPool>>,
+    /// What stage times are held to, where that was measured: gigabytes per second of a copy on the device.
+    copy_rate: Option<f64>,
+    /// When runs have to come to an end.
+    until: Option<Instant>,
     reporter: Reporter,
 }
 
 impl Bench<'_> {
+    fn runs(&self) -> Runs {
+        Runs {
+            most: self.args.runs,
+            until: self.until,
+        }
+    }
+
     /// Measures a scene, and tells where answers differ.
-    fn scene(&self, scene: Scene) -> Result<(Block, Vec<String>)> {
+    fn scene(&self, scene: Scene) -> Result<(Block, Vec<Fault>)> {
         let rays = scene.rays(self.args, self.reporter)?;
         let read = input::Scene {
             boxes: scene.boxes.clone(),
@@ -198,21 +224,22 @@ impl Bench<'_> {
             objects: scene.boxes.len(),
             rays: rays.as_ref().map_or(0, |rays| rays.all.len()),
             rows: Vec::new(),
-            memory: None,
-            key_bits: None,
+            exact: None,
+            sorted: None,
+            copy_rate: self.copy_rate,
             notes: Vec::new(),
         };
         let on_device = self.headless.map(|headless| OnDevice::new(headless, &scene.boxes));
 
         let contestants = self.pairs(&scene, on_device.as_ref(), &descriptor, &mut block.notes)?;
-        let (rows, mut faults) = measure(contestants, self.args.runs, self.reporter);
+        let (rows, mut faults) = measure(contestants, self.runs(), self.reporter);
         block.rows.extend(rows);
         if let Some(on_device) = &on_device {
-            block.memory = on_device.exact_memory(&descriptor)?;
+            block.exact = on_device.exact(&descriptor)?;
         }
         if let Some(rays) = &rays {
             let contestants = self.rays(&scene, rays, on_device.as_ref(), &descriptor)?;
-            let (rows, wrong) = measure(contestants, self.args.runs, self.reporter);
+            let (rows, wrong) = measure(contestants, self.runs(), self.reporter);
             block.rows.extend(rows);
             faults.extend(wrong);
         }
@@ -380,12 +407,7 @@ impl Bench<'_> {
     }
 
     /// The sort alone, by those who are wanted.
-    fn sort(
-        &self,
-        scene: &Scene,
-        descriptor: &BroadPhaseDescriptor<'static>,
-        block: &mut Block,
-    ) -> Result<Vec<String>> {
+    fn sort(&self, scene: &Scene, descriptor: &BroadPhaseDescriptor<'static>, block: &mut Block) -> Result<Vec<Fault>> {
         let Some(headless) = self.headless else {
             block
                 .notes
@@ -408,9 +430,9 @@ impl Bench<'_> {
         if self.engines.contains(LAMPSHADE) {
             contestants.push(Box::new(peers::lampshade::Lampshade::new(&on, &keys)));
         }
-        let (rows, faults) = measure(contestants, self.args.runs, self.reporter);
+        let (rows, faults) = measure(contestants, self.runs(), self.reporter);
         block.rows.extend(rows);
-        block.key_bits = Some((keys.bits, keys.digit_bits));
+        block.sorted = Some(keys.counts);
         Ok(faults)
     }
 }
