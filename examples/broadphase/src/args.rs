@@ -294,7 +294,8 @@ pub struct HeatmapArgs {
 #[derive(Args, Clone)]
 pub struct BenchArgs {
     /// What to measure, apart by commas: uniform, power-law, clustered, planar, one-cell; files of boxes or meshes;
-    /// folders with frame0.ply and frame1.ply, of which all elements get a box.
+    /// folders with frame0.ply and frame1.ply, of which all elements get a box; and scenes that move: brownian,
+    /// free-fall, gravity.
     #[arg(default_value = "uniform")]
     pub scene: String,
     /// Rays, a table as that of boxes: origin, direction, t_max (7 columns, in 2D 5).
@@ -311,12 +312,16 @@ pub struct BenchArgs {
     /// Runs, in each of which everything is run once: medians are told.
     #[arg(long, value_name = "R", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub runs: u32,
+    /// Frames of scenes that move, each of which is timed once [default: 120].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub frames: Option<u32>,
     /// Equal seeds make equal scenes and rays.
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
     /// Who runs, apart by commas; without it all that are there and that suit the scene. The names: gpu-broad-phase,
     /// grid, hybrid-grid, brute-force (a kernel), and with the package's feature `peers` parry3d, obvhs, bvh, rstar,
-    /// lampshade.
+    /// lampshade. In scenes that move: gpu-broad-phase, reference (on the CPU), parry3d, parry3d-refit (one tree that is
+    /// kept).
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub engines: Vec<String>,
     /// Measure the sort of keys and values alone, too.
@@ -338,7 +343,7 @@ pub struct BenchArgs {
     /// Measure a fixed set of things for a report on this GPU, and write it here: whether answers are right, the copy
     /// bandwidth, then uniform and power-law in several sizes with rays, stages and the sort. Takes under eight minutes.
     #[arg(long, value_name = "FILE.md", conflicts_with_all = ["scene", "rays", "dimensions", "elements", "next",
-        "engines", "sort", "order", "scheme", "cell_size", "min_scale", "output", "plot", "markdown"])]
+        "engines", "sort", "frames", "order", "scheme", "cell_size", "min_scale", "output", "plot", "markdown"])]
     pub report: Option<PathBuf>,
     /// With --report: the seconds that it may take, about. What does not fit is left out, and the report says so.
     #[arg(long, value_name = "SECONDS", default_value_t = 450, requires = "report",

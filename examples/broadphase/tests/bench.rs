@@ -267,7 +267,7 @@ fn a_report_tells_what_was_right_what_it_took_and_what_was_left_out() {
         "- Adapter: ",
         "- CPU: ",
         "- Kind of adapter: ",
-        "broadphase 0.",
+        "; gpu-broad-phase 0.",
         "- Copy of ",
         " GB/s read and written",
         "- Answers: passed",
@@ -305,6 +305,57 @@ fn a_report_tells_what_was_right_what_it_took_and_what_was_left_out() {
 }
 
 #[test]
+fn in_scenes_that_move_everyone_finds_the_same_in_all_frames() {
+    let folder = Folder::new();
+    let scenes = ["brownian", "free-fall", "gravity"];
+    let measured = |backend: &str| {
+        let options = [
+            "--count",
+            "400,900",
+            "--frames",
+            "30",
+            "--seed",
+            "5",
+            "--markdown",
+            "moving.md",
+        ];
+        let ran = folder.run(&[&["bench", &scenes.join(","), "--backend", backend], &options[..]].concat());
+        assert!(ran.stderr.contains("mean ms"), "{}", ran.stderr);
+        rows(&ran)
+    };
+    // Without a device the library's row is that of the reference.
+    let [with_device, without] = ["auto", "cpu"].map(measured);
+    for scene in scenes {
+        for objects in [400, 900] {
+            let of_scene = |row: &&Row| row.scene == scene && row.objects == objects;
+            let expected = without.iter().find(of_scene).unwrap();
+            assert!(expected.results > 0 && expected.hash.is_some(), "{expected:?}");
+            for stage in ["frame_mean", "frame_worst", "frame"] {
+                let all = with_device.iter().filter(of_scene).filter(|row| row.stage == stage);
+                let engines: Vec<_> = all.clone().map(|row| row.engine.as_str()).collect();
+                let ours = if has_device() {
+                    &["gpu-broad-phase", "reference"][..]
+                } else {
+                    &["gpu-broad-phase"]
+                };
+                assert!(engines.starts_with(ours), "{engines:?}");
+                assert_eq!(
+                    engines.contains(&"parry3d-refit"),
+                    cfg!(feature = "peers"),
+                    "{engines:?}"
+                );
+                for row in all {
+                    assert_eq!((row.results, row.hash), (expected.results, expected.hash), "{row:?}");
+                }
+            }
+        }
+    }
+    let report = String::from_utf8(folder.read("moving.md")).unwrap();
+    let title = "## gravity, 900 boxes: build and all pairs of each frame";
+    assert!(report.contains(title) && report.contains("| worst ms |"), "{report}");
+}
+
+#[test]
 fn bad_arguments_are_refused() {
     let folder = Folder::new();
     folder.write("infinite.csv", "0,0,0,1,1,1\n-inf,0,0,1,1,1\n");
@@ -325,6 +376,13 @@ fn bad_arguments_are_refused() {
             &["fastest", "hybrid-grid"],
         ),
         (&["bench", "--plot", "plot.jpg"], &["plot.jpg", ".svg"]),
+        (&["bench", "--frames", "9"], &["--frames"]),
+        (&["bench", "gravity", "--frames", "0"], &["--frames"]),
+        (&["bench", "gravity", "--rays", "5"], &["rays"]),
+        (&["bench", "gravity", "--sort"], &["--sort"]),
+        (&["bench", "gravity", "--dimensions", "2"], &["3D"]),
+        (&["bench", "gravity", "--engines", "grid"], &["grid", "reference"]),
+        (&["bench", "--engines", "reference"], &["reference", "move"]),
         (&["bench", "--budget", "9"], &["--report"]),
         (&["bench", "--report", "r.md", "--budget", "0"], &["--budget"]),
         (&["bench", "--report", "nowhere/r.md"], &["nowhere/r.md", "no folder"]),

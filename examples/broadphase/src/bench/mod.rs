@@ -9,6 +9,7 @@ mod gpu;
 mod grid;
 mod hybrid;
 mod measure;
+mod moving;
 #[cfg(feature = "peers")]
 mod peers;
 mod plot;
@@ -29,6 +30,7 @@ use rayon::ThreadPool;
 use crate::Status;
 use crate::args::BenchArgs;
 use crate::engine::{Engine, dimensions, scheme};
+use crate::generate::{Motion, Moving, check_room};
 use crate::input;
 use crate::output::{OutputFile, print};
 use crate::report::{Reporter, grouped};
@@ -36,6 +38,7 @@ use answer::Rows;
 use gpu::{OnDevice, RayCast, Step, Variant};
 use hybrid::{Hybrid, Tuning};
 use measure::{Contestant, Fault, OnCpu, Question, Runs, measure, pools};
+use moving::{Follower, REFERENCE};
 use scenes::{Rays, Scene, Source};
 use sort::{Keys, SortDevice, StageOfStep};
 use table::Block;
@@ -45,9 +48,16 @@ const COUNTS: [u32; 3] = [10_000, 100_000, 1_000_000];
 const GRID: &str = "grid";
 const HYBRID: &str = "hybrid-grid";
 const LAMPSHADE: &str = "lampshade";
-const OURS: [&str; 4] = [gpu::NAME, GRID, HYBRID, brute_force::NAME];
+/// parry3d with a tree that is kept from frame to frame.
+const REFIT: &str = "parry3d-refit";
+const OURS: [&str; 5] = [gpu::NAME, GRID, HYBRID, brute_force::NAME, REFERENCE];
 /// Peers for boxes.
-const PEERS: [&str; 4] = ["parry3d", "obvhs", "bvh", "rstar"];
+const PEERS: [&str; 5] = ["parry3d", "obvhs", "bvh", "rstar", REFIT];
+/// Who runs in scenes that move, and who runs nowhere else.
+const IN_MOTION: [&str; 4] = [gpu::NAME, REFERENCE, "parry3d", REFIT];
+const IN_MOTION_ONLY: [&str; 2] = [REFERENCE, REFIT];
+/// Frames that are timed.
+const FRAMES: u32 = 120;
 /// Box tests a box beyond which a plain grid is no yardstick for a scene.
 const MOST_TESTS: u64 = 8192;
 /// Entries of large boxes a box beyond which a hybrid grid is none.
@@ -67,6 +77,7 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
     let args = &args;
     let engines = Engines::new(&args.engines)?;
     let sources = Source::parse(&args.scene)?;
+    check_motion(args, &sources)?;
     let runs: usize = sources.iter().map(|source| source.counts(args).len()).sum();
     if runs > 1 && args.rays.as_deref().is_some_and(input::is_standard_input) {
         bail!("rays on standard input are for one scene of one --count");
@@ -86,7 +97,10 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
     let mut faults = Vec::new();
     for source in &sources {
         for count in source.counts(args) {
-            let (block, wrong) = bench.scene(source.load(count, args, reporter)?)?;
+            let (block, wrong) = match (source, count) {
+                (&Source::Moving(motion), Some(count)) => bench.moving(motion, count)?,
+                _ => bench.scene(source.load(count, args, reporter)?)?,
+            };
             let title = format!("{}, {} boxes", block.scene, grouped(block.objects as u64));
             faults.extend(wrong.into_iter().map(|fault| format!("{title}: {fault}")));
             reporter.say(block.text());
@@ -109,6 +123,39 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
     } else {
         Status::NotWhole
     })
+}
+
+/// What makes no sense with scenes that move, or only with them.
+fn check_motion(args: &BenchArgs, sources: &[Source]) -> Result<()> {
+    let moving = sources
+        .iter()
+        .filter(|source| matches!(source, Source::Moving(_)))
+        .count();
+    let named = |names: &[&str]| {
+        let mut engines = args.engines.iter();
+        engines.find(|engine| names.contains(&engine.as_str())).cloned()
+    };
+    if moving == 0 {
+        ensure!(args.frames.is_none(), "--frames is for scenes that move");
+        if let Some(name) = named(&IN_MOTION_ONLY) {
+            bail!("--engines {name}: only in scenes that move");
+        }
+        return Ok(());
+    }
+    ensure!(args.reading.dimensions != Some(2), "scenes that move are 3D");
+    ensure!(
+        args.rays.is_none() && args.ray_count.is_none(),
+        "rays are for scenes that do not move"
+    );
+    ensure!(!args.sort, "--sort is for scenes that do not move");
+    let is_unfit = |name: &&String| !IN_MOTION.contains(&name.as_str());
+    if let Some(name) = args.engines.iter().find(is_unfit).filter(|_| moving == sources.len()) {
+        bail!(
+            "--engines {name}: in scenes that move there are {}",
+            IN_MOTION.join(", ")
+        );
+    }
+    Ok(())
 }
 
 /// What the results go to, opened before hours of work.
@@ -205,20 +252,7 @@ impl Bench<'_> {
     /// Measures a scene, and tells where answers differ.
     fn scene(&self, scene: Scene) -> Result<(Block, Vec<Fault>)> {
         let rays = scene.rays(self.args, self.reporter)?;
-        let read = input::Scene {
-            boxes: scene.boxes.clone(),
-            dimensions: scene.dimensions,
-            elements: None,
-        };
-        let descriptor = BroadPhaseDescriptor {
-            dimensions: dimensions(&read),
-            scheme: scheme(&self.args.scheme, &read, self.reporter)?,
-            pair_order: self.args.engine.order.map(Into::into).unwrap_or_default(),
-            // Nobody else has any.
-            filters: false,
-            ..Default::default()
-        };
-        drop(read);
+        let descriptor = self.descriptor(&scene.boxes, scene.dimensions)?;
         let mut block = Block {
             scene: scene.name.clone(),
             objects: scene.boxes.len(),
@@ -247,6 +281,65 @@ impl Bench<'_> {
             faults.extend(self.sort(&scene, &descriptor, &mut block)?);
         }
         Ok((block, faults))
+    }
+
+    /// Measures a scene that moves.
+    fn moving(&self, motion: Motion, count: u32) -> Result<(Block, Vec<Fault>)> {
+        // What each box is kept as, its bounds and its answers.
+        check_room(count, 64)?;
+        let mut boxes = Vec::new();
+        Moving::new(motion, count, self.args.seed).write(&mut boxes);
+        let descriptor = self.descriptor(&boxes, 3)?;
+        drop(boxes);
+        let mut followers: Vec<Box<dyn Follower + '_>> = Vec::new();
+        let all_threads = self.pools.last().context("no pool")?;
+        if self.engines.contains(gpu::NAME) {
+            followers.push(match self.headless {
+                Some(headless) => Box::new(moving::OnDevice::new(headless, &descriptor)?),
+                None => Box::new(moving::reference(gpu::NAME, descriptor, all_threads)),
+            });
+        }
+        // Without a device it is what runs under the library's name.
+        if self.engines.contains(REFERENCE) && (self.headless.is_some() || self.engines.are_named()) {
+            followers.push(Box::new(moving::reference(REFERENCE, descriptor, all_threads)));
+        }
+        #[cfg(feature = "peers")]
+        for name in ["parry3d", REFIT]
+            .into_iter()
+            .filter(|name| self.engines.contains(name))
+        {
+            followers.extend(peers::followers(name, &self.pools));
+        }
+        let frames = self.args.frames.unwrap_or(FRAMES);
+        let scene = (motion, count, self.args.seed);
+        let (rows, faults, notes) = moving::measure(followers, scene, frames, self.reporter);
+        let block = Block {
+            scene: motion.name().to_owned(),
+            objects: count as usize,
+            rays: 0,
+            rows,
+            exact: None,
+            sorted: None,
+            copy_rate: None,
+            notes,
+        };
+        Ok((block, faults))
+    }
+
+    fn descriptor(&self, boxes: &[Aabb], of_dimensions: u8) -> Result<BroadPhaseDescriptor<'static>> {
+        let read = input::Scene {
+            boxes: boxes.to_vec(),
+            dimensions: of_dimensions,
+            elements: None,
+        };
+        Ok(BroadPhaseDescriptor {
+            dimensions: dimensions(&read),
+            scheme: scheme(&self.args.scheme, &read, self.reporter)?,
+            pair_order: self.args.engine.order.map(Into::into).unwrap_or_default(),
+            // Nobody else has any.
+            filters: false,
+            ..Default::default()
+        })
     }
 
     fn pairs<'s>(
@@ -399,7 +492,9 @@ impl Bench<'_> {
                         let hits = hits.zip(0..).filter(|(hit, _)| hit.object != NONE);
                         hits.map(|(hit, ray)| [ray, hit.t.to_bits()]).collect()
                     }
-                    Question::Pairs | Question::Sort => result.pairs.iter().map(|pair| [pair.a, pair.b]).collect(),
+                    Question::Pairs | Question::Sort | Question::Frames => {
+                        result.pairs.iter().map(|pair| [pair.a, pair.b]).collect()
+                    }
                 };
                 Ok(vec![rows])
             }),

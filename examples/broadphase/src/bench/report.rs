@@ -126,7 +126,7 @@ impl Report<'_> {
         for number in 0..CHECKED {
             if number > 0 && Instant::now() > until {
                 self.leave_out(
-                    format!("{} random scenes of {CHECKED}", CHECKED - number),
+                    format!("random scenes: {} of {CHECKED}", CHECKED - number),
                     "their part of the time was over",
                 );
                 break;
@@ -265,9 +265,9 @@ impl Report<'_> {
         table::write_head(out, Some(self.headless.adapter_info()), self.runs)?;
         writeln!(
             out,
-            "- Kind of adapter: {:?}; {} in {} on {}",
+            "- Kind of adapter: {:?}; gpu-broad-phase {} in {} on {}",
             self.headless.adapter_info().device_type,
-            concat!("broadphase ", env!("CARGO_PKG_VERSION")),
+            library_version(),
             if cfg!(debug_assertions) { "debug" } else { "release" },
             std::env::consts::OS
         )?;
@@ -284,8 +284,13 @@ impl Report<'_> {
             )?,
             None => writeln!(out, "- Copy from buffer to buffer: not measured")?,
         }
+        let compared: u64 = self.tallies.iter().map(|tally| tally.scenes).sum();
         let verdict = if self.faults.is_empty() { "passed" } else { "failed" };
-        writeln!(out, "- Answers: {verdict}")?;
+        writeln!(
+            out,
+            "- Answers: {verdict}; {compared} answers compared, faults: {}",
+            self.faults.len()
+        )?;
         for fault in &self.faults {
             writeln!(out, "- Fault: {fault}")?;
         }
@@ -350,7 +355,7 @@ impl Report<'_> {
             let dispatches = block.exact.map(|exact| exact.dispatches.to_string());
             let runs = block.rows.iter().map(|row| row.runs).min();
             table.push([
-                block.title().replace(',', ""),
+                block.title(),
                 results.unwrap_or_default(),
                 time(super::measure::TOTAL),
                 time("total_resident"),
@@ -389,6 +394,14 @@ fn expected_seconds(samples: &[(f64, f64)], count: f64) -> f64 {
         }
         (_, largest) => 2.0 * largest.map_or(0.0, |(_, time)| time),
     }
+}
+
+/// The version of the library, which does not tell it itself.
+fn library_version() -> &'static str {
+    let manifest = include_str!("../../../../Cargo.toml");
+    let mut lines = manifest.lines();
+    let version = lines.find_map(|line| line.strip_prefix("version = "));
+    version.unwrap_or_default().trim_matches('"')
 }
 
 /// Bytes that the host can still give, where Linux tells.

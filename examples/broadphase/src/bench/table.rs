@@ -9,6 +9,7 @@ use gpu_broad_phase::wgpu::AdapterInfo;
 use super::PEERS;
 use super::gpu::{self, Exact};
 use super::measure::{Question, Row, TOTAL};
+use super::moving::is_worst;
 use super::sort::KeyCounts;
 use crate::report::grouped;
 
@@ -47,9 +48,11 @@ impl Block {
 
     /// Each engine's time at its faster number of threads.
     pub fn fastest_of_each(&self) -> Vec<&Row> {
-        let mut engines: Vec<_> = self.whole(Question::Pairs).map(|row| row.engine).collect();
+        let moves = self.rows.iter().any(|row| row.question == Question::Frames);
+        let question = if moves { Question::Frames } else { Question::Pairs };
+        let mut engines: Vec<_> = self.whole(question).map(|row| row.engine).collect();
         engines.dedup();
-        let fastest = |engine| self.fastest(Question::Pairs, |name| name == engine);
+        let fastest = |engine| self.fastest(question, |name| name == engine);
         engines.into_iter().filter_map(fastest).collect()
     }
 
@@ -143,6 +146,32 @@ impl Block {
         table
     }
 
+    /// The mean and the worst frame of each engine.
+    fn frames_table(&self) -> Table {
+        let header = [
+            "engine",
+            "mean ms",
+            "worst ms",
+            "× ours",
+            "frames",
+            "pairs of all frames",
+        ];
+        let mut table = Table::new(&header);
+        for row in self.whole(Question::Frames) {
+            let same = |other: &&Row| other.engine == row.engine && other.threads == row.threads && is_worst(other);
+            let worst = self.rows.iter().find(same);
+            table.push([
+                row.title(),
+                short(row.median_ms),
+                worst.map(|row| short(row.median_ms)).unwrap_or_default(),
+                self.ratio(row),
+                row.runs.to_string(),
+                grouped(row.answer.results),
+            ]);
+        }
+        table
+    }
+
     fn sort_table(&self) -> Table {
         let mut table = Table::new(&["engine", "median ms", "min ms", "× ours"]);
         for row in self.whole(Question::Sort) {
@@ -155,7 +184,12 @@ impl Block {
     /// What can be read off, one sentence each.
     fn findings(&self) -> Vec<String> {
         let mut findings = Vec::new();
-        for question in [Question::Pairs, Question::ClosestHits, Question::AllHits] {
+        for question in [
+            Question::Pairs,
+            Question::ClosestHits,
+            Question::AllHits,
+            Question::Frames,
+        ] {
             let Some(ours) = self.ours(question) else { continue };
             let mut against = |what: &str, other: Option<&Row>| {
                 if let Some(other) = other {
@@ -213,6 +247,10 @@ impl Block {
             (format!("{title}: stages"), self.stages_table()),
             (format!("{title}: {rays} rays"), self.rays_table()),
             (format!("{title}: sort of keys and values"), self.sort_table()),
+            (
+                format!("{title}: build and all pairs of each frame"),
+                self.frames_table(),
+            ),
         ]
         .into_iter()
         .filter(|(_, table)| !table.rows.is_empty())

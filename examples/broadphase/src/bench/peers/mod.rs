@@ -13,10 +13,12 @@ use gpu_broad_phase::{Aabb, Ray};
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
+use super::REFIT;
 use super::answer::Rows;
 use super::exact::PreparedRay;
 use super::grid::longest;
 use super::measure::{OnCpu, Question};
+use super::moving::{self, Follower};
 use super::scenes::Rays;
 
 type Work<'a> = Box<dyn Fn() -> Rows + Send + Sync + 'a>;
@@ -31,6 +33,24 @@ pub fn pairs<'a>(name: &'static str, boxes: &'a [Aabb], pools: &[Arc<ThreadPool>
         _ => return Vec::new(),
     };
     on_pools(name, Question::Pairs, pools, |threads| make(boxes, threads))
+}
+
+/// Each named peer's way through the frames of a scene that moves.
+pub fn followers<'a>(name: &'static str, pools: &[Arc<ThreadPool>]) -> Vec<Box<dyn Follower + 'a>> {
+    let of_pool = |pool: &Arc<ThreadPool>| {
+        let follower: Box<dyn Follower + 'a> = Box::new(moving::OnCpu {
+            engine: name,
+            pool: Arc::clone(pool),
+            prepare: parry3d::leaves,
+            work: if name == REFIT {
+                parry3d::refit(pool.current_num_threads())
+            } else {
+                parry3d::rebuild(pool.current_num_threads())
+            },
+        });
+        follower
+    };
+    pools.iter().map(of_pool).collect()
 }
 
 /// Each named peer's way to the hits of rays on each pool, with a tree that is built before. bvh has no bound for rays
