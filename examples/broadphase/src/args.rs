@@ -321,7 +321,7 @@ pub struct BenchArgs {
     /// Who runs, apart by commas; without it all that are there and that suit the scene. The names: gpu-broad-phase,
     /// grid, hybrid-grid, brute-force (a kernel), and with the package's feature `peers` parry3d, obvhs, bvh, rstar,
     /// lampshade. In scenes that move: gpu-broad-phase, reference (on the CPU), parry3d, parry3d-refit (one tree that is
-    /// kept).
+    /// kept), rapier3d.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub engines: Vec<String>,
     /// Measure the sort of keys and values alone, too.

@@ -50,12 +50,14 @@ const HYBRID: &str = "hybrid-grid";
 const LAMPSHADE: &str = "lampshade";
 /// parry3d with a tree that is kept from frame to frame.
 const REFIT: &str = "parry3d-refit";
+/// The broad phase of a physics engine.
+const RAPIER: &str = "rapier3d";
 const OURS: [&str; 5] = [gpu::NAME, GRID, HYBRID, brute_force::NAME, REFERENCE];
 /// Peers for boxes.
-const PEERS: [&str; 5] = ["parry3d", "obvhs", "bvh", "rstar", REFIT];
+const PEERS: [&str; 6] = ["parry3d", "obvhs", "bvh", "rstar", REFIT, RAPIER];
 /// Who runs in scenes that move, and who runs nowhere else.
-const IN_MOTION: [&str; 4] = [gpu::NAME, REFERENCE, "parry3d", REFIT];
-const IN_MOTION_ONLY: [&str; 2] = [REFERENCE, REFIT];
+const IN_MOTION: [&str; 5] = [gpu::NAME, REFERENCE, "parry3d", REFIT, RAPIER];
+const IN_MOTION_ONLY: [&str; 3] = [REFERENCE, REFIT, RAPIER];
 /// Frames that are timed.
 const FRAMES: u32 = 120;
 /// Box tests a box beyond which a plain grid is no yardstick for a scene.
@@ -304,7 +306,7 @@ impl Bench<'_> {
             followers.push(Box::new(moving::reference(REFERENCE, descriptor, all_threads)));
         }
         #[cfg(feature = "peers")]
-        for name in ["parry3d", REFIT]
+        for name in ["parry3d", REFIT, RAPIER]
             .into_iter()
             .filter(|name| self.engines.contains(name))
         {
