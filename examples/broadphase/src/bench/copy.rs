@@ -23,14 +23,14 @@ const CLOCK: Features = Features::TIMESTAMP_QUERY.union(Features::TIMESTAMP_QUER
 
 /// What was measured.
 #[derive(Clone, Copy)]
-pub struct Copy {
+pub struct DeviceCopy {
     pub bytes: u64,
     pub median_ms: f64,
     /// Whether the device told the time, or the host did.
     pub is_by_device: bool,
 }
 
-impl Copy {
+impl DeviceCopy {
     /// Gigabytes per second that are read and written.
     pub fn rate(&self) -> f64 {
         2.0 * self.bytes as f64 / self.median_ms / 1e6
@@ -46,7 +46,7 @@ struct Clock {
 }
 
 /// Measures on an adapter that is in use already, with a device of its own.
-pub fn measure(info: &AdapterInfo) -> Result<Copy> {
+pub fn measure(info: &AdapterInfo) -> Result<DeviceCopy> {
     let found = block_on(adapters(Backends::from(info.backend)));
     let adapter = found.into_iter().find(|adapter| adapter.get_info() == *info);
     let adapter = adapter.context("the adapter is gone")?;
@@ -94,7 +94,7 @@ pub fn measure(info: &AdapterInfo) -> Result<Copy> {
     }
     times.remove(0);
     times.sort_by(f64::total_cmp);
-    Ok(Copy {
+    Ok(DeviceCopy {
         bytes,
         median_ms: median(&times) / f64::from(COPIES),
         is_by_device: has_clock,

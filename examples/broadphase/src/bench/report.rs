@@ -1,15 +1,16 @@
 //! The option `--report`: a fixed set of measurements for a report on one GPU, within a budget of time.
 
 use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::slice;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::DeviceType;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Headless};
 
-use super::copy::{self, Copy};
+use super::copy::{self, DeviceCopy};
 use super::measure::{Fault, pools};
 use super::scenes::Source;
 use super::table::{self, Block, Table, short};
@@ -78,7 +79,7 @@ pub fn run(args: &BenchArgs, path: &Path, reporter: Reporter) -> Result<Status> 
 struct Report<'a> {
     headless: &'a Headless,
     runs: u32,
-    copy: Option<Copy>,
+    copy: Option<DeviceCopy>,
     /// What answers were checked, for each of [`SCHEMES`].
     tallies: [Tally; SCHEMES.len()],
     blocks: Vec<Measured>,
@@ -111,7 +112,7 @@ impl Report<'_> {
     }
 
     fn measure_copy(&mut self) {
-        match copy::measure(self.headless.adapter_info()) {
+        match caught(|| copy::measure(self.headless.adapter_info())) {
             Ok(copy) => self.copy = Some(copy),
             Err(error) => self.leave_out("copy bandwidth", format!("{error:#}")),
         }
@@ -132,7 +133,7 @@ impl Report<'_> {
                 break;
             }
             let seed = args.seed.wrapping_add(number);
-            match compare_random(slice::from_mut(&mut verified), seed, LARGEST) {
+            match caught(|| compare_random(slice::from_mut(&mut verified), seed, LARGEST)) {
                 Ok(differences) => self.faults.extend(differences),
                 Err(error) => {
                     self.faults.push(format!("checking answers failed: {error:#}"));
@@ -208,7 +209,7 @@ impl Report<'_> {
             reporter,
         };
         let scene = Source::Made(kind).load(Some(count), &asked, reporter)?;
-        match bench.scene(scene) {
+        match caught(|| bench.scene(scene)) {
             Ok((block, faults)) => {
                 self.sort_out(&title, count, faults);
                 reporter.say(block.text());
@@ -367,6 +368,16 @@ impl Report<'_> {
     }
 }
 
+/// A driver without memory for a scene ends in a panic of wgpu. What else there is to measure should not be lost.
+fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let ended = catch_unwind(AssertUnwindSafe(work));
+    ended.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        bail!("panicked: {}", text.unwrap_or("without a word"))
+    })
+}
+
 /// The part of the time that is left for the first of these sizes: by its boxes, and no less than all alike.
 fn share(left: Duration, count: u32, later: &[u32]) -> Duration {
     let all: f64 = later.iter().copied().map(f64::from).sum();
@@ -423,6 +434,13 @@ mod tests {
         let samples = [(1e4, 2.0), (1e4, 1.0), (1e5, 2.5), (1e5, 3.0)];
         assert_eq!(expected_seconds(&samples, 1e5), 3.0);
         assert!((expected_seconds(&samples, 1e6) - 13.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_panic_becomes_an_error_with_its_words() {
+        let error = caught::<()>(|| panic!("out of {}", "memory")).unwrap_err();
+        assert_eq!(error.to_string(), "panicked: out of memory");
+        assert_eq!(caught(|| Ok(3)).unwrap(), 3);
     }
 
     #[test]
