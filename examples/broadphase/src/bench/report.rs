@@ -153,7 +153,7 @@ impl Report<'_> {
         if counts.is_empty() {
             counts = COUNTS.to_vec();
             if self.is_software() {
-                let what = format!("{} boxes", grouped(MANY.into()));
+                let what = format!("both scenes, {} boxes", grouped(MANY.into()));
                 self.leave_out(what, "this adapter is software");
             } else {
                 counts.push(MANY);
@@ -189,7 +189,10 @@ impl Report<'_> {
         if is_sorted {
             engines.push(HYBRID.to_owned());
         } else {
-            self.leave_out(format!("{title}: the sort alone, {HYBRID}"), "they take too long");
+            self.leave_out(
+                format!("{title}: the sort alone, {HYBRID}"),
+                "their part on the CPU takes too long",
+            );
         }
         let asked = BenchArgs {
             ray_count: Some(args.ray_count.unwrap_or(rays)),
