@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::bindings::{Bindings, Range};
 use super::shader::Pass;
@@ -19,6 +20,8 @@ pub(crate) struct Pipelines {
     constants: Vec<(&'static str, f64)>,
     cache: Option<wgpu::PipelineCache>,
     by_pass: HashMap<&'static str, Forms>,
+    /// Dispatches that were recorded so far.
+    dispatches: AtomicU32,
 }
 
 /// A pass's pipelines.
@@ -67,7 +70,13 @@ impl Pipelines {
                     (pass.name, Forms { plain, swept })
                 })
                 .collect(),
+            dispatches: AtomicU32::new(0),
         }
+    }
+
+    /// Dispatches that were recorded so far.
+    pub fn dispatches(&self) -> u32 {
+        self.dispatches.load(Ordering::Relaxed)
     }
 
     /// Makes pipelines ahead of their use.
@@ -120,6 +129,7 @@ impl Pipelines {
         });
         compute.set_pipeline(pipeline);
         compute.set_bind_group(0, group, &[]);
+        self.dispatches.fetch_add(1, Ordering::Relaxed);
         match groups {
             Groups::Count(groups) => {
                 compute.dispatch_workgroups(groups.min(MAX_GROUPS), groups.div_ceil(MAX_GROUPS), 1);

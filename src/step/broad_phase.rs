@@ -350,6 +350,12 @@ impl GpuBroadPhase {
         self.buffers.bytes() + statics
     }
 
+    /// Dispatches that were recorded so far. No part of the interface: `broadphase bench` tells how many a step has.
+    #[doc(hidden)]
+    pub fn dispatches(&self) -> u32 {
+        self.pipelines.dispatches()
+    }
+
     /// What these bytes are for.
     pub fn memory_use(&self) -> MemoryUse {
         let own = self

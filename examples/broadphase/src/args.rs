@@ -291,19 +291,19 @@ pub struct HeatmapArgs {
     pub output: PathBuf,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct BenchArgs {
     /// What to measure, apart by commas: uniform, power-law, clustered, planar, one-cell; files of boxes or meshes;
-    /// folders with frame0.ply and frame1.ply, of which all elements get a box.
+    /// folders with frame0.ply and frame1.ply, of which all elements get a box; and scenes that move: brownian,
+    /// free-fall, gravity.
     #[arg(default_value = "uniform")]
     pub scene: String,
     /// Rays, a table as that of boxes: origin, direction, t_max (7 columns, in 2D 5).
     pub rays: Option<PathBuf>,
     #[command(flatten)]
     pub reading: ReadingArgs,
-    /// Boxes of scenes that are made, apart by commas.
-    #[arg(long, value_name = "N,N", value_delimiter = ',', default_values_t = [10_000, 100_000, 1_000_000],
-        value_parser = clap::value_parser!(u32).range(1..))]
+    /// Boxes of scenes that are made, apart by commas [default: 10000,100000,1000000; --report takes 10000000, too].
+    #[arg(long, value_name = "N,N", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..))]
     pub count: Vec<u32>,
     /// Make this many rays from uniform origins in uniform directions: the closest hit without bound, all hits up to t
     /// = 16.
@@ -312,12 +312,16 @@ pub struct BenchArgs {
     /// Runs, in each of which everything is run once: medians are told.
     #[arg(long, value_name = "R", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
     pub runs: u32,
+    /// Frames of scenes that move, each of which is timed once [default: 120].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub frames: Option<u32>,
     /// Equal seeds make equal scenes and rays.
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
     /// Who runs, apart by commas; without it all that are there and that suit the scene. The names: gpu-broad-phase,
     /// grid, hybrid-grid, brute-force (a kernel), and with the package's feature `peers` parry3d, obvhs, bvh, rstar,
-    /// lampshade.
+    /// lampshade. In scenes that move: gpu-broad-phase, reference (on the CPU), parry3d, parry3d-refit (one tree that is
+    /// kept), rapier3d.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub engines: Vec<String>,
     /// Measure the sort of keys and values alone, too.
@@ -336,6 +340,15 @@ pub struct BenchArgs {
     /// The table as a report: with adapter, driver, date and command.
     #[arg(long, value_name = "FILE.md")]
     pub markdown: Option<PathBuf>,
+    /// Measure a fixed set of things for a report on this GPU, and write it here: whether answers are right, the copy
+    /// bandwidth, then uniform and power-law in several sizes with rays, stages and the sort. Takes under eight minutes.
+    #[arg(long, value_name = "FILE.md", conflicts_with_all = ["scene", "rays", "dimensions", "elements", "next",
+        "engines", "sort", "frames", "order", "scheme", "cell_size", "min_scale", "output", "plot", "markdown"])]
+    pub report: Option<PathBuf>,
+    /// With --report: the seconds that it may take, about. What does not fit is left out, and the report says so.
+    #[arg(long, value_name = "SECONDS", default_value_t = 450, requires = "report",
+        value_parser = clap::value_parser!(u32).range(1..))]
+    pub budget: u32,
 }
 
 /// What is said of a scene by itself and of one that may be left out.
@@ -371,7 +384,7 @@ pub struct OptionalSceneArgs {
     pub reading: ReadingArgs,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct ReadingArgs {
     /// What the scene has to be; the number of columns decides. 2 takes x and y of a mesh, whose z has to be the same
     /// everywhere, or may be missing.
@@ -387,7 +400,7 @@ pub struct ReadingArgs {
 }
 
 /// What answers.
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct EngineArgs {
     /// Graphics API, or the CPU reference. `auto` takes a hardware GPU, else the CPU reference, which is faster than a
     /// software adapter and finds the same; `verify`, `bench`, `stats` and `replay --verify` take a software adapter.
@@ -479,7 +492,7 @@ pub struct MarginArgs {
     pub margin: f32,
 }
 
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct SchemeArgs {
     /// How objects are put into cells; the answer is the same. On meshes `adaptive` takes five to six times as long as
     /// the others.

@@ -249,6 +249,111 @@ fn tables_pictures_and_reports_go_to_files() {
 }
 
 #[test]
+fn a_report_tells_what_was_right_what_it_took_and_what_was_left_out() {
+    let folder = Folder::new();
+    if !has_device() {
+        folder.refuses(&["bench", "--report", "report.md"], &["--report needs an adapter"]);
+        return;
+    }
+    let report = |options: &[&str]| {
+        let ran = folder.run(&[&["bench", "--report", "report.md", "--runs", "1"], options].concat());
+        assert_eq!((ran.status, ran.stdout.as_str()), (0, ""), "{}", ran.stderr);
+        String::from_utf8(folder.read("report.md")).unwrap()
+    };
+    // More boxes than a binding of any device holds.
+    let text = report(&["--count", "300,700,4000000000", "--rays", "50", "--budget", "60"]);
+    for needle in [
+        "# Results of ",
+        "- Adapter: ",
+        "- CPU: ",
+        "- Kind of adapter: ",
+        "; gpu-broad-phase 0.",
+        "- Copy of ",
+        " GB/s read and written",
+        "- Answers: passed",
+        "| hierarchical |",
+        "| uniform |",
+        "| adaptive |",
+        "## What was left out",
+        "| power-law, 4,000,000,000 boxes | a binding of this device holds ",
+        "| dispatches |",
+        "## uniform, 300 boxes: build and all pairs",
+        "## power-law, 700 boxes: stages",
+        "| share of the copy's rate |",
+        "## power-law, 700 boxes: 50 rays",
+        "## uniform, 700 boxes: sort of keys and values",
+        "| hybrid-grid (",
+    ] {
+        assert!(text.contains(needle), "{needle} in {text}");
+    }
+    // The stages whose bytes are known.
+    for stage in ["| sort |", "| gather |"] {
+        let mut rows = text.lines().filter(|line| line.starts_with(stage));
+        assert!(
+            rows.next().is_some_and(|row| row.ends_with(" % |")),
+            "{stage} in {text}"
+        );
+    }
+    // A second is over soon. What was not measured by then is named, and one scene is checked at least.
+    let text = report(&["--count", "300", "--budget", "1"]);
+    assert!(text.contains("- Answers: passed"), "{text}");
+    let scenes = ["uniform", "power-law"].map(|scene| {
+        let is_measured = text.contains(&format!("## {scene}, 300 boxes: build"));
+        is_measured || text.contains(&format!("| {scene}, 300 boxes | the 1 s of the budget were over |"))
+    });
+    assert_eq!(scenes, [true; 2], "{text}");
+}
+
+#[test]
+fn in_scenes_that_move_everyone_finds_the_same_in_all_frames() {
+    let folder = Folder::new();
+    let scenes = ["brownian", "free-fall", "gravity"];
+    let measured = |backend: &str| {
+        let options = [
+            "--count",
+            "400,900",
+            "--frames",
+            "30",
+            "--seed",
+            "5",
+            "--markdown",
+            "moving.md",
+        ];
+        let ran = folder.run(&[&["bench", &scenes.join(","), "--backend", backend], &options[..]].concat());
+        assert!(ran.stderr.contains("mean ms"), "{}", ran.stderr);
+        rows(&ran)
+    };
+    // Without a device the library's row is that of the reference.
+    let [with_device, without] = ["auto", "cpu"].map(measured);
+    for scene in scenes {
+        for objects in [400, 900] {
+            let of_scene = |row: &&Row| row.scene == scene && row.objects == objects;
+            let expected = without.iter().find(of_scene).unwrap();
+            assert!(expected.results > 0 && expected.hash.is_some(), "{expected:?}");
+            for stage in ["frame_mean", "frame_worst", "frame"] {
+                let all = with_device.iter().filter(of_scene).filter(|row| row.stage == stage);
+                let engines: Vec<_> = all.clone().map(|row| row.engine.as_str()).collect();
+                let ours = if has_device() {
+                    &["gpu-broad-phase", "reference"][..]
+                } else {
+                    &["gpu-broad-phase"]
+                };
+                assert!(engines.starts_with(ours), "{engines:?}");
+                for peer in ["parry3d", "parry3d-refit", "rapier3d"] {
+                    assert_eq!(engines.contains(&peer), cfg!(feature = "peers"), "{engines:?}");
+                }
+                for row in all {
+                    assert_eq!((row.results, row.hash), (expected.results, expected.hash), "{row:?}");
+                }
+            }
+        }
+    }
+    let report = String::from_utf8(folder.read("moving.md")).unwrap();
+    let title = "## gravity, 900 boxes: build and all pairs of each frame";
+    assert!(report.contains(title) && report.contains("| worst ms |"), "{report}");
+}
+
+#[test]
 fn bad_arguments_are_refused() {
     let folder = Folder::new();
     folder.write("infinite.csv", "0,0,0,1,1,1\n-inf,0,0,1,1,1\n");
@@ -269,6 +374,26 @@ fn bad_arguments_are_refused() {
             &["fastest", "hybrid-grid"],
         ),
         (&["bench", "--plot", "plot.jpg"], &["plot.jpg", ".svg"]),
+        (&["bench", "--frames", "9"], &["--frames"]),
+        (&["bench", "gravity", "--frames", "0"], &["--frames"]),
+        (&["bench", "gravity", "--rays", "5"], &["rays"]),
+        (&["bench", "gravity", "--sort"], &["--sort"]),
+        (&["bench", "gravity", "--dimensions", "2"], &["3D"]),
+        (&["bench", "gravity", "--engines", "grid"], &["grid", "reference"]),
+        (&["bench", "--engines", "reference"], &["reference", "move"]),
+        (&["bench", "--budget", "9"], &["--report"]),
+        (&["bench", "--report", "r.md", "--budget", "0"], &["--budget"]),
+        (&["bench", "--report", "nowhere/r.md"], &["nowhere/r.md", "no folder"]),
+        (&["bench", "uniform", "--report", "r.md"], &["--report", "SCENE"]),
+        (
+            &["bench", "--report", "r.md", "--engines", "grid"],
+            &["--report", "--engines"],
+        ),
+        (
+            &["bench", "--report", "r.md", "--markdown", "m.md"],
+            &["--report", "--markdown"],
+        ),
+        (&["bench", "--report", "r.md", "-o", "r.csv"], &["--report", "--output"]),
         (&["bench", "-o", "rows.npy"], &["rows.npy", ".csv"]),
         (&["bench", "boxes.csv", "--elements", "edges"], &["--elements"]),
         (&["bench", "--count", "10", "--cell-size", "2"], &["--cell-size"]),

@@ -41,7 +41,7 @@ impl Answer {
 }
 
 /// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014), so that sums of hashes tell sets apart.
-fn mixed(value: u64) -> u64 {
+pub fn mixed(value: u64) -> u64 {
     let mut value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
     value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -88,9 +88,8 @@ impl<'a> OnDevice<'a> {
         Ok(())
     }
 
-    /// Bytes of the buffers of a step whose outputs are as large as the scene needs, beside the caller's own boxes; and
-    /// the pairs that fit. `None` before any step was made ready.
-    pub fn exact_memory(&self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<Option<(u64, u64)>> {
+    /// What a step takes whose outputs are as large as the scene needs. `None` before any step was made ready.
+    pub fn exact(&self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<Option<Exact>> {
         let Some(counters) = self.counted.get() else {
             return Ok(None);
         };
@@ -107,14 +106,30 @@ impl<'a> OnDevice<'a> {
             ..*descriptor
         };
         let mut broad_phase = GpuBroadPhase::new(self.device(), &exact)?;
+        let before = broad_phase.dispatches();
         self.submit(|encoder| {
             broad_phase.step(self.device(), self.queue(), encoder, self.resident())?;
             Ok(())
         })?;
         self.wait()?;
         let pairs = counters.pairs_needed.min(counters.pairs_capacity.into());
-        Ok(Some((broad_phase.memory(), pairs)))
+        Ok(Some(Exact {
+            bytes: broad_phase.memory(),
+            pairs,
+            dispatches: broad_phase.dispatches() - before,
+        }))
     }
+}
+
+/// What a step takes whose outputs are as large as they have to be.
+#[derive(Clone, Copy)]
+pub struct Exact {
+    /// Of the library's buffers, beside the caller's own boxes.
+    pub bytes: u64,
+    /// The pairs that fit.
+    pub pairs: u64,
+    /// Of a step without rays.
+    pub dispatches: u32,
 }
 
 /// As a buffer that steps can read.

@@ -1,10 +1,11 @@
 //! Alternating runs: in each every contestant runs once, so that what else the machine does hits all alike.
 
+use std::fmt::{self, Display, Formatter};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Error, Result, anyhow};
+use anyhow::{Error, Result, anyhow, bail};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::answer::{Answer, Rows};
@@ -18,6 +19,8 @@ pub enum Question {
     AllHits,
     /// Keys and values in order.
     Sort,
+    /// The pairs of every frame of a scene that moves.
+    Frames,
 }
 
 impl Question {
@@ -28,6 +31,7 @@ impl Question {
             Self::ClosestHits => "rays_closest",
             Self::AllHits => "rays_all",
             Self::Sort => "sort_keys",
+            Self::Frames => "frame_mean",
         }
     }
 }
@@ -59,6 +63,7 @@ pub struct Row {
     pub question: Question,
     pub stage: &'static str,
     pub is_whole: bool,
+    pub runs: usize,
     pub median_ms: f64,
     pub min_ms: f64,
     pub answer: Answer,
@@ -75,10 +80,33 @@ impl Row {
     }
 }
 
-/// The rows of all contestants in their order, and what is wrong: answers that differ, and engines that failed, which
-/// are left out from there on.
-pub fn measure(contestants: Vec<Box<dyn Contestant + '_>>, runs: u32, reporter: Reporter) -> (Vec<Row>, Vec<String>) {
-    let bar = reporter.bar(u64::from(runs + 1) * contestants.len() as u64, "measuring");
+/// How often everyone runs.
+#[derive(Clone, Copy)]
+pub struct Runs {
+    pub most: u32,
+    /// No run begins after this, except for the first.
+    pub until: Option<Instant>,
+}
+
+/// What is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// Answers differ.
+    Differ(String),
+    /// An engine failed. It is left out from there on.
+    Failed(String),
+}
+
+impl Display for Fault {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> fmt::Result {
+        let (Self::Differ(text) | Self::Failed(text)) = self;
+        formatter.write_str(text)
+    }
+}
+
+/// The rows of all contestants in their order, and what is wrong.
+pub fn measure(contestants: Vec<Box<dyn Contestant + '_>>, runs: Runs, reporter: Reporter) -> (Vec<Row>, Vec<Fault>) {
+    let bar = reporter.bar(u64::from(runs.most + 1) * contestants.len() as u64, "measuring");
     let mut faults = Vec::new();
     let mut prepared = Vec::new();
     for mut contestant in contestants {
@@ -92,7 +120,10 @@ pub fn measure(contestants: Vec<Box<dyn Contestant + '_>>, runs: u32, reporter: 
         }
         bar.inc(1);
     }
-    for _ in 0..runs {
+    for run in 0..runs.most {
+        if run > 0 && runs.until.is_some_and(|until| Instant::now() > until) {
+            break;
+        }
         for slot in &mut prepared {
             let Some(measured) = slot else { continue };
             if let Err(error) = measured.run() {
@@ -108,9 +139,9 @@ pub fn measure(contestants: Vec<Box<dyn Contestant + '_>>, runs: u32, reporter: 
     (rows, faults)
 }
 
-fn failure(contestant: &dyn Contestant, error: &Error) -> String {
+fn failure(contestant: &dyn Contestant, error: &Error) -> Fault {
     let (engine, stage) = (contestant.engine(), contestant.question().stage());
-    format!("{stage}: {engine} failed: {error:#}")
+    Fault::Failed(format!("{stage}: {engine} failed: {error:#}"))
 }
 
 /// A contestant and what it was seen to do.
@@ -141,6 +172,7 @@ impl Measured<'_> {
                 question: self.contestant.question(),
                 stage,
                 is_whole: self.contestant.is_whole(),
+                runs: times.len(),
                 median_ms: median(&times),
                 min_ms: times[0],
                 answer: self.answer,
@@ -151,7 +183,7 @@ impl Measured<'_> {
 }
 
 /// Of ascending times.
-fn median(times: &[f64]) -> f64 {
+pub fn median(times: &[f64]) -> f64 {
     let middle = times.len() / 2;
     if times.len().is_multiple_of(2) {
         0.5 * (times[middle - 1] + times[middle])
@@ -161,7 +193,7 @@ fn median(times: &[f64]) -> f64 {
 }
 
 /// One line for each question of which not all give the same answer.
-fn disagreements(rows: &[Row]) -> Vec<String> {
+fn disagreements(rows: &[Row]) -> Vec<Fault> {
     let mut faults = Vec::new();
     for question in [
         Question::Pairs,
@@ -184,7 +216,8 @@ fn disagreements(rows: &[Row]) -> Vec<String> {
             .collect();
         parties.dedup();
         if !parties.is_empty() {
-            faults.push(format!("{}: answers differ: {}", question.stage(), parties.join(", ")));
+            let (stage, parties) = (question.stage(), parties.join(", "));
+            faults.push(Fault::Differ(format!("{stage}: answers differ: {parties}")));
         }
     }
     faults
@@ -241,6 +274,7 @@ impl Contestant for OnCpu<'_> {
         Ok(match self.question {
             Question::Pairs => Answer::of_pairs(&rows),
             Question::ClosestHits | Question::AllHits | Question::Sort => Answer::of_hits(&rows),
+            Question::Frames => bail!("frames are measured one by one"),
         })
     }
 
@@ -286,18 +320,23 @@ mod tests {
             for (name, answer) in names.into_iter().zip(answers) {
                 contestants.push(Box::new(Fixed(name, answer)));
             }
-            measure(contestants, 3, Reporter { quiet: true }).1
+            let runs = Runs { most: 3, until: None };
+            measure(contestants, runs, Reporter { quiet: true }).1
         };
         let right = answer(3, Some(9));
         assert!(faults([right, right, answer(3, None)]).is_empty());
         let hash = faults([right, answer(3, Some(8)), answer(3, None)]);
         assert_eq!(hash.len(), 1);
         assert!(
-            hash[0].contains("ours (2 threads) finds 3 with hash 0000000000000009"),
+            hash[0]
+                .to_string()
+                .contains("ours (2 threads) finds 3 with hash 0000000000000009"),
             "{hash:?}"
         );
-        assert!(hash[0].contains("theirs") && !hash[0].contains("counted"), "{hash:?}");
-        assert!(faults([right, right, answer(4, None)])[0].contains("counted (2 threads) finds 4"));
+        let text = hash[0].to_string();
+        assert!(text.contains("theirs") && !text.contains("counted"), "{hash:?}");
+        let counts = &faults([right, right, answer(4, None)])[0];
+        assert!(matches!(counts, Fault::Differ(text) if text.contains("counted (2 threads) finds 4")));
     }
 
     #[test]
@@ -323,14 +362,17 @@ mod tests {
             engine("short", Box::new(|| Err(anyhow!("no memory")))),
             engine("sound", Box::new(|| Ok(vec![vec![[1, 2]]]))),
         ];
-        let (rows, faults) = measure(contestants, 2, Reporter { quiet: true });
-        assert_eq!(
-            faults,
-            [
-                "total: fragile failed: fragile panicked",
-                "total: short failed: no memory"
-            ]
-        );
+        let over = Runs {
+            most: 2,
+            until: Some(Instant::now()),
+        };
+        let (rows, faults) = measure(contestants, over, Reporter { quiet: true });
+        let expected = [
+            "total: fragile failed: fragile panicked",
+            "total: short failed: no memory",
+        ];
+        assert_eq!(faults, expected.map(|text| Fault::Failed(text.to_owned())));
         assert_eq!((rows.len(), rows[0].engine, rows[0].answer.results), (1, "sound", 1));
+        assert_eq!(rows[0].runs, 1, "the time was over after the first run");
     }
 }

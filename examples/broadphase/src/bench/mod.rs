@@ -2,21 +2,25 @@
 
 mod answer;
 mod brute_force;
+mod copy;
 #[cfg(any(feature = "peers", test))]
 mod exact;
 mod gpu;
 mod grid;
 mod hybrid;
 mod measure;
+mod moving;
 #[cfg(feature = "peers")]
 mod peers;
 mod plot;
+mod report;
 mod scenes;
 mod sort;
 mod table;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use gpu_broad_phase::wgpu::DeviceType;
@@ -26,23 +30,36 @@ use rayon::ThreadPool;
 use crate::Status;
 use crate::args::BenchArgs;
 use crate::engine::{Engine, dimensions, scheme};
+use crate::generate::{Motion, Moving, check_room};
 use crate::input;
 use crate::output::{OutputFile, print};
 use crate::report::{Reporter, grouped};
 use answer::Rows;
 use gpu::{OnDevice, RayCast, Step, Variant};
 use hybrid::{Hybrid, Tuning};
-use measure::{Contestant, OnCpu, Question, measure, pools};
+use measure::{Contestant, Fault, OnCpu, Question, Runs, measure, pools};
+use moving::{Follower, REFERENCE};
 use scenes::{Rays, Scene, Source};
 use sort::{Keys, SortDevice, StageOfStep};
 use table::Block;
 
+/// Boxes of made scenes, where nothing else is asked for.
+const COUNTS: [u32; 3] = [10_000, 100_000, 1_000_000];
 const GRID: &str = "grid";
 const HYBRID: &str = "hybrid-grid";
 const LAMPSHADE: &str = "lampshade";
-const OURS: [&str; 4] = [gpu::NAME, GRID, HYBRID, brute_force::NAME];
+/// parry3d with a tree that is kept from frame to frame.
+const REFIT: &str = "parry3d-refit";
+/// The broad phase of a physics engine.
+const RAPIER: &str = "rapier3d";
+const OURS: [&str; 5] = [gpu::NAME, GRID, HYBRID, brute_force::NAME, REFERENCE];
 /// Peers for boxes.
-const PEERS: [&str; 4] = ["parry3d", "obvhs", "bvh", "rstar"];
+const PEERS: [&str; 6] = ["parry3d", "obvhs", "bvh", "rstar", REFIT, RAPIER];
+/// Who runs in scenes that move, and who runs nowhere else.
+const IN_MOTION: [&str; 5] = [gpu::NAME, REFERENCE, "parry3d", REFIT, RAPIER];
+const IN_MOTION_ONLY: [&str; 3] = [REFERENCE, REFIT, RAPIER];
+/// Frames that are timed.
+const FRAMES: u32 = 120;
 /// Box tests a box beyond which a plain grid is no yardstick for a scene.
 const MOST_TESTS: u64 = 8192;
 /// Entries of large boxes a box beyond which a hybrid grid is none.
@@ -52,8 +69,17 @@ const BRUTE_FORCE_ON_CPU: usize = 131_072;
 const BRUTE_FORCE_ON_GPU: usize = 1 << 20;
 
 pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
+    if let Some(path) = &args.report {
+        return report::run(args, path, reporter);
+    }
+    let mut args = args.clone();
+    if args.count.is_empty() {
+        args.count = COUNTS.to_vec();
+    }
+    let args = &args;
     let engines = Engines::new(&args.engines)?;
     let sources = Source::parse(&args.scene)?;
+    check_motion(args, &sources)?;
     let runs: usize = sources.iter().map(|source| source.counts(args).len()).sum();
     if runs > 1 && args.rays.as_deref().is_some_and(input::is_standard_input) {
         bail!("rays on standard input are for one scene of one --count");
@@ -65,13 +91,18 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
         engines,
         headless: engine.headless(),
         pools: pools()?,
+        copy_rate: None,
+        until: None,
         reporter,
     };
     let mut blocks: Vec<Block> = Vec::new();
     let mut faults = Vec::new();
     for source in &sources {
         for count in source.counts(args) {
-            let (block, wrong) = bench.scene(source.load(count, args, reporter)?)?;
+            let (block, wrong) = match (source, count) {
+                (&Source::Moving(motion), Some(count)) => bench.moving(motion, count)?,
+                _ => bench.scene(source.load(count, args, reporter)?)?,
+            };
             let title = format!("{}, {} boxes", block.scene, grouped(block.objects as u64));
             faults.extend(wrong.into_iter().map(|fault| format!("{title}: {fault}")));
             reporter.say(block.text());
@@ -94,6 +125,39 @@ pub fn run(args: &BenchArgs, reporter: Reporter) -> Result<Status> {
     } else {
         Status::NotWhole
     })
+}
+
+/// What makes no sense with scenes that move, or only with them.
+fn check_motion(args: &BenchArgs, sources: &[Source]) -> Result<()> {
+    let moving = sources
+        .iter()
+        .filter(|source| matches!(source, Source::Moving(_)))
+        .count();
+    let named = |names: &[&str]| {
+        let mut engines = args.engines.iter();
+        engines.find(|engine| names.contains(&engine.as_str())).cloned()
+    };
+    if moving == 0 {
+        ensure!(args.frames.is_none(), "--frames is for scenes that move");
+        if let Some(name) = named(&IN_MOTION_ONLY) {
+            bail!("--engines {name}: only in scenes that move");
+        }
+        return Ok(());
+    }
+    ensure!(args.reading.dimensions != Some(2), "scenes that move are 3D");
+    ensure!(
+        args.rays.is_none() && args.ray_count.is_none(),
+        "rays are for scenes that do not move"
+    );
+    ensure!(!args.sort, "--sort is for scenes that do not move");
+    let is_unfit = |name: &&String| !IN_MOTION.contains(&name.as_str());
+    if let Some(name) = args.engines.iter().find(is_unfit).filter(|_| moving == sources.len()) {
+        bail!(
+            "--engines {name}: in scenes that move there are {}",
+            IN_MOTION.join(", ")
+        );
+    }
+    Ok(())
 }
 
 /// What the results go to, opened before hours of work.
@@ -172,47 +236,46 @@ struct Bench<'a> {
     engines: Engines<'a>,
     headless: Option<&'a Headless>,
     pools: Vec<Arc<ThreadPool>>,
+    /// What stage times are held to, where that was measured: gigabytes per second of a copy on the device.
+    copy_rate: Option<f64>,
+    /// When runs have to come to an end.
+    until: Option<Instant>,
     reporter: Reporter,
 }
 
 impl Bench<'_> {
+    fn runs(&self) -> Runs {
+        Runs {
+            most: self.args.runs,
+            until: self.until,
+        }
+    }
+
     /// Measures a scene, and tells where answers differ.
-    fn scene(&self, scene: Scene) -> Result<(Block, Vec<String>)> {
+    fn scene(&self, scene: Scene) -> Result<(Block, Vec<Fault>)> {
         let rays = scene.rays(self.args, self.reporter)?;
-        let read = input::Scene {
-            boxes: scene.boxes.clone(),
-            dimensions: scene.dimensions,
-            elements: None,
-        };
-        let descriptor = BroadPhaseDescriptor {
-            dimensions: dimensions(&read),
-            scheme: scheme(&self.args.scheme, &read, self.reporter)?,
-            pair_order: self.args.engine.order.map(Into::into).unwrap_or_default(),
-            // Nobody else has any.
-            filters: false,
-            ..Default::default()
-        };
-        drop(read);
+        let descriptor = self.descriptor(&scene.boxes, scene.dimensions)?;
         let mut block = Block {
             scene: scene.name.clone(),
             objects: scene.boxes.len(),
             rays: rays.as_ref().map_or(0, |rays| rays.all.len()),
             rows: Vec::new(),
-            memory: None,
-            key_bits: None,
+            exact: None,
+            sorted: None,
+            copy_rate: self.copy_rate,
             notes: Vec::new(),
         };
         let on_device = self.headless.map(|headless| OnDevice::new(headless, &scene.boxes));
 
         let contestants = self.pairs(&scene, on_device.as_ref(), &descriptor, &mut block.notes)?;
-        let (rows, mut faults) = measure(contestants, self.args.runs, self.reporter);
+        let (rows, mut faults) = measure(contestants, self.runs(), self.reporter);
         block.rows.extend(rows);
         if let Some(on_device) = &on_device {
-            block.memory = on_device.exact_memory(&descriptor)?;
+            block.exact = on_device.exact(&descriptor)?;
         }
         if let Some(rays) = &rays {
             let contestants = self.rays(&scene, rays, on_device.as_ref(), &descriptor)?;
-            let (rows, wrong) = measure(contestants, self.args.runs, self.reporter);
+            let (rows, wrong) = measure(contestants, self.runs(), self.reporter);
             block.rows.extend(rows);
             faults.extend(wrong);
         }
@@ -220,6 +283,65 @@ impl Bench<'_> {
             faults.extend(self.sort(&scene, &descriptor, &mut block)?);
         }
         Ok((block, faults))
+    }
+
+    /// Measures a scene that moves.
+    fn moving(&self, motion: Motion, count: u32) -> Result<(Block, Vec<Fault>)> {
+        // What each box is kept as, its bounds and its answers.
+        check_room(count, 64)?;
+        let mut boxes = Vec::new();
+        Moving::new(motion, count, self.args.seed).write(&mut boxes);
+        let descriptor = self.descriptor(&boxes, 3)?;
+        drop(boxes);
+        let mut followers: Vec<Box<dyn Follower + '_>> = Vec::new();
+        let all_threads = self.pools.last().context("no pool")?;
+        if self.engines.contains(gpu::NAME) {
+            followers.push(match self.headless {
+                Some(headless) => Box::new(moving::OnDevice::new(headless, &descriptor)?),
+                None => Box::new(moving::reference(gpu::NAME, descriptor, all_threads)),
+            });
+        }
+        // Without a device it is what runs under the library's name.
+        if self.engines.contains(REFERENCE) && (self.headless.is_some() || self.engines.are_named()) {
+            followers.push(Box::new(moving::reference(REFERENCE, descriptor, all_threads)));
+        }
+        #[cfg(feature = "peers")]
+        for name in ["parry3d", REFIT, RAPIER]
+            .into_iter()
+            .filter(|name| self.engines.contains(name))
+        {
+            followers.extend(peers::followers(name, &self.pools));
+        }
+        let frames = self.args.frames.unwrap_or(FRAMES);
+        let scene = (motion, count, self.args.seed);
+        let (rows, faults, notes) = moving::measure(followers, scene, frames, self.reporter);
+        let block = Block {
+            scene: motion.name().to_owned(),
+            objects: count as usize,
+            rays: 0,
+            rows,
+            exact: None,
+            sorted: None,
+            copy_rate: None,
+            notes,
+        };
+        Ok((block, faults))
+    }
+
+    fn descriptor(&self, boxes: &[Aabb], of_dimensions: u8) -> Result<BroadPhaseDescriptor<'static>> {
+        let read = input::Scene {
+            boxes: boxes.to_vec(),
+            dimensions: of_dimensions,
+            elements: None,
+        };
+        Ok(BroadPhaseDescriptor {
+            dimensions: dimensions(&read),
+            scheme: scheme(&self.args.scheme, &read, self.reporter)?,
+            pair_order: self.args.engine.order.map(Into::into).unwrap_or_default(),
+            // Nobody else has any.
+            filters: false,
+            ..Default::default()
+        })
     }
 
     fn pairs<'s>(
@@ -372,7 +494,9 @@ impl Bench<'_> {
                         let hits = hits.zip(0..).filter(|(hit, _)| hit.object != NONE);
                         hits.map(|(hit, ray)| [ray, hit.t.to_bits()]).collect()
                     }
-                    Question::Pairs | Question::Sort => result.pairs.iter().map(|pair| [pair.a, pair.b]).collect(),
+                    Question::Pairs | Question::Sort | Question::Frames => {
+                        result.pairs.iter().map(|pair| [pair.a, pair.b]).collect()
+                    }
                 };
                 Ok(vec![rows])
             }),
@@ -380,12 +504,7 @@ impl Bench<'_> {
     }
 
     /// The sort alone, by those who are wanted.
-    fn sort(
-        &self,
-        scene: &Scene,
-        descriptor: &BroadPhaseDescriptor<'static>,
-        block: &mut Block,
-    ) -> Result<Vec<String>> {
+    fn sort(&self, scene: &Scene, descriptor: &BroadPhaseDescriptor<'static>, block: &mut Block) -> Result<Vec<Fault>> {
         let Some(headless) = self.headless else {
             block
                 .notes
@@ -408,9 +527,9 @@ impl Bench<'_> {
         if self.engines.contains(LAMPSHADE) {
             contestants.push(Box::new(peers::lampshade::Lampshade::new(&on, &keys)));
         }
-        let (rows, faults) = measure(contestants, self.args.runs, self.reporter);
+        let (rows, faults) = measure(contestants, self.runs(), self.reporter);
         block.rows.extend(rows);
-        block.key_bits = Some((keys.bits, keys.digit_bits));
+        block.sorted = Some(keys.counts);
         Ok(faults)
     }
 }

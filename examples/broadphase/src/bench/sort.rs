@@ -20,10 +20,19 @@ pub struct Keys<'a> {
     unsorted: Vec<[u32; 2]>,
     /// The values in the order that they have to come in.
     expected: Vec<u32>,
+    pub counts: KeyCounts,
+}
+
+/// How many keys there are, and of how many bits.
+#[derive(Clone, Copy)]
+pub struct KeyCounts {
+    pub keys: usize,
     /// Bits of the largest key.
     pub bits: u32,
     /// Bits that the stage of a step sorts.
     pub digit_bits: u32,
+    /// Digits that they are cut into.
+    pub digits: usize,
 }
 
 impl<'a> Keys<'a> {
@@ -39,8 +48,12 @@ impl<'a> Keys<'a> {
             boxes,
             unsorted: entries.map(|(&key, &value)| [key, value]).collect(),
             expected: trace.values,
-            bits: (u32::BITS - largest.leading_zeros()).max(1),
-            digit_bits: trace.digits.iter().map(|digit| digit.sort.bits).sum(),
+            counts: KeyCounts {
+                keys: trace.unsorted_keys.len(),
+                bits: (u32::BITS - largest.leading_zeros()).max(1),
+                digit_bits: trace.digits.iter().map(|digit| digit.sort.bits).sum(),
+                digits: trace.digits.len(),
+            },
         })
     }
 

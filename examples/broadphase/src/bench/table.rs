@@ -7,8 +7,10 @@ use std::path::is_separator;
 use gpu_broad_phase::wgpu::AdapterInfo;
 
 use super::PEERS;
-use super::gpu;
+use super::gpu::{self, Exact};
 use super::measure::{Question, Row, TOTAL};
+use super::moving::is_worst;
+use super::sort::KeyCounts;
 use crate::report::grouped;
 
 /// All that was measured on one scene of one size.
@@ -17,10 +19,12 @@ pub struct Block {
     pub objects: usize,
     pub rays: usize,
     pub rows: Vec<Row>,
-    /// Bytes of the library's buffers, as large as the answer needs, and the pairs that fit in them.
-    pub memory: Option<(u64, u64)>,
-    /// Bits of the sorted keys, and those that the library's digits have.
-    pub key_bits: Option<(u32, u32)>,
+    /// What a step takes whose buffers are as large as the answer needs.
+    pub exact: Option<Exact>,
+    /// What the library's sort has to sort, where that was measured alone.
+    pub sorted: Option<KeyCounts>,
+    /// Gigabytes per second of a copy on the device, where stage times are to be held to it.
+    pub copy_rate: Option<f64>,
     /// Who did not run, and why.
     pub notes: Vec<String>,
 }
@@ -44,13 +48,15 @@ impl Block {
 
     /// Each engine's time at its faster number of threads.
     pub fn fastest_of_each(&self) -> Vec<&Row> {
-        let mut engines: Vec<_> = self.whole(Question::Pairs).map(|row| row.engine).collect();
+        let moves = self.rows.iter().any(|row| row.question == Question::Frames);
+        let question = if moves { Question::Frames } else { Question::Pairs };
+        let mut engines: Vec<_> = self.whole(question).map(|row| row.engine).collect();
         engines.dedup();
-        let fastest = |engine| self.fastest(Question::Pairs, |name| name == engine);
+        let fastest = |engine| self.fastest(question, |name| name == engine);
         engines.into_iter().filter_map(fastest).collect()
     }
 
-    fn title(&self) -> String {
+    pub fn title(&self) -> String {
         format!("{}, {} boxes", self.scene, grouped(self.objects as u64))
     }
 
@@ -64,6 +70,10 @@ impl Block {
         let mut table = Table::new(&["engine", "stage", "median ms", "min ms", "× ours", "pairs"]);
         for row in self.rows.iter().filter(|row| row.question == Question::Pairs) {
             let is_stage = !row.stage.starts_with(TOTAL);
+            if is_stage && self.copy_rate.is_some() {
+                // They have a table of their own.
+                continue;
+            }
             table.push([
                 row.title(),
                 row.stage.to_owned(),
@@ -78,6 +88,39 @@ impl Block {
             ]);
         }
         table
+    }
+
+    /// The stages of the library against the rate of a copy on the device, where that is known.
+    fn stages_table(&self) -> Table {
+        let mut table = Table::new(&["stage", "median ms", "least bytes", "GB/s", "share of the copy's rate"]);
+        let Some(copy_rate) = self.copy_rate else { return table };
+        let is_stage = |row: &&Row| row.question == Question::Pairs && !row.stage.starts_with(TOTAL);
+        for row in self.rows.iter().filter(is_stage) {
+            let bytes = self.least_bytes(row.stage);
+            let rate = bytes.map(|bytes| bytes as f64 / row.median_ms / 1e6);
+            table.push([
+                row.stage.to_owned(),
+                short(row.median_ms),
+                bytes.map(grouped).unwrap_or_default(),
+                rate.map(short).unwrap_or_default(),
+                rate.map(|rate| format!("{:.1} %", 100.0 * rate / copy_rate))
+                    .unwrap_or_default(),
+            ]);
+        }
+        table
+    }
+
+    /// Bytes that a stage cannot do without reading and writing. Walks have no such number.
+    fn least_bytes(&self, stage: &str) -> Option<u64> {
+        let counts = self.sorted?;
+        let keys = counts.keys as u64;
+        match stage {
+            // Each digit counts keys, then reads keys and values and writes both.
+            "sort" => Some(20 * keys * counts.digits as u64),
+            // An index and a box of 32 bytes become a record of 32.
+            "gather" => Some((4 + 32 + 32) * keys),
+            _ => None,
+        }
     }
 
     /// Microseconds a ray against a table or tree that is there already.
@@ -103,6 +146,32 @@ impl Block {
         table
     }
 
+    /// The mean and the worst frame of each engine.
+    fn frames_table(&self) -> Table {
+        let header = [
+            "engine",
+            "mean ms",
+            "worst ms",
+            "× ours",
+            "frames",
+            "pairs of all frames",
+        ];
+        let mut table = Table::new(&header);
+        for row in self.whole(Question::Frames) {
+            let same = |other: &&Row| other.engine == row.engine && other.threads == row.threads && is_worst(other);
+            let worst = self.rows.iter().find(same);
+            table.push([
+                row.title(),
+                short(row.median_ms),
+                worst.map(|row| short(row.median_ms)).unwrap_or_default(),
+                self.ratio(row),
+                row.runs.to_string(),
+                grouped(row.answer.results),
+            ]);
+        }
+        table
+    }
+
     fn sort_table(&self) -> Table {
         let mut table = Table::new(&["engine", "median ms", "min ms", "× ours"]);
         for row in self.whole(Question::Sort) {
@@ -115,7 +184,12 @@ impl Block {
     /// What can be read off, one sentence each.
     fn findings(&self) -> Vec<String> {
         let mut findings = Vec::new();
-        for question in [Question::Pairs, Question::ClosestHits, Question::AllHits] {
+        for question in [
+            Question::Pairs,
+            Question::ClosestHits,
+            Question::AllHits,
+            Question::Frames,
+        ] {
             let Some(ours) = self.ours(question) else { continue };
             let mut against = |what: &str, other: Option<&Row>| {
                 if let Some(other) = other {
@@ -142,17 +216,21 @@ impl Block {
                 gpu::NAME
             ));
         }
-        if let Some((bytes, pairs)) = self.memory {
+        if let Some(exact) = self.exact {
             findings.push(format!(
                 "memory with exact capacities: {} bytes, {:.1} a box beside 8 a pair",
-                grouped(bytes),
-                bytes.saturating_sub(8 * pairs) as f64 / self.objects as f64
+                grouped(exact.bytes),
+                exact.bytes.saturating_sub(8 * exact.pairs) as f64 / self.objects as f64
             ));
+            findings.push(format!("dispatches of a step: {}", exact.dispatches));
         }
-        if let Some((bits, digits)) = self.key_bits {
+        if let Some(KeyCounts {
+            keys, bits, digit_bits, ..
+        }) = self.sorted
+        {
             findings.push(format!(
-                "sort_keys: {} keys of {bits} bits with values, in digits of {digits} bits together by {}",
-                grouped(self.objects as u64),
+                "sort_keys: {} keys of {bits} bits with values, in digits of {digit_bits} bits together by {}",
+                grouped(keys as u64),
                 gpu::NAME
             ));
         }
@@ -166,8 +244,13 @@ impl Block {
         let rays = grouped(self.rays as u64);
         [
             (format!("{title}: build and all pairs"), self.pairs_table()),
+            (format!("{title}: stages"), self.stages_table()),
             (format!("{title}: {rays} rays"), self.rays_table()),
             (format!("{title}: sort of keys and values"), self.sort_table()),
+            (
+                format!("{title}: build and all pairs of each frame"),
+                self.frames_table(),
+            ),
         ]
         .into_iter()
         .filter(|(_, table)| !table.rows.is_empty())
@@ -257,6 +340,12 @@ pub fn write_markdown(
     adapter: Option<&AdapterInfo>,
     runs: u32,
 ) -> io::Result<()> {
+    write_head(out, adapter, runs)?;
+    write_blocks(out, blocks)
+}
+
+/// Where, when and how it was measured.
+pub fn write_head(out: &mut impl Write, adapter: Option<&AdapterInfo>, runs: u32) -> io::Result<()> {
     let date = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
     writeln!(out, "# Results of {date}\n")?;
     match adapter {
@@ -274,7 +363,11 @@ pub fn write_markdown(
         out,
         "- Medians of {runs} alternating runs after a warm-up, milliseconds of wall time; stages by the device's clock"
     )?;
-    writeln!(out, "- Command: `{}`", command(std::env::args()))?;
+    writeln!(out, "- Command: `{}`", command(std::env::args()))
+}
+
+/// All tables.
+pub fn write_blocks(out: &mut impl Write, blocks: &[Block]) -> io::Result<()> {
     for block in blocks {
         for (title, table) in block.tables() {
             writeln!(out, "\n## {title}\n\n{}", table.markdown())?;
@@ -307,15 +400,24 @@ fn command(arguments: impl Iterator<Item = String>) -> String {
     arguments.map(shortened).collect::<Vec<_>>().join(" ")
 }
 
-/// As Linux tells it.
+/// As Linux, macOS or Windows tells it.
 fn cpu_name() -> Option<String> {
+    if cfg!(target_os = "macos") {
+        let ran = std::process::Command::new("sysctl")
+            .args(["-n", "machdep.cpu.brand_string"])
+            .output();
+        return Some(String::from_utf8(ran.ok()?.stdout).ok()?.trim().to_owned());
+    }
+    if cfg!(windows) {
+        return std::env::var("PROCESSOR_IDENTIFIER").ok();
+    }
     let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
 /// Three digits or so.
-fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     match value {
         value if value >= 100.0 => format!("{value:.1}"),
         value if value >= 1.0 => format!("{value:.2}"),
@@ -324,20 +426,21 @@ fn short(value: f64) -> String {
     }
 }
 
-struct Table {
+/// Rows of text, for people and for Markdown.
+pub struct Table {
     header: Vec<String>,
-    rows: Vec<Vec<String>>,
+    pub rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    fn new(header: &[&str]) -> Self {
+    pub fn new(header: &[&str]) -> Self {
         Self {
             header: header.iter().map(|&name| name.to_owned()).collect(),
             rows: Vec::new(),
         }
     }
 
-    fn push<const COLUMNS: usize>(&mut self, row: [String; COLUMNS]) {
+    pub fn push<const COLUMNS: usize>(&mut self, row: [String; COLUMNS]) {
         self.rows.push(row.into());
     }
 
@@ -352,7 +455,7 @@ impl Table {
             .any(|row| row[column].starts_with(|c: char| c.is_ascii_digit()))
     }
 
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let width = |column: usize| self.all().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let widths: Vec<_> = (0..self.header.len()).map(width).collect();
         let mut text = String::new();
@@ -370,7 +473,7 @@ impl Table {
         text
     }
 
-    fn markdown(&self) -> String {
+    pub fn markdown(&self) -> String {
         let mut text = String::new();
         for (number, row) in self.all().enumerate() {
             let _ = writeln!(text, "| {} |", row.join(" | "));
@@ -395,6 +498,7 @@ mod tests {
             question: Question::Pairs,
             stage: TOTAL,
             is_whole: true,
+            runs: 1,
             median_ms,
             min_ms: median_ms,
             answer: Answer {
@@ -416,8 +520,13 @@ mod tests {
                 row("grid", 2, two),
                 row("brute-force", 0, kernel),
             ],
-            memory: Some((1000 + 8 * 7, 7)),
-            key_bits: None,
+            exact: Some(Exact {
+                bytes: 1000 + 8 * 7,
+                pairs: 7,
+                dispatches: 40,
+            }),
+            sorted: None,
+            copy_rate: None,
             notes: Vec::new(),
         }
     }

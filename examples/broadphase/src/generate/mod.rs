@@ -2,6 +2,7 @@
 
 pub mod boxes;
 mod cloth;
+mod motion;
 mod ply;
 mod random;
 
@@ -15,6 +16,7 @@ use crate::output::{OutputFile, Target};
 use crate::report::Reporter;
 
 pub use boxes::nudge;
+pub use motion::{Motion, Moving};
 pub use random::Random;
 
 pub fn run(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {

@@ -9,7 +9,7 @@ pub use scenes::LARGEST;
 use std::io::{self, Write};
 
 use anyhow::{Context, Result, bail};
-use gpu_broad_phase::wgpu::Backends;
+use gpu_broad_phase::wgpu::{AdapterInfo, Backends};
 use gpu_broad_phase::{
     BroadPhaseDescriptor, Headless, HeadlessDescriptor, RayMode, Scene, Scheme, adapters, reference,
 };
@@ -73,28 +73,8 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
             let bar = reporter.bar(count, "verifying");
             for number in 0..count {
                 let seed = args.seed.wrapping_add(number);
-                let random = scenes::random(seed, args.largest);
-                let case = Case {
-                    scene: Scene {
-                        objects: &random.boxes,
-                        worlds: &random.worlds,
-                        rays: random.rays.as_slice().into(),
-                        ..Scene::default()
-                    },
-                    descriptor: random.descriptor,
-                    schemes: [
-                        Scheme::Hierarchical,
-                        Scheme::Uniform {
-                            cell_size: random.cell_size,
-                        },
-                        Scheme::Adaptive {
-                            min_scale: random.min_scale,
-                        },
-                    ],
-                };
-                let differences = compare(&mut adapters, &case).with_context(|| format!("seed {seed}"))?;
-                for difference in differences {
-                    bar.suspend(|| reporter.warn(format!("seed {seed}: {difference}")));
+                for difference in compare_random(&mut adapters, seed, args.largest)? {
+                    bar.suspend(|| reporter.warn(difference));
                     status = Status::NotWhole;
                 }
                 bar.inc(1);
@@ -117,27 +97,28 @@ struct Case<'a> {
     schemes: [Scheme; SCHEMES.len()],
 }
 
-const SCHEMES: [&str; 3] = ["hierarchical", "uniform", "adaptive"];
+pub const SCHEMES: [&str; 3] = ["hierarchical", "uniform", "adaptive"];
 
 /// One adapter, what has been made on it and what it has done.
-struct Verified {
+pub struct Verified {
     title: String,
     backends: Backends,
     /// Its place among the adapters of its backends.
     index: String,
     devices: Vec<(BroadPhaseDescriptor<'static>, Headless)>,
-    tallies: [Tally; SCHEMES.len()],
+    /// As [`SCHEMES`].
+    pub tallies: [Tally; SCHEMES.len()],
 }
 
 /// What was compared for one scheme.
 #[derive(Default)]
-struct Tally {
-    scenes: u64,
-    objects: u64,
-    rays: u64,
-    pairs: u64,
-    hits: u64,
-    differences: u64,
+pub struct Tally {
+    pub scenes: u64,
+    pub objects: u64,
+    pub rays: u64,
+    pub pairs: u64,
+    pub hits: u64,
+    pub differences: u64,
 }
 
 /// All adapters that are asked for; an answer needs at least one.
@@ -148,13 +129,7 @@ fn open(args: &VerifyArgs, reporter: Reporter) -> Result<Vec<Verified>> {
     let mut found = Vec::new();
     for backend in asked.iter() {
         for (index, adapter) in block_on(adapters(backend)).iter().enumerate() {
-            found.push(Verified {
-                title: title(&adapter.get_info()),
-                backends: backend,
-                index: index.to_string(),
-                devices: Vec::new(),
-                tallies: Default::default(),
-            });
+            found.push(Verified::new(&adapter.get_info(), backend, index));
         }
     }
     if let Some(wanted) = &args.engine.adapter {
@@ -183,6 +158,32 @@ fn open(args: &VerifyArgs, reporter: Reporter) -> Result<Vec<Verified>> {
         (true, None) if args.engine.backend == Backend::Auto => bail!("no adapter found"),
         (true, None) => bail!("no adapter found for {}", args.engine.backend.name()),
     }
+}
+
+/// Every adapter and scheme on the random scene of a seed; the differences in words.
+pub fn compare_random(adapters: &mut [Verified], seed: u64, largest: u32) -> Result<Vec<String>> {
+    let random = scenes::random(seed, largest);
+    let case = Case {
+        scene: Scene {
+            objects: &random.boxes,
+            worlds: &random.worlds,
+            rays: random.rays.as_slice().into(),
+            ..Scene::default()
+        },
+        descriptor: random.descriptor,
+        schemes: [
+            Scheme::Hierarchical,
+            Scheme::Uniform {
+                cell_size: random.cell_size,
+            },
+            Scheme::Adaptive {
+                min_scale: random.min_scale,
+            },
+        ],
+    };
+    let differences = compare(adapters, &case).with_context(|| format!("seed {seed}"))?;
+    let with_seed = |difference| format!("seed {seed}: {difference}");
+    Ok(differences.into_iter().map(with_seed).collect())
 }
 
 /// Every adapter and scheme on one scene; the differences in words.
@@ -250,6 +251,24 @@ fn answer(
 }
 
 impl Verified {
+    /// An adapter that is in use already.
+    pub fn of(info: &AdapterInfo) -> Result<Self> {
+        let backends = Backends::from(info.backend);
+        let found = block_on(adapters(backends));
+        let index = found.iter().position(|adapter| adapter.get_info() == *info);
+        Ok(Self::new(info, backends, index.context("the adapter is gone")?))
+    }
+
+    fn new(info: &AdapterInfo, backends: Backends, index: usize) -> Self {
+        Self {
+            title: title(info),
+            backends,
+            index: index.to_string(),
+            devices: Vec::new(),
+            tallies: Default::default(),
+        }
+    }
+
     /// The device for a descriptor, kept for the next scene: making one takes longer than a small scene.
     fn device(&mut self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<&mut Headless> {
         let made = self.devices.iter().position(|(of, _)| of == descriptor);

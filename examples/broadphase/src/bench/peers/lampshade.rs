@@ -79,7 +79,7 @@ impl<'a> Lampshade<'a> {
         self.mark(&mut encoder, None, Some(0));
         let count = self.keys.unsorted().len() as u32;
         self.sorter
-            .record_sort_with_key_bits(&mut encoder, &self.input, &self.output, count, self.keys.bits)?;
+            .record_sort_with_key_bits(&mut encoder, &self.input, &self.output, count, self.keys.counts.bits)?;
         self.mark(&mut encoder, Some(1), None);
         encoder.resolve_query_set(&self.queries, 0..2, &self.ticks, 0);
         queue.submit([encoder.finish()]);

@@ -1,0 +1,456 @@
+//! The option `--report`: a fixed set of measurements for a report on one GPU, within a budget of time.
+
+use std::io::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::slice;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use gpu_broad_phase::wgpu::DeviceType;
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Headless};
+
+use super::copy::{self, DeviceCopy};
+use super::measure::{Fault, pools};
+use super::scenes::Source;
+use super::table::{self, Block, Table, short};
+use super::{Bench, COUNTS, Engines, GRID, HYBRID, gpu};
+use crate::Status;
+use crate::args::{BenchArgs, Make};
+use crate::engine::Engine;
+use crate::output::OutputFile;
+use crate::report::{Reporter, grouped};
+use crate::verify::{LARGEST, SCHEMES, Tally, Verified, compare_random};
+
+const SCENES: [(&str, Make); 2] = [("uniform", Make::Uniform), ("power-law", Make::PowerLaw)];
+/// Boxes that a hardware GPU is asked for besides.
+const MANY: u32 = 10_000_000;
+/// Boxes up to which everything is measured: the sort is held to the reference, which keeps every buffer of a step.
+const MOST_SORTED: u32 = 1_000_000;
+/// Rays of a hardware GPU, and of a software adapter.
+const RAYS: u32 = 1_000_000;
+const RAYS_ON_CPU: u32 = 100_000;
+/// Random scenes that answers are checked in, and the part of the budget that this may take.
+const CHECKED: u64 = 40;
+const CHECKS_SHARE: f64 = 0.2;
+/// Memory of the host per box, about: boxes, rows, what is uploaded, and answers in several copies.
+const HOST_BYTES: u64 = 400;
+
+/// Measures all of it and writes the file after each part, so that what ends early leaves what it had.
+pub fn run(args: &BenchArgs, path: &Path, reporter: Reporter) -> Result<Status> {
+    let start = Instant::now();
+    let mut file = OutputFile::open(path)?;
+    let engine = Engine::open_any(&args.engine, BroadPhaseDescriptor::default(), reporter)?;
+    let headless = engine
+        .headless()
+        .context("--report needs an adapter; `broadphase info` lists those that are there")?;
+    let mut report = Report {
+        headless,
+        runs: args.runs,
+        copy: None,
+        tallies: Default::default(),
+        blocks: Vec::new(),
+        left_out: Vec::new(),
+        faults: Vec::new(),
+        budget: Duration::from_secs(args.budget.into()),
+        start,
+    };
+    reporter.say("measuring a copy on the device");
+    report.measure_copy();
+    file.save(|file| report.write(file))?;
+    report.check_answers(args, reporter)?;
+    file.save(|file| report.write(file))?;
+    let sizes = report.sizes(args);
+    for (place, &(scene, count)) in sizes.iter().enumerate() {
+        let later: Vec<_> = sizes[place..].iter().map(|&(_, count)| count).collect();
+        report.measure_scene(scene, count, &later, args, reporter)?;
+        file.save(|file| report.write(file))?;
+    }
+    for fault in &report.faults {
+        reporter.warn(fault);
+    }
+    Ok(if report.faults.is_empty() {
+        Status::Done
+    } else {
+        Status::NotWhole
+    })
+}
+
+struct Report<'a> {
+    headless: &'a Headless,
+    runs: u32,
+    copy: Option<DeviceCopy>,
+    /// What answers were checked, for each of [`SCHEMES`].
+    tallies: [Tally; SCHEMES.len()],
+    blocks: Vec<Measured>,
+    /// What was not measured, and why.
+    left_out: Vec<[String; 2]>,
+    /// Wrong answers, and what failed that should not.
+    faults: Vec<String>,
+    budget: Duration,
+    start: Instant,
+}
+
+/// A scene of one size, and the time that all of it took.
+struct Measured {
+    block: Block,
+    took: Duration,
+}
+
+impl Report<'_> {
+    fn is_software(&self) -> bool {
+        self.headless.adapter_info().device_type == DeviceType::Cpu
+    }
+
+    /// What is left of the budget.
+    fn left(&self) -> Duration {
+        self.budget.saturating_sub(self.start.elapsed())
+    }
+
+    fn leave_out(&mut self, what: impl Into<String>, why: impl Into<String>) {
+        self.left_out.push([what.into(), why.into()]);
+    }
+
+    fn measure_copy(&mut self) {
+        match caught(|| copy::measure(self.headless.adapter_info())) {
+            Ok(copy) => self.copy = Some(copy),
+            Err(error) => self.leave_out("copy bandwidth", format!("{error:#}")),
+        }
+    }
+
+    /// Every scheme against the reference and brute force, for a part of the budget, in one scene at least.
+    fn check_answers(&mut self, args: &BenchArgs, reporter: Reporter) -> Result<()> {
+        // Its devices go with it: they would take memory from larger scenes.
+        let mut verified = Verified::of(self.headless.adapter_info())?;
+        let until = Instant::now() + self.budget.mul_f64(CHECKS_SHARE);
+        let bar = reporter.bar(CHECKED, "checking answers");
+        for number in 0..CHECKED {
+            if number > 0 && Instant::now() > until {
+                self.leave_out(
+                    format!("random scenes: {} of {CHECKED}", CHECKED - number),
+                    "their part of the time was over",
+                );
+                break;
+            }
+            let seed = args.seed.wrapping_add(number);
+            match caught(|| compare_random(slice::from_mut(&mut verified), seed, LARGEST)) {
+                Ok(differences) => self.faults.extend(differences),
+                Err(error) => {
+                    self.faults.push(format!("checking answers failed: {error:#}"));
+                    break;
+                }
+            }
+            bar.inc(1);
+        }
+        bar.finish_and_clear();
+        self.tallies = verified.tallies;
+        Ok(())
+    }
+
+    /// Scenes and sizes in the order in which they are measured, small ones first.
+    fn sizes(&mut self, args: &BenchArgs) -> Vec<((&'static str, Make), u32)> {
+        let mut counts = args.count.clone();
+        if counts.is_empty() {
+            counts = COUNTS.to_vec();
+            if self.is_software() {
+                let what = format!("both scenes, {} boxes", grouped(MANY.into()));
+                self.leave_out(what, "this adapter is software");
+            } else {
+                counts.push(MANY);
+            }
+        }
+        counts.sort_unstable();
+        counts.dedup();
+        counts
+            .into_iter()
+            .flat_map(|count| SCENES.map(|scene| (scene, count)))
+            .collect()
+    }
+
+    /// Measures a scene, if it fits into memory and into the budget. `later` are the sizes from this one on.
+    fn measure_scene(
+        &mut self,
+        (scene, kind): (&str, Make),
+        count: u32,
+        later: &[u32],
+        args: &BenchArgs,
+        reporter: Reporter,
+    ) -> Result<()> {
+        let title = format!("{scene}, {} boxes", grouped(count.into()));
+        let left = self.left();
+        if let Some(why) = self.lack_of_memory(count).or_else(|| self.lack_of_time(count, left)) {
+            self.leave_out(title, why);
+            return Ok(());
+        }
+        reporter.say(format!("measuring {title}, {} s are left", left.as_secs()));
+        let rays = if self.is_software() { RAYS_ON_CPU } else { RAYS };
+        let is_sorted = count <= MOST_SORTED;
+        let mut engines = vec![gpu::NAME.to_owned(), GRID.to_owned()];
+        if is_sorted {
+            engines.push(HYBRID.to_owned());
+        } else {
+            self.leave_out(
+                format!("{title}: the sort alone, {HYBRID}"),
+                "their part on the CPU takes too long",
+            );
+        }
+        let asked = BenchArgs {
+            ray_count: Some(args.ray_count.unwrap_or(rays)),
+            sort: is_sorted,
+            engines,
+            ..args.clone()
+        };
+        let begun = Instant::now();
+        let bench = Bench {
+            args: &asked,
+            engines: Engines::new(&asked.engines)?,
+            headless: Some(self.headless),
+            // One thread would take its time, and is no yardstick for a GPU.
+            pools: pools()?.pop().into_iter().collect(),
+            copy_rate: self.copy.map(|copy| copy.rate()),
+            until: Some(begun + share(left, count, later)),
+            reporter,
+        };
+        let scene = Source::Made(kind).load(Some(count), &asked, reporter)?;
+        match caught(|| bench.scene(scene)) {
+            Ok((block, faults)) => {
+                self.sort_out(&title, count, faults);
+                reporter.say(block.text());
+                let took = begun.elapsed();
+                self.blocks.push(Measured { block, took });
+            }
+            Err(error) => self.sort_out(&title, count, vec![Fault::Failed(format!("{error:#}"))]),
+        }
+        Ok(())
+    }
+
+    /// A scene that is too large for this machine is no fault. Wrong answers always are.
+    fn sort_out(&mut self, title: &str, count: u32, faults: Vec<Fault>) {
+        for fault in faults {
+            match fault {
+                Fault::Failed(why) if count > MOST_SORTED => self.leave_out(title, why),
+                fault => self.faults.push(format!("{title}: {fault}")),
+            }
+        }
+    }
+
+    fn lack_of_memory(&self, count: u32) -> Option<String> {
+        let limits = self.headless.device().limits();
+        let bytes = size_of::<Aabb>() as u64 * u64::from(count);
+        let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+        if bytes > most {
+            let most = grouped(most / size_of::<Aabb>() as u64);
+            return Some(format!("a binding of this device holds {most} boxes"));
+        }
+        let (available, needed) = (available_memory()?, HOST_BYTES * u64::from(count));
+        let why = || format!("it takes about {} MB of the host's memory", grouped(needed >> 20));
+        (available < needed).then(why)
+    }
+
+    /// From the time that smaller scenes took.
+    fn lack_of_time(&self, count: u32, left: Duration) -> Option<String> {
+        if left.is_zero() {
+            return Some(format!("the {} s of the budget were over", self.budget.as_secs()));
+        }
+        let samples: Vec<_> = self
+            .blocks
+            .iter()
+            .map(|measured| (measured.block.objects as f64, measured.took.as_secs_f64()))
+            .collect();
+        let expected = expected_seconds(&samples, f64::from(count));
+        let why = || {
+            let left = left.as_secs();
+            format!("it would take about {expected:.0} s, and {left} s of the budget were left")
+        };
+        (expected > left.as_secs_f64()).then(why)
+    }
+
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        table::write_head(out, Some(self.headless.adapter_info()), self.runs)?;
+        writeln!(
+            out,
+            "- Kind of adapter: {:?}; gpu-broad-phase {} in {} on {}",
+            self.headless.adapter_info().device_type,
+            library_version(),
+            if cfg!(debug_assertions) { "debug" } else { "release" },
+            std::env::consts::OS
+        )?;
+        let (took, budget) = (self.start.elapsed().as_secs(), self.budget.as_secs());
+        writeln!(out, "- Time: {took} s of {budget} s")?;
+        match &self.copy {
+            Some(copy) => writeln!(
+                out,
+                "- Copy of {} MiB from buffer to buffer, by the clock of the {}: {} ms, {} GB/s read and written",
+                copy.bytes >> 20,
+                if copy.is_by_device { "device" } else { "host" },
+                short(copy.median_ms),
+                short(copy.rate())
+            )?,
+            None => writeln!(out, "- Copy from buffer to buffer: not measured")?,
+        }
+        let compared: u64 = self.tallies.iter().map(|tally| tally.scenes).sum();
+        let verdict = if self.faults.is_empty() { "passed" } else { "failed" };
+        writeln!(
+            out,
+            "- Answers: {verdict}; {compared} answers compared, faults: {}",
+            self.faults.len()
+        )?;
+        for fault in &self.faults {
+            writeln!(out, "- Fault: {fault}")?;
+        }
+        writeln!(
+            out,
+            "\n## Answers against the CPU reference and brute force\n\n{}",
+            self.checks().markdown()
+        )?;
+        if !self.left_out.is_empty() {
+            let mut table = Table::new(&["left out", "why"]);
+            for row in &self.left_out {
+                // A message may be of several lines and have bars.
+                table.push(row.clone().map(|cell| cell.replace(['\n', '|'], " ")));
+            }
+            writeln!(out, "## What was left out\n\n{}", table.markdown())?;
+        }
+        if !self.blocks.is_empty() {
+            writeln!(out, "## Steps\n\n{}", self.summary().markdown())?;
+        }
+        for Measured { block, .. } in &self.blocks {
+            table::write_blocks(out, slice::from_ref(block))?;
+        }
+        Ok(())
+    }
+
+    fn checks(&self) -> Table {
+        let header = ["scheme", "scenes", "boxes", "rays", "pairs", "hits", "differences"];
+        let mut table = Table::new(&header);
+        for (tally, scheme) in self.tallies.iter().zip(SCHEMES) {
+            let counts = [
+                tally.scenes,
+                tally.objects,
+                tally.rays,
+                tally.pairs,
+                tally.hits,
+                tally.differences,
+            ];
+            let [scenes, boxes, rays, pairs, hits, differences] = counts.map(grouped);
+            table.push([scheme.to_owned(), scenes, boxes, rays, pairs, hits, differences]);
+        }
+        table
+    }
+
+    /// A row per scene.
+    fn summary(&self) -> Table {
+        let header = [
+            "scene",
+            "pairs",
+            "step ms",
+            "of resident boxes ms",
+            "dispatches",
+            "runs",
+        ];
+        let mut table = Table::new(&header);
+        for Measured { block, .. } in &self.blocks {
+            let row = |stage: &str| {
+                let mut rows = block.rows.iter();
+                rows.find(|row| row.engine == gpu::NAME && row.stage == stage)
+            };
+            let time = |stage| row(stage).map(|row| short(row.median_ms)).unwrap_or_default();
+            let results = row(super::measure::TOTAL).map(|row| grouped(row.answer.results));
+            let dispatches = block.exact.map(|exact| exact.dispatches.to_string());
+            let runs = block.rows.iter().map(|row| row.runs).min();
+            table.push([
+                block.title(),
+                results.unwrap_or_default(),
+                time(super::measure::TOTAL),
+                time("total_resident"),
+                dispatches.unwrap_or_default(),
+                runs.map(|runs| runs.to_string()).unwrap_or_default(),
+            ]);
+        }
+        table
+    }
+}
+
+/// A driver without memory for a scene ends in a panic of wgpu. What else there is to measure should not be lost.
+fn caught<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    let ended = catch_unwind(AssertUnwindSafe(work));
+    ended.unwrap_or_else(|panic| {
+        let text = panic.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
+        bail!("panicked: {}", text.unwrap_or("without a word"))
+    })
+}
+
+/// The part of the time that is left for the first of these sizes: by its boxes, and no less than all alike.
+fn share(left: Duration, count: u32, later: &[u32]) -> Duration {
+    let all: f64 = later.iter().copied().map(f64::from).sum();
+    left.mul_f64((f64::from(count) / all).max(1.0 / later.len() as f64))
+}
+
+/// How long a scene will take, from the boxes and seconds of those before it. Most of a small scene's time goes into
+/// pipelines and rays, whose cost does not grow with it.
+fn expected_seconds(samples: &[(f64, f64)], count: f64) -> f64 {
+    let Some(&(most, _)) = samples.iter().max_by(|a, b| a.0.total_cmp(&b.0)) else {
+        return 0.0;
+    };
+    // The slowest of the scenes of a size.
+    let slowest = |is_wanted: &dyn Fn(f64) -> bool| {
+        let wanted = samples.iter().filter(|(boxes, _)| is_wanted(*boxes));
+        wanted.copied().max_by(|a, b| a.1.total_cmp(&b.1))
+    };
+    let largest = slowest(&|boxes| boxes == most);
+    let smaller = slowest(&|boxes| boxes < most);
+    match (smaller, largest) {
+        _ if count <= most => largest.map_or(0.0, |(_, time)| time),
+        (Some((boxes, time)), Some((_, longest))) => {
+            let slope = ((longest - time) / (most - boxes)).max(0.0);
+            longest + slope * (count - most)
+        }
+        (_, largest) => 2.0 * largest.map_or(0.0, |(_, time)| time),
+    }
+}
+
+/// The version of the library, which does not tell it itself.
+fn library_version() -> &'static str {
+    let manifest = include_str!("../../../../Cargo.toml");
+    let mut lines = manifest.lines();
+    let version = lines.find_map(|line| line.strip_prefix("version = "));
+    version.unwrap_or_default().trim_matches('"')
+}
+
+/// Bytes that the host can still give, where Linux tells.
+fn available_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: u64 = line.trim().trim_end_matches("kB").trim().parse().ok()?;
+    Some(kibibytes << 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn larger_scenes_are_expected_on_the_line_through_smaller_ones() {
+        assert_eq!(expected_seconds(&[], 1e4), 0.0);
+        assert_eq!(expected_seconds(&[(1e4, 3.0)], 1e5), 6.0);
+        let samples = [(1e4, 2.0), (1e4, 1.0), (1e5, 2.5), (1e5, 3.0)];
+        assert_eq!(expected_seconds(&samples, 1e5), 3.0);
+        assert!((expected_seconds(&samples, 1e6) - 13.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_panic_becomes_an_error_with_its_words() {
+        let error = caught::<()>(|| panic!("out of {}", "memory")).unwrap_err();
+        assert_eq!(error.to_string(), "panicked: out of memory");
+        assert_eq!(caught(|| Ok(3)).unwrap(), 3);
+    }
+
+    #[test]
+    fn large_scenes_get_most_of_the_time_and_small_ones_enough() {
+        let left = Duration::from_secs(100);
+        assert_eq!(share(left, 10, &[10, 10]).as_secs(), 50);
+        assert_eq!(share(left, 10, &[10, 90]).as_secs(), 50);
+        assert_eq!(share(left, 90, &[90, 10]).as_secs(), 90);
+    }
+}
