@@ -179,6 +179,8 @@ fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<[P
     descriptor.check_worlds(scene.worlds.len() as u64, moving as u64)?;
     descriptor.check_worlds(scene.statics.worlds.len() as u64, statics as u64)?;
     let mut of_statics = table_params(descriptor, statics, 0)?;
+    // No walk of pairs begins there.
+    of_statics.has_clusters = 0;
     let mut params = table_params(descriptor, moving, of_statics.object_count)?;
     params.cover_capacity = grid::cover_capacity(&params, descriptor.pairs);
     for params in [&mut params, &mut of_statics] {
@@ -467,7 +469,7 @@ fn emit_pairs(
     let walks = if params.scheme == SCHEME_UNIFORM {
         (0..params.entry_capacity).collect()
     } else {
-        pair_emit_kept::pair_emit_kept(params, input.table.grid, input.table.records, slots, offsets, pairs)
+        pair_emit_kept::pair_emit_kept(params, input.table.grid, input.values, slots, offsets, pairs)
     };
     pair_emit::pair_emit(params, input, overrides, walks, offsets, pairs);
 }

@@ -332,7 +332,10 @@ impl PairPlan {
             let walks = WALKS.is(list);
             recorder.clear(buffer::WALK_GROUPS);
             recorder.clear_words(list, 0, 1);
-            recorder.stage("pair_emit_kept", |stage| stage.run(&PAIR_EMIT_KEPT, entries, &[walks]));
+            let [_, values] = sorted.binds();
+            recorder.stage("pair_emit_kept", |stage| {
+                stage.run(&PAIR_EMIT_KEPT, entries, &[walks, values]);
+            });
             if params.pair_bit_words > 0 {
                 recorder.stage("pair_replay", |stage| {
                     stage.run_indirect(&PAIR_REPLAY, buffer::WALK_GROUPS, &[walks]);

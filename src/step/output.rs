@@ -38,7 +38,8 @@ pub struct Table<'s> {
     /// The first entry of each cell, `u32`.
     pub starts: &'s wgpu::Buffer,
     /// The boxes as ordered integers, see [`grid::Record`]. With schemes of one entry per object they come in the order
-    /// of the entries, with [`Scheme::Uniform`](crate::Scheme::Uniform) in that of the objects.
+    /// of the entries, with [`Scheme::Uniform`](crate::Scheme::Uniform) in that of the objects. What lies behind them,
+    /// boxes around eight records each, is the library's own.
     pub records: &'s wgpu::Buffer,
     /// The levels: see [`grid::Grid`].
     pub grid: &'s wgpu::Buffer,

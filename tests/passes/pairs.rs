@@ -167,14 +167,14 @@ pub fn emitted_kept(
     let capacity = params.pair_capacity as usize;
     let entries = params.entry_capacity as usize;
     let mut pairs = vec![STALE_PAIR; capacity];
-    let expected = pair_emit_kept::pair_emit_kept(params, &trace.grid, &trace.records, slots, offsets, &mut pairs);
+    let expected = pair_emit_kept::pair_emit_kept(params, &trace.grid, &trace.values, slots, offsets, &mut pairs);
     let found = bench.run(
         &shaders::PAIR_EMIT_KEPT,
         groups(entries),
         uniform(params),
         &[
             ("grid", bytes_of(&trace.grid).to_vec()),
-            ("records", bytes(&trace.records)),
+            ("values", with_stale(&trace.values, trace.grid.entry_count)),
             ("pair_slots", bytes(slots)),
             ("pair_offsets", bytes(offsets)),
             ("pair_walks", [zeros(1), poison::<u32>(entries)].concat()),

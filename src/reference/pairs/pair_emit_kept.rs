@@ -3,7 +3,7 @@
 use super::pair_emit::Writer;
 use crate::api::types::Pair;
 use crate::reference::table::layout::keeps_bits;
-use crate::shared::grid::{Grid, Params, Record};
+use crate::shared::grid::{Grid, ID_MASK, Params};
 
 /// Partners of an entry that [`pair_count`](super::pair_count::pair_count) keeps: none where it keeps bits.
 pub fn partners_kept(params: &Params, grid: &Grid) -> u32 {
@@ -20,11 +20,12 @@ pub fn partners_kept(params: &Params, grid: &Grid) -> u32 {
 ///
 /// In scenes that [`pair_count`](super::pair_count::pair_count) keeps bits of, all entries with pairs are left.
 ///
-/// `slots` and the scanned `offsets` are the output of [`pair_count`](super::pair_count::pair_count).
+/// `values` are the sorted entries. `slots` and the scanned `offsets` are the output of
+/// [`pair_count`](super::pair_count::pair_count).
 pub fn pair_emit_kept(
     params: &Params,
     grid: &Grid,
-    records: &[Record],
+    values: &[u32],
     slots: &[u32],
     offsets: &[u32],
     pairs: &mut [Pair],
@@ -35,7 +36,7 @@ pub fn pair_emit_kept(
         .zip(offsets.windows(2))
         .filter(|&(entry, ends)| {
             let partners = |place: usize| slots[place * stride + entry as usize];
-            let own = records[entry as usize].object;
+            let own = params.first_object + (values[entry as usize] & ID_MASK);
             Writer::new(params, pairs, ends[0]).write_kept(ends[1], kept, own, partners)
         })
         .map(|(entry, _)| entry)

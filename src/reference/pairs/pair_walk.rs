@@ -27,7 +27,7 @@ pub struct PairReads<'a> {
     pub objects: &'a [Aabb],
     /// Sorted keys; read by the uniform scheme alone.
     pub keys: &'a [u32],
-    /// Sorted values; read by the uniform scheme alone.
+    /// Sorted values. Walks of the uniform scheme alone read them.
     pub values: &'a [u32],
 }
 
