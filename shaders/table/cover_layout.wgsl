@@ -1,15 +1,12 @@
-// uses: common/cells, common/cover, common/grid, common/prelude, common/wide, common/workgroup, table/octave
+// uses: common/cells, common/cover, common/grid, common/prelude, common/wide, common/workgroup
 
 // Turns the entries of each tile into the place of its first one, for each choice of the cover table's cells, and takes
-// the finest cells for which the entries and the cells have room and are not crowded; none where no choice is so. How
-// crowded a cell is that an object looks up follows from the sample of the pass `density`: objects may lie in few cells.
+// the finest cells for which the entries and the cells have room and are not crowded; none where no choice is so.
 
 @group(0) @binding(1) var<storage, read_write> cover_sums: array<u32>;
 @group(0) @binding(2) var<storage, read_write> grid: Grid;
-@group(0) @binding(3) var<storage, read> size_statistics: array<u32, 1025>;
-@group(0) @binding(4) var<storage, read> density: array<u32, 48>;
 
-// Entries of a cell that is looked up, on average, from which on that takes more than it saves.
+// Entries of a cell, on average, from which on looking one up takes more than it saves.
 const CROWDED_CELL: u32 = 16u;
 
 var<workgroup> partial: array<u32, 256>;
@@ -80,19 +77,6 @@ fn cover_table(shift: u32) -> Level {
     return cover;
 }
 
-// How many cells objects would lie in if all held as many, of the largest power of two that is no larger than cells
-// with this shift.
-fn cells_in_use(shift: u32) -> u32 {
-    let inverse = bitcast<u32>(level_inverse(grid.base_inverse, grid.cover_below - 1u + shift));
-    // Sides that are no power of two round down.
-    let exponent = 127 - i32(inverse >> 23u) - select(0, 1, (inverse & 0x7fffffu) != 0u);
-    let octave = u32(clamp(top_exponent(size_statistics[1024]) - exponent, 0, i32(OCTAVES - 1u)));
-    let entered = density[2u * octave];
-    let shared_by_chance = entered * entered / (2u * SLOTS) + entered / 64u;
-    let all_shared = density[2u * octave + 1u];
-    return entered * entered / (2u * max(all_shared - min(all_shared, shared_by_chance), 1u));
-}
-
 @compute @workgroup_size(256)
 fn main(@builtin(local_invocation_index) local: u32) {
     let tiles = cover_tiles();
@@ -105,7 +89,7 @@ fn main(@builtin(local_invocation_index) local: u32) {
     let room = params.table_capacity - grid.table_cells;
     for (var shift = 1u; shift <= COVER_SHIFTS && grid.cover_shift == 0u; shift += 1u) {
         let cover = cover_table(shift);
-        let is_loose = cover.count / CROWDED_CELL <= min(cover.table_size, cells_in_use(shift));
+        let is_loose = cover.count / CROWDED_CELL <= cover.table_size;
         if (is_loose && cover.count <= params.cover_capacity && cover.table_size <= room) {
             grid.cover_shift = shift;
             grid.cover = cover;

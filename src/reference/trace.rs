@@ -644,7 +644,7 @@ fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy, keep: bool) 
     if params.cover_capacity > 0 {
         let mut sums = cover_count::cover_count(params, objects, &grid, &keys);
         trace.cover_sums.clone_from(&sums);
-        cover_layout::cover_layout(params, &trace.size_statistics, &trace.density, &mut sums, &mut grid);
+        cover_layout::cover_layout(params, &mut sums, &mut grid);
         keys.resize(params.table_entries() as usize, 0);
         values.resize(params.table_entries() as usize, 0);
         cover_emit::cover_emit(params, objects, &grid, &mut keys, &mut values, &sums, worlds);

@@ -307,23 +307,12 @@ pub fn check_cover(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u32
     };
     for (params, sums) in [(params, &trace.cover_sums), (params, &huge), (&less, &trace.cover_sums)] {
         let (mut expected, mut places) = (trace.grid_after_layout, sums.clone());
-        cover_layout::cover_layout(
-            params,
-            &trace.size_statistics,
-            &trace.density,
-            &mut places,
-            &mut expected,
-        );
+        cover_layout::cover_layout(params, &mut places, &mut expected);
         let found = bench.run(
             &shaders::COVER_LAYOUT,
             1,
             uniform(params),
-            &[
-                ("cover_sums", bytes(sums)),
-                grid(&trace.grid_after_layout),
-                ("size_statistics", bytes(&trace.size_statistics)),
-                ("density", bytes(&trace.density)),
-            ],
+            &[("cover_sums", bytes(sums)), grid(&trace.grid_after_layout)],
         );
         found.check("cover_sums", &places);
         found.check("grid", &[expected]);
