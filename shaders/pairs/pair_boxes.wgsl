@@ -1,16 +1,21 @@
 // uses: common/rows, pairs/overlap, pairs/pair_filter, pairs/pair_walk_{entry}
 // needs: visit_candidate
 
-// The exact test of one candidate of the box whose rows are walked.
+// The exact test of one record, of a candidate or around several, against the box whose rows are walked.
 
 override WORLDS: bool = true;
 
-fn test_pair(candidate: u32) -> bool {
-    let low = records[2u * candidate];
-    let high = records[2u * candidate + 1u];
-    let in_world = !WORLDS || high.w == own_world;
+struct BoxTest {
+    meets: bool,
+    // Only a candidate makes a pair.
+    is_pair: bool,
+}
+
+fn test_box(record: u32, is_candidate: bool) -> BoxTest {
+    let low = records[2u * record];
+    let high = records[2u * record + 1u];
     count_candidate();
-    let box_low = bitcast<vec3<i32>>(low.xyz);
-    let box_high = bitcast<vec3<i32>>(high.xyz);
-    return visit_candidate(low.w, in_world && overlaps(own_box_low, own_box_high, box_low, box_high));
+    let meets = overlaps(own_box_low, own_box_high, bitcast<vec3<i32>>(low.xyz), bitcast<vec3<i32>>(high.xyz));
+    let in_world = !WORLDS || high.w == own_world;
+    return BoxTest(meets, visit_candidate(low.w, meets && is_candidate && in_world));
 }

@@ -1,11 +1,7 @@
-// uses: common/clusters, common/round, common/rows, pairs/overlap, pairs/pair_bits_{bits}, pairs/pair_filter
-// uses: pairs/pair_walk_{entry}
-// needs: visit_candidate
+// uses: common/clusters, common/round, common/rows, pairs/pair_bits_{bits}, pairs/pair_boxes
 
 // Tests the boxes of a row, in a crowded scene cluster by cluster and the box of the cluster first: where that is not
 // met, none of them is.
-
-override WORLDS: bool = true;
 
 // A turn of the loop is one test, of a cluster or of a candidate: so invocations side by side all have something to
 // test, whatever each of them meets.
@@ -22,14 +18,10 @@ fn visit_row(row: Row, first: u32) {
         let members = min(range_end - k, CLUSTER - candidate % CLUSTER);
         let is_member = members_left > 0u || members == 1u || !has_clusters;
         let record = select(cluster_record(candidate / CLUSTER), candidate, is_member);
-        let low = records[2u * record];
-        let high = records[2u * record + 1u];
-        count_candidate();
-        let meets = overlaps(own_box_low, own_box_high, bitcast<vec3<i32>>(low.xyz), bitcast<vec3<i32>>(high.xyz));
-        let is_pair = visit_candidate(low.w, meets && is_member && (!WORLDS || high.w == own_world));
-        let passed = select(select(members, 0u, meets), 1u, is_member);
-        members_left = select(select(0u, members, meets), max(members_left, 1u) - 1u, is_member);
-        keep_bits(u32(is_pair), passed);
+        let test = test_box(record, is_member);
+        let passed = select(select(members, 0u, test.meets), 1u, is_member);
+        members_left = select(select(0u, members, test.meets), max(members_left, 1u) - 1u, is_member);
+        keep_bits(u32(test.is_pair), passed);
         k += passed;
     }
 }
