@@ -22,10 +22,9 @@ struct Round {
 
 @group(0) @binding(10) var<uniform> round: Round;
 
-var<private> to_skip: u32;
-var<private> tests_left: u32;
-// Tests that are left to later rounds.
-var<private> tests_beyond: u32;
+// Tests of the walk so far, those of other rounds included. Where a round is follows from that: one number, since all
+// loops of a walk carry it.
+var<private> tests_passed: u32;
 
 // Whether the walks begin here, with nothing found yet.
 fn is_first_of_all() -> bool {
@@ -38,8 +37,7 @@ fn is_last_of_all() -> bool {
 
 fn begin_round() {
     turns_left = f32(round.turns);
-    to_skip = round.first;
-    tests_left = round.tests;
+    tests_passed = 0u;
 }
 
 // Turns of the loops over steps and rows, which a walk takes whether or not it finds anything to test there. What would
@@ -55,13 +53,25 @@ fn takes_turns(turns: f32) -> bool {
     return true;
 }
 
+// Tests of this round and later ones, so far.
+fn tests_begun() -> u32 {
+    return tests_passed - min(tests_passed, round.first);
+}
+
+// Tests that this round has left.
+fn tests_left() -> u32 {
+    return round.tests - min(tests_begun(), round.tests);
+}
+
+// Tests that are left to later rounds.
+fn tests_beyond() -> u32 {
+    return tests_begun() - min(tests_begun(), round.tests);
+}
+
 // Which of the walk's next `count` tests are this round's: from x on, up to y.
 fn share_of(count: u32) -> vec2<u32> {
-    let skipped = min(to_skip, count);
-    let taken = min(count - skipped, tests_left);
-    to_skip -= skipped;
-    tests_left -= taken;
-    let beyond = count - skipped - taken;
-    tests_beyond += min(beyond, 0xffffffffu - tests_beyond);
+    let skipped = min(round.first - min(tests_passed, round.first), count);
+    let taken = min(count - skipped, tests_left());
+    tests_passed += min(count, 0xffffffffu - tests_passed);
     return vec2<u32>(skipped, skipped + taken);
 }

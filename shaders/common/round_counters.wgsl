@@ -18,8 +18,9 @@ fn note_rounds() {
     if (!all_turns_taken()) {
         atomicOr(&counters[COUNTER_UNFINISHED], STATUS_CUT);
     }
-    if (tests_beyond > 0u) {
-        let rounds = round.first / round.tests + 1u + (tests_beyond - 1u) / round.tests + 1u;
+    let beyond = tests_beyond();
+    if (beyond > 0u) {
+        let rounds = round.first / round.tests + 1u + (beyond - 1u) / round.tests + 1u;
         atomicMax(&counters[COUNTER_ROUNDS_NEEDED], rounds);
         if (round.is_last != 0u) {
             atomicOr(&counters[COUNTER_UNFINISHED], STATUS_ROUNDS);

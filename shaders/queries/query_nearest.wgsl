@@ -50,14 +50,14 @@ fn main(
     walk_query(query);
     finish_counters(query);
     // Done by an earlier round of the table's.
-    if (round.first > 0u && tests_left == round.tests) {
+    if (round.first > 0u && tests_begun() == 0u) {
         return;
     }
     for (var k = 0u; k < params.nearest; k += 1u) {
         let slot = first_slot + k;
         if (k >= filled) {
             query_nearest[slot] = vec2<u32>(NO_OBJECT, INFINITY_BITS);
-        } else if (tests_beyond == 0u && round.is_continued == 0u) {
+        } else if (tests_beyond() == 0u && round.is_continued == 0u) {
             query_nearest[slot].y = squared_bits(query_nearest[slot].y);
         }
     }

@@ -40,19 +40,19 @@ const MISS: f32 = -1.0;
 const UNSURE: f32 = -2.0;
 const SWEPT_STRIDE: u32 = 4u;
 
-// Whether rays may sweep a box, as a constant: drivers that take both sides of a branch would pay for it at every box.
+// Whether rays have what sweeping a box takes, as `params.ray_stride` says. A constant: other rays then need no
+// registers for it, and drivers that take both sides of a branch would pay for it at every box.
 override SWEPT: bool = true;
 
 struct Ray {
     t_max: f32,
     direction: vec3<f32>,
     valid: bool,
-    // Twice the inverse of the direction, 2 where there is none.
+    // Twice the inverse of the direction, 0 where there is none.
     inverse: vec3<f32>,
     // Half the origin.
     half_origin: vec3<f32>,
     origin_ordered: vec3<i32>,
-    moves: vec3<bool>,
     world: u32,
     // Hits before it do not count.
     t_min: f32,
@@ -81,14 +81,14 @@ fn reciprocal(bits: vec3<u32>) -> vec3<f32> {
 }
 
 fn load_ray(index: u32) -> Ray {
-    let at = params.ray_stride * index;
+    let at = select(2u, SWEPT_STRIDE, SWEPT) * index;
     let all_ones = 0xffffffffu;
     let in_play = vec4<u32>(all_ones, all_ones, select(all_ones, 0u, params.dimensions == 2u), all_ones);
     let head = rays[at] & in_play;
     let tail = rays[at + 1u] & in_play;
     var sweep = vec4<u32>(0u);
     var ray: Ray;
-    if (params.ray_stride == SWEPT_STRIDE) {
+    if (SWEPT) {
         sweep = rays[at + 2u] & in_play;
         ray.world = rays[at + 3u].x;
     }
@@ -110,14 +110,15 @@ fn load_ray(index: u32) -> Ray {
     }
     ray.half_extents = flush_bits(sweep.xyz);
     ray.layers = tail.w;
-    ray.moves = direction_bits >= vec3<u32>(0x00800000u);
+    let moves = direction_bits >= vec3<u32>(0x00800000u);
     ray.direction = flush_bits(tail.xyz);
     ray.origin_ordered = ordered(head.xyz);
     // Nothing is near it on an axis without motion.
-    ray.half_origin = select(vec3<f32>(0x1p+100), halved(ray.origin_ordered), ray.moves);
+    ray.half_origin = select(vec3<f32>(0x1p+100), halved(ray.origin_ordered), moves);
     // The largest inverse is 2^126.
-    let inverse = reciprocal(select(vec3<u32>(0x3f800000u), tail.xyz, ray.moves));
-    ray.inverse = bitcast<vec3<f32>>(bitcast<vec3<u32>>(inverse) + vec3<u32>(0x00800000u));
+    let inverse = reciprocal(select(vec3<u32>(0x3f800000u), tail.xyz, moves));
+    let doubled = bitcast<vec3<u32>>(inverse) + vec3<u32>(0x00800000u);
+    ray.inverse = bitcast<vec3<f32>>(select(vec3<u32>(0u), doubled, moves));
     return ray;
 }
 
@@ -129,60 +130,79 @@ fn halved(bound: vec3<i32>) -> vec3<f32> {
 }
 
 // At least as far out as `grown_closely`: what is lost of denormals is less than 2^-125.
-fn grown_widely(bound: vec3<i32>, extent: vec3<f32>, direction: i32) -> vec3<i32> {
-    let moved = grown(unordered(bound), extent, direction);
-    let more = select(vec3<i32>(0), vec3<i32>(2 * SMALLEST_NORMAL), abs(moved) < vec3<i32>(SMALL_BOUND));
-    return moved + direction * more;
+fn grown_widely(bound: i32, extent: f32, direction: i32) -> i32 {
+    let moved = grown(unordered(vec3<i32>(bound)), vec3<f32>(extent), direction).x;
+    return moved + direction * select(0, 2 * SMALLEST_NORMAL, abs(moved) < SMALL_BOUND);
 }
 
-// Where the ray enters the box of ordered integers, no earlier than it starts, MISS, or UNSURE where
-// `enter_box_closely` decides.
-fn enter_box(ray: Ray, box_low: vec3<i32>, box_high: vec3<i32>, may_be_endless: bool) -> f32 {
+// What the axes so far say of a box.
+struct AxisTest {
+    // The largest near parameter, and the smallest far one.
+    near: i32,
+    far: i32,
+    // The shortest of what has to be long enough for `enter_box` to be sure.
+    shortest: u32,
+}
+
+fn halved_bound(bound: i32) -> f32 {
+    let magnitude = bitcast<u32>(max(abs(bound), SMALLEST_NORMAL) - SMALLEST_NORMAL);
+    return bitcast<f32>(magnitude | (bitcast<u32>(bound) & SIGN));
+}
+
+fn test_axis(before: AxisTest, ray: Ray, axis: u32, box_low: i32, box_high: i32, may_be_endless: bool) -> AxisTest {
     var low = box_low;
     var high = box_high;
-    var shortest = vec3<u32>(~SIGN);
+    var shortest = before.shortest;
     if (SWEPT) {
         // A box that is swept meets another where its centre meets that one grown.
-        let sweeps = bitcast<vec3<u32>>(ray.half_extents) > vec3<u32>(0u);
-        low = select(low, grown_widely(low, ray.half_extents, -1), sweeps);
-        high = select(high, grown_widely(high, ray.half_extents, 1), sweeps);
-        shortest = select(shortest, bitcast<vec3<u32>>(min(abs(low), abs(high))), sweeps);
+        let sweeps = bitcast<u32>(ray.half_extents[axis]) > 0u;
+        low = select(low, grown_widely(low, ray.half_extents[axis], -1), sweeps);
+        high = select(high, grown_widely(high, ray.half_extents[axis], 1), sweeps);
+        shortest = select(shortest, min(shortest, bitcast<u32>(min(abs(low), abs(high)))), sweeps);
     }
-    let inverse = bitcast<vec3<u32>>(ray.inverse);
-    let forward = inverse < vec3<u32>(SIGN);
+    let inverse = bitcast<u32>(ray.inverse[axis]);
+    let forward = inverse < SIGN;
     let near_bound = select(high, low, forward);
     let far_bound = select(low, high, forward);
-    let near_way = bitcast<vec3<u32>>(halved(near_bound) - ray.half_origin);
-    let far_way = bitcast<vec3<u32>>(halved(far_bound) - ray.half_origin);
-    let near_length = near_way & vec3<u32>(~SIGN);
-    let far_length = far_way & vec3<u32>(~SIGN);
-    let is_above = low <= ray.origin_ordered;
-    let is_below = ray.origin_ordered <= high;
+    let near_way = bitcast<u32>(halved_bound(near_bound) - ray.half_origin[axis]);
+    let far_way = bitcast<u32>(halved_bound(far_bound) - ray.half_origin[axis]);
+    let near_length = near_way & ~SIGN;
+    let far_length = far_way & ~SIGN;
+    let is_above = low <= ray.origin_ordered[axis];
+    let is_below = ray.origin_ordered[axis] <= high;
     // A near bound that is reached or passed is sure to count as none, however near it is.
     let is_reached = select(is_below, is_above, forward);
     shortest = min(shortest, min(select(near_length, far_length, is_reached), far_length));
     // A short near way counts as none, a short far one as one ahead that is longer: nothing that is met is missed.
-    let near_steps = select(near_way, vec3<u32>(0u), near_length < vec3<u32>(SHORT));
-    let far_steps = select(far_way, (inverse & vec3<u32>(SIGN)) | vec3<u32>(SHORT), far_length < vec3<u32>(SHORT));
-    let at_near = bitcast<vec3<i32>>(bitcast<vec3<f32>>(near_steps) * ray.inverse);
-    var at_far = bitcast<vec3<i32>>(bitcast<vec3<f32>>(far_steps) * ray.inverse);
-    let infinity = vec3<i32>(0x7f800000);
+    let near_steps = select(near_way, 0u, near_length < SHORT);
+    let far_steps = select(far_way, (inverse & SIGN) | SHORT, far_length < SHORT);
+    let at_near = bitcast<i32>(bitcast<f32>(near_steps) * ray.inverse[axis]);
+    var at_far = bitcast<i32>(bitcast<f32>(far_steps) * ray.inverse[axis]);
+    let infinity = 0x7f800000;
     if (SWEPT || may_be_endless) {
         // Infinite bounds are never reached.
         let endless = select(-infinity, infinity, forward);
         at_far = select(at_far, infinity, far_bound == endless);
-        shortest = select(shortest, vec3<u32>(0u), near_bound == endless);
+        shortest = select(shortest, 0u, near_bound == endless);
     }
-    // An axis without motion is met always or never.
-    let near = select(vec3<i32>(0), at_near, ray.moves);
-    let far = select(select(vec3<i32>(-1), infinity, is_above & is_below), at_far, ray.moves);
-    let nearest = max(near.x, max(near.y, near.z));
-    let start = max(select(nearest, 0, nearest <= SMALLEST_NORMAL), bitcast<i32>(ray.t_min));
+    // An axis without motion is met always or never, and its near parameter is zero.
+    let far = select(select(-1, infinity, is_above && is_below), at_far, inverse != 0u);
+    return AxisTest(max(before.near, at_near), min(before.far, far), shortest);
+}
+
+// Where the ray enters the box of ordered integers, no earlier than it starts, MISS, or UNSURE where
+// `enter_box_closely` decides. Axis by axis: on GPUs that takes fewer registers than three axes side by side.
+fn enter_box(ray: Ray, low: vec3<i32>, high: vec3<i32>, may_be_endless: bool) -> f32 {
     let t_max = bitcast<i32>(ray.t_max);
-    let limit = min(min(far.x, far.y), min(far.z, t_max));
+    let first = AxisTest(0, t_max, ~SIGN);
+    let x = test_axis(first, ray, 0u, low.x, high.x, may_be_endless);
+    let xy = test_axis(x, ray, 1u, low.y, high.y, may_be_endless);
+    let xyz = test_axis(xy, ray, 2u, low.z, high.z, may_be_endless);
+    let start = max(select(xyz.near, 0, xyz.near <= SMALLEST_NORMAL), bitcast<i32>(ray.t_min));
+    let limit = xyz.far;
     let bounded = clamp(limit, SMALLEST_NORMAL, WIDENED_TO_LARGEST);
     let meets = limit >= 0 && start < 0x7f800000 && start <= bitcast<i32>(bitcast<f32>(bounded) * FAR_WIDENING);
-    let is_unsure = limit < LEAST_LIMIT || min(shortest.x, min(shortest.y, shortest.z)) < SHORT;
+    let is_unsure = limit < LEAST_LIMIT || xyz.shortest < SHORT;
     let t = select(bitcast<f32>(min(start, t_max)), UNSURE, is_unsure);
     return select(MISS, t, meets);
 }

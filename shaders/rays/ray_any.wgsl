@@ -46,7 +46,8 @@ fn main(
         walk_ray(ray);
     }
     if (found) {
-        tests_beyond = 0u;
+        // Nothing is left to later rounds.
+        tests_passed = 0u;
     }
     finish_counters(ray);
     ray_any[index] = select(0u, 1u, found);

@@ -29,6 +29,10 @@ fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<
 fn without_cells(ray: Ray, level: Level) {
 }
 
+fn goes_on() -> bool {
+    return false;
+}
+
 fn gives_up() -> bool {
     return false;
 }
@@ -45,7 +49,7 @@ fn times_saturated(a: u32, b: u32) -> u32 {
     return select(a * b, 0xffffffffu, a != 0u && b > 0xffffffffu / max(a, 1u));
 }
 
-fn visit_slab(ray: Ray, level: Level, visit: Visit, goes_on: bool) -> bool {
+fn visit_slab(ray: Ray, level: Level, visit: Visit) {
     let whole = vec3<u32>(grid.x_detail, 0u, 0u);
     let lower = max(visit.lower, vec3<i32>(level.lower_x, level.lower_y, level.lower_z)) >> whole;
     let upper = min(visit.upper, vec3<i32>(level.upper_x, level.upper_y, level.upper_z)) >> whole;
@@ -55,7 +59,6 @@ fn visit_slab(ray: Ray, level: Level, visit: Visit, goes_on: bool) -> bool {
         let count = times_saturated(times_saturated(sizes.x, sizes.y), sizes.z);
         take_cells(first_level + visit.level, lower, sizes, count);
     }
-    return false;
 }
 
 fn walk_ray(ray: Ray) {

@@ -90,7 +90,7 @@ fn enter_box_closely(ray: Ray, box_low: vec3<i32>, box_high: vec3<i32>) -> f32 {
             high = grown_closely(high, extent, 1);
         }
         let origin = ray.origin_ordered[axis];
-        if (!ray.moves[axis]) {
+        if (bitcast<u32>(ray.inverse[axis]) == 0u) {
             meets = meets && low <= origin && origin <= high;
         } else {
             let inverse = bitcast<u32>(ray.inverse[axis]);

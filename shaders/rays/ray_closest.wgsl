@@ -22,39 +22,45 @@ fn search_limit() -> f32 {
     return closest_t;
 }
 
-// The part of the walk that is under way or was left unfinished, the large list or a level by its turn: tests of it
-// that earlier rounds made, and what its geometry was chosen by.
-var<private> part: u32;
-var<private> part_skips: u32;
-var<private> part_budget: u32;
-var<private> part_limit: f32;
-var<private> part_turns: f32;
-// What this round begins with.
-var<private> first_part: u32;
+// Rounds go by part of the walk: the large list is the first one, and each level is one. What a later round needs stands
+// behind the hits: the part that is under way or was left unfinished, tests of it that earlier rounds and this one make,
+// and what its geometry was chosen by. It is written as a part begins: registers for it would last through all loops.
+var<private> walked_ray: u32;
 var<private> level_limit: f32;
+
+fn state_of(index: u32) -> u32 {
+    return params.ray_count + 2u * index;
+}
 
 fn geometry_limit() -> f32 {
     return level_limit;
 }
 
-fn enters_part(next: u32) -> bool {
-    if (next < first_part) {
-        return false;
-    }
+fn enters_part(part: u32) -> bool {
+    let state = state_of(walked_ray);
     level_limit = closest_t;
-    if (tests_beyond > 0u) {
-        return true;
+    var skipped = 0u;
+    if (round.first > 0u) {
+        // That with which this round begins, or one that it went through since.
+        let last_part = ray_hits[state].x;
+        if (part < last_part) {
+            return false;
+        }
+        if (part == last_part) {
+            skipped = ray_hits[state].y;
+            level_limit = bitcast<f32>(ray_hits[state + 1u].x);
+            turns_left = bitcast<f32>(ray_hits[state + 1u].y);
+            tests_passed = round.first - skipped;
+        }
     }
-    part = next;
-    part_budget = tests_left;
-    if (next > first_part || round.first == 0u) {
-        part_skips = 0u;
-        part_limit = closest_t;
-        part_turns = turns_left;
+    if (tests_beyond() == 0u) {
+        // What was skipped of the part before may have been more than all of it: a hit shortens it.
+        tests_passed = max(tests_passed, round.first - skipped);
+        if (round.is_last == 0u) {
+            ray_hits[state] = vec2<u32>(part, skipped + tests_left());
+            ray_hits[state + 1u] = vec2<u32>(bitcast<u32>(level_limit), bitcast<u32>(turns_left));
+        }
     }
-    level_limit = part_limit;
-    turns_left = part_turns;
-    to_skip = part_skips;
     return true;
 }
 
@@ -76,15 +82,14 @@ fn main(
         return;
     }
     let index = ray_at(place);
-    let state = params.ray_count + 2u * index;
+    walked_ray = index;
     if (round.first > 0u) {
-        first_part = ray_hits[state].x;
-        if (first_part == DONE) {
+        if (ray_hits[state_of(index)].x == DONE) {
             return;
         }
-        part_skips = ray_hits[state].y;
-        part_limit = bitcast<f32>(ray_hits[state + 1u].x);
-        part_turns = bitcast<f32>(ray_hits[state + 1u].y);
+    } else if (round.is_last == 0u) {
+        ray_hits[state_of(index)] = vec2<u32>(0u);
+        ray_hits[state_of(index) + 1u] = vec2<u32>(0u);
     }
     if (!is_first_of_all()) {
         closest_object = ray_hits[index].x;
@@ -94,9 +99,8 @@ fn main(
     let ray = load_ray(index);
     walk_ray(ray);
     finish_counters(ray);
-    if (round.is_last == 0u) {
-        ray_hits[state] = vec2<u32>(select(DONE, part, tests_beyond > 0u), part_skips + part_budget);
-        ray_hits[state + 1u] = vec2<u32>(bitcast<u32>(part_limit), bitcast<u32>(part_turns));
+    if (round.is_last == 0u && tests_beyond() == 0u) {
+        ray_hits[state_of(index)].x = DONE;
     }
     ray_hits[index] = vec2<u32>(closest_object, select(bitcast<u32>(closest_t), INFINITY_BITS, closest_object == NONE));
 }

@@ -25,8 +25,8 @@ var<private> is_ahead: bool;
 
 // One more than the record that needs a closer look before the walk goes on, or 0.
 var<private> waiting: u32;
-// Whether the row was begun before a closer look.
-var<private> is_begun: bool;
+// Tests of its row that were made before a closer look, or 0.
+var<private> row_tested: u32;
 // The row that it is in, or that the slab begins with.
 var<private> row_y: i32;
 var<private> row_z: i32;
@@ -107,6 +107,7 @@ fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<
     let is_wide = any(ray.half_extents > vec3<f32>(0.0)) && level.table_mask != DENSE;
     let meets_all = is_wide && rows * breadth.x >= f32(level.table_size);
     let tests_fewer = f32(listing.count) > TESTS_PER_STEP * rows && !meets_all;
+    row_tested = 0u;
     meetings = 0u;
     most_meetings = select(0xffffffffu, MOST_MEETINGS * listing.count, listing.is_of_records);
     is_ahead = !ACCEPTS_AGAIN && grid.entry_count > most_meetings;
@@ -119,6 +120,11 @@ fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<
 // Whether the walk only counts entries. Written so that schemes of one entry per object compile to nothing here.
 fn looks_ahead() -> bool {
     return MEETS_AGAIN && is_ahead;
+}
+
+// Whether the slab goes on after a closer look at one of its boxes.
+fn goes_on() -> bool {
+    return row_tested > 0u && !is_done();
 }
 
 // Whether the level is better looked at without cells, after all.
@@ -134,56 +140,43 @@ fn walks_again() -> bool {
     return again;
 }
 
-// The rows of a slab, up to a box that needs a closer look. The tests of its row that were made are skipped when that
-// row is taken up again.
+// The rows of a slab, up to a box that needs a closer look. One loop over the rows of both axes: each loop around the tests costs registers.
 fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
-    let first_z = row_z;
-    for (var z = first_z; z <= min(visit.upper.z, level.upper_z); z += 1) {
-        for (var y = select(lower_y, row_y, z == first_z); y <= min(visit.upper.y, level.upper_y); y += 1) {
-            let row = long_row_of(level, visit.lower.x, visit.upper.x, y, z, ray.world);
-            meetings += select(min(row.count, 0xffffffffu - meetings), 0u, is_begun);
-            is_begun = false;
-            if (gives_up()) {
-                return;
+    let upper_y = min(visit.upper.y, level.upper_y);
+    let upper_z = min(visit.upper.z, level.upper_z);
+    for (; row_y <= upper_y && row_z <= upper_z && waiting == 0u && !is_done() && !gives_up();) {
+        let row = long_row_of(level, visit.lower.x, visit.upper.x, row_y, row_z, ray.world);
+        meetings += select(min(row.count, 0xffffffffu - meetings), 0u, row_tested > 0u);
+        if (!looks_ahead() && !gives_up()) {
+            let passed_before_row = tests_passed - row_tested;
+            let share = share_of(row.count - row_tested);
+            let end = row_tested + share.y;
+            var k = row_tested + share.x;
+            for (; k < end && !is_done() && waiting == 0u; k += 1u) {
+                test_entry(ray, row_entry(row, k), level, visit, row_y, row_z);
             }
-            if (looks_ahead()) {
-                continue;
-            }
-            let share = share_of(row.count);
-            var k = share.x;
-            for (; k < share.y && !is_done() && waiting == 0u; k += 1u) {
-                test_entry(ray, row_entry(row, k), level, visit, y, z);
-            }
-            if (waiting != 0u) {
-                row_y = y;
-                row_z = z;
-                to_skip = k;
-                tests_left += share.y - k;
-                tests_beyond -= row.count - share.y;
-                return;
-            }
-            if (is_done()) {
-                return;
-            }
+            let waits = waiting != 0u;
+            tests_passed = select(tests_passed, passed_before_row + k, waits);
+            row_tested = select(0u, k, waits);
         }
+        let is_last = row_y == upper_y;
+        row_z += select(0, 1, is_last && waiting == 0u);
+        row_y = select(row_y + select(0, 1, waiting == 0u), lower_y, is_last && waiting == 0u);
     }
 }
 
-// Whether the slab goes on after a closer look at one of its boxes, which stands outside of the loops over rows and
-// boxes.
-fn visit_slab(ray: Ray, level: Level, visit: Visit, goes_on: bool) -> bool {
+// A closer look at one of the slab's boxes stands outside of the loops over rows and boxes.
+fn visit_slab(ray: Ray, level: Level, visit: Visit) {
     let lower_y = max(visit.lower.y, level.lower_y);
-    if (!goes_on) {
+    if (!goes_on()) {
         row_y = lower_y;
         row_z = max(visit.lower.z, level.lower_z);
     }
-    is_begun = goes_on;
     waiting = 0u;
     visit_rows(ray, level, visit, lower_y);
     if (waiting != 0u) {
         test_closely(ray, waiting - 1u);
     }
-    return waiting != 0u;
 }
 
 fn walk_ray(ray: Ray) {

@@ -1,6 +1,6 @@
 // uses: common/box, common/cells, common/grid, common/prelude, rays/ray
-// needs: COARSE_FIRST, enters_part, geometry_limit, gives_up, grid, search_limit, visit_slab, walk_pays, walks_again
-// needs: without_cells
+// needs: COARSE_FIRST, enters_part, geometry_limit, gives_up, goes_on, grid, search_limit, visit_slab, walk_pays
+// needs: walks_again, without_cells
 
 // The cells a ray passes, level by level: a digital differential analyser in the manner of Amanatides and Woo ("A Fast
 // Voxel Traversal Algorithm for Ray Tracing", 1987) that steps along the axis of fastest motion. Each step visits one
@@ -8,9 +8,9 @@
 // on every rounding error, so that a ray through a corner visits the cells on both sides. Each cell is visited once. A
 // ray that sweeps a box has slabs and cells wider by the box's half extents.
 //
-// What is done with the cells is another file's: `search_limit`, `walk_pays`, `without_cells`, `visit_slab`, which
-// says whether the same slab goes on, `gives_up`, and `walks_again`, which says whether the walk begins with the first
-// slab once more. A pass says where its rounds begin, `enters_part`, `geometry_limit`, and with which level:
+// What is done with the cells is another file's: `search_limit`, `walk_pays`, `without_cells`, `visit_slab`, `goes_on`,
+// which says whether the same slab is visited again, `gives_up`, and `walks_again`, which says whether the walk begins
+// with the first slab once more. A pass says where its rounds begin, `enters_part`, `geometry_limit`, and with which level:
 // `COARSE_FIRST`.
 
 const MAX_RAY_STEPS: i32 = 4096;
@@ -33,9 +33,45 @@ fn cell_below(position: vec3<f32>) -> vec3<i32> {
     return vec3<i32>(floor(clamp(position, vec3<f32>(-1073741824.0), vec3<f32>(1073741824.0))));
 }
 
-// Whether the level is to be taken without cells.
-fn walk_level(ray: Ray, index: u32) -> bool {
-    let level = grid.levels[index];
+// How a ray passes the slabs of a level, in cells. The axis of fastest motion is the major one. The minor ones are y and
+// z, but for x in the place of the major one. What is said of x on a minor axis is in the finer cells.
+struct Passage {
+    // Whether the level is to be taken without cells. No slabs are walked then.
+    without_cells: bool,
+    is_walked: bool,
+    major: u32,
+    first_slab: i32,
+    // One past the last slab, on the way of the ray.
+    past_slab: i32,
+    t_begin: f32,
+    t_end: f32,
+    major_origin: f32,
+    major_slack: f32,
+    // 0 for a ray that rests.
+    major_inverse: f32,
+    origin: vec2<f32>,
+    direction: vec2<f32>,
+    slack: vec2<f32>,
+}
+
+// A level that the ray does not meet, or that is to be taken without cells.
+fn no_passage(without_cells: bool) -> Passage {
+    var passage: Passage;
+    passage.without_cells = without_cells;
+    return passage;
+}
+
+fn of_major(values: vec3<f32>, major: u32) -> f32 {
+    return select(select(values.z, values.y, major == 1u), values.x, major == 0u);
+}
+
+// `x_factor` says how much finer cells of x are.
+fn of_minors(values: vec3<f32>, major: u32, x_factor: f32) -> vec2<f32> {
+    return select(values.yz, vec2<f32>(values.x * x_factor), vec2<bool>(major == 1u, major == 2u));
+}
+
+// A function of its own, so that its returns end before the loops of the walk: none of them is nested in a condition.
+fn passage_of(ray: Ray, level: Level) -> Passage {
     let detail = grid.x_detail;
     let reach = cell_reach();
     // Layers of the adaptive scheme are measured in half cells and shifted by one.
@@ -50,8 +86,8 @@ fn walk_level(ray: Ray, index: u32) -> bool {
     let cell_upper = vec3<i32>(level.upper_x >> detail, level.upper_y, level.upper_z);
 
     // So far out, so fast or so wide, in cells, that products could overflow, or so slow that a motion is lost.
-    if (any(max(max(abs(origin), speed), extent) > vec3<f32>(FARTHEST)) || any(ray.moves & (speed == vec3<f32>(0.0)))) {
-        return true;
+    if (any(max(max(abs(origin), speed), extent) > vec3<f32>(FARTHEST)) || any((ray.direction != vec3<f32>(0.0)) & !moves)) {
+        return no_passage(true);
     }
 
     let bound_low = vec3<f32>(cell_lower);
@@ -59,7 +95,7 @@ fn walk_level(ray: Ray, index: u32) -> bool {
     // Boxes that the extents grow past the largest float are endless, and met where no cell says so.
     let grown = extent + max(abs(bound_low), abs(bound_high));
     if (any((extent > vec3<f32>(0.0)) & (grown >= vec3<f32>(0x1p+127 * unit)))) {
-        return true;
+        return no_passage(true);
     }
 
     // The part of the ray within the bounds of what is occupied.
@@ -75,7 +111,7 @@ fn walk_level(ray: Ray, index: u32) -> bool {
     let wanted = min(geometry_limit(), ray.t_max);
     let t_end = min(min(min(min(far.x, far.y), far.z), wanted) * (1.0 + RELATIVE_SLACK), LARGEST_FLOAT);
     if (!(t_begin <= t_end)) {
-        return false;
+        return no_passage(false);
     }
 
     var major = 0u;
@@ -95,17 +131,15 @@ fn walk_level(ray: Ray, index: u32) -> bool {
     let last = origin + direction * t_end;
     let step_lower = max(cell_below(min(first, last) - slack) - vec3<i32>(reach), cell_lower);
     let step_upper = min(cell_below(max(first, last) + slack), cell_upper);
-    let major_lower = select(select(step_lower.z, step_lower.y, along.y), step_lower.x, along.x);
-    let major_upper = select(select(step_upper.z, step_upper.y, along.y), step_upper.x, along.x);
-    let major_origin = select(select(origin.z, origin.y, along.y), origin.x, along.x);
-    let major_slack = select(select(slack.z, slack.y, along.y), slack.x, along.x);
-    let major_inverse = select(select(inverse.z, inverse.y, along.y), inverse.x, along.x);
+    let major_lower = select(select(step_lower.z, step_lower.y, major == 1u), step_lower.x, major == 0u);
+    let major_upper = select(select(step_upper.z, step_upper.y, major == 1u), step_upper.x, major == 0u);
+    let major_slack = of_major(slack, major);
+    let major_inverse = of_major(inverse, major);
     let forward = major_inverse > 0.0;
     let steps = major_upper - major_lower + 1;
 
     // About how many cells of an axis a step visits beyond those of a ray without width, times those.
-    let major_extent = select(select(extent.z, extent.y, along.y), extent.x, along.x);
-    let widened = 1.0 + 2.0 * (extent + speed * (major_extent * abs(major_inverse)));
+    let widened = 1.0 + 2.0 * (extent + speed * (of_major(extent, major) * abs(major_inverse)));
     let breadth = select(min(widened, vec3<f32>(cell_upper - cell_lower + 1)), vec3<f32>(1.0), along);
     // No more cells than these, one axis each.
     let crossing = (f32(1 + reach) + 2.0 * major_slack) * abs(major_inverse);
@@ -114,55 +148,85 @@ fn walk_level(ray: Ray, index: u32) -> bool {
     // Written so that a NaN, too, makes a ray not walkable.
     let walkable = all(rounding <= vec3<f32>(1.0)) && (fastest == 0.0 || fastest >= SLOWEST);
     if (!walkable || !walk_pays(ray, level, steps, breadth, most)) {
-        return true;
+        return no_passage(true);
     }
 
-    let detail_factor = vec3<f32>(f32(1u << detail), 1.0, 1.0);
-    let reach_cells = vec3<i32>(reach << detail, reach, reach);
+    let x_factor = f32(1u << detail);
+    var passage: Passage;
+    passage.is_walked = true;
+    passage.major = major;
+    let slabs = clamp(steps, 0, MAX_RAY_STEPS);
+    passage.first_slab = select(major_upper, major_lower, forward);
+    passage.past_slab = select(major_upper - slabs, major_lower + slabs, forward);
+    passage.t_begin = t_begin;
+    passage.t_end = t_end;
+    passage.major_origin = of_major(origin, major);
+    passage.major_slack = major_slack;
+    passage.major_inverse = select(major_inverse, 0.0, fastest == 0.0);
+    passage.origin = of_minors(origin, major, x_factor);
+    passage.direction = of_minors(direction, major, x_factor);
+    passage.slack = of_minors(slack, major, x_factor);
+    return passage;
+}
+
+fn cell_below_2(position: vec2<f32>) -> vec2<i32> {
+    return vec2<i32>(floor(clamp(position, vec2<f32>(-1073741824.0), vec2<f32>(1073741824.0))));
+}
+
+// Whether the level is to be taken without cells.
+fn walk_level(ray: Ray, index: u32) -> bool {
+    let level = grid.levels[index];
+    let passage = passage_of(ray, level);
+    let detail = grid.x_detail;
+    let reach = cell_reach();
+    let forward = passage.major_inverse >= 0.0;
     var visit: Visit;
     visit.level = index;
     // Meets no box, whatever its cells.
     let lowest = vec3<i32>(-0x7fffffff);
     visit.lower = -lowest;
     visit.upper = lowest;
-    var goes_on = false;
-    let slabs = min(steps, MAX_RAY_STEPS);
-    for (var step = 0; step <= slabs; step += select(1, 0, goes_on)) {
-        let slab = select(major_upper - step, major_lower + step, forward);
-        let side_low = f32(slab) - major_slack - major_origin;
-        let side_high = f32(slab + 1 + reach) + major_slack - major_origin;
-        let enter = max(select(side_high, side_low, forward) * major_inverse, t_begin);
-        let leave = min(select(side_low, side_high, forward) * major_inverse, t_end);
+    var slab = passage.first_slab;
+    for (var walks = passage.is_walked; walks;) {
+        let side_low = f32(slab) - passage.major_slack - passage.major_origin;
+        let side_high = f32(slab + 1 + reach) + passage.major_slack - passage.major_origin;
+        let enter = max(select(side_high, side_low, forward) * passage.major_inverse, passage.t_begin);
+        let leave = min(select(side_low, side_high, forward) * passage.major_inverse, passage.t_end);
         // A ray that rests is in all its few slabs at once.
-        let t_0 = select(enter, t_begin, fastest == 0.0);
-        let t_1 = select(leave, t_begin, fastest == 0.0);
-        if (step == slabs || (t_0 > search_limit() && !goes_on) || gives_up()) {
-            if (!walks_again()) {
-                break;
-            }
-            step = -1;
+        let rests = passage.major_inverse == 0.0;
+        let t_0 = select(enter, passage.t_begin, rests);
+        let t_1 = select(leave, passage.t_begin, rests);
+        let way = select(-1, 1, forward);
+        let ends = slab == passage.past_slab || (t_0 > search_limit() && !goes_on()) || gives_up();
+        if (ends) {
+            walks = walks_again();
+            slab = passage.first_slab - way;
             visit.lower = -lowest;
             visit.upper = lowest;
-            continue;
         }
-        if (t_0 > t_1) {
-            continue;
+        if (!ends && !(t_0 > t_1)) {
+            let p_0 = passage.origin + passage.direction * t_0;
+            let p_1 = passage.origin + passage.direction * t_1;
+            let crossed_lower = cell_below_2(min(p_0, p_1) - passage.slack);
+            let crossed_upper = cell_below_2(max(p_0, p_1) + passage.slack);
+            if (!goes_on()) {
+                visit.previous_lower = visit.lower;
+                visit.previous_upper = visit.upper;
+            }
+            let is_x = passage.major == 0u;
+            let is_y = passage.major == 1u;
+            let is_z = passage.major == 2u;
+            visit.lower.x = select(select(crossed_lower.y, crossed_lower.x, is_y) - (reach << detail), slab << detail, is_x);
+            visit.lower.y = select(crossed_lower.x - reach, slab, is_y);
+            visit.lower.z = select(crossed_lower.y - reach, slab, is_z);
+            visit.upper.x = select(select(crossed_upper.y, crossed_upper.x, is_y), (slab << detail) + (1 << detail) - 1, is_x);
+            visit.upper.y = select(crossed_upper.x, slab, is_y);
+            visit.upper.z = select(crossed_upper.y, slab, is_z);
+            visit_slab(ray, level, visit);
         }
-        let p_0 = origin + direction * t_0;
-        let p_1 = origin + direction * t_1;
-        let crossed_lower = cell_below((min(p_0, p_1) - slack) * detail_factor) - reach_cells;
-        let crossed_upper = cell_below((max(p_0, p_1) + slack) * detail_factor);
-        let slab_lower = vec3<i32>(slab << detail, slab, slab);
-        let slab_upper = vec3<i32>((slab << detail) + (1 << detail) - 1, slab, slab);
-        if (!goes_on) {
-            visit.previous_lower = visit.lower;
-            visit.previous_upper = visit.upper;
-        }
-        visit.lower = select(crossed_lower, slab_lower, along);
-        visit.upper = select(crossed_upper, slab_upper, along);
-        goes_on = visit_slab(ray, level, visit, goes_on);
+        slab += select(way, 0, goes_on());
     }
-    return gives_up();
+    return passage.without_cells || (passage.is_walked && gives_up());
 }
 
 // All levels, from the coarsest or from the finest. Coarse layers of the adaptive scheme hold small boxes too.
