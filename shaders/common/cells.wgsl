@@ -78,9 +78,13 @@ fn place_uniform(low: vec3<u32>, high: vec3<u32>, cell_inverse: f32) -> Placemen
 
 // Slot of a cell within its level's part of the table. `x` is already shifted by the level's x_shift.
 fn slot_of(level: Level, x: i32, y: i32, z: i32, world: u32) -> u32 {
-    let linear = u32(x - (level.lower_x >> level.x_shift)) + u32(y - level.lower_y) * level.stride_y
+    return unmasked_slot_of(level, x, y, z, world) & level.table_mask;
+}
+
+// What the mask of the level makes a slot. It grows by a stride from row to row.
+fn unmasked_slot_of(level: Level, x: i32, y: i32, z: i32, world: u32) -> u32 {
+    return u32(x - (level.lower_x >> level.x_shift)) + u32(y - level.lower_y) * level.stride_y
         + u32(z - level.lower_z) * level.stride_z + world * level.stride_world;
-    return linear & level.table_mask;
 }
 
 fn key_of(level: Level, cell: vec3<i32>, world: u32) -> u32 {

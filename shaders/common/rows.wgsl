@@ -29,16 +29,19 @@ fn row_of(level: Level, x_from: i32, x_to: i32, y: i32, z: i32, world: u32) -> R
     if (max(x_from, level.lower_x) > min(x_to, level.upper_x)) {
         return Row(0u, 0u, 0u, 0u);
     }
-    let length = u32(to_cell - from_cell);
-    let base = level.table_base;
-    let slot = slot_of(level, from_cell, y, z, world);
+    return row_at(level.table_base, level.table_mask, slot_of(level, from_cell, y, z, world), u32(to_cell - from_cell));
+}
+
+// The entries of a slot and of so many slots behind it, in a level's part of the table.
+fn row_at(base: u32, mask: u32, slot: u32, length: u32) -> Row {
     let begin = starts[base + slot];
-    if (length <= level.table_mask - slot) {
+    if (length <= mask - slot) {
         let count = starts[base + slot + length + 1u] - begin;
         return Row(begin, count, 0u, count);
     }
-    let rest = length - (level.table_mask - slot);
-    let unwrapped = starts[base + level.table_size] - begin;
+    // Only hashed slots wrap, of which there are one more than the mask says.
+    let rest = length - (mask - slot);
+    let unwrapped = starts[base + mask + 1u] - begin;
     return Row(begin, unwrapped, starts[base], unwrapped + starts[base + rest] - starts[base]);
 }
 

@@ -37,8 +37,7 @@ fn walk_pairs(index: u32) {
     let own_level = place_one_cell(unordered(low), unordered(high), grid.base_inverse).level;
     let detail = x_detail();
     let looks_up = own_level < grid.cover_below;
-    // A loop of one turn: drivers for CPUs skip loops that no lane enters, and take both sides of branches.
-    for (var looks = looks_up; looks; looks = false) {
+    if (looks_up) {
         let key = key_of(grid.cover, looked_up(box_min), world);
         let begin = starts[key];
         let count = starts[key + 1u] - begin;
@@ -48,27 +47,40 @@ fn walk_pairs(index: u32) {
     var next_level = own_level;
     for (var visited = 0u; visited < MAX_LEVELS && next_level != NO_LEVEL; visited += 1u) {
         let level = grid.levels[next_level];
-        let at_own_level = next_level == own_level;
+        let at_own_level = visited == 0u;
         next_level = level.next;
-        for (var climbs = looks_up && next_level >= grid.cover_below; climbs; climbs = false) {
+        if (looks_up && next_level >= grid.cover_below) {
             next_level = max(next_level, grid.cover.next);
         }
         let inverse = axis_inverse(level.inverse, detail);
         let lower = cell_of(box_min, inverse);
         let upper = cell_of(box_max, inverse);
-        let y_end = min(upper.y, level.upper_y);
-        let z_end = min(upper.z, level.upper_z);
+        // Rows differ by strides alone, and what they share is worked out ahead of them: it takes fewer registers than
+        // the level does. The own row is the first one of the own level, and begins at the own cell.
+        let x_begin = max(lower.x - (reach << detail), level.lower_x);
+        let x_end = min(upper.x, level.upper_x);
         let y_begin = max(lower.y - reach, level.lower_y);
-        var y = select(y_begin, lower.y, at_own_level);
-        var z = select(max(lower.z - reach, level.lower_z), lower.z, at_own_level);
-        for (; z <= z_end; z += 1) {
-            for (; y <= y_end; y += 1) {
-                let own_row = at_own_level && z == lower.z && y == lower.y;
-                let x_from = select(lower.x - (reach << detail), lower.x, own_row);
-                let row = row_of(level, x_from, upper.x, y, z, world);
-                visit_row(row, select(0u, index + 1u - row.begin, own_row));
-            }
-            y = y_begin;
+        let y = select(y_begin, lower.y, at_own_level);
+        let z = select(max(lower.z - reach, level.lower_z), lower.z, at_own_level);
+        let y_end = min(upper.y, level.upper_y);
+        let from_cell = x_begin >> level.x_shift;
+        let length = u32((x_end >> level.x_shift) - from_cell);
+        let rows = y_end - y_begin + 1;
+        let next_z = level.stride_z - u32(rows - 1) * level.stride_y;
+        var slot = unmasked_slot_of(level, from_cell, y, z, world);
+        var own_skip = select(0u, u32((lower.x >> level.x_shift) - from_cell), at_own_level);
+        var is_own = at_own_level;
+        var rows_left = y_end - y + 1;
+        var layers_left = select(0, min(upper.z, level.upper_z) - z + 1, x_begin <= x_end && rows > 0);
+        for (; layers_left > 0;) {
+            let row = row_at(level.table_base, level.table_mask, (slot + own_skip) & level.table_mask, length - own_skip);
+            visit_row(row, select(0u, (index - row.begin) + 1u, is_own));
+            is_own = false;
+            own_skip = 0u;
+            let is_last = rows_left == 1;
+            rows_left = select(rows_left - 1, rows, is_last);
+            layers_left -= select(0, 1, is_last);
+            slot += select(level.stride_y, next_z, is_last);
         }
     }
 }
