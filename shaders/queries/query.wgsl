@@ -10,8 +10,10 @@ override COUNT_CANDIDATES: bool = false;
 
 const NO_OBJECT: u32 = 0xffffffffu;
 const LARGEST_FLOAT: f32 = 0x1.fffffep+127;
-// An image of the asker that only its distance to a candidate decides.
-const NEAREST_IMAGE: i32 = 2;
+// Images of the asker along an axis: one period ahead or behind, or one that only its distance to a candidate decides.
+const IMAGE_AHEAD: u32 = 1u;
+const IMAGE_BEHIND: u32 = 2u;
+const NEAREST_IMAGE: u32 = 3u;
 // What `distance_to` says of objects that are none of the query's. No squared distance is as large.
 const MISS: u32 = 0xffffffffu;
 // Squares of gaps from 2^60 on, or of gaps that are all below 2^-40, leave the range of floats: they are taken 2^66
@@ -37,8 +39,9 @@ struct Query {
     asker: u32,
     // Whether objects are looked for by their lower corners in place of whole boxes.
     seeks_corners: bool,
-    // Periods that the asker is moved by, or NEAREST_IMAGE.
-    image: vec3<i32>,
+    // Which image of the asker it is, two bits per axis, or which one it may be: one number, since all loops of a walk
+    // carry it.
+    images: u32,
     // Floats of both corners, moved, and widened by the radius and a bound on all rounding.
     search_min: vec3<f32>,
     search_max: vec3<f32>,
@@ -68,11 +71,18 @@ fn reach_of(query: Query) -> vec3<f32> {
     return select(vec3<f32>(0.0), query.radius + slack, query.radius > 0.0 || query.seeks_corners);
 }
 
+fn images_are(query: Query, image: u32) -> vec3<bool> {
+    return ((vec3<u32>(query.images) >> vec3<u32>(0u, 2u, 4u)) & vec3<u32>(3u)) == vec3<u32>(image);
+}
+
 // Corners move outward by the reach. Where any image may be the nearest one, the query looks everywhere.
 fn with_search_bounds(given: Query) -> Query {
     var query = given;
-    let is_anywhere = query.image == vec3<i32>(NEAREST_IMAGE);
-    let moved = vec3<f32>(query.image) * periods();
+    // Bit by bit, and not by `images_are`: what a compiler finds twice it keeps through all loops of the walk.
+    let is_ahead = (vec3<u32>(query.images) & vec3<u32>(1u, 4u, 16u)) != vec3<u32>(0u);
+    let is_behind = (vec3<u32>(query.images) & vec3<u32>(2u, 8u, 32u)) != vec3<u32>(0u);
+    let is_anywhere = is_ahead & is_behind;
+    let moved = select(vec3<f32>(0.0), periods(), is_ahead) - select(vec3<f32>(0.0), periods(), is_behind);
     let largest = vec3<i32>(0x7f7fffff);
     let low = flush_bits(unordered(max(query.low, -largest)));
     let high = flush_bits(unordered(min(query.high, largest)));
@@ -127,15 +137,14 @@ fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
         }
         let own = flush_bits(unordered(query.low));
         let other = flush_bits(unordered(low));
-        let image = select(query.image, nearest_image(other - own), query.image == vec3<i32>(NEAREST_IMAGE));
+        let is_ahead = is_moved(query, IMAGE_AHEAD, other - own);
+        let is_behind = is_moved(query, IMAGE_BEHIND, own - other);
         if (query.radius == 0.0) {
-            return select(MISS, 0u, all(low == query.low) && all(image == vec3<i32>(0)));
+            return select(MISS, 0u, all(low == query.low) && !any(is_ahead | is_behind));
         }
         // Taking the period off the larger of two coordinates is exact, so that what is between them is rounded once:
         // integers in between keep a compiler from summing in another order.
-        let ahead = moved_back(other, image > vec3<i32>(0));
-        let behind = moved_back(own, image < vec3<i32>(0));
-        return within(query, ahead - behind);
+        return within(query, moved_back(other, is_ahead) - moved_back(own, is_behind));
     }
     if (query.radius == 0.0) {
         return select(MISS, 0u, all(query.low <= high) && all(low <= query.high));
@@ -151,12 +160,15 @@ fn moved_back(position: vec3<f32>, moves: vec3<bool>) -> vec3<f32> {
     return bitcast<vec3<f32>>(select(bitcast<vec3<u32>>(position), bitcast<vec3<u32>>(position - periods()), moves));
 }
 
-// The image of the asker that is nearest to what lies so far apart.
-fn nearest_image(apart: vec3<f32>) -> vec3<i32> {
+// Whether the asker's image is this one, ahead or behind; `apart` is how far a candidate lies on that side.
+fn is_moved(query: Query, image: u32, apart: vec3<f32>) -> vec3<bool> {
+    return images_are(query, image) | (images_are(query, NEAREST_IMAGE) & nearest_image(apart));
+}
+
+// Whether the image of the asker that is nearest to a candidate is the one on this side.
+fn nearest_image(apart: vec3<f32>) -> vec3<bool> {
     let half = 0.5 * periods();
-    let ahead = select(vec3<i32>(0), vec3<i32>(1), apart > half);
-    let behind = select(vec3<i32>(0), vec3<i32>(1), apart < -half);
-    return select(vec3<i32>(0), ahead - behind, half > vec3<f32>(0.0));
+    return (half > vec3<f32>(0.0)) & (apart > half);
 }
 
 fn within(query: Query, gap: vec3<f32>) -> u32 {

@@ -21,10 +21,11 @@ fn main(
     if (index < params.asker_count) {
         let query = begin_query(index);
         let answer = answer_of(query, index);
+        begin_counters(query);
         begin_round();
         found_count = select(query_offsets[answer], 0u, is_first_of_all());
         walk_query(query);
-        finish_counters(query);
+        finish_counters();
         query_offsets[answer] = found_count;
     } else if (index == params.asker_count) {
         query_offsets[params.query_count] = 0u;

@@ -15,16 +15,35 @@ fn has_period(query: Query) -> vec3<bool> {
     return (periods() > vec3<f32>(0.0)) & vec3<bool>(query.seeks_corners);
 }
 
-// Axes on which there is a second image, a bit each.
+fn images_on(axes: vec3<bool>, images: vec3<u32>) -> u32 {
+    let bits = select(vec3<u32>(0u), images << vec3<u32>(0u, 2u, 4u), axes);
+    return bits.x | bits.y | bits.z;
+}
+
+// The query with all images that it may be, of which `image_of` takes one.
+fn with_images(given: Query) -> Query {
+    if (!PERIODIC) {
+        return given;
+    }
+    var query = given;
+    let own = flush_bits(unordered(query.low));
+    let reach = reach_of(query);
+    let is_near_end = (own <= reach) | (own + reach >= periods());
+    let is_early = own < 0.5 * periods();
+    let second = select(vec3<u32>(IMAGE_BEHIND), vec3<u32>(IMAGE_AHEAD), is_early);
+    let spans = spans_period(query);
+    let images = select(second, vec3<u32>(NEAREST_IMAGE), spans);
+    query.images = images_on(has_period(query) & (spans | is_near_end), images);
+    return query;
+}
+
+// Axes on which there is a second image, a bit each: those with one of two bits set.
 fn second_images(query: Query) -> u32 {
     if (!PERIODIC) {
         return 0u;
     }
-    let own = flush_bits(unordered(query.low));
-    let reach = reach_of(query);
-    let is_near_end = (own <= reach) | (own + reach >= periods());
-    let bits = select(vec3<u32>(0u), vec3<u32>(1u, 2u, 4u), has_period(query) & !spans_period(query) & is_near_end);
-    return bits.x | bits.y | bits.z;
+    let axes = query.images ^ (query.images >> 1u);
+    return (axes & 1u) | ((axes >> 1u) & 2u) | ((axes >> 2u) & 4u);
 }
 
 // The image that is the second one on the axes of these bits.
@@ -34,9 +53,9 @@ fn image_of(given: Query, second: u32) -> Query {
     }
     var query = given;
     let is_second = (vec3<u32>(second) & vec3<u32>(1u, 2u, 4u)) != vec3<u32>(0u);
-    let is_early = flush_bits(unordered(query.low)) < 0.5 * periods();
-    let image = select(vec3<i32>(0), select(vec3<i32>(-1), vec3<i32>(1), is_early), is_second);
-    query.image = select(image, vec3<i32>(NEAREST_IMAGE), has_period(query) & spans_period(query));
+    let of_axes = images_on(is_second, vec3<u32>(3u));
+    let of_nearest = images_on(images_are(query, NEAREST_IMAGE), vec3<u32>(3u));
+    query.images &= of_axes | of_nearest;
     return with_search_bounds(query);
 }
 
@@ -46,7 +65,7 @@ fn nearest_of_all(given: Query) -> Query {
         return given;
     }
     var query = given;
-    query.image = select(vec3<i32>(0), vec3<i32>(NEAREST_IMAGE), has_period(query));
+    query.images = images_on(has_period(query), vec3<u32>(NEAREST_IMAGE));
     return query;
 }
 

@@ -46,9 +46,10 @@ fn main(
         for (; filled < params.nearest && query_nearest[first_slot + filled].x != NO_OBJECT; filled += 1u) {
         }
     }
+    begin_counters(query);
     begin_round();
     walk_query(query);
-    finish_counters(query);
+    finish_counters();
     // Done by an earlier round of the table's.
     if (round.first > 0u && tests_begun() == 0u) {
         return;

@@ -1,6 +1,7 @@
 // uses: common/entry_{entry}, common/grid, common/round, common/rows, queries/query_again_{entry}
 // uses: queries/query_cells, queries/query_entry_{entry}
 // needs: MISS, Query, accept_result, distance_to, image_of, nearest_of_all, second_images
+// needs: with_images
 
 // Every candidate of a query: the large list and, on every level, the cells that its search bounds cover and as far
 // before as objects there reach. What it finds goes to `accept_result`.
@@ -29,56 +30,71 @@ fn test_all(query: Query, listing: Listing) {
     }
 }
 
-// `second` names the axes on which the query has a second image, a bit each.
-fn walk_level(query: Query, second: u32, level: Level) {
+// How a level is looked at.
+const LOOKS_NOWHERE: u32 = 0u;
+const LOOKS_AT_CELLS: u32 = 1u;
+const LOOKS_AT_ALL: u32 = 2u;
+
+// `second` names the axes on which the query has a second image, a bit each. A function of its own, so that its returns
+// end before the loops of the walk: none of them is nested in a condition.
+fn look_of(query: Query, second: u32, level: Level) -> u32 {
     let is_second = (vec3<u32>(second) & vec3<u32>(1u, 2u, 4u)) != vec3<u32>(0u);
     let own_counts = cell_counts(cells_of(image_of(query, 0u), level), level);
     let second_counts = cell_counts(cells_of(image_of(query, second), level), level);
     let counts = own_counts + select(vec3<f32>(0.0), second_counts, is_second);
     if (any(counts == vec3<f32>(0.0))) {
-        return;
+        return LOOKS_NOWHERE;
     }
     // A loop takes one turn more than it walks through, and each row has a loop of its own.
     let images = select(vec3<f32>(1.0), vec3<f32>(2.0), is_second);
     let turns = ROW_TURNS * images.x * (counts.y + images.y) * (counts.z + images.z);
     if (are_crowded(counts, query, level) || !takes_turns(turns) || meets_entries_again(query, second, level)) {
-        test_all(nearest_of_all(query), listing_of(level, query.world));
-        return;
+        return LOOKS_AT_ALL;
     }
-    for (var image = 0u; image <= second; image += 1u) {
+    return LOOKS_AT_CELLS;
+}
+
+fn walk_level(query: Query, second: u32, level: Level) {
+    let look = look_of(query, second, level);
+    if (look == LOOKS_AT_ALL) {
+        test_all(nearest_of_all(query), listing_of(level, query.world));
+    }
+    for (var image = 0u; image <= second && look == LOOKS_AT_CELLS; image += 1u) {
         if ((image & ~second) == 0u) {
             walk_cells(image_of(query, image), level);
         }
     }
 }
 
+// One loop over the rows of both axes: each loop around the tests costs registers.
 fn walk_cells(query: Query, level: Level) {
     let cells = cells_of(query, level);
     let lower = cells.lower;
     let upper = cells.upper;
-    if (any(lower > upper)) {
-        return;
-    }
-    for (var z = lower.z; z <= upper.z; z += 1) {
-        for (var y = lower.y; y <= upper.y; y += 1) {
-            let row = long_row_of(level, lower.x, upper.x, y, z, query.world);
-            let share = share_of(row.count);
-            for (var k = share.x; k < share.y; k += 1u) {
-                let entry = row_entry(row, k);
-                let record = entry_record(entry);
-                let distance = distance_to(query, records[2u * record], records[2u * record + 1u]);
-                if (distance != MISS) {
-                    let low = bitcast<vec3<i32>>(records[2u * record].xyz);
-                    if (is_met_here(level, entry, low, query, lower, upper, y, z)) {
-                        found(query, record, distance);
-                    }
+    var y = lower.y;
+    var z = select(upper.z + 1, lower.z, all(lower <= upper));
+    for (; z <= upper.z;) {
+        let row = long_row_of(level, lower.x, upper.x, y, z, query.world);
+        let share = share_of(row.count);
+        for (var k = share.x; k < share.y; k += 1u) {
+            let entry = row_entry(row, k);
+            let record = entry_record(entry);
+            let distance = distance_to(query, records[2u * record], records[2u * record + 1u]);
+            if (distance != MISS) {
+                let low = bitcast<vec3<i32>>(records[2u * record].xyz);
+                if (is_met_here(level, entry, low, query, lower, upper, y, z)) {
+                    found(query, record, distance);
                 }
             }
         }
+        let is_last = y == upper.y;
+        y = select(y + 1, lower.y, is_last);
+        z += select(0, 1, is_last);
     }
 }
 
-fn walk_candidates(query: Query) {
+fn walk_candidates(given: Query) {
+    let query = with_images(given);
     let large = large_list(query.world);
     test_all(nearest_of_all(query), Listing(large.x, large.y - large.x, false));
     let second = second_images(query);
