@@ -73,7 +73,8 @@ fn walk_pairs(index: u32) {
         var rows_left = y_end - y + 1;
         var layers_left = select(0, min(upper.z, level.upper_z) - z + 1, x_begin <= x_end && rows > 0);
         for (; layers_left > 0;) {
-            let row = row_at(level.table_base, level.table_mask, (slot + own_skip) & level.table_mask, length - own_skip);
+            let first_slot = (slot + own_skip) & level.table_mask;
+            let row = row_at(level.table_base, level.table_mask, first_slot, length - own_skip);
             visit_row(row, select(0u, (index - row.begin) + 1u, is_own));
             is_own = false;
             own_skip = 0u;

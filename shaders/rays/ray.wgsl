@@ -144,6 +144,7 @@ struct AxisTest {
     shortest: u32,
 }
 
+// As `halved`, of one bound.
 fn halved_bound(bound: i32) -> f32 {
     let magnitude = bitcast<u32>(max(abs(bound), SMALLEST_NORMAL) - SMALLEST_NORMAL);
     return bitcast<f32>(magnitude | (bitcast<u32>(bound) & SIGN));

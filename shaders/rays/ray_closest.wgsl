@@ -22,9 +22,10 @@ fn search_limit() -> f32 {
     return closest_t;
 }
 
-// Rounds go by part of the walk: the large list is the first one, and each level is one. What a later round needs stands
-// behind the hits: the part that is under way or was left unfinished, tests of it that earlier rounds and this one make,
-// and what its geometry was chosen by. It is written as a part begins: registers for it would last through all loops.
+// Rounds go by part of the walk: the large list is the first one, and each level is one. What a later round needs
+// stands behind the hits: the part that is under way or was left unfinished, tests of it that earlier rounds and this
+// one make, and what its geometry was chosen by. It is written as a part begins: registers for it would last through
+// all loops.
 var<private> walked_ray: u32;
 var<private> level_limit: f32;
 

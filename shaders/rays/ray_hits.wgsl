@@ -140,7 +140,8 @@ fn walks_again() -> bool {
     return again;
 }
 
-// The rows of a slab, up to a box that needs a closer look. One loop over the rows of both axes: each loop around the tests costs registers.
+// The rows of a slab, up to a box that needs a closer look. One loop over the rows of both axes: each loop around the
+// tests costs registers.
 fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
     let upper_y = min(visit.upper.y, level.upper_y);
     let upper_z = min(visit.upper.z, level.upper_z);

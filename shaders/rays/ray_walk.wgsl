@@ -10,8 +10,8 @@
 //
 // What is done with the cells is another file's: `search_limit`, `walk_pays`, `without_cells`, `visit_slab`, `goes_on`,
 // which says whether the same slab is visited again, `gives_up`, and `walks_again`, which says whether the walk begins
-// with the first slab once more. A pass says where its rounds begin, `enters_part`, `geometry_limit`, and with which level:
-// `COARSE_FIRST`.
+// with the first slab once more. A pass says where its rounds begin, `enters_part`, `geometry_limit`, and with which
+// level: `COARSE_FIRST`.
 
 const MAX_RAY_STEPS: i32 = 4096;
 const RELATIVE_SLACK: f32 = 0x1p-19;
@@ -33,8 +33,8 @@ fn cell_below(position: vec3<f32>) -> vec3<i32> {
     return vec3<i32>(floor(clamp(position, vec3<f32>(-1073741824.0), vec3<f32>(1073741824.0))));
 }
 
-// How a ray passes the slabs of a level, in cells. The axis of fastest motion is the major one. The minor ones are y and
-// z, but for x in the place of the major one. What is said of x on a minor axis is in the finer cells.
+// How a ray passes the slabs of a level, in cells. The axis of fastest motion is the major one. The minor ones are y
+// and z, but for x in the place of the major one. What is said of x on a minor axis is in the finer cells.
 struct Passage {
     // Whether the level is to be taken without cells. No slabs are walked then.
     without_cells: bool,
@@ -86,7 +86,8 @@ fn passage_of(ray: Ray, level: Level) -> Passage {
     let cell_upper = vec3<i32>(level.upper_x >> detail, level.upper_y, level.upper_z);
 
     // So far out, so fast or so wide, in cells, that products could overflow, or so slow that a motion is lost.
-    if (any(max(max(abs(origin), speed), extent) > vec3<f32>(FARTHEST)) || any((ray.direction != vec3<f32>(0.0)) & !moves)) {
+    let is_lost = (ray.direction != vec3<f32>(0.0)) & !moves;
+    if (any(max(max(abs(origin), speed), extent) > vec3<f32>(FARTHEST)) || any(is_lost)) {
         return no_passage(true);
     }
 
@@ -169,7 +170,7 @@ fn passage_of(ray: Ray, level: Level) -> Passage {
     return passage;
 }
 
-fn cell_below_2(position: vec2<f32>) -> vec2<i32> {
+fn minor_cells_below(position: vec2<f32>) -> vec2<i32> {
     return vec2<i32>(floor(clamp(position, vec2<f32>(-1073741824.0), vec2<f32>(1073741824.0))));
 }
 
@@ -207,8 +208,8 @@ fn walk_level(ray: Ray, index: u32) -> bool {
         if (!ends && !(t_0 > t_1)) {
             let p_0 = passage.origin + passage.direction * t_0;
             let p_1 = passage.origin + passage.direction * t_1;
-            let crossed_lower = cell_below_2(min(p_0, p_1) - passage.slack);
-            let crossed_upper = cell_below_2(max(p_0, p_1) + passage.slack);
+            let crossed_lower = minor_cells_below(min(p_0, p_1) - passage.slack);
+            let crossed_upper = minor_cells_below(max(p_0, p_1) + passage.slack);
             if (!goes_on()) {
                 visit.previous_lower = visit.lower;
                 visit.previous_upper = visit.upper;
@@ -216,10 +217,12 @@ fn walk_level(ray: Ray, index: u32) -> bool {
             let is_x = passage.major == 0u;
             let is_y = passage.major == 1u;
             let is_z = passage.major == 2u;
-            visit.lower.x = select(select(crossed_lower.y, crossed_lower.x, is_y) - (reach << detail), slab << detail, is_x);
+            let lower_x = select(crossed_lower.y, crossed_lower.x, is_y) - (reach << detail);
+            let upper_x = select(crossed_upper.y, crossed_upper.x, is_y);
+            visit.lower.x = select(lower_x, slab << detail, is_x);
             visit.lower.y = select(crossed_lower.x - reach, slab, is_y);
             visit.lower.z = select(crossed_lower.y - reach, slab, is_z);
-            visit.upper.x = select(select(crossed_upper.y, crossed_upper.x, is_y), (slab << detail) + (1 << detail) - 1, is_x);
+            visit.upper.x = select(upper_x, (slab << detail) + (1 << detail) - 1, is_x);
             visit.upper.y = select(crossed_upper.x, slab, is_y);
             visit.upper.z = select(crossed_upper.y, slab, is_z);
             visit_slab(ray, level, visit);
