@@ -413,6 +413,10 @@ pub struct EngineArgs {
     /// it `deterministic`, and for `replay` that of the snapshot.
     #[arg(long, value_enum)]
     pub order: Option<Order>,
+    /// Folder that keeps compiled pipelines from run to run, where the backend hands them out, as Vulkan does; `off`
+    /// for none. Without it `broadphase` in the user's cache folder: XDG_CACHE_HOME, or what the platform has for it.
+    #[arg(long, value_name = "DIR|off")]
+    pub pipeline_cache: Option<PathBuf>,
 }
 
 /// What to tell and to keep of a step.
