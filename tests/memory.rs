@@ -5,9 +5,9 @@ mod common;
 use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, HeadlessError,
-    ObjectSet, PairOrder, Queries, QueryInput, Ray, RayMode, Scheme, Source, Statics, Status, StepInput, StepResult,
-    adapters as all_adapters, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, CreateError, GpuBroadPhase, Growth, Headless, HeadlessDescriptor,
+    HeadlessError, ObjectSet, PairOrder, Queries, QueryInput, Ray, RayMode, Scheme, Source, Statics, Status, StepInput,
+    StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -504,5 +504,28 @@ fn a_cache_that_the_device_refuses_counts_as_none() {
     ] {
         let (pairs, data) = answer(Some(data)).expect("an answer");
         assert!(pairs == expected && data.is_some() == is_taken);
+    }
+}
+
+/// Whichever thread makes the pipelines.
+#[test]
+fn a_cache_of_another_device_object_is_an_error_and_no_panic() {
+    let with_caches = block_on(all_adapters(wgpu::Backends::VULKAN))
+        .into_iter()
+        .filter(|adapter| adapter.features().contains(wgpu::Features::PIPELINE_CACHE));
+    for adapter in with_caches {
+        let [device, other] = [(); 2].map(|()| {
+            let request = GpuBroadPhase::device_descriptor(&adapter);
+            block_on(adapter.request_device(&request)).unwrap().0
+        });
+        let descriptor = wgpu::PipelineCacheDescriptor {
+            label: None,
+            data: None,
+            fallback: true,
+        };
+        // SAFETY: there is no data.
+        let cache = unsafe { other.create_pipeline_cache(&descriptor) };
+        let made = GpuBroadPhase::with_pipeline_cache(&device, &BroadPhaseDescriptor::default(), &cache);
+        assert!(matches!(made.err(), Some(CreateError::Device(_))));
     }
 }
