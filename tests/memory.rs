@@ -5,8 +5,9 @@ mod common;
 use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, ObjectSet, PairOrder, Queries, QueryInput, Ray,
-    RayMode, Scheme, Source, Statics, Status, StepInput, StepResult, adapters as all_adapters, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, CreateError, GpuBroadPhase, Growth, Headless, HeadlessDescriptor,
+    HeadlessError, ObjectSet, PairOrder, Queries, QueryInput, Ray, RayMode, Scheme, Source, Statics, Status, StepInput,
+    StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -455,5 +456,76 @@ fn pipelines_are_put_into_a_cache_and_come_out_of_it() {
         let mut gpu = GpuBroadPhase::with_pipeline_cache(&device, &descriptor, &second).unwrap();
         let found = step(&device, &queue, &mut gpu, &objects);
         assert!(found.pairs == expected.pairs && found.ray_hits == expected.ray_hits);
+    }
+}
+
+/// wgpu falls back for broken and outdated data, but refuses that of another device.
+#[test]
+fn a_cache_that_the_device_refuses_counts_as_none() {
+    let objects = uniform(500, &mut Rng(4));
+    let descriptor = HeadlessDescriptor {
+        backends: Some(wgpu::Backends::VULKAN),
+        ..Default::default()
+    };
+    let answer = |data: Option<&[u8]>| {
+        let mut cache = None;
+        let made = block_on(Headless::with_pipeline_cache(&descriptor, |_, device| {
+            let descriptor = wgpu::PipelineCacheDescriptor {
+                label: None,
+                data,
+                fallback: true,
+            };
+            // SAFETY: the data comes from a cache of this adapter, or is refused for its header.
+            cache = Some(unsafe { device.create_pipeline_cache(&descriptor) });
+            cache.clone()
+        }));
+        let pairs = block_on(made?.step(&objects, &[]))?.pairs;
+        Ok::<_, HeadlessError>((pairs, cache.and_then(|cache| cache.get_data())))
+    };
+    let (expected, data) = match answer(None) {
+        Err(HeadlessError::NoAdapter { .. }) => return,
+        answer => answer.expect("an answer"),
+    };
+    let Some(data) = data else { return };
+    let changed = |at: usize| {
+        let mut data = data.clone();
+        data[at] ^= 1;
+        data
+    };
+    // The name of the format, the adapter, and the version of the driver.
+    let [format, adapter, driver] = [0, 20, 35].map(changed);
+    for (data, is_taken) in [
+        (&data[..], true),
+        (&data[..data.len() - 1], true),
+        (&[], true),
+        (&format, true),
+        (&driver, true),
+        (&adapter, false),
+    ] {
+        let (pairs, data) = answer(Some(data)).expect("an answer");
+        assert!(pairs == expected && data.is_some() == is_taken);
+    }
+}
+
+/// Whichever thread makes the pipelines.
+#[test]
+fn a_cache_of_another_device_object_is_an_error_and_no_panic() {
+    let with_caches = block_on(all_adapters(wgpu::Backends::VULKAN))
+        .into_iter()
+        .filter(|adapter| adapter.features().contains(wgpu::Features::PIPELINE_CACHE));
+    for adapter in with_caches {
+        let [device, other] = [(); 2].map(|()| {
+            let request = GpuBroadPhase::device_descriptor(&adapter);
+            block_on(adapter.request_device(&request)).unwrap().0
+        });
+        let descriptor = wgpu::PipelineCacheDescriptor {
+            label: None,
+            data: None,
+            fallback: true,
+        };
+        // SAFETY: there is no data.
+        let cache = unsafe { other.create_pipeline_cache(&descriptor) };
+        let made = GpuBroadPhase::with_pipeline_cache(&device, &BroadPhaseDescriptor::default(), &cache);
+        assert!(matches!(made.err(), Some(CreateError::Device(_))));
     }
 }

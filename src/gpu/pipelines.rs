@@ -3,8 +3,17 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+#[cfg(not(target_family = "wasm"))]
+use std::{
+    num::NonZero,
+    panic::resume_unwind,
+    sync::atomic::AtomicUsize,
+    thread::{self, ScopedJoinHandle},
+};
 
 use super::bindings::{Bindings, Range};
+#[cfg(not(target_family = "wasm"))]
+use super::scope::Scopes;
 use super::shader::Pass;
 use crate::shared::bounds::MAX_GROUPS;
 
@@ -74,16 +83,52 @@ impl Pipelines {
         }
     }
 
+    /// What pipelines are looked up in.
+    pub fn cache(&self) -> Option<&wgpu::PipelineCache> {
+        self.cache.as_ref()
+    }
+
     /// Dispatches that were recorded so far.
     pub fn dispatches(&self) -> u32 {
         self.dispatches.load(Ordering::Relaxed)
     }
 
+    /// Makes pipelines ahead of their use, on all processors: many drivers compile here, which may take seconds. Tells
+    /// of errors that the caller's scopes did not see.
+    #[cfg(not(target_family = "wasm"))]
+    pub fn make(&self, device: &wgpu::Device, passes: &[&Pass]) -> Option<String> {
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let next = AtomicUsize::new(0);
+        // The walks take longest, and stand last.
+        let make = || {
+            while let Some(pass) = passes.iter().rev().nth(next.fetch_add(1, Ordering::Relaxed)) {
+                self.get(device, pass, false);
+            }
+        };
+        let make_beside = || {
+            // Scopes are of one thread.
+            let scopes = Scopes::begin(device);
+            make();
+            scopes.end().now()
+        };
+        thread::scope(|scope| {
+            let beside: Vec<_> = (1..threads.min(passes.len()))
+                // Where no thread is to be had, this one does it all.
+                .map_while(|_| thread::Builder::new().spawn_scoped(scope, make_beside).ok())
+                .collect();
+            make();
+            let join = |thread: ScopedJoinHandle<'_, _>| thread.join().unwrap_or_else(|panic| resume_unwind(panic));
+            beside.into_iter().find_map(join)
+        })
+    }
+
     /// Makes pipelines ahead of their use.
-    pub fn make<'p>(&self, device: &wgpu::Device, passes: impl IntoIterator<Item = &'p Pass>) {
+    #[cfg(target_family = "wasm")]
+    pub fn make(&self, device: &wgpu::Device, passes: &[&Pass]) -> Option<String> {
         for pass in passes {
             self.get(device, pass, false);
         }
+        None
     }
 
     fn get(&self, device: &wgpu::Device, pass: &Pass, sweeps: bool) -> &Pipeline {

@@ -81,7 +81,7 @@ impl GpuBroadPhase {
 
     /// The features that are used where the device has them.
     pub fn optional_features() -> wgpu::Features {
-        wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SUBGROUP
+        wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::SUBGROUP | wgpu::Features::PIPELINE_CACHE
     }
 
     /// What to ask an adapter for where the device is made for the broad phase:
@@ -116,7 +116,7 @@ impl GpuBroadPhase {
 
     /// As [`new`](Self::new), with a cache of compiled pipelines of the caller's: those of this broad phase are looked
     /// up there and put there, now and when they are first used. Where the cache comes from, what it holds and when it
-    /// is saved is the caller's.
+    /// is saved is the caller's. wgpu has caches on Vulkan alone.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -128,7 +128,7 @@ impl GpuBroadPhase {
         Self::create(device, descriptor, Some(cache))
     }
 
-    fn create(
+    pub(super) fn create(
         device: &wgpu::Device,
         descriptor: &BroadPhaseDescriptor<'_>,
         cache: Option<&wgpu::PipelineCache>,
@@ -161,10 +161,11 @@ impl GpuBroadPhase {
         plan::check_smallest_step(descriptor, binding_limit(&device.limits()))?;
         let scopes = Scopes::begin(device);
         let pipelines = Pipelines::new(label, passes(), &constants, cache.cloned());
-        pipelines.make(device, passes().filter(|pass| pass.is_needed(descriptor)));
+        let needed: Vec<_> = passes().filter(|pass| pass.is_needed(descriptor)).collect();
+        let error = pipelines.make(device, &needed);
         let timing = descriptor.timestamps.then(|| Timing::new(device, label)).flatten();
         let mut caught = scopes.end();
-        if let Some(error) = caught.now() {
+        if let Some(error) = error.or_else(|| caught.now()) {
             return Err(CreateError::Device(error));
         }
         let recordings = Recordings::new(device);
@@ -212,7 +213,7 @@ impl GpuBroadPhase {
             constants(descriptor) == constants(&self.descriptor) && descriptor.timestamps == self.descriptor.timestamps;
         if !is_alike {
             let splits_submissions = self.splits_submissions;
-            *self = Self::new(device, descriptor)?;
+            *self = Self::create(device, descriptor, self.pipelines.cache())?;
             self.splits_submissions = splits_submissions;
             return Ok(());
         }

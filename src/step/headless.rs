@@ -14,6 +14,7 @@ use crate::api::scene::{Scene, SceneQueries, SceneRays};
 use crate::api::types::Window;
 use crate::api::types::{Aabb, Ray};
 use crate::gpu::reading::{Extent, Reading};
+use crate::gpu::scope::Scopes;
 use crate::shared::lists::sort_lists;
 use crate::step::broad_phase::GpuBroadPhase;
 
@@ -71,6 +72,45 @@ impl Headless {
     /// # Errors
     /// As [`new`](Self::new), and [`HeadlessError::Create`] for a descriptor that cannot work.
     pub async fn with_descriptor(descriptor: &HeadlessDescriptor<'_>) -> Result<Self, HeadlessError> {
+        Self::with_pipeline_cache(descriptor, |_, _| None).await
+    }
+
+    /// A broad phase as described, with a cache of compiled pipelines of the caller's
+    /// ([`GpuBroadPhase::with_pipeline_cache`]).
+    ///
+    /// `cache` makes it on the device. It is asked where the device has
+    /// [`PIPELINE_CACHE`](wgpu::Features::PIPELINE_CACHE). A cache that the device refuses counts as none, such as one
+    /// with data of another device.
+    ///
+    /// ```no_run
+    /// # use gpu_broad_phase::{Headless, HeadlessDescriptor, wgpu};
+    /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+    /// let saved = std::fs::read("pipelines").ok();
+    /// let mut cache = None;
+    /// let headless = Headless::with_pipeline_cache(&HeadlessDescriptor::default(), |_, device| {
+    ///     let descriptor = wgpu::PipelineCacheDescriptor {
+    ///         label: None,
+    ///         data: saved.as_deref(),
+    ///         fallback: true,
+    ///     };
+    ///     // SAFETY: nobody but this program writes the file.
+    ///     cache = Some(unsafe { device.create_pipeline_cache(&descriptor) });
+    ///     cache.clone()
+    /// });
+    /// let mut headless = headless.await?;
+    /// // … steps …
+    /// if let Some(data) = cache.and_then(|cache| cache.get_data()) {
+    ///     std::fs::write("pipelines", data)?;
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`with_descriptor`](Self::with_descriptor).
+    pub async fn with_pipeline_cache(
+        descriptor: &HeadlessDescriptor<'_>,
+        cache: impl FnOnce(&wgpu::AdapterInfo, &wgpu::Device) -> Option<wgpu::PipelineCache>,
+    ) -> Result<Self, HeadlessError> {
         crate::api::descriptor::validate(&descriptor.broad_phase).map_err(crate::CreateError::from)?;
         let backends = descriptor.backends.unwrap_or(wgpu::Backends::all());
         let mut adapters = adapters(backends).await;
@@ -97,13 +137,23 @@ impl Headless {
             .request_device(&GpuBroadPhase::device_descriptor(&adapter))
             .await
             .map_err(|error| HeadlessError::NoDevice(error.to_string()))?;
-        let mut broad_phase = GpuBroadPhase::new(&device, &descriptor.broad_phase)?;
+        let info = adapter.get_info();
+        let mut kept = None;
+        if device.features().contains(wgpu::Features::PIPELINE_CACHE) {
+            // wgpu falls back for most data that it cannot use, but not for that of another device.
+            let scopes = Scopes::begin(&device);
+            kept = cache(&info, &device);
+            if scopes.end().now().is_some() {
+                kept = None;
+            }
+        }
+        let mut broad_phase = GpuBroadPhase::create(&device, &descriptor.broad_phase, kept.as_ref())?;
         broad_phase.splits_submissions = true;
         let lost = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&lost);
         device.set_device_lost_callback(move |_, _| flag.store(true, Ordering::Relaxed));
         Ok(Self {
-            info: adapter.get_info(),
+            info,
             broad_phase,
             device,
             queue,

@@ -319,9 +319,9 @@ pub struct BenchArgs {
     #[arg(long, value_name = "S", default_value_t = 1)]
     pub seed: u64,
     /// Who runs, apart by commas; without it all that are there and that suit the scene. The names: gpu-broad-phase,
-    /// grid, hybrid-grid, brute-force (a kernel), and with the package's feature `peers` parry3d, obvhs, bvh, rstar,
-    /// lampshade. In scenes that move: gpu-broad-phase, reference (on the CPU), parry3d, parry3d-refit (one tree that is
-    /// kept), rapier3d.
+    /// grid, hybrid-grid, brute-force (a kernel), reference (the library on the CPU; only by name), and with the
+    /// package's feature `peers` parry3d, obvhs, bvh, rstar, lampshade. In scenes that move: gpu-broad-phase, reference,
+    /// parry3d, parry3d-refit (one tree that is kept), rapier3d.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub engines: Vec<String>,
     /// Measure the sort of keys and values alone, too.
@@ -413,6 +413,10 @@ pub struct EngineArgs {
     /// it `deterministic`, and for `replay` that of the snapshot.
     #[arg(long, value_enum)]
     pub order: Option<Order>,
+    /// Folder that keeps compiled pipelines from run to run, where the backend hands them out, as Vulkan does; `off`
+    /// for none. Without it `broadphase` in the user's cache folder: XDG_CACHE_HOME, or what the platform has for it.
+    #[arg(long, value_name = "DIR|off")]
+    pub pipeline_cache: Option<PathBuf>,
 }
 
 /// What to tell and to keep of a step.

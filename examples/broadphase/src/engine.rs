@@ -10,6 +10,7 @@ use pollster::block_on;
 
 use crate::args::{Backend, EngineArgs, SchemeArgs, SchemeName};
 use crate::input::Scene;
+use crate::pipeline_cache::Kept;
 use crate::report::Reporter;
 
 pub struct Engine {
@@ -20,7 +21,10 @@ pub struct Engine {
 }
 
 enum Backing {
-    Gpu(Box<Headless>),
+    Gpu(
+        Box<Headless>,
+        #[expect(dead_code, reason = "saves itself when it is dropped")] Option<Kept>,
+    ),
     Cpu(BroadPhaseDescriptor<'static>),
 }
 
@@ -62,7 +66,7 @@ impl Engine {
     pub fn step_scene(&mut self, scene: &gpu_broad_phase::Scene<'_>) -> Result<StepResult> {
         let descriptor = match &mut self.backing {
             Backing::Cpu(descriptor) => *descriptor,
-            Backing::Gpu(headless) => match block_on(headless.step_scene(scene)) {
+            Backing::Gpu(headless, _) => match block_on(headless.step_scene(scene)) {
                 Err(error) if self.is_free_choice && is_too_large(&error) => {
                     self.reporter.warn(format!("{error}, the CPU reference answers"));
                     *headless.broad_phase().descriptor()
@@ -74,10 +78,20 @@ impl Engine {
         Ok(reference::step_scene(&descriptor, scene)?)
     }
 
+    /// Takes another descriptor. Pipelines are made anew only where they depend on it.
+    pub fn redescribe(&mut self, args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>) -> Result<()> {
+        let descriptor = ordered(args, descriptor);
+        match &mut self.backing {
+            Backing::Cpu(own) => *own = descriptor,
+            Backing::Gpu(headless, _) => headless.redescribe(&descriptor).map_err(HeadlessError::from)?,
+        }
+        Ok(())
+    }
+
     /// The device, unless the CPU answers.
     pub fn headless(&self) -> Option<&Headless> {
         match &self.backing {
-            Backing::Gpu(headless) => Some(headless),
+            Backing::Gpu(headless, _) => Some(headless),
             Backing::Cpu(_) => None,
         }
     }
@@ -85,7 +99,7 @@ impl Engine {
     /// What the device's buffers are for, in bytes.
     pub fn memory(&self) -> Option<MemoryUse> {
         match &self.backing {
-            Backing::Gpu(headless) => Some(headless.broad_phase().memory_use()),
+            Backing::Gpu(headless, _) => Some(headless.broad_phase().memory_use()),
             Backing::Cpu(_) => None,
         }
     }
@@ -122,10 +136,15 @@ impl Backing {
             adapter: args.adapter.as_deref(),
             broad_phase: descriptor,
         };
-        match block_on(Headless::with_descriptor(&request)) {
+        let mut kept = None;
+        let opened = Headless::with_pipeline_cache(&request, |info, device| {
+            kept = Kept::open(args.pipeline_cache.as_deref(), info, device);
+            kept.as_ref().map(Kept::cache)
+        });
+        match block_on(opened) {
             Ok(headless) => {
                 reporter.say(format!("adapter: {}", title(headless.adapter_info())));
-                Ok(Self::Gpu(Box::new(headless)))
+                Ok(Self::Gpu(Box::new(headless), kept))
             }
             Err(error @ (HeadlessError::NoAdapter { .. } | HeadlessError::NoDevice(_))) if is_free_choice(args) => {
                 let reason = match error {
@@ -239,6 +258,7 @@ mod tests {
             backend: Backend::Auto,
             adapter: None,
             order: None,
+            pipeline_cache: None,
         };
         // Software adapters are not chosen freely, and are what tests have.
         let mut engine = Engine::open_any(&args, BroadPhaseDescriptor::default(), Reporter { quiet: true }).unwrap();

@@ -14,6 +14,7 @@ mod neighbors;
 mod output;
 mod pairs;
 pub mod picture;
+mod pipeline_cache;
 mod query;
 mod rays;
 mod replay;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use gpu_broad_phase::{BroadPhaseDescriptor, Pair, Scene};
+use rayon::slice::ParallelSliceMut;
 
 use crate::Status;
 use crate::args::{PairsArgs, between_name};
@@ -151,7 +152,7 @@ fn parts(pairs: &[Pair], between: &[Between], elements: &Elements) -> Vec<Vec<Pa
 
 /// Ascending by (a, b): as one number per pair, which sorts several times faster than field by field.
 pub fn sort(pairs: &mut [Pair]) {
-    pairs.sort_unstable_by_key(|pair| u64::from(pair.a) << 32 | u64::from(pair.b));
+    pairs.par_sort_unstable_by_key(|pair| u64::from(pair.a) << 32 | u64::from(pair.b));
 }
 
 #[cfg(test)]

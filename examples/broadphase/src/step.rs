@@ -43,7 +43,8 @@ impl<'a> Step<'a> {
     /// Makes it, with outputs that grow.
     pub fn run(&mut self, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>) -> Result<Answer> {
         self.keep(descriptor, scene)?;
-        self.answer(descriptor, scene)
+        let mut engine = Engine::open(self.engine, self.with_timings(descriptor), self.reporter)?;
+        self.answer(&mut engine, scene)
     }
 
     /// Keeps what the step is given, where that is asked for: once, however often it is made.
@@ -54,8 +55,7 @@ impl<'a> Step<'a> {
         }
     }
 
-    fn answer(&self, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>) -> Result<Answer> {
-        let mut engine = self.open(descriptor)?;
+    fn answer(&self, engine: &mut Engine, scene: &Scene<'_>) -> Result<Answer> {
         let answer = timed(|| engine.step_scene(scene))?;
         self.reporter.check_timings(self.args.timings, &answer.result);
         Ok(answer)
@@ -80,8 +80,9 @@ impl<'a> Step<'a> {
             },
             ..*descriptor
         };
+        let mut engine = Engine::open(self.engine, self.with_timings(&fixed), self.reporter)?;
         loop {
-            let answer = self.answer(&fixed, scene)?;
+            let answer = self.answer(&mut engine, scene)?;
             let counters = &answer.result.counters;
             // Entries are what rows are found by.
             if !counters.status.has(StepStatus::ENTRIES) {
@@ -89,6 +90,7 @@ impl<'a> Step<'a> {
             }
             let needed = counters.entries_needed.max(counters.static_entries_needed);
             fixed.capacities.entries = Some(u32::try_from(needed)?);
+            engine.redescribe(self.engine, self.with_timings(&fixed))?;
         }
     }
 
@@ -100,12 +102,11 @@ impl<'a> Step<'a> {
         self.run(descriptor, scene)
     }
 
-    fn open(&self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<Engine> {
-        let descriptor = BroadPhaseDescriptor {
+    fn with_timings(&self, descriptor: &BroadPhaseDescriptor<'static>) -> BroadPhaseDescriptor<'static> {
+        BroadPhaseDescriptor {
             timestamps: self.args.timings,
             ..*descriptor
-        };
-        Engine::open(self.engine, descriptor, self.reporter)
+        }
     }
 
     /// What a step is called done by: rows that are missing because they were only to be counted are not missing.

@@ -2,6 +2,9 @@
 
 mod support;
 
+use std::io::Write;
+
+use gpu_broad_phase::wgpu;
 use support::{Folder, backend, npy, npy_header, pairs};
 
 /// A square and a triangle that touch in one vertex, and a triangle far away.
@@ -759,4 +762,45 @@ fn rows_are_the_same_in_every_order() {
         }
     }
     folder.refuses(&["pairs", "boxes.npy", "--order", "random"], &["random"]);
+}
+
+/// Drivers of software keep nothing in a cache, and leave no file.
+#[test]
+fn a_cache_of_pipelines_changes_no_answer_whatever_its_file_holds() {
+    if backend() != "vulkan" {
+        return;
+    }
+    let folder = Folder::new();
+    folder.generate(&["uniform", "--count", "300", "-o", "boxes.npy"]);
+    let run = |cache: &str| {
+        let ran = folder.run_on_adapter(&["pairs", "boxes.npy", "--quiet", "--pipeline-cache", cache]);
+        assert_eq!((ran.status, &ran.stderr[..]), (0, ""), "{cache}");
+        ran.stdout
+    };
+    let expected = run("off");
+    assert!(!folder.path("off").exists());
+    assert_eq!(run("new/folder"), expected);
+    folder.write("file", "");
+    assert_eq!(run("file"), expected);
+
+    let adapters = pollster::block_on(gpu_broad_phase::adapters(wgpu::Backends::VULKAN));
+    let keys = adapters
+        .iter()
+        .filter_map(|adapter| wgpu::util::pipeline_cache_key(&adapter.get_info()));
+    let files: Vec<_> = keys.map(|key| format!("kept/{key}.gz")).collect();
+    std::fs::create_dir(folder.path("kept")).unwrap();
+    // Data of another device, up to its end.
+    let mut foreign = b"WGPUPLCH\x01\0\0\0\x08\0\0\0\x01".to_vec();
+    foreign.resize(64, 0xff);
+    for data in [&b""[..], b"no data of a cache", &foreign] {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(data).unwrap();
+        let whole = encoder.finish().unwrap();
+        for bytes in [&whole[..], &whole[..whole.len() - 3], data] {
+            for file in &files {
+                folder.write(file, bytes);
+            }
+            assert_eq!(run("kept"), expected, "{data:?}");
+        }
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::api::counters::word;
 use crate::api::types::Aabb;
+use crate::reference::runs::in_runs;
 use crate::shared::grid::{Class, Grid, NO_LEVEL, Params, SCHEME_UNIFORM, classify, place};
 
 pub(crate) const BIAS: u32 = 0x8000_0000;
@@ -12,8 +13,27 @@ pub(crate) const BIAS: u32 = 0x8000_0000;
 /// Returns 256 words, eight a level: objects, then the bounds as distances (`2^31 - lower` and `2^31 + upper`, three
 /// axes each) so that all start from zero and only grow; one word is unused.
 pub fn level_statistics(params: &Params, objects: &[Aabb], grid: &Grid, counters: &mut [u32]) -> Vec<u32> {
+    let objects = params.objects(objects);
+    let of_runs = in_runs(objects.len() as u32, |run| {
+        let mut counters = [0; word::COUNT];
+        let run = &objects[run.start as usize..run.end as usize];
+        (of_run(params, run, grid, &mut counters), counters)
+    });
     let mut statistics = vec![0u32; 256];
-    for object in params.objects(objects) {
+    for (of_run, more) in of_runs {
+        for (place, (all, word)) in statistics.iter_mut().zip(of_run).enumerate() {
+            *all = if place % 8 == 0 { *all + word } else { word.max(*all) };
+        }
+        for place in [word::INVALID, word::EXCLUDED, word::LARGE] {
+            counters[place] += more[place];
+        }
+    }
+    statistics
+}
+
+fn of_run(params: &Params, objects: &[Aabb], grid: &Grid, counters: &mut [u32]) -> [u32; 256] {
+    let mut statistics = [0u32; 256];
+    for object in objects {
         match classify(object) {
             Class::Invalid => counters[word::INVALID] += 1,
             Class::Excluded => counters[word::EXCLUDED] += 1,

@@ -57,7 +57,7 @@ const OURS: [&str; 5] = [gpu::NAME, GRID, HYBRID, brute_force::NAME, REFERENCE];
 const PEERS: [&str; 6] = ["parry3d", "obvhs", "bvh", "rstar", REFIT, RAPIER];
 /// Who runs in scenes that move, and who runs nowhere else.
 const IN_MOTION: [&str; 5] = [gpu::NAME, REFERENCE, "parry3d", REFIT, RAPIER];
-const IN_MOTION_ONLY: [&str; 3] = [REFERENCE, REFIT, RAPIER];
+const IN_MOTION_ONLY: [&str; 2] = [REFIT, RAPIER];
 /// Frames that are timed.
 const FRAMES: u32 = 120;
 /// Box tests a box beyond which a plain grid is no yardstick for a scene.
@@ -360,7 +360,13 @@ impl Bench<'_> {
                         contestants.push(Box::new(Step::new(on_device, descriptor, variant)?));
                     }
                 }
-                None => contestants.push(Box::new(self.reference(scene, descriptor, None)?)),
+                None => contestants.push(Box::new(self.reference(gpu::NAME, 0, scene, descriptor, None)?)),
+            }
+        }
+        // Nobody needs it unasked: it is no way of its own, but that of the library once more.
+        if self.engines.are_named() && self.engines.contains(REFERENCE) {
+            for pool in 0..self.pools.len() {
+                contestants.push(Box::new(self.reference(REFERENCE, pool, scene, descriptor, None)?));
             }
         }
         if let Some(on_device) = on_device
@@ -443,7 +449,7 @@ impl Bench<'_> {
             if self.engines.contains(gpu::NAME) {
                 contestants.push(match on_device {
                     Some(on_device) => Box::new(RayCast::new(on_device, descriptor, question, of_question)?),
-                    None => Box::new(self.reference(scene, descriptor, Some((question, of_question)))?),
+                    None => Box::new(self.reference(gpu::NAME, 0, scene, descriptor, Some((question, of_question)))?),
                 });
             }
         }
@@ -456,9 +462,11 @@ impl Bench<'_> {
         Ok(contestants)
     }
 
-    /// The library without a device. It builds a table for rays anew, and says nothing of speed.
+    /// The library without a device, on one of the pools. It builds a table for rays anew, and says nothing of speed.
     fn reference<'s>(
         &self,
+        engine: &'static str,
+        pool: usize,
         scene: &'s Scene,
         descriptor: &BroadPhaseDescriptor<'static>,
         rays: Option<(Question, &'s [gpu_broad_phase::Ray])>,
@@ -476,8 +484,8 @@ impl Bench<'_> {
         // What is wrong with a descriptor is the caller's.
         reference::step(&descriptor, &[], &[])?;
         Ok(OnCpu {
-            engine: gpu::NAME,
-            pool: Arc::clone(&self.pools[0]),
+            engine,
+            pool: Arc::clone(&self.pools[pool]),
             question,
             work: Box::new(move || {
                 let result = reference::step(&descriptor, &scene.boxes, rays)?;
@@ -495,7 +503,7 @@ impl Bench<'_> {
                         hits.map(|(hit, ray)| [ray, hit.t.to_bits()]).collect()
                     }
                     Question::Pairs | Question::Sort | Question::Frames => {
-                        result.pairs.iter().map(|pair| [pair.a, pair.b]).collect()
+                        result.pairs.into_iter().map(|pair| [pair.a, pair.b]).collect()
                     }
                 };
                 Ok(vec![rows])
