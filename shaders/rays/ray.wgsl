@@ -114,7 +114,9 @@ fn load_ray(index: u32) -> Ray {
     ray.direction = flush_bits(tail.xyz);
     ray.origin_ordered = ordered(head.xyz);
     // Nothing is near it on an axis without motion.
-    ray.half_origin = select(vec3<f32>(0x1p+100), halved(ray.origin_ordered), moves);
+    let origin = ray.origin_ordered;
+    let half_origin = vec3<f32>(halved(origin.x), halved(origin.y), halved(origin.z));
+    ray.half_origin = select(vec3<f32>(0x1p+100), half_origin, moves);
     // The largest inverse is 2^126.
     let inverse = reciprocal(select(vec3<u32>(0x3f800000u), tail.xyz, moves));
     let doubled = bitcast<vec3<u32>>(inverse) + vec3<u32>(0x00800000u);
@@ -123,10 +125,9 @@ fn load_ray(index: u32) -> Ray {
 }
 
 // Half a bound, so that differences of finite ones never overflow: exact from 2^-125 on, off by less than 2^-126 below.
-fn halved(bound: vec3<i32>) -> vec3<f32> {
-    let smallest = vec3<i32>(SMALLEST_NORMAL);
-    let magnitude = bitcast<vec3<u32>>(max(abs(bound), smallest) - smallest);
-    return bitcast<vec3<f32>>(magnitude | (bitcast<vec3<u32>>(bound) & vec3<u32>(SIGN)));
+fn halved(bound: i32) -> f32 {
+    let magnitude = bitcast<u32>(max(abs(bound), SMALLEST_NORMAL) - SMALLEST_NORMAL);
+    return bitcast<f32>(magnitude | (bitcast<u32>(bound) & SIGN));
 }
 
 // At least as far out as `grown_closely`: what is lost of denormals is less than 2^-125.
@@ -144,12 +145,6 @@ struct AxisTest {
     shortest: u32,
 }
 
-// As `halved`, of one bound.
-fn halved_bound(bound: i32) -> f32 {
-    let magnitude = bitcast<u32>(max(abs(bound), SMALLEST_NORMAL) - SMALLEST_NORMAL);
-    return bitcast<f32>(magnitude | (bitcast<u32>(bound) & SIGN));
-}
-
 fn test_axis(before: AxisTest, ray: Ray, axis: u32, box_low: i32, box_high: i32, may_be_endless: bool) -> AxisTest {
     var low = box_low;
     var high = box_high;
@@ -165,8 +160,8 @@ fn test_axis(before: AxisTest, ray: Ray, axis: u32, box_low: i32, box_high: i32,
     let forward = inverse < SIGN;
     let near_bound = select(high, low, forward);
     let far_bound = select(low, high, forward);
-    let near_way = bitcast<u32>(halved_bound(near_bound) - ray.half_origin[axis]);
-    let far_way = bitcast<u32>(halved_bound(far_bound) - ray.half_origin[axis]);
+    let near_way = bitcast<u32>(halved(near_bound) - ray.half_origin[axis]);
+    let far_way = bitcast<u32>(halved(far_bound) - ray.half_origin[axis]);
     let near_length = near_way & ~SIGN;
     let far_length = far_way & ~SIGN;
     let is_above = low <= ray.origin_ordered[axis];

@@ -50,9 +50,8 @@ fn grown_closely(bound: i32, extent: f32, direction: i32) -> i32 {
 // The parameter at which a ray reaches a bound ahead of it, as a key. `inverse` is twice the inverse of the direction.
 fn key_of_bound(bound: i32, origin: i32, inverse: u32) -> u32 {
     let is_lifted = max(magnitude_of(bound), magnitude_of(origin)) < LIFTED_BELOW;
-    let halves = halved(vec3<i32>(bound, origin, 0));
-    let from_bound = select(halves.x, signed(lifted(magnitude_of(bound)), bound), is_lifted);
-    let from_origin = select(halves.y, signed(lifted(magnitude_of(origin)), origin), is_lifted);
+    let from_bound = select(halved(bound), signed(lifted(magnitude_of(bound)), bound), is_lifted);
+    let from_origin = select(halved(origin), signed(lifted(magnitude_of(origin)), origin), is_lifted);
     let way = bitcast<u32>(from_bound - from_origin);
     let one = 0x3f800000u;
     let product = bitcast<f32>((way & 0x007fffffu) | one) * bitcast<f32>((inverse & 0x007fffffu) | one);
