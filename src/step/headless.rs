@@ -87,7 +87,8 @@ impl Headless {
     /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
     /// let saved = std::fs::read("pipelines").ok();
     /// let mut cache = None;
-    /// let headless = Headless::with_pipeline_cache(&HeadlessDescriptor::default(), |_, device| {
+    /// let descriptor = HeadlessDescriptor::default();
+    /// let mut headless = Headless::with_pipeline_cache(&descriptor, |_, device| {
     ///     let descriptor = wgpu::PipelineCacheDescriptor {
     ///         label: None,
     ///         data: saved.as_deref(),
@@ -96,8 +97,8 @@ impl Headless {
     ///     // SAFETY: nobody but this program writes the file.
     ///     cache = Some(unsafe { device.create_pipeline_cache(&descriptor) });
     ///     cache.clone()
-    /// });
-    /// let mut headless = headless.await?;
+    /// })
+    /// .await?;
     /// // … steps …
     /// if let Some(data) = cache.and_then(|cache| cache.get_data()) {
     ///     std::fs::write("pipelines", data)?;
