@@ -95,9 +95,13 @@ fn load_ray(index: u32) -> Ray {
     let origin_bits = head.xyz & vec3<u32>(0x7fffffffu);
     let direction_bits = tail.xyz & vec3<u32>(0x7fffffffu);
     ray.valid = all(origin_bits < vec3<u32>(0x7f800000u)) && all(direction_bits <= vec3<u32>(0x7e800000u))
-        && (head.w & 0x7fffffffu) <= 0x7f800000u && (sweep.w & 0x7fffffffu) <= 0x7f800000u
-        && all((sweep.xyz < vec3<u32>(0x7f800000u)) | (sweep.xyz == vec3<u32>(0x80000000u)))
-        && ray.world < params.world_count;
+        && (head.w & 0x7fffffffu) <= 0x7f800000u;
+    // Not as a part of the condition above: with no sweep Chromium's compiler then took every ray for invalid.
+    if (SWEPT) {
+        ray.valid = ray.valid && (sweep.w & 0x7fffffffu) <= 0x7f800000u
+            && all((sweep.xyz < vec3<u32>(0x7f800000u)) | (sweep.xyz == vec3<u32>(0x80000000u)))
+            && ray.world < params.world_count;
+    }
     // -0 is 0; what lies below zero hits nothing and is given a limit below every t.
     let negative = head.w > 0x80000000u;
     let limit_bits = min(head.w & 0x7fffffffu, 0x7f7fffffu);
