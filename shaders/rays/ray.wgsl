@@ -86,18 +86,16 @@ fn load_ray(index: u32) -> Ray {
     let in_play = vec4<u32>(all_ones, all_ones, select(all_ones, 0u, params.dimensions == 2u), all_ones);
     let head = rays[at] & in_play;
     let tail = rays[at + 1u] & in_play;
-    var sweep = vec4<u32>(0u);
     var ray: Ray;
-    if (SWEPT) {
-        sweep = rays[at + 2u] & in_play;
-        ray.world = rays[at + 3u].x;
-    }
     let origin_bits = head.xyz & vec3<u32>(0x7fffffffu);
     let direction_bits = tail.xyz & vec3<u32>(0x7fffffffu);
     ray.valid = all(origin_bits < vec3<u32>(0x7f800000u)) && all(direction_bits <= vec3<u32>(0x7e800000u))
         && (head.w & 0x7fffffffu) <= 0x7f800000u;
-    // Not as a part of the condition above: with no sweep Chromium's compiler then took every ray for invalid.
+    var sweep = vec4<u32>(0u);
     if (SWEPT) {
+        sweep = rays[at + 2u] & in_play;
+        ray.world = rays[at + 3u].x;
+        // In here: asked of a sweep that is all zeros, too, no ray was valid in Chromium.
         ray.valid = ray.valid && (sweep.w & 0x7fffffffu) <= 0x7f800000u
             && all((sweep.xyz < vec3<u32>(0x7f800000u)) | (sweep.xyz == vec3<u32>(0x80000000u)))
             && ray.world < params.world_count;
