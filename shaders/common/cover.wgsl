@@ -10,13 +10,16 @@
 const COVER_SHIFTS: u32 = 3u;
 // Levels above that of the cells that are entered: a box of the highest has 33 cells per axis at most.
 const COVER_OCTAVES: u32 = 4u;
-// Objects of a workgroup of the passes that count and write entries. Workgroups have few lanes, each with many objects:
-// most have nothing to do and should be done soon.
+// Objects of a workgroup of the passes that count and write entries.
 const COVER_TILE: u32 = 1024u;
-const COVER_LANES: u32 = 64u;
 
 fn cover_tiles() -> u32 {
     return (params.object_count + COVER_TILE - 1u) / COVER_TILE;
+}
+
+// The word of a tile's entries. Totals of two words for each choice come first.
+fn cover_sum(shift: u32, tile: u32) -> u32 {
+    return 2u * COVER_SHIFTS + (shift - 1u) * cover_tiles() + tile;
 }
 
 struct Cover {
@@ -87,5 +90,5 @@ fn larger_keys(shift: u32) -> vec2<u32> {
     if (past != NO_LEVEL) {
         begin = grid.levels[past].table_base + grid.levels[past].table_size;
     }
-    return vec2<u32>(begin, grid.levels[grid.cover_below - 1u].table_base);
+    return vec2<u32>(begin, grid.levels[max(grid.cover_below, 1u) - 1u].table_base);
 }

@@ -1,4 +1,4 @@
-// uses: common/box, common/cells, common/grid, common/place
+// uses: common/box, common/cells, common/grid
 // needs: grid, records, starts
 
 // An object has one entry, in the cell of its lower corner.
@@ -10,7 +10,7 @@ fn drawn_record(entry: u32) -> u32 {
 fn placed(record: u32) -> Placement {
     let low = unordered(bitcast<vec3<i32>>(records[2u * record].xyz));
     let high = unordered(bitcast<vec3<i32>>(records[2u * record + 1u].xyz));
-    return place_one_cell(low, high, base_inverse());
+    return place_one_cell(low, high, grid.base_inverse);
 }
 
 // The cells that a record is entered in, none where it is of the large list or takes no part.

@@ -1,13 +1,17 @@
-// uses: common/clusters, common/grid, common/workgroup
+// uses: common/clusters, common/grid, common/indirect, common/prelude, common/workgroup
 
 // In a crowded scene: puts the entries of a cell in the order of their lower bounds along y, within blocks of 256
 // entries, and writes the boxes of clusters. The sort has put entries in order along x. So records that follow each
-// other lie near each other, and the boxes of clusters are small.
+// other lie near each other, and the boxes of clusters are small. In any scene: says which pass counts pairs.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
 @group(0) @binding(3) var<storage, read_write> values: array<u32>;
 @group(0) @binding(4) var<storage, read_write> records: array<vec4<u32>>;
+
+// Workgroups that count pairs, by the pass for crowded scenes or by the other one, as indirect dispatches read them.
+@group(0) @binding(5) var<storage, read_write> sparse_groups: array<u32, 3>;
+@group(0) @binding(6) var<storage, read_write> crowded_groups: array<u32, 3>;
 
 // Blocks of a workgroup. They are several, since most scenes are not crowded: few workgroups then find nothing to do.
 const BLOCKS: u32 = 8u;
@@ -43,12 +47,25 @@ fn write_cluster(cluster: u32) {
     records[2u * place + 1u] = vec4<u32>(bitcast<vec3<u32>>(high.xyz), 0u);
 }
 
+fn write_groups() {
+    let none = vec3<u32>(0u);
+    // An invocation per entry, and one for the last word of the counts.
+    let all = folded_groups(params.entry_capacity / WORKGROUP + 1u);
+    let sparse = select(all, none, grid.is_crowded != 0u);
+    let crowded = select(none, all, grid.is_crowded != 0u);
+    sparse_groups = array<u32, 3>(sparse.x, sparse.y, sparse.z);
+    crowded_groups = array<u32, 3>(crowded.x, crowded.y, crowded.z);
+}
+
 @compute @workgroup_size(256)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
+    if (flat_workgroup(group, groups) == 0u && local == 0u) {
+        write_groups();
+    }
     if (grid.is_crowded == 0u) {
         return;
     }

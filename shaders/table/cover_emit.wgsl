@@ -1,33 +1,103 @@
-// uses: common/cells, common/cover, common/grid, common/prelude, common/workgroup, table/worlds
+// uses: common/cells, common/cover, common/grid, common/prelude, common/wide, common/workgroup, table/worlds
 
-// Writes an entry for every cell of the cover table that a larger box covers, x fastest, behind the entries of the
-// objects. Some invocations write those of a box together: they are from a few to thousands.
+// Takes the finest cells of the cover table for which its entries and its cells have room and are not crowded; none
+// where no choice is so. Each workgroup finds that out for itself, and the first one writes the grid with it. Then
+// writes an entry for every cell that a larger box covers, x fastest, behind the entries of the objects. Some
+// invocations write those of a box together: they are from a few to thousands.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
+// Without a cover table as yet.
 @group(0) @binding(2) var<storage, read> grid: Grid;
 @group(0) @binding(3) var<storage, read_write> keys: array<u32>;
 @group(0) @binding(4) var<storage, read_write> values: array<u32>;
 @group(0) @binding(5) var<storage, read> cover_sums: array<u32>;
+@group(0) @binding(6) var<storage, read_write> next_grid: Grid;
 
+// Few lanes, each with many objects: most workgroups have nothing to do and should be done soon.
+const COVER_LANES: u32 = 64u;
 // A lane of the least wide processors each: most boxes have no fewer cells.
 const LANES_A_BOX: u32 = 8u;
+// Entries of a cell, on average, from which on looking one up takes more than it saves.
+const CROWDED_CELL: u32 = 16u;
 
 var<workgroup> partial: array<u32, 64>;
 // Objects of the tile that are entered, in any order, and where the entries of each begin.
 var<workgroup> found: array<vec2<u32>, 1024>;
 var<workgroup> found_count: atomic<u32>;
+// Entries of the tiles before.
+var<workgroup> entries_before: atomic<u32>;
 
-// Entries of the tile, from the first of all on.
-fn tile_entries(tile: u32) -> vec2<u32> {
-    let tiles = cover_tiles();
-    if (grid.cover_below == 0u || tile >= tiles) {
-        return vec2<u32>(0u);
+// The table has a cell for each in which the lower corner of an object that looks it up may lie, and comes behind all
+// other keys.
+fn cover_table(shift: u32) -> Level {
+    var cover: Level;
+    cover.count = saturate64(vec2<u32>(cover_sums[2u * shift - 2u], cover_sums[2u * shift - 1u]));
+    cover.next = level_past_cover(shift);
+    let bounds = covering_of(shift);
+    let lower = bounds.first;
+    let upper = bounds.last;
+    cover.lower_x = lower.x;
+    cover.lower_y = lower.y;
+    cover.lower_z = lower.z;
+    cover.upper_x = upper.x;
+    cover.upper_y = upper.y;
+    cover.upper_z = upper.z;
+    let cells = vec3<u32>(upper - lower) + vec3<u32>(1u);
+    cover.stride_y = cells.x;
+    cover.stride_z = saturating_product(cells.x, cells.y);
+    cover.stride_world = saturating_product(cover.stride_z, cells.z);
+    cover.table_size = saturating_product(cover.stride_world, params.world_count);
+    cover.table_base = absent_key(grid.table_cells) + 1u;
+    cover.table_mask = DENSE;
+    return cover;
+}
+
+fn fits(cover: Level) -> bool {
+    let is_loose = cover.count / CROWDED_CELL <= cover.table_size;
+    let room = params.table_capacity - grid.table_cells;
+    return is_loose && cover.count <= params.cover_capacity && cover.table_size <= room;
+}
+
+// The choice of the table's cells, or 0.
+fn chosen_shift() -> u32 {
+    if (grid.cover_below > 0u) {
+        for (var shift = 1u; shift <= COVER_SHIFTS; shift += 1u) {
+            if (fits(cover_table(shift))) {
+                return shift;
+            }
+        }
     }
-    let own = (grid.cover_shift - 1u) * tiles + tile;
-    if (tile + 1u == tiles) {
-        return vec2<u32>(cover_sums[own], grid.cover.count);
+    return 0u;
+}
+
+// By all invocations of one workgroup.
+fn write_grid(local: u32, shift: u32, cover: Level) {
+    if (local < MAX_LEVELS) {
+        next_grid.levels[local] = grid.levels[local];
     }
-    return vec2<u32>(cover_sums[own], cover_sums[own + 1u]);
+    if (local > 0u) {
+        return;
+    }
+    next_grid.base_inverse = grid.base_inverse;
+    next_grid.x_detail = grid.x_detail;
+    next_grid.first_level = grid.first_level;
+    next_grid.table_cells = grid.table_cells;
+    next_grid.occupied = grid.occupied;
+    next_grid.fullest_level = grid.fullest_level;
+    next_grid.crowded_levels = grid.crowded_levels;
+    next_grid.is_crowded = grid.is_crowded;
+    next_grid.cover_shift = shift;
+    if (shift == 0u) {
+        next_grid.cover_below = 0u;
+        next_grid.entry_count = grid.entry_count;
+        next_grid.key_count = grid.key_count;
+        next_grid.cover = grid.cover;
+    } else {
+        next_grid.cover_below = grid.cover_below;
+        next_grid.entry_count = grid.entry_count + cover.count;
+        next_grid.key_count = cover.table_base + cover.table_size + 1u;
+        next_grid.cover = cover;
+    }
 }
 
 fn own_cover(object: u32, covering: Covering) -> Cover {
@@ -42,23 +112,34 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let tile = flat_workgroup(group, groups);
-    let entries = tile_entries(tile);
+    let shift = chosen_shift();
+    let chosen = max(shift, 1u);
+    // Ahead of all loops, since what is written might change it for all that a compiler knows.
+    let covering = covering_of(chosen);
+    let cover_level = cover_table(chosen);
+    if (tile == 0u) {
+        write_grid(local, shift, cover_level);
+    }
     if (local == 0u) {
         atomicStore(&found_count, 0u);
+        atomicStore(&entries_before, 0u);
     }
-    // Ahead of all loops, since what is written might change it for all that a compiler knows.
-    let covering = covering_of(grid.cover_shift);
-    let cover_level = grid.cover;
+    workgroupBarrier();
     var own = 0u;
     // A bit for each of the invocation's objects that is entered.
     var own_objects = 0u;
-    if (entries.y > entries.x) {
-        let larger = larger_keys(grid.cover_shift);
+    if (shift > 0u && tile < cover_tiles() && cover_sums[cover_sum(chosen, tile)] > 0u) {
+        var before = 0u;
+        for (var other = local; other < tile; other += COVER_LANES) {
+            before += cover_sums[cover_sum(chosen, other)];
+        }
+        atomicAdd(&entries_before, before);
+        let larger = larger_keys(chosen);
         for (var k = 0u; k < COVER_TILE / COVER_LANES; k += 1u) {
             let object = tile * COVER_TILE + k * COVER_LANES + local;
             if (object < params.object_count) {
                 let key = keys[object];
-                for (var counts = key >= larger.x && key < larger.y; counts; counts = false) {
+                if (key >= larger.x && key < larger.y) {
                     own += cover_cells(own_cover(object, covering));
                     own_objects |= 1u << k;
                 }
@@ -76,7 +157,7 @@ fn main(
         partial[local] = sum;
         workgroupBarrier();
     }
-    var place = params.object_count + entries.x + partial[local] - own;
+    var place = params.object_count + atomicLoad(&entries_before) + partial[local] - own;
     for (var rest = own_objects; rest != 0u; rest &= rest - 1u) {
         let object = tile * COVER_TILE + countTrailingZeros(rest) * COVER_LANES + local;
         found[atomicAdd(&found_count, 1u)] = vec2<u32>(object, place);

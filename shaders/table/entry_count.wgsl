@@ -1,10 +1,9 @@
-// uses: common/box, common/grid, common/place, common/prelude, common/workgroup
+// uses: common/box, common/cells, common/prelude, common/workgroup
 
 // Uniform: how many cells each object covers, those of each group of entries behind one another; one for the large
 // list, none for what takes no part.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> grid: Grid;
 @group(0) @binding(3) var<storage, read_write> entry_offsets: array<u32>;
 
 @compute @workgroup_size(256)
@@ -27,7 +26,7 @@ fn main(
     if (kind == CLASS_INVALID || kind == CLASS_EXCLUDED) {
         home = 0u;
     } else if (kind == CLASS_FINITE) {
-        let placement = place(low.xyz, high.xyz);
+        let placement = place_uniform(low.xyz, high.xyz, params.cell_inverse);
         if (placement.level != NO_LEVEL) {
             beside = vec3<u32>(placement.upper - placement.lower);
             let cover = beside + vec3<u32>(1u);

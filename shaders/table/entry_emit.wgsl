@@ -1,5 +1,5 @@
-// uses: common/box, common/cells, common/counters, common/entry_groups, common/grid, common/place, common/prelude
-// uses: common/wide, common/workgroup, table/worlds
+// uses: common/box, common/cells, common/counters, common/entry_groups, common/grid, common/prelude, common/wide
+// uses: common/workgroup, table/worlds
 
 // Uniform: writes an entry for every cell an object covers, at the offsets that the scan gave: first the home entries
 // of all objects, then the other groups, the cells of an object with x fastest. The sort is stable, so that cells keep
@@ -42,7 +42,7 @@ fn main(
     }
     let world = world_of(object);
     if (kind == CLASS_FINITE) {
-        let placement = place(low.xyz, high.xyz);
+        let placement = place_uniform(low.xyz, high.xyz, params.cell_inverse);
         if (placement.level != NO_LEVEL) {
             let level = grid.levels[0];
             let cover = vec3<u32>(placement.upper - placement.lower) + vec3<u32>(1u);

@@ -1,12 +1,43 @@
-// uses: common/box, common/cells, common/grid, common/place, common/prelude, common/workgroup, table/worlds
+// uses: common/box, common/cells, common/cover, common/grid, common/place, common/prelude, common/workgroup
+// uses: table/levels, table/worlds
 
 // Hierarchical and adaptive: one entry per object, keyed by the cell of its lower corner. Past the cells come the key
-// of the large list and that of objects that take no part, so that sorting splits them off.
+// of the large list and that of objects that take no part, so that sorting splits them off. Counts, too, the entries
+// that the objects of each tile would have in the cover table, for each choice of its cells.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> grid: Grid;
-@group(0) @binding(3) var<storage, read_write> keys: array<u32>;
-@group(0) @binding(4) var<storage, read_write> values: array<u32>;
+@group(0) @binding(5) var<storage, read_write> keys: array<u32>;
+@group(0) @binding(6) var<storage, read_write> values: array<u32>;
+// A total of two words for each choice, then `[shift - 1][tile]`.
+@group(0) @binding(7) var<storage, read_write> cover_sums: array<atomic<u32>>;
+
+var<workgroup> sums: array<atomic<u32>, 3>;
+
+fn key_of_box(low: vec4<u32>, high: vec4<u32>, world: u32) -> u32 {
+    let kind = classify(low, high);
+    if (kind == CLASS_INVALID || kind == CLASS_EXCLUDED) {
+        return absent_key(grid.table_cells);
+    }
+    if (kind == CLASS_FINITE) {
+        let placement = place(low.xyz, high.xyz, grid.base_inverse);
+        if (placement.level != NO_LEVEL) {
+            return key_of(grid.levels[placement.level], placement.lower, world);
+        }
+    }
+    return large_key(grid.table_cells, world);
+}
+
+fn add_sum(choice: u32, tile: u32) {
+    let sum = atomicLoad(&sums[choice]);
+    atomicStore(&cover_sums[cover_sum(choice + 1u, tile)], sum);
+    if (sum > 0u) {
+        let before = atomicAdd(&cover_sums[2u * choice], sum);
+        // The low word passes its end.
+        if (before + sum < before) {
+            atomicAdd(&cover_sums[2u * choice + 1u], 1u);
+        }
+    }
+}
 
 @compute @workgroup_size(256)
 fn main(
@@ -14,23 +45,42 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let object = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (object >= params.object_count) {
-        return;
+    let tile = flat_workgroup(group, groups);
+    lay_out(local);
+    if (tile == 0u) {
+        write_levels(local);
     }
-    let low = objects[2u * (params.first_object + object)];
-    let high = objects[2u * (params.first_object + object) + 1u];
-    let kind = classify(low, high);
-    let world = world_of(object);
-    var key = large_key(grid.table_cells, world);
-    if (kind == CLASS_INVALID || kind == CLASS_EXCLUDED) {
-        key = absent_key(grid.table_cells);
-    } else if (kind == CLASS_FINITE) {
-        let placement = place(low.xyz, high.xyz);
-        if (placement.level != NO_LEVEL) {
-            key = key_of(grid.levels[placement.level], placement.lower, world);
+    if (local < COVER_SHIFTS) {
+        atomicStore(&sums[local], 0u);
+    }
+    // The coarser the cells, the more levels are covered: the last choice has them all.
+    let larger = larger_keys(COVER_SHIFTS);
+    let begins = vec3<u32>(larger_keys(1u).x, larger_keys(2u).x, larger.x);
+    let by_2 = covering_of(1u);
+    let by_4 = covering_of(2u);
+    let by_8 = covering_of(3u);
+    workgroupBarrier();
+    let end = min((tile + 1u) * COVER_TILE, params.object_count);
+    for (var object = tile * COVER_TILE + local; object < end; object += WORKGROUP) {
+        let low = objects[2u * (params.first_object + object)];
+        let high = objects[2u * (params.first_object + object) + 1u];
+        let key = key_of_box(low, high, world_of(object));
+        keys[object] = key;
+        values[object] = object | HOME_FLAGS;
+        if (grid.cover_below > 0u && key >= larger.x && key < larger.y) {
+            let counts = vec3<u32>(
+                cover_cells(cover_of(low.xyz, high.xyz, by_2)),
+                cover_cells(cover_of(low.xyz, high.xyz, by_4)),
+                cover_cells(cover_of(low.xyz, high.xyz, by_8)),
+            );
+            let entered = select(vec3<u32>(0u), counts, vec3<u32>(key) >= begins);
+            atomicAdd(&sums[0], entered.x);
+            atomicAdd(&sums[1], entered.y);
+            atomicAdd(&sums[2], entered.z);
         }
     }
-    keys[object] = key;
-    values[object] = object | HOME_FLAGS;
+    workgroupBarrier();
+    if (params.cover_capacity > 0u && local < COVER_SHIFTS && tile < cover_tiles()) {
+        add_sum(local, tile);
+    }
 }

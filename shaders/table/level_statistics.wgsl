@@ -1,15 +1,12 @@
-// uses: common/box, common/counters, common/grid, common/place, common/prelude, common/workgroup
+// uses: common/box, common/counters, common/grid, common/place, common/prelude, common/workgroup, table/base_{base}
+// uses: table/level_words
 
-// Counts the objects of every level and finds the bounds of the cells they occupy; counts what takes no part.
+// Counts the objects of every level and finds the bounds of the cells they occupy; counts what takes no part. Each
+// workgroup finds out the finest cell for itself: a pass of its own for that would take longer.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read> grid: Grid;
-// Eight words a level: objects, then the bounds as distances (2^31 - lower, 2^31 + upper, one axis each) so that all
-// start from zero and only grow; one word unused.
 @group(0) @binding(3) var<storage, read_write> level_statistics: array<atomic<u32>, 256>;
 @group(0) @binding(4) var<storage, read_write> counters: array<atomic<u32>>;
-
-const BIAS: u32 = 0x80000000u;
 
 var<workgroup> local_levels: array<atomic<u32>, 256>;
 // Invalid, excluded, large: in the order of the counters.
@@ -58,6 +55,7 @@ fn main(
     if (local < 3u) {
         atomicStore(&local_counts[local], 0u);
     }
+    let base_inverse = base_inverse_of(local);
     workgroupBarrier();
 
     let first = flat_workgroup(group, groups) * OBJECTS_PER_INVOCATION * WORKGROUP + local;
@@ -72,7 +70,11 @@ fn main(
         let kind = classify(low, high);
         // What has no place counts as at the origin: no float touches a NaN.
         let has_place = vec3<bool>(kind == CLASS_FINITE);
-        let placement = place(select(vec3<u32>(0u), low.xyz, has_place), select(vec3<u32>(0u), high.xyz, has_place));
+        let placement = place(
+            select(vec3<u32>(0u), low.xyz, has_place),
+            select(vec3<u32>(0u), high.xyz, has_place),
+            base_inverse,
+        );
         if (kind == CLASS_INVALID) {
             atomicAdd(&local_counts[COUNTER_INVALID], 1u);
         } else if (kind == CLASS_EXCLUDED) {
@@ -102,6 +104,10 @@ fn main(
         } else {
             atomicMax(&level_statistics[local], value);
         }
+    }
+    if (flat_workgroup(group, groups) == 0u && local == 0u) {
+        atomicStore(&level_statistics[BASE_INVERSE], bitcast<u32>(base_inverse));
+        atomicStore(&level_statistics[CROWDED_LEVELS], crowded_levels_found());
     }
     if (local < 3u) {
         let count = atomicLoad(&local_counts[local]);

@@ -1,11 +1,22 @@
-// The octaves of cell sizes that are looked at: from the extent of the scene downward.
+// uses: common/prelude
+
+// What the sample of objects tells, and the octaves of cell sizes that are looked at: from the extent of the scene
+// downward.
+
+// Words of the statistics: classes of sizes, the bits of the largest |coordinate|, two of each octave.
+const SIZE_CLASSES: u32 = 1024u;
+const EXTENT: u32 = 1024u;
+const DENSITY: u32 = 1025u;
 
 const OCTAVES: u32 = 24u;
-// Slots of the hash table of each octave.
-const SLOTS: u32 = 32768u;
 // Cells are never smaller or larger than these powers of two, so that every level's inverse is a normal float.
 const MIN_EXPONENT: i32 = -100;
 const MAX_EXPONENT: i32 = 90;
+
+// Slots of the hash table of each octave: a power of two, at least twice as many as there are samples.
+fn octave_slots() -> u32 {
+    return 2u << (32u - countLeadingZeros(max(params.sample_count, 2u) - 1u));
+}
 
 fn top_exponent(extent_bits: u32) -> i32 {
     return i32(extent_bits >> 23u) - 126;

@@ -15,8 +15,8 @@ use super::runs;
 use super::scan::scan;
 use super::sort::{sort_histogram, sort_scan, sort_scatter};
 use super::table::{
-    base_cell, cell_starts, clusters, cover_count, cover_emit, cover_layout, density, entry_count, entry_emit, gather,
-    keys, layout, level_statistics, prepare, size_statistics,
+    cell_starts, clusters, cover_emit, entry_count, entry_emit, gather, keys, layout, level_statistics, prepare,
+    sample_statistics,
 };
 use crate::shared::blocks::{Overrides, ScanParams, SortParams, add64, wide};
 
@@ -28,7 +28,7 @@ use crate::api::queries::{Neighbor, Query, askers};
 use crate::api::scene::{Scene, SceneRays};
 use crate::api::types::{Aabb, Pair, RayCell, RayHit};
 use crate::shared::bounds::LARGEST_COUNT;
-use crate::shared::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_HIERARCHICAL, SCHEME_UNIFORM};
+use crate::shared::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_UNIFORM};
 use crate::shared::lists::sort_lists;
 use crate::step::plan::check_smallest_step;
 
@@ -57,17 +57,13 @@ pub struct Trace {
     pub objects: Vec<Aabb>,
     /// What led to the table of the static objects, where there are any; nothing past its records.
     pub statics: Option<Box<Trace>>,
-    /// Output of [`size_statistics`] (hierarchical).
-    pub size_statistics: Vec<u32>,
-    /// Output of [`density`] (hierarchical).
-    pub density: Vec<u32>,
-    /// The grid after [`base_cell`] (hierarchical).
-    pub grid_after_base: Grid,
+    /// Output of [`sample_statistics`] (hierarchical).
+    pub sample_statistics: Vec<u32>,
     /// Output of [`level_statistics`].
     pub level_statistics: Vec<u32>,
     /// The counters after [`level_statistics`].
     pub counters_after_level_statistics: Vec<u32>,
-    /// The grid after [`layout`].
+    /// The grid before the cover table is chosen: output of [`layout`].
     pub grid_after_layout: Grid,
     /// The counters after [`layout`].
     pub counters_after_layout: Vec<u32>,
@@ -77,10 +73,8 @@ pub struct Trace {
     pub entry_offsets: Vec<u32>,
     /// The counters after that scan (uniform).
     pub counters_after_entries: Vec<u32>,
-    /// Output of [`cover_count`] (hierarchical).
+    /// Output of [`keys::cover_sums`] (hierarchical).
     pub cover_sums: Vec<u32>,
-    /// Places of each tile's entries: sums after [`cover_layout`] (hierarchical).
-    pub cover_places: Vec<u32>,
     /// The final grid, with the number of entries.
     pub grid: Grid,
     /// Output of [`keys`] and [`cover_emit`], or of [`entry_emit`].
@@ -194,7 +188,7 @@ fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<[P
 /// Entries of the uniform scheme that are held: no more than are needed, since a fixed capacity may be larger than the
 /// memory.
 fn entry_capacity(descriptor: &BroadPhaseDescriptor<'_>, params: &Params, objects: &[Aabb]) -> Result<u32, InputError> {
-    let counts = entry_count::entry_count(params, objects, &Grid::default());
+    let counts = entry_count::entry_count(params, objects);
     let needed: u64 = counts.into_iter().map(u64::from).sum();
     let held = fixed(descriptor, descriptor.capacities.entries).map_or(needed, |capacity| needed.min(capacity.into()));
     count_of("entries", held, LARGEST_COUNT as u32 - 1)
@@ -607,22 +601,18 @@ fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy, keep: bool) 
     let params = &trace.params;
     let objects = &trace.objects;
     let counters = &mut trace.counters;
-    let mut grid = Grid::default();
-    let uniform = params.scheme == SCHEME_UNIFORM;
-    if params.scheme == SCHEME_HIERARCHICAL {
-        trace.size_statistics = size_statistics::size_statistics(params, objects);
-        trace.density = density::density(params, objects, &trace.size_statistics, worlds);
-        base_cell::base_cell(params, &trace.size_statistics, &trace.density, &mut grid);
-        trace.grid_after_base = grid;
+    let uniform = params.is_uniform();
+    if params.is_hierarchical() {
+        trace.sample_statistics = sample_statistics::sample_statistics(params, objects, worlds);
     }
-    trace.level_statistics = level_statistics::level_statistics(params, objects, &grid, counters);
+    trace.level_statistics = level_statistics::level_statistics(params, objects, &trace.sample_statistics, counters);
     trace.counters_after_level_statistics.clone_from(counters);
-    layout::layout(params, &trace.level_statistics, &mut grid, counters);
+    let mut grid = layout::layout(params, &trace.level_statistics, counters);
     trace.grid_after_layout = grid;
     trace.counters_after_layout.clone_from(counters);
 
     let (mut keys, mut values) = if uniform {
-        let mut counts = entry_count::entry_count(params, objects, &grid);
+        let mut counts = entry_count::entry_count(params, objects);
         if keep {
             trace.entry_counts.clone_from(&counts);
         }
@@ -642,13 +632,12 @@ fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy, keep: bool) 
         keys::keys(params, objects, &grid, worlds)
     };
     if params.cover_capacity > 0 {
-        let mut sums = cover_count::cover_count(params, objects, &grid, &keys);
+        let mut sums = keys::cover_sums(params, objects, &grid, &keys);
         trace.cover_sums.clone_from(&sums);
-        cover_layout::cover_layout(params, &mut sums, &mut grid);
+        cover_emit::choose_cover(params, &mut sums, &mut grid);
         keys.resize(params.table_entries() as usize, 0);
         values.resize(params.table_entries() as usize, 0);
         cover_emit::cover_emit(params, objects, &grid, &mut keys, &mut values, &sums, worlds);
-        trace.cover_places = sums;
     }
     trace.grid = grid;
     if keep {

@@ -313,6 +313,7 @@ fn buffers_have_names_of_their_own_and_variables_are_declared() {
         shape::variable::ALL,
         scan::variable::ALL,
         sort::variable::ALL,
+        table::variable::ALL,
         limits::variable::ALL,
         pairs::variable::ALL,
         rays::variable::ALL,

@@ -22,8 +22,8 @@ pub(crate) const HASH_Y: u32 = number("common/grid", "HASH_Y");
 pub(crate) const HASH_Z: u32 = number("common/grid", "HASH_Z");
 /// Slots from a world to the next in hashed tables.
 pub(crate) const HASH_WORLD: u32 = number("common/grid", "HASH_WORLD");
-pub(crate) const TABLE_CELLS_PER_OBJECT: u32 = number("table/layout", "TABLE_CELLS_PER_OBJECT");
-pub(crate) const TABLE_CELLS_PER_LEVEL: u32 = number("table/layout", "TABLE_CELLS_PER_LEVEL");
+pub(crate) const TABLE_CELLS_PER_OBJECT: u32 = number("table/levels", "TABLE_CELLS_PER_OBJECT");
+pub(crate) const TABLE_CELLS_PER_LEVEL: u32 = number("table/levels", "TABLE_CELLS_PER_LEVEL");
 /// The smallest hashed table of the uniform scheme: see [`HASH_Y`].
 pub(crate) const SMALLEST_UNIFORM_TABLE: u32 = 1024;
 
@@ -62,7 +62,7 @@ pub struct Params {
     pub scheme: u32,
     /// Uniform scheme: rounded inverse of the cell size. Adaptive scheme: inverse of half the smallest scale.
     pub cell_inverse: f32,
-    /// Objects that the density estimate looks at.
+    /// Objects that the choice of the finest cell looks at.
     pub sample_count: u32,
     /// Distance between two of them.
     pub sample_stride: u32,
@@ -126,14 +126,18 @@ pub struct Params {
     pub has_clusters: u32,
 }
 
-/// Objects that the density estimate looks at, at most.
-const SAMPLES: u32 = 16_384;
+/// Objects that the choice of the finest cell looks at, for each unit of the square root of their number: as many of
+/// them share a cell then, whatever the number is.
+const SAMPLES_PER_ROOT: u32 = 16;
+/// Objects that it looks at, at most.
+const MAX_SAMPLES: u32 = 16_384;
 
 impl Params {
     /// The block of a table of so many objects behind so many static ones. Nothing is asked of it yet, and only entries
     /// have a capacity, that of the schemes of one entry per object.
     pub(crate) fn of_table(descriptor: &BroadPhaseDescriptor<'_>, object_count: u32, first_object: u32) -> Self {
-        let sample_stride = object_count.div_ceil(SAMPLES).max(1);
+        let samples = (SAMPLES_PER_ROOT * object_count.isqrt()).clamp(1, MAX_SAMPLES);
+        let sample_stride = object_count.div_ceil(samples).max(1);
         let [period_x, period_y, period_z] = descriptor.periods;
         Self {
             object_count,
@@ -168,7 +172,8 @@ impl Params {
         self.scheme == SCHEME_UNIFORM
     }
 
-    pub(crate) fn is_hierarchical(&self) -> bool {
+    /// Whether the finest cell is found, not given.
+    pub fn is_hierarchical(&self) -> bool {
         self.scheme == SCHEME_HIERARCHICAL
     }
 
@@ -388,15 +393,6 @@ impl Params {
         i32::from(self.scheme == SCHEME_HIERARCHICAL)
     }
 
-    /// Of the finest level: found by the passes before, or given.
-    pub(crate) fn base_inverse(&self, grid: &Grid) -> f32 {
-        if self.scheme == SCHEME_HIERARCHICAL {
-            grid.base_inverse
-        } else {
-            self.cell_inverse
-        }
-    }
-
     pub(crate) fn large_key(&self, grid: &Grid, world: u32) -> u32 {
         grid.table_cells + (world & self.large_mask)
     }
@@ -411,14 +407,17 @@ impl Params {
         &objects[..objects.len().min(self.object_count as usize)]
     }
 
-    /// The objects, among those of the table, that statistics look at: twin of `sampled_object` in
-    /// `shaders/table/size.wgsl`.
-    pub(crate) fn sampled_objects(&self) -> impl Iterator<Item = usize> {
-        let (stride, last) = (self.sample_stride.max(1), self.object_count.saturating_sub(1));
-        (0..self.sample_count).map(move |sample| {
-            let offset = (sample.wrapping_mul(0x9e37_79b1) >> 16) % stride;
-            (sample * stride + offset).min(last) as usize
-        })
+    /// The object of a sample, among those of the table: twin of `sampled_object` in `shaders/table/size.wgsl`.
+    pub(crate) fn sampled_object(&self, sample: u32) -> usize {
+        let stride = self.sample_stride.max(1);
+        let offset = (sample.wrapping_mul(0x9e37_79b1) >> 16) % stride;
+        (sample * stride + offset).min(self.object_count.saturating_sub(1)) as usize
+    }
+
+    /// Slots of the hash table of each octave of cells that samples are entered in: twin of `octave_slots` in
+    /// `shaders/table/octave.wgsl`.
+    pub const fn octave_slots(&self) -> u32 {
+        2 << (u32::BITS - (self.sample_count.saturating_sub(1) | 1).leading_zeros())
     }
 
     /// Sorted entries that the buffers hold, those of the cover table among them.
@@ -515,11 +514,12 @@ pub(crate) fn is_in_cells(object: &Aabb, cell_inverse: f32) -> bool {
     classify(object) == Class::Finite && place_uniform(object.min, object.max, cell_inverse).level != NO_LEVEL
 }
 
-pub(crate) fn place(params: &Params, grid: &Grid, object: &Aabb) -> Placement {
+/// The placement that the step's scheme gives an object of finite bounds, where the finest cell has this inverse.
+pub(crate) fn place(params: &Params, base_inverse: f32, object: &Aabb) -> Placement {
     if params.scheme == SCHEME_UNIFORM {
-        place_uniform(object.min, object.max, params.cell_inverse)
+        place_uniform(object.min, object.max, base_inverse)
     } else {
-        place_one_cell(params, object.min, object.max, params.base_inverse(grid))
+        place_one_cell(params, object.min, object.max, base_inverse)
     }
 }
 

@@ -294,11 +294,14 @@ impl PairPlan {
             if params.is_uniform() {
                 stage.run(&PAIR_COUNT_COVERED, entries + 1, &binds);
             } else {
-                // The device knows which one counts. The adaptive scheme leaves no choice.
-                if params.is_hierarchical() {
-                    stage.run_indirect(&PAIR_COUNT_ONE_CELL, table::buffer::SPARSE_GROUPS, &binds);
+                match counts_crowded(params) {
+                    Some(true) => stage.run(&PAIR_COUNT_CROWDED, entries + 1, &binds),
+                    Some(false) => stage.run(&PAIR_COUNT_ONE_CELL, entries + 1, &binds),
+                    None => {
+                        stage.run_indirect(&PAIR_COUNT_ONE_CELL, table::buffer::SPARSE_GROUPS, &binds);
+                        stage.run_indirect(&PAIR_COUNT_CROWDED, table::buffer::CROWDED_GROUPS, &binds);
+                    }
                 }
-                stage.run_indirect(&PAIR_COUNT_CROWDED, table::buffer::CROWDED_GROUPS, &binds);
             }
         });
         if params.has_statics() {
@@ -352,6 +355,18 @@ impl PairPlan {
                 stage.run(pass, params.object_count, &static_binds(blocks, round));
             });
         }
+    }
+}
+
+/// Whether the pass for crowded scenes counts pairs of a scheme of one entry per object. `None` where the device alone
+/// knows.
+fn counts_crowded(params: &Params) -> Option<bool> {
+    if params.pair_bit_words > 0 || !params.is_hierarchical() {
+        Some(true)
+    } else if params.has_clusters == 0 {
+        Some(false)
+    } else {
+        None
     }
 }
 

@@ -422,6 +422,21 @@ pub struct Rounds {
     pub tests: u32,
 }
 
+/// A value of a type of this text, poison in every word.
+fn poisoned(source: &str, of_type: &str) -> String {
+    let list = of_type.strip_prefix("array<").and_then(|list| list.strip_suffix('>'));
+    let parts: Vec<_> = if let Some((element, count)) = list.and_then(|list| list.rsplit_once(", ")) {
+        vec![poisoned(source, element); count.parse().unwrap()]
+    } else if let Some((_, body)) = source.split_once(&format!("struct {of_type} {{\n")) {
+        let fields = body.lines().take_while(|line| *line != "}");
+        let types = fields.filter_map(|line| line.trim().strip_suffix(',')?.split_once(": "));
+        types.map(|(_, of_field)| poisoned(source, of_field)).collect()
+    } else {
+        vec!["0xdeadbeefu".to_owned()]
+    };
+    format!("{of_type}({})", parts.join(", "))
+}
+
 /// The text with its workgroup memory filled at the start: passes run without wgpu's zeros there, and no answer may
 /// depend on what they find. The same text where there is no such memory.
 fn with_poisoned_memory(source: &str) -> String {
@@ -435,7 +450,7 @@ fn with_poisoned_memory(source: &str) -> String {
         };
         let store = match element {
             "atomic<u32>" => format!("atomicStore(&{place}, 0xdeadbeefu)"),
-            plain => format!("{place} = {plain}(0xdeadbeefu)"),
+            plain => format!("{place} = {}", poisoned(source, plain)),
         };
         // No workgroup has fewer invocations than this.
         fill += &format!("for (var poisoned = local % 32u; poisoned < {count}u; poisoned += 32u) {{ {store}; }}\n");

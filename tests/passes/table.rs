@@ -8,62 +8,63 @@ use gpu_broad_phase::internals::blocks::{CLUSTER_TILE, COVER_TILE, ScatterParams
 use gpu_broad_phase::internals::grid::{CLUSTER, Grid, Params, Record};
 use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::table::{
-    base_cell, cell_starts, clusters, cover_layout, density, gather, layout, level_statistics, scatter,
+    cell_starts, clusters, cover_emit, gather, layout, level_statistics, sample_statistics, scatter,
 };
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Scheme};
 
-/// The choice of the finest cell, from every object and from a sample.
+/// What a sample of the objects tells, and one of a third of them.
 pub fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u32]) {
-    let statistics = || ("size_statistics", bytes(&trace.size_statistics));
-    let found = bench.run(
-        &shaders::SIZE_STATISTICS,
-        groups(trace.params.object_count as usize),
-        uniform(&trace.params),
-        &[("objects", bytes(objects)), ("size_statistics", zeros(1025))],
-    );
-    found.check("size_statistics", &trace.size_statistics);
     let sampled = Params {
         sample_stride: 3,
         sample_count: trace.params.object_count / 3,
         ..trace.params
     };
     for params in [trace.params, sampled] {
-        let density = density::density(&params, objects, &trace.size_statistics, worlds);
+        let statistics = sample_statistics::sample_statistics(&params, objects, worlds);
+        let slots = params.octave_slots() as usize;
         let found = bench.run(
-            &shaders::DENSITY,
+            &shaders::SAMPLE_STATISTICS,
             groups(params.sample_count as usize),
             uniform(&params),
             &[
                 ("objects", bytes(objects)),
-                statistics(),
-                ("density_slots", zeros(24 * 32_768)),
-                ("density", zeros(48)),
+                ("sample_statistics", zeros(statistics.len())),
+                ("density_slots", zeros(24 * slots)),
                 ("worlds", bytes(worlds)),
             ],
         );
-        found.check("density", &density);
+        found.check("sample_statistics", &statistics);
         // The hash tables stay on the device: their sums have to be what was read off them.
-        let slots: Vec<u32> = found.take("density_slots", 24 * 32_768);
-        for (slots, density) in slots.chunks(32_768).zip(density.chunks(2)) {
+        let tables: Vec<u32> = found.take("density_slots", 24 * slots);
+        let of_octaves = &statistics[statistics.len() - 48..];
+        for (slots, density) in tables.chunks(slots).zip(of_octaves.chunks(2)) {
             let entered: u32 = slots.iter().sum();
             let shared: u32 = slots.iter().map(|&slot| slot * slot.saturating_sub(1) / 2).sum();
             assert_eq!([entered, shared], density, "{}: density_slots", found.what);
         }
-        let mut expected = stale_grid();
-        base_cell::base_cell(&params, &trace.size_statistics, &density, &mut expected);
-        let found = bench.run(
-            &shaders::BASE_CELL,
-            1,
-            uniform(&params),
-            &[
-                statistics(),
-                ("density", bytes(&density)),
-                ("grid", bytes_of(&stale_grid()).to_vec()),
-            ],
-        );
-        found.check("grid", &[expected]);
+        check_level_statistics(bench, &params, objects, &statistics);
     }
+}
+
+/// The finest cell, and objects and bounds of every level.
+fn check_level_statistics(bench: &Bench, params: &Params, objects: &[Aabb], sample_statistics: &[u32]) {
+    let mut counters = used_counters();
+    let statistics = level_statistics::level_statistics(params, objects, sample_statistics, &mut counters);
+    let mut inputs = vec![
+        ("objects", bytes(objects)),
+        ("level_statistics", zeros(256)),
+        ("counters", bytes(&used_counters())),
+    ];
+    let pass = if params.is_hierarchical() {
+        inputs.push(("sample_statistics", bytes(sample_statistics)));
+        &shaders::LEVEL_STATISTICS
+    } else {
+        &shaders::LEVEL_STATISTICS_GIVEN
+    };
+    let found = bench.run(pass, groups(params.object_count as usize), uniform(params), &inputs);
+    found.check("level_statistics", &statistics);
+    found.check("counters", &counters);
 }
 
 /// The passes that lead to the sorted entries and the cell table.
@@ -79,48 +80,25 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
     if scheme == Scheme::Hierarchical {
         check_statistics(bench, trace, objects, worlds);
     }
+    check_level_statistics(bench, &trace.params, objects, &trace.sample_statistics);
 
     let mut counters = used_counters();
-    let statistics = level_statistics::level_statistics(&trace.params, objects, &trace.grid_after_base, &mut counters);
-    assert_eq!(statistics, trace.level_statistics);
-    let found = bench.run(
-        &shaders::LEVEL_STATISTICS,
-        groups(count),
-        params(),
-        &[
-            object_bytes(),
-            grid(&trace.grid_after_base),
-            ("level_statistics", zeros(256)),
-            ("counters", bytes(&used_counters())),
-        ],
+    assert_eq!(
+        layout::layout(&trace.params, &trace.level_statistics, &mut counters),
+        trace.grid_after_layout
     );
-    found.check("level_statistics", &trace.level_statistics);
-    found.check("counters", &counters);
-
-    // Levels without objects keep what they held.
-    let before = Grid {
-        base_inverse: trace.grid_after_base.base_inverse,
-        ..stale_grid()
-    };
-    let (mut after, mut counters) = (before, used_counters());
-    layout::layout(&trace.params, &trace.level_statistics, &mut after, &mut counters);
-    let found = bench.run(
-        &shaders::LAYOUT,
-        1,
-        params(),
-        &[
+    let levels = || {
+        [
             ("level_statistics", bytes(&trace.level_statistics)),
-            grid(&before),
+            ("next_grid", bytes_of(&stale_grid()).to_vec()),
             ("counters", bytes(&used_counters())),
-            ("sparse_groups", poison::<u32>(3)),
-            ("crowded_groups", poison::<u32>(3)),
-        ],
-    );
-    found.check("grid", &[after]);
-    found.check("counters", &counters);
-    let [sparse, crowded] = layout::count_groups(&trace.params, &after);
-    found.check("sparse_groups", &sparse);
-    found.check("crowded_groups", &crowded);
+        ]
+    };
+    if uniform_scheme {
+        let found = bench.run(&shaders::LAYOUT, 2, params(), &levels());
+        found.check("next_grid", &[trace.grid_after_layout]);
+        found.check("counters", &counters);
+    }
 
     let capacity = trace.params.entry_capacity as usize;
     let all_capacity = capacity + trace.params.cover_capacity as usize;
@@ -133,7 +111,6 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
             params(),
             &[
                 object_bytes(),
-                grid(&trace.grid_after_layout),
                 ("entry_offsets", poison::<u32>(trace.entry_counts.len())),
             ],
         );
@@ -172,18 +149,20 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
         found
     } else {
         let [keys, values] = outputs();
-        bench.run(
-            &shaders::KEYS,
-            groups(count),
-            params(),
-            &[
-                object_bytes(),
-                grid(&trace.grid_after_layout),
-                keys,
-                values,
-                world_bytes(),
-            ],
-        )
+        let mut inputs = vec![object_bytes(), keys, values, world_bytes()];
+        inputs.extend(levels());
+        let mut sums = vec![0; 6];
+        sums.resize(6 + 3 * count.div_ceil(COVER_TILE), STALE);
+        inputs.push(("cover_sums", bytes(&sums)));
+        // And a workgroup that has no objects.
+        let tiles = count.div_ceil(COVER_TILE) as u32 + 1;
+        let found = bench.run(&shaders::KEYS, tiles, params(), &inputs);
+        found.check("next_grid", &[trace.grid_after_layout]);
+        found.check("counters", &counters);
+        if trace.params.cover_capacity > 0 {
+            found.check("cover_sums", &with_totals(&trace.cover_sums));
+        }
+        found
     };
     let before_cover = if trace.params.cover_capacity > 0 {
         count
@@ -264,76 +243,81 @@ fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Rec
         }
         let found = bench.run(
             &shaders::CLUSTERS,
-            all.div_ceil(CLUSTER_TILE) as u32,
+            all.div_ceil(CLUSTER_TILE).max(1) as u32,
             uniform(params),
             &[
                 ("grid", bytes_of(&grid).to_vec()),
                 ("keys", with_stale(&trace.keys, entries)),
                 ("values", with_stale(values, entries)),
                 ("records", stale(&records, &[])),
+                ("sparse_groups", poison::<u32>(3)),
+                ("crowded_groups", poison::<u32>(3)),
             ],
         );
+        let [sparse, crowded] = clusters::count_groups(params, &grid);
+        found.check("sparse_groups", &sparse);
+        found.check("crowded_groups", &crowded);
         found.check("values", &sorted_values[..entries as usize]);
         found.check("records", &stale(&sorted, &found_clusters));
     }
 }
 
-/// The passes that enter larger boxes in the cover table.
+/// The sums of entries in the cover table, behind the totals of all tiles for each choice of its cells.
+fn with_totals(sums: &[u32]) -> Vec<u32> {
+    let totals = sums.chunks(sums.len() / 3).flat_map(|tiles| {
+        let total: u64 = tiles.iter().map(|&sum| u64::from(sum)).sum();
+        [total as u32, (total >> 32) as u32]
+    });
+    totals.chain(sums.iter().copied()).collect()
+}
+
+/// The pass that chooses the cells of the cover table and enters larger boxes there.
 pub fn check_cover(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u32]) {
     let params = &trace.params;
-    let count = params.object_count as usize;
-    let tiles = count.div_ceil(COVER_TILE);
-    let grid = |grid: &Grid| ("grid", bytes_of(grid).to_vec());
+    let tiles = (params.object_count as usize).div_ceil(COVER_TILE) as u32;
     let keys = &trace.unsorted_keys;
-    let found = bench.run(
-        &shaders::COVER_COUNT,
-        tiles as u32,
-        uniform(params),
-        &[
-            ("objects", bytes(objects)),
-            grid(&trace.grid_after_layout),
-            ("keys", with_stale(keys, params.object_count)),
-            ("cover_sums", poison::<u32>(trace.cover_sums.len())),
-        ],
-    );
-    found.check("cover_sums", &trace.cover_sums);
+    let run = |params: &Params, totals: Vec<u32>| {
+        bench.run(
+            &shaders::COVER_EMIT,
+            tiles + 1,
+            uniform(params),
+            &[
+                ("objects", bytes(objects)),
+                ("grid", bytes_of(&trace.grid_after_layout).to_vec()),
+                ("next_grid", bytes_of(&stale_grid()).to_vec()),
+                ("keys", with_stale(keys, params.object_count)),
+                ("values", with_stale(&trace.unsorted_values, params.object_count)),
+                ("cover_sums", bytes(&totals)),
+                ("worlds", bytes(worlds)),
+            ],
+        )
+    };
+    let found = run(params, with_totals(&trace.cover_sums));
+    found.check("next_grid", &[trace.grid]);
+    let entries = trace.grid.entry_count as usize;
+    found.check("keys", &keys[..entries]);
+    found.check("values", &trace.unsorted_values[..entries]);
 
-    // As counted, with sums past 32 bits, and with less room.
-    let mut huge = trace.cover_sums.clone();
-    huge.iter_mut().for_each(|sum| *sum |= 0xc000_0000);
+    // With totals past 32 bits, and with less room.
+    let mut huge = with_totals(&trace.cover_sums);
+    [huge[1], huge[3], huge[5]] = [1; 3];
     let less = Params {
         cover_capacity: trace.grid.cover.count.saturating_sub(1),
         ..*params
     };
-    for (params, sums) in [(params, &trace.cover_sums), (params, &huge), (&less, &trace.cover_sums)] {
-        let (mut expected, mut places) = (trace.grid_after_layout, sums.clone());
-        cover_layout::cover_layout(params, &mut places, &mut expected);
-        let found = bench.run(
-            &shaders::COVER_LAYOUT,
-            1,
-            uniform(params),
-            &[("cover_sums", bytes(sums)), grid(&trace.grid_after_layout)],
-        );
-        found.check("cover_sums", &places);
-        found.check("grid", &[expected]);
+    for (params, sums, totals) in [
+        (params, vec![u32::MAX; trace.cover_sums.len()], huge),
+        (&less, trace.cover_sums.clone(), with_totals(&trace.cover_sums)),
+    ] {
+        let (mut expected, mut places) = (trace.grid_after_layout, sums);
+        cover_emit::choose_cover(params, &mut places, &mut expected);
+        let is_chosen = expected.cover_below > 0;
+        let found = run(params, totals);
+        found.check("next_grid", &[expected]);
+        if !is_chosen {
+            found.check("keys", &keys[..params.object_count as usize]);
+        }
     }
-
-    let found = bench.run(
-        &shaders::COVER_EMIT,
-        tiles as u32,
-        uniform(params),
-        &[
-            ("objects", bytes(objects)),
-            grid(&trace.grid),
-            ("keys", with_stale(keys, params.object_count)),
-            ("values", with_stale(&trace.unsorted_values, params.object_count)),
-            ("cover_sums", bytes(&trace.cover_places)),
-            ("worlds", bytes(worlds)),
-        ],
-    );
-    let entries = trace.grid.entry_count as usize;
-    found.check("keys", &keys[..entries]);
-    found.check("values", &trace.unsorted_values[..entries]);
 }
 
 /// Boxes of any bits.

@@ -29,7 +29,7 @@ pub fn draw_cells(
             if classify(object) != Class::Finite {
                 continue;
             }
-            let placement = place(params, table.grid, object);
+            let placement = place(params, table.grid.base_inverse, object);
             let index = record.object - params.first_object;
             if level_of(&placement).is_none() {
                 continue;
@@ -53,7 +53,7 @@ pub fn draw_cells(
     // Records come in the order of the entries, and those of cells come first.
     let entered = table.starts[table.grid.table_cells as usize] as usize;
     for record in &table.records[..entered] {
-        let placement = place(params, table.grid, &box_of(record));
+        let placement = place(params, table.grid.base_inverse, &box_of(record));
         if let Some(level) = level_of(&placement) {
             let [x, y, z] = placement.lower;
             let x = x >> table.grid.x_detail;

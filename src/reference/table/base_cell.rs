@@ -1,7 +1,7 @@
-//! Twin of `shaders/table/base_cell.wgsl`.
+//! The choice of the finest cell: twin of `shaders/table/base_cell.wgsl`.
 
-use super::size::{MAX_EXPONENT, MIN_EXPONENT, OCTAVES, SLOTS, octave_exponent, top_exponent};
-use crate::shared::grid::{Grid, MAX_LEVELS, Params};
+use super::size::{DENSITY, EXTENT, MAX_EXPONENT, MIN_EXPONENT, OCTAVES, octave_exponent, top_exponent};
+use crate::shared::grid::{MAX_LEVELS, Params};
 use crate::shared::wgsl::number;
 
 const NEIGHBOURS: u32 = 4;
@@ -27,12 +27,12 @@ const VOLUME_2D: [u32; 4] = [64, 100, 144, 196];
 /// Correctly rounded inverses of 1, 1.25, 1.5, 1.75.
 const INVERSE_BITS: [u32; 4] = [0x3f80_0000, 0x3f4c_cccd, 0x3f2a_aaab, 0x3f12_4925];
 
-/// Chooses the finest cell and writes it to the grid (`base_inverse`).
+/// Chooses the finest cell. Returns the inverse of its side, and the levels whose cells hold many boxes, a bit each.
 ///
 /// Its fraction is the one in which the sizes present waste the least volume, its octave the largest in which the
-/// objects small enough for it have few neighbours in their cell, but not below the smallest object. Writes the
-/// levels whose cells hold many boxes, too (`crowded_levels`).
-pub fn base_cell(params: &Params, size_statistics: &[u32], density: &[u32], grid: &mut Grid) {
+/// objects small enough for it have few neighbours in their cell, but not below the smallest object.
+pub fn base_cell(params: &Params, sample_statistics: &[u32]) -> (f32, u32) {
+    let (size_statistics, density) = (&sample_statistics[..EXTENT], &sample_statistics[DENSITY..]);
     let (waste_of, volume_of) = if params.dimensions == 2 {
         (&WASTE_2D, &VOLUME_2D)
     } else {
@@ -40,7 +40,7 @@ pub fn base_cell(params: &Params, size_statistics: &[u32], density: &[u32], grid
     };
     let mut counts = [0u32; 4];
     let mut smallest = 1024u32;
-    for (class, &count) in size_statistics[..1024].iter().enumerate() {
+    for (class, &count) in size_statistics.iter().enumerate() {
         if count != 0 {
             counts[class & 3] = counts[class & 3].wrapping_add(count);
             smallest = smallest.min(class as u32);
@@ -64,10 +64,10 @@ pub fn base_cell(params: &Params, size_statistics: &[u32], density: &[u32], grid
             .wrapping_mul(params.sample_stride.max(1))
             .wrapping_mul(volume_of[fraction]);
         let allowed = (neighbours * 64).wrapping_mul(entered) / samples.max(1);
-        let chance = entered.wrapping_mul(entered) / (2 * SLOTS);
+        let chance = entered.wrapping_mul(entered) / (2 * params.octave_slots());
         shared > allowed.wrapping_add(chance).wrapping_add(entered / 64)
     };
-    let top = top_exponent(size_statistics[1024]);
+    let top = top_exponent(sample_statistics[EXTENT]);
     let mut exponent = octave_exponent(top, OCTAVES - 1);
     for octave in (0..OCTAVES).rev() {
         if holds_more(octave, fraction, NEIGHBOURS) {
@@ -81,11 +81,12 @@ pub fn base_cell(params: &Params, size_statistics: &[u32], density: &[u32], grid
         exponent = exponent.max(fits);
     }
     let exponent = exponent.clamp(MIN_EXPONENT, MAX_EXPONENT);
-    grid.base_inverse = f32::from_bits(INVERSE_BITS[fraction].wrapping_sub((exponent << 23) as u32));
-    grid.crowded_levels = (0..MAX_LEVELS)
+    let base_inverse = f32::from_bits(INVERSE_BITS[fraction].wrapping_sub((exponent << 23) as u32));
+    let crowded_levels = (0..MAX_LEVELS)
         .map(|level| {
             let octave = (top - exponent - level as i32).clamp(0, OCTAVES as i32 - 1);
             u32::from(holds_more(octave as u32, fraction, CROWDED)) << level
         })
         .sum();
+    (base_inverse, crowded_levels)
 }

@@ -1,7 +1,8 @@
 //! Twin of `shaders/table/clusters.wgsl`.
 
 use crate::reference::runs::{LENGTH, in_runs};
-use crate::shared::grid::{CLUSTER, Grid, Record};
+use crate::shared::bounds::MAX_GROUPS;
+use crate::shared::grid::{CLUSTER, Grid, Params, Record};
 
 /// Entries that a workgroup puts in order together.
 const BLOCK: usize = 256;
@@ -50,4 +51,15 @@ fn around(records: &[Record]) -> Record {
         }
     }
     all
+}
+
+/// Workgroups that count pairs: by the pass for scenes that are not crowded, and by that for crowded ones.
+pub fn count_groups(params: &Params, grid: &Grid) -> [[u32; 3]; 2] {
+    let groups = params.entry_capacity / 256 + 1;
+    let all = [groups.min(MAX_GROUPS), (groups - 1) / MAX_GROUPS + 1, 1];
+    if grid.is_crowded != 0 {
+        [[0; 3], all]
+    } else {
+        [all, [0; 3]]
+    }
 }

@@ -17,7 +17,7 @@ pub const COVER_SHIFTS: u32 = number("common/cover", "COVER_SHIFTS");
 /// Levels above that of the cells that are entered: a box of the highest has 33 cells per axis at most.
 pub(crate) const COVER_OCTAVES: u32 = number("common/cover", "COVER_OCTAVES");
 /// Lanes of a workgroup of the passes that count and write entries.
-pub(crate) const COVER_LANES: u32 = number("common/cover", "COVER_LANES");
+pub(crate) const COVER_LANES: u32 = number("table/cover_emit", "COVER_LANES");
 
 /// The cells that a box is entered in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

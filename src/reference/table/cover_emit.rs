@@ -1,16 +1,17 @@
 //! Twin of `shaders/table/cover_emit.wgsl`.
 
-use super::cover::{COVER_LANES, Cover, larger_keys};
+use super::cover::{COVER_LANES, COVER_SHIFTS, Cover, bounds, larger_keys, level_past_cover};
 use crate::api::types::Aabb;
 use crate::shared::blocks::COVER_TILE;
-use crate::shared::grid::{Grid, Params, key_of};
+use crate::shared::grid::{DENSE, Grid, Level, Params, key_of};
+use crate::shared::wgsl::number;
 
 const LANES: usize = COVER_LANES as usize;
 
 /// Writes an entry for every cell of the cover table that a larger box covers, x fastest, behind the entries of the
 /// objects. A value is the object, without home flags.
 ///
-/// `cover_sums` is as [`cover_layout`](super::cover_layout::cover_layout) leaves it; keys and values have room for all
+/// `cover_sums` is as [`choose_cover`] leaves it; keys and values have room for all
 /// entries of the grid.
 pub fn cover_emit(
     params: &Params,
@@ -43,5 +44,74 @@ pub fn cover_emit(
                 place += 1;
             }
         }
+    }
+}
+
+/// Entries of a cell, on average, from which on looking one up takes more than it saves.
+pub(crate) const CROWDED_CELL: u32 = number("table/cover_emit", "CROWDED_CELL");
+
+/// Turns the entries of each tile into the place of its first one, for each choice of the cover table's cells, and
+/// takes the finest cells for which the entries and the cells have room and are not crowded; none where no choice is
+/// so.
+///
+/// `cover_sums` is the output of [`cover_sums`](super::keys::cover_sums). Sums that exceed a word stay at its
+/// largest value.
+pub fn choose_cover(params: &Params, cover_sums: &mut [u32], grid: &mut Grid) {
+    let tiles = cover_sums.len() / COVER_SHIFTS as usize;
+    let mut totals = [0u32; COVER_SHIFTS as usize];
+    for (sums, total) in cover_sums.chunks_exact_mut(tiles.max(1)).zip(&mut totals) {
+        for sum in sums {
+            let before = *total;
+            *total = total.saturating_add(*sum);
+            *sum = before;
+        }
+    }
+    if grid.cover_below == 0 {
+        return;
+    }
+    let room = params.table_capacity - grid.table_cells;
+    let fits = |cover: &Level| {
+        cover.count <= params.cover_capacity
+            && cover.count / CROWDED_CELL <= cover.table_size
+            && cover.table_size <= room
+    };
+    let choice = (1..).zip(totals).find_map(|(shift, total)| {
+        let cover = cover_table(params, grid, shift, total);
+        fits(&cover).then_some((shift, cover))
+    });
+    match choice {
+        Some((shift, cover)) => {
+            grid.cover_shift = shift;
+            grid.cover = cover;
+            grid.key_count = cover.table_base + cover.table_size + 1;
+            grid.entry_count += cover.count;
+        }
+        None => grid.cover_below = 0,
+    }
+}
+
+/// The table has a cell for each in which the lower corner of an object that looks it up may lie, and comes behind all
+/// other keys.
+fn cover_table(params: &Params, grid: &Grid, shift: u32, entries: u32) -> Level {
+    let [lower, upper] = bounds(grid, shift);
+    let cells: [u32; 3] = std::array::from_fn(|axis| (upper[axis] - lower[axis]) as u32 + 1);
+    let stride_z = cells[0].saturating_mul(cells[1]);
+    let stride_world = stride_z.saturating_mul(cells[2]);
+    Level {
+        count: entries,
+        table_base: params.absent_key(grid) + 1,
+        table_size: stride_world.saturating_mul(params.world_count),
+        table_mask: DENSE,
+        stride_y: cells[0],
+        stride_z,
+        lower_x: lower[0],
+        lower_y: lower[1],
+        lower_z: lower[2],
+        next: level_past_cover(grid, shift),
+        upper_x: upper[0],
+        upper_y: upper[1],
+        upper_z: upper[2],
+        stride_world,
+        ..Level::default()
     }
 }

@@ -1,7 +1,7 @@
 //! Twin of `shaders/table/entry_count.wgsl`.
 
 use crate::api::types::Aabb;
-use crate::shared::grid::{Class, ENTRY_GROUPS, Grid, NO_LEVEL, Params, Placement, classify, place};
+use crate::shared::grid::{Class, ENTRY_GROUPS, NO_LEVEL, Params, Placement, classify, place};
 
 const GROUPS: usize = ENTRY_GROUPS as usize;
 /// Of an object of the large list.
@@ -17,11 +17,11 @@ pub(crate) fn cover(placement: &Placement) -> [u32; 3] {
 /// Returns a word per object for each group of entries, one group behind the other. The scan turns them into the
 /// offsets of [`entry_emit`](super::entry_emit::entry_emit). The groups are the home cell, the other cells of its row
 /// along x, along y and along z, and the rest.
-pub fn entry_count(params: &Params, objects: &[Aabb], grid: &Grid) -> Vec<u32> {
+pub fn entry_count(params: &Params, objects: &[Aabb]) -> Vec<u32> {
     let count = |object: &Aabb| match classify(object) {
         Class::Invalid | Class::Excluded => [0; GROUPS],
         Class::Infinite => LARGE,
-        Class::Finite => match place(params, grid, object) {
+        Class::Finite => match place(params, params.cell_inverse, object) {
             placement if placement.level == NO_LEVEL => LARGE,
             placement => {
                 let cover @ [x, y, z] = cover(&placement);

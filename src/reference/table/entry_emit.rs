@@ -41,7 +41,7 @@ pub fn entry_emit(
             continue;
         }
         if class == Class::Finite {
-            let placement = place(params, grid, object);
+            let placement = place(params, params.cell_inverse, object);
             if placement.level != NO_LEVEL {
                 let [x, y, z] = cover(&placement);
                 let mut written = [0; ENTRY_GROUPS as usize];

@@ -1,8 +1,12 @@
 //! Twin of `shaders/table/keys.wgsl`.
 
+use super::cover::{COVER_SHIFTS, Cover, larger_keys};
 use crate::api::types::Aabb;
-use crate::reference::runs::map;
+use crate::reference::runs::{LENGTH, in_runs, map};
+use crate::shared::blocks::COVER_TILE;
 use crate::shared::grid::{Class, Grid, HOME_FLAGS, NO_LEVEL, Params, classify, key_of, place};
+
+const _: () = assert!((LENGTH as usize).is_multiple_of(COVER_TILE));
 
 /// Hierarchical and adaptive scheme: one entry per object, keyed by the cell of its lower corner.
 ///
@@ -16,7 +20,7 @@ pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> (
         match classify(object) {
             Class::Invalid | Class::Excluded => params.absent_key(grid),
             Class::Infinite => params.large_key(grid, world),
-            Class::Finite => match place(params, grid, object) {
+            Class::Finite => match place(params, grid.base_inverse, object) {
                 placement if placement.level == NO_LEVEL => params.large_key(grid, world),
                 placement => key_of(&grid.levels[placement.level as usize], placement.lower, world),
             },
@@ -24,4 +28,28 @@ pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> (
     };
     let count = objects.len() as u32;
     (map(count, key), (0..count).map(|index| index | HOME_FLAGS).collect())
+}
+
+/// The entries that the objects of each tile would have in the cover table, for each choice of its cells: words as
+/// `[shift - 1][tile]`.
+pub fn cover_sums(params: &Params, objects: &[Aabb], grid: &Grid, keys: &[u32]) -> Vec<u32> {
+    let objects = params.objects(objects);
+    if grid.cover_below == 0 {
+        return vec![0; COVER_SHIFTS as usize * objects.len().div_ceil(COVER_TILE)];
+    }
+    let of_runs = |shift| {
+        let larger = larger_keys(grid, shift);
+        in_runs(objects.len() as u32, move |run| {
+            let run = run.start as usize..run.end as usize;
+            let sum = |(objects, keys): (&[Aabb], &[u32])| -> u32 {
+                let entered = objects.iter().zip(keys).filter(|(_, key)| larger.contains(key));
+                entered.map(|(object, _)| Cover::of(grid, object, shift).count()).sum()
+            };
+            let tiles = objects[run.clone()]
+                .chunks(COVER_TILE)
+                .zip(keys[run].chunks(COVER_TILE));
+            tiles.map(sum).collect::<Vec<_>>()
+        })
+    };
+    (1..=COVER_SHIFTS).flat_map(of_runs).flatten().collect()
 }

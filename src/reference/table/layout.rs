@@ -1,6 +1,7 @@
-//! Twin of `shaders/table/layout.wgsl`.
+//! Twin of `shaders/table/layout.wgsl`, and of what `shaders/table/keys.wgsl` has in common with it
+//! (`shaders/table/levels.wgsl`).
 
-use super::level_statistics::BIAS;
+use super::level_statistics::{BASE_INVERSE, BIAS, CROWDED_LEVELS};
 use crate::api::counters::word;
 use crate::shared::grid::{
     DENSE, Grid, HASH_WORLD, HASH_Y, HASH_Z, Level, MAX_LEVELS, NO_LEVEL, Params, SCHEME_ADAPTIVE, SCHEME_UNIFORM,
@@ -8,22 +9,25 @@ use crate::shared::grid::{
 };
 use crate::shared::wgsl::number;
 
-const MAX_GROUPS: u32 = number("common/indirect", "MAX_GROUPS");
-
 /// The cover table is for scenes of which at most one object in so many is larger than those that look it up.
-pub(crate) const FEW_LARGER: u32 = number("table/layout", "FEW_LARGER");
+pub(crate) const FEW_LARGER: u32 = number("table/levels", "FEW_LARGER");
 
 /// Gives every occupied level its part of the cell table: its cells one by one where they are few enough (finer along x
 /// if they fit), else a power of two of hashed slots.
 ///
-/// Writes the occupied levels and the totals of the grid, and the counts of levels and cells in the counters.
-pub fn layout(params: &Params, level_statistics: &[u32], grid: &mut Grid, counters: &mut [u32]) {
+/// Returns the grid, without a cover table as yet. Writes the counts of levels and cells in the counters.
+pub fn layout(params: &Params, level_statistics: &[u32], counters: &mut [u32]) -> Grid {
     let uniform = params.scheme == SCHEME_UNIFORM;
+    let mut grid = Grid {
+        base_inverse: f32::from_bits(level_statistics[BASE_INVERSE]),
+        crowded_levels: level_statistics[CROWDED_LEVELS],
+        fullest_level: NO_LEVEL,
+        ..Grid::default()
+    };
     let mut next = NO_LEVEL;
     let mut table_base = 0u32;
     let mut occupied = 0;
     let mut most = 0;
-    (grid.occupied, grid.fullest_level) = (0, NO_LEVEL);
     // From the coarsest, so that each level can name the next coarser one.
     for index in (0..MAX_LEVELS).rev() {
         let words = &level_statistics[8 * index as usize..][..8];
@@ -44,7 +48,7 @@ pub fn layout(params: &Params, level_statistics: &[u32], grid: &mut Grid, counte
             upper_z: upper(2),
             ..Level::default()
         };
-        level.inverse = level_inverse(params.base_inverse(grid), index);
+        level.inverse = level_inverse(grid.base_inverse, index);
         let allowed = if uniform {
             params.table_capacity
         } else {
@@ -86,15 +90,14 @@ pub fn layout(params: &Params, level_statistics: &[u32], grid: &mut Grid, counte
         grid.levels[index as usize] = level;
     }
     grid.first_level = next;
-    grid.is_crowded = u32::from(is_crowded(params, grid));
+    grid.is_crowded = u32::from(is_crowded(params, &grid));
     grid.table_cells = table_base;
-    grid.key_count = params.absent_key(grid) + 1;
+    grid.key_count = params.absent_key(&grid) + 1;
     grid.cover_below = level_below_cover(params, level_statistics, grid.occupied);
     grid.cover_shift = 0;
     if grid.cover_below > 0 {
-        bound_cover(grid);
+        bound_cover(&mut grid);
     }
-    grid.base_inverse = params.base_inverse(grid);
     grid.x_detail = params.x_detail();
     if !uniform {
         grid.entry_count = params.object_count;
@@ -102,17 +105,7 @@ pub fn layout(params: &Params, level_statistics: &[u32], grid: &mut Grid, counte
     }
     counters[word::LEVELS] += occupied;
     counters[word::TABLE_CELLS] += table_base;
-}
-
-/// Workgroups that count pairs: by the pass for scenes that are not crowded, and by that for crowded ones.
-pub fn count_groups(params: &Params, grid: &Grid) -> [[u32; 3]; 2] {
-    let groups = params.entry_capacity / 256 + 1;
-    let all = [groups.min(MAX_GROUPS), (groups - 1) / MAX_GROUPS + 1, 1];
-    if keeps_bits(params, grid) {
-        [[0; 3], all]
-    } else {
-        [all, [0; 3]]
-    }
+    grid
 }
 
 /// Whether the pass for crowded scenes counts pairs: twin of `keeps_bits` in `shaders/common/clusters.wgsl`.

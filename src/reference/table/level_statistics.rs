@@ -1,23 +1,41 @@
 //! Twin of `shaders/table/level_statistics.wgsl`.
 
+use super::base_cell::base_cell;
 use crate::api::counters::word;
 use crate::api::types::Aabb;
 use crate::reference::runs::in_runs;
-use crate::shared::grid::{Class, Grid, NO_LEVEL, Params, SCHEME_UNIFORM, classify, place};
+use crate::shared::grid::{Class, NO_LEVEL, Params, SCHEME_UNIFORM, classify, place};
+use crate::shared::wgsl::number;
 
-pub(crate) const BIAS: u32 = 0x8000_0000;
+pub(crate) const BIAS: u32 = number("table/level_words", "BIAS");
+/// Words of the whole grid: the inverse of the finest cell's side, and the levels whose cells hold many boxes.
+pub(crate) const BASE_INVERSE: usize = number("table/level_words", "BASE_INVERSE") as usize;
+pub(crate) const CROWDED_LEVELS: usize = number("table/level_words", "CROWDED_LEVELS") as usize;
 
 /// Counts the objects of every level, finds the bounds of the cells they occupy and adds what takes no part to the
 /// counters (invalid, excluded, large).
 ///
-/// Returns 256 words, eight a level: objects, then the bounds as distances (`2^31 - lower` and `2^31 + upper`, three
-/// axes each) so that all start from zero and only grow; one word is unused.
-pub fn level_statistics(params: &Params, objects: &[Aabb], grid: &Grid, counters: &mut [u32]) -> Vec<u32> {
+/// Returns 256 words, eight per level: objects, then the bounds as distances (`2^31 - lower` and `2^31 + upper`, three
+/// axes each) so that all start from zero and only grow. The last word of the first level is the inverse of the finest
+/// cell's side. That of the second level is the levels whose cells hold many boxes.
+///
+/// The hierarchical scheme chooses the finest cell by `sample_statistics`. The others know it.
+pub fn level_statistics(
+    params: &Params,
+    objects: &[Aabb],
+    sample_statistics: &[u32],
+    counters: &mut [u32],
+) -> Vec<u32> {
+    let (base_inverse, crowded_levels) = if params.is_hierarchical() {
+        base_cell(params, sample_statistics)
+    } else {
+        (params.cell_inverse, 0)
+    };
     let objects = params.objects(objects);
     let of_runs = in_runs(objects.len() as u32, |run| {
         let mut counters = [0; word::COUNT];
         let run = &objects[run.start as usize..run.end as usize];
-        (of_run(params, run, grid, &mut counters), counters)
+        (of_run(params, run, base_inverse, &mut counters), counters)
     });
     let mut statistics = vec![0u32; 256];
     for (of_run, more) in of_runs {
@@ -28,10 +46,12 @@ pub fn level_statistics(params: &Params, objects: &[Aabb], grid: &Grid, counters
             counters[place] += more[place];
         }
     }
+    statistics[BASE_INVERSE] = base_inverse.to_bits();
+    statistics[CROWDED_LEVELS] = crowded_levels;
     statistics
 }
 
-fn of_run(params: &Params, objects: &[Aabb], grid: &Grid, counters: &mut [u32]) -> [u32; 256] {
+fn of_run(params: &Params, objects: &[Aabb], base_inverse: f32, counters: &mut [u32]) -> [u32; 256] {
     let mut statistics = [0u32; 256];
     for object in objects {
         match classify(object) {
@@ -39,7 +59,7 @@ fn of_run(params: &Params, objects: &[Aabb], grid: &Grid, counters: &mut [u32]) 
             Class::Excluded => counters[word::EXCLUDED] += 1,
             Class::Infinite => counters[word::LARGE] += 1,
             Class::Finite => {
-                let placement = place(params, grid, object);
+                let placement = place(params, base_inverse, object);
                 if placement.level == NO_LEVEL {
                     counters[word::LARGE] += 1;
                     continue;

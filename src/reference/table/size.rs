@@ -2,11 +2,16 @@
 
 use crate::api::types::Aabb;
 use crate::shared::grid::flush;
+use crate::shared::wgsl::number;
+
+/// Words of the statistics of the sample: the place of the extent, of the octaves, and all.
+pub(crate) const EXTENT: usize = number("table/octave", "EXTENT") as usize;
+pub(crate) const DENSITY: usize = number("table/octave", "DENSITY") as usize;
+pub(crate) const STATISTICS: usize = DENSITY + 2 * OCTAVES as usize;
 
 pub(crate) const MIN_EXPONENT: i32 = -100;
 pub(crate) const MAX_EXPONENT: i32 = 90;
-pub(crate) const OCTAVES: u32 = 24;
-pub(crate) const SLOTS: u32 = 32768;
+pub(crate) const OCTAVES: u32 = number("table/octave", "OCTAVES");
 
 /// Bits of the longest side; past the largest float, the largest float.
 pub(crate) fn longest_side_bits(object: &Aabb) -> u32 {

@@ -89,7 +89,7 @@ fn seat(table: &Trace, object: u32) -> Seat {
         return Seat::LargeList;
     }
     // As the pass `keys` or `entry_emit` has it.
-    let placement = place(params, grid, &table.objects[object as usize]);
+    let placement = place(params, grid.base_inverse, &table.objects[object as usize]);
     let inverse = match grid.levels.get(placement.level as usize) {
         Some(level) => level.inverse,
         None => return Seat::LargeList,

@@ -10,7 +10,7 @@ use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth};
 use crate::api::error::InputError;
 use crate::api::types::Aabb;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
-use crate::gpu::recorder::{Recorder, WORKGROUP, label};
+use crate::gpu::recorder::{Recorder, WORKGROUP, label, variables};
 use crate::gpu::shader::passes;
 use crate::gpu::upload::Blocks;
 use crate::shared::blocks::{CLUSTER_TILE, COVER_TILE, SortParams};
@@ -23,31 +23,23 @@ passes! {
     /// Objects as the other passes read them.
     PREPARE = "prepare" if |of| of.prepares();
 
-    /// Histogram of sizes.
-    SIZE_STATISTICS = "size_statistics" if |of| of.is_hierarchical();
+    /// Sizes of boxes and how crowded the cells of each octave would be, of a sample.
+    SAMPLE_STATISTICS = "sample_statistics" if |of| of.is_hierarchical();
 
-    /// How crowded the cells of each octave would be.
-    DENSITY = "density" if |of| of.is_hierarchical();
+    /// The finest cell, and objects and bounds of every level.
+    LEVEL_STATISTICS = "level_statistics" from "level_statistics" { base: "cell" } if |of| of.is_hierarchical();
 
-    /// The choice of the finest cell.
-    BASE_CELL = "base_cell" if |of| of.is_hierarchical();
+    /// Objects and bounds of every level, where the finest cell is given.
+    LEVEL_STATISTICS_GIVEN = "level_statistics_given" from "level_statistics" { base: "given" }
+        if |of| !of.is_hierarchical();
 
-    /// Objects and bounds of every level.
-    LEVEL_STATISTICS = "level_statistics" if |_| true;
+    /// The level of the uniform scheme.
+    LAYOUT = "layout" if |of| of.is_uniform();
 
-    /// The levels' parts of the cell table.
-    LAYOUT = "layout" if |_| true;
-
-    /// Keys of the schemes of one entry per object.
+    /// The levels' parts of the cell table, and keys of the schemes of one entry per object.
     KEYS = "keys" if |of| !of.is_uniform();
 
-    /// Entries of the cover table, for each choice of its cells.
-    COVER_COUNT = "cover_count" if has_cover;
-
-    /// The choice of the cover table's cells, and the places of its entries.
-    COVER_LAYOUT = "cover_layout" if has_cover;
-
-    /// Entries of larger boxes in the cover table.
+    /// The cover table and its entries, those of larger boxes.
     COVER_EMIT = "cover_emit" if has_cover;
 
     /// Cells covered by each object of the uniform scheme.
@@ -84,19 +76,19 @@ buffers! {
     OBJECT_LIMITS = "object_limits": Inputs;
     /// The world of each object, `u32`.
     WORLDS = "worlds": Inputs;
-    /// Counts of the longest sides.
-    SIZE_STATISTICS = "size_statistics": Fixed;
+    /// What a sample of the objects tells of sizes and cells.
+    SAMPLE_STATISTICS = "sample_statistics": Fixed;
     /// The hash tables in which objects of the sample are counted by cells.
     DENSITY_SLOTS = "density_slots": Fixed;
-    /// What those tables say of each cell size.
-    DENSITY = "density": Fixed;
     /// Objects and bounds of each level.
     LEVEL_STATISTICS = "level_statistics": Fixed;
+    /// The grid before the cover table is chosen.
+    LEVELS = "levels": Fixed;
     /// The levels: [`Grid`]. A caller's shader may bind it as a uniform block.
     GRID = "grid": Fixed as UNIFORM;
     /// Uniform scheme: entries of each object, then their places.
     ENTRY_OFFSETS = "entry_offsets": Objects;
-    /// Entries of each tile of objects in the cover table, then their places.
+    /// Entries of objects in the cover table, for each choice of its cells: of all, and of each tile.
     COVER_SUMS = "cover_sums": Objects;
     /// The key of each entry, before or after a digit of the sort.
     KEYS_0 = "keys_0": Objects;
@@ -131,14 +123,21 @@ const SIDES: Sides = Sides([
 /// Objects of a workgroup of the pass `level_statistics`.
 const LEVEL_TILE: u32 = WORKGROUP * number("table/level_statistics", "OBJECTS_PER_INVOCATION");
 
-/// Cell sizes that the density estimate looks at.
+/// Cell sizes that the choice of the finest cell looks at.
 const OCTAVES: u32 = number("table/octave", "OCTAVES");
-/// Slots of each of its hash tables.
-const SLOTS: u32 = number("table/octave", "SLOTS");
-/// Four counts for each of 256 octaves of sides, and the largest coordinate.
-const SIZE_WORDS: u64 = 4 * 256 + 1;
+/// Words of the statistics of the sample.
+const SAMPLE_WORDS: u32 = number("table/octave", "DENSITY") + 2 * OCTAVES;
 /// Choices of the cells of the cover table.
 const COVER_SHIFTS: u32 = number("common/cover", "COVER_SHIFTS");
+/// Words of the totals of all tiles, two for each choice.
+const COVER_TOTALS: u32 = 2 * COVER_SHIFTS;
+
+variables! {
+    /// The grid as a pass leaves it.
+    NEXT_GRID = "next_grid";
+}
+
+use variable::*;
 
 /// The stage of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -194,8 +193,12 @@ impl TablePlan {
                 size_of::<Aabb>() as u64 * u64::from(params.all_objects()),
             ),
             (buffer::RECORDS, size_of::<Record>() as u64 * records),
-            (buffer::COVER_SUMS, 4 * u64::from(COVER_SHIFTS * cover_tiles(params))),
+            (
+                buffer::COVER_SUMS,
+                4 * u64::from(COVER_TOTALS + COVER_SHIFTS * cover_tiles(params)),
+            ),
             (buffer::LEVEL_STATISTICS, 32 * u64::from(grid::MAX_LEVELS)),
+            (buffer::LEVELS, size_of::<Grid>() as u64),
             (buffer::GRID, size_of::<Grid>() as u64),
             (buffer::SPARSE_GROUPS, 12),
             (buffer::CROWDED_GROUPS, 12),
@@ -215,9 +218,8 @@ impl TablePlan {
         }
         if params.is_hierarchical() {
             sizes.extend([
-                (buffer::SIZE_STATISTICS, 4 * SIZE_WORDS),
-                (buffer::DENSITY_SLOTS, 4 * u64::from(OCTAVES * SLOTS)),
-                (buffer::DENSITY, 8 * u64::from(OCTAVES)),
+                (buffer::SAMPLE_STATISTICS, 4 * u64::from(SAMPLE_WORDS)),
+                (buffer::DENSITY_SLOTS, 4 * u64::from(OCTAVES * params.octave_slots())),
             ]);
         }
         sizes
@@ -244,12 +246,14 @@ impl TablePlan {
         let params = &shape.params;
         let objects = params.object_count;
         if params.is_hierarchical() {
-            for accumulated in [buffer::SIZE_STATISTICS, buffer::DENSITY, buffer::DENSITY_SLOTS] {
-                recorder.clear(accumulated);
-            }
+            recorder.clear(buffer::SAMPLE_STATISTICS);
+            recorder.clear(buffer::DENSITY_SLOTS);
         }
         recorder.clear(buffer::LEVEL_STATISTICS);
-        recorder.clear(buffer::GRID);
+        let has_cover = params.cover_capacity > 0;
+        if has_cover {
+            recorder.clear_words(buffer::COVER_SUMS, 0, COVER_TOTALS.into());
+        }
         if self.prepares {
             // Any buffer will do where all objects take part.
             let all = [buffer::OBJECT_LIMITS.is(COUNTERS)];
@@ -258,31 +262,37 @@ impl TablePlan {
         }
         if params.is_hierarchical() {
             recorder.stage(label!("statistics"), |stage| {
-                stage.run(&SIZE_STATISTICS, params.sample_count, &[]);
-                stage.run(&DENSITY, params.sample_count, &[]);
-                stage.run_groups(&BASE_CELL, 1, &[]);
+                stage.run(&SAMPLE_STATISTICS, params.sample_count, &[]);
             });
         }
         recorder.stage(label!("levels"), |stage| {
-            stage.run_groups(&LEVEL_STATISTICS, objects.div_ceil(LEVEL_TILE), &[]);
-            stage.run_groups(&LAYOUT, 1, &[]);
+            let pass = if params.is_hierarchical() {
+                &LEVEL_STATISTICS
+            } else {
+                &LEVEL_STATISTICS_GIVEN
+            };
+            stage.run_groups(pass, objects.div_ceil(LEVEL_TILE).max(1), &[]);
+            if params.is_uniform() {
+                stage.run_groups(&LAYOUT, 1, &[NEXT_GRID.is(buffer::GRID)]);
+            }
         });
         let unsorted = SIDES.unsorted();
+        let [keys, values] = unsorted.binds();
+        let tiles = cover_tiles(params);
         recorder.stage(label!("entries"), |stage| {
             if params.is_uniform() {
                 stage.run(&ENTRY_COUNT, objects, &[]);
                 blocks.entries.record(stage);
-                stage.run(&ENTRY_EMIT, objects, &unsorted.binds());
+                stage.run(&ENTRY_EMIT, objects, &[keys, values]);
             } else {
-                stage.run(&KEYS, objects, &unsorted.binds());
+                let grid = if has_cover { buffer::LEVELS } else { buffer::GRID };
+                stage.run_groups(&KEYS, tiles.max(1), &[NEXT_GRID.is(grid), keys, values]);
             }
         });
-        if params.cover_capacity > 0 {
-            let tiles = cover_tiles(params);
+        if has_cover {
             recorder.stage(label!("cover"), |stage| {
-                stage.run_groups(&COVER_COUNT, tiles, &unsorted.binds());
-                stage.run_groups(&COVER_LAYOUT, 1, &[]);
-                stage.run_groups(&COVER_EMIT, tiles, &unsorted.binds());
+                let grids = [buffer::GRID.is(buffer::LEVELS), NEXT_GRID.is(buffer::GRID)];
+                stage.run_groups(&COVER_EMIT, tiles, &[grids[0], grids[1], keys, values]);
             });
         }
         let sort = Sort {
@@ -301,7 +311,8 @@ impl TablePlan {
             stage.run(&GATHER, objects, &sorted.binds());
         });
         if params.has_clusters != 0 {
-            let tiles = (objects + params.cover_capacity).div_ceil(CLUSTER_TILE as u32);
+            // One workgroup says which pass counts pairs, be there records or not.
+            let tiles = (objects + params.cover_capacity).div_ceil(CLUSTER_TILE as u32).max(1);
             recorder.stage(label!("clusters"), |stage| {
                 stage.run_groups(&CLUSTERS, tiles, &sorted.binds());
             });
@@ -327,7 +338,7 @@ pub(crate) fn digits(shape: &Shape) -> Vec<SortParams> {
     shape.sort.digits(params.table_entries(), key_bits)
 }
 
-/// Workgroups of the passes that count and write entries of the cover table.
+/// Workgroups of the passes that write keys, and entries of the cover table.
 const fn cover_tiles(params: &Params) -> u32 {
     params.object_count.div_ceil(COVER_TILE as u32)
 }

@@ -1,0 +1,205 @@
+// uses: common/cells, common/counters, common/grid, common/prelude, common/wide, table/level_words
+
+// Gives every occupied level its part of the cell table: its cells one by one where they are few enough (finer along x
+// if they fit), else a power of two of hashed slots. Each workgroup of a pass that needs the levels finds them for
+// itself, in workgroup memory. The first one writes them for the passes behind it.
+
+@group(0) @binding(2) var<storage, read> level_statistics: array<u32, 256>;
+@group(0) @binding(3) var<storage, read_write> next_grid: Grid;
+@group(0) @binding(4) var<storage, read_write> counters: array<u32>;
+
+const TABLE_CELLS_PER_OBJECT: u32 = 4u;
+const TABLE_CELLS_PER_LEVEL: u32 = 128u;
+const FEW_LARGER: u32 = 32u;
+
+var<workgroup> grid: Grid;
+var<workgroup> statistics: array<u32, 256>;
+// A bit a level.
+var<workgroup> occupied: atomic<u32>;
+
+// A level but for its place among the others.
+fn level_of(index: u32, base_inverse: f32) -> Level {
+    let word = 8u * index;
+    var level: Level;
+    level.count = statistics[word];
+    if (level.count == 0u) {
+        return level;
+    }
+    level.lower_x = bitcast<i32>(BIAS - statistics[word + 1u]);
+    level.lower_y = bitcast<i32>(BIAS - statistics[word + 2u]);
+    level.lower_z = bitcast<i32>(BIAS - statistics[word + 3u]);
+    level.upper_x = bitcast<i32>(statistics[word + 4u] - BIAS);
+    level.upper_y = bitcast<i32>(statistics[word + 5u] - BIAS);
+    level.upper_z = bitcast<i32>(statistics[word + 6u] - BIAS);
+    level.inverse = level_inverse(base_inverse, index);
+    var allowed = params.table_capacity;
+    if (params.scheme != SCHEME_UNIFORM) {
+        allowed = TABLE_CELLS_PER_OBJECT * level.count + TABLE_CELLS_PER_LEVEL;
+    }
+    let cells_y = u32(level.upper_y - level.lower_y) + 1u;
+    let cells_z = u32(level.upper_z - level.lower_z) + 1u;
+    for (var shift = 0u; shift <= x_detail(); shift += 1u) {
+        let cells_x = u32((level.upper_x >> shift) - (level.lower_x >> shift)) + 1u;
+        let cells = saturating_product(saturating_product(cells_x, cells_y), cells_z);
+        let all_worlds = saturating_product(cells, params.world_count);
+        if (all_worlds <= allowed) {
+            level.table_size = all_worlds;
+            level.x_shift = shift;
+            level.table_mask = DENSE;
+            level.stride_y = cells_x;
+            level.stride_z = cells_x * cells_y;
+            level.stride_world = cells;
+            return level;
+        }
+    }
+    level.table_size = 1u << (31u - countLeadingZeros(allowed));
+    level.x_shift = x_detail();
+    level.table_mask = level.table_size - 1u;
+    level.stride_y = HASH_Y;
+    level.stride_z = HASH_Z;
+    level.stride_world = HASH_WORLD;
+    return level;
+}
+
+// Boxes of larger levels may get a cover table where those that look it up, up to some level, are nearly all.
+fn level_below_cover(levels: u32) -> u32 {
+    if (params.cover_capacity == 0u) {
+        return 0u;
+    }
+    var placed = 0u;
+    for (var index = 0u; index < MAX_LEVELS; index += 1u) {
+        placed += statistics[8u * index];
+    }
+    var below = 0u;
+    var objects = 0u;
+    for (; below < MAX_LEVELS && objects < placed - placed / FEW_LARGER; below += 1u) {
+        objects += statistics[8u * below];
+    }
+    return select(0u, below, below < MAX_LEVELS && (levels >> below) > 0u);
+}
+
+// Where the objects lie that look it up, in cells of the highest of their levels.
+fn cover_bounds(levels: u32, below: u32) -> Level {
+    var lower = vec3<i32>(0x7fffffff);
+    var upper = vec3<i32>(-0x7fffffff);
+    var cover: Level;
+    for (var index = 0u; index < below; index += 1u) {
+        if ((levels & (1u << index)) != 0u) {
+            let octaves = vec3<u32>(below - 1u - index);
+            let level_lower = vec3<i32>(grid.levels[index].lower_x, grid.levels[index].lower_y, grid.levels[index].lower_z);
+            let level_upper = vec3<i32>(grid.levels[index].upper_x, grid.levels[index].upper_y, grid.levels[index].upper_z);
+            let highest = level_upper >> octaves;
+            lower = min(lower, level_lower >> octaves);
+            // What underflows lies in cell 0 of a coarser level, although in cell -1 of its own.
+            upper = max(upper, select(highest, vec3<i32>(0), highest == vec3<i32>(-1)));
+        }
+    }
+    if (below > 0u) {
+        cover.lower_x = lower.x;
+        cover.lower_y = lower.y;
+        cover.lower_z = lower.z;
+        cover.upper_x = upper.x;
+        cover.upper_y = upper.y;
+        cover.upper_z = upper.z;
+    }
+    return cover;
+}
+
+// Whether walks of pairs pass over boxes by clusters. The cells of the adaptive scheme always hold many: boxes that
+// cross a border of small cells lie in large ones.
+fn is_crowded(fullest: u32) -> bool {
+    if (params.has_clusters == 0u || params.scheme == SCHEME_ADAPTIVE) {
+        return params.has_clusters != 0u;
+    }
+    return fullest != NO_LEVEL && ((grid.crowded_levels >> fullest) & 1u) != 0u;
+}
+
+// What the grid says beside its levels.
+fn lay_out_rest(levels: u32) {
+    var table_cells = 0u;
+    var fullest = NO_LEVEL;
+    var most = 0u;
+    // Of levels with as many objects the coarsest counts.
+    for (var step = 0u; step < MAX_LEVELS; step += 1u) {
+        let index = MAX_LEVELS - 1u - step;
+        table_cells += grid.levels[index].table_size;
+        if (statistics[8u * index] > most) {
+            most = statistics[8u * index];
+            fullest = index;
+        }
+    }
+    grid.base_inverse = bitcast<f32>(statistics[BASE_INVERSE]);
+    grid.x_detail = x_detail();
+    grid.first_level = select(countTrailingZeros(levels), NO_LEVEL, levels == 0u);
+    grid.table_cells = table_cells;
+    grid.entry_count = select(params.object_count, 0u, params.scheme == SCHEME_UNIFORM);
+    grid.occupied = levels;
+    grid.fullest_level = fullest;
+    let below = level_below_cover(levels);
+    grid.cover_below = below;
+    grid.cover_shift = 0u;
+    grid.key_count = absent_key(table_cells) + 1u;
+    grid.crowded_levels = statistics[CROWDED_LEVELS];
+    grid.is_crowded = u32(is_crowded(fullest));
+    grid.cover = cover_bounds(levels, below);
+}
+
+// By all 256 invocations of the workgroup.
+fn lay_out(local: u32) {
+    statistics[local] = level_statistics[local];
+    if (local == 0u) {
+        atomicStore(&occupied, 0u);
+    }
+    workgroupBarrier();
+    if (local < MAX_LEVELS) {
+        let level = level_of(local, bitcast<f32>(statistics[BASE_INVERSE]));
+        grid.levels[local] = level;
+        if (level.count > 0u) {
+            atomicOr(&occupied, 1u << local);
+        }
+    }
+    workgroupBarrier();
+    let levels = atomicLoad(&occupied);
+    if (local < MAX_LEVELS && (levels & (1u << local)) != 0u) {
+        // The parts of coarser levels come first.
+        var table_base = 0u;
+        for (var index = local + 1u; index < MAX_LEVELS; index += 1u) {
+            table_base += grid.levels[index].table_size;
+        }
+        let coarser = (levels >> local) >> 1u;
+        grid.levels[local].table_base = table_base;
+        grid.levels[local].next = select(local + 1u + countTrailingZeros(coarser), NO_LEVEL, coarser == 0u);
+    }
+    if (local == 0u) {
+        lay_out_rest(levels);
+    }
+    workgroupBarrier();
+}
+
+// By all invocations of one workgroup.
+fn write_levels(local: u32) {
+    if (local < MAX_LEVELS) {
+        next_grid.levels[local] = grid.levels[local];
+    }
+    if (local > 0u) {
+        return;
+    }
+    next_grid.base_inverse = grid.base_inverse;
+    next_grid.x_detail = grid.x_detail;
+    next_grid.first_level = grid.first_level;
+    next_grid.table_cells = grid.table_cells;
+    next_grid.entry_count = grid.entry_count;
+    next_grid.occupied = grid.occupied;
+    next_grid.fullest_level = grid.fullest_level;
+    next_grid.cover_below = grid.cover_below;
+    next_grid.cover_shift = grid.cover_shift;
+    next_grid.key_count = grid.key_count;
+    next_grid.crowded_levels = grid.crowded_levels;
+    next_grid.is_crowded = grid.is_crowded;
+    next_grid.cover = grid.cover;
+    if (params.scheme != SCHEME_UNIFORM) {
+        counters[COUNTER_ENTRIES_NEEDED] = params.object_count;
+    }
+    counters[COUNTER_LEVELS] += countOneBits(grid.occupied);
+    counters[COUNTER_TABLE_CELLS] += grid.table_cells;
+}

@@ -1,0 +1,97 @@
+// uses: common/box, common/cells, common/grid, common/prelude, common/workgroup, table/octave, table/size
+// uses: table/worlds
+
+// What the finest cell is chosen from, of a sample of the objects: how many have which longest side, in quarter
+// octaves, and how crowded cells of each of 24 octaves would be. For that the objects are entered into a small hash
+// table an octave, and each entry adds the number that its slot held before. The sums are the pairs of samples that
+// share a cell (plus chance collisions, which the next pass subtracts); they do not depend on the order of the
+// additions.
+
+@group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
+// The size classes, the extent, and two words an octave: samples entered, pairs of them in one slot.
+@group(0) @binding(2) var<storage, read_write> sample_statistics: array<atomic<u32>, 1073>;
+@group(0) @binding(3) var<storage, read_write> density_slots: array<atomic<u32>>;
+
+var<workgroup> classes: array<atomic<u32>, 1024>;
+var<workgroup> local_density: array<atomic<u32>, 48>;
+// Bits of the largest |coordinate|.
+var<workgroup> extent: atomic<u32>;
+
+fn add_extent(sample: u32) {
+    let object = params.first_object + sampled_object(sample);
+    let low = objects[2u * object];
+    let high = objects[2u * object + 1u];
+    if (classify(low, high) == CLASS_FINITE) {
+        let magnitude = max(low.xyz & vec3<u32>(0x7fffffffu), high.xyz & vec3<u32>(0x7fffffffu));
+        atomicMax(&extent, max(magnitude.x, max(magnitude.y, magnitude.z)));
+    }
+}
+
+fn add_sample(sample: u32, top: i32) {
+    let object = sampled_object(sample);
+    let low = objects[2u * (params.first_object + object)];
+    let high = objects[2u * (params.first_object + object) + 1u];
+    if (classify(low, high) != CLASS_FINITE) {
+        return;
+    }
+    atomicAdd(&classes[size_class(low.xyz, high.xyz)], 1u);
+    let side = longest_side_bits(low.xyz, high.xyz);
+    let position = flush_bits(low.xyz);
+    let world = world_of(object);
+    let slots = octave_slots();
+    for (var octave = 0u; octave < OCTAVES; octave += 1u) {
+        let exponent = octave_exponent(top, octave);
+        // Objects up to twice the cell: with a cell side of 1.75 units they still lie in the base level.
+        if (side <= u32(exponent + 128) << 23u) {
+            let inverse = vec3<f32>(bitcast<f32>(u32(127 - exponent) << 23u));
+            let cell = bitcast<vec3<u32>>(cell_of(position, inverse));
+            var hash = cell.x * 0x8da6b343u + cell.y * 0xd8163841u + cell.z * 0xcb1ab31fu + world * HASH_WORLD;
+            hash = (hash ^ (hash >> 15u)) * 0x2c1b3c6du;
+            hash = hash ^ (hash >> 13u);
+            let before = atomicAdd(&density_slots[octave * slots + (hash & (slots - 1u))], 1u);
+            atomicAdd(&local_density[2u * octave], 1u);
+            atomicAdd(&local_density[2u * octave + 1u], before);
+        }
+    }
+}
+
+@compute @workgroup_size(256)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    for (var i = local; i < SIZE_CLASSES; i += WORKGROUP) {
+        atomicStore(&classes[i], 0u);
+    }
+    if (local < 2u * OCTAVES) {
+        atomicStore(&local_density[local], 0u);
+    }
+    if (local == 0u) {
+        atomicStore(&extent, 0u);
+    }
+    workgroupBarrier();
+    // Each workgroup looks at the same few samples, so that all of them count by the same octaves.
+    if (params.sample_count > 0u) {
+        add_extent(local * params.sample_count / WORKGROUP);
+    }
+    workgroupBarrier();
+    let sample = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (sample < params.sample_count) {
+        add_sample(sample, top_exponent(atomicLoad(&extent)));
+    }
+    workgroupBarrier();
+
+    for (var i = local; i < SIZE_CLASSES; i += WORKGROUP) {
+        let count = atomicLoad(&classes[i]);
+        if (count != 0u) {
+            atomicAdd(&sample_statistics[i], count);
+        }
+    }
+    if (local < 2u * OCTAVES) {
+        atomicAdd(&sample_statistics[DENSITY + local], atomicLoad(&local_density[local]));
+    }
+    if (local == 0u) {
+        atomicMax(&sample_statistics[EXTENT], atomicLoad(&extent));
+    }
+}

@@ -1,0 +1,57 @@
+//! Twin of `shaders/table/sample_statistics.wgsl`.
+
+use super::size::{DENSITY, EXTENT, OCTAVES, STATISTICS, longest_side_bits, octave_exponent, size_class, top_exponent};
+use crate::api::types::Aabb;
+use crate::shared::grid::{Class, HASH_WORLD, Params, cell_of, classify, flush};
+
+/// Invocations of a workgroup, which find the extent.
+const EXTENT_SAMPLES: u32 = 256;
+
+/// What the finest cell is chosen from, of a sample of the objects.
+///
+/// Returns 1073 words: how many have which longest side, in 1024 classes, each a quarter octave; the bits of the largest
+/// magnitude of a coordinate of 256 of them; then two for each of 24 octaves of cells: samples entered, and pairs of
+/// them that share a slot of a small hash table.
+pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> Vec<u32> {
+    let slots = params.octave_slots();
+    let mut tables = vec![0u32; (OCTAVES * slots) as usize];
+    let mut statistics = vec![0u32; STATISTICS];
+    let objects = params.objects(objects);
+    let finite = |sample| {
+        let index = params.sampled_object(sample);
+        (classify(&objects[index]) == Class::Finite).then(|| (index, &objects[index]))
+    };
+    if params.sample_count > 0 {
+        let few = (0..EXTENT_SAMPLES).map(|sample| sample * params.sample_count / EXTENT_SAMPLES);
+        let bounds = few
+            .filter_map(finite)
+            .flat_map(|(_, object)| object.min.into_iter().chain(object.max));
+        statistics[EXTENT] = bounds.map(|bound| bound.abs().to_bits()).max().unwrap_or(0);
+    }
+    let top = top_exponent(statistics[EXTENT]);
+    for (index, object) in (0..params.sample_count).filter_map(finite) {
+        statistics[size_class(object)] += 1;
+        let world = params.world_of(worlds, index);
+        let side = longest_side_bits(object);
+        for octave in 0..OCTAVES {
+            let exponent = octave_exponent(top, octave);
+            // Objects up to twice the cell: with a cell side of 1.75 units they still lie in the base level.
+            if side <= ((exponent + 128) as u32) << 23 {
+                let inverse = f32::from_bits(((127 - exponent) as u32) << 23);
+                let [x, y, z] = cell_of(params.scheme, object.min.map(flush), [inverse; 3]).map(|cell| cell as u32);
+                let mut hash = x
+                    .wrapping_mul(0x8da6_b343)
+                    .wrapping_add(y.wrapping_mul(0xd816_3841))
+                    .wrapping_add(z.wrapping_mul(0xcb1a_b31f))
+                    .wrapping_add(world.wrapping_mul(HASH_WORLD));
+                hash = (hash ^ (hash >> 15)).wrapping_mul(0x2c1b_3c6d);
+                hash ^= hash >> 13;
+                let slot = &mut tables[(octave * slots + (hash & (slots - 1))) as usize];
+                statistics[DENSITY + 2 * octave as usize] += 1;
+                statistics[DENSITY + 2 * octave as usize + 1] += *slot;
+                *slot += 1;
+            }
+        }
+    }
+    statistics
+}
