@@ -11,8 +11,7 @@ const LANES: usize = COVER_LANES as usize;
 /// Writes an entry for every cell of the cover table that a larger box covers, x fastest, behind the entries of the
 /// objects. A value is the object, without home flags.
 ///
-/// `cover_sums` is as [`choose_cover`] leaves it; keys and values have room for all
-/// entries of the grid.
+/// `cover_sums` is as [`choose_cover`] leaves it; keys and values have room for all entries of the grid.
 pub fn cover_emit(
     params: &Params,
     objects: &[Aabb],
