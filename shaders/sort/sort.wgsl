@@ -1,5 +1,4 @@
-// One digit of a stable LSD radix sort of keys with values. The counts lie as `[digit][tile]`, the keys of each digit
-// in all tiles follow them.
+// One digit of a stable LSD radix sort of keys with values. Each tile of keys is counted and then moved.
 
 struct SortParams {
     // Lowest bit of the digit, and how many it has.
@@ -8,6 +7,8 @@ struct SortParams {
     // Keys of a tile; 0 where tiles share the keys evenly.
     tile: u32,
     tiles: u32,
+    // First word of the digit's sums.
+    sums: u32,
 }
 
 @group(0) @binding(0) var<uniform> sort: SortParams;

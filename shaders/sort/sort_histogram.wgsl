@@ -1,10 +1,11 @@
-// uses: common/grid, sort/sort
+// uses: common/grid, sort/sort, sort/sort_tiles
 
-// How many keys of a tile have each digit.
+// How many keys of a tile have each digit, added to the sums of its group of tiles and of all tiles.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
 @group(0) @binding(3) var<storage, read_write> digit_counts: array<u32>;
+@group(0) @binding(4) var<storage, read_write> digit_sums: array<atomic<u32>>;
 
 const HISTOGRAM_WORKGROUP: u32 = 256u;
 
@@ -28,6 +29,11 @@ fn main(
     }
     workgroupBarrier();
     if (tile < sort.tiles && local < digits()) {
-        digit_counts[local * sort.tiles + tile] = atomicLoad(&local_counts[local]);
+        let count = atomicLoad(&local_counts[local]);
+        digit_counts[count_word(tile, local)] = count;
+        if (count > 0u) {
+            atomicAdd(&digit_sums[group_word(tile / GROUP_TILES, local)], count);
+            atomicAdd(&digit_sums[total_word(local)], count);
+        }
     }
 }

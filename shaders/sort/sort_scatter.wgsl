@@ -1,4 +1,4 @@
-// uses: common/grid, sort/sort
+// uses: common/grid, sort/sort, sort/sort_before, sort/sort_tiles
 
 // Moves the keys and values of a tile to their places. The tile is first sorted in workgroup memory by two rounds of
 // four bits (Satish, Harris and Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs", 2009), so that
@@ -7,7 +7,6 @@
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
 @group(0) @binding(3) var<storage, read> values: array<u32>;
-@group(0) @binding(4) var<storage, read> digit_counts: array<u32>;
 @group(0) @binding(5) var<storage, read_write> sorted_keys: array<u32>;
 @group(0) @binding(6) var<storage, read_write> sorted_values: array<u32>;
 
@@ -63,14 +62,14 @@ fn find_targets(local: u32, tile: u32) {
     for (var k = 0u; k < 2u; k += 1u) {
         let digit = 2u * local + k;
         if (digit < digits()) {
-            pair[k] = digit_counts[digits() * sort.tiles + digit];
+            pair[k] = digit_sums[total_word(digit)];
         }
     }
     var below = workgroup_scan(local, pair[0] + pair[1]);
     for (var k = 0u; k < 2u; k += 1u) {
         let digit = 2u * local + k;
         if (digit < digits()) {
-            targets[digit] = below + digit_counts[digit * sort.tiles + tile];
+            targets[digit] = below + keys_before(tile, digit);
         }
         below += pair[k];
     }

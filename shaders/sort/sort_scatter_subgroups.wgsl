@@ -1,4 +1,4 @@
-// uses: common/grid, sort/sort
+// uses: common/grid, sort/sort, sort/sort_before, sort/sort_tiles
 
 // Moves the keys and values of a tile to their places, by ballots: the lanes of a subgroup that hold the same digit
 // find each other, so that one addition counts them all. The tile is sorted in workgroup memory first, so that
@@ -11,7 +11,6 @@
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
 @group(0) @binding(3) var<storage, read> values: array<u32>;
-@group(0) @binding(4) var<storage, read> digit_counts: array<u32>;
 @group(0) @binding(5) var<storage, read_write> sorted_keys: array<u32>;
 @group(0) @binding(6) var<storage, read_write> sorted_values: array<u32>;
 
@@ -160,7 +159,7 @@ fn main(
     // A digit a thread.
     var counts = vec2<u32>(digit_starts[thread], 0u);
     if (thread < digits()) {
-        counts.y = digit_counts[digits() * sort.tiles + thread];
+        counts.y = digit_sums[total_word(thread)];
     }
     var below = subgroupExclusiveAdd(counts);
     workgroupBarrier();
@@ -176,7 +175,7 @@ fn main(
     workgroupBarrier();
     digit_starts[thread] = below.x;
     if (thread < digits()) {
-        targets[thread] = below.y + digit_counts[thread * sort.tiles + min(tile, sort.tiles - 1u)] - below.x;
+        targets[thread] = below.y + keys_before(min(tile, sort.tiles - 1u), thread) - below.x;
     }
     workgroupBarrier();
     for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {

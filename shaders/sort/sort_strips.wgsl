@@ -3,6 +3,8 @@
 // The sort of software adapters: an invocation works on a long run of keys, a strip, alone. Every word that is read or
 // written costs the same there, wherever it lies, and turns of a loop cost as much as several words: hence four keys a
 // turn.
+//
+// The counts lie as `[digit][strip]`, the keys of each digit in all strips follow them.
 
 // Invocations of a workgroup, as few as fill the lanes of most processors.
 const STRIPS: u32 = 8u;

@@ -13,7 +13,7 @@ use super::rays::{ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_cou
 use super::rows::CellTable;
 use super::runs;
 use super::scan::scan;
-use super::sort::{sort_histogram, sort_scan, sort_scatter};
+use super::sort::sort_digit;
 use super::table::{
     cell_starts, clusters, cover_emit, entry_count, entry_emit, gather, keys, layout, level_statistics, prepare,
     sample_statistics,
@@ -32,18 +32,14 @@ use crate::shared::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_UNIFORM};
 use crate::shared::lists::sort_lists;
 use crate::step::plan::check_smallest_step;
 
-/// One digit of the sort: what its three stages leave.
+/// One digit of the sort: what its passes leave.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SortDigit {
     /// The uniform block of the sort passes.
     pub sort: SortParams,
-    /// Output of [`sort_histogram`].
-    pub digit_counts: Vec<u32>,
-    /// Digit counts after [`sort_scan`].
-    pub digit_offsets: Vec<u32>,
-    /// Keys after [`sort_scatter`].
+    /// Keys in the order of the digit.
     pub keys: Vec<u32>,
-    /// Values after [`sort_scatter`].
+    /// Values in the order of the digit.
     pub values: Vec<u32>,
 }
 
@@ -647,15 +643,10 @@ fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy, keep: bool) 
 
     let key_bits = grid::key_bits(params.table_capacity, params.large_mask);
     for sort in strategy.digits(params.table_entries(), key_bits) {
-        let digit_counts = sort_histogram::sort_histogram(&sort, &grid, &keys);
-        let mut digit_offsets = digit_counts.clone();
-        sort_scan::sort_scan(&sort, &mut digit_offsets);
-        (keys, values) = sort_scatter::sort_scatter(&sort, &grid, &keys, &values, &digit_offsets);
+        (keys, values) = sort_digit(&sort, &grid, &keys, &values);
         if keep {
             trace.digits.push(SortDigit {
                 sort,
-                digit_counts,
-                digit_offsets,
                 keys: keys.clone(),
                 values: values.clone(),
             });

@@ -27,6 +27,8 @@ pub struct SortParams {
     pub tile: u32,
     /// Tiles that the keys are cut into.
     pub tiles: u32,
+    /// First word of the digit's sums: where tiles share the keys evenly there are none.
+    pub sums: u32,
 }
 
 /// The uniform block of a round of a walk: `Round` in `shaders/common/round.wgsl`. The functions of this module make
@@ -166,6 +168,9 @@ pub(crate) const fn static_partners_kept(params: &Params) -> u32 {
     }
 }
 
+/// Tiles of a sort whose counts are summed up.
+pub(crate) const GROUP_TILES: u32 = number("sort/sort_tiles", "GROUP_TILES");
+
 /// Words of a scan tile.
 pub const SCAN_TILE: usize = number("scan/scan", "TILE") as usize;
 
@@ -192,9 +197,18 @@ impl SortParams {
         (key >> self.shift) as usize & (self.digits() - 1)
     }
 
-    /// Words of the counts: one per digit and tile, and one per digit behind them.
+    /// Words of the counts: one per digit and tile, and one per digit behind them where there are no sums.
     pub(crate) fn counter_words(&self) -> u32 {
-        (self.tiles + 1) << self.bits
+        (self.tiles + u32::from(self.tile == 0)) << self.bits
+    }
+
+    /// Words of the sums: one per digit, and one per digit and group of tiles behind them.
+    pub(crate) fn sum_words(&self) -> u32 {
+        if self.tile == 0 {
+            0
+        } else {
+            (1 + self.tiles.div_ceil(GROUP_TILES)) << self.bits
+        }
     }
 }
 

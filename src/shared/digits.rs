@@ -48,16 +48,23 @@ impl SortStrategy {
             // Keys may be fewer than there is room for, and all processors are to have their share.
             Self::Strips => (0, strips(keys, each)),
         };
+        let mut sums = 0;
         (0..count)
-            .map(|digit| SortParams {
-                shift: digit * each,
-                bits: each.min(key_bits - digit * each),
-                tile,
-                tiles: tiles.max(1),
+            .map(|digit| {
+                let sort = SortParams {
+                    shift: digit * each,
+                    bits: each.min(key_bits - digit * each),
+                    tile,
+                    tiles: tiles.max(1),
+                    sums,
+                };
+                sums += sort.sum_words();
+                sort
             })
             .collect()
     }
 }
+
 /// Strips that keys are cut into where a digit has so many bits.
 fn strips(keys: u32, bits: u32) -> u32 {
     let tile = (4u32 << bits).clamp(*STRIP_KEYS.start(), *STRIP_KEYS.end());
@@ -76,6 +83,11 @@ impl SortParams {
 /// Words of the counts of the largest digit.
 pub(crate) fn counter_words(digits: &[SortParams]) -> u32 {
     digits.iter().map(SortParams::counter_words).max().unwrap_or(0)
+}
+
+/// Words of the sums of all digits.
+pub(crate) fn sum_words(digits: &[SortParams]) -> u32 {
+    digits.iter().map(SortParams::sum_words).sum()
 }
 
 /// Bits of the keys below `count`.

@@ -2,7 +2,7 @@
 
 use super::shape::Shape;
 use super::sort::variable::GRID;
-use super::sort::{Digit, Side, Sides, Sort};
+use super::sort::{self, Digit, Side, Sides, Sort};
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder};
 use crate::api::types::Pair;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
@@ -10,7 +10,7 @@ use crate::gpu::recorder::{Recorder, variables};
 use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::Blocks;
 use crate::shared::blocks::SortParams;
-use crate::shared::digits::bits_below;
+use crate::shared::digits::{bits_below, sum_words};
 use crate::shared::grid::Grid;
 
 passes! {
@@ -103,8 +103,11 @@ pub(crate) struct Ordered {
     pub keys: [u32; 2],
 }
 
-/// The uniform blocks of an output: the digits of its first and of its second key.
-pub(crate) struct OrderBlocks([Vec<Digit>; 2]);
+/// The uniform blocks of an output: the digits of its second key, and behind them those of its first.
+pub(crate) struct OrderBlocks {
+    digits: Vec<Digit>,
+    of_second: usize,
+}
 
 /// What sorting these outputs needs.
 pub(crate) fn sizes(outputs: &[Ordered]) -> Sizes {
@@ -127,24 +130,37 @@ fn rows(outputs: &[Ordered]) -> u32 {
     outputs.iter().map(|output| output.capacity).fold(0, u32::max)
 }
 
-/// The digits of all keys, where the outputs are sorted together.
-pub(crate) fn digits(outputs: &[Ordered], shape: &Shape) -> Vec<[Vec<SortParams>; 2]> {
+/// The digits of the second key of each output and behind them those of the first, where the outputs are sorted
+/// together. The first number says how many are of the second key.
+pub(crate) fn digits(outputs: &[Ordered], shape: &Shape) -> Vec<(usize, Vec<SortParams>)> {
     let rows = rows(outputs);
-    let of = |output: &Ordered| output.keys.map(|count| shape.sort.digits(rows, bits_below(count)));
+    let of = |output: &Ordered| {
+        let [firsts, mut digits] = output.keys.map(|count| shape.sort.digits(rows, bits_below(count)));
+        let of_second = digits.len();
+        let sums = sum_words(&digits);
+        digits.extend(firsts.into_iter().map(|digit| SortParams {
+            sums: sums + digit.sums,
+            ..digit
+        }));
+        (of_second, digits)
+    };
     outputs.iter().map(of).collect()
 }
 
 /// Writes the uniform blocks of each output.
 pub(crate) fn write(blocks: &mut Blocks, outputs: &[Ordered], shape: &Shape) -> Vec<OrderBlocks> {
     let digits = digits(outputs, shape).into_iter();
-    digits
-        .map(|keys| OrderBlocks(keys.map(|digits| Digit::all(blocks, digits))))
-        .collect()
+    let of = |(of_second, digits)| OrderBlocks {
+        digits: Digit::all(blocks, digits),
+        of_second,
+    };
+    digits.map(of).collect()
 }
 
 impl Ordered {
     /// Records the sorting of the output, and the copying back of its rows.
-    pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, OrderBlocks([firsts, seconds]): &OrderBlocks) {
+    pub fn record(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &OrderBlocks) {
+        let (seconds, firsts) = blocks.digits.split_at(blocks.of_second);
         let sort = Sort {
             strategy: shape.sort,
             sides: SIDES,
@@ -162,6 +178,7 @@ impl Ordered {
             ]
         };
         let [by_second, by_first, into_rows] = self.passes;
+        sort::clear_sums(recorder, &blocks.digits);
         recorder.stage(self.stage, |stage| {
             let unsorted = SIDES.unsorted();
             stage.run(by_second, self.capacity, &binds(unsorted));

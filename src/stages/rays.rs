@@ -4,7 +4,7 @@ use super::limits::Limited;
 use super::order;
 use super::scan::Scan;
 use super::shape::{CapacityOf, Room, Shape, few_each};
-use super::sort::{Digit, Side, Sides, Sort};
+use super::sort::{self, Digit, Side, Sides, Sort};
 use super::table::{self, statics};
 use super::walks::WalkRound;
 use crate::api::counters::{Status, word};
@@ -409,6 +409,7 @@ fn record_sort(recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks) {
         grid: buffer::GRID,
     };
     let unsorted = SIDES.unsorted();
+    sort::clear_sums(recorder, &blocks.digits);
     recorder.stage("ray_sort", |stage| {
         let [keys, values] = unsorted.binds();
         let mut binds = vec![keys, values, SORT_GRID.is(buffer::GRID)];

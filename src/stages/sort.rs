@@ -2,7 +2,7 @@
 
 use crate::api::descriptor::SortStrategy;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
-use crate::gpu::recorder::{Binds, Stage, variables};
+use crate::gpu::recorder::{Binds, Recorder, Stage, variables};
 use crate::gpu::shader::{Pass, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::blocks::SortParams;
@@ -15,9 +15,6 @@ passes! {
 
     /// Digit counts of a radix sort pass, strip by strip.
     SORT_HISTOGRAM_STRIPS = "sort_histogram_strips" if |of| of.sort == SortStrategy::Strips;
-
-    /// Digit counts of a radix sort pass as offsets.
-    SORT_SCAN = "sort_scan" if |of| of.sort != SortStrategy::Strips;
 
     /// Digit counts of strips as offsets.
     SORT_SCAN_STRIPS = "sort_scan_strips" if |of| of.sort == SortStrategy::Strips;
@@ -34,8 +31,10 @@ passes! {
 }
 
 buffers! {
-    /// Keys of each digit and tile: counts at first, then places.
+    /// Keys of each digit and tile. With strips they become places.
     DIGIT_COUNTS = "digit_counts": Objects;
+    /// Keys of each digit in all tiles and in groups of them, for each digit of a sort.
+    DIGIT_SUMS = "digit_sums": Objects;
 }
 
 variables! {
@@ -105,9 +104,20 @@ impl Digit {
     }
 }
 
-/// The buffer that sorts share, where the largest takes so many counts.
-pub(crate) fn sizes(counter_words: u32) -> Sizes {
-    vec![(buffer::DIGIT_COUNTS, 4 * u64::from(counter_words))]
+/// The buffers that sorts share, where the largest takes so many counts and sums.
+pub(crate) fn sizes(counter_words: u32, sum_words: u32) -> Sizes {
+    vec![
+        (buffer::DIGIT_COUNTS, 4 * u64::from(counter_words)),
+        (buffer::DIGIT_SUMS, 4 * u64::from(sum_words)),
+    ]
+}
+
+/// Puts the sums of all digits to 0, ahead of the stage that sorts by them.
+pub(crate) fn clear_sums(recorder: &mut Recorder<'_>, digits: &[Digit]) {
+    let words: u32 = digits.iter().map(|digit| digit.params.sum_words()).sum();
+    if words > 0 {
+        recorder.clear_words(buffer::DIGIT_SUMS, 0, words.into());
+    }
 }
 
 /// A radix sort of keys with values.
@@ -119,7 +129,7 @@ pub(crate) struct Sort {
 }
 
 impl Sort {
-    /// Records three dispatches per digit. Returns the side that ends up sorted.
+    /// Records two dispatches per digit, or three with strips. Returns the side that ends up sorted.
     pub fn record(&self, stage: &mut Stage<'_>, digits: &[Digit], unsorted: Side) -> Side {
         let passes = self.strategy.passes();
         digits.iter().fold(unsorted, |from, digit| {
@@ -135,7 +145,9 @@ impl Sort {
             ];
             let groups = self.strategy.groups(digit.params.tiles);
             stage.run_groups(passes.histogram, groups, &binds);
-            stage.run_groups(passes.scan, self.strategy.groups(1 << digit.params.bits), &binds);
+            if let Some(scan) = passes.scan {
+                stage.run_groups(scan, self.strategy.groups(1 << digit.params.bits), &binds);
+            }
             stage.run_groups(passes.scatter, groups, &binds);
             to
         })
@@ -145,7 +157,8 @@ impl Sort {
 /// The passes that sort by one digit.
 pub(crate) struct DigitPasses {
     pub histogram: &'static Pass,
-    pub scan: &'static Pass,
+    /// What turns the counts into places, where no pass beside it does.
+    pub scan: Option<&'static Pass>,
     pub scatter: &'static Pass,
 }
 
@@ -167,17 +180,17 @@ impl SortStrategy {
         match self {
             Self::Auto | Self::Portable => DigitPasses {
                 histogram: &SORT_HISTOGRAM,
-                scan: &SORT_SCAN,
+                scan: None,
                 scatter: &SORT_SCATTER,
             },
             Self::Subgroups => DigitPasses {
                 histogram: &SORT_HISTOGRAM,
-                scan: &SORT_SCAN,
+                scan: None,
                 scatter: &SORT_SCATTER_SUBGROUPS,
             },
             Self::Strips => DigitPasses {
                 histogram: &SORT_HISTOGRAM_STRIPS,
-                scan: &SORT_SCAN_STRIPS,
+                scan: Some(&SORT_SCAN_STRIPS),
                 scatter: &SORT_SCATTER_STRIPS,
             },
         }

@@ -8,8 +8,9 @@ use crate::gpu::buffers::{BufferId, Sizes, buffers, rounded};
 use crate::gpu::reading::{Readable, Reading};
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::asked::Asked;
+use crate::shared::blocks::SortParams;
 use crate::shared::bounds::{LARGEST_COUNT, count};
-use crate::shared::digits::counter_words;
+use crate::shared::digits::{counter_words, sum_words};
 use crate::shared::grid::Params;
 use crate::stages::order::{self, OrderBlocks};
 use crate::stages::pairs::{PairBlocks, PairPlan};
@@ -258,12 +259,13 @@ impl Plan {
             params.query_count + 1,
         ];
         let sorted = [table::digits(&self.shape), rays::digits(&self.shape)];
-        let outputs = order::digits(&ordered, &self.shape).into_iter().flatten();
-        let sorted = sorted.into_iter().chain(outputs);
-        let counter_words = sorted.map(|digits| counter_words(&digits)).fold(0, u32::max);
+        let outputs = order::digits(&ordered, &self.shape).into_iter();
+        let outputs = outputs.map(|(_, digits)| digits);
+        let sorted: Vec<_> = sorted.into_iter().chain(outputs).collect();
+        let largest = |words: fn(&[SortParams]) -> u32| sorted.iter().map(|digits| words(digits)).fold(0, u32::max);
         let mut sizes = self.table.sizes(params);
         sizes.extend([COUNTERS, STEP_COUNTERS].map(|id| (id, 4 * word::COUNT as u64)));
-        sizes.extend(sort::sizes(counter_words));
+        sizes.extend(sort::sizes(largest(counter_words), largest(sum_words)));
         sizes.extend(scan::sizes(scanned.into_iter().fold(1, u32::max)));
         sizes.extend(self.pairs.sizes(&self.shape));
         sizes.extend(self.rays.sizes(&self.shape));

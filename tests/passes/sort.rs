@@ -5,8 +5,11 @@ use crate::harness::*;
 use bytemuck::bytes_of;
 use gpu_broad_phase::grid::Grid;
 use gpu_broad_phase::internals::blocks::SortParams;
-use gpu_broad_phase::internals::reference::sort::{sort_histogram, sort_scan, sort_scatter};
+use gpu_broad_phase::internals::reference::sort::{
+    sort_histogram, sort_histogram_strips, sort_scan_strips, sort_scatter, sort_scatter_strips,
+};
 use gpu_broad_phase::internals::shaders;
+use gpu_broad_phase::shaders::Pass;
 use gpu_broad_phase::{SortStrategy, wgpu};
 
 /// Those whose passes the adapter can run.
@@ -22,65 +25,127 @@ pub fn strategies(adapter: &TestAdapter) -> Vec<SortStrategy> {
 
 /// One digit of the sort, all passes.
 pub fn check_sort(bench: &Bench, strategy: SortStrategy, sort: &SortParams, grid: &Grid, keys: &[u32], values: &[u32]) {
-    let (histogram, scan, scatter, each) = match strategy {
-        SortStrategy::Strips => (
-            &shaders::SORT_HISTOGRAM_STRIPS,
-            &shaders::SORT_SCAN_STRIPS,
-            &shaders::SORT_SCATTER_STRIPS,
-            8,
-        ),
-        SortStrategy::Subgroups => (
-            &shaders::SORT_HISTOGRAM,
-            &shaders::SORT_SCAN,
-            &shaders::SORT_SCATTER_SUBGROUPS,
-            1,
-        ),
-        _ => (&shaders::SORT_HISTOGRAM, &shaders::SORT_SCAN, &shaders::SORT_SCATTER, 1),
+    let case = Case {
+        bench,
+        sort,
+        grid,
+        keys,
+        values,
     };
-    let groups = sort.tiles.div_ceil(each);
-    let entries = grid.entry_count as usize;
-    let counts = sort_histogram::sort_histogram(sort, grid, keys);
-    let found = bench.run(
-        histogram,
-        groups,
-        uniform(sort),
-        &[
-            ("grid", bytes_of(grid).to_vec()),
-            ("keys", with_stale(keys, grid.entry_count)),
-            ("digit_counts", poison::<u32>(counts.len())),
-        ],
-    );
-    // The totals behind the counts are the scan's.
-    let counts = &counts[..(sort.tiles << sort.bits) as usize];
-    found.check("digit_counts", counts);
-    let mut offsets = counts.to_vec();
-    offsets.resize(counts.len() + (1 << sort.bits), STALE);
-    let unscanned = bytes(&offsets);
-    sort_scan::sort_scan(sort, &mut offsets);
-    let found = bench.run(
-        scan,
-        (1u32 << sort.bits).div_ceil(each),
-        uniform(sort),
-        &[("digit_counts", unscanned)],
-    );
-    found.check("digit_counts", &offsets);
-    let (sorted_keys, sorted_values) = sort_scatter::sort_scatter(sort, grid, keys, values, &offsets);
-    let found = bench.run(
-        scatter,
-        groups,
-        uniform(sort),
-        &[
-            ("grid", bytes_of(grid).to_vec()),
-            ("keys", with_stale(keys, grid.entry_count)),
-            ("values", with_stale(values, grid.entry_count)),
-            ("digit_counts", bytes(&offsets)),
-            ("sorted_keys", poison::<u32>(keys.len())),
-            ("sorted_values", poison::<u32>(keys.len())),
-        ],
-    );
-    found.check("sorted_keys", &sorted_keys[..entries]);
-    found.check("sorted_values", &sorted_values[..entries]);
-    if strategy == SortStrategy::Strips {
+    match strategy {
+        SortStrategy::Strips => case.check_strips(),
+        SortStrategy::Subgroups => case.check_tiles(&shaders::SORT_SCATTER_SUBGROUPS),
+        _ => case.check_tiles(&shaders::SORT_SCATTER),
+    }
+}
+
+struct Case<'a> {
+    bench: &'a Bench,
+    sort: &'a SortParams,
+    grid: &'a Grid,
+    keys: &'a [u32],
+    values: &'a [u32],
+}
+
+/// Invocations of a workgroup of the passes by strips.
+const STRIPS: u32 = 8;
+
+impl Case<'_> {
+    fn grid(&self) -> (&'static str, Vec<u8>) {
+        ("grid", bytes_of(self.grid).to_vec())
+    }
+
+    fn keys(&self) -> (&'static str, Vec<u8>) {
+        ("keys", with_stale(self.keys, self.grid.entry_count))
+    }
+
+    fn check_scatter(
+        &self,
+        pass: &'static Pass,
+        groups: u32,
+        counts: &[(&'static str, Vec<u8>)],
+        sorted: [&[u32]; 2],
+    ) -> Output {
+        let mut contents = vec![
+            self.grid(),
+            self.keys(),
+            ("values", with_stale(self.values, self.grid.entry_count)),
+            ("sorted_keys", poison::<u32>(self.keys.len())),
+            ("sorted_values", poison::<u32>(self.keys.len())),
+        ];
+        contents.extend_from_slice(counts);
+        let found = self.bench.run(pass, groups, uniform(self.sort), &contents);
+        let entries = self.grid.entry_count as usize;
+        found.check("sorted_keys", &sorted[0][..entries]);
+        found.check("sorted_values", &sorted[1][..entries]);
+        found
+    }
+
+    fn check_tiles(&self, scatter: &'static Pass) {
+        let &Self {
+            sort,
+            grid,
+            keys,
+            values,
+            ..
+        } = self;
+        let counts = sort_histogram::sort_histogram(sort, grid, keys);
+        // Sums of other digits lie before these.
+        let others = vec![STALE; sort.sums as usize];
+        let sums_from = |sums: &[u32]| [&others[..], sums].concat();
+        let found = self.bench.run(
+            &shaders::SORT_HISTOGRAM,
+            sort.tiles,
+            uniform(sort),
+            &[
+                self.grid(),
+                self.keys(),
+                ("digit_counts", poison::<u32>(counts.tiles.len())),
+                ("digit_sums", bytes(&sums_from(&vec![0; counts.sums.len()]))),
+            ],
+        );
+        found.check("digit_counts", &counts.tiles);
+        let sums = sums_from(&counts.sums);
+        found.check("digit_sums", &sums);
+        let (sorted_keys, sorted_values) = sort_scatter::sort_scatter(sort, grid, keys, values, &counts);
+        let counts = [("digit_counts", bytes(&counts.tiles)), ("digit_sums", bytes(&sums))];
+        self.check_scatter(scatter, sort.tiles, &counts, [&sorted_keys, &sorted_values]);
+    }
+
+    fn check_strips(&self) {
+        let &Self {
+            sort,
+            grid,
+            keys,
+            values,
+            ..
+        } = self;
+        let groups = sort.tiles.div_ceil(STRIPS);
+        let counts = sort_histogram_strips::sort_histogram_strips(sort, grid, keys);
+        let found = self.bench.run(
+            &shaders::SORT_HISTOGRAM_STRIPS,
+            groups,
+            uniform(sort),
+            &[self.grid(), self.keys(), ("digit_counts", poison::<u32>(counts.len()))],
+        );
+        // The totals behind the counts are the scan's.
+        let counts = &counts[..(sort.tiles << sort.bits) as usize];
+        found.check("digit_counts", counts);
+        let mut offsets = counts.to_vec();
+        offsets.resize(counts.len() + (1 << sort.bits), STALE);
+        let unscanned = bytes(&offsets);
+        sort_scan_strips::sort_scan_strips(sort, &mut offsets);
+        let found = self.bench.run(
+            &shaders::SORT_SCAN_STRIPS,
+            (1u32 << sort.bits).div_ceil(STRIPS),
+            uniform(sort),
+            &[("digit_counts", unscanned)],
+        );
+        found.check("digit_counts", &offsets);
+        let (sorted_keys, sorted_values) = sort_scatter_strips::sort_scatter_strips(sort, grid, keys, values, &offsets);
+        let contents = [("digit_counts", bytes(&offsets))];
+        let sorted = [&sorted_keys[..], &sorted_values];
+        let found = self.check_scatter(&shaders::SORT_SCATTER_STRIPS, groups, &contents, sorted);
         // Places of first keys moved on to those behind the last ones.
         let (before, totals) = offsets.split_at(counts.len());
         let mut below = 0;
@@ -120,7 +185,13 @@ pub fn sorting_is_stable_at_every_tile_boundary() {
             };
             let mut case = 0;
             for &tile in tiles {
-                for count in [0, 1, tile - 1, tile, tile + 1, 2 * tile + 1, 9 * tile] {
+                // More tiles than a group of them has.
+                let most = if strategy == SortStrategy::Strips {
+                    9 * tile
+                } else {
+                    18 * tile + 5
+                };
+                for count in [0, 1, tile - 1, tile, tile + 1, 2 * tile + 1, most] {
                     for keys in keys_to_sort(count as usize, &mut rng) {
                         let (shift, bits) = digits[case % digits.len()];
                         // Up to nine workgroups of strips without a key. The time goes to digits of 12 bits times tiles.
@@ -136,6 +207,7 @@ pub fn sorting_is_stable_at_every_tile_boundary() {
                             bits,
                             tile: if strategy == SortStrategy::Strips { 0 } else { tile },
                             tiles: (count + spare).div_ceil(tile).max(1),
+                            sums: [0, 77][case % 2] * u32::from(strategy != SortStrategy::Strips),
                         };
                         bench.scene = format!("{count} keys, {sort:?}, case {case}");
                         let values: Vec<u32> = (0..count).collect();

@@ -1,5 +1,22 @@
 //! The radix sort of keys and values.
 
 pub mod sort_histogram;
-pub mod sort_scan;
+pub mod sort_histogram_strips;
+pub mod sort_scan_strips;
 pub mod sort_scatter;
+pub mod sort_scatter_strips;
+
+use crate::shared::blocks::SortParams;
+use crate::shared::grid::Grid;
+
+/// All passes of one digit: keys and values in their order, by tiles or by strips.
+pub(super) fn sort_digit(sort: &SortParams, grid: &Grid, keys: &[u32], values: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    if sort.tile == 0 {
+        let mut counts = sort_histogram_strips::sort_histogram_strips(sort, grid, keys);
+        sort_scan_strips::sort_scan_strips(sort, &mut counts);
+        sort_scatter_strips::sort_scatter_strips(sort, grid, keys, values, &counts)
+    } else {
+        let counts = sort_histogram::sort_histogram(sort, grid, keys);
+        sort_scatter::sort_scatter(sort, grid, keys, values, &counts)
+    }
+}

@@ -1,20 +1,42 @@
-//! Twin of `shaders/sort/sort_histogram.wgsl` and `shaders/sort/sort_histogram_strips.wgsl`.
+//! Twin of `shaders/sort/sort_histogram.wgsl`.
 
-use crate::shared::blocks::SortParams;
+use crate::shared::blocks::{GROUP_TILES, SortParams};
 use crate::shared::grid::Grid;
 
-/// How many keys of each tile have each digit.
-///
-/// Returns `2^bits * tiles` words as `[digit][tile]`, and `2^bits` more that are 0 here and unwritten on the GPU:
-/// [`sort_scan`](super::sort_scan::sort_scan) fills them.
-pub fn sort_histogram(sort: &SortParams, grid: &Grid, keys: &[u32]) -> Vec<u32> {
-    let tiles = sort.tiles as usize;
-    let mut counts = vec![0; sort.counter_words() as usize];
-    let keys = &keys[..keys.len().min(grid.entry_count as usize)];
-    for (tile, keys) in keys.chunks(sort.tile_keys(keys.len())).take(tiles).enumerate() {
-        for &key in keys {
-            counts[sort.digit_of(key) * tiles + tile] += 1;
+/// How many keys have each digit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DigitCounts {
+    /// The keys of each tile, `2^bits * tiles` words as `[tile][digit]`.
+    pub tiles: Vec<u32>,
+    /// All keys by digit, and behind them the keys of each group of tiles as `[group][digit]`.
+    pub sums: Vec<u32>,
+}
+
+/// How many keys of each tile have each digit, added to the sums of its group of tiles and of all tiles.
+pub fn sort_histogram(sort: &SortParams, grid: &Grid, keys: &[u32]) -> DigitCounts {
+    let digits = sort.digits();
+    let mut counts = DigitCounts {
+        tiles: vec![0; sort.counter_words() as usize],
+        sums: vec![0; sort.sum_words() as usize],
+    };
+    for (tile, of_tile) in tile_counts(sort, grid, keys).enumerate() {
+        let group = 1 + tile / GROUP_TILES as usize;
+        for (digit, count) in of_tile.into_iter().enumerate() {
+            counts.tiles[tile * digits + digit] = count;
+            counts.sums[digit] += count;
+            counts.sums[group * digits + digit] += count;
         }
     }
     counts
+}
+
+/// The keys of each tile that has any, by digit.
+pub(super) fn tile_counts(sort: &SortParams, grid: &Grid, keys: &[u32]) -> impl Iterator<Item = Vec<u32>> {
+    let keys = &keys[..keys.len().min(grid.entry_count as usize)];
+    let tiles = keys.chunks(sort.tile_keys(keys.len())).take(sort.tiles as usize);
+    tiles.map(|keys| {
+        let mut counts = vec![0; sort.digits()];
+        keys.iter().for_each(|&key| counts[sort.digit_of(key)] += 1);
+        counts
+    })
 }

@@ -1,27 +1,48 @@
-//! Twin of `shaders/sort/sort_scatter.wgsl`, `shaders/sort/sort_scatter_subgroups.wgsl` and
-//! `shaders/sort/sort_scatter_strips.wgsl`.
+//! Twin of `shaders/sort/sort_scatter.wgsl` and `shaders/sort/sort_scatter_subgroups.wgsl`.
 
+use super::sort_histogram::DigitCounts;
 use crate::shared::blocks::SortParams;
 use crate::shared::grid::Grid;
 
 /// Moves keys and values to their places by one digit: a pass of a stable least-significant-digit radix sort. The order
 /// inside a tile is that of the input, however the shaders get it: from Satish, Harris and Garland, "Designing
-/// Efficient Sorting Algorithms for Manycore GPUs" (2009), by ballots, or key by key.
+/// Efficient Sorting Algorithms for Manycore GPUs" (2009), or by ballots.
 ///
-/// `digit_counts` is the output of [`sort_scan`](super::sort_scan::sort_scan). Returns the sorted keys and
+/// `counts` is the output of [`sort_histogram`](super::sort_histogram::sort_histogram). Returns the sorted keys and
 /// values, as many words as the input has; those past the grid's `entry_count` are 0 here and unwritten on the GPU.
 pub fn sort_scatter(
     sort: &SortParams,
     grid: &Grid,
     keys: &[u32],
     values: &[u32],
-    digit_counts: &[u32],
+    counts: &DigitCounts,
+) -> (Vec<u32>, Vec<u32>) {
+    let (digits, tiles) = (sort.digits(), sort.tiles as usize);
+    let mut places = vec![0; digits * tiles];
+    let mut below = 0u32;
+    for digit in 0..digits {
+        let mut place = below;
+        for tile in 0..tiles {
+            places[digit * tiles + tile] = place;
+            place = place.wrapping_add(counts.tiles[tile * digits + digit]);
+        }
+        below = below.wrapping_add(counts.sums[digit]);
+    }
+    move_keys(sort, grid, keys, values, places)
+}
+
+/// Moves keys and values, where the first key of each digit and tile has its place in `places`, as `[digit][tile]`.
+pub(super) fn move_keys(
+    sort: &SortParams,
+    grid: &Grid,
+    keys: &[u32],
+    values: &[u32],
+    mut places: Vec<u32>,
 ) -> (Vec<u32>, Vec<u32>) {
     let tiles = sort.tiles as usize;
     let entries = keys.len().min(values.len()).min(grid.entry_count as usize);
     let mut sorted_keys = vec![0; keys.len()];
     let mut sorted_values = vec![0; values.len()];
-    let mut places = sort_places(sort, digit_counts);
     let tile_keys = sort.tile_keys(entries);
     for (index, (&key, &value)) in keys.iter().zip(values).take(entries).enumerate() {
         let tile = index / tile_keys;
@@ -36,17 +57,4 @@ pub fn sort_scatter(
         *place = place.wrapping_add(1);
     }
     (sorted_keys, sorted_values)
-}
-
-/// Where the first key of each digit and tile goes, as `[digit][tile]`.
-fn sort_places(sort: &SortParams, digit_counts: &[u32]) -> Vec<u32> {
-    let tiles = sort.tiles as usize;
-    let (counts, totals) = digit_counts.split_at(sort.digits() * tiles);
-    let mut below = 0u32;
-    let mut places = Vec::with_capacity(counts.len());
-    for (counts, &total) in counts.chunks_exact(tiles).zip(totals) {
-        places.extend(counts.iter().map(|&count| below.wrapping_add(count)));
-        below = below.wrapping_add(total);
-    }
-    places
 }

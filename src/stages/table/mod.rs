@@ -4,7 +4,7 @@ pub(crate) mod statics;
 
 use super::scan::Scan;
 use super::shape::{COUNTERS, Room, Shape};
-use super::sort::{Digit, Side, Sides, Sort};
+use super::sort::{self, Digit, Side, Sides, Sort};
 use crate::api::counters::{Status, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth};
 use crate::api::error::InputError;
@@ -301,6 +301,7 @@ impl TablePlan {
             grid: buffer::GRID,
         };
         let mut sorted = unsorted;
+        sort::clear_sums(recorder, &blocks.digits);
         recorder.stage(label!("sort"), |stage| {
             sorted = sort.record(stage, &blocks.digits, unsorted)
         });

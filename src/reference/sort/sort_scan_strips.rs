@@ -1,9 +1,9 @@
-//! Twin of `shaders/sort/sort_scan.wgsl` and `shaders/sort/sort_scan_strips.wgsl`.
+//! Twin of `shaders/sort/sort_scan_strips.wgsl`.
 
 use crate::shared::blocks::SortParams;
 
-/// The counts of each digit become what earlier tiles have of it; how many keys have the digit goes behind all counts.
-pub fn sort_scan(sort: &SortParams, digit_counts: &mut [u32]) {
+/// The counts of each digit become what earlier strips have of it; how many keys have the digit goes behind all counts.
+pub fn sort_scan_strips(sort: &SortParams, digit_counts: &mut [u32]) {
     let (counts, totals) = digit_counts.split_at_mut(sort.digits() * sort.tiles as usize);
     for (counts, total) in counts.chunks_exact_mut(sort.tiles as usize).zip(totals) {
         let mut running = 0u32;

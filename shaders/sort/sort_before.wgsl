@@ -1,0 +1,19 @@
+// uses: sort/sort_tiles
+
+// What earlier tiles have, from the counts of the tiles.
+
+@group(0) @binding(4) var<storage, read> digit_counts: array<u32>;
+@group(0) @binding(7) var<storage, read> digit_sums: array<u32>;
+
+// Keys of the digit in the tiles before this one.
+fn keys_before(tile: u32, digit: u32) -> u32 {
+    let own_group = tile / GROUP_TILES;
+    var before = 0u;
+    for (var other = 0u; other < own_group; other += 1u) {
+        before += digit_sums[group_word(other, digit)];
+    }
+    for (var other = own_group * GROUP_TILES; other < tile; other += 1u) {
+        before += digit_counts[count_word(other, digit)];
+    }
+    return before;
+}
