@@ -9,6 +9,8 @@ struct SortParams {
     tiles: u32,
     // First word of the digit's sums.
     sums: u32,
+    // So many values lie nowhere yet: each is that of the object of its place.
+    unwritten: u32,
 }
 
 @group(0) @binding(0) var<uniform> sort: SortParams;

@@ -1,4 +1,4 @@
-// uses: common/grid, sort/sort, sort/sort_before, sort/sort_tiles
+// uses: common/box, common/grid, sort/sort, sort/sort_before, sort/sort_tiles
 
 // Moves the keys and values of a tile to their places. The tile is first sorted in workgroup memory by two rounds of
 // four bits (Satish, Harris and Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs", 2009), so that
@@ -22,6 +22,13 @@ var<workgroup> partial: array<u32, 128>;
 var<workgroup> digit_starts: array<u32, 256>;
 // Where the tile's keys of each digit go.
 var<workgroup> targets: array<u32, 256>;
+
+fn value_at(index: u32) -> u32 {
+    if (index < sort.unwritten) {
+        return index | HOME_FLAGS;
+    }
+    return values[index];
+}
 
 // Exclusive scan of one value a thread.
 fn workgroup_scan(local: u32, value: u32) -> u32 {
@@ -147,7 +154,7 @@ fn main(
         let target_index = targets[digit] + place - digit_starts[digit];
         if (target_index < grid.entry_count) {
             sorted_keys[target_index] = keys[source];
-            sorted_values[target_index] = values[source];
+            sorted_values[target_index] = value_at(source);
         }
     }
 }

@@ -1,4 +1,4 @@
-// uses: common/grid, sort/sort, sort/sort_strips
+// uses: common/box, common/grid, sort/sort, sort/sort_strips
 
 // Moves the keys and values of a strip to their places, one after the other.
 
@@ -42,7 +42,9 @@ fn main(
     let end = min(index + strip_length, grid.entry_count);
     for (; index + 3u < end; index += 4u) {
         let four = vec4<u32>(keys[index], keys[index + 1u], keys[index + 2u], keys[index + 3u]);
-        let theirs = vec4<u32>(values[index], values[index + 1u], values[index + 2u], values[index + 3u]);
+        let places = vec4<u32>(index) + vec4<u32>(0u, 1u, 2u, 3u);
+        let read = vec4<u32>(values[index], values[index + 1u], values[index + 2u], values[index + 3u]);
+        let theirs = select(read, places | vec4<u32>(HOME_FLAGS), places < vec4<u32>(sort.unwritten));
         let slots = slots_of(four, strip);
         // In this order: slots may be the same.
         let x = take_place(slots.x);
@@ -56,6 +58,7 @@ fn main(
     }
     for (; index < end; index += 1u) {
         let key = keys[index];
-        put(take_place(slots_of(vec4<u32>(key), strip).x), key, values[index]);
+        let value = select(values[index], index | HOME_FLAGS, index < sort.unwritten);
+        put(take_place(slots_of(vec4<u32>(key), strip).x), key, value);
     }
 }

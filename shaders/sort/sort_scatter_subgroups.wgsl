@@ -1,4 +1,4 @@
-// uses: common/grid, sort/sort, sort/sort_before, sort/sort_tiles
+// uses: common/box, common/grid, sort/sort, sort/sort_before, sort/sort_tiles
 
 // Moves the keys and values of a tile to their places, by ballots: the lanes of a subgroup that hold the same digit
 // find each other, so that one addition counts them all. The tile is sorted in workgroup memory first, so that
@@ -31,6 +31,13 @@ var<workgroup> subgroups: u32;
 var<workgroup> digit_starts: array<u32, 256>;
 // By digit: what to add to a place in the sorted tile to have the place among all keys.
 var<workgroup> targets: array<u32, 256>;
+
+fn value_at(index: u32) -> u32 {
+    if (index < sort.unwritten) {
+        return index | HOME_FLAGS;
+    }
+    return values[index];
+}
 
 fn count_lanes(lanes: vec4<u32>) -> u32 {
     let counts = countOneBits(lanes);
@@ -202,7 +209,7 @@ fn main(
     for (var k = 0u; k < KEYS_PER_THREAD; k += 1u) {
         let place = part + k * lanes;
         if (place < count) {
-            atomicStore(&items[places[k]], values[first + place]);
+            atomicStore(&items[places[k]], value_at(first + place));
         }
     }
     workgroupBarrier();

@@ -1,12 +1,72 @@
 // uses: common/box, common/grid, common/prelude, common/workgroup, table/worlds
 
-// Boxes as ordered integers in the order in which the walks read them: sorted by cell where an object has one entry,
-// else by object. A record is `min.xyz, object | max.xyz, world`.
+// What walks read of the sorted entries.
+//
+// The cell table: starts[k] is the first sorted entry whose key is k or more, for every cell, the large list and the
+// entries that take no part. The invocation at a change of key fills the gap; gaps too long for one are filled by the
+// whole workgroup.
+//
+// The records: boxes as ordered integers, sorted by cell where an object has one entry, else by object. A record is
+// `min.xyz, object | max.xyz, world`.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> values: array<u32>;
 @group(0) @binding(3) var<storage, read_write> records: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> grid: Grid;
+@group(0) @binding(5) var<storage, read> keys: array<u32>;
+@group(0) @binding(6) var<storage, read_write> starts: array<u32>;
+
+const OWN_GAP: u32 = 32u;
+
+// The entries that long gaps end with.
+var<workgroup> long_gaps: array<u32, 512>;
+var<workgroup> gap_count: atomic<u32>;
+
+// The keys whose first entry is this one: from x on, up to y.
+fn gap_before(entry: u32) -> vec2<u32> {
+    var begin = 0u;
+    if (entry > 0u) {
+        begin = keys[entry - 1u] + 1u;
+    }
+    var end = grid.key_count;
+    if (entry < grid.entry_count) {
+        end = keys[entry] + 1u;
+    }
+    return vec2<u32>(begin, min(end, arrayLength(&starts)));
+}
+
+fn fill(key: u32, end: u32, entry: u32) {
+    if (key < end) {
+        starts[key] = entry;
+    }
+}
+
+fn fill_long_gap(entry: u32, local: u32) {
+    let gap = gap_before(entry);
+    // Many cells a turn, since some drivers allow a loop few turns.
+    for (var key = gap.x + local; key < gap.y; key += 8u * WORKGROUP) {
+        fill(key, gap.y, entry);
+        fill(key + WORKGROUP, gap.y, entry);
+        fill(key + 2u * WORKGROUP, gap.y, entry);
+        fill(key + 3u * WORKGROUP, gap.y, entry);
+        fill(key + 4u * WORKGROUP, gap.y, entry);
+        fill(key + 5u * WORKGROUP, gap.y, entry);
+        fill(key + 6u * WORKGROUP, gap.y, entry);
+        fill(key + 7u * WORKGROUP, gap.y, entry);
+    }
+}
+
+fn write_record(index: u32) {
+    var object = index;
+    if (params.scheme != SCHEME_UNIFORM) {
+        object = values[index] & ID_MASK;
+    }
+    let name = params.first_object + object;
+    let low = objects[2u * name].xyz;
+    let high = objects[2u * name + 1u].xyz;
+    records[2u * index] = vec4<u32>(bitcast<vec3<u32>>(ordered(low)), name);
+    records[2u * index + 1u] = vec4<u32>(bitcast<vec3<u32>>(ordered(high)), world_of(object));
+}
 
 @compute @workgroup_size(256)
 fn main(
@@ -14,18 +74,31 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let first = flat_workgroup(group, groups) * WORKGROUP + local;
-    let count = select(grid.entry_count, params.object_count, params.scheme == SCHEME_UNIFORM);
-    // Invocations are as many as objects: what the cover table has beside is often nothing.
-    for (var index = select(count, first, first < params.object_count); index < count; index += params.object_count) {
-        var object = index;
-        if (params.scheme != SCHEME_UNIFORM) {
-            object = values[index] & ID_MASK;
+    if (local == 0u) {
+        atomicStore(&gap_count, 0u);
+    }
+    workgroupBarrier();
+    let place = flat_workgroup(group, groups) * WORKGROUP + local;
+    // Invocations are enough for all but the entries of the cover table, which are fewer.
+    let invocations = max(params.entry_capacity + 1u, params.object_count);
+    let first = select(0xffffffffu, place, place < invocations);
+    let record_count = select(grid.entry_count, params.object_count, params.scheme == SCHEME_UNIFORM);
+    for (var index = first; index < record_count; index += invocations) {
+        write_record(index);
+    }
+    for (var entry = first; entry <= grid.entry_count; entry += invocations) {
+        let gap = gap_before(entry);
+        if (gap.x + OWN_GAP < gap.y) {
+            long_gaps[atomicAdd(&gap_count, 1u)] = entry;
+        } else {
+            for (var key = gap.x; key < gap.y; key += 1u) {
+                starts[key] = entry;
+            }
         }
-        let name = params.first_object + object;
-        let low = objects[2u * name].xyz;
-        let high = objects[2u * name + 1u].xyz;
-        records[2u * index] = vec4<u32>(bitcast<vec3<u32>>(ordered(low)), name);
-        records[2u * index + 1u] = vec4<u32>(bitcast<vec3<u32>>(ordered(high)), world_of(object));
+    }
+    workgroupBarrier();
+    let gaps = atomicLoad(&gap_count);
+    for (var k = 0u; k < gaps; k += 1u) {
+        fill_long_gap(long_gaps[k], local);
     }
 }

@@ -2,12 +2,12 @@
 // uses: table/levels, table/worlds
 
 // Hierarchical and adaptive: one entry per object, keyed by the cell of its lower corner. Past the cells come the key
-// of the large list and that of objects that take no part, so that sorting splits them off. Counts, too, the entries
+// of the large list and that of objects that take no part, so that sorting splits them off. Their values follow from
+// their places: the first digit of the sort makes them. Counts, too, the entries
 // that the objects of each tile would have in the cover table, for each choice of its cells.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> keys: array<u32>;
-@group(0) @binding(6) var<storage, read_write> values: array<u32>;
 // A total of two words for each choice, then `[shift - 1][tile]`.
 @group(0) @binding(7) var<storage, read_write> cover_sums: array<atomic<u32>>;
 
@@ -66,7 +66,6 @@ fn main(
         let high = objects[2u * (params.first_object + object) + 1u];
         let key = key_of_box(low, high, world_of(object));
         keys[object] = key;
-        values[object] = object | HOME_FLAGS;
         if (grid.cover_below > 0u && key >= larger.x && key < larger.y) {
             let counts = vec3<u32>(
                 cover_cells(cover_of(low.xyz, high.xyz, by_2)),

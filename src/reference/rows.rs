@@ -15,7 +15,7 @@ pub struct CellTable<'a> {
     pub grid: &'a Grid,
     /// Output of [`gather`](super::table::gather::gather).
     pub records: &'a [Record],
-    /// Output of [`cell_starts`](super::table::cell_starts::cell_starts).
+    /// Output of [`cell_starts`](super::table::gather::cell_starts).
     pub starts: &'a [u32],
 }
 

@@ -15,8 +15,7 @@ use super::runs;
 use super::scan::scan;
 use super::sort::sort_digit;
 use super::table::{
-    cell_starts, clusters, cover_emit, entry_count, entry_emit, gather, keys, layout, level_statistics, prepare,
-    sample_statistics,
+    clusters, cover_emit, entry_count, entry_emit, gather, keys, layout, level_statistics, prepare, sample_statistics,
 };
 use crate::shared::blocks::{Overrides, ScanParams, SortParams, add64, wide};
 
@@ -28,8 +27,9 @@ use crate::api::queries::{Neighbor, Query, askers};
 use crate::api::scene::{Scene, SceneRays};
 use crate::api::types::{Aabb, Pair, RayCell, RayHit};
 use crate::shared::bounds::LARGEST_COUNT;
-use crate::shared::grid::{self, Grid, ID_MASK, Params, Record, SCHEME_UNIFORM};
+use crate::shared::grid::{self, Grid, HOME_FLAGS, ID_MASK, Params, Record, SCHEME_UNIFORM};
 use crate::shared::lists::sort_lists;
+use crate::stages::table;
 use crate::step::plan::check_smallest_step;
 
 /// One digit of the sort: what its passes leave.
@@ -83,9 +83,9 @@ pub struct Trace {
     pub keys: Vec<u32>,
     /// Values after the sort and [`clusters`].
     pub values: Vec<u32>,
-    /// Output of [`cell_starts`].
+    /// The cell table: output of [`gather`].
     pub starts: Vec<u32>,
-    /// Output of [`gather`], in the order that [`clusters`] gives it.
+    /// The records: output of [`gather`], in the order that [`clusters`] gives it.
     pub records: Vec<Record>,
     /// Output of [`clusters`].
     pub clusters: Vec<Record>,
@@ -625,7 +625,9 @@ fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy, keep: bool) 
         trace.entry_offsets = counts;
         entry_emit::entry_emit(params, objects, &mut grid, &trace.entry_offsets, counters, worlds)
     } else {
-        keys::keys(params, objects, &grid, worlds)
+        let keys = keys::keys(params, objects, &grid, worlds);
+        let values = (0..keys.len() as u32).map(|index| index | HOME_FLAGS).collect();
+        (keys, values)
     };
     if params.cover_capacity > 0 {
         let mut sums = keys::cover_sums(params, objects, &grid, &keys);
@@ -641,8 +643,7 @@ fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy, keep: bool) 
         trace.unsorted_values.clone_from(&values);
     }
 
-    let key_bits = grid::key_bits(params.table_capacity, params.large_mask);
-    for sort in strategy.digits(params.table_entries(), key_bits) {
+    for sort in table::digits(params, strategy) {
         (keys, values) = sort_digit(&sort, &grid, &keys, &values);
         if keep {
             trace.digits.push(SortDigit {
@@ -652,8 +653,7 @@ fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy, keep: bool) 
             });
         }
     }
-    trace.starts = cell_starts::cell_starts(&grid, &keys);
-    trace.records = gather::gather(params, objects, &values, &grid, worlds);
+    (trace.starts, trace.records) = gather::gather(params, objects, &keys, &values, &grid, worlds);
     trace.clusters = clusters::clusters(&grid, &keys, &mut values, &mut trace.records);
     trace.keys = keys;
     trace.values = values;

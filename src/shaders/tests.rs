@@ -463,7 +463,10 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         "Round",
         offsets!(Round: first, tests, is_last, turns, canary_turns, continues, is_continued),
     );
-    check::<SortParams>("SortParams", offsets!(SortParams: shift, bits, tile, tiles, sums));
+    check::<SortParams>(
+        "SortParams",
+        offsets!(SortParams: shift, bits, tile, tiles, sums, unwritten),
+    );
     check::<DispatchParams>(
         "DispatchParams",
         offsets!(DispatchParams: needed_word, first, capacity, workgroup_rows),

@@ -1,7 +1,7 @@
 //! The uniform blocks and the pipeline overrides that only some passes have.
 
 use super::wgsl::number;
-use crate::shared::grid::{Params, SCHEME_UNIFORM};
+use crate::shared::grid::{HOME_FLAGS, Params, SCHEME_UNIFORM};
 
 /// The uniform block of the three scan passes: `ScanParams` in `shaders/scan/scan.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
@@ -29,6 +29,8 @@ pub struct SortParams {
     pub tiles: u32,
     /// First word of the digit's sums: where tiles share the keys evenly there are none.
     pub sums: u32,
+    /// So many values lie nowhere yet: each is that of the object of its place, with all home flags.
+    pub unwritten: u32,
 }
 
 /// The uniform block of a round of a walk: `Round` in `shaders/common/round.wgsl`. The functions of this module make
@@ -190,6 +192,15 @@ impl SortParams {
         match self.tile {
             0 => keys.div_ceil(self.tiles as usize).max(1),
             tile => tile as usize,
+        }
+    }
+
+    /// The value at a place.
+    pub(crate) fn value_at(&self, values: &[u32], index: usize) -> u32 {
+        if index < self.unwritten as usize {
+            index as u32 | HOME_FLAGS
+        } else {
+            values[index]
         }
     }
 

@@ -57,6 +57,7 @@ impl SortStrategy {
                     tile,
                     tiles: tiles.max(1),
                     sums,
+                    unwritten: 0,
                 };
                 sums += sort.sum_words();
                 sort

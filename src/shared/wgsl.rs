@@ -133,7 +133,6 @@ pub(crate) static FILES: &[File] = files![
     "sort/sort_tiles",
     "table/base_cell",
     "table/base_given",
-    "table/cell_starts",
     "table/clusters",
     "table/cover_emit",
     "table/entry_count",

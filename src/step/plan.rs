@@ -258,7 +258,7 @@ impl Plan {
             params.ray_count + 1,
             params.query_count + 1,
         ];
-        let sorted = [table::digits(&self.shape), rays::digits(&self.shape)];
+        let sorted = [table::digits(params, self.shape.sort), rays::digits(&self.shape)];
         let outputs = order::digits(&ordered, &self.shape).into_iter();
         let outputs = outputs.map(|(_, digits)| digits);
         let sorted: Vec<_> = sorted.into_iter().chain(outputs).collect();

@@ -8,7 +8,7 @@ use gpu_broad_phase::internals::blocks::{CLUSTER_TILE, COVER_TILE, ScatterParams
 use gpu_broad_phase::internals::grid::{CLUSTER, Grid, Params, Record};
 use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::table::{
-    cell_starts, clusters, cover_emit, gather, layout, level_statistics, sample_statistics, scatter,
+    clusters, cover_emit, gather, layout, level_statistics, sample_statistics, scatter,
 };
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Scheme};
@@ -170,7 +170,9 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
         entries as usize
     };
     found.check("keys", &trace.unsorted_keys[..before_cover]);
-    found.check("values", &trace.unsorted_values[..before_cover]);
+    if uniform_scheme {
+        found.check("values", &trace.unsorted_values[..before_cover]);
+    }
     if trace.params.cover_capacity > 0 {
         check_cover(bench, trace, objects, worlds);
     }
@@ -183,32 +185,25 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
     assert_eq!(keys, &trace.keys);
 
     let found = bench.run(
-        &shaders::CELL_STARTS,
-        groups(capacity + 1),
+        &shaders::GATHER,
+        groups(count.max(capacity + 1)),
         params(),
         &[
-            grid(&trace.grid),
+            object_bytes(),
             ("keys", with_stale(&trace.keys, entries)),
+            ("values", with_stale(values, entries)),
             (
                 "starts",
                 poison::<u32>((trace.params.table_capacity + trace.params.large_mask) as usize + 3),
             ),
-        ],
-    );
-    found.check("starts", &trace.starts);
-    let found = bench.run(
-        &shaders::GATHER,
-        groups(count),
-        params(),
-        &[
-            object_bytes(),
-            ("values", with_stale(values, entries)),
             ("records", poison::<Record>(all_capacity)),
             grid(&trace.grid),
             world_bytes(),
         ],
     );
-    let gathered = gather::gather(&trace.params, objects, values, &trace.grid, worlds);
+    let (starts, gathered) = gather::gather(&trace.params, objects, &trace.keys, values, &trace.grid, worlds);
+    found.check("starts", &starts);
+    assert_eq!(starts, trace.starts);
     found.check("records", &gathered);
     if trace.params.has_clusters == 1 {
         check_clusters(bench, trace, values, gathered);
@@ -362,23 +357,33 @@ pub fn check_starts(bench: &Bench, cells: u32, keys: &[u32]) {
         entry_count: keys.len() as u32,
         ..Default::default()
     };
-    let expected = cell_starts::cell_starts(&grid, keys);
+    // Of the scheme whose records are no more than objects.
+    let (objects, scheme) = ([Aabb::new([0.0; 3], [1.0; 3])], 1);
     for entry_capacity in [keys.len(), keys.len() - keys.len() / 5] {
         let params = Params {
             entry_capacity: entry_capacity as u32,
+            object_count: 1,
+            world_count: 1,
+            scheme,
             ..Default::default()
         };
+        let (starts, records) = gather::gather(&params, &objects, keys, &[], &grid, &[]);
         let found = bench.run(
-            &shaders::CELL_STARTS,
+            &shaders::GATHER,
             groups(entry_capacity + 1),
             uniform(&params),
             &[
                 ("grid", bytes_of(&grid).to_vec()),
                 ("keys", bytes(keys)),
                 ("starts", poison::<u32>(cells as usize + 2)),
+                ("objects", bytes(&objects)),
+                ("values", bytes(&[0u32])),
+                ("worlds", bytes(&[0u32])),
+                ("records", poison::<Record>(1)),
             ],
         );
-        found.check("starts", &expected);
+        found.check("starts", &starts);
+        found.check("records", &records);
     }
 }
 

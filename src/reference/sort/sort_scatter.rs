@@ -44,7 +44,7 @@ pub(super) fn move_keys(
     let mut sorted_keys = vec![0; keys.len()];
     let mut sorted_values = vec![0; values.len()];
     let tile_keys = sort.tile_keys(entries);
-    for (index, (&key, &value)) in keys.iter().zip(values).take(entries).enumerate() {
+    for (index, &key) in keys.iter().take(entries).enumerate() {
         let tile = index / tile_keys;
         if tile >= tiles {
             break;
@@ -52,7 +52,7 @@ pub(super) fn move_keys(
         let place = &mut places[sort.digit_of(key) * tiles + tile];
         if (*place as usize) < entries {
             sorted_keys[*place as usize] = key;
-            sorted_values[*place as usize] = value;
+            sorted_values[*place as usize] = sort.value_at(values, index);
         }
         *place = place.wrapping_add(1);
     }

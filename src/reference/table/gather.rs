@@ -4,9 +4,38 @@ use crate::api::types::Aabb;
 use crate::reference::runs::map;
 use crate::shared::grid::{Grid, ID_MASK, Params, Record, SCHEME_UNIFORM, ordered};
 
+/// What walks read of the sorted entries: [`cell_starts`] and [`records`].
+pub fn gather(
+    params: &Params,
+    objects: &[Aabb],
+    keys: &[u32],
+    values: &[u32],
+    grid: &Grid,
+    worlds: &[u32],
+) -> (Vec<u32>, Vec<Record>) {
+    (cell_starts(grid, keys), records(params, objects, values, grid, worlds))
+}
+
+/// The cell table: word `k` is the first sorted entry whose key is `k` or more, for every cell, the large list and the
+/// entries that take no part, and for the cells of the cover table.
+///
+/// Returns `key_count` words of the grid: the shader writes no word past these. The word of what takes no part is the
+/// end of the large list.
+pub fn cell_starts(grid: &Grid, keys: &[u32]) -> Vec<u32> {
+    let keys = &keys[..keys.len().min(grid.entry_count as usize)];
+    let words = grid.key_count as usize;
+    let mut starts = Vec::with_capacity(words);
+    for (entry, &key) in keys.iter().enumerate() {
+        let end = (key as usize + 1).min(words);
+        starts.resize(end.max(starts.len()), entry as u32);
+    }
+    starts.resize(words, keys.len() as u32);
+    starts
+}
+
 /// Boxes as ordered integers in the order in which the walks read them: sorted by cell where an object has one entry,
-/// those of the cover table behind it, else by object. Returns a record an entry or an object.
-pub fn gather(params: &Params, objects: &[Aabb], values: &[u32], grid: &Grid, worlds: &[u32]) -> Vec<Record> {
+/// those of the cover table behind it, else by object. Returns a record per entry or object.
+pub fn records(params: &Params, objects: &[Aabb], values: &[u32], grid: &Grid, worlds: &[u32]) -> Vec<Record> {
     let count = if params.scheme == SCHEME_UNIFORM {
         params.object_count
     } else {

@@ -4,15 +4,15 @@ use super::cover::{COVER_SHIFTS, Cover, larger_keys};
 use crate::api::types::Aabb;
 use crate::reference::runs::{LENGTH, in_runs, map};
 use crate::shared::blocks::COVER_TILE;
-use crate::shared::grid::{Class, Grid, HOME_FLAGS, NO_LEVEL, Params, classify, key_of, place};
+use crate::shared::grid::{Class, Grid, NO_LEVEL, Params, classify, key_of, place};
 
 const _: () = assert!((LENGTH as usize).is_multiple_of(COVER_TILE));
 
 /// Hierarchical and adaptive scheme: one entry per object, keyed by the cell of its lower corner.
 ///
-/// Returns keys and values, a word an object each. Past the cells come the key of the large list and that of objects
-/// that take no part, so that sorting splits them off. A value is the object with all home flags (bits 29 to 31).
-pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> (Vec<u32>, Vec<u32>) {
+/// Returns a word per object. Past the cells come the key of the large list and that of objects that take no part, so
+/// that sorting splits them off. The value of a key is the object with all home flags (bits 29 to 31).
+pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> Vec<u32> {
     let objects = params.objects(objects);
     let key = |index: u32| {
         let object = &objects[index as usize];
@@ -26,8 +26,7 @@ pub fn keys(params: &Params, objects: &[Aabb], grid: &Grid, worlds: &[u32]) -> (
             },
         }
     };
-    let count = objects.len() as u32;
-    (map(count, key), (0..count).map(|index| index | HOME_FLAGS).collect())
+    map(objects.len() as u32, key)
 }
 
 /// The entries that the objects of each tile would have in the cover table, for each choice of its cells: words as

@@ -1,7 +1,6 @@
 //! The table: from boxes to sorted entries and the places where cells begin.
 
 pub mod base_cell;
-pub mod cell_starts;
 pub mod clusters;
 pub(crate) mod cover;
 pub mod cover_emit;

@@ -6,7 +6,7 @@ use super::scan::Scan;
 use super::shape::{COUNTERS, Room, Shape};
 use super::sort::{self, Digit, Side, Sides, Sort};
 use crate::api::counters::{Status, word};
-use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth};
+use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth, SortStrategy};
 use crate::api::error::InputError;
 use crate::api::types::Aabb;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
@@ -48,10 +48,7 @@ passes! {
     /// Entries of the uniform scheme.
     ENTRY_EMIT = "entry_emit" if |of| of.is_uniform();
 
-    /// The cell table.
-    CELL_STARTS = "cell_starts" if |_| true;
-
-    /// Boxes in the order of the walks.
+    /// The cell table, and boxes in the order of the walks.
     GATHER = "gather" if |_| true;
 
     /// Boxes around those that follow each other, in crowded scenes.
@@ -237,7 +234,7 @@ impl TablePlan {
                 params.entry_capacity,
                 Status::ENTRIES,
             ),
-            digits: Digit::all(blocks, digits(shape)),
+            digits: Digit::all(blocks, digits(params, shape.sort)),
         }
     }
 
@@ -286,7 +283,7 @@ impl TablePlan {
                 stage.run(&ENTRY_EMIT, objects, &[keys, values]);
             } else {
                 let grid = if has_cover { buffer::LEVELS } else { buffer::GRID };
-                stage.run_groups(&KEYS, tiles.max(1), &[NEXT_GRID.is(grid), keys, values]);
+                stage.run_groups(&KEYS, tiles.max(1), &[NEXT_GRID.is(grid), keys]);
             }
         });
         if has_cover {
@@ -305,11 +302,8 @@ impl TablePlan {
         recorder.stage(label!("sort"), |stage| {
             sorted = sort.record(stage, &blocks.digits, unsorted)
         });
-        recorder.stage(label!("cells"), |stage| {
-            stage.run(&CELL_STARTS, params.entry_capacity + 1, &sorted.binds());
-        });
         recorder.stage(label!("gather"), |stage| {
-            stage.run(&GATHER, objects, &sorted.binds());
+            stage.run(&GATHER, objects.max(params.entry_capacity + 1), &sorted.binds());
         });
         if params.has_clusters != 0 {
             // One workgroup says which pass counts pairs, be there records or not.
@@ -333,10 +327,13 @@ pub(crate) const fn entry_counts(params: &Params) -> u32 {
 }
 
 /// The digits of the sort: only as many as the largest key needs.
-pub(crate) fn digits(shape: &Shape) -> Vec<SortParams> {
-    let params = &shape.params;
+pub(crate) fn digits(params: &Params, strategy: SortStrategy) -> Vec<SortParams> {
     let key_bits = grid::key_bits(params.table_capacity, params.large_mask);
-    shape.sort.digits(params.table_entries(), key_bits)
+    let mut digits = strategy.digits(params.table_entries(), key_bits);
+    if let Some(first) = digits.first_mut().filter(|_| !params.is_uniform()) {
+        first.unwritten = params.object_count;
+    }
+    digits
 }
 
 /// Workgroups of the passes that write keys, and entries of the cover table.
