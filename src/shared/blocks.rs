@@ -209,12 +209,12 @@ impl SortParams {
     }
 
     /// Words of the counts: one per digit and tile, and one per digit behind them where there are no sums.
-    pub(crate) fn counter_words(&self) -> u32 {
+    pub fn counter_words(&self) -> u32 {
         (self.tiles + u32::from(self.tile == 0)) << self.bits
     }
 
     /// Words of the sums: one per digit, and one per digit and group of tiles behind them.
-    pub(crate) fn sum_words(&self) -> u32 {
+    pub fn sum_words(&self) -> u32 {
         if self.tile == 0 {
             0
         } else {

@@ -289,6 +289,7 @@ fn a_report_tells_what_was_right_what_it_took_and_what_was_left_out() {
         "## What was left out",
         "| power-law, 4,000,000,000 boxes | a binding of this device holds ",
         "| dispatches |",
+        "| bytes per box |",
         "## uniform, 300 boxes: build and all pairs",
         "## power-law, 700 boxes: stages",
         "| share of the copy's rate |",
@@ -299,7 +300,7 @@ fn a_report_tells_what_was_right_what_it_took_and_what_was_left_out() {
         assert!(text.contains(needle), "{needle} in {text}");
     }
     // The stages whose bytes are known.
-    for stage in ["| sort |", "| gather |"] {
+    for stage in ["| levels |", "| sort |", "| gather |", "| pair_count |"] {
         let mut rows = text.lines().filter(|line| line.starts_with(stage));
         assert!(
             rows.next().is_some_and(|row| row.ends_with(" % |")),

@@ -17,6 +17,7 @@ mod report;
 mod scenes;
 mod sort;
 mod table;
+mod traffic;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -262,6 +263,7 @@ impl Bench<'_> {
             rows: Vec::new(),
             exact: None,
             sorted: None,
+            traffic: None,
             copy_rate: self.copy_rate,
             notes: Vec::new(),
         };
@@ -322,6 +324,7 @@ impl Bench<'_> {
             rows,
             exact: None,
             sorted: None,
+            traffic: None,
             copy_rate: None,
             notes,
         };
@@ -538,6 +541,7 @@ impl Bench<'_> {
         let (rows, faults) = measure(contestants, self.runs(), self.reporter);
         block.rows.extend(rows);
         block.sorted = Some(keys.counts);
+        block.traffic = keys.traffic;
         Ok(faults)
     }
 }

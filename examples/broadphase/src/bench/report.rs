@@ -346,6 +346,7 @@ impl Report<'_> {
             "step ms",
             "of resident boxes ms",
             "dispatches",
+            "bytes per box",
             "runs",
         ];
         let mut table = Table::new(&header);
@@ -364,6 +365,11 @@ impl Report<'_> {
                 time(super::measure::TOTAL),
                 time("total_resident"),
                 dispatches.unwrap_or_default(),
+                block
+                    .traffic
+                    .as_ref()
+                    .map(|traffic| format!("{:.0}", traffic.per_box()))
+                    .unwrap_or_default(),
                 runs.map(|runs| runs.to_string()).unwrap_or_default(),
             ]);
         }

@@ -13,6 +13,7 @@ use super::answer::Answer;
 use super::brute_force::download;
 use super::gpu::{self, upload};
 use super::measure::{Contestant, Question};
+use super::traffic::Traffic;
 
 /// What a step of a scene sorts, from the reference, whose buffers are those of every device.
 pub struct Keys<'a> {
@@ -21,6 +22,8 @@ pub struct Keys<'a> {
     /// The values in the order that they have to come in.
     expected: Vec<u32>,
     pub counts: KeyCounts,
+    /// Bytes of the step, if it has pairs and the scheme's are known.
+    pub traffic: Option<Traffic>,
 }
 
 /// How many keys there are, and of how many bits.
@@ -31,8 +34,6 @@ pub struct KeyCounts {
     pub bits: u32,
     /// Bits that the stage of a step sorts.
     pub digit_bits: u32,
-    /// Digits that they are cut into.
-    pub digits: usize,
 }
 
 impl<'a> Keys<'a> {
@@ -41,18 +42,18 @@ impl<'a> Keys<'a> {
             objects: boxes,
             ..Scene::default()
         };
-        let trace = trace(&without_pairs(descriptor), &scene)?;
-        let largest = trace.unsorted_keys.iter().copied().max().unwrap_or_default();
-        let entries = trace.unsorted_keys.iter().zip(&trace.unsorted_values);
+        let keys = trace(&without_pairs(descriptor), &scene)?;
+        let largest = keys.unsorted_keys.iter().copied().max().unwrap_or_default();
+        let entries = keys.unsorted_keys.iter().zip(&keys.unsorted_values);
         Ok(Self {
             boxes,
             unsorted: entries.map(|(&key, &value)| [key, value]).collect(),
-            expected: trace.values,
+            expected: keys.values,
+            traffic: Traffic::of(&trace(descriptor, &scene)?),
             counts: KeyCounts {
-                keys: trace.unsorted_keys.len(),
+                keys: keys.unsorted_keys.len(),
                 bits: (u32::BITS - largest.leading_zeros()).max(1),
-                digit_bits: trace.digits.iter().map(|digit| digit.sort.bits).sum(),
-                digits: trace.digits.len(),
+                digit_bits: keys.digits.iter().map(|digit| digit.sort.bits).sum(),
             },
         })
     }

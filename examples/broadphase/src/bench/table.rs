@@ -11,6 +11,7 @@ use super::gpu::{self, Exact};
 use super::measure::{Question, Row, TOTAL};
 use super::moving::is_worst;
 use super::sort::KeyCounts;
+use super::traffic::Traffic;
 use crate::report::grouped;
 
 /// All that was measured on one scene of one size.
@@ -23,6 +24,8 @@ pub struct Block {
     pub exact: Option<Exact>,
     /// What the library's sort has to sort, where that was measured alone.
     pub sorted: Option<KeyCounts>,
+    /// Bytes that a step moves, where that was counted.
+    pub traffic: Option<Traffic>,
     /// Gigabytes per second of a copy on the device, where stage times are to be held to it.
     pub copy_rate: Option<f64>,
     /// Who did not run, and why.
@@ -96,7 +99,7 @@ impl Block {
         let Some(copy_rate) = self.copy_rate else { return table };
         let is_stage = |row: &&Row| row.question == Question::Pairs && !row.stage.starts_with(TOTAL);
         for row in self.rows.iter().filter(is_stage) {
-            let bytes = self.least_bytes(row.stage);
+            let bytes = self.traffic.as_ref().and_then(|traffic| traffic.of_stage(row.stage));
             let rate = bytes.map(|bytes| bytes as f64 / row.median_ms / 1e6);
             table.push([
                 row.stage.to_owned(),
@@ -108,19 +111,6 @@ impl Block {
             ]);
         }
         table
-    }
-
-    /// Bytes that a stage cannot do without reading and writing. Walks have no such number.
-    fn least_bytes(&self, stage: &str) -> Option<u64> {
-        let counts = self.sorted?;
-        let keys = counts.keys as u64;
-        match stage {
-            // Each digit counts keys, then reads keys and values and writes both.
-            "sort" => Some(20 * keys * counts.digits as u64),
-            // An index and a box of 32 bytes become a record of 32.
-            "gather" => Some((4 + 32 + 32) * keys),
-            _ => None,
-        }
     }
 
     /// Microseconds a ray against a table or tree that is there already.
@@ -223,6 +213,13 @@ impl Block {
                 exact.bytes.saturating_sub(8 * exact.pairs) as f64 / self.objects as f64
             ));
             findings.push(format!("dispatches of a step: {}", exact.dispatches));
+        }
+        if let Some(traffic) = &self.traffic {
+            findings.push(format!(
+                "bytes of a step, sorted by tiles: at least {:.1} per box ({})",
+                traffic.per_box(),
+                traffic.parts()
+            ));
         }
         if let Some(KeyCounts {
             keys, bits, digit_bits, ..
@@ -526,6 +523,7 @@ mod tests {
                 dispatches: 40,
             }),
             sorted: None,
+            traffic: None,
             copy_rate: None,
             notes: Vec::new(),
         }

@@ -1,0 +1,119 @@
+//! The bytes that a step has to move, stage by stage, counted from the buffers of the reference.
+
+use gpu_broad_phase::internals::blocks::SortParams;
+use gpu_broad_phase::internals::reference::Trace;
+
+/// A box, or a record.
+const BOX: u64 = 32;
+const WORD: u64 = 4;
+const PAIR: u64 = 8;
+/// Partners of a box that counting keeps.
+const MOST_KEPT: u64 = 12;
+/// Cell sizes at which the sample is counted by cells.
+const OCTAVES: u64 = 24;
+
+/// The least bytes of a step without rays whose keys are sorted by tiles, as on a GPU.
+///
+/// Each byte of a buffer counts once for each pass that reads it, and once for each that writes it, as if caches held
+/// all that one pass reads again. What is cleared ahead of a pass counts as written. Stages that only a few workgroups
+/// take part in are left out.
+#[derive(Clone)]
+pub struct Traffic {
+    stages: Vec<(&'static str, u64)>,
+    boxes: u64,
+}
+
+impl Traffic {
+    /// Of a hierarchical step with pairs; `None` for other schemes.
+    pub fn of(trace: &Trace) -> Option<Self> {
+        if trace.sample_statistics.is_empty() || trace.pair_counts.is_empty() {
+            return None;
+        }
+        let params = &trace.params;
+        let boxes = u64::from(params.object_count);
+        let entries = u64::from(trace.grid.entry_count);
+        let covered = entries - boxes.min(entries);
+        let cells = trace.starts.len() as u64;
+        let clusters = trace.clusters.len() as u64;
+        let samples = u64::from(params.sample_count);
+        let is_crowded = trace.grid.is_crowded != 0;
+
+        // A sample of the boxes, and a slot of each hash table for each of them.
+        let slots = WORD * OCTAVES * u64::from(params.octave_slots());
+        let statistics = slots + samples * (BOX + 2 * WORD * OCTAVES);
+        // All boxes, and their keys.
+        let entered = boxes * (BOX + WORD);
+        // Which boxes have further entries, the boxes of those, and the entries.
+        let cover = if covered > 0 {
+            boxes * WORD + covered * (BOX + 2 * WORD)
+        } else {
+            0
+        };
+        let sort = trace.digits.iter().map(|digit| of_digit(&digit.sort, entries)).sum();
+        // Keys and what they say of cells; values, boxes and records.
+        let gather = entries * (WORD + WORD + BOX + BOX) + cells * WORD;
+        // Records, values and keys are put in order in their places.
+        let ordered = if is_crowded {
+            entries * (2 * BOX + 2 * WORD + WORD) + clusters * BOX
+        } else {
+            0
+        };
+        // What walks look at, the counts, and the partners that they keep, or bits from the second step on.
+        let kept = if is_crowded { 0 } else { MOST_KEPT };
+        let rows = || trace.pair_counts.iter().map(|&count| u64::from(count));
+        let slots_of = |count: u64| WORD * count.min(kept);
+        let pair_count = entries * (BOX + WORD) + clusters * BOX + cells * WORD + rows().map(slots_of).sum::<u64>();
+        // Counts become places. The pairs of all whose partners were kept are written from these.
+        let written = |count: u64| if count > 0 { WORD + (WORD + PAIR) * count } else { 0 };
+        let emitted: u64 = rows().filter(|&count| count <= kept).map(written).sum();
+        let pair_emit_kept = entries * 2 * WORD + emitted;
+        // The others walk once more.
+        let walked = rows().filter(|&count| count > kept);
+        let pair_emit = walked.map(|count| BOX + 2 * WORD + PAIR * count).sum();
+        Some(Self {
+            stages: vec![
+                ("statistics", statistics),
+                ("levels", boxes * BOX),
+                ("entries", entered),
+                ("cover", cover),
+                ("sort", sort),
+                ("gather", gather),
+                ("clusters", ordered),
+                ("pair_count", pair_count),
+                ("pair_emit_kept", pair_emit_kept),
+                ("pair_emit", pair_emit),
+            ],
+            boxes,
+        })
+    }
+
+    /// Those of one stage, by its label.
+    pub fn of_stage(&self, stage: &str) -> Option<u64> {
+        let found = self.stages.iter().find(|(name, _)| *name == stage);
+        found.map(|&(_, bytes)| bytes).filter(|&bytes| bytes > 0)
+    }
+
+    /// Each stage and its bytes per box.
+    pub fn parts(&self) -> String {
+        let part = |(name, bytes): &(&str, u64)| format!("{name} {:.1}", self.each(*bytes));
+        let parts: Vec<_> = self.stages.iter().map(part).collect();
+        parts.join(", ")
+    }
+
+    fn each(&self, bytes: u64) -> f64 {
+        bytes as f64 / self.boxes.max(1) as f64
+    }
+
+    /// Those of all stages, per box.
+    pub fn per_box(&self) -> f64 {
+        self.each(self.stages.iter().map(|(_, bytes)| bytes).sum())
+    }
+}
+
+/// Keys are counted. Then keys and values are read and written, but for values that lie nowhere yet. Counts of tiles and
+/// sums are written once and read once.
+fn of_digit(digit: &SortParams, entries: u64) -> u64 {
+    let counts = u64::from(digit.counter_words()) + u64::from(digit.sum_words());
+    let unwritten = entries.min(digit.unwritten.into());
+    entries * 5 * WORD - unwritten * WORD + 2 * WORD * counts
+}
