@@ -1,4 +1,4 @@
-// uses: common/prelude, common/round, common/workgroup, queries/query_counters, queries/query_images
+// uses: common/prelude, common/round, common/walk_workgroup, queries/query_counters, queries/query_images
 // uses: queries/query_input
 
 // How many objects each query finds. One word more than queries, so that the scan ends with the total.
@@ -11,13 +11,13 @@ fn accept_result(object: u32, distance: u32) {
     found_count += 1u;
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(WALK_WORKGROUP)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let index = flat_workgroup(group, groups) * WORKGROUP + local;
+    let index = walk_place(group, groups, local);
     if (index < params.asker_count) {
         let query = begin_query(index);
         let answer = answer_of(query, index);

@@ -1,4 +1,4 @@
-// uses: common/prelude, common/round, common/workgroup, queries/query_images, queries/query_input
+// uses: common/prelude, common/round, common/walk_workgroup, queries/query_images, queries/query_input
 
 // The walk once more, writing the objects whose places fall into the window that the output buffer shows. What earlier
 // rounds wrote of a query stands behind the offsets.
@@ -19,13 +19,13 @@ fn accept_result(object: u32, distance: u32) {
     place_of_next = place + select(1u, 0u, place == NO_PLACE);
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(WALK_WORKGROUP)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let index = flat_workgroup(group, groups) * WORKGROUP + local;
+    let index = walk_place(group, groups, local);
     if (index >= params.asker_count) {
         return;
     }

@@ -1,4 +1,4 @@
-// uses: common/prelude, common/round, common/workgroup, queries/query, queries/query_counters, queries/query_images
+// uses: common/prelude, common/round, common/walk_workgroup, queries/query, queries/query_counters, queries/query_images
 // uses: queries/query_input
 
 // The nearest objects of each query, by distance and then by index, in as many slots as are wanted of each: object and
@@ -30,13 +30,13 @@ fn accept_result(object: u32, distance: u32) {
     filled += 1u;
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(WALK_WORKGROUP)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let index = flat_workgroup(group, groups) * WORKGROUP + local;
+    let index = walk_place(group, groups, local);
     if (index >= params.asker_count) {
         return;
     }

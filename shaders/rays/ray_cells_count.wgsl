@@ -1,4 +1,4 @@
-// uses: common/prelude, common/round, common/round_counters, common/workgroup, rays/ray, rays/ray_cells
+// uses: common/prelude, common/round, common/round_counters, common/walk_workgroup, rays/ray, rays/ray_cells
 
 // How many cells the walk of each ray visits. One word more than rays, so that the scan ends with the total.
 
@@ -10,13 +10,13 @@ fn take_cells(level: u32, lower: vec3<i32>, sizes: vec3<u32>, count: u32) {
     found = add_saturated(found, count);
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(WALK_WORKGROUP)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let index = flat_workgroup(group, groups) * WORKGROUP + local;
+    let index = walk_place(group, groups, local);
     if (index > params.ray_count) {
         return;
     }

@@ -1,4 +1,4 @@
-// uses: common/prelude, common/round, common/round_counters, common/workgroup, rays/ray, rays/ray_cells
+// uses: common/prelude, common/round, common/round_counters, common/walk_workgroup, rays/ray, rays/ray_cells
 
 // The walk once more, writing the cells whose places fall into the window that the output buffer shows: level by level,
 // slab by slab along the ray, within a slab x fastest. Where the walk goes on through the table of the static objects,
@@ -24,13 +24,13 @@ fn take_cells(level: u32, lower: vec3<i32>, sizes: vec3<u32>, count: u32) {
     }
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(WALK_WORKGROUP)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let index = flat_workgroup(group, groups) * WORKGROUP + local;
+    let index = walk_place(group, groups, local);
     if (index >= params.ray_count) {
         return;
     }

@@ -1,4 +1,4 @@
-// uses: common/prelude, common/round, common/workgroup, rays/ray, rays/ray_counters, rays/ray_hits
+// uses: common/prelude, common/round, common/walk_workgroup, rays/ray, rays/ray_counters, rays/ray_hits
 // uses: rays/ray_order_{order}
 
 // The first object that each ray meets: the smallest t, ties to the smallest object. What was found bounds the rest of
@@ -72,13 +72,13 @@ fn accept_hit(object: u32, t: f32) {
     }
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(WALK_WORKGROUP)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let place = flat_workgroup(group, groups) * WORKGROUP + local;
+    let place = walk_place(group, groups, local);
     if (place >= params.ray_count) {
         return;
     }

@@ -1,4 +1,4 @@
-// uses: common/prelude, common/round, common/workgroup, rays/ray, rays/ray_hits, rays/ray_kept
+// uses: common/prelude, common/round, common/walk_workgroup, rays/ray, rays/ray_hits, rays/ray_kept
 // uses: rays/ray_order_{order}
 
 // The hits whose places fall into the window that the output buffer shows: those that counting kept, or by the walk
@@ -33,13 +33,13 @@ fn accept_hit(object: u32, t: f32) {
     place_of_next = place + select(1u, 0u, place == 0xffffffffu);
 }
 
-@compute @workgroup_size(256)
+@compute @workgroup_size(WALK_WORKGROUP)
 fn main(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    let place = flat_workgroup(group, groups) * WORKGROUP + local;
+    let place = walk_place(group, groups, local);
     if (place >= params.ray_count) {
         return;
     }

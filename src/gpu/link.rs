@@ -91,6 +91,16 @@ pub(crate) fn overrides(files: &[File]) -> Vec<&'static str> {
     declarations.map(|(name, _)| name).collect()
 }
 
+/// Invocations of a workgroup, which the root says: a number, or a constant of one of the files.
+pub(crate) fn workgroup(files: &[File]) -> Option<u32> {
+    let lines = || files.iter().flat_map(|(_, text)| text.lines());
+    let sizes = lines().filter_map(|line| line.strip_prefix("@compute @workgroup_size(")?.strip_suffix(')'));
+    let size = sizes.last()?;
+    let declared = format!("const {size}: u32 = ");
+    let constant = lines().find_map(|line| line.strip_prefix(&declared)?.strip_suffix("u;"));
+    constant.unwrap_or(size).parse().ok()
+}
+
 fn binding(line: &'static str) -> Option<(u32, Binding, &'static str)> {
     let (number, rest) = line.strip_prefix("@group(0) @binding(")?.split_once(") var<")?;
     let (space, rest) = rest.split_once("> ")?;

@@ -266,7 +266,7 @@ impl Recorder<'_> {
 impl Stage<'_> {
     /// Dispatches a pass with one invocation per element.
     pub fn run(&mut self, pass: &Pass, elements: u32, binds: &[Binds]) {
-        self.run_groups(pass, elements.div_ceil(WORKGROUP), binds);
+        self.run_groups(pass, elements.div_ceil(pass.workgroup()), binds);
     }
 
     /// Dispatches a number of workgroups. `binds` says what the pass's variables stand for where they do not have the

@@ -26,6 +26,7 @@ struct Linked {
     bindings: Vec<(u32, Binding, &'static str)>,
     /// Names of its pipeline constants.
     overrides: Vec<&'static str>,
+    workgroup: u32,
 }
 
 impl Pass {
@@ -49,7 +50,9 @@ impl Pass {
             let files = link::link(self.root, self.slots);
             let bindings = link::bindings(&files);
             let overrides = link::overrides(&files);
+            let workgroup = link::workgroup(&files);
             Linked {
+                workgroup: workgroup.unwrap_or_else(|| panic!("{} says no size of its workgroups", self.root)),
                 files,
                 bindings,
                 overrides,
@@ -68,6 +71,12 @@ impl Pass {
     /// the buffer.
     pub fn bindings(&self) -> &[(u32, Binding, &'static str)] {
         &self.linked().bindings
+    }
+
+    /// Invocations of one of its workgroups.
+    #[doc(hidden)]
+    pub fn workgroup(&self) -> u32 {
+        self.linked().workgroup
     }
 
     /// The layout of its bind group.

@@ -27,6 +27,7 @@ pub(crate) static FILES: &[File] = files![
     "common/round",
     "common/round_counters",
     "common/rows",
+    "common/walk_workgroup",
     "common/wide",
     "common/workgroup",
     "dispatch/dispatch_args",

@@ -370,7 +370,8 @@ impl Bench {
         for walk in walks {
             self.base.set(walk.base);
             self.round.set(walk.base);
-            let (groups, block) = (groups(walk.asking + 1), uniform(&(walk.params)(params)));
+            let groups = (walk.asking as u32 + 1).div_ceil(pass.workgroup());
+            let block = uniform(&(walk.params)(params));
             let bound = [walk.inputs.clone(), contents.clone()].concat();
             let output = match rounds {
                 None => self.run(pass, groups, block, &bound),
