@@ -1,7 +1,7 @@
 // uses: common/clusters, common/rows
 
 // Clusters in the walks of rays and queries: records lie in the order of the entries. A walk keeps one number for it,
-// the place before which candidates are tested themselves. In front of that place comes the box of a cluster.
+// the place before which candidates are tested themselves. From there on the box of a cluster comes first.
 
 // Whether there may be clusters.
 const HAS_CLUSTERS: bool = true;

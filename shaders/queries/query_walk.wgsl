@@ -43,7 +43,7 @@ fn test_all(query: Query, listing: Listing) {
     for (var k = share.x; k < share.y;) {
         let place = listing.first + k;
         let past = cluster_end(k, place, share.y);
-        let is_member = !WALKS_CLUSTERS || k < members_end || past == k + 1u;
+        let is_member = !WALKS_CLUSTERS || past <= members_end;
         members_end = select(past, members_end, is_member);
         var distance = MISS;
         if (is_listed(listing.is_of_records, place)) {
@@ -109,7 +109,7 @@ fn walk_cells(query: Query, level: Level) {
             let entry = row_entry(row, k);
             // What follows in the same cluster, and in the same range of the row.
             let past = cluster_end(k, entry, min(share.y, select(share.y, row.unwrapped, k < row.unwrapped)));
-            let is_member = !WALKS_CLUSTERS || k < members_end || past == k + 1u;
+            let is_member = !WALKS_CLUSTERS || past <= members_end;
             members_end = select(past, members_end, is_member);
             let record = tested_record(entry_record(entry), is_member);
             let distance = distance_of(query, record, is_member);

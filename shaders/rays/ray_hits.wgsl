@@ -85,7 +85,7 @@ fn test_all(ray: Ray, listing: Listing) {
         for (; k < share.y && !is_done() && waiting == 0u;) {
             let place = listing.first + k;
             let past = cluster_end(k, place, share.y);
-            let is_member = !HAS_CLUSTERS || k < members_end || past == k + 1u;
+            let is_member = !HAS_CLUSTERS || past <= members_end;
             var is_met = false;
             if (is_listed(listing.is_of_records, place)) {
                 let record = tested_record(listed_record(listing.is_of_records, place), is_member);
@@ -172,7 +172,7 @@ fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
                 let entry = row_entry(row, k);
                 // What follows in the same cluster, and in the same range of the row.
                 let past = cluster_end(k, entry, min(end, select(end, row.unwrapped, k < row.unwrapped)));
-                let is_member = !HAS_CLUSTERS || k < members_end || past == k + 1u;
+                let is_member = !HAS_CLUSTERS || past <= members_end;
                 members_end = select(past, members_end, is_member);
                 let is_met = test_entry(ray, entry, is_member, level, visit, row_y, row_z);
                 k = select(select(members_end, k, is_met), k + 1u, is_member);

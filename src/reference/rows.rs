@@ -31,8 +31,7 @@ pub(crate) enum Listing {
 }
 
 impl CellTable<'_> {
-    /// The entries as a walk tests them: with the box of their cluster ahead of them in a crowded scene, where they are
-    /// several.
+    /// The entries as a walk tests them: in a crowded scene with the box of their cluster ahead of them.
     pub(crate) fn clustered(&self, entries: Range<u32>) -> impl Iterator<Item = (Option<&Record>, Range<u32>)> {
         let is_crowded = self.grid.is_crowded != 0;
         let mut first = entries.start;
@@ -45,7 +44,7 @@ impl CellTable<'_> {
             };
             let members = first..end;
             first = end;
-            let is_tested = is_crowded && members.len() > 1;
+            let is_tested = is_crowded && !members.is_empty();
             let around = is_tested.then(|| &self.clusters[cluster as usize]);
             (!members.is_empty()).then_some((around, members))
         })

@@ -154,7 +154,7 @@ fn walk_one_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut
         };
         for (cluster, members) in table.clustered(entries.clone()) {
             let mut members = &table.records[members.start as usize..members.end as usize];
-            if let Some(cluster) = cluster {
+            if let Some(cluster) = cluster.filter(|_| members.len() > 1) {
                 let is_met = meets(own, cluster);
                 let (passed_over, tested) = members.split_at(if is_met { 0 } else { members.len() });
                 members = tested;
