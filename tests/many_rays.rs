@@ -1,7 +1,9 @@
 //! Rays that are many enough to be sorted by where they start: the answers of brute force, and the same bytes whatever
-//! counting keeps of them.
+//! counting keeps of them, but for the order of hits where memory is short.
 
 mod common;
+
+use std::collections::BTreeSet;
 
 use common::{KINDS, Rng, TestAdapter, adapters, scene};
 use gpu_broad_phase::reference::brute_force;
@@ -153,7 +155,16 @@ fn many_rays_meet_what_brute_force_says_whatever_is_kept_of_them() {
             let prefix = Device::new(&adapter, &limited(needed)).step(objects, statics, &rays);
             let (offsets, hits) = of(&prefix);
             assert_eq!(offsets, whole.0, "{what}");
-            assert_eq!(hits, whole.1[..hits.len()], "{what}");
+            // Without room for clusters the hits of a ray come in another order.
+            for (ray, ends) in offsets.windows(2).enumerate() {
+                let [begin, end] = [ends[0] as usize, ends[1] as usize];
+                let shown = &hits[begin.min(hits.len())..end.min(hits.len())];
+                let of_ray = &whole.1[begin..end];
+                let (shown, of_ray): (BTreeSet<_>, BTreeSet<_>) = (shown.iter().collect(), of_ray.iter().collect());
+                let is_whole = end <= hits.len();
+                assert!(shown.is_subset(&of_ray), "{what}, ray {ray}");
+                assert!(!is_whole || shown == of_ray, "{what}, ray {ray}");
+            }
 
             for ray_mode in [RayMode::Closest, RayMode::Any] {
                 let descriptor = BroadPhaseDescriptor { ray_mode, ..descriptor };

@@ -35,23 +35,24 @@ type Figures = (u32, u32, u32);
 const BOUNDS: [Figures; 2] = [(64, 0, 8), (64, 0, 4)];
 
 /// Passes that miss these bounds, with what they need today on navi21 and on vega10: the worse of what both versions of
-/// Mesa say. Mesa 22.3 spills more. Mesa 25.0 uses up the registers that its waves leave free.
+/// Mesa say. Mesa 22.3 spills more. Mesa 25.0 uses up the registers that its waves leave free. Walks of one entry per
+/// object test clusters as well (decision 48): that is what some of them spill beyond those of covered cells.
 const WORSE: [(&str, [Figures; 2]); 16] = [
     ("cover_emit", [(32, 0, 4), (32, 0, 2)]),
     ("sort_scatter", [(40, 0, 5), (36, 0, 3)]),
-    ("ray_count_one_cell", [(80, 0, 6), (84, 0, 3)]),
+    ("ray_count_one_cell", [(80, 0, 6), (84, 2, 3)]),
     ("ray_count_covered", [(96, 0, 5), (128, 4, 2)]),
-    ("ray_emit_one_cell", [(80, 0, 6), (84, 0, 3)]),
+    ("ray_emit_one_cell", [(80, 0, 6), (84, 4, 3)]),
     ("ray_emit_covered", [(96, 0, 5), (128, 6, 2)]),
     ("ray_closest_one_cell", [(80, 0, 6), (84, 0, 3)]),
     ("ray_closest_covered", [(96, 0, 5), (128, 5, 2)]),
-    ("ray_any_one_cell", [(80, 0, 6), (84, 0, 3)]),
+    ("ray_any_one_cell", [(80, 0, 6), (84, 2, 3)]),
     ("ray_any_covered", [(96, 0, 5), (128, 6, 2)]),
-    ("query_count_one_cell", [(80, 11, 6), (84, 14, 3)]),
+    ("query_count_one_cell", [(80, 14, 6), (84, 19, 3)]),
     ("query_count_covered", [(80, 7, 6), (84, 13, 3)]),
-    ("query_emit_one_cell", [(72, 14, 7), (84, 19, 3)]),
+    ("query_emit_one_cell", [(80, 19, 6), (84, 24, 3)]),
     ("query_emit_covered", [(80, 14, 6), (84, 17, 3)]),
-    ("query_nearest_one_cell", [(80, 6, 6), (84, 10, 3)]),
+    ("query_nearest_one_cell", [(80, 10, 6), (84, 15, 3)]),
     ("query_nearest_covered", [(80, 6, 6), (84, 8, 3)]),
 ];
 

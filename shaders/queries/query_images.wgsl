@@ -69,6 +69,14 @@ fn nearest_of_all(given: Query) -> Query {
     return query;
 }
 
+// Whether its walks may test clusters at all, and whether this query's do. Where an image of the asker is meant, its
+// distance to the box of a cluster says nothing of the members.
+const MAY_TEST_CLUSTERS: bool = true;
+
+fn tests_clusters(query: Query) -> bool {
+    return !PERIODIC || query.images == 0u;
+}
+
 fn walk_query(query: Query) {
     if (query.answers) {
         walk_candidates(query);

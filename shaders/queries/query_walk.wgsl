@@ -1,16 +1,33 @@
-// uses: common/entry_{entry}, common/grid, common/round, common/rows, queries/query_again_{entry}
-// uses: queries/query_cells, queries/query_entry_{entry}
-// needs: MISS, Query, accept_result, distance_to, image_of, nearest_of_all, second_images
-// needs: with_images
+// uses: common/entry_{entry}, common/grid, common/members_{entry}, common/round, common/rows
+// uses: queries/query_again_{entry}, queries/query_cells, queries/query_entry_{entry}
+// needs: MAY_TEST_CLUSTERS, MISS, Query, accept_result, distance_to, image_of, nearest_of_all, second_images
+// needs: tests_clusters, with_images
 
 // Every candidate of a query: the large list and, on every level, the cells that its search bounds cover and as far
 // before as objects there reach. What it finds goes to `accept_result`.
 
-fn test_record(query: Query, record: u32) {
-    let distance = distance_to(query, records[2u * record], records[2u * record + 1u]);
-    if (distance != MISS) {
-        found(query, record, distance);
+const WALKS_CLUSTERS: bool = HAS_CLUSTERS && MAY_TEST_CLUSTERS;
+
+// Distance of a candidate, or of the box around its cluster, which no member is nearer than. That box is of no object
+// and of any world. Lower corners of members may lie anywhere in it.
+fn distance_of(given: Query, record: u32, is_member: bool) -> u32 {
+    var query = given;
+    var low = records[2u * record];
+    var high = records[2u * record + 1u];
+    if (WALKS_CLUSTERS) {
+        low.w = select(0xffffffffu, low.w, is_member);
+        high.w = select(query.world, high.w, is_member);
+        query.seeks_corners = query.seeks_corners && is_member;
     }
+    return distance_to(query, low, high);
+}
+
+// The place before which candidates of `first .. end` are tested themselves, as a walk through them begins.
+fn members_end_of(query: Query, first: u32, end: u32) -> u32 {
+    if (!tests_clusters(query)) {
+        return end;
+    }
+    return members_end_at(first, end);
 }
 
 fn found(query: Query, record: u32, distance: u32) {
@@ -22,11 +39,21 @@ fn found(query: Query, record: u32, distance: u32) {
 
 fn test_all(query: Query, listing: Listing) {
     let share = share_of(listing.count);
-    for (var k = share.x; k < share.y; k += 1u) {
+    var members_end = members_end_of(query, share.x, share.y);
+    for (var k = share.x; k < share.y;) {
         let place = listing.first + k;
+        let past = cluster_end(k, place, share.y);
+        let is_member = !WALKS_CLUSTERS || past <= members_end;
+        members_end = select(past, members_end, is_member);
+        var distance = MISS;
         if (is_listed(listing.is_of_records, place)) {
-            test_record(query, listed_record(listing.is_of_records, place));
+            let record = tested_record(listed_record(listing.is_of_records, place), is_member);
+            distance = distance_of(query, record, is_member);
+            if (distance != MISS && is_member) {
+                found(query, record, distance);
+            }
         }
+        k = select(select(k, members_end, distance == MISS), k + 1u, is_member);
     }
 }
 
@@ -76,16 +103,23 @@ fn walk_cells(query: Query, level: Level) {
     for (; z <= upper.z;) {
         let row = long_row_of(level, lower.x, upper.x, y, z, query.world);
         let share = share_of(row.count);
-        for (var k = share.x; k < share.y; k += 1u) {
+        // A turn of the loop is one test, of a cluster or of a candidate.
+        var members_end = members_end_of(query, share.x, share.y);
+        for (var k = share.x; k < share.y;) {
             let entry = row_entry(row, k);
-            let record = entry_record(entry);
-            let distance = distance_to(query, records[2u * record], records[2u * record + 1u]);
-            if (distance != MISS) {
+            // What follows in the same cluster, and in the same range of the row.
+            let past = cluster_end(k, entry, min(share.y, select(share.y, row.unwrapped, k < row.unwrapped)));
+            let is_member = !WALKS_CLUSTERS || past <= members_end;
+            members_end = select(past, members_end, is_member);
+            let record = tested_record(entry_record(entry), is_member);
+            let distance = distance_of(query, record, is_member);
+            if (distance != MISS && is_member) {
                 let low = bitcast<vec3<i32>>(records[2u * record].xyz);
                 if (is_met_here(level, entry, low, query, lower, upper, y, z)) {
                     found(query, record, distance);
                 }
             }
+            k = select(select(k, members_end, distance == MISS), k + 1u, is_member);
         }
         let is_last = y == upper.y;
         y = select(y + 1, lower.y, is_last);

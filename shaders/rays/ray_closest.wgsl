@@ -33,6 +33,10 @@ fn state_of(index: u32) -> u32 {
     return params.ray_count + 2u * index;
 }
 
+fn is_too_far(t: f32) -> bool {
+    return t > closest_t;
+}
+
 fn geometry_limit() -> f32 {
     return level_limit;
 }

@@ -17,6 +17,10 @@ fn search_limit() -> f32 {
     return LARGEST_FLOAT;
 }
 
+fn is_too_far(t: f32) -> bool {
+    return false;
+}
+
 fn geometry_limit() -> f32 {
     return LARGEST_FLOAT;
 }

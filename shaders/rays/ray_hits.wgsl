@@ -1,6 +1,6 @@
-// uses: common/box, common/entry_{entry}, common/grid, common/round, common/rows, rays/ray, rays/ray_candidates
-// uses: rays/ray_closely, rays/ray_entry_{entry}, rays/ray_walk
-// needs: ACCEPTS_AGAIN, accept_hit, enters_part, search_limit
+// uses: common/box, common/entry_{entry}, common/grid, common/members_{entry}, common/round, common/rows, rays/ray
+// uses: rays/ray_candidates, rays/ray_closely, rays/ray_entry_{entry}, rays/ray_walk
+// needs: ACCEPTS_AGAIN, accept_hit, enters_part, is_too_far, search_limit
 
 // What a walk finds in its cells.
 
@@ -52,18 +52,22 @@ fn accept_box(ray: Ray, low: vec4<u32>, high: vec4<u32>, t: f32) {
     }
 }
 
-fn test_entry(ray: Ray, entry: u32, level: Level, visit: Visit, y: i32, z: i32) {
-    let record = entry_record(entry);
+// Tests the box of a candidate, which is taken where it is met, or that of its cluster. Says whether a candidate that
+// lies in the box may be a hit.
+fn test_entry(ray: Ray, entry: u32, is_member: bool, level: Level, visit: Visit, y: i32, z: i32) -> bool {
+    let record = tested_record(entry_record(entry), is_member);
     let low_word = records[2u * record];
     let low = bitcast<vec3<i32>>(low_word.xyz);
     let high_word = records[2u * record + 1u];
     let high = bitcast<vec3<i32>>(high_word.xyz);
     count_candidate();
     let t = enter_box(ray, low, high, false);
-    if (t != MISS && high_word.w == ray.world && is_first_visit(level, entry, low, high, ray.world, visit, y, z)) {
+    let is_near = t != MISS && !is_too_far(t);
+    if (t != MISS && is_member && high_word.w == ray.world && is_first_visit(level, entry, low, high, ray.world, visit, y, z)) {
         waiting = select(0u, record + 1u, t == UNSURE);
         accept_box(ray, low_word, high_word, t);
     }
+    return is_near;
 }
 
 fn test_closely(ray: Ray, record: u32) {
@@ -74,20 +78,29 @@ fn test_closely(ray: Ray, record: u32) {
 
 fn test_all(ray: Ray, listing: Listing) {
     let share = share_of(listing.count);
+    var members_end = members_end_at(share.x, share.y);
     // Closer looks stand outside of the loop over boxes: drivers for CPUs take both sides of branches.
     for (var k = share.x; k < share.y && !is_done();) {
         waiting = 0u;
-        for (; k < share.y && !is_done() && waiting == 0u; k += 1u) {
+        for (; k < share.y && !is_done() && waiting == 0u;) {
             let place = listing.first + k;
+            let past = cluster_end(k, place, share.y);
+            let is_member = !HAS_CLUSTERS || past <= members_end;
+            var is_met = false;
             if (is_listed(listing.is_of_records, place)) {
-                let record = listed_record(listing.is_of_records, place);
+                let record = tested_record(listed_record(listing.is_of_records, place), is_member);
                 let low = records[2u * record];
                 let high = records[2u * record + 1u];
                 count_candidate();
                 let t = enter_box(ray, bitcast<vec3<i32>>(low.xyz), bitcast<vec3<i32>>(high.xyz), true);
-                waiting = select(0u, record + 1u, t == UNSURE);
-                accept_box(ray, low, high, t);
+                is_met = t != MISS && !is_too_far(t);
+                if (is_member) {
+                    waiting = select(0u, record + 1u, t == UNSURE);
+                    accept_box(ray, low, high, t);
+                }
             }
+            members_end = select(past, members_end, is_member);
+            k = select(select(past, k, is_met), k + 1u, is_member);
         }
         if (waiting != 0u) {
             test_closely(ray, waiting - 1u);
@@ -153,8 +166,16 @@ fn visit_rows(ray: Ray, level: Level, visit: Visit, lower_y: i32) {
             let share = share_of(row.count - row_tested);
             let end = row_tested + share.y;
             var k = row_tested + share.x;
-            for (; k < end && !is_done() && waiting == 0u; k += 1u) {
-                test_entry(ray, row_entry(row, k), level, visit, row_y, row_z);
+            // A turn of the loop is one test, of a cluster or of a candidate.
+            var members_end = members_end_at(k, end);
+            for (; k < end && !is_done() && waiting == 0u;) {
+                let entry = row_entry(row, k);
+                // What follows in the same cluster, and in the same range of the row.
+                let past = cluster_end(k, entry, min(end, select(end, row.unwrapped, k < row.unwrapped)));
+                let is_member = !HAS_CLUSTERS || past <= members_end;
+                members_end = select(past, members_end, is_member);
+                let is_met = test_entry(ray, entry, is_member, level, visit, row_y, row_z);
+                k = select(select(members_end, k, is_met), k + 1u, is_member);
             }
             let waits = waiting != 0u;
             tests_passed = select(tests_passed, passed_before_row + k, waits);

@@ -33,7 +33,8 @@ fn place_in_cell(local: u32, members: u32) -> u32 {
     return place;
 }
 
-// Writes the box around the records of a cluster.
+// Writes the box around the records of a cluster. Invalid objects may be among them, and have no part in any walk. Past
+// infinity no bound of theirs counts: walks of rays reckon with bounds as floats.
 fn write_cluster(cluster: u32) {
     let first = cluster * CLUSTER;
     var low = bitcast<vec4<i32>>(records[2u * first]);
@@ -43,8 +44,9 @@ fn write_cluster(cluster: u32) {
         high = max(high, bitcast<vec4<i32>>(records[2u * record + 1u]));
     }
     let place = cluster_record(cluster);
-    records[2u * place] = vec4<u32>(bitcast<vec3<u32>>(low.xyz), 0u);
-    records[2u * place + 1u] = vec4<u32>(bitcast<vec3<u32>>(high.xyz), 0u);
+    let infinity = vec3<i32>(0x7f800000);
+    records[2u * place] = vec4<u32>(bitcast<vec3<u32>>(max(low.xyz, -infinity)), 0u);
+    records[2u * place + 1u] = vec4<u32>(bitcast<vec3<u32>>(min(high.xyz, infinity)), 0u);
 }
 
 fn write_groups() {

@@ -105,7 +105,7 @@ fn cover_bounds(levels: u32, below: u32) -> Level {
     return cover;
 }
 
-// Whether walks of pairs pass over boxes by clusters. The cells of the adaptive scheme always hold many: boxes that
+// Whether walks pass over boxes by clusters. The cells of the adaptive scheme always hold many: boxes that
 // cross a border of small cells lie in large ones.
 fn is_crowded(fullest: u32) -> bool {
     if (params.has_clusters == 0u || params.scheme == SCHEME_ADAPTIVE) {

@@ -187,14 +187,15 @@ pub struct Counters {
     pub results_capacity: u32,
     /// Queries left out because of a NaN, `min > max`, a negative radius or a world that does not exist.
     pub queries_invalid: u32,
-    /// Box tests of the query walk, where they are counted.
+    /// Box tests of the query walk, where they are counted. In a crowded scene those of the boxes around eight records
+    /// are among them, and those that these spare are not.
     pub query_candidates: u64,
     /// Rays left out because of a NaN, an infinity, an overlong direction or a world that does not exist.
     pub rays_invalid: u32,
     /// Box tests of the pair walk, where they are counted. In a crowded scene those of the boxes around eight records
     /// are among them, and those that these spare are not.
     pub pair_candidates: u64,
-    /// Box tests of the ray walk, where they are counted.
+    /// Box tests of the ray walk, where they are counted, as [`query_candidates`](Self::query_candidates).
     pub ray_candidates: u64,
     /// Rounds that the longest walk needs: see [`Capacities::rounds`](crate::Capacities::rounds).
     pub rounds_needed: u32,

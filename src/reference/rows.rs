@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::look::{Look, Spot};
 use crate::api::types::Aabb;
 use crate::shared::grid::{
-    DENSE, Grid, HOME_FLAGS, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, is_in_cells, key_of, slot_of,
+    CLUSTER, DENSE, Grid, HOME_FLAGS, ID_MASK, Level, Params, Record, SCHEME_UNIFORM, is_in_cells, key_of, slot_of,
 };
 
 /// What the walks read, in binding order.
@@ -17,6 +17,9 @@ pub struct CellTable<'a> {
     pub records: &'a [Record],
     /// Output of [`cell_starts`](super::table::gather::cell_starts).
     pub starts: &'a [u32],
+    /// Output of [`clusters`](super::table::clusters::clusters), which the shaders read behind the records. Empty where
+    /// the scene is not crowded.
+    pub clusters: &'a [Record],
 }
 
 /// What is looked at without cells.
@@ -28,6 +31,25 @@ pub(crate) enum Listing {
 }
 
 impl CellTable<'_> {
+    /// The entries as a walk tests them: in a crowded scene with the box of their cluster ahead of them.
+    pub(crate) fn clustered(&self, entries: Range<u32>) -> impl Iterator<Item = (Option<&Record>, Range<u32>)> {
+        let is_crowded = self.grid.is_crowded != 0;
+        let mut first = entries.start;
+        std::iter::from_fn(move || {
+            let cluster = first / CLUSTER;
+            let end = if is_crowded {
+                entries.end.min((cluster + 1) * CLUSTER)
+            } else {
+                entries.end
+            };
+            let members = first..end;
+            first = end;
+            let is_tested = is_crowded && !members.is_empty();
+            let around = is_tested.then(|| &self.clusters[cluster as usize]);
+            (!members.is_empty()).then_some((around, members))
+        })
+    }
+
     /// The objects of a level and a world: its entries or, where the uniform scheme has more of these than objects, the
     /// records.
     pub(crate) fn listing(&self, params: &Params, level: &Level, world: u32) -> Listing {

@@ -284,6 +284,7 @@ impl Trace {
             grid: &self.grid,
             records: &self.records,
             starts: &self.starts,
+            clusters: &self.clusters,
         }
     }
 
@@ -291,7 +292,6 @@ impl Trace {
     pub(crate) fn pair_input(&self) -> PairReads<'_> {
         PairReads {
             table: self.table(),
-            clusters: &self.clusters,
             objects: &self.objects,
             keys: &self.keys,
             values: &self.values,

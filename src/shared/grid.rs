@@ -154,7 +154,7 @@ impl Params {
             period_y,
             period_z,
             first_object,
-            has_clusters: u32::from(descriptor.pairs && !matches!(descriptor.scheme, Scheme::Uniform { .. })),
+            has_clusters: u32::from(!matches!(descriptor.scheme, Scheme::Uniform { .. })),
             ..Self::default()
         }
     }
@@ -268,7 +268,7 @@ pub struct Grid {
     /// The levels whose cells hold many boxes, as a sample of all boxes shows: a bit each.
     pub crowded_levels: u32,
     /// 1 where the level of most objects is one of them, and with [`Scheme::Adaptive`](crate::Scheme::Adaptive): walks
-    /// of pairs then pass over boxes by clusters, whose boxes lie behind the records.
+    /// then pass over boxes by clusters, whose boxes lie behind the records.
     pub is_crowded: u32,
     /// The levels; only occupied ones are filled in.
     pub levels: [Level; MAX_LEVELS as usize],

@@ -22,6 +22,8 @@ pub(crate) static FILES: &[File] = files![
     "common/grid",
     "common/grow",
     "common/indirect",
+    "common/members_covered",
+    "common/members_one_cell",
     "common/place",
     "common/prelude",
     "common/round",

@@ -147,6 +147,7 @@ impl Plan {
         };
         let mut plan = Self::new(&table, objects, None, &Asked::default(), wanted, binding_limit)?;
         plan.shape.params.static_count = plan.shape.params.object_count;
+        plan.shape.params.has_clusters = 0;
         plan.table.prepares = true;
         Ok(plan)
     }

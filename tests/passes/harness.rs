@@ -13,6 +13,7 @@ use gpu_broad_phase::internals::grid::{Grid, Params};
 use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::rows::CellTable;
 use gpu_broad_phase::internals::reference::scan;
+use gpu_broad_phase::internals::reference::table::clusters;
 use gpu_broad_phase::shaders::{Binding, Pass};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, Pair, RayMode, Scheme, Status, wgpu};
@@ -37,7 +38,9 @@ pub const ONE_ROUND: Round = Round {
     is_continued: 0,
 };
 
-pub use gpu_broad_phase::internals::counters::{PAIR_CANDIDATES, RAY_CANDIDATES, ROUNDS_NEEDED, STATUS, UNFINISHED};
+pub use gpu_broad_phase::internals::counters::{
+    PAIR_CANDIDATES, QUERY_CANDIDATES, RAY_CANDIDATES, ROUNDS_NEEDED, STATUS, UNFINISHED,
+};
 
 pub const STATUS_ROUNDS: u32 = Status::ROUNDS.bits();
 
@@ -235,6 +238,13 @@ impl Bench {
             all = vec![all.swap_remove(drawn)];
         }
         all
+    }
+
+    /// Checks something with one of each that is tried.
+    pub fn draws(&mut self, check: impl FnOnce(&Self)) {
+        let tries_all = std::mem::replace(&mut self.tries_all, false);
+        check(self);
+        self.tries_all = tries_all;
     }
 
     /// The window on a whole answer, and all others or one.
@@ -539,6 +549,16 @@ impl Output {
         self.check("counters", &expected);
     }
 
+    /// The same for queries. In a crowded scene a round that ends within a cluster changes which boxes are tested.
+    pub fn check_query_rounds(&self, expected: &[u32], rounds: Rounds, is_crowded: bool) {
+        let mut expected = expected.to_vec();
+        if is_crowded {
+            let found: Vec<u32> = self.take("counters", expected.len());
+            expected[QUERY_CANDIDATES..][..2].copy_from_slice(&found[QUERY_CANDIDATES..][..2]);
+        }
+        self.check_rounds(&expected, rounds);
+    }
+
     /// The same for rays.
     pub fn check_ray_rounds(&self, expected: &[u32], rounds: Rounds) {
         let mut expected = expected.to_vec();
@@ -638,6 +658,14 @@ fn with_clusters(trace: &Trace) -> Vec<u8> {
     records
 }
 
+/// The same with the clusters of a crowded scene, be it one or not.
+pub fn crowded(trace: &Trace) -> Trace {
+    let mut trace = trace.clone();
+    trace.grid.is_crowded = 1;
+    trace.clusters = clusters::clusters(&trace.grid, &trace.keys, &mut trace.values, &mut trace.records);
+    trace
+}
+
 /// What every walk binds.
 pub fn walk_inputs(trace: &Trace) -> Vec<(&'static str, Vec<u8>)> {
     let entries = trace.grid.entry_count;
@@ -655,6 +683,7 @@ pub fn table(trace: &Trace) -> CellTable<'_> {
         grid: &trace.grid,
         records: &trace.records,
         starts: &trace.starts,
+        clusters: &trace.clusters,
     }
 }
 

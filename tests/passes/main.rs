@@ -132,6 +132,9 @@ fn check_parts(
             check_static_pairs(bench, &trace, uniform_scheme);
         }
     }
+    // Walks of crowded scenes, in scenes of all kinds.
+    let can_crowd = trace.params.has_clusters == 1 && trace.grid.is_crowded == 0;
+    let crowded = can_crowd.then(|| crowded(&trace));
     if !scene.rays.is_empty() {
         bench.overrides.count_candidates = true;
         let wide = sweep(&scene.rays, descriptor.worlds, &mut Rng(scene.rays.len() as u64));
@@ -139,6 +142,9 @@ fn check_parts(
         {
             bench.overrides.filters = filters;
             check_rays(bench, &trace, rays, uniform_scheme);
+            if let Some(crowded) = &crowded {
+                bench.draws(|bench| check_rays(bench, crowded, rays, uniform_scheme));
+            }
             check_ray_cells(bench, &trace, rays);
         }
         check_order(bench, &trace);
@@ -149,7 +155,11 @@ fn check_parts(
     // Neighbours of every object by every form and window: enough for sizes up to two tiles of the scan.
     if scene.objects.len() < 600 || scene.objects.len() == 1921 {
         bench.overrides = overrides[0];
-        check_queries(bench, &trace, &scene.queries(descriptor.worlds), uniform_scheme);
+        let queries = scene.queries(descriptor.worlds);
+        check_queries(bench, &trace, &queries, uniform_scheme);
+        if let Some(crowded) = &crowded {
+            bench.draws(|bench| check_queries(bench, crowded, &queries, uniform_scheme));
+        }
     }
     trace.grid.entry_count
 }

@@ -33,7 +33,6 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
     };
     let input = PairReads {
         table: table(trace),
-        clusters: &trace.clusters,
         objects,
         keys: &trace.keys,
         values: &trace.values,
@@ -199,7 +198,6 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
     let entries = trace.params.entry_capacity as usize;
     let input = PairReads {
         table: table(trace),
-        clusters: &trace.clusters,
         objects,
         keys: &trace.keys,
         values: &trace.values,
@@ -322,7 +320,6 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     };
     let own = PairReads {
         table: table(trace),
-        clusters: &trace.clusters,
         objects: &trace.objects,
         keys: &trace.keys,
         values: &trace.values,

@@ -75,7 +75,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_sc
         let rounds = bench.rounds_of_walks(count_pass, &walks, params, &contents);
         let found = bench.run_walks(count_pass, &walks, params, &contents, Some(rounds));
         found.check("query_offsets", &offsets);
-        found.check_rounds(&counters, rounds);
+        found.check_query_rounds(&counters, rounds, trace.grid.is_crowded != 0);
 
         let all = scan_of(&mut offsets) as usize;
         let whole = Params {
@@ -126,7 +126,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_sc
             "{}",
             found.what
         );
-        in_rounds.check_rounds(&counters, rounds);
+        in_rounds.check_query_rounds(&counters, rounds, trace.grid.is_crowded != 0);
         // The order is exact, distances are rounded.
         let given: Vec<Neighbor> = found.take("query_nearest", nearest.len());
         for (given, expected) in given.iter().zip(&nearest) {

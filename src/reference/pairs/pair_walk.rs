@@ -12,8 +12,8 @@ use crate::reference::runs::Walked;
 use crate::reference::table::cover::looked_up;
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::{
-    CLUSTER, ENTRY_GROUPS, HOME_FLAGS, ID_MASK, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, entry_group,
-    flush, key_of, place_one_cell, unordered,
+    ENTRY_GROUPS, HOME_FLAGS, ID_MASK, Params, Record, SCHEME_UNIFORM, axis_inverse, cell_of, entry_group, flush,
+    key_of, place_one_cell, unordered,
 };
 
 /// What the pair passes read, in binding order.
@@ -21,8 +21,6 @@ use crate::shared::grid::{
 pub struct PairReads<'a> {
     /// Levels, records and cell table: bindings 1 to 3.
     pub table: CellTable<'a>,
-    /// The boxes of clusters, which the shader reads behind the records; read where the scene is crowded.
-    pub clusters: &'a [Record],
     /// The objects, for their filter words.
     pub objects: &'a [Aabb],
     /// Sorted keys; read by the uniform scheme alone.
@@ -149,23 +147,15 @@ pub(crate) fn walk_tests(
 fn walk_one_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut impl FnMut(Test<'_>)) {
     let table = input.table;
     let own = &table.records[index as usize];
-    let is_crowded = table.grid.is_crowded != 0;
     let mut test = |entries: Range<u32>, look: Lazy<'_>| {
         let look = || Look {
             entries: entries.clone(),
             ..look()
         };
-        let mut first = entries.start;
-        while first < entries.end {
-            let cluster = first / CLUSTER;
-            let end = if is_crowded {
-                entries.end.min((cluster + 1) * CLUSTER)
-            } else {
-                entries.end
-            };
-            let mut members = &table.records[first as usize..end as usize];
-            if is_crowded && members.len() > 1 {
-                let is_met = meets(own, &input.clusters[cluster as usize]);
+        for (cluster, members) in table.clustered(entries.clone()) {
+            let mut members = &table.records[members.start as usize..members.end as usize];
+            if let Some(cluster) = cluster.filter(|_| members.len() > 1) {
+                let is_met = meets(own, cluster);
                 let (passed_over, tested) = members.split_at(if is_met { 0 } else { members.len() });
                 members = tested;
                 visit(Test::OfCluster {
@@ -181,7 +171,6 @@ fn walk_one_cell(params: &Params, input: &PairReads<'_>, index: u32, visit: &mut
                     look: &look,
                 });
             }
-            first = end;
         }
     };
     let large = table.large(params, own.world);

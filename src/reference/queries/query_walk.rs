@@ -6,7 +6,7 @@ use std::ops::{Range, RangeInclusive};
 
 use super::query::{LoadedQuery, asked_by, distance_to, load_query};
 use crate::api::queries::{Query, askers};
-use crate::api::types::Aabb;
+use crate::api::types::{Aabb, NONE};
 use crate::reference::look::Lazy;
 use crate::reference::pairs::pair_walk::passes_filters;
 use crate::reference::rows::{CellTable, Listing};
@@ -144,11 +144,57 @@ impl<F: FnMut(u32, u32, Lazy<'_>)> Walk<'_, F> {
         }
     }
 
+    /// The entries whose objects are the query's, by their boxes, with their distances. In a crowded scene the box of a
+    /// cluster comes first, unless an image of the asker is meant: its members are passed over where it is none.
+    fn near_entries(&mut self, entries: Range<u32>, mut found: impl FnMut(&mut Self, u32, u32)) {
+        let table = self.input.table;
+        if self.query.image != [0; 3] {
+            for entry in entries {
+                self.test_entry(entry, &mut found);
+            }
+            return;
+        }
+        for (cluster, members) in table.clustered(entries) {
+            if let Some(cluster) = cluster {
+                // Of no object, and of any world. Lower corners of members may lie anywhere in it.
+                let around = Record {
+                    object: NONE,
+                    world: self.query.world,
+                    ..*cluster
+                };
+                let query = LoadedQuery {
+                    seeks_corners: false,
+                    ..self.query
+                };
+                self.candidates = self.candidates.wrapping_add(1);
+                if distance_to(self.params, &query, &around).is_none() {
+                    continue;
+                }
+            }
+            for entry in members {
+                self.test_entry(entry, &mut found);
+            }
+        }
+    }
+
+    fn test_entry(&mut self, entry: u32, found: &mut impl FnMut(&mut Self, u32, u32)) {
+        let record = *self.record(entry);
+        if let Some(distance) = self.distance_to(&record) {
+            found(self, entry, distance);
+        }
+    }
+
     /// Without cells.
     fn test_all(&mut self, listing: Listing, look: Lazy<'_>) {
         let QueryReads {
             table, objects, values, ..
         } = self.input;
+        if let (false, Listing::Entries(entries)) = (self.is_covered(), &listing) {
+            self.near_entries(entries.clone(), |walk, entry, distance| {
+                walk.found(walk.record(entry).object, distance, look);
+            });
+            return;
+        }
         for record in table.listed(self.params, listing, objects, values) {
             self.test_record(record, look);
         }
@@ -253,14 +299,11 @@ impl<F: FnMut(u32, u32, Lazy<'_>)> Walk<'_, F> {
             let (table, world) = (self.input.table, self.query.world);
             for (part, row) in self.row(level, &cells, y, z).into_iter().enumerate() {
                 let look = || table.look_at_row(number, [lower[0], upper[0]], y, z, world)[part].clone();
-                for entry in row {
-                    let record = *self.record(entry);
-                    if let Some(distance) = self.distance_to(&record)
-                        && self.is_met_here(level, entry, lower, upper, y, z)
-                    {
-                        self.found(record.object, distance, &look);
+                self.near_entries(row, |walk, entry, distance| {
+                    if walk.is_met_here(level, entry, lower, upper, y, z) {
+                        walk.found(walk.record(entry).object, distance, &look);
                     }
-                }
+                });
             }
         }
     }

@@ -1,6 +1,8 @@
 //! What the walk of the hit passes finds in its cells: the twin of `shaders/rays/ray_hits.wgsl`,
-//! `shaders/rays/ray_entry_one_cell.wgsl`, `shaders/rays/ray_entry_covered.wgsl`, `shaders/common/entry_one_cell.wgsl`
-//! and `shaders/common/entry_covered.wgsl`.
+//! `shaders/rays/ray_entry_one_cell.wgsl`, `shaders/rays/ray_entry_covered.wgsl`, `shaders/common/entry_one_cell.wgsl`,
+//! `shaders/common/entry_covered.wgsl`, `shaders/common/members_one_cell.wgsl` and `shaders/common/members_covered.wgsl`.
+
+use std::ops::Range;
 
 use super::ray::{LARGEST_FLOAT, LoadedRay, enter_box, load_ray};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
@@ -202,15 +204,38 @@ impl<V: HitVisitor> Walk<'_, V> {
         }
     }
 
-    fn test_entry(&mut self, entry: u32, level: &Level, visit: &Visit, y: i32, z: i32) {
-        let is_first_visit = |walk: &Self| walk.is_first_visit(level, entry, visit, y, z);
-        self.test_record(*self.record(entry), is_first_visit);
+    /// In a crowded scene the box of a cluster comes first: its members are passed over where it is not met, or is met
+    /// behind what was found.
+    fn test_entries(&mut self, entries: Range<u32>, is_looked_for: impl Fn(&Self, u32) -> bool) {
+        let table = self.input.table;
+        for (cluster, members) in table.clustered(entries) {
+            if self.is_done() {
+                return;
+            }
+            if let Some(cluster) = cluster {
+                self.candidates = self.candidates.wrapping_add(1);
+                let limit = self.visitor.search_limit();
+                if enter_box(self.ray, &cluster.low, &cluster.high).is_none_or(|t| t > limit) {
+                    continue;
+                }
+            }
+            for entry in members {
+                if self.is_done() {
+                    return;
+                }
+                self.test_record(*self.record(entry), |walk| is_looked_for(walk, entry));
+            }
+        }
     }
 
     fn test_all(&mut self, listing: Listing) {
         let RayReads {
             table, objects, values, ..
         } = self.input;
+        if let (false, Listing::Entries(entries)) = (self.is_uniform(), &listing) {
+            self.test_entries(entries.clone(), |_, _| true);
+            return;
+        }
         for record in table.listed(self.params, listing, objects, values) {
             if self.is_done() {
                 break;
@@ -290,11 +315,9 @@ impl<V: HitVisitor> SlabVisitor for Walk<'_, V> {
                     let ends = [visit.lower[0], visit.upper[0]];
                     let look = || table.look_at_row(visit.level, ends, y, z, world)[part].clone();
                     self.visitor.looks_at(&look);
-                    for entry in entries {
-                        if self.is_done() {
-                            return;
-                        }
-                        self.test_entry(entry, level, visit, y, z);
+                    self.test_entries(entries, |walk, entry| walk.is_first_visit(level, entry, visit, y, z));
+                    if self.is_done() {
+                        return;
                     }
                 }
             }

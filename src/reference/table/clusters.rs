@@ -2,7 +2,7 @@
 
 use crate::reference::runs::{LENGTH, in_runs};
 use crate::shared::bounds::MAX_GROUPS;
-use crate::shared::grid::{CLUSTER, Grid, Params, Record};
+use crate::shared::grid::{CLUSTER, Grid, Params, Record, ordered};
 
 /// Entries that a workgroup puts in order together.
 const BLOCK: usize = 256;
@@ -37,20 +37,15 @@ pub fn clusters(grid: &Grid, keys: &[u32], values: &mut [u32], records: &mut [Re
     records.chunks(CLUSTER as usize).map(around).collect()
 }
 
-/// The box around all of these.
+/// The box around all of these, as far as no bound of an invalid object is past infinity.
 fn around(records: &[Record]) -> Record {
-    let mut all = Record {
-        low: [i32::MAX; 3],
-        high: [i32::MIN; 3],
+    let infinity = ordered(f32::INFINITY);
+    let of = |axis: usize| records.iter().map(move |record| (record.low[axis], record.high[axis]));
+    Record {
+        low: [0, 1, 2].map(|axis| of(axis).fold(i32::MAX, |all, (low, _)| all.min(low)).max(-infinity)),
+        high: [0, 1, 2].map(|axis| of(axis).fold(i32::MIN, |all, (_, high)| all.max(high)).min(infinity)),
         ..Record::default()
-    };
-    for record in records {
-        for axis in 0..3 {
-            all.low[axis] = all.low[axis].min(record.low[axis]);
-            all.high[axis] = all.high[axis].max(record.high[axis]);
-        }
     }
-    all
 }
 
 /// Workgroups that count pairs: by the pass for scenes that are not crowded, and by that for crowded ones.

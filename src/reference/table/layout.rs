@@ -113,7 +113,7 @@ pub fn keeps_bits(params: &Params, grid: &Grid) -> bool {
     grid.is_crowded != 0 || params.pair_bit_words > 0 || params.scheme == SCHEME_ADAPTIVE
 }
 
-/// Whether walks of pairs pass over boxes by clusters. The cells of the adaptive scheme always hold many: boxes that
+/// Whether walks pass over boxes by clusters. The cells of the adaptive scheme always hold many: boxes that
 /// cross a border of small cells lie in large ones.
 fn is_crowded(params: &Params, grid: &Grid) -> bool {
     let is_full = || grid.fullest_level != NO_LEVEL && grid.crowded_levels >> grid.fullest_level & 1 == 1;

@@ -61,7 +61,7 @@ const fn has_cover(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
 }
 
 const fn has_clusters(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
-    !descriptor.is_uniform() && descriptor.pairs
+    !descriptor.is_uniform()
 }
 
 buffers! {
