@@ -1,10 +1,9 @@
 // uses: common/counters, common/prelude, common/round, common/round_counters, common/workgroup, pairs/pair_bits_{bits}
-// uses: pairs/pair_filter, pairs/pair_groups_{groups}, pairs/pair_slots_{kept}, pairs/pair_walk_{entry}
+// uses: pairs/pair_filter, pairs/pair_groups_{groups}, pairs/pair_slots_{kept}, pairs/pair_sums_{entry}
+// uses: pairs/pair_walk_{entry}
 
-// How many pairs each entry reports: the walk without writing pairs. One word more than entries, so that the scan ends
-// with the total.
-
-@group(0) @binding(7) var<storage, read_write> pair_offsets: array<u32>;
+// How many pairs each entry reports: the walk without writing pairs. There is one row more than entries, so that places
+// end with the total.
 
 var<private> found: u32;
 
@@ -26,24 +25,22 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    entry = counting_group(group, groups) * WORKGROUP + local;
-    if (entry > params.entry_capacity) {
-        return;
-    }
+    let tile = counting_group(group, groups);
+    entry = tile * WORKGROUP + local;
     if (entry < params.entry_capacity) {
         begin_round();
-        found = select(pair_offsets[entry], 0u, round.first == 0u);
+        found = select(count_before(entry), 0u, round.first == 0u);
         let before = found;
         walk_pairs(entry);
         end_rows();
         store_partners(entry, before, found);
         note_rounds();
     }
-    pair_offsets[entry] = found;
     if (COUNT_CANDIDATES) {
         let before = atomicAdd(&counters[COUNTER_PAIR_CANDIDATES], candidates);
         if (before + candidates < before) {
             atomicAdd(&counters[COUNTER_PAIR_CANDIDATES + 1u], 1u);
         }
     }
+    put_count(tile, local, found, entry <= params.entry_capacity, false);
 }

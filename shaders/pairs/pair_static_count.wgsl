@@ -1,10 +1,8 @@
 // uses: common/counters, common/prelude, common/round, common/round_counters, common/workgroup
-// uses: pairs/pair_slots_static_{kept}, pairs/pair_static, queries/query_image_own
+// uses: pairs/pair_slots_static_{kept}, pairs/pair_static, pairs/pair_sums_{entry}, queries/query_image_own
 
-// How many static objects each moving one meets: rows of counts behind those of the entries, and one word more, so that
-// the scan ends with the total.
-
-@group(0) @binding(7) var<storage, read_write> pair_offsets: array<u32>;
+// How many static objects each moving one meets: rows of counts behind those of the entries, and one row more, so that
+// places end with the total. Tiles are the same as those of the entries, so the first one may have rows of both.
 
 var<private> row: u32;
 var<private> found_count: u32;
@@ -22,22 +20,21 @@ fn main(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
-    row = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (row > static_rows()) {
-        return;
-    }
-    let place = params.entry_capacity + row;
-    if (row < static_rows()) {
+    let tile = params.entry_capacity / WORKGROUP + flat_workgroup(group, groups);
+    let place = tile * WORKGROUP + local;
+    if (place >= params.entry_capacity && place < params.pair_rows) {
+        row = place - params.entry_capacity;
         begin_round();
-        found_count = select(pair_offsets[place], 0u, round.first == 0u);
+        found_count = select(count_before(place), 0u, round.first == 0u);
         walk_static(row);
         note_rounds();
     }
-    pair_offsets[place] = found_count;
     if (COUNT_CANDIDATES) {
         let before = atomicAdd(&counters[COUNTER_PAIR_CANDIDATES], candidates);
         if (before + candidates < before) {
             atomicAdd(&counters[COUNTER_PAIR_CANDIDATES + 1u], 1u);
         }
     }
+    let is_row = place >= params.entry_capacity && place <= params.pair_rows;
+    put_count(tile, local, found_count, is_row, tile == params.entry_capacity / WORKGROUP);
 }

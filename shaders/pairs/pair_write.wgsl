@@ -1,9 +1,8 @@
-// uses: common/prelude
+// uses: common/prelude, pairs/pair_places, pairs/pair_sums
 // needs: own_object
 
 // Writes the pairs whose places fall into the window that the output buffer shows.
 
-@group(0) @binding(7) var<storage, read_write> pair_offsets: array<u32>;
 @group(0) @binding(8) var<storage, read_write> pairs: array<vec2<u32>>;
 
 // The largest u32 stands for every place that does not fit 32 bits.
@@ -26,13 +25,7 @@ fn window_end() -> u32 {
 
 // Where a word lies that an entry leaves for its next round. Here and below an entry is a row of pair counts.
 fn progress_of(entry: u32) -> u32 {
-    return params.pair_rows + 1u + entry;
-}
-
-// The places of an entry's pairs, looked up once: the buffer is written to, so that a compiler would look again each
-// time.
-fn places_of(entry: u32) -> vec2<u32> {
-    return vec2<u32>(pair_offsets[entry], pair_offsets[entry + 1u]);
+    return sums_end() + entry;
 }
 
 // Whether the window shows any of these places.

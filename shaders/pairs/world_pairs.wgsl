@@ -1,10 +1,9 @@
-// uses: common/box, common/prelude, common/workgroup
+// uses: common/box, common/prelude, common/workgroup, pairs/world_count
 
-// How many pairs each world has: from the counts an entry, before they are scanned.
+// How many pairs each world has.
 
 @group(0) @binding(1) var<storage, read> records: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read> values: array<u32>;
-@group(0) @binding(3) var<storage, read> pair_offsets: array<u32>;
 @group(0) @binding(4) var<storage, read_write> world_pairs: array<atomic<u32>>;
 
 @compute @workgroup_size(256)
@@ -14,7 +13,11 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let entry = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (entry >= params.entry_capacity || pair_offsets[entry] == 0u) {
+    if (entry >= params.entry_capacity) {
+        return;
+    }
+    let count = count_of(entry);
+    if (count == 0u) {
         return;
     }
     // Records lie by entry where an object has one, else by object.
@@ -22,5 +25,5 @@ fn main(
     if (params.scheme == SCHEME_UNIFORM) {
         record = values[entry] & ID_MASK;
     }
-    atomicAdd(&world_pairs[records[2u * record + 1u].w], pair_offsets[entry]);
+    atomicAdd(&world_pairs[records[2u * record + 1u].w], count);
 }

@@ -1,10 +1,8 @@
-// uses: common/prelude, common/workgroup
+// uses: common/prelude, common/workgroup, pairs/world_count
 
-// How many pairs with static objects each world has, added to those that it has without: from the counts a moving
-// object, before they are scanned.
+// How many pairs with static objects each world has, added to those that it has without.
 
 @group(0) @binding(1) var<storage, read> records: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read> pair_offsets: array<u32>;
 @group(0) @binding(4) var<storage, read_write> world_pairs: array<atomic<u32>>;
 
 @compute @workgroup_size(256)
@@ -14,8 +12,12 @@ fn main(
     @builtin(local_invocation_index) local: u32,
 ) {
     let row = flat_workgroup(group, groups) * WORKGROUP + local;
-    if (row >= params.object_count || pair_offsets[params.entry_capacity + row] == 0u) {
+    if (row >= params.object_count) {
         return;
     }
-    atomicAdd(&world_pairs[records[2u * row + 1u].w], pair_offsets[params.entry_capacity + row]);
+    let count = count_of(params.entry_capacity + row);
+    if (count == 0u) {
+        return;
+    }
+    atomicAdd(&world_pairs[records[2u * row + 1u].w], count);
 }

@@ -1,4 +1,4 @@
-// uses: common/wide, common/workgroup
+// uses: common/runs, common/wide, common/workgroup
 
 // Reduce-then-scan over tiles of 2048 words (Merrill and Grimshaw, "Parallel Scan for Stream Architectures", 2009):
 // no forward progress between workgroups is needed.
@@ -17,17 +17,9 @@ struct ScanParams {
 
 @group(0) @binding(0) var<uniform> scan: ScanParams;
 
-// Threads whose values one thread adds up: few barriers, where a step for each power of two would take sixteen.
-const RUN: u32 = 16u;
-
-// A word of room behind each run, so that threads of one step read different memory banks.
 var<workgroup> partial: array<vec2<u32>, 272>;
 // Of the runs; the total comes last.
 var<workgroup> run_sums: array<vec2<u32>, 17>;
-
-fn padded(thread: u32) -> u32 {
-    return thread + thread / RUN;
-}
 
 // Exclusive scan of one value a thread over the workgroup; the total comes second.
 fn workgroup_scan(local: u32, value: vec2<u32>) -> array<vec2<u32>, 2> {

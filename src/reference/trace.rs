@@ -89,11 +89,11 @@ pub struct Trace {
     pub records: Vec<Record>,
     /// Output of [`clusters`].
     pub clusters: Vec<Record>,
-    /// Output of [`pair_count`], followed by that of [`pair_static_count`] where there are static objects.
+    /// Counts of [`pair_count`], followed by those of [`pair_static_count`] where there are static objects.
     pub pair_counts: Vec<u32>,
     /// Output of [`world_pairs`] and [`world_pairs_static`] (several worlds).
     pub world_pairs: Vec<u32>,
-    /// Places of pairs: counts after the scan.
+    /// Places of pairs.
     pub pair_offsets: Vec<u32>,
     /// The partners that [`pair_count`] kept, followed by those that [`pair_static_count`] did.
     pub pair_slots: Vec<u32>,
@@ -349,8 +349,8 @@ impl Trace {
 
 /// What counting pairs leaves for writing them.
 enum Kept {
-    /// The first partners of each row, as the passes keep them.
-    Slots(Vec<u32>),
+    /// The first partners of each row, as the passes keep them, and what they find places by.
+    Slots(Vec<u32>, Vec<u32>),
     /// All pairs, those with static objects by themselves.
     Lists(Lists<Pair>, Option<Lists<Pair>>),
 }
@@ -376,9 +376,10 @@ fn find_pairs(
         input,
         overrides,
     });
+    params.pair_capacity = capacity.unwrap_or(u32::MAX);
     let (mut counts, mut kept) = if keep {
         let found = pair_count::pair_count(&params, &input, overrides, &mut counters);
-        (found.counts, Kept::Slots(found.slots))
+        (found.counts, Kept::Slots(found.slots, found.words))
     } else {
         let mut lists = Lists::find(params.entry_capacity, capacity, &walks);
         add64(&mut counters, word::PAIR_CANDIDATES, lists.candidates);
@@ -391,8 +392,8 @@ fn find_pairs(
     if let (Some(input), Some(walks)) = (static_input, &static_walks) {
         counts.truncate(params.entry_capacity as usize);
         match &mut kept {
-            Kept::Slots(slots) => {
-                let more = pair_static_count::pair_static_count(&params, &input, overrides, &mut counters);
+            Kept::Slots(slots, words) => {
+                let more = pair_static_count::pair_static_count(&params, &input, overrides, words, &mut counters);
                 counts.extend(more.counts);
                 slots.extend(more.slots);
             }
@@ -420,7 +421,7 @@ fn find_pairs(
     let mut pairs = vec![Pair { a: 0, b: 0 }; written as usize];
     let mut pair_slots = Vec::new();
     match kept {
-        Kept::Slots(slots) => {
+        Kept::Slots(slots, _) => {
             emit_pairs(&params, &input, overrides, &slots, &counts, &mut pairs);
             if let Some(input) = static_input {
                 pair_static_emit::pair_static_emit(&params, &input, overrides, &slots, &counts, &mut pairs);

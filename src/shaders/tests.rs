@@ -493,6 +493,7 @@ fn constants_agree_with_the_host() {
         ("OWNER_EXCLUDED", crate::Aabb::EXCLUDED),
         ("OWNER_STATIC", crate::Aabb::STATIC),
         ("OWNER_MASK", crate::Aabb::OWNER_MASK),
+        ("STATUS_PAIRS", crate::Status::PAIRS.bits()),
         ("STATUS_ROUNDS", crate::Status::ROUNDS.bits()),
         ("STATUS_CUT", crate::Status::CUT.bits()),
         ("STATUS_LACKS_PAIRS", crate::Status::LACKS_PAIRS.bits()),

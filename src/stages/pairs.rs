@@ -12,7 +12,7 @@ use crate::api::output::PairOutput;
 use crate::api::types::Pair;
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
-use crate::gpu::recorder::{Binds, PARAMS, Recorder, variables};
+use crate::gpu::recorder::{Binds, PARAMS, Recorder, WORKGROUP, variables};
 use crate::gpu::shader::passes;
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::blocks::{Round, STATIC_PARTNERS_KEPT};
@@ -89,7 +89,9 @@ const fn covered(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
 }
 
 buffers! {
-    /// Pairs of each entry and, behind them, of each moving object with static ones; then their places.
+    /// Where the pairs of each entry lie and, behind them, those of each moving object with static ones. Counting writes
+    /// places within tiles, and sums of tiles behind them; the uniform scheme has counts, which a scan makes places of.
+    /// Last comes what entries leave for their next round.
     OFFSETS = "pair_offsets": Objects;
     /// Partners that counting keeps of each entry, and behind them static ones of each moving object.
     SLOTS = "pair_slots": Objects;
@@ -117,6 +119,8 @@ pub(crate) const MOST_PARTNERS_KEPT: u32 = number("pairs/pair_slots_write", "MOS
 /// Partners that counting keeps where twelve of all entries are more than a binding holds, or memory is short. They
 /// take no more bytes than boxes do.
 pub(crate) const FEW_PARTNERS_KEPT: u32 = 8;
+/// Words of a tile of rows.
+const TILE_WORDS: u64 = number("pairs/pair_sums", "TILE_WORDS") as u64;
 /// Words of bits that counting keeps of an entry, at most.
 const MAX_BIT_WORDS: u64 = 512;
 
@@ -131,7 +135,8 @@ pub(crate) struct PairPlan {
 
 /// The uniform blocks of the stage.
 pub(crate) struct PairBlocks {
-    scan: Scan,
+    /// Of the uniform scheme.
+    scan: Option<Scan>,
     rounds: Vec<Block>,
     emit_rounds: Vec<Block>,
     static_rounds: Vec<Block>,
@@ -197,7 +202,7 @@ impl PairPlan {
             shape.left_behind(rows, 1)
         };
         let mut sizes = vec![
-            (buffer::OFFSETS, 4 * (rows + 1 + progress)),
+            (buffer::OFFSETS, 4 * (tile_words(params) + sum_words(params) + progress)),
             (
                 buffer::PAIRS,
                 size_of::<Pair>() as u64 * u64::from(params.pair_capacity),
@@ -270,25 +275,31 @@ impl PairPlan {
             rounds: all(&mut shape.rounds_of(params.entry_capacity, 1, params.partners_kept)),
             emit_rounds: all(&mut emit_rounds(shape)),
             static_rounds: all(&mut shape.rounds_of(params.object_count, 1, STATIC_PARTNERS_KEPT)),
-            scan: Scan::new(
-                blocks,
-                buffer::OFFSETS,
-                params.pair_rows.saturating_add(1),
-                word::PAIRS_NEEDED,
-                params.pair_capacity,
-                Status::PAIRS,
-            ),
+            scan: scanned(params).map(|count| {
+                let total = word::PAIRS_NEEDED;
+                Scan::new(
+                    blocks,
+                    buffer::OFFSETS,
+                    count,
+                    total,
+                    params.pair_capacity,
+                    Status::PAIRS,
+                )
+            }),
             static_params,
         }
     }
 
-    /// Records everything from the table to the offsets of pairs.
+    /// Records the counting of pairs, up to their number.
     pub fn record_counts(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &PairBlocks, sorted: Side) {
         if !self.are_wanted {
             return;
         }
         let params = &shape.params;
         let entries = params.entry_capacity;
+        if !params.is_uniform() && sum_words(params) > 0 {
+            recorder.clear_words(buffer::OFFSETS, tile_words(params) as usize, sum_words(params));
+        }
         recorder.rounds("pair_count", &blocks.rounds, |stage, &round| {
             let binds = binds(sorted, round);
             if params.is_uniform() {
@@ -307,7 +318,7 @@ impl PairPlan {
         if params.has_statics() {
             let pass = params.by_scheme(&PAIR_STATIC_COUNT_ONE_CELL, &PAIR_STATIC_COUNT_COVERED);
             recorder.rounds("pair_static_count", &blocks.static_rounds, |stage, &round| {
-                stage.run(pass, params.object_count + 1, &static_binds(blocks, round));
+                stage.run_groups(pass, static_tiles(params), &static_binds(blocks, round));
             });
         }
         if params.has_worlds() {
@@ -319,7 +330,9 @@ impl PairPlan {
                 }
             });
         }
-        recorder.stage("pair_scan", |stage| blocks.scan.record(stage));
+        if let Some(scan) = blocks.scan {
+            recorder.stage("pair_scan", |stage| scan.record(stage));
+        }
     }
 
     /// Records the writing of pairs.
@@ -358,6 +371,11 @@ impl PairPlan {
     }
 }
 
+/// Counts of pairs that a scan makes places of: those of the uniform scheme alone.
+pub(crate) fn scanned(params: &Params) -> Option<u32> {
+    params.is_uniform().then(|| params.pair_rows.saturating_add(1))
+}
+
 /// Whether the pass for crowded scenes counts pairs of a scheme of one entry per object. `None` where the device alone
 /// knows.
 fn counts_crowded(params: &Params) -> Option<bool> {
@@ -368,6 +386,21 @@ fn counts_crowded(params: &Params) -> Option<bool> {
     } else {
         None
     }
+}
+
+/// Workgroups that count pairs with static objects. The first one may share its rows with the last one of the entries.
+const fn static_tiles(params: &Params) -> u32 {
+    params.pair_rows / WORKGROUP - params.entry_capacity / WORKGROUP + 1
+}
+
+/// Words of the rows of pair counts, one each and one more per tile: `shaders/pairs/pair_sums.wgsl`.
+fn tile_words(params: &Params) -> u64 {
+    TILE_WORDS * (u64::from(params.pair_rows / WORKGROUP) + 1)
+}
+
+/// Words of the sums of tiles, two for each but the first.
+fn sum_words(params: &Params) -> u64 {
+    2 * u64::from(params.pair_rows / WORKGROUP)
 }
 
 /// Words of all partners that counting keeps, where it keeps so many of an entry.

@@ -21,9 +21,9 @@ passes! {
     }
 }
 
-/// For the offsets of pairs, or of the uniform scheme's entries.
+/// For the uniform scheme's entries, and the places of their pairs.
 const fn needed(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
-    descriptor.pairs || descriptor.is_uniform()
+    descriptor.is_uniform()
 }
 
 buffers! {

@@ -13,7 +13,7 @@ use crate::shared::bounds::{LARGEST_COUNT, count};
 use crate::shared::digits::{counter_words, sum_words};
 use crate::shared::grid::Params;
 use crate::stages::order::{self, OrderBlocks};
-use crate::stages::pairs::{PairBlocks, PairPlan};
+use crate::stages::pairs::{self, PairBlocks, PairPlan};
 use crate::stages::queries::{QueryBlocks, QueryPlan};
 use crate::stages::rays::{self, RayBlocks, RayPlan};
 use crate::stages::shape::{COUNTERS, Room, Shape};
@@ -255,7 +255,7 @@ impl Plan {
         // What stages share is as large as the largest needs.
         let scanned = [
             table::entry_counts(params),
-            params.pair_rows.saturating_add(1),
+            pairs::scanned(params).unwrap_or(0),
             params.ray_count + 1,
             params.query_count + 1,
         ];

@@ -39,7 +39,7 @@ pub const ONE_ROUND: Round = Round {
 };
 
 pub use gpu_broad_phase::internals::counters::{
-    PAIR_CANDIDATES, QUERY_CANDIDATES, RAY_CANDIDATES, ROUNDS_NEEDED, STATUS, UNFINISHED,
+    PAIR_CANDIDATES, PAIRS_NEEDED, QUERY_CANDIDATES, RAY_CANDIDATES, ROUNDS_NEEDED, STATUS, UNFINISHED,
 };
 
 pub const STATUS_ROUNDS: u32 = Status::ROUNDS.bits();
@@ -589,9 +589,9 @@ impl Output {
     /// As [`check`](Self::check) for the counters, but for the box tests of rays: the cells that a walk visits are
     /// chosen in floating point, so that these are near the reference's only.
     pub fn check_ray_counters(&self, before: &[u32], expected: &[u32]) {
-        let wide = |words: &[u32]| u64::from(words[RAY_CANDIDATES]) | u64::from(words[RAY_CANDIDATES + 1]) << 32;
+        let tests_of = |words: &[u32]| wide(words, RAY_CANDIDATES);
         let mut found: Vec<u32> = self.take("counters", expected.len());
-        let [tests, near] = [wide(&found), wide(expected)].map(|tests| tests - wide(before));
+        let [tests, near] = [tests_of(&found), tests_of(expected)].map(|tests| tests - tests_of(before));
         assert!(
             tests <= 2 * near + 64 && near <= 2 * tests + 64,
             "{}: {tests} box tests, {near} in the reference",
@@ -726,7 +726,12 @@ pub fn scan_of(counts: &mut [u32]) -> u64 {
     };
     let mut counters = [0; 32];
     scan::scan(&scan, counts, &mut counters);
-    u64::from(counters[0]) | u64::from(counters[1]) << 32
+    wide(&counters, 0)
+}
+
+/// The 64-bit number of two words, low first.
+pub fn wide(words: &[u32], first: usize) -> u64 {
+    u64::from(words[first]) | u64::from(words[first + 1]) << 32
 }
 
 /// A whole answer, or what room for so many entries gives.

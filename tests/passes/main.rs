@@ -32,7 +32,7 @@ use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, SceneRays, Scheme,
 use harness::*;
 use limits::check_limit;
 use order::check_order;
-use pairs::{check_pairs, check_static_pairs};
+use pairs::{check_pairs, check_static_pairs, check_sums};
 use queries::check_queries;
 use rays::{check_ray_cells, check_rays};
 use scan::check_scan;
@@ -251,6 +251,19 @@ fn every_pass_equals_its_reference() {
             // Totals past 32 bits: offsets stop at the largest, the total goes on.
             let large: Vec<u32> = (0..count + spare).map(|_| rng.bits() as u32).collect();
             check_scan(&mut bench, &large, spare);
+        }
+        let without_objects = trace(
+            &descriptor(Scheme::Hierarchical, None),
+            &gpu_broad_phase::Scene::default(),
+        )
+        .unwrap();
+        bench.scheme = without_objects.params.scheme;
+        for entries in [0, 1, 255, 256, 257, 65_535, 65_536, 140_000] {
+            for rows in [0, 1, 300, 70_000] {
+                bench.scene = format!("counts of {entries} entries and {rows} moving objects");
+                bench.fold = [65_535, 3][entries % 2];
+                check_sums(&bench, &without_objects, [entries, rows], &mut rng);
+            }
         }
         for (index, slots) in [0, 1, 255, 256, 257, 513, 5000].into_iter().enumerate() {
             bench.fold = [65_535, 1, 3][index % 3];

@@ -1,5 +1,6 @@
 //! Pairs.
 
+use crate::common::Rng;
 use crate::harness::*;
 use bytemuck::bytes_of;
 use gpu_broad_phase::internals::blocks::{Overrides, Round, STATIC_PARTNERS_KEPT, ScanParams};
@@ -8,12 +9,46 @@ use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::pairs::pair_count::{self, PairCounts};
 use gpu_broad_phase::internals::reference::pairs::pair_walk::PairReads;
 use gpu_broad_phase::internals::reference::pairs::{
-    pair_emit, pair_emit_kept, pair_replay, pair_static_count, pair_static_emit, world_pairs, world_pairs_static,
+    pair_emit, pair_emit_kept, pair_replay, pair_static_count, pair_static_emit, pair_sums, world_pairs,
+    world_pairs_static,
 };
 use gpu_broad_phase::internals::reference::scan;
 use gpu_broad_phase::internals::reference::table::layout;
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Aabb, Pair};
+
+/// Used counters, but for those that the pairs are added to.
+fn counters_before() -> Vec<u32> {
+    let mut counters = used_counters();
+    counters[PAIRS_NEEDED..][..2].fill(0);
+    counters
+}
+
+/// The words of places, each as far on; sums stay.
+fn shifted_places(params: &Params, words: &[u32], shift: u32) -> Vec<u32> {
+    let (places, sums) = words.split_at(pair_sums::tile_words(params));
+    [&shifted_words(places, shift), sums].concat()
+}
+
+/// The words of a count that have no place, as they were.
+fn with_stale_rows(params: &Params, words: &[u32], rows: usize) -> Vec<u32> {
+    let mut words = words.to_vec();
+    let end = pair_sums::row_word(rows);
+    words[end + 1..pair_sums::tile_words(params) - 1].fill(STALE);
+    words
+}
+
+/// Counts or places of pairs of the uniform scheme, with as many words as the other schemes have.
+fn with_sums(params: &Params, offsets: &[u32]) -> Vec<u32> {
+    let mut words = offsets.to_vec();
+    words.resize(pair_sums::no_words(params, 0).len(), STALE);
+    words
+}
+
+/// Workgroups that count pairs with static objects.
+fn static_groups(params: &Params) -> u32 {
+    params.pair_rows / 256 - params.entry_capacity / 256 + 1
+}
 
 pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bool) {
     let keeps_bits = layout::keeps_bits(&trace.params, &trace.grid);
@@ -29,6 +64,8 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
     let params = Params {
         pair_rows: trace.params.entry_capacity,
         partners_kept: if uniform_scheme { 0 } else { 4 + entries as u32 % 9 },
+        // As many as there are, or one less.
+        pair_capacity: trace.params.pair_capacity.saturating_sub(entries as u32 % 2),
         ..trace.params
     };
     let input = PairReads {
@@ -37,8 +74,23 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
         keys: &trace.keys,
         values: &trace.values,
     };
-    let mut counters = used_counters();
-    let PairCounts { mut counts, slots, .. } = pair_count::pair_count(&params, &input, bench.overrides, &mut counters);
+    let mut counters = counters_before();
+    let PairCounts {
+        mut counts,
+        words,
+        slots,
+        ..
+    } = pair_count::pair_count(&params, &input, bench.overrides, &mut counters);
+    let counted = if uniform_scheme {
+        counts.clone()
+    } else {
+        with_stale_rows(&params, &words, entries)
+    };
+    let uncounted = if uniform_scheme {
+        poison::<u32>(entries + 1)
+    } else {
+        bytes(&pair_sums::no_words(&params, STALE))
+    };
     let found = bench.run(
         count_pass,
         groups(entries + 1),
@@ -46,11 +98,11 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
         &inputs(vec![
             ("pair_slots", poison::<u32>(slots.len())),
             ("pair_bits", poison::<u32>(1)),
-            ("pair_offsets", poison::<u32>(entries + 1)),
-            ("counters", bytes(&used_counters())),
+            ("pair_offsets", uncounted.clone()),
+            ("counters", bytes(&counters_before())),
         ]),
     );
-    found.check("pair_offsets", &counts);
+    found.check("pair_offsets", &counted);
     found.check("counters", &counters);
     if pair_emit_kept::partners_kept(&params, &trace.grid) > 0 {
         let kept = params.partners_kept as usize * entries;
@@ -66,27 +118,27 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
     let contents = inputs(vec![
         ("pair_slots", poison::<u32>(slots.len())),
         ("pair_bits", poison::<u32>(1)),
-        ("pair_offsets", poison::<u32>(entries + 1)),
-        ("counters", bytes(&used_counters())),
+        ("pair_offsets", uncounted),
+        ("counters", bytes(&counters_before())),
     ]);
     let block = uniform(&params);
     let rounds = bench.rounds_of(count_pass, groups(entries + 1), &block, &contents);
     let found = bench.run_rounds(count_pass, groups(entries + 1), &block, &contents, rounds);
-    found.check("pair_offsets", &counts);
-    let mut counted = counters.clone();
+    found.check("pair_offsets", &counted);
+    let mut expected = counters.clone();
     if keeps_bits {
         // A round that ends within a cluster tests its box, and so does the next one.
         let words: Vec<u32> = found.take("counters", counters.len());
-        counted[PAIR_CANDIDATES..][..2].copy_from_slice(&words[PAIR_CANDIDATES..][..2]);
+        expected[PAIR_CANDIDATES..][..2].copy_from_slice(&words[PAIR_CANDIDATES..][..2]);
     }
-    found.check_rounds(&counted, rounds);
+    found.check_rounds(&expected, rounds);
 
     let found = bench.run(
         &shaders::WORLD_PAIRS,
         groups(entries),
         uniform(&params),
         &inputs(vec![
-            ("pair_offsets", bytes(&counts)),
+            ("pair_offsets", bytes(&counted)),
             ("world_pairs", zeros(params.world_count as usize)),
         ]),
     );
@@ -102,6 +154,9 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
         status_bit: 0,
     };
     scan::scan(&scan, &mut counts, &mut counters);
+    if !uniform_scheme {
+        assert_eq!(pair_sums::places(&params, &words), counts, "{}", bench.scene);
+    }
     let all = counters[10] as usize;
     let whole = Params {
         pair_capacity: all as u32,
@@ -117,13 +172,20 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
             pair_capacity: capacity as u32,
             ..params
         };
+        // What the passes read of places.
+        let offsets = if uniform_scheme {
+            with_sums(&params, &shifted_words(&counts, shift))
+        } else {
+            shifted_places(&params, &counted, shift)
+        };
         let (kept, walks) = if uniform_scheme {
             (vec![STALE_PAIR; capacity], vec![0; entries])
         } else {
-            emitted_kept(bench, trace, &params, &slots, &shifted_words(&counts, shift))
+            let places = shifted_words(&counts, shift);
+            emitted_kept(bench, trace, &params, &slots, &offsets, &places)
         };
         let contents = inputs(vec![
-            ("pair_offsets", shifted(&counts, shift)),
+            ("pair_offsets", bytes(&offsets)),
             ("pair_walks", listed(&walks)),
             ("pairs", bytes(&kept)),
         ]);
@@ -133,16 +195,13 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
             continue;
         }
         let contents = inputs(vec![
-            (
-                "pair_offsets",
-                [shifted(&counts, shift), poison::<u32>(entries)].concat(),
-            ),
+            ("pair_offsets", [bytes(&offsets), poison::<u32>(entries)].concat()),
             ("pair_walks", listed(&walks)),
             ("pairs", bytes(&kept)),
         ]);
         let found = bench.run_rounds(emit_pass, groups(walks.len()), &uniform(&params), &contents, rounds);
         found.check("pairs", &pairs[shown(all, window)]);
-        found.check_left_behind("pair_offsets", &shifted(&counts, shift), entries);
+        found.check_left_behind("pair_offsets", &bytes(&offsets), entries);
     }
     if !uniform_scheme && bench.overrides.filters {
         check_bits(bench, trace, objects, &pairs);
@@ -154,19 +213,20 @@ pub fn listed(walks: &[u32]) -> Vec<u8> {
     bytes(&[&[walks.len() as u32], walks].concat())
 }
 
-/// Runs and checks the pass that writes pairs of kept partners. Returns what it leaves of the window's pairs and the
-/// entries that it lists, in its order.
+/// Runs and checks the pass that writes pairs of kept partners, which reads `offsets` and finds `places` by them.
+/// Returns what it leaves of the window's pairs and the entries that it lists, in its order.
 pub fn emitted_kept(
     bench: &Bench,
     trace: &Trace,
     params: &Params,
     slots: &[u32],
     offsets: &[u32],
+    places: &[u32],
 ) -> (Vec<Pair>, Vec<u32>) {
     let capacity = params.pair_capacity as usize;
     let entries = params.entry_capacity as usize;
     let mut pairs = vec![STALE_PAIR; capacity];
-    let expected = pair_emit_kept::pair_emit_kept(params, &trace.grid, &trace.values, slots, offsets, &mut pairs);
+    let expected = pair_emit_kept::pair_emit_kept(params, &trace.grid, &trace.values, slots, places, &mut pairs);
     let found = bench.run(
         &shaders::PAIR_EMIT_KEPT,
         groups(entries),
@@ -193,6 +253,74 @@ pub fn emitted_kept(
     (pairs, walks)
 }
 
+/// Counts of pairs that no walk adds to, and what comes of them: sums of several groups of tiles, and places past 32
+/// bits. The table is that of a step without objects, so that counts of an earlier round stay as they are.
+pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng: &mut Rng) {
+    let (largest, capacity) = [(9, 1000), (u32::MAX, u32::MAX), (1 << 20, 1 << 31)][rng.below(3)];
+    let counts: Vec<u32> = (0..entries + rows).map(|_| rng.bits() as u32 % largest).collect();
+    let params = Params {
+        entry_capacity: entries as u32,
+        pair_rows: (entries + rows) as u32,
+        object_count: rows as u32,
+        pair_capacity: capacity,
+        partners_kept: 0,
+        ..empty.params
+    };
+    let later = Round { first: 1, ..ONE_ROUND };
+    bench.round.set(later);
+    let walk = |pass, groups, params: &Params, counters: &[u32], offsets: Vec<u8>| {
+        let own = vec![
+            ("objects", zeros(8)),
+            ("own_records", zeros(8 * rows)),
+            ("pair_slots", zeros(1)),
+            ("pair_offsets", offsets),
+            ("counters", bytes(counters)),
+        ];
+        bench.run(pass, groups, uniform(params), &[walk_inputs(empty), own].concat())
+    };
+    let before = counters_before();
+    let mut counters = before.clone();
+    let (own, of_statics_counts) = counts.split_at(entries);
+    let put = |words: &mut [u32], first: usize, counts: &[u32]| {
+        for (row, &count) in (first..).zip(counts) {
+            words[pair_sums::row_word(row)] = count;
+        }
+    };
+    let mut words = pair_sums::no_words(&params, STALE);
+    let mut given = words.clone();
+    put(&mut given, 0, own);
+    pair_sums::add_up(&params, 0, own, &mut words, &mut counters);
+    let pass = &shaders::PAIR_COUNT_ONE_CELL;
+    let found = walk(pass, groups(entries + 1), &params, &before, bytes(&given));
+    found.check("pair_offsets", &words);
+    found.check("counters", &counters);
+    if rows > 0 {
+        let mut given = words.clone();
+        put(&mut given, entries, of_statics_counts);
+        let before = counters.clone();
+        pair_sums::add_up(&params, entries, of_statics_counts, &mut words, &mut counters);
+        let (pass, groups) = (&shaders::PAIR_STATIC_COUNT_ONE_CELL, static_groups(&params));
+        let found = walk(pass, groups, &of_statics(params), &before, bytes(&given));
+        found.check("pair_offsets", &words);
+        found.check("counters", &counters);
+    }
+    bench.round.set(ONE_ROUND);
+    let mut scanned = [&counts[..], &[0]].concat();
+    assert_eq!(scan_of(&mut scanned), wide(&counters, PAIRS_NEEDED));
+    assert_eq!(pair_sums::places(&params, &words), scanned);
+    // A window on a pair per row, as far as it goes: no partners are kept, so that all of its rows are listed.
+    let window = Params {
+        first_pair: scanned[entries / 3],
+        pair_capacity: 1000,
+        ..params
+    };
+    let values = Trace {
+        values: vec![0; entries],
+        ..Trace::default()
+    };
+    emitted_kept(bench, &values, &window, &[], &words, &scanned);
+}
+
 /// Pairs of crowded boxes: by the bits that counting keeps, as far as they go, and by the walk from there on.
 pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
     let entries = trace.params.entry_capacity as usize;
@@ -212,7 +340,8 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
             count_candidates: true,
             ..bench.overrides
         };
-        let mut kept = pair_count::pair_count(&params, &input, counted, &mut used_counters());
+        let mut kept = pair_count::pair_count(&params, &input, counted, &mut counters_before());
+        let counted = with_stale_rows(&params, &kept.words, entries);
         let found = bench.run(
             &shaders::PAIR_COUNT_CROWDED,
             groups(entries + 1),
@@ -223,13 +352,13 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
                     ("objects", bytes(objects)),
                     ("pair_slots", poison::<u32>(kept.slots.len())),
                     ("pair_bits", poison::<u32>(kept.bits.len())),
-                    ("pair_offsets", poison::<u32>(entries + 1)),
-                    ("counters", bytes(&used_counters())),
+                    ("pair_offsets", bytes(&pair_sums::no_words(&params, STALE))),
+                    ("counters", bytes(&counters_before())),
                 ],
             ]
             .concat(),
         );
-        found.check("pair_offsets", &kept.counts);
+        found.check("pair_offsets", &counted);
         let words: Vec<u32> = found.take("pair_bits", kept.bits.len());
         for (place, (&found, &expected)) in words.iter().zip(&kept.bits).enumerate() {
             let is_written = place / entries < kept.boxes[place % entries].div_ceil(32) as usize;
@@ -249,7 +378,8 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
                 counts: shifted_words(&kept.counts, shift),
                 ..kept.clone()
             };
-            let (from_slots, walks) = emitted_kept(bench, trace, &params, &kept.slots, &shifted_kept.counts);
+            let offsets = shifted_places(&params, &counted, shift);
+            let (from_slots, walks) = emitted_kept(bench, trace, &params, &kept.slots, &offsets, &shifted_kept.counts);
             let mut replayed = from_slots.clone();
             let next = pair_replay::pair_replay(&params, &input, &shifted_kept, &walks, &mut replayed);
             let mut places = vec![STALE; entries];
@@ -266,15 +396,15 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
                 ];
                 [walk_inputs(trace), own].concat()
             };
-            let offsets = [bytes(&shifted_kept.counts), poison::<u32>(entries)].concat();
+            let before = [bytes(&offsets), poison::<u32>(entries)].concat();
             let found = bench.run(
                 &shaders::PAIR_REPLAY,
                 groups(walks.len()),
                 uniform(&params),
-                &more(offsets, bytes(&from_slots)),
+                &more(before, bytes(&from_slots)),
             );
             found.check("pairs", &replayed);
-            let offsets = [&shifted_kept.counts[..], &places].concat();
+            let offsets = [offsets, places].concat();
             found.check("pair_offsets", &offsets);
 
             bench.round.set(Round {
@@ -324,12 +454,23 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
         keys: &trace.keys,
         values: &trace.values,
     };
-    let PairCounts { mut counts, slots, .. } = pair_count::pair_count(&params, &own, bench.overrides, &mut [0; 32]);
+    let PairCounts {
+        mut counts,
+        mut words,
+        slots,
+        ..
+    } = pair_count::pair_count(&params, &own, bench.overrides, &mut [0; 32]);
     counts.truncate(entries);
-    let mut counters = used_counters();
-    let more = pair_static_count::pair_static_count(&params, &input, bench.overrides, &mut counters);
-    let given = [bytes(&counts), poison::<u32>(rows + 1)].concat();
+    let mut counters = counters_before();
+    let given = if uniform_scheme {
+        [bytes(&counts), poison::<u32>(rows + 1)].concat()
+    } else {
+        bytes(&words)
+    };
+    let more = pair_static_count::pair_static_count(&params, &input, bench.overrides, &mut words, &mut counters);
     counts.extend(&more.counts);
+    let counted = if uniform_scheme { counts.clone() } else { words.clone() };
+    let count_groups = static_groups(&params);
     let block = uniform(&of_statics(params));
     let kept = if uniform_scheme {
         0
@@ -339,10 +480,10 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     let contents = inputs(vec![
         ("pair_slots", poison::<u32>(slots.len() + more.slots.len())),
         ("pair_offsets", given),
-        ("counters", bytes(&used_counters())),
+        ("counters", bytes(&counters_before())),
     ]);
-    let found = bench.run(count_pass, groups(rows + 1), block.clone(), &contents);
-    found.check("pair_offsets", &counts);
+    let found = bench.run(count_pass, count_groups, block.clone(), &contents);
+    found.check("pair_offsets", &counted);
     found.check("counters", &counters);
     if !uniform_scheme {
         let of_statics = (0..kept * rows).map(|slot| {
@@ -352,9 +493,9 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
         let expected: Vec<_> = slots.iter().map(|_| STALE).chain(of_statics).collect();
         found.check("pair_slots", &expected);
     }
-    let rounds = bench.rounds_of(count_pass, groups(rows + 1), &block, &contents);
-    let found = bench.run_rounds(count_pass, groups(rows + 1), &block, &contents, rounds);
-    found.check("pair_offsets", &counts);
+    let rounds = bench.rounds_of(count_pass, count_groups, &block, &contents);
+    let found = bench.run_rounds(count_pass, count_groups, &block, &contents, rounds);
+    found.check("pair_offsets", &counted);
     found.check_rounds(&counters, rounds);
 
     let mut world_pairs = vec![7; params.world_count as usize];
@@ -366,7 +507,7 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
         uniform(&params),
         &[
             ("records", bytes(&trace.records)),
-            ("pair_offsets", bytes(&counts)),
+            ("pair_offsets", bytes(&counted)),
             ("world_pairs", before),
         ],
     );
@@ -374,6 +515,9 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
 
     let slots = [slots, more.slots].concat();
     let all = scan_of(&mut counts) as usize;
+    if !uniform_scheme {
+        assert_eq!(pair_sums::places(&params, &words), counts, "{}", bench.scene);
+    }
     // Those of moving objects alone stay as they are.
     let mut pairs = vec![STALE_PAIR; all];
     pair_static_emit::pair_static_emit(&params, &input, bench.overrides, &slots, &counts, &mut pairs);
@@ -396,7 +540,11 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
                 Some(rounds) => bench.run_rounds(emit_pass, groups(rows), &block, &contents, rounds),
             }
         };
-        let offsets = shifted(&counts, shift);
+        let offsets = bytes(&if uniform_scheme {
+            with_sums(&params, &shifted_words(&counts, shift))
+        } else {
+            shifted_places(&params, &words, shift)
+        });
         emit(offsets.clone(), None).check("pairs", &pairs[shown(all, window)]);
         if bench.tries_rounds(window) {
             let left = poison::<u32>(entries + rows);

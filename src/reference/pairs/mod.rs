@@ -7,6 +7,7 @@ pub mod pair_replay;
 pub mod pair_static;
 pub mod pair_static_count;
 pub mod pair_static_emit;
+pub mod pair_sums;
 pub mod pair_walk;
 pub mod world_pairs;
 pub mod world_pairs_static;

@@ -1,6 +1,7 @@
 //! Twin of `shaders/pairs/pair_count.wgsl`.
 
 use super::pair_emit_kept::partners_kept;
+use super::pair_sums::{add_up, no_words};
 use super::pair_walk::{PairReads, Test, walk_tests};
 use crate::api::counters::word;
 use crate::shared::blocks::{Overrides, add64};
@@ -9,8 +10,11 @@ use crate::shared::grid::Params;
 /// What [`pair_count`] writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PairCounts {
-    /// Pairs of each entry, and a last word that stays zero for the scan to put the total into.
+    /// Pairs of each entry, and a last word of zero. The shader writes them for the uniform scheme alone.
     pub counts: Vec<u32>,
+    /// What the shader writes for the other schemes in place of the counts: places of the entries' pairs within tiles of
+    /// rows, and sums of tiles ([`pair_sums`](super::pair_sums)). Words that are not written are 0 here.
+    pub words: Vec<u32>,
     /// In scenes that are not crowded: the first partners of each entry, partner `k` of entry `i` at `k * entry_capacity + i`;
     /// words past an entry's count are zero here and left as they are by the shader.
     pub slots: Vec<u32>,
@@ -24,7 +28,7 @@ pub struct PairCounts {
 
 /// How many pairs each entry reports: the walk without writing pairs. Twin, too, of the form for crowded scenes, which
 /// tests clusters and keeps bits (`shaders/pairs/pair_test_clusters.wgsl`, `shaders/pairs/pair_bits_write.wgsl`). Adds
-/// the box tests to the counters where they are counted.
+/// the box tests to the counters where they are counted, and the pairs, but for those of the uniform scheme.
 pub fn pair_count(params: &Params, input: &PairReads<'_>, overrides: Overrides, counters: &mut [u32]) -> PairCounts {
     let entries = params.entry_capacity as usize;
     let kept = partners_kept(params, input.table.grid);
@@ -63,9 +67,15 @@ pub fn pair_count(params: &Params, input: &PairReads<'_>, overrides: Overrides, 
         counts.push(found);
         boxes.push(place as u32);
     }
+    let mut words = Vec::new();
+    if !params.is_uniform() {
+        words = no_words(params, 0);
+        add_up(params, 0, &counts, &mut words, counters);
+    }
     counts.push(0);
     PairCounts {
         counts,
+        words,
         slots,
         bits,
         boxes,

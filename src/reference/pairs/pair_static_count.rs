@@ -2,17 +2,19 @@
 
 use super::pair_count::PairCounts;
 use super::pair_static::{StaticPairReads, walk_static};
+use super::pair_sums::add_up;
 use crate::api::counters::word;
 use crate::shared::blocks::{Overrides, add64, static_partners_kept};
 use crate::shared::grid::Params;
 
-/// How many static objects each moving one meets, and a last word that stays zero for the scan to put the total into.
-/// Adds the box tests to the counters where they are counted. Rows and slots follow those of
+/// How many static objects each moving one meets, and a last word of zero. Adds the box tests to the counters where they
+/// are counted. Goes on with the `words` of [`pair_count`](super::pair_count), but with the uniform scheme. Rows and slots follow those of
 /// [`pair_count`](super::pair_count::pair_count): partner `k` of row `i` lies at `k * rows + i`.
 pub fn pair_static_count(
     params: &Params,
     input: &StaticPairReads<'_>,
     overrides: Overrides,
+    words: &mut [u32],
     counters: &mut [u32],
 ) -> PairCounts {
     let rows = params.static_rows() as usize;
@@ -29,6 +31,9 @@ pub fn pair_static_count(
         });
         add64(counters, word::PAIR_CANDIDATES, u64::from(candidates));
         counts.push(found);
+    }
+    if !params.is_uniform() {
+        add_up(params, params.entry_capacity as usize, &counts, words, counters);
     }
     counts.push(0);
     PairCounts {

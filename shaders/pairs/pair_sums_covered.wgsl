@@ -1,0 +1,15 @@
+// uses: common/workgroup
+
+// Counting stores what it counts, and a scan follows: walks of the uniform scheme bind as many buffers as a stage may.
+
+@group(0) @binding(7) var<storage, read_write> pair_offsets: array<u32>;
+
+fn count_before(row: u32) -> u32 {
+    return pair_offsets[row];
+}
+
+fn put_count(tile: u32, local: u32, count: u32, is_row: bool, is_shared: bool) {
+    if (is_row) {
+        pair_offsets[tile * WORKGROUP + local] = count;
+    }
+}

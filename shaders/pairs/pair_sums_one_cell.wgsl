@@ -1,0 +1,97 @@
+// uses: common/counters, common/prelude, common/round, common/round_counters, common/runs, common/wide
+// uses: common/workgroup, pairs/pair_sums
+
+// Counting leaves places within tiles, and adds up what it counts.
+
+@group(0) @binding(7) var<storage, read_write> pair_offsets: array<atomic<u32>>;
+
+var<workgroup> places_in_run: array<u32, 272>;
+// Of the runs; the total comes last.
+var<workgroup> run_sums: array<vec2<u32>, 17>;
+var<workgroup> tile_start: u32;
+
+fn counted(word: u32) -> u32 {
+    return atomicLoad(&pair_offsets[word]);
+}
+
+fn count_before(row: u32) -> u32 {
+    return counted(row_word(row));
+}
+
+fn add_to_sum(place: u32, sum: vec2<u32>) {
+    let after = add64(vec2<u32>(atomicAdd(&pair_offsets[place], sum.x), 0u), sum);
+    if (after.y != 0u) {
+        atomicAdd(&pair_offsets[place + 1u], after.y);
+    }
+}
+
+// Whoever adds what passes the capacity sees it in the low word, or in a carry out of it.
+fn add_to_total(sum: vec2<u32>) {
+    let after = add64(vec2<u32>(atomicAdd(&counters[COUNTER_PAIRS_NEEDED], sum.x), 0u), sum);
+    if (after.y != 0u) {
+        atomicAdd(&counters[COUNTER_PAIRS_NEEDED + 1u], after.y);
+    }
+    if (saturate64(after) > params.pair_capacity) {
+        atomicOr(&counters[COUNTER_STATUS], STATUS_PAIRS);
+    }
+}
+
+// Each invocation adds to one sibling of one digit.
+fn add_to_sums(tile: u32, local: u32, sum: vec2<u32>) {
+    let shift = local / DIGITS * DIGIT_BITS;
+    let own = tile >> min(shift, 31u);
+    let sibling = own - own % DIGITS + local % DIGITS;
+    if (shift < 32u && sibling > own && sibling <= last_tile() >> min(shift, 31u)) {
+        add_to_sum(sum_place(sibling << shift), sum);
+    }
+}
+
+// Stores the count of a row or, once all rounds counted, its place in the tile. What is no row of the pass counts
+// nothing. A tile that is shared has rows of two passes, of which this is the second.
+fn put_count(tile: u32, local: u32, count: u32, is_row: bool, is_shared: bool) {
+    let row = tile * WORKGROUP + local;
+    if (round.is_last == 0u) {
+        if (is_row) {
+            atomicStore(&pair_offsets[row_word(row)], count);
+        }
+        return;
+    }
+    places_in_run[padded(local)] = count;
+    workgroupBarrier();
+    // Loops that few invocations enter. Where they begin is not known ahead, so that no compiler writes them out: drivers
+    // for CPUs would run all of that in every invocation.
+    let runs = WORKGROUP / RUN;
+    for (var run = local; run < runs; run += runs) {
+        var sum = vec2<u32>(0u);
+        for (var k = run * RUN; k < (run + 1u) * RUN; k += 1u) {
+            let next = add64(sum, vec2<u32>(places_in_run[padded(k)], 0u));
+            places_in_run[padded(k)] = saturate64(sum);
+            sum = next;
+        }
+        run_sums[run] = sum;
+    }
+    workgroupBarrier();
+    var sum = vec2<u32>(0u);
+    for (var run = local * runs; run < runs; run += 1u) {
+        let next = add64(sum, run_sums[run]);
+        run_sums[run] = sum;
+        sum = next;
+    }
+    if (local == 0u) {
+        run_sums[runs] = sum;
+    }
+    // A dispatch may have more workgroups than tiles.
+    if (local == 0u && tile <= last_tile()) {
+        let tile_end = TILE_WORDS * tile + WORKGROUP;
+        let start = select(0u, counted(tile_end), is_shared);
+        tile_start = start;
+        atomicStore(&pair_offsets[tile_end], saturating_sum(start, saturate64(sum)));
+        add_to_total(sum);
+    }
+    workgroupBarrier();
+    if (is_row) {
+        let place = saturating_sum(saturate64(run_sums[local / RUN]), places_in_run[padded(local)]);
+        atomicStore(&pair_offsets[row_word(row)], saturating_sum(tile_start, place));
+    }
+    add_to_sums(tile, local, run_sums[runs]);
+}
