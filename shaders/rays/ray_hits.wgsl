@@ -63,7 +63,8 @@ fn test_entry(ray: Ray, entry: u32, is_member: bool, level: Level, visit: Visit,
     count_candidate();
     let t = enter_box(ray, low, high, false);
     let is_near = t != MISS && !is_too_far(t);
-    if (t != MISS && is_member && high_word.w == ray.world && is_first_visit(level, entry, low, high, ray.world, visit, y, z)) {
+    if (t != MISS && is_member && high_word.w == ray.world
+        && is_first_visit(level, entry, low, high, ray.world, visit, y, z)) {
         waiting = select(0u, record + 1u, t == UNSURE);
         accept_box(ray, low_word, high_word, t);
     }
