@@ -665,6 +665,9 @@ fn build(trace: &mut Trace, worlds: &[u32], strategy: SortStrategy, keep: bool) 
     trace.starts = cell_starts::cell_starts(&grid, &keys);
     trace.records = gather::gather(params, objects, &values, &grid, worlds);
     trace.clusters = clusters::clusters(&grid, &keys, &mut values, &mut trace.records);
+    if trace.params.has_clusters == 1 {
+        trace.counters[word::CROWDED] = grid.is_crowded;
+    }
     trace.keys = keys;
     trace.values = values;
     Ok(())

@@ -38,7 +38,7 @@ pub const ONE_ROUND: Round = Round {
 };
 
 pub use gpu_broad_phase::internals::counters::{
-    PAIR_CANDIDATES, PAIRS_NEEDED, RAY_CANDIDATES, ROUNDS_NEEDED, STATUS, UNFINISHED,
+    CROWDED, PAIR_CANDIDATES, PAIRS_NEEDED, RAY_CANDIDATES, ROUNDS_NEEDED, STATUS, UNFINISHED,
 };
 
 pub const STATUS_ROUNDS: u32 = Status::ROUNDS.bits();
