@@ -38,7 +38,7 @@ const BOUNDS: [Figures; 2] = [(64, 0, 8), (64, 0, 4)];
 /// Mesa say. Mesa 22.3 spills more. Mesa 25.0 uses up the registers that its waves leave free. Walks of one entry per
 /// object test clusters as well (decision 48): that is what some of them spill beyond those of covered cells.
 const WORSE: [(&str, [Figures; 2]); 16] = [
-    ("cover_emit", [(32, 0, 4), (32, 0, 2)]),
+    ("cover_emit", [(128, 0, 4), (128, 0, 2)]),
     ("sort_scatter", [(40, 0, 5), (36, 0, 3)]),
     ("ray_count_one_cell", [(80, 0, 6), (84, 2, 3)]),
     ("ray_count_covered", [(96, 0, 5), (128, 4, 2)]),

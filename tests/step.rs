@@ -443,6 +443,64 @@ fn crowded_boxes_keep_their_bytes_once_their_tests_are_kept() {
     }
 }
 
+/// A read-back tells whether the scene was crowded, and the next step counts by that form alone. Where the scene has
+/// changed since, that is the wrong form.
+#[test]
+fn either_form_of_counting_gives_the_same_pairs_and_one_alone_takes_fewer_dispatches() {
+    for adapter in adapters() {
+        let mut rng = Rng(31);
+        let sparse = uniform(3000, &mut rng);
+        let mut crowded = sparse.clone();
+        for (index, object) in crowded.iter_mut().enumerate() {
+            object.min = object.min.map(|low| 0.1 * low);
+            object.max = object.min.map(|low| low + 1.0 + rng.below(100) as f32 * 0.01);
+            // So few pairs that no bits are kept of them.
+            object.owner = u32::from(index % 300 != 0);
+        }
+        for pair_order in [PairOrder::Deterministic, PairOrder::Sorted] {
+            let descriptor = BroadPhaseDescriptor {
+                pair_order,
+                capacities: Capacities {
+                    pairs: Some(12 * 3000),
+                    ..Default::default()
+                },
+                ..Default::default()
+            };
+            let [of_sparse, of_crowded] = [&sparse, &crowded].map(|objects| {
+                let mut fresh = broad_phase(&adapter, &descriptor);
+                submit(&adapter, &mut fresh, [host(objects, &[])]);
+                let counts_both = fresh.dispatches();
+                let first = block_on(fresh.read_back(&adapter.device, &adapter.queue)).unwrap();
+                let pairs = whole(&adapter, &mut fresh, objects, &[]).pairs;
+                let before = fresh.dispatches();
+                let again = whole(&adapter, &mut fresh, objects, &[]);
+                assert_eq!(fresh.dispatches() - before, counts_both - 1, "{}", adapter.name);
+                assert_eq!(again.counters, first.counters, "{}", adapter.name);
+                assert!(again.pairs == pairs && first.pairs == pairs, "{}", adapter.name);
+                assert!(
+                    pairs.len() > objects.len() && pairs.len() < 12 * objects.len(),
+                    "{}",
+                    pairs.len()
+                );
+                pairs
+            });
+            let mut used = broad_phase(&adapter, &descriptor);
+            let pairs_of = |used: &mut GpuBroadPhase, objects: &[Aabb]| whole(&adapter, used, objects, &[]).pairs;
+            for _ in 0..2 {
+                assert!(pairs_of(&mut used, &sparse) == of_sparse, "{}", adapter.name);
+                assert!(pairs_of(&mut used, &crowded) == of_crowded, "{}", adapter.name);
+                assert!(pairs_of(&mut used, &crowded) == of_crowded, "{}", adapter.name);
+            }
+        }
+        let scene = Scene {
+            objects: &crowded,
+            ..Scene::default()
+        };
+        let trace = gpu_broad_phase::internals::reference::trace(&BroadPhaseDescriptor::default(), &scene).unwrap();
+        assert_eq!(trace.grid.is_crowded, 1);
+    }
+}
+
 #[test]
 fn windows_show_the_rest_of_an_answer() {
     for adapter in adapters() {

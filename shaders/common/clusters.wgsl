@@ -10,8 +10,13 @@ fn cluster_record(cluster: u32) -> u32 {
     return params.object_count + params.cover_capacity + cluster;
 }
 
+// Forms of `pair_count` that the host may choose.
+const FORM_SPARSE: u32 = 1u;
+const FORM_CROWDED: u32 = 2u;
+
 // Whether the pass for crowded scenes counts pairs. It keeps bits of box tests, and no partners. Scenes of the adaptive
 // scheme are crowded, if there is room for clusters.
 fn keeps_bits(is_crowded: u32) -> bool {
-    return is_crowded != 0u || params.pair_bit_words > 0u || params.scheme == SCHEME_ADAPTIVE;
+    let is_chosen = params.pair_form == FORM_CROWDED || (is_crowded != 0u && params.pair_form != FORM_SPARSE);
+    return is_chosen || params.pair_bit_words > 0u || params.scheme == SCHEME_ADAPTIVE;
 }

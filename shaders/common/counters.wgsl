@@ -7,6 +7,8 @@ const COUNTER_LEVELS: u32 = 3u;
 const COUNTER_TABLE_CELLS: u32 = 4u;
 const COUNTER_STATUS: u32 = 5u;
 const COUNTER_RAYS_INVALID: u32 = 6u;
+// Whether the scene is crowded.
+const COUNTER_CROWDED: u32 = 7u;
 const COUNTER_PAIR_CANDIDATES: u32 = 14u;
 const COUNTER_RAY_CANDIDATES: u32 = 16u;
 const COUNTER_QUERIES_INVALID: u32 = 24u;

@@ -67,6 +67,9 @@ struct Params {
     object_limit: u32,
     // Whether records have clusters where the scene is crowded.
     has_clusters: u32,
+    // Which form of `pair_count` runs: 0 where the device chooses, 1 that for scenes that are not crowded, 2 that for
+    // crowded ones.
+    pair_form: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: Params;

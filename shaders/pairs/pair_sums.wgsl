@@ -2,12 +2,12 @@
 // needs: counted
 
 // Where counting leaves what the places of pairs are found by, so that they need no scan. A tile is the rows of a
-// workgroup: it has a word per row, with the place of the row's pairs within the tile, and a last one with the number of
-// all of them.
+// workgroup: it has a word per row, with the place of the row's pairs within the tile, and a last one with the number
+// of all of them.
 //
 // Sums of tiles lie behind all tiles, one per number of a tile above 0. It stands for the last digit of that number
-// which is not 0, to the base of 16: number 0x230 has the sum of the tiles 0x200 to 0x22f. So what lies before a tile is
-// as many sums as its number has digits, and counting adds what a tile has to the sums of its later siblings in each
+// which is not 0, to the base of 16: number 0x230 has the sum of the tiles 0x200 to 0x22f. So what lies before a tile
+// is as many sums as its number has digits, and counting adds what a tile has to the sums of its later siblings in each
 // digit. Sums are 64-bit numbers of two words, low first.
 
 const TILE_WORDS: u32 = 257u;

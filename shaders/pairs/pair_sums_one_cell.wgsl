@@ -58,8 +58,8 @@ fn put_count(tile: u32, local: u32, count: u32, is_row: bool, is_shared: bool) {
     }
     places_in_run[padded(local)] = count;
     workgroupBarrier();
-    // Loops that few invocations enter. Where they begin is not known ahead, so that no compiler writes them out: drivers
-    // for CPUs would run all of that in every invocation.
+    // Loops that few invocations enter. Where they begin is not known ahead, so that no compiler writes them out:
+    // drivers for CPUs would run all of that in every invocation.
     let runs = WORKGROUP / RUN;
     for (var run = local; run < runs; run += runs) {
         var sum = vec2<u32>(0u);

@@ -1,8 +1,9 @@
-// uses: common/clusters, common/grid, common/indirect, common/prelude, common/workgroup
+// uses: common/clusters, common/counters, common/grid, common/indirect, common/prelude, common/workgroup
 
 // In a crowded scene: puts the entries of a cell in the order of their lower bounds along y, within blocks of 256
 // entries, and writes the boxes of clusters. The sort has put entries in order along x. So records that follow each
-// other lie near each other, and the boxes of clusters are small. In any scene: says which pass counts pairs.
+// other lie near each other, and the boxes of clusters are small. In any scene: says which pass counts pairs,
+// and tells the host.
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
@@ -12,6 +13,7 @@
 // Workgroups that count pairs, by the pass for crowded scenes or by the other one, as indirect dispatches read them.
 @group(0) @binding(5) var<storage, read_write> sparse_groups: array<u32, 3>;
 @group(0) @binding(6) var<storage, read_write> crowded_groups: array<u32, 3>;
+@group(0) @binding(7) var<storage, read_write> counters: array<u32>;
 
 // Blocks of a workgroup. They are several, since most scenes are not crowded: few workgroups then find nothing to do.
 const BLOCKS: u32 = 8u;
@@ -57,6 +59,7 @@ fn write_groups() {
     let crowded = select(none, all, grid.is_crowded != 0u);
     sparse_groups = array<u32, 3>(sparse.x, sparse.y, sparse.z);
     crowded_groups = array<u32, 3>(crowded.x, crowded.y, crowded.z);
+    counters[COUNTER_CROWDED] = grid.is_crowded;
 }
 
 @compute @workgroup_size(256)

@@ -14,6 +14,7 @@ pub(crate) mod word {
     pub const TABLE_CELLS: usize = counter("COUNTER_TABLE_CELLS");
     pub const STATUS: usize = counter("COUNTER_STATUS");
     pub const RAYS_INVALID: usize = counter("COUNTER_RAYS_INVALID");
+    pub const CROWDED: usize = counter("COUNTER_CROWDED");
     pub const ENTRIES_NEEDED: usize = counter("COUNTER_ENTRIES_NEEDED");
     pub const PAIRS_NEEDED: usize = counter("COUNTER_PAIRS_NEEDED");
     pub const HITS_NEEDED: usize = counter("COUNTER_HITS_NEEDED");
@@ -138,7 +139,8 @@ impl std::fmt::Debug for Status {
 /// What a step counted.
 ///
 /// On the GPU ([`StepOutput::counters`](crate::StepOutput::counters)) these are 32 words: 0 invalid, 1 excluded, 2
-/// large, 3 levels, 4 table cells, 5 status, 6 invalid rays, 8–9 entries needed, 10–11 pairs needed, 12–13 hits needed,
+/// large, 3 levels, 4 table cells, 5 status, 6 invalid rays, 7 whether the scene is
+/// crowded, 8–9 entries needed, 10–11 pairs needed, 12–13 hits needed,
 /// 14–15 pair candidates, 16–17 ray candidates, 20–21 ray cells needed, 22–23 query results needed, 24 invalid queries,
 /// 26–27 query candidates, 28 rounds needed where that is more than one, 29 the bits [`Status::ROUNDS`] and
 /// [`Status::CUT`] of the status, which are not in word 5, 30–31 entries of static objects needed; 64-bit counts are

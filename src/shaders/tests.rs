@@ -453,7 +453,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
             ray_stride, ray_cell_capacity, first_ray_cell, period_x, period_y, period_z, query_count,
             wide_queries, askers, once, radius, nearest, result_capacity, first_result, pair_bit_words, first_object,
             static_count, pair_rows, asker_count, rays_sorted, hits_kept, partners_kept,
-            cover_capacity, object_limit, has_clusters),
+            cover_capacity, object_limit, has_clusters, pair_form),
     );
     check::<ScanParams>(
         "ScanParams",

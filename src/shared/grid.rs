@@ -124,7 +124,14 @@ pub struct Params {
     pub object_limit: u32,
     /// 1 where records have clusters if the scene is crowded.
     pub has_clusters: u32,
+    /// Which form of `pair_count` runs: 0 where the device chooses, [`FORM_SPARSE`] or [`FORM_CROWDED`].
+    pub pair_form: u32,
 }
+
+/// The form of `pair_count` for scenes that are not crowded.
+pub const FORM_SPARSE: u32 = number("common/clusters", "FORM_SPARSE");
+/// The form of `pair_count` for crowded scenes.
+pub const FORM_CROWDED: u32 = number("common/clusters", "FORM_CROWDED");
 
 /// Objects that the choice of the finest cell looks at, for each unit of the square root of their number: as many of
 /// them share a cell then, whatever the number is.

@@ -16,7 +16,7 @@ use crate::gpu::recorder::{Binds, PARAMS, Recorder, WORKGROUP, variables};
 use crate::gpu::shader::passes;
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::blocks::{Round, STATIC_PARTNERS_KEPT};
-use crate::shared::grid::Params;
+use crate::shared::grid::{FORM_CROWDED, FORM_SPARSE, Params};
 use crate::shared::wgsl::number;
 
 passes! {
@@ -89,9 +89,9 @@ const fn covered(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
 }
 
 buffers! {
-    /// Where the pairs of each entry lie and, behind them, those of each moving object with static ones. Counting writes
-    /// places within tiles, and sums of tiles behind them; the uniform scheme has counts, which a scan makes places of.
-    /// Last comes what entries leave for their next round.
+    /// Where the pairs of each entry lie and, behind them, those of each moving object with static ones. Counting
+    /// writes places within tiles, and sums of tiles behind them; the uniform scheme has counts, which a scan makes
+    /// places of. Last comes what entries leave for their next round.
     OFFSETS = "pair_offsets": Objects;
     /// Partners that counting keeps of each entry, and behind them static ones of each moving object.
     SLOTS = "pair_slots": Objects;
@@ -158,6 +158,16 @@ impl PairPlan {
             (true, _) => 0,
             (false, true) => MOST_PARTNERS_KEPT,
             (false, false) => FEW_PARTNERS_KEPT,
+        };
+    }
+
+    /// Chooses the form of `pair_count` by what an earlier step was seen to be, so that the device need not. Either
+    /// form gives the same answer.
+    pub fn fit_form(&self, params: &mut Params, crowded: Option<bool>) {
+        params.pair_form = match crowded.filter(|_| self.are_wanted && params.has_clusters == 1) {
+            None => 0,
+            Some(false) => FORM_SPARSE,
+            Some(true) => FORM_CROWDED,
         };
     }
 
@@ -384,7 +394,11 @@ fn counts_crowded(params: &Params) -> Option<bool> {
     } else if params.has_clusters == 0 {
         Some(false)
     } else {
-        None
+        match params.pair_form {
+            FORM_SPARSE => Some(false),
+            FORM_CROWDED => Some(true),
+            _ => None,
+        }
     }
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct Needs {
     pub hits_kept: Option<u32>,
     /// How often drivers cut walks so far.
     pub walk_shrink: u32,
+    /// Whether the scene was crowded, where a step has shown it.
+    pub is_crowded: Option<bool>,
 }
 
 impl Needs {
@@ -49,6 +51,7 @@ impl Needs {
                 (_, pays) => pays,
             },
             walk_shrink: self.walk_shrink,
+            is_crowded: self.is_crowded,
         }
     }
 }

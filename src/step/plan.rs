@@ -120,6 +120,9 @@ impl Plan {
         };
         plan.fit_records(descriptor, statics, asked, binding_limit)?;
         plan.pairs.fit_partners(&mut plan.shape.params, binding_limit);
+        // The forms make other numbers of box tests.
+        let crowded = wanted.is_crowded.filter(|_| !descriptor.count_candidates);
+        plan.pairs.fit_form(&mut plan.shape.params, crowded);
         plan.fit_pairs(descriptor, wanted, binding_limit);
         plan.fit_rounds(descriptor, wanted);
         plan.pairs.fit_bits(&mut plan.shape, wanted.bit_words, binding_limit);
@@ -246,6 +249,13 @@ impl Plan {
             self.shape.rounds,
             self.static_entries,
         ))
+    }
+
+    /// Whether the scene of the step was crowded, once its counters are mapped. `None` where the device did not look.
+    pub fn is_crowded(&self, reading: &Reading) -> Option<bool> {
+        let words: Vec<u32> = reading.rows(COUNTERS.name, word::COUNT as u64).ok()?;
+        let looked = self.pairs.are_wanted && self.shape.params.has_clusters == 1;
+        words.get(word::CROWDED).filter(|_| looked).map(|&word| word != 0)
     }
 
     /// Every buffer that the step owns, and its bytes.

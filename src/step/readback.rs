@@ -39,7 +39,7 @@ impl GpuBroadPhase {
     }
 
     /// Takes in what the counters say of a step with this plan.
-    pub(crate) fn note(&mut self, counters: &Counters, plan: &Plan) {
+    pub(crate) fn note(&mut self, counters: &Counters, plan: &Plan, is_crowded: Option<bool>) {
         self.walk_shrink
             .note(plan.shape.walk_shrink, counters.status.has(Status::CUT));
         self.wanted.walk_shrink = self.walk_shrink.level();
@@ -60,7 +60,9 @@ impl GpuBroadPhase {
             bit_words: pairs::bit_words(counters.pairs_needed, counters.entries_needed),
             hits_kept,
             walk_shrink: self.wanted.walk_shrink,
+            is_crowded,
         };
+        self.wanted.is_crowded = is_crowded.or(self.wanted.is_crowded);
         if self.grows() {
             let held = Needs {
                 entries: counters.entries_capacity,
@@ -73,6 +75,7 @@ impl GpuBroadPhase {
                 bit_words: 0,
                 hits_kept: None,
                 walk_shrink: 0,
+                is_crowded: None,
             };
             self.wanted = self
                 .late
@@ -235,7 +238,7 @@ impl GpuBroadPhase {
         let counters = plan.counters(reading)?;
         // Of what was submitted before, so that the newest has the last word.
         self.take_in();
-        self.note(&counters, &plan);
+        self.note(&counters, &plan, plan.is_crowded(reading));
         Ok(counters)
     }
 
@@ -336,7 +339,7 @@ impl GpuBroadPhase {
             if recording.is_submitted()
                 && let (Ok(counters), Ok(ticks)) = (plan.counters(&reading), reading.ticks())
             {
-                self.note(&counters, &plan);
+                self.note(&counters, &plan, plan.is_crowded(&reading));
                 self.watch.latest = Some(counters);
                 (self.watch.latest_stages, self.watch.latest_ticks) = (stages, ticks);
             }

@@ -247,11 +247,15 @@ fn check_clusters(bench: &Bench, trace: &Trace, values: &[u32], records: Vec<Rec
                 ("records", stale(&records, &[])),
                 ("sparse_groups", poison::<u32>(3)),
                 ("crowded_groups", poison::<u32>(3)),
+                ("counters", bytes(&used_counters())),
             ],
         );
         let [sparse, crowded] = clusters::count_groups(params, &grid);
         found.check("sparse_groups", &sparse);
         found.check("crowded_groups", &crowded);
+        let mut counters = used_counters();
+        counters[CROWDED] = is_crowded;
+        found.check("counters", &counters);
         found.check("values", &sorted_values[..entries as usize]);
         found.check("records", &stale(&sorted, &found_clusters));
     }

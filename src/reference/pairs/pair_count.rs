@@ -12,8 +12,8 @@ use crate::shared::grid::Params;
 pub struct PairCounts {
     /// Pairs of each entry, and a last word of zero. The shader writes them for the uniform scheme alone.
     pub counts: Vec<u32>,
-    /// What the shader writes for the other schemes in place of the counts: places of the entries' pairs within tiles of
-    /// rows, and sums of tiles ([`pair_sums`](super::pair_sums)). Words that are not written are 0 here.
+    /// What the shader writes for the other schemes in place of the counts: places of the entries' pairs within tiles
+    /// of rows, and sums of tiles ([`pair_sums`](super::pair_sums)). Words that are not written are 0 here.
     pub words: Vec<u32>,
     /// In scenes that are not crowded: the first partners of each entry, partner `k` of entry `i` at `k * entry_capacity + i`;
     /// words past an entry's count are zero here and left as they are by the shader.

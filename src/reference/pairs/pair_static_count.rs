@@ -7,9 +7,10 @@ use crate::api::counters::word;
 use crate::shared::blocks::{Overrides, add64, static_partners_kept};
 use crate::shared::grid::Params;
 
-/// How many static objects each moving one meets, and a last word of zero. Adds the box tests to the counters where they
-/// are counted. Goes on with the `words` of [`pair_count`](super::pair_count), but with the uniform scheme. Rows and slots follow those of
-/// [`pair_count`](super::pair_count::pair_count): partner `k` of row `i` lies at `k * rows + i`.
+/// How many static objects each moving one meets, and a last word of zero. Adds the box tests to the counters where
+/// they are counted. Counts on in the `words` of [`pair_count`](super::pair_count), which the uniform scheme has not.
+/// Rows and slots follow those of [`pair_count`](super::pair_count::pair_count): partner `k` of row `i` lies at
+/// `k * rows + i`.
 pub fn pair_static_count(
     params: &Params,
     input: &StaticPairReads<'_>,

@@ -4,8 +4,8 @@
 use super::level_statistics::{BASE_INVERSE, BIAS, CROWDED_LEVELS};
 use crate::api::counters::word;
 use crate::shared::grid::{
-    DENSE, Grid, HASH_WORLD, HASH_Y, HASH_Z, Level, MAX_LEVELS, NO_LEVEL, Params, SCHEME_ADAPTIVE, SCHEME_UNIFORM,
-    TABLE_CELLS_PER_LEVEL, TABLE_CELLS_PER_OBJECT, level_inverse,
+    DENSE, FORM_CROWDED, FORM_SPARSE, Grid, HASH_WORLD, HASH_Y, HASH_Z, Level, MAX_LEVELS, NO_LEVEL, Params,
+    SCHEME_ADAPTIVE, SCHEME_UNIFORM, TABLE_CELLS_PER_LEVEL, TABLE_CELLS_PER_OBJECT, level_inverse,
 };
 use crate::shared::wgsl::number;
 
@@ -110,7 +110,8 @@ pub fn layout(params: &Params, level_statistics: &[u32], counters: &mut [u32]) -
 
 /// Whether the pass for crowded scenes counts pairs: twin of `keeps_bits` in `shaders/common/clusters.wgsl`.
 pub fn keeps_bits(params: &Params, grid: &Grid) -> bool {
-    grid.is_crowded != 0 || params.pair_bit_words > 0 || params.scheme == SCHEME_ADAPTIVE
+    let is_chosen = params.pair_form == FORM_CROWDED || grid.is_crowded != 0 && params.pair_form != FORM_SPARSE;
+    is_chosen || params.pair_bit_words > 0 || params.scheme == SCHEME_ADAPTIVE
 }
 
 /// Whether walks pass over boxes by clusters. The cells of the adaptive scheme always hold many: boxes that
