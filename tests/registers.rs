@@ -35,7 +35,8 @@ type Figures = (u32, u32, u32);
 const BOUNDS: [Figures; 2] = [(64, 0, 8), (64, 0, 4)];
 
 /// Passes that miss these bounds, with what they need today on navi21 and on vega10: the worse of what both versions of
-/// Mesa say. Mesa 22.3 spills more. Mesa 25.0 uses up the registers that its waves leave free. Walks of one entry per
+/// Mesa say. Mesa 22.3 spills more. Mesa 25.0 uses up the registers that its waves leave free: workgroup memory leaves
+/// `cover_emit` four waves, and each of them 128 registers. Walks of one entry per
 /// object test clusters as well (decision 48): that is what some of them spill beyond those of covered cells.
 const WORSE: [(&str, [Figures; 2]); 16] = [
     ("cover_emit", [(128, 0, 4), (128, 0, 2)]),

@@ -41,7 +41,8 @@ fn add_to_sums(tile: u32, local: u32, sum: vec2<u32>) {
     let shift = local / DIGITS * DIGIT_BITS;
     let own = tile >> min(shift, 31u);
     let sibling = own - own % DIGITS + local % DIGITS;
-    if (shift < 32u && sibling > own && sibling <= last_tile() >> min(shift, 31u)) {
+    let is_later = shift < 32u && sibling > own && sibling <= last_tile() >> min(shift, 31u);
+    if (is_later && any(sum != vec2<u32>(0u))) {
         add_to_sum(sum_place(sibling << shift), sum);
     }
 }

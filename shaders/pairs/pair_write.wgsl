@@ -25,7 +25,7 @@ fn window_end() -> u32 {
 
 // Where a word lies that an entry leaves for its next round. Here and below an entry is a row of pair counts.
 fn progress_of(entry: u32) -> u32 {
-    return sums_end() + entry;
+    return select(sums_end(), params.pair_rows + 1u, params.scheme == SCHEME_UNIFORM) + entry;
 }
 
 // Whether the window shows any of these places.

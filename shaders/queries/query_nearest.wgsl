@@ -1,5 +1,5 @@
-// uses: common/prelude, common/round, common/walk_workgroup, queries/query, queries/query_counters, queries/query_images
-// uses: queries/query_input
+// uses: common/prelude, common/round, common/walk_workgroup, queries/query, queries/query_counters
+// uses: queries/query_images, queries/query_input
 
 // The nearest objects of each query, by distance and then by index, in as many slots as are wanted of each: object and
 // squared distance, an integer until the walk is done and a float then. Slots are filled by insertion.

@@ -9,6 +9,8 @@ struct SortParams {
     tiles: u32,
     // First word of the digit's sums.
     sums: u32,
+    // Tiles whose counts are summed up together.
+    group_tiles: u32,
     // So many values lie nowhere yet: each is that of the object of its place.
     unwritten: u32,
 }

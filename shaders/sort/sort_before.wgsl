@@ -7,12 +7,12 @@
 
 // Keys of the digit in the tiles before this one.
 fn keys_before(tile: u32, digit: u32) -> u32 {
-    let own_group = tile / GROUP_TILES;
+    let own_group = tile / sort.group_tiles;
     var before = 0u;
     for (var other = 0u; other < own_group; other += 1u) {
         before += digit_sums[group_word(other, digit)];
     }
-    for (var other = own_group * GROUP_TILES; other < tile; other += 1u) {
+    for (var other = own_group * sort.group_tiles; other < tile; other += 1u) {
         before += digit_counts[count_word(other, digit)];
     }
     return before;

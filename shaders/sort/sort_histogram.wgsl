@@ -32,7 +32,7 @@ fn main(
         let count = atomicLoad(&local_counts[local]);
         digit_counts[count_word(tile, local)] = count;
         if (count > 0u) {
-            atomicAdd(&digit_sums[group_word(tile / GROUP_TILES, local)], count);
+            atomicAdd(&digit_sums[group_word(tile / sort.group_tiles, local)], count);
             atomicAdd(&digit_sums[total_word(local)], count);
         }
     }

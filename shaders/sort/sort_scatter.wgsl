@@ -1,4 +1,4 @@
-// uses: common/box, common/grid, sort/sort, sort/sort_before, sort/sort_tiles
+// uses: common/grid, sort/sort, sort/sort_before, sort/sort_tiles, sort/sort_values
 
 // Moves the keys and values of a tile to their places. The tile is first sorted in workgroup memory by two rounds of
 // four bits (Satish, Harris and Garland, "Designing Efficient Sorting Algorithms for Manycore GPUs", 2009), so that
@@ -6,7 +6,6 @@
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
-@group(0) @binding(3) var<storage, read> values: array<u32>;
 @group(0) @binding(5) var<storage, read_write> sorted_keys: array<u32>;
 @group(0) @binding(6) var<storage, read_write> sorted_values: array<u32>;
 
@@ -22,13 +21,6 @@ var<workgroup> partial: array<u32, 128>;
 var<workgroup> digit_starts: array<u32, 256>;
 // Where the tile's keys of each digit go.
 var<workgroup> targets: array<u32, 256>;
-
-fn value_at(index: u32) -> u32 {
-    if (index < sort.unwritten) {
-        return index | HOME_FLAGS;
-    }
-    return values[index];
-}
 
 // Exclusive scan of one value a thread.
 fn workgroup_scan(local: u32, value: u32) -> u32 {

@@ -1,4 +1,4 @@
-// uses: common/box, common/grid, sort/sort, sort/sort_before, sort/sort_tiles
+// uses: common/grid, sort/sort, sort/sort_before, sort/sort_tiles, sort/sort_values
 
 // Moves the keys and values of a tile to their places, by ballots: the lanes of a subgroup that hold the same digit
 // find each other, so that one addition counts them all. The tile is sorted in workgroup memory first, so that
@@ -10,7 +10,6 @@
 
 @group(0) @binding(1) var<storage, read> grid: Grid;
 @group(0) @binding(2) var<storage, read> keys: array<u32>;
-@group(0) @binding(3) var<storage, read> values: array<u32>;
 @group(0) @binding(5) var<storage, read_write> sorted_keys: array<u32>;
 @group(0) @binding(6) var<storage, read_write> sorted_values: array<u32>;
 
@@ -31,13 +30,6 @@ var<workgroup> subgroups: u32;
 var<workgroup> digit_starts: array<u32, 256>;
 // By digit: what to add to a place in the sorted tile to have the place among all keys.
 var<workgroup> targets: array<u32, 256>;
-
-fn value_at(index: u32) -> u32 {
-    if (index < sort.unwritten) {
-        return index | HOME_FLAGS;
-    }
-    return values[index];
-}
 
 fn count_lanes(lanes: vec4<u32>) -> u32 {
     let counts = countOneBits(lanes);

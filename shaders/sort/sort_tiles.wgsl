@@ -2,10 +2,7 @@
 
 // Where tiles are counted. The counts of a tile lie side by side, and so do those of a group of tiles, which are summed
 // up as tiles are counted. So who moves a tile finds what earlier tiles have by adding few words, and the counts need
-// no pass of their own to be scanned (a reduction in two steps).
-
-// Tiles of a group: about the square root of the tiles that a million keys take.
-const GROUP_TILES: u32 = 16u;
+// no pass of their own to be scanned (a reduction in two steps). Groups are about as many as the tiles of one.
 
 fn count_word(tile: u32, digit: u32) -> u32 {
     return (tile << sort.bits) + digit;

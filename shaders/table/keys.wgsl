@@ -3,8 +3,8 @@
 
 // Hierarchical and adaptive: one entry per object, keyed by the cell of its lower corner. Past the cells come the key
 // of the large list and that of objects that take no part, so that sorting splits them off. Their values follow from
-// their places: the first digit of the sort makes them. Counts, too, the entries
-// that the objects of each tile would have in the cover table, for each choice of its cells.
+// their places: the first digit of the sort makes them. Counts, too, the entries that the objects of each tile would
+// have in the cover table, for each choice of its cells.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> keys: array<u32>;

@@ -105,8 +105,8 @@ fn cover_bounds(levels: u32, below: u32) -> Level {
     return cover;
 }
 
-// Whether walks pass over boxes by clusters. The cells of the adaptive scheme always hold many: boxes that
-// cross a border of small cells lie in large ones.
+// Whether walks pass over boxes by clusters. The cells of the adaptive scheme always hold many: boxes that cross a
+// border of small cells lie in large ones.
 fn is_crowded(fullest: u32) -> bool {
     if (params.has_clusters == 0u || params.scheme == SCHEME_ADAPTIVE) {
         return params.has_clusters != 0u;

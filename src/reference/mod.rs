@@ -5,9 +5,9 @@
 //! as the shader does: tests run each pass on the output of the reference passes before it and compare buffers. Some
 //! things may differ and are not compared byte for byte: box tests of rays, the order of a ray's hits under
 //! [`Scheme::Uniform`](crate::Scheme::Uniform) and the cells of rays, since the cells that a ray's walk visits are
-//! chosen in floating point with a margin, and words that a pass leaves unwritten. The order of pairs, hits
-//! and results differs where `max_bytes` or the size of a binding leaves a device no room for the table of larger objects
-//! or for the boxes of clusters, which the reference has.
+//! chosen in floating point with a margin, and words that a pass leaves unwritten. The order of pairs, hits and results
+//! differs where `max_bytes` or the size of a binding leaves a device no room for the table of larger objects or for
+//! the boxes of clusters, which the reference has.
 //!
 //! [`step`] is what a GPU step answers, without a GPU, and serves where no adapter exists. It finds pairs and all hits
 //! by one walk of each row, where the passes walk once to count and once to write; the answer is the same. With the

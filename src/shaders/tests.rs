@@ -465,7 +465,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
     );
     check::<SortParams>(
         "SortParams",
-        offsets!(SortParams: shift, bits, tile, tiles, sums, unwritten),
+        offsets!(SortParams: shift, bits, tile, tiles, sums, group_tiles, unwritten),
     );
     check::<DispatchParams>(
         "DispatchParams",

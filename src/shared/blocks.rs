@@ -29,6 +29,8 @@ pub struct SortParams {
     pub tiles: u32,
     /// First word of the digit's sums: where tiles share the keys evenly there are none.
     pub sums: u32,
+    /// Tiles whose counts are summed up together: a power of two, about the square root of all tiles.
+    pub group_tiles: u32,
     /// So many values lie nowhere yet: each is that of the object of its place, with all home flags.
     pub unwritten: u32,
 }
@@ -170,8 +172,10 @@ pub(crate) const fn static_partners_kept(params: &Params) -> u32 {
     }
 }
 
-/// Tiles of a sort whose counts are summed up.
-pub(crate) const GROUP_TILES: u32 = number("sort/sort_tiles", "GROUP_TILES");
+/// Partners of an entry that counting keeps for writing, at most.
+pub const MOST_PARTNERS_KEPT: u32 = number("pairs/pair_slots_write", "MOST_KEPT");
+/// Cell sizes that the choice of the finest cell looks at.
+pub const OCTAVES: u32 = number("table/octave", "OCTAVES");
 
 /// Words of a scan tile.
 pub const SCAN_TILE: usize = number("scan/scan", "TILE") as usize;
@@ -218,7 +222,7 @@ impl SortParams {
         if self.tile == 0 {
             0
         } else {
-            (1 + self.tiles.div_ceil(GROUP_TILES)) << self.bits
+            (1 + self.tiles.div_ceil(self.group_tiles)) << self.bits
         }
     }
 }

@@ -48,6 +48,7 @@ impl SortStrategy {
             // Keys may be fewer than there is room for, and all processors are to have their share.
             Self::Strips => (0, strips(keys, each)),
         };
+        let group_tiles = 1 << bits_below(tiles).div_ceil(2);
         let mut sums = 0;
         (0..count)
             .map(|digit| {
@@ -57,6 +58,7 @@ impl SortStrategy {
                     tile,
                     tiles: tiles.max(1),
                     sums,
+                    group_tiles,
                     unwritten: 0,
                 };
                 sums += sort.sum_words();

@@ -140,6 +140,7 @@ pub(crate) static FILES: &[File] = files![
     "sort/sort_scatter_subgroups",
     "sort/sort_strips",
     "sort/sort_tiles",
+    "sort/sort_values",
     "table/base_cell",
     "table/base_given",
     "table/clusters",

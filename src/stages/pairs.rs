@@ -114,8 +114,7 @@ variables! {
 
 use variable::*;
 
-/// Partners of an entry that counting keeps for writing, at most.
-pub(crate) const MOST_PARTNERS_KEPT: u32 = number("pairs/pair_slots_write", "MOST_KEPT");
+pub(crate) use crate::shared::blocks::MOST_PARTNERS_KEPT;
 /// Partners that counting keeps where twelve of all entries are more than a binding holds, or memory is short. They
 /// take no more bytes than boxes do.
 pub(crate) const FEW_PARTNERS_KEPT: u32 = 8;
@@ -307,7 +306,7 @@ impl PairPlan {
         }
         let params = &shape.params;
         let entries = params.entry_capacity;
-        if !params.is_uniform() && sum_words(params) > 0 {
+        if sum_words(params) > 0 {
             recorder.clear_words(buffer::OFFSETS, tile_words(params) as usize, sum_words(params));
         }
         recorder.rounds("pair_count", &blocks.rounds, |stage, &round| {
@@ -407,14 +406,23 @@ const fn static_tiles(params: &Params) -> u32 {
     params.pair_rows / WORKGROUP - params.entry_capacity / WORKGROUP + 1
 }
 
-/// Words of the rows of pair counts, one each and one more per tile: `shaders/pairs/pair_sums.wgsl`.
+/// Words of the rows of pair counts, one each and one more per tile: `shaders/pairs/pair_sums.wgsl`. The uniform scheme
+/// has no tiles, and one word more.
 fn tile_words(params: &Params) -> u64 {
-    TILE_WORDS * (u64::from(params.pair_rows / WORKGROUP) + 1)
+    if params.is_uniform() {
+        u64::from(params.pair_rows) + 1
+    } else {
+        TILE_WORDS * (u64::from(params.pair_rows / WORKGROUP) + 1)
+    }
 }
 
-/// Words of the sums of tiles, two for each but the first.
+/// Words of the sums of tiles, two for each but the first. The uniform scheme has none.
 fn sum_words(params: &Params) -> u64 {
-    2 * u64::from(params.pair_rows / WORKGROUP)
+    if params.is_uniform() {
+        0
+    } else {
+        2 * u64::from(params.pair_rows / WORKGROUP)
+    }
 }
 
 /// Words of all partners that counting keeps, where it keeps so many of an entry.

@@ -378,6 +378,20 @@ mod tests {
     }
 
     #[test]
+    fn as_many_entries_of_the_uniform_scheme_fit_as_a_binding_has_words() {
+        let uniform = BroadPhaseDescriptor {
+            scheme: crate::Scheme::Uniform { cell_size: 1.0 },
+            ..Default::default()
+        };
+        let wanted = Needs {
+            entries: u32::MAX,
+            ..Needs::default()
+        };
+        let plan = Plan::new(&uniform, 1_000_000, None, &Asked::default(), wanted, 128 << 20);
+        assert_eq!(plan.unwrap().shape.params.entry_capacity, (128 << 20) / 4 - 1);
+    }
+
+    #[test]
     fn kept_hits_stay_within_a_binding_and_their_share() {
         for rays in [1, 5000, 1 << 20, 3 << 20] {
             let wanted = Needs {

@@ -60,8 +60,9 @@ impl GpuBroadPhase {
             bit_words: pairs::bit_words(counters.pairs_needed, counters.entries_needed),
             hits_kept,
             walk_shrink: self.wanted.walk_shrink,
-            is_crowded,
+            is_crowded: None,
         };
+        // Whatever outputs do about their room.
         self.wanted.is_crowded = is_crowded.or(self.wanted.is_crowded);
         if self.grows() {
             let held = Needs {

@@ -38,13 +38,6 @@ fn with_stale_rows(params: &Params, words: &[u32], rows: usize) -> Vec<u32> {
     words
 }
 
-/// Counts or places of pairs of the uniform scheme, with as many words as the other schemes have.
-fn with_sums(params: &Params, offsets: &[u32]) -> Vec<u32> {
-    let mut words = offsets.to_vec();
-    words.resize(pair_sums::no_words(params, 0).len(), STALE);
-    words
-}
-
 /// Workgroups that count pairs with static objects.
 fn static_groups(params: &Params) -> u32 {
     params.pair_rows / 256 - params.entry_capacity / 256 + 1
@@ -174,7 +167,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
         };
         // What the passes read of places.
         let offsets = if uniform_scheme {
-            with_sums(&params, &shifted_words(&counts, shift))
+            shifted_words(&counts, shift)
         } else {
             shifted_places(&params, &counted, shift)
         };
@@ -541,7 +534,7 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
             }
         };
         let offsets = bytes(&if uniform_scheme {
-            with_sums(&params, &shifted_words(&counts, shift))
+            shifted_words(&counts, shift)
         } else {
             shifted_places(&params, &words, shift)
         });

@@ -215,6 +215,7 @@ pub fn sorting_is_stable_at_every_tile_boundary() {
                             bits,
                             tile: if strategy == SortStrategy::Strips { 0 } else { tile },
                             tiles: (count + spare).div_ceil(tile).max(1),
+                            group_tiles: [16, 4, 1][case % 3],
                             unwritten: [0, count / 2][case % 2],
                             sums: [0, 77][case % 2] * u32::from(strategy != SortStrategy::Strips),
                         };

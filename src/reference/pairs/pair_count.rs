@@ -15,8 +15,8 @@ pub struct PairCounts {
     /// What the shader writes for the other schemes in place of the counts: places of the entries' pairs within tiles
     /// of rows, and sums of tiles ([`pair_sums`](super::pair_sums)). Words that are not written are 0 here.
     pub words: Vec<u32>,
-    /// In scenes that are not crowded: the first partners of each entry, partner `k` of entry `i` at `k * entry_capacity + i`;
-    /// words past an entry's count are zero here and left as they are by the shader.
+    /// In scenes that are not crowded: the first partners of each entry, partner `k` of entry `i` at `k *
+    /// entry_capacity + i`; words past an entry's count are zero here and left as they are by the shader.
     pub slots: Vec<u32>,
     /// A bit for each box in the rows of an entry, tested or passed over, as far as [`Params::pair_bit_words`] go: word
     /// `k` of entry `i` at `k * entry_capacity + i`. Words past an entry's boxes are zero here and left as they are by

@@ -8,7 +8,7 @@ use crate::shared::blocks::{Overrides, add64, static_partners_kept};
 use crate::shared::grid::Params;
 
 /// How many static objects each moving one meets, and a last word of zero. Adds the box tests to the counters where
-/// they are counted. Counts on in the `words` of [`pair_count`](super::pair_count), which the uniform scheme has not.
+/// they are counted. Goes on in the `words` of [`pair_count`](super::pair_count), of which the uniform scheme has none.
 /// Rows and slots follow those of [`pair_count`](super::pair_count::pair_count): partner `k` of row `i` lies at
 /// `k * rows + i`.
 pub fn pair_static_count(

@@ -4,13 +4,14 @@
 use crate::api::counters::{Status, word};
 use crate::shared::blocks::{add64, saturate64, wide};
 use crate::shared::grid::Params;
+use crate::shared::wgsl::number;
 
-/// Rows of a tile.
-const TILE: usize = 256;
 /// Words of a tile: those of its rows, and one more.
-const TILE_WORDS: usize = TILE + 1;
+const TILE_WORDS: usize = number("pairs/pair_sums", "TILE_WORDS") as usize;
+/// Rows of a tile.
+const TILE: usize = TILE_WORDS - 1;
 /// Bits of a digit of a tile's number.
-const DIGIT_BITS: usize = 4;
+const DIGIT_BITS: usize = number("pairs/pair_sums", "DIGIT_BITS") as usize;
 
 /// Where the word of a row lies.
 pub const fn row_word(row: usize) -> usize {

@@ -1,6 +1,6 @@
 //! Twin of `shaders/sort/sort_histogram.wgsl`.
 
-use crate::shared::blocks::{GROUP_TILES, SortParams};
+use crate::shared::blocks::SortParams;
 use crate::shared::grid::Grid;
 
 /// How many keys have each digit.
@@ -20,7 +20,7 @@ pub fn sort_histogram(sort: &SortParams, grid: &Grid, keys: &[u32]) -> DigitCoun
         sums: vec![0; sort.sum_words() as usize],
     };
     for (tile, of_tile) in tile_counts(sort, grid, keys).enumerate() {
-        let group = 1 + tile / GROUP_TILES as usize;
+        let group = 1 + tile / sort.group_tiles as usize;
         for (digit, count) in of_tile.into_iter().enumerate() {
             counts.tiles[tile * digits + digit] = count;
             counts.sums[digit] += count;

@@ -13,7 +13,7 @@ use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Recorder, WORKGROUP, label, variables};
 use crate::gpu::shader::passes;
 use crate::gpu::upload::Blocks;
-use crate::shared::blocks::{CLUSTER_TILE, COVER_TILE, SortParams};
+use crate::shared::blocks::{CLUSTER_TILE, COVER_TILE, OCTAVES, SortParams};
 use crate::shared::bounds::{LARGEST_COUNT, count};
 use crate::shared::grid::{self, Grid, Params, Record};
 use crate::shared::wgsl::number;
@@ -120,8 +120,6 @@ const SIDES: Sides = Sides([
 /// Objects of a workgroup of the pass `level_statistics`.
 const LEVEL_TILE: u32 = WORKGROUP * number("table/level_statistics", "OBJECTS_PER_INVOCATION");
 
-/// Cell sizes that the choice of the finest cell looks at.
-const OCTAVES: u32 = number("table/octave", "OCTAVES");
 /// Words of the statistics of the sample.
 const SAMPLE_WORDS: u32 = number("table/octave", "DENSITY") + 2 * OCTAVES;
 /// Choices of the cells of the cover table.

@@ -95,7 +95,7 @@ impl Block {
 
     /// The stages of the library against the rate of a copy on the device, where that is known.
     fn stages_table(&self) -> Table {
-        let mut table = Table::new(&["stage", "median ms", "least bytes", "GB/s", "share of the copy's rate"]);
+        let mut table = Table::new(&["stage", "median ms", "bytes, about", "GB/s", "share of the copy's rate"]);
         let Some(copy_rate) = self.copy_rate else { return table };
         let is_stage = |row: &&Row| row.question == Question::Pairs && !row.stage.starts_with(TOTAL);
         for row in self.rows.iter().filter(is_stage) {
@@ -216,7 +216,7 @@ impl Block {
         }
         if let Some(traffic) = &self.traffic {
             findings.push(format!(
-                "bytes of a step, sorted by tiles: at least {:.1} per box ({})",
+                "bytes of a step, sorted by tiles: about {:.1} per box ({})",
                 traffic.per_box(),
                 traffic.parts()
             ));

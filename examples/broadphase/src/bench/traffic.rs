@@ -1,22 +1,18 @@
 //! The bytes that a step has to move, stage by stage, counted from the buffers of the reference.
 
-use gpu_broad_phase::internals::blocks::SortParams;
+use gpu_broad_phase::internals::blocks::{MOST_PARTNERS_KEPT, OCTAVES, SortParams};
 use gpu_broad_phase::internals::reference::Trace;
 
 /// A box, or a record.
 const BOX: u64 = 32;
 const WORD: u64 = 4;
 const PAIR: u64 = 8;
-/// Partners of a box that counting keeps.
-const MOST_KEPT: u64 = 12;
-/// Cell sizes at which the sample is counted by cells.
-const OCTAVES: u64 = 24;
 
-/// The least bytes of a step without rays whose keys are sorted by tiles, as on a GPU.
+/// About the least bytes of a step without rays whose keys are sorted by tiles, as on a GPU.
 ///
 /// Each byte of a buffer counts once for each pass that reads it, and once for each that writes it, as if caches held
-/// all that one pass reads again. What is cleared ahead of a pass counts as written. Stages that only a few workgroups
-/// take part in are left out.
+/// all that one pass reads again. What is cleared ahead of a pass counts as written. Walks of pairs are taken to look
+/// at every slot. What only a few workgroups read or write is left out.
 #[derive(Clone)]
 pub struct Traffic {
     stages: Vec<(&'static str, u64)>,
@@ -36,11 +32,12 @@ impl Traffic {
         let cells = trace.starts.len() as u64;
         let clusters = trace.clusters.len() as u64;
         let samples = u64::from(params.sample_count);
+        let octaves = u64::from(OCTAVES);
         let is_crowded = trace.grid.is_crowded != 0;
 
         // A sample of the boxes, and a slot of each hash table for each of them.
-        let slots = WORD * OCTAVES * u64::from(params.octave_slots());
-        let statistics = slots + samples * (BOX + 2 * WORD * OCTAVES);
+        let slots = WORD * octaves * u64::from(params.octave_slots());
+        let statistics = slots + samples * (BOX + 2 * WORD * octaves);
         // All boxes, and their keys.
         let entered = boxes * (BOX + WORD);
         // Which boxes have further entries, the boxes of those, and the entries.
@@ -59,7 +56,7 @@ impl Traffic {
             0
         };
         // What walks look at, the counts, and the partners that they keep, or bits from the second step on.
-        let kept = if is_crowded { 0 } else { MOST_KEPT };
+        let kept = if is_crowded { 0 } else { MOST_PARTNERS_KEPT.into() };
         let rows = || trace.pair_counts.iter().map(|&count| u64::from(count));
         let slots_of = |count: u64| WORD * count.min(kept);
         let pair_count = entries * (BOX + WORD) + clusters * BOX + cells * WORD + rows().map(slots_of).sum::<u64>();
@@ -110,10 +107,10 @@ impl Traffic {
     }
 }
 
-/// Keys are counted. Then keys and values are read and written, but for values that lie nowhere yet. Counts of tiles and
-/// sums are written once and read once.
+/// Keys are counted. Then keys and values are read and written, but for values that lie nowhere yet. Counts of tiles
+/// are written once and read once, and sums are cleared besides.
 fn of_digit(digit: &SortParams, entries: u64) -> u64 {
-    let counts = u64::from(digit.counter_words()) + u64::from(digit.sum_words());
+    let counts = 2 * u64::from(digit.counter_words()) + 3 * u64::from(digit.sum_words());
     let unwritten = entries.min(digit.unwritten.into());
-    entries * 5 * WORD - unwritten * WORD + 2 * WORD * counts
+    entries * 5 * WORD - unwritten * WORD + WORD * counts
 }
