@@ -94,8 +94,7 @@ pub(crate) fn overrides(files: &[File]) -> Vec<&'static str> {
 /// Invocations of a workgroup, which the root says: a number, or a constant of one of the files.
 pub(crate) fn workgroup(files: &[File]) -> Option<u32> {
     let lines = || files.iter().flat_map(|(_, text)| text.lines());
-    let sizes = lines().filter_map(|line| line.strip_prefix("@compute @workgroup_size(")?.strip_suffix(')'));
-    let size = sizes.last()?;
+    let size = lines().find_map(|line| line.strip_prefix("@compute @workgroup_size(")?.strip_suffix(')'))?;
     let declared = format!("const {size}: u32 = ");
     let constant = lines().find_map(|line| line.strip_prefix(&declared)?.strip_suffix("u;"));
     constant.unwrap_or(size).parse().ok()
