@@ -182,6 +182,7 @@ pub use api::error::{
     BadPrefix, CreateError, DescriptorError, HeadlessError, InputError, NotOnHost, ReadBackError, ReferenceError,
     StepError,
 };
+pub use api::frustum::{Frustum, Visible};
 pub use api::input::{DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
 pub use api::memory::MemoryUse;
 pub use api::output::{Lists, PairOutput, QueryOutput, RayOutput};
@@ -191,6 +192,7 @@ pub use api::scene::{Scene, SceneQueries, SceneRays, SceneStatics};
 #[cfg(feature = "snapshot")]
 pub use api::snapshot::{Snapshot, SnapshotError};
 pub use api::types::{Aabb, LineVertex, NONE, OutputRows, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay, Window};
+pub use beside::cull::{CullDraw, CullOptions, CullOutput, Culling};
 pub use beside::dispatch::DispatchArgs;
 pub use beside::draw::{DebugDraw, DebugLines, DebugOutput};
 pub use beside::events::{EventOutput, Events, ObjectNames, PairEvents};
@@ -231,10 +233,13 @@ pub mod internals {
                 })+
             };
         }
-        twins!(table scan sort pairs limits rays queries order events draw dispatch);
+        twins!(table scan sort pairs limits rays queries order events draw dispatch cull);
     }
 
     pub mod shaders {
+        pub use crate::beside::cull::{
+            CULL_ARGS, CULL_COUNT, CULL_COVERED, CULL_EMIT, CULL_ONE_CELL, CULL_VIEWS,
+        };
         pub use crate::beside::dispatch::DISPATCH_ARGS;
         pub use crate::beside::draw::*;
         pub use crate::beside::events::*;

@@ -3,6 +3,7 @@
 pub(crate) mod counters;
 pub(crate) mod descriptor;
 pub(crate) mod error;
+pub(crate) mod frustum;
 pub(crate) mod input;
 pub(crate) mod memory;
 pub(crate) mod output;

@@ -2,6 +2,7 @@
 
 pub(crate) mod advice;
 pub(crate) mod component;
+pub(crate) mod cull;
 pub(crate) mod dispatch;
 pub(crate) mod draw;
 pub(crate) mod events;

@@ -14,9 +14,10 @@
 //! feature `rayon` walks run on all threads of the pool of rayon that it is called from.
 //! A trace runs all passes and keeps every buffer in between. [`brute_force`] is the answer by definition, which tests
 //! hold both to.
-//! [`why()`] says of two objects why they are a pair or not.
+//! [`cull()`] says what views see, by the definition. [`why()`] says of two objects why they are a pair or not.
 
 pub mod brute_force;
+pub(crate) mod cull;
 pub(crate) mod dispatch;
 pub(crate) mod draw;
 pub(crate) mod events;
@@ -35,6 +36,7 @@ pub(crate) mod table;
 pub(crate) mod trace;
 pub mod why;
 
+pub use cull::visible::cull;
 pub use why::why;
 
 use trace::run;

@@ -214,26 +214,36 @@ fn scan_output(
     }
 }
 
-pub(crate) fn run(
+/// The uniform blocks of a step, that of its own table and that of the static objects' one, and the objects as all
+/// passes but the first read them, static ones first.
+pub(crate) fn prepared(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
-    keep: bool,
-) -> Result<Trace, ReferenceError> {
+) -> Result<([Params; 2], Vec<Aabb>), ReferenceError> {
     validate(descriptor)?;
     // No device sets a limit here.
     check_smallest_step(descriptor, u64::MAX)?;
-    let [mut params, mut static_params] = params(descriptor, scene)?;
-    let has_statics = params.static_count > 0;
-    let objects = if descriptor.prepares() || has_statics {
+    let params = params(descriptor, scene)?;
+    let objects = if descriptor.prepares() || params[0].static_count > 0 {
         let statics = scene.statics;
         [
-            prepare::prepare(&static_params, statics.objects, &[], statics.worlds),
-            prepare::prepare(&params, scene.objects, &[], scene.worlds),
+            prepare::prepare(&params[1], statics.objects, &[], statics.worlds),
+            prepare::prepare(&params[0], scene.objects, &[], scene.worlds),
         ]
         .concat()
     } else {
         scene.objects.to_vec()
     };
+    Ok((params, objects))
+}
+
+pub(crate) fn run(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &Scene<'_>,
+    keep: bool,
+) -> Result<Trace, ReferenceError> {
+    let ([mut params, mut static_params], objects) = prepared(descriptor, scene)?;
+    let has_statics = params.static_count > 0;
     for params in [&mut params, &mut static_params] {
         if params.scheme == SCHEME_UNIFORM {
             params.entry_capacity = entry_capacity(descriptor, params, &objects)?;

@@ -11,7 +11,7 @@ use super::*;
 use crate::api::queries::askers;
 use crate::gpu::link;
 use crate::shared::blocks::{
-    DispatchParams, DrawParams, EventParams, LimitParams, Round, ScanParams, ScatterParams, SortParams,
+    CullParams, DispatchParams, DrawParams, EventParams, LimitParams, Round, ScanParams, ScatterParams, SortParams,
 };
 use crate::shared::grid::{self, Grid, Level, Params};
 use crate::shared::wgsl::{FILES, File, number};
@@ -307,6 +307,9 @@ fn buffers_have_names_of_their_own_and_variables_are_declared() {
     // Pair events have tables and counters of their own.
     let names: Vec<_> = events::buffer::ALL.iter().map(|id| id.name).collect();
     assert!(distinct(&names), "{names:?}");
+    // And so does culling.
+    let names: Vec<_> = cull::buffer::ALL.iter().map(|id| id.name).collect();
+    assert!(distinct(&names), "{names:?}");
 
     let variables = [
         &[PARAMS][..],
@@ -322,6 +325,7 @@ fn buffers_have_names_of_their_own_and_variables_are_declared() {
         draw::variable::ALL,
         dispatch::variable::ALL,
         events::variable::ALL,
+        cull::variable::ALL,
     ];
     let bound: BTreeSet<_> = passes()
         .flat_map(|pass| pass.bindings().iter().map(|(_, _, name)| *name))
@@ -331,7 +335,7 @@ fn buffers_have_names_of_their_own_and_variables_are_declared() {
     }
     // What a pass binds is a buffer of its name, or a variable that a dispatch binds.
     let mut known: BTreeSet<_> = of_stages.into_iter().flatten().map(|id| id.name).collect();
-    known.extend(events::buffer::ALL.iter().map(|id| id.name));
+    known.extend(events::buffer::ALL.iter().chain(cull::buffer::ALL).map(|id| id.name));
     known.extend(variables.into_iter().flatten().map(|variable| variable.0));
     // The pass of an `ObjectSet` says where its own lie.
     known.extend(["scatter", "changed_slots", "changed_boxes", "boxes"]);
@@ -477,6 +481,10 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
             static_generations, generations),
     );
     check::<DrawParams>("DrawParams", offsets!(DrawParams: rows, first, capacity, color, levels));
+    check::<CullParams>(
+        "CullParams",
+        offsets!(CullParams: view_count, words, filters, lists, list_capacity, draw_words, draw_count),
+    );
     check::<LimitParams>(
         "LimitParams",
         offsets!(LimitParams: rows, stride, limit_word, row_word, value),
@@ -772,6 +780,8 @@ fn float_operations_that_decide_answers_stand_alone() {
         ("ray_any_covered", "load_ray", 1, &[]),
         ("prepare", "main", 6, &[]),
         ("query_count_one_cell", "distance_to", 4, &["nearest_image", "squared"]),
+        ("cull_one_cell", "is_outside", 5, &[]),
+        ("cull_covered", "side_of_common", 5, &[]),
     ];
     for (pass, function, least, exempt) in deciding {
         let pass = passes().find(|candidate| candidate.name == pass).unwrap();

@@ -151,6 +151,25 @@ pub struct DispatchParams {
     pub workgroup_rows: u32,
 }
 
+/// The uniform block of the passes of culling: `CullParams` in `shaders/cull/view.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
+pub struct CullParams {
+    /// Views that there are.
+    pub view_count: u32,
+    /// Words of bits per view: a bit for each object of the step, static ones first.
+    pub words: u32,
+    /// 1 where layers count.
+    pub filters: u32,
+    /// 1 where there are lists.
+    pub lists: u32,
+    /// Rows that all lists together have room for.
+    pub list_capacity: u32,
+    /// Words of a view's indirect draw: 4, or 5 where it is indexed; 0 where none is wanted.
+    pub draw_words: u32,
+    /// Vertices or indices of an object.
+    pub draw_count: u32,
+}
+
 /// What the shaders get as pipeline overrides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overrides {

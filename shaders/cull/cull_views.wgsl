@@ -1,0 +1,29 @@
+// uses: common/prelude, cull/view
+
+// Views as the other passes read them: z out of play in two dimensions, planes that do not count put to zero, and
+// views with a number that is not finite, too many planes or a world that does not exist made invalid.
+
+@group(0) @binding(1) var<storage, read> frusta: array<vec4<u32>>;
+@group(0) @binding(2) var<storage, read_write> views: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read_write> counters: array<atomic<u32>>;
+
+@compute @workgroup_size(32)
+fn main(@builtin(local_invocation_index) local: u32) {
+    if (local >= cull.view_count) {
+        return;
+    }
+    let first = local * VIEW_VECTORS;
+    let given = frusta[first + MOST_PLANES];
+    var is_valid = given.x <= MOST_PLANES && given.z < params.world_count;
+    let all_ones = 0xffffffffu;
+    let in_play = vec4<u32>(all_ones, all_ones, select(all_ones, 0u, params.dimensions == 2u), all_ones);
+    for (var k = 0u; k < MOST_PLANES; k += 1u) {
+        let plane = select(vec4<u32>(0u), frusta[first + k] & in_play, k < given.x);
+        is_valid = is_valid && all((plane & vec4<u32>(0x7fffffffu)) < vec4<u32>(0x7f800000u));
+        views[first + k] = plane;
+    }
+    views[first + MOST_PLANES] = vec4<u32>(select(NO_VIEW, given.x, is_valid), given.y, given.z, 0u);
+    if (!is_valid) {
+        atomicAdd(&counters[CULL_INVALID], 1u);
+    }
+}

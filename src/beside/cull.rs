@@ -1,0 +1,458 @@
+//! Culling: which objects of a step each of several views sees.
+
+use std::time::Duration;
+
+use crate::api::error::{InputError, ReadBackError, StepError};
+use crate::api::frustum::{Frustum, Visible};
+use crate::api::input::{self, Source};
+use crate::api::output::Lists;
+use crate::beside::component::Component;
+use crate::gpu::buffers::{Sizes, buffers};
+use crate::gpu::group::Group;
+use crate::gpu::reading::{self, Copy};
+use crate::gpu::recorder::{Input, PARAMS, Recorder, WORKGROUP, variables};
+use crate::gpu::scope::Scopes;
+use crate::gpu::shader::passes;
+use crate::gpu::staging::Staging;
+use crate::gpu::upload::{Block, Blocks};
+use crate::reference::cull::view::word;
+use crate::reference::cull::visible::check_views;
+use crate::shared::blocks::CullParams;
+use crate::shared::bounds::binding_limit;
+use crate::shared::grid;
+use crate::shared::submission::{Recording, Recordings};
+use crate::stages::scan::{self, Scan};
+use crate::step::output::{StepOutput, Table};
+
+const VIEW_BYTES: u64 = size_of::<Frustum>() as u64;
+
+passes! {
+    "cull" {
+    /// Views as the other passes read them.
+    CULL_VIEWS = "cull_views";
+
+    /// Which objects of a table each view sees, schemes of one entry per object.
+    CULL_ONE_CELL = "cull_one_cell" from "cull" { entry: "one_cell" };
+
+    /// Which objects of a table each view sees, scheme of covered cells.
+    CULL_COVERED = "cull_covered" from "cull" { entry: "covered" };
+
+    /// How many objects each view sees, and each word of bits has.
+    CULL_COUNT = "cull_count";
+
+    /// The lists of the objects that views see.
+    CULL_EMIT = "cull_emit";
+
+    /// Where lists begin, and indirect draws.
+    CULL_ARGS = "cull_args";
+    }
+}
+
+buffers! {
+    /// The views as they are given: [`Frustum`].
+    FRUSTA = "frusta": Inputs;
+    /// The views as the passes read them.
+    VIEWS = "views": Inputs;
+    /// A bit for each object and view.
+    VISIBLE = "visible": Objects;
+    /// How many bits each word has, then the place of its first in the lists.
+    PLACES = "places": Objects;
+    /// The objects that views see.
+    LISTS = "lists": Objects;
+    /// Where the list of each view begins.
+    OFFSETS = "offsets": Fixed;
+    /// Indirect draws, one per view.
+    DRAWS = "draws": Fixed as INDIRECT;
+    /// What was counted.
+    COUNTERS = "counters": Fixed;
+}
+
+variables! {
+    /// The uniform block of the passes.
+    CULL = "cull";
+}
+
+use variable::*;
+
+/// What is wanted of [`Culling`] beside the bits, and what it draws.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct CullOptions {
+    /// Lists of the objects that views see, with room for so many rows in all. More than objects times views are never
+    /// made room for, so that `u32::MAX` holds whatever is seen. `None` for no lists.
+    pub list_capacity: Option<u32>,
+    /// Indirect draws of what each view sees. `None` for no draws.
+    pub draw: Option<CullDraw>,
+}
+
+/// What is drawn of each object that a view sees: one instance, all of them from the same vertices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum CullDraw {
+    /// So many vertices: four `u32` per view, as `draw_indirect` reads them.
+    Vertices(u32),
+    /// So many indices: five `u32` per view, as `draw_indexed_indirect` reads them.
+    Indices(u32),
+}
+
+/// What views see: buffers with the usages `STORAGE` and `COPY_SRC`. The next call of [`Culling::record`] may write into
+/// them or replace them.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct CullOutput<'s> {
+    /// A bit for each view and object, static objects first, `u32`: the view `v` sees the object `o` where the bit
+    /// `o % 32` of the word `v * words + o / 32` is set.
+    pub visible: &'s wgpu::Buffer,
+    /// Words of bits per view.
+    pub words: u32,
+    /// Where [`CullOptions::list_capacity`] is given: the objects that each view sees, `u32`, ascending, a list per
+    /// view.
+    pub lists: Option<Lists<'s>>,
+    /// Where [`CullOptions::draw`] is given: an indirect draw per view, one behind the other. The number of instances is
+    /// that of the objects that the view sees, with lists those that its list holds. All offsets and the first instance
+    /// are 0. The buffer has the usage `INDIRECT` as well.
+    pub draws: Option<&'s wgpu::Buffer>,
+    /// 40 `u32`: 0 the views that are invalid, 2 and 3 with lists the rows that they need (64 bits, low word first), from
+    /// 8 on the objects that each view sees. Others are the library's own.
+    pub counters: &'s wgpu::Buffer,
+}
+
+/// Finds which objects of a step each of several views sees, on the GPU: cameras, cascades of a shadow map, faces of a
+/// cube map, portals, regions that are simulated closely.
+///
+/// It reads the table of the step, so nothing is uploaded but the views. The boxes are those that the step compared: with
+/// the margin, and on axes with a period at the place in `0 <= p < period` of their lower corners, not across the
+/// border. Invalid and [excluded](crate::Aabb::EXCLUDED) objects are never seen. [`Frustum`] says exactly which others
+/// are.
+///
+/// ```no_run
+/// # use gpu_broad_phase::{CullDraw, CullOptions, Culling, Frustum, GpuBroadPhase, Source, StepInput, wgpu};
+/// # fn frame(
+/// #     device: &wgpu::Device, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder,
+/// #     broad_phase: &mut GpuBroadPhase, input: StepInput<'_>, pass: impl Fn(&mut wgpu::CommandEncoder) -> wgpu::RenderPass<'_>,
+/// #     pipeline: &wgpu::RenderPipeline, culling: &mut Culling, camera: [[f32; 4]; 4],
+/// # ) -> Result<(), Box<dyn std::error::Error>> {
+/// let step = broad_phase.step(device, queue, encoder, input)?;
+/// let views = [Frustum::from_view_projection(camera)];
+/// let options = CullOptions {
+///     list_capacity: Some(u32::MAX),
+///     draw: Some(CullDraw::Vertices(36)),
+/// };
+/// let seen = culling.record(device, encoder, &step, Source::Host(&views), options)?;
+/// let mut pass = pass(encoder);
+/// pass.set_pipeline(pipeline);
+/// // pass.set_bind_group(..): in the vertex shader `list[offsets[view] + instance_index]` is the object.
+/// pass.draw_indirect(seen.draws.expect("draws are asked for"), 0);
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Nothing is read back: the device counts the objects. One `Culling` holds the output of its last call. Several may be
+/// recorded behind one step.
+///
+/// Memory: 1 bit for each object and view. With lists as much again, and 4 bytes per row.
+pub struct Culling {
+    own: Component,
+    uploads: Staging,
+    readings: Staging,
+    timeout: Duration,
+    /// Made with the first call, on its device.
+    recordings: Option<Recordings>,
+    last: Option<Recorded>,
+}
+
+/// A call that was recorded.
+#[derive(Clone)]
+struct Recorded {
+    recording: Recording,
+    params: CullParams,
+}
+
+/// The uniform blocks of a call.
+struct CullBlocks {
+    cull: Block,
+    scan: Option<Scan>,
+}
+
+impl Culling {
+    /// Most views of a call.
+    pub const MOST_VIEWS: u32 = crate::reference::cull::view::MOST_VIEWS as u32;
+
+    /// Culling behind the steps of broad phases on one device. `label` is put before the labels of all buffers,
+    /// pipelines and passes, `gpu_broad_phase/cull` where there is none.
+    pub fn new(label: Option<&str>) -> Self {
+        let passes = [PASSES, scan::PASSES].into_iter().flatten().copied();
+        Self {
+            own: Component::new(label.unwrap_or("gpu_broad_phase/cull"), passes, &[]),
+            uploads: Staging::uploads(),
+            readings: Staging::readings(),
+            timeout: crate::BroadPhaseDescriptor::default().timeout,
+            recordings: None,
+            last: None,
+        }
+    }
+
+    /// Records the finding of what views see behind a step: up to 32 views, [`MOST_VIEWS`](Self::MOST_VIEWS). Never
+    /// submits, waits or reads back. A [`window`](crate::GpuBroadPhase::window) or a
+    /// [`query`](crate::GpuBroadPhase::query) of a step will do in its place.
+    ///
+    /// # Errors
+    /// [`InputError::TooMany`] for more views, [`InputError::Usage`] and [`InputError::BufferTooSmall`] for a buffer of
+    /// views that cannot be read, [`InputError::BufferTooLarge`] where bits or lists do not fit a binding of the device,
+    /// [`StepError::OtherDevice`] on another device than in the first call: nothing is recorded then.
+    /// [`StepError::Device`] where the device refuses a buffer: the encoder has to be dropped. Browsers tell this later:
+    /// the next call returns it.
+    pub fn record<'s>(
+        &'s mut self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        step: &StepOutput<'_>,
+        views: Source<'_, Frustum>,
+        options: CullOptions,
+    ) -> Result<CullOutput<'s>, StepError> {
+        check_views(views.count())?;
+        input::check("views", &views)?;
+        self.own.check(device, step)?;
+        let params = params(step, &views, options);
+        let sizes = sizes(&params, &views);
+        let limit = binding_limit(&device.limits());
+        if let Some(&(_, needed)) = sizes.iter().find(|&&(_, bytes)| bytes > limit) {
+            let what = "what views see";
+            return Err(InputError::BufferTooLarge { what, needed, limit }.into());
+        }
+        let group = Group::begin(device, encoder, &self.own.label);
+        let scopes = Scopes::begin(device);
+        self.own.bindings.begin();
+        self.uploads.begin();
+        self.readings.begin();
+        self.own.bindings.forget(&self.own.buffers.fit(device, sizes, &[]));
+        self.record_passes(device, encoder, step, views, &params);
+        let recordings = self.recordings.get_or_insert_with(|| Recordings::new(device));
+        let needs = step.table.recording.cloned().into_iter().collect();
+        self.last = Some(Recorded {
+            recording: recordings.make(encoder, needs),
+            params,
+        });
+        let ended = self.own.end(scopes);
+        group.end(encoder);
+        if ended.is_err() {
+            self.trim();
+        }
+        ended?;
+        let own = |id| self.own.buffers.get(id);
+        Ok(CullOutput {
+            visible: own(buffer::VISIBLE),
+            words: params.words,
+            lists: options.list_capacity.map(|_| Lists {
+                buffer: own(buffer::LISTS),
+                offsets: own(buffer::OFFSETS),
+                capacity: params.list_capacity,
+                first: 0,
+            }),
+            draws: options.draw.map(|_| own(buffer::DRAWS)),
+            counters: own(buffer::COUNTERS),
+        })
+    }
+
+    fn record_passes(
+        &mut self,
+        device: &wgpu::Device,
+        encoder: &mut wgpu::CommandEncoder,
+        step: &StepOutput<'_>,
+        views: Source<'_, Frustum>,
+        params: &CullParams,
+    ) {
+        let frusta = match views {
+            Source::Device { buffer, count: 1.., .. } => buffer.clone(),
+            Source::Device { .. } => self.own.buffers.get(buffer::FRUSTA).clone(),
+            Source::Host(views) => {
+                let own = self.own.buffers.get(buffer::FRUSTA);
+                self.uploads
+                    .upload(device, encoder, &self.own.label, bytemuck::cast_slice(views), own);
+                own.clone()
+            }
+        };
+        let frusta = Input {
+            variable: buffer::FRUSTA.into(),
+            buffer: frusta,
+            bytes: VIEW_BYTES * u64::from(params.view_count.max(1)),
+        };
+        let tables = [step.static_table, Some(step.table)].into_iter().flatten();
+        let mut blocks = Blocks::new(device);
+        let tables: Vec<_> = tables.map(|table| (table, blocks.push(&table.params))).collect();
+        let words = params.view_count * params.words;
+        let blocks_of_call = CullBlocks {
+            cull: blocks.push(params),
+            scan: (params.lists != 0).then(|| {
+                let status = crate::Status::default();
+                Scan::new(&mut blocks, buffer::PLACES, words + 1, word::NEEDED, u32::MAX, status)
+            }),
+        };
+        let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
+        let cull = CULL.is_block(blocks_of_call.cull);
+        for (place, (table, block)) in tables.iter().enumerate() {
+            let mut inputs = inputs(table);
+            inputs.push(frusta.clone());
+            let mut recorder = self.own.recorder(device, encoder, &uniforms, *block, &inputs);
+            if place == 0 {
+                recorder.clear(buffer::COUNTERS);
+                recorder.clear_words(buffer::VISIBLE, 0, u64::from(words).max(1));
+            }
+            recorder.stage("cull", |stage| {
+                if place == 0 {
+                    stage.run_groups(&CULL_VIEWS, 1, &[cull]);
+                }
+                let pass = if table.kind.0 == grid::SCHEME_UNIFORM {
+                    &CULL_COVERED
+                } else {
+                    &CULL_ONE_CELL
+                };
+                stage.run(pass, table.params.object_count, &[cull]);
+            });
+        }
+        let mut recorder = self.own.recorder(device, encoder, &uniforms, blocks_of_call.cull, &[]);
+        record_outputs(&mut recorder, params, blocks_of_call);
+    }
+
+    /// Gives all memory back. What was bound of steps is given up too, which keeps their outputs' memory for up to eight
+    /// further calls otherwise: call it along with [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
+    pub fn trim(&mut self) {
+        self.last = None;
+        self.own.clear();
+        self.uploads.clear();
+        self.readings.clear();
+    }
+
+    /// Bytes of the buffers on the device.
+    pub fn memory(&self) -> u64 {
+        self.own.buffers.bytes()
+    }
+
+    /// Reads what the views of the last call see, once that was submitted: all of it, whatever room lists have. Submits
+    /// copies to `queue`; on native targets the call waits for the device, in the browser it awaits it.
+    ///
+    /// # Errors
+    /// [`ReadBackError::NoStep`] before the first call, [`ReadBackError::NotSubmitted`] where that call or its step was
+    /// not submitted, [`ReadBackError::OtherDevice`] on another device, [`ReadBackError::Map`] or
+    /// [`ReadBackError::DeviceLost`] where the device is lost, [`ReadBackError::Timeout`] where it takes longer than ten
+    /// minutes, [`ReadBackError::Device`] where it refused the recording.
+    pub async fn read_back(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Visible, ReadBackError> {
+        if let Some(error) = self.own.hear().await {
+            self.trim();
+            return Err(reading::or_lost(device, ReadBackError::Device(error)));
+        }
+        let Recorded { recording, params } = self.last.clone().ok_or(ReadBackError::NoStep)?;
+        if let Some(home) = &self.own.home {
+            home.check_queue(device, queue)?;
+        }
+        if !recording.is_submitted() {
+            return Err(ReadBackError::NotSubmitted);
+        }
+        let words = u64::from(params.view_count * params.words);
+        let copies = [(buffer::COUNTERS, word::COUNT as u64), (buffer::VISIBLE, words)].map(|(id, words)| Copy {
+            name: id.name,
+            buffer: self.own.buffers.get(id),
+            row_bytes: 4,
+            bytes: 0..4 * words,
+        });
+        let record =
+            |encoder: &mut wgpu::CommandEncoder| Some(reading::copy_out(&self.readings, device, encoder, &copies));
+        let (reading, submission) = reading::submit(device, queue, record).await?;
+        reading.map(device, submission, self.timeout).await?;
+        let counters: Result<Vec<u32>, _> = reading.rows(buffer::COUNTERS.name, word::COUNT as u64);
+        let bits: Result<Vec<u32>, _> = reading.rows(buffer::VISIBLE.name, words);
+        reading.put_back(&self.readings);
+        let bits = bits?;
+        let seen_by = |view: u32| {
+            let first = (view * params.words) as usize;
+            objects_in(&bits[first..first + params.words as usize]).collect()
+        };
+        Ok(Visible {
+            objects: (0..params.view_count).map(seen_by).collect(),
+            invalid: counters?[word::INVALID],
+        })
+    }
+}
+
+/// The objects whose bits are set.
+fn objects_in(words: &[u32]) -> impl Iterator<Item = u32> {
+    let words = (0..).zip(words);
+    words.flat_map(|(place, &word)| (0..32).filter(move |bit| word >> bit & 1 != 0).map(move |bit| 32 * place + bit))
+}
+
+/// Counts, lists, offsets and draws.
+fn record_outputs(recorder: &mut Recorder<'_>, params: &CullParams, blocks: CullBlocks) {
+    let words = params.view_count * params.words;
+    let binds = [CULL.is_block(blocks.cull)];
+    if params.lists != 0 {
+        recorder.clear_words(buffer::PLACES, words as usize, 1);
+    }
+    recorder.stage("cull_lists", |stage| {
+        let groups = params.view_count * params.words.div_ceil(WORKGROUP);
+        stage.run_groups(&CULL_COUNT, groups, &binds);
+        if let Some(scan) = blocks.scan {
+            scan.record(stage);
+            stage.run(&CULL_EMIT, words, &binds);
+        }
+        if params.lists != 0 || params.draw_words != 0 {
+            stage.run_groups(&CULL_ARGS, 1, &binds);
+        }
+    });
+}
+
+/// What the passes read of a table.
+fn inputs(table: &Table<'_>) -> Vec<Input> {
+    // The recorder has the block.
+    let parts = table.parts().into_iter().filter(|(variable, _)| *variable != PARAMS);
+    parts
+        .map(|(variable, part)| Input {
+            variable,
+            buffer: part.buffer.clone(),
+            bytes: part.size.map_or_else(|| part.buffer.size(), wgpu::BufferSize::get),
+        })
+        .collect()
+}
+
+/// The uniform block of a call.
+fn params(step: &StepOutput<'_>, views: &Source<'_, Frustum>, options: CullOptions) -> CullParams {
+    let view_count = views.count() as u32;
+    let objects = step.table.params.all_objects();
+    let (draw_words, draw_count) = match options.draw {
+        None => (0, 0),
+        Some(CullDraw::Vertices(count)) => (4, count),
+        Some(CullDraw::Indices(count)) => (5, count),
+    };
+    CullParams {
+        view_count,
+        words: objects.div_ceil(32),
+        filters: u32::from(step.table.kind.1),
+        lists: u32::from(options.list_capacity.is_some()),
+        list_capacity: options
+            .list_capacity
+            .unwrap_or(0)
+            .min(objects.saturating_mul(view_count)),
+        draw_words,
+        draw_count,
+    }
+}
+
+/// The buffers of a call and their bytes.
+fn sizes(params: &CullParams, views: &Source<'_, Frustum>) -> Sizes {
+    let view_count = u64::from(params.view_count.max(1));
+    let words = u64::from(params.view_count) * u64::from(params.words);
+    let own_views = if views.is_caller_owned() { 1 } else { view_count };
+    let lists = if params.lists == 0 { 0 } else { 1 };
+    let mut sizes = vec![
+        (buffer::FRUSTA, VIEW_BYTES * own_views),
+        (buffer::VIEWS, VIEW_BYTES * view_count),
+        (buffer::VISIBLE, 4 * words.max(1)),
+        (buffer::PLACES, 4 * (lists * words + 1)),
+        (buffer::LISTS, 4 * u64::from(params.list_capacity.max(1))),
+        (buffer::OFFSETS, 4 * (view_count + 1)),
+        (buffer::DRAWS, 4 * (view_count * u64::from(params.draw_words)).max(1)),
+        (buffer::COUNTERS, 4 * word::COUNT as u64),
+    ];
+    if params.lists != 0 {
+        sizes.extend(scan::sizes(words as u32 + 1));
+    }
+    sizes
+}

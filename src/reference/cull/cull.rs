@@ -1,0 +1,52 @@
+//! Twin of `shaders/cull/cull.wgsl`.
+
+use super::plane::is_outside;
+use crate::api::frustum::Frustum;
+use crate::api::types::Aabb;
+use crate::shared::blocks::CullParams;
+use crate::shared::grid::{Class, Grid, Params, Record, classify, unordered};
+
+/// Sets the bit of each object of a table and each view that sees it: of the view `v` and the object `o` the bit
+/// `o % 32` of the word `v * words + o / 32`. `views` are the output of
+/// [`cull_views`](super::cull_views::cull_views()).
+#[allow(clippy::too_many_arguments, reason = "what the pass binds")]
+pub fn cull(
+    params: &Params,
+    cull: &CullParams,
+    views: &[Frustum],
+    records: &[Record],
+    starts: &[u32],
+    grid: &Grid,
+    objects: &[Aabb],
+    visible: &mut [u32],
+) {
+    let absent_key = grid.table_cells + params.large_mask + 1;
+    for (place, record) in (0..params.object_count).zip(records) {
+        let object = &objects[record.object as usize];
+        let takes_part = if params.is_uniform() {
+            matches!(classify(object), Class::Finite | Class::Infinite)
+        } else {
+            place < starts[absent_key as usize]
+        };
+        if !takes_part {
+            continue;
+        }
+        let (low, high) = (record.low.map(unordered), record.high.map(unordered));
+        for (index, view) in views.iter().enumerate() {
+            if sees(view, low, high, record.world) && (cull.filters == 0 || layers_meet(view.layers, object.layers)) {
+                visible[index * cull.words as usize + record.object as usize / 32] |= 1 << (record.object % 32);
+            }
+        }
+    }
+}
+
+/// Whether a valid view sees a box of a world, whatever their layers.
+pub(crate) fn sees(view: &Frustum, low: [f32; 3], high: [f32; 3], world: u32) -> bool {
+    let planes = view.planes.get(..view.plane_count as usize);
+    let is_inside = |planes: &[[f32; 4]]| planes.iter().all(|&plane| !is_outside(plane, low, high));
+    view.world == world && planes.is_some_and(is_inside)
+}
+
+pub(crate) fn layers_meet(a: u32, b: u32) -> bool {
+    a & 0xffff & (b >> 16) != 0 && b & 0xffff & (a >> 16) != 0
+}

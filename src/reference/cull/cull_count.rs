@@ -1,0 +1,14 @@
+//! Twin of `shaders/cull/cull_count.wgsl`.
+
+use super::view::word;
+use crate::shared::blocks::CullParams;
+
+/// How many bits each word has, which is written where there are lists. Counts the objects that each view sees.
+pub fn cull_count(cull: &CullParams, visible: &[u32], counters: &mut [u32]) -> Vec<u32> {
+    let counts: Vec<u32> = visible.iter().map(|word| word.count_ones()).collect();
+    for view in 0..cull.view_count as usize {
+        let words = cull.words as usize;
+        counters[word::SEEN + view] += counts[view * words..][..words].iter().sum::<u32>();
+    }
+    counts
+}

@@ -1,0 +1,52 @@
+//! What views see, by the definition: every object against every view.
+
+use super::cull::{layers_meet, sees};
+use super::cull_views::cull_views;
+use super::view::{MOST_VIEWS, word};
+use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::api::error::{InputError, ReferenceError};
+use crate::api::frustum::{Frustum, Visible};
+use crate::api::scene::Scene;
+use crate::reference::trace::prepared;
+use crate::shared::grid::{Class, classify};
+
+/// The objects of a scene that each of some views sees, as [`Culling`](crate::Culling) finds them behind a step.
+///
+/// # Errors
+///
+/// Where the descriptor cannot work, where objects are more than indices can name, where worlds are missing, and
+/// [`InputError::TooMany`] for more than 32 views.
+pub fn cull(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &Scene<'_>,
+    views: &[Frustum],
+) -> Result<Visible, ReferenceError> {
+    check_views(views.len() as u64)?;
+    let ([params, _], objects) = prepared(descriptor, scene)?;
+    let mut counters = vec![0; word::COUNT];
+    let views = cull_views(&params, views, &mut counters);
+    let (_, worlds) = scene.all_objects();
+    let world_of = |object: u32| if params.world_count > 1 { worlds[object as usize] } else { 0 };
+    let takes_part = |class| matches!(class, Class::Finite | Class::Infinite);
+    let seen_by = |view: &Frustum| {
+        let seen = (0..).zip(&objects).filter(|&(index, object)| {
+            takes_part(classify(object))
+                && sees(view, object.min, object.max, world_of(index))
+                && (!descriptor.filters || layers_meet(view.layers, object.layers))
+        });
+        seen.map(|(index, _)| index).collect()
+    };
+    Ok(Visible {
+        objects: views.iter().map(seen_by).collect(),
+        invalid: counters[word::INVALID],
+    })
+}
+
+/// Whether views are no more than a word has bits.
+pub(crate) fn check_views(count: u64) -> Result<(), InputError> {
+    let (what, limit) = ("views", MOST_VIEWS as u64);
+    if count > limit {
+        return Err(InputError::TooMany { what, count, limit });
+    }
+    Ok(())
+}
