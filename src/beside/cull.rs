@@ -376,7 +376,11 @@ impl Culling {
 /// The objects whose bits are set.
 fn objects_in(words: &[u32]) -> impl Iterator<Item = u32> {
     let words = (0..).zip(words);
-    words.flat_map(|(place, &word)| (0..32).filter(move |bit| word >> bit & 1 != 0).map(move |bit| 32 * place + bit))
+    words.flat_map(|(place, &word)| {
+        (0..32)
+            .filter(move |bit| word >> bit & 1 != 0)
+            .map(move |bit| 32 * place + bit)
+    })
 }
 
 /// Counts, lists, offsets and draws.

@@ -7,6 +7,7 @@ pub mod pool;
 pub mod rng;
 pub mod steps;
 mod validation;
+pub mod views;
 
 use std::cell::OnceCell;
 use std::sync::atomic::{AtomicUsize, Ordering};

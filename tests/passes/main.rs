@@ -3,6 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
+mod cull;
 mod dispatch;
 mod draw;
 mod events;
@@ -19,6 +20,7 @@ mod table;
 use std::collections::BTreeSet;
 
 use common::{Rng, Scene, scenes, sweep};
+use cull::check_cull;
 use dispatch::check_dispatch;
 use draw::check_lines;
 use events::check_events;
@@ -149,6 +151,8 @@ fn check_parts(
         }
         check_order(bench, &trace);
     }
+    let view_count = [1, 3, 32, 8, 17][scene.objects.len() % 5];
+    check_cull(bench, descriptor, &input, &trace, view_count);
     if scene.objects.len() < 300 {
         check_lines(bench, &trace, uniform_scheme);
     }

@@ -26,7 +26,13 @@ pub fn cull(
     let mut counters = vec![0; word::COUNT];
     let views = cull_views(&params, views, &mut counters);
     let (_, worlds) = scene.all_objects();
-    let world_of = |object: u32| if params.world_count > 1 { worlds[object as usize] } else { 0 };
+    let world_of = |object: u32| {
+        if params.world_count > 1 {
+            worlds[object as usize]
+        } else {
+            0
+        }
+    };
     let takes_part = |class| matches!(class, Class::Finite | Class::Infinite);
     let seen_by = |view: &Frustum| {
         let seen = (0..).zip(&objects).filter(|&(index, object)| {

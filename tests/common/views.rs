@@ -1,0 +1,92 @@
+//! Views of all kinds, some of them invalid.
+
+use glam::camera::rh::proj::directx as projection;
+use gpu_broad_phase::{Aabb, Frustum};
+
+use super::Rng;
+
+/// A camera at a place that looks somewhere, as columns: a perspective with far and near in either order, infinite or
+/// not.
+pub fn camera(eye: [f32; 3], far: f32, rng: &mut Rng) -> [[f32; 4]; 4] {
+    let direction = [0; 3].map(|_| rng.unit() - 0.5);
+    let view = glam::Mat4::look_to_rh(
+        eye.into(),
+        glam::Vec3::from(direction).normalize_or(glam::Vec3::X),
+        glam::Vec3::new(0.1, 1.0, 0.2),
+    );
+    let (angle, near) = (0.3 + rng.unit(), 0.01 * far);
+    let projection = match rng.below(4) {
+        0 => projection::perspective(angle, 1.5, near, far),
+        1 => projection::perspective(angle, 1.5, far, near),
+        2 => projection::perspective_infinite(angle, 1.5, near),
+        _ => projection::perspective_infinite_reverse(angle, 1.5, near),
+    };
+    (projection * view).to_cols_array_2d()
+}
+
+/// Planes through corners of the objects, or one float beside them.
+fn planes(objects: &[Aabb], rng: &mut Rng) -> [[f32; 4]; 8] {
+    let scale = [1.0, 1.0, 0.3, 1e-20, 1e18, 1e30, 1e-38][rng.below(7)];
+    let is_lattice = rng.below(2) == 0;
+    let unit = Aabb::new([0.0; 3], [1.0; 3]);
+    [0; 8].map(|_| {
+        let object = if objects.is_empty() {
+            unit
+        } else {
+            objects[rng.below(objects.len())]
+        };
+        let mut normal = [0; 3].map(|_| {
+            if is_lattice {
+                scale * (rng.below(3) as f32 - 1.0)
+            } else {
+                scale * (rng.unit() - 0.5)
+            }
+        });
+        if rng.below(3) == 0 {
+            normal[rng.below(3)] = [0.0, -0.0, 1e-42, -1e-42][rng.below(4)];
+        }
+        let corner = if rng.below(2) == 0 { object.min } else { object.max };
+        let finite = |value: f32| if value.is_finite() { value } else { 0.0 };
+        let d = -finite((0..3).map(|axis| normal[axis] * finite(corner[axis])).sum());
+        let d = match rng.below(4) {
+            0 => d.next_up(),
+            1 => d.next_down(),
+            2 => d + scale * rng.unit(),
+            _ => d,
+        };
+        [normal[0], normal[1], normal[2], finite(d)]
+    })
+}
+
+/// So many views of objects in so many worlds.
+pub fn views(objects: &[Aabb], worlds: u32, count: usize, rng: &mut Rng) -> Vec<Frustum> {
+    let view = |_| {
+        let mut view = match rng.below(6) {
+            0 => Frustum::default(),
+            1 | 2 => {
+                let at = objects
+                    .get(rng.below(objects.len()))
+                    .map_or([0.0; 3], |object| object.min);
+                let eye = at.map(|at| if at.abs() < 1e9 { at } else { 0.0 });
+                Frustum::from_view_projection(camera(eye, [3.0, 50.0, 1e4][rng.below(3)], rng))
+            }
+            _ => Frustum {
+                plane_count: rng.below(9) as u32,
+                ..Frustum::new(planes(objects, rng))
+            },
+        };
+        match rng.below(20) {
+            0 => view.planes[rng.below(8)][rng.below(4)] = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY][rng.below(3)],
+            1 => view.plane_count = [9, 33, u32::MAX][rng.below(3)],
+            2 => view.world = [worlds, u32::MAX][rng.below(2)],
+            3 => view.layers = [0x0001_0003, 0, 0x0002_0002][rng.below(3)],
+            _ => {}
+        }
+        if view.world == 0 {
+            view.world = rng.below(worlds as usize) as u32;
+        }
+        view.reserved = rng.bits() as u32;
+        view
+    };
+    (0..count).map(view).collect()
+}
