@@ -96,24 +96,24 @@ pub enum CullDraw {
 
 /// What views see: buffers with the usages `STORAGE` and `COPY_SRC`. The next call of [`Culling::record`] may write into
 /// them or replace them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct CullOutput<'s> {
+pub struct CullOutput {
     /// A bit for each view and object, static objects first, `u32`: the view `v` sees the object `o` where the bit
     /// `o % 32` of the word `v * words + o / 32` is set.
-    pub visible: &'s wgpu::Buffer,
+    pub visible: wgpu::Buffer,
     /// Words of bits per view.
     pub words: u32,
     /// Where [`CullOptions::list_capacity`] is given: the objects that each view sees, `u32`, ascending, a list per
     /// view.
-    pub lists: Option<Lists<'s>>,
+    pub lists: Option<Lists>,
     /// Where [`CullOptions::draw`] is given: an indirect draw per view, one behind the other. The number of instances is
     /// that of the objects that the view sees, with lists those that its list holds. All offsets and the first instance
     /// are 0. The buffer has the usage `INDIRECT` as well.
-    pub draws: Option<&'s wgpu::Buffer>,
+    pub draws: Option<wgpu::Buffer>,
     /// 40 `u32`: 0 the views that are invalid, 2 and 3 with lists the rows that they need (64 bits, low word first), from
     /// 8 on the objects that each view sees. Others are the library's own.
-    pub counters: &'s wgpu::Buffer,
+    pub counters: wgpu::Buffer,
 }
 
 /// Finds which objects of a step each of several views sees, on the GPU: cameras, cascades of a shadow map, faces of a
@@ -127,21 +127,21 @@ pub struct CullOutput<'s> {
 /// ```no_run
 /// # use gpu_broad_phase::{CullDraw, CullOptions, Culling, Frustum, GpuBroadPhase, Source, StepInput, wgpu};
 /// # fn frame(
-/// #     device: &wgpu::Device, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder,
-/// #     broad_phase: &mut GpuBroadPhase, input: StepInput<'_>, pass: impl Fn(&mut wgpu::CommandEncoder) -> wgpu::RenderPass<'_>,
-/// #     pipeline: &wgpu::RenderPipeline, culling: &mut Culling, camera: [[f32; 4]; 4],
+/// #     encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase, input: StepInput<'_>,
+/// #     pass: impl Fn(&mut wgpu::CommandEncoder) -> wgpu::RenderPass<'_>, pipeline: &wgpu::RenderPipeline,
+/// #     culling: &mut Culling, camera: [[f32; 4]; 4],
 /// # ) -> Result<(), Box<dyn std::error::Error>> {
-/// let step = broad_phase.step(device, queue, encoder, input)?;
+/// let step = broad_phase.step(encoder, input)?;
 /// let views = [Frustum::from_view_projection(camera)];
 /// let options = CullOptions {
 ///     list_capacity: Some(u32::MAX),
 ///     draw: Some(CullDraw::Vertices(36)),
 /// };
-/// let seen = culling.record(device, encoder, &step, Source::Host(&views), options)?;
+/// let seen = culling.record(encoder, &step, Source::Host(&views), options)?;
 /// let mut pass = pass(encoder);
 /// pass.set_pipeline(pipeline);
 /// // pass.set_bind_group(..): in the vertex shader `list[offsets[view] + instance_index]` is the object.
-/// pass.draw_indirect(seen.draws.expect("draws are asked for"), 0);
+/// pass.draw_indirect(&seen.draws.expect("draws are asked for"), 0);
 /// # Ok(())
 /// # }
 /// ```
@@ -192,7 +192,7 @@ impl Culling {
     }
 
     /// Records the finding of what views see behind a step: up to 32 views, [`MOST_VIEWS`](Self::MOST_VIEWS). Never
-    /// submits, waits or reads back. A [`window`](crate::GpuBroadPhase::window) or a
+    /// submits, waits or reads back. A [`page`](crate::GpuBroadPhase::page) or a
     /// [`query`](crate::GpuBroadPhase::query) of a step will do in its place.
     ///
     /// # Errors
@@ -201,17 +201,17 @@ impl Culling {
     /// [`StepError::OtherDevice`] on another device than in the first call: nothing is recorded then.
     /// [`StepError::Device`] where the device refuses a buffer: the encoder has to be dropped. Browsers tell this later:
     /// the next call returns it.
-    pub fn record<'s>(
-        &'s mut self,
-        device: &wgpu::Device,
+    pub fn record(
+        &mut self,
         encoder: &mut wgpu::CommandEncoder,
-        step: &StepOutput<'_>,
+        step: &StepOutput,
         views: Source<'_, Frustum>,
         options: CullOptions,
-    ) -> Result<CullOutput<'s>, StepError> {
+    ) -> Result<CullOutput, StepError> {
         check_views(views.count())?;
         input::check("views", &views)?;
-        self.own.check(device, step)?;
+        let home = self.own.home(step)?;
+        let device = home.device();
         let params = params(step, &views, options);
         let sizes = sizes(&params, &views);
         let limit = binding_limit(&device.limits());
@@ -227,7 +227,7 @@ impl Culling {
         self.own.bindings.forget(&self.own.buffers.fit(device, sizes, &[]));
         self.record_passes(device, encoder, step, views, &params);
         let recordings = self.recordings.get_or_insert_with(|| Recordings::new(device));
-        let needs = step.table.recording.cloned().into_iter().collect();
+        let needs = step.table.recording.clone().into_iter().collect();
         self.last = Some(Recorded {
             recording: recordings.make(encoder, needs),
             params,
@@ -238,7 +238,7 @@ impl Culling {
             self.trim();
         }
         ended?;
-        let own = |id| self.own.buffers.get(id);
+        let own = |id| self.own.buffers.get(id).clone();
         Ok(CullOutput {
             visible: own(buffer::VISIBLE),
             words: params.words,
@@ -257,7 +257,7 @@ impl Culling {
         &mut self,
         device: &wgpu::Device,
         encoder: &mut wgpu::CommandEncoder,
-        step: &StepOutput<'_>,
+        step: &StepOutput,
         views: Source<'_, Frustum>,
         params: &CullParams,
     ) {
@@ -276,7 +276,7 @@ impl Culling {
             buffer: frusta,
             bytes: VIEW_BYTES * u64::from(params.view_count.max(1)),
         };
-        let tables = [step.static_table, Some(step.table)].into_iter().flatten();
+        let tables = step.static_table.iter().chain([&step.table]);
         let mut blocks = Blocks::new(device);
         let tables: Vec<_> = tables.map(|table| (table, blocks.push(&table.params))).collect();
         let words = params.view_count * params.words;
@@ -328,22 +328,21 @@ impl Culling {
     }
 
     /// Reads what the views of the last call see, once that was submitted: all of it, whatever room lists have. Submits
-    /// copies to `queue`; on native targets the call waits for the device, in the browser it awaits it.
+    /// copies. On native targets the call waits for the device, in the browser it awaits it.
     ///
     /// # Errors
     /// [`ReadBackError::NoStep`] before the first call, [`ReadBackError::NotSubmitted`] where that call or its step was
-    /// not submitted, [`ReadBackError::OtherDevice`] on another device, [`ReadBackError::Map`] or
-    /// [`ReadBackError::DeviceLost`] where the device is lost, [`ReadBackError::Timeout`] where it takes longer than ten
-    /// minutes, [`ReadBackError::Device`] where it refused the recording.
-    pub async fn read_back(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Visible, ReadBackError> {
+    /// not submitted, [`ReadBackError::Map`] or [`ReadBackError::DeviceLost`] where the device is lost,
+    /// [`ReadBackError::Timeout`] where it takes longer than ten minutes, [`ReadBackError::Device`] where it refused the
+    /// recording.
+    pub async fn read_back(&mut self) -> Result<Visible, ReadBackError> {
+        let home = self.own.home.clone().ok_or(ReadBackError::NoStep)?;
+        let device = home.device();
         if let Some(error) = self.own.hear().await {
             self.trim();
             return Err(reading::or_lost(device, ReadBackError::Device(error)));
         }
         let Recorded { recording, params } = self.last.clone().ok_or(ReadBackError::NoStep)?;
-        if let Some(home) = &self.own.home {
-            home.check_queue(device, queue)?;
-        }
         if !recording.is_submitted() {
             return Err(ReadBackError::NotSubmitted);
         }
@@ -356,7 +355,7 @@ impl Culling {
         });
         let record =
             |encoder: &mut wgpu::CommandEncoder| Some(reading::copy_out(&self.readings, device, encoder, &copies));
-        let (reading, submission) = reading::submit(device, queue, record).await?;
+        let (reading, submission) = reading::submit(&home, record).await?;
         reading.map(device, submission, self.timeout).await?;
         let counters: Result<Vec<u32>, _> = reading.rows(buffer::COUNTERS.name, word::COUNT as u64);
         let bits: Result<Vec<u32>, _> = reading.rows(buffer::VISIBLE.name, words);
@@ -404,7 +403,7 @@ fn record_outputs(recorder: &mut Recorder<'_>, params: &CullParams, blocks: Cull
 }
 
 /// What the passes read of a table.
-fn inputs(table: &Table<'_>) -> Vec<Input> {
+fn inputs(table: &Table) -> Vec<Input> {
     // The recorder has the block.
     let parts = table.parts().into_iter().filter(|(variable, _)| *variable != PARAMS);
     parts
@@ -417,7 +416,7 @@ fn inputs(table: &Table<'_>) -> Vec<Input> {
 }
 
 /// The uniform block of a call.
-fn params(step: &StepOutput<'_>, views: &Source<'_, Frustum>, options: CullOptions) -> CullParams {
+fn params(step: &StepOutput, views: &Source<'_, Frustum>, options: CullOptions) -> CullParams {
     let view_count = views.count() as u32;
     let objects = step.table.params.all_objects();
     let (draw_words, draw_count) = match options.draw {
