@@ -11,8 +11,8 @@ use crate::shared::wgsl::number;
 /// `world` as `u32` and an unused word.
 ///
 /// A point `p` is inside a plane where `normal * p + d >= 0`. Normals need no length. Planes past
-/// [`plane_count`](Self::plane_count) do not count; without any, all objects of the world are seen. In two dimensions z
-/// of the normals is ignored.
+/// [`plane_count`](Self::plane_count) do not count; without any, all objects of the world are seen. In two dimensions
+/// boxes lie at z = 0: z of the normals does not count, whatever it holds.
 ///
 /// An object is seen unless its whole box lies outside one plane. So a box near an edge of the set may be seen although
 /// it is not in it: no plane alone tells them apart.

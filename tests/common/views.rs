@@ -9,7 +9,7 @@ use super::Rng;
 /// not.
 pub fn camera(eye: [f32; 3], far: f32, rng: &mut Rng) -> [[f32; 4]; 4] {
     let direction = [0; 3].map(|_| rng.unit() - 0.5);
-    let view = glam::Mat4::look_to_rh(
+    let view = glam::camera::rh::view::look_to_mat4(
         eye.into(),
         glam::Vec3::from(direction).normalize_or(glam::Vec3::X),
         glam::Vec3::new(0.1, 1.0, 0.2),
