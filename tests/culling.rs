@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use common::steps::{SCHEMES, broad_phase, download, encoder, record};
 use common::views::{camera, views};
 use common::{Rng, TestAdapter, adapters, lattice, uniform};
-use gpu_broad_phase::internals::reference::cull::plane::is_outside;
+use gpu_broad_phase::internals::reference::cull::plane::{Side, is_outside, side_of_common};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CullDraw, CullOptions, CullOutput, Culling, DeviceCount, Dimensions, Frustum,
@@ -142,6 +142,60 @@ fn no_box_that_is_inside_or_touches_is_left_out_and_others_hardly_kept() {
     }
     println!("{outside} outside, {touching} inside or touching, {kept} kept beside");
     assert!(outside > 30_000 && touching > 60_000 && kept > 10_000);
+}
+
+/// What shaders say of the records of a workgroup together holds for each of them.
+#[test]
+fn what_a_common_box_says_holds_for_all_boxes_in_it() {
+    let mut rng = Rng(97);
+    let mut sides = [0; 3];
+    for round in 0..400_000 {
+        let range = [0, 3, 12, 40, 127][round % 5];
+        let mut plane = [0; 4].map(|_| any_float(range, &mut rng));
+        let ends = [0; 2].map(|_| [0; 3].map(|_| any_float(range, &mut rng)));
+        let low: [f32; 3] = std::array::from_fn(|axis| ends[0][axis].min(ends[1][axis]));
+        let high: [f32; 3] = std::array::from_fn(|axis| ends[0][axis].max(ends[1][axis]));
+        if rng.below(3) == 0 {
+            plane[rng.below(3)] = any_float(127, &mut rng);
+        }
+        // One of the corners that matter lies about the slack beside the plane.
+        if round % 4 > 0 {
+            let is_near = rng.below(2) == 0;
+            let far = |axis: usize| {
+                if (plane[axis] < 0.0) == is_near {
+                    high[axis]
+                } else {
+                    low[axis]
+                }
+            };
+            let terms = [0, 1, 2].map(|axis| f64::from(plane[axis]) * f64::from(far(axis)));
+            let size: f64 = terms.iter().map(|term| term.abs()).sum();
+            let beside = [1.0, -1.0][rng.below(2)] * f64::from(rng.unit()) * size * 2f64.powi(-18);
+            let largest = f64::from(f32::MAX);
+            plane[3] = (-terms.iter().sum::<f64>() - beside).clamp(-largest, largest) as f32;
+        }
+        let side = side_of_common(plane, low, high);
+        sides[side as usize] += 1;
+        for _ in 0..4 {
+            // Its corners and those one float inwards among others.
+            let mut within = |axis: usize| match rng.below(5) {
+                0 => low[axis],
+                1 => high[axis],
+                2 => high[axis].next_down().max(low[axis]),
+                3 => low[axis].next_up().min(high[axis]),
+                _ => any_float(range, &mut rng).clamp(low[axis], high[axis]),
+            };
+            let corners = [0; 2].map(|_| [0, 1, 2].map(&mut within));
+            let member = [f32::min, f32::max]
+                .map(|of: fn(f32, f32) -> f32| [0, 1, 2].map(|axis: usize| of(corners[0][axis], corners[1][axis])));
+            let is_out = is_outside(plane, member[0], member[1]);
+            let what = format!("{plane:?}, {low:?}, {high:?}, {member:?}");
+            assert!(side != Side::Outside || is_out, "{what}");
+            assert!(side != Side::Inside || !is_out, "{what}");
+        }
+    }
+    println!("{sides:?}");
+    assert!(sides.iter().all(|&count| count > 20_000));
 }
 
 #[test]

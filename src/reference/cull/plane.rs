@@ -1,34 +1,101 @@
-//! A box against a plane: the twin of `shaders/cull/plane.wgsl`. That passes over boxes together, with the same answer.
+//! A box against a plane: the twin of `shaders/cull/plane.wgsl`.
 
 use crate::shared::grid::flush;
 use crate::shared::wgsl::number;
 
 /// Powers of two by which the slack is smaller than the numbers that it is of.
 const SLACK: u32 = number("cull/plane", "SLACK");
+/// The slack of a common box.
+const COMMON_SLACK: u32 = number("cull/plane", "COMMON_SLACK");
+/// The largest numbers of a common box that says something, as bits.
+const COMMON_LIMIT: u32 = number("cull/plane", "COMMON_LIMIT");
 
-/// Whether the whole box surely lies outside the plane. Numbers of the plane are finite, and no bound is a NaN.
-pub fn is_outside(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> bool {
-    let farthest: [f32; 3] = std::array::from_fn(|axis| {
+/// How a box lies, with all boxes in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Some may lie inside, some outside.
+    Crossed,
+    /// All of them are outside.
+    Outside,
+    /// None of them is outside.
+    Inside,
+}
+
+/// What the equation of a plane says of a corner, and the sum of all sizes in it.
+struct Equation {
+    value: f32,
+    size: f32,
+}
+
+impl Equation {
+    /// `largest` is that of the finite bounds of the box.
+    fn of(plane: [f32; 4], corner: [f32; 3], largest: f32) -> Self {
+        let [x, y, z] = std::array::from_fn(|axis| flush(flush(plane[axis]) * flush(corner[axis])));
+        let d = flush(plane[3]);
+        let largest = plane[..3]
+            .iter()
+            .map(|part| part.abs())
+            .fold(largest.max(2.0), f32::max);
+        // Times 2^-100.
+        let e = f32::from_bits(largest.to_bits() - (100 << 23));
+        Self {
+            value: flush(flush(flush(x + y) + z) + d),
+            size: x.abs() + y.abs() + z.abs() + d.abs() + e,
+        }
+    }
+
+    /// Whether it is below zero by more than the slack.
+    fn is_below(&self, slack: u32) -> bool {
+        let slack = f32::from_bits(self.size.to_bits() - (slack << 23));
+        self.value < 0.0 && self.size.is_finite() && -self.value > slack
+    }
+}
+
+fn farthest(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> [f32; 3] {
+    std::array::from_fn(|axis| {
         if plane[axis].is_sign_negative() {
             low[axis]
         } else {
             high[axis]
         }
-    });
-    let counts = |&axis: &usize| farthest[axis].is_infinite() && plane[axis] != 0.0;
+    })
+}
+
+fn finite(bound: f32) -> f32 {
+    if bound.is_infinite() { 0.0 } else { bound }
+}
+
+fn largest(low: [f32; 3], high: [f32; 3]) -> f32 {
+    let bounds = low.into_iter().chain(high);
+    bounds.map(|bound| finite(bound).abs()).fold(0.0, f32::max)
+}
+
+/// Whether the whole box surely lies outside the plane. Numbers of the plane are finite, and no bound is a NaN.
+pub fn is_outside(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> bool {
+    let corner = farthest(plane, low, high);
+    let counts = |&axis: &usize| corner[axis].is_infinite() && plane[axis] != 0.0;
     if (0..3).any(|axis| counts(&axis)) {
-        let is_ahead = |axis: usize| farthest[axis].is_sign_negative() == plane[axis].is_sign_negative();
+        let is_ahead = |axis: usize| corner[axis].is_sign_negative() == plane[axis].is_sign_negative();
         return !(0..3).filter(counts).any(is_ahead);
     }
-    let finite = |bound: f32| if bound.is_infinite() { 0.0 } else { bound };
-    let bounds = low.into_iter().chain(high).map(|bound| finite(bound).abs());
-    let normal = plane[..3].iter().map(|part| part.abs());
-    let largest = bounds.chain(normal).fold(2.0, f32::max);
-    let [x, y, z] = std::array::from_fn(|axis| flush(flush(plane[axis]) * flush(finite(farthest[axis]))));
-    let d = flush(plane[3]);
-    let equation = flush(flush(flush(x + y) + z) + d);
-    let e = f32::from_bits(largest.to_bits() - (100 << 23));
-    let size = x.abs() + y.abs() + z.abs() + d.abs() + e;
-    let slack = f32::from_bits(size.to_bits() - (SLACK << 23));
-    equation < 0.0 && size.is_finite() && -equation > slack
+    Equation::of(plane, corner.map(finite), largest(low, high)).is_below(SLACK)
+}
+
+/// Whether a box lies outside or inside the plane with all boxes in it. Shaders ask this of the records of a workgroup.
+pub fn side_of_common(plane: [f32; 4], low: [f32; 3], high: [f32; 3]) -> Side {
+    if low.iter().chain(&high).any(|bound| bound.is_infinite()) {
+        return Side::Crossed;
+    }
+    let most = largest(low, high);
+    let first = Equation::of(plane, farthest(plane, low, high), most);
+    let last = Equation::of(plane, farthest(plane, high, low), most);
+    if first.size.max(last.size).to_bits() >= COMMON_LIMIT {
+        Side::Crossed
+    } else if first.is_below(COMMON_SLACK) {
+        Side::Outside
+    } else if last.value >= 0.0 {
+        Side::Inside
+    } else {
+        Side::Crossed
+    }
 }
