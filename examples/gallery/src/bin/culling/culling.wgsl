@@ -20,7 +20,7 @@ struct View {
 @group(0) @binding(3) var<storage, read> offsets: array<u32>;
 @group(0) @binding(4) var<storage, read> visible: array<u32>;
 
-const WALKER: vec3<f32> = vec3<f32>(1.0, 0.42, 0.08);
+const DRONE: vec3<f32> = vec3<f32>(1.0, 0.42, 0.08);
 const SUNLIGHT: vec3<f32> = vec3<f32>(0.12, 0.4, 1.0);
 
 struct Surface {
@@ -40,10 +40,10 @@ fn color_of(object: u32) -> vec3<f32> {
     if (view.tells_others == 0u) {
         return shade * vec3<f32>(0.62, 0.57, 0.5);
     }
-    let walker = f32(is_seen(0u, object));
+    let drone = f32(is_seen(0u, object));
     let sun = f32(is_seen(1u, object));
-    let others = walker * WALKER + sun * SUNLIGHT;
-    return shade * select(others, vec3<f32>(0.07, 0.08, 0.1), walker + sun == 0.0);
+    let others = drone * DRONE + sun * SUNLIGHT;
+    return shade * select(others, vec3<f32>(0.07, 0.08, 0.1), drone + sun == 0.0);
 }
 
 @vertex

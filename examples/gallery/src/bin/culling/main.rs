@@ -1,9 +1,9 @@
-//! A city of a million boxes, seen by three views: a walker, the sun's shadow map ahead of the walker, and somebody high
-//! above. Each view draws what it sees by one indirect draw, and the host never hears how much that is. From above, what
-//! the walker sees is orange, and what the sun sees is blue.
+//! A city of a million boxes, seen by three views: a drone, the sun's shadow map ahead of it, and somebody high above.
+//! Each view draws what it sees by one indirect draw, and the host never hears how much that is. From above, what the
+//! drone sees is orange, what the sun sees is blue, and both together are pale.
 //!
 //! ```sh
-//! cargo run --release -p gallery --bin culling -- [--boxes N] [--all] [--output DIR --frames 1 --size 1200x480]
+//! cargo run --release -p gallery --bin culling -- [--boxes N] [--all] [--output DIR --frames 1]
 //! ```
 
 #[cfg(test)]
@@ -93,15 +93,15 @@ fn cameras(frame: u32, panel: UVec2) -> [(Mat4, Vec3, f32); 3] {
         0.0,
         (0.9 + TAU * frame as f32 / 600.0).cos(),
     );
-    let eye = Vec3::new(0.0, 14.0, 0.0) - 60.0 * heading;
-    let walker = perspective(0.9, aspect, 0.5, 260.0) * look_at_mat4(eye, eye + heading - 0.16 * Vec3::Y, Vec3::Y);
-    let lit = eye + 85.0 * heading;
+    let eye = Vec3::new(0.0, 30.0, 0.0) - 60.0 * heading;
+    let drone = perspective(0.9, aspect, 0.5, 260.0) * look_at_mat4(eye, eye + heading - 0.3 * Vec3::Y, Vec3::Y);
+    let lit = eye + Vec3::new(0.0, -30.0, 0.0) + 75.0 * heading;
     let sun = lit + 150.0 * Vec3::new(0.48, 0.8, 0.36).normalize();
     let (half, tall) = (40.0, 40.0 / aspect);
     let light = orthographic(-half, half, -tall, tall, 1.0, 300.0) * look_at_mat4(sun, lit, Vec3::Y);
     let above = eye - 150.0 * heading + Vec3::new(0.0, 190.0, 0.0);
     let overview = perspective(0.9, aspect, 1.0, 700.0) * look_at_mat4(above, eye + 70.0 * heading, Vec3::Y);
-    [(walker, eye, 260.0), (light, sun, 1e9), (overview, above, 700.0)]
+    [(drone, eye, 260.0), (light, sun, 1e9), (overview, above, 700.0)]
 }
 
 impl City {
@@ -167,7 +167,7 @@ impl Demo for City {
             culling: Culling::new(None),
             step: None,
             boxes: gpu.buffer("boxes", &boxes, none),
-            views: ["walker", "sun", "above"].map(|name| gpu.uniform::<View>(name, &bytemuck::Zeroable::zeroed())),
+            views: ["drone", "sun", "above"].map(|name| gpu.uniform::<View>(name, &bytemuck::Zeroable::zeroed())),
             draw: gpu.draw_pipeline(&module, "box", &[], outside),
             all: options
                 .all
@@ -241,7 +241,7 @@ impl Demo for City {
         })?;
         let stepped = self.time(gpu, |city, encoder| city.step(encoder).map(drop))?;
         Ok(format!(
-            "of {} boxes the walker sees {}, the sun {}, and who is above {}\n\
+            "of {} boxes the drone sees {}, the sun {}, and who is above {}\n\
              three views are culled in {:.2} ms; the table takes {:.2} ms, once",
             self.count,
             counters[8],
