@@ -30,6 +30,7 @@
 //!   after the submission.
 //! - [`ObjectSet`] keeps objects that live across steps. It hands out handles and uploads only what changed.
 //! - [`PairEvents`] finds which pairs begin, persist and end from step to step.
+//! - [`Culling`] finds which objects each of several views sees, and makes an indirect draw of each.
 //! - [`DispatchArgs`] dispatches a caller's pass over rows that only the device has counted.
 //! - [`TableShader`] lets a caller's shader walk the table itself.
 //! - [`DebugDraw`] shows boxes, cells, pairs and ray walks as lines.
@@ -45,6 +46,9 @@
 //! | pairs | [`Pair`], 8 bytes | `a, b` with `a < b` |
 //! | events | [`PairEvent`], 16 bytes | `a, a_generation, b, b_generation` |
 //! | indirect dispatch | 4 `u32` | workgroups in three dimensions, rows |
+//! | views | [`Frustum`], 144 bytes | eight planes `normal.xyz, d`, then `plane_count, layers, world`, an unused word |
+//! | what views see | `u32` | a bit per object, [`CullOutput::words`] per view; lists with offsets as for hits |
+//! | indirect draws of views | 4 or 5 `u32` | vertices or indices, instances, then zeros, one draw per view |
 //! | debug lines | [`LineVertex`], 16 bytes | `position.xyz, color`, two per line |
 //! | indirect draw | 5 `u32` | vertices, instances, first vertex, first instance, vertices of all lines |
 //! | hits | [`RayHit`], 8 bytes | `object, t` |

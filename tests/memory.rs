@@ -5,9 +5,9 @@ mod common;
 use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, CreateError, GpuBroadPhase, Growth, Headless, HeadlessDescriptor,
-    HeadlessError, ObjectSet, PairOrder, Queries, QueryInput, Ray, RayMode, Scheme, Source, Statics, Status, StepInput,
-    StepResult, adapters as all_adapters, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, CreateError, CullDraw, CullOptions, Culling, Frustum, GpuBroadPhase,
+    Growth, Headless, HeadlessDescriptor, HeadlessError, ObjectSet, PairOrder, Queries, QueryInput, Ray, RayMode,
+    Scheme, Source, Statics, Status, StepInput, StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -155,6 +155,68 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
                 queue.submit([encoder.finish()]);
             }
         }
+    }
+}
+
+/// Views that move are uploaded each time, through the same buffers.
+#[test]
+fn steady_culling_creates_no_bind_group_and_no_buffer() {
+    let mut rng = Rng(7);
+    let (moving, fixed) = (uniform(2000, &mut rng), uniform(500, &mut rng));
+    let descriptor = BroadPhaseDescriptor {
+        pairs: false,
+        ..Default::default()
+    };
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
+        let mut culling = Culling::new(None);
+        let options = CullOptions {
+            list_capacity: Some(u32::MAX),
+            draw: Some(CullDraw::Vertices(36)),
+        };
+        let input = StepInput {
+            objects: Source::Host(&moving),
+            statics: Statics {
+                objects: Source::Host(&fixed),
+                ..Default::default()
+            },
+            ..Default::default()
+        };
+        for step in 1..=6 {
+            let views = [Frustum::new([[1.0, 0.0, 0.0, step as f32]]); 3];
+            let mut encoder = device.create_command_encoder(&Default::default());
+            let output = gpu.step(&mut encoder, input).expect("a step");
+            queue.submit([encoder.finish()]);
+            device
+                .poll(wgpu::PollType::wait_indefinitely())
+                .expect("an idle device");
+            let [groups, buffers] = created(&device);
+            let mut encoder = device.create_command_encoder(&Default::default());
+            culling
+                .record(&mut encoder, &output, Source::Host(&views), options)
+                .expect("culling");
+            let [all_groups, all_buffers] = created(&device);
+            let made = (all_groups - groups, all_buffers - buffers);
+            let what = format!("{made:?} in step {step} on {}", adapter.name);
+            if step == 1 {
+                assert!(made.0 > 7 && made.1 > 8, "{what}");
+            } else if step > 2 {
+                assert_eq!(made, (0, 0), "{what}");
+            }
+            queue.submit([encoder.finish()]);
+        }
+        // What the first call takes: a bit for each object and view, as much for places, 4 bytes per row.
+        let words = 3 * 2500u64.div_ceil(32);
+        let rows = 3 * 2500;
+        let bytes = 4 * (2 * words + rows);
+        let memory = culling.memory();
+        assert!(
+            (bytes..bytes + 2000).contains(&memory),
+            "{memory} bytes, {bytes} at least"
+        );
+        culling.trim();
+        assert_eq!(culling.memory(), 0);
     }
 }
 

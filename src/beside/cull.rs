@@ -359,7 +359,7 @@ impl Culling {
         reading.map(device, submission, self.timeout).await?;
         let counters: Result<Vec<u32>, _> = reading.rows(buffer::COUNTERS.name, word::COUNT as u64);
         let bits: Result<Vec<u32>, _> = reading.rows(buffer::VISIBLE.name, words);
-        reading.put_back(&self.readings);
+        reading.put_back(self.readings.shelf());
         let bits = bits?;
         let seen_by = |view: u32| {
             let first = (view * params.words) as usize;
