@@ -57,7 +57,11 @@ fn hold_common_bounds(local: u32) {
         return;
     }
     let planes = views[view * VIEW_VECTORS + MOST_PLANES].x;
-    if (planes > MOST_PLANES || plane >= planes) {
+    if (planes == NO_VIEW) {
+        atomicOr(&blind, 1u << view);
+        return;
+    }
+    if (plane >= planes) {
         return;
     }
     let bounds = bounds_of(bitcast<vec3<i32>>(run_lows[0]), bitcast<vec3<i32>>(run_highs[0]));
@@ -101,18 +105,21 @@ fn main(
     join_bounds(local);
     hold_common_bounds(local);
     workgroupBarrier();
-    if (!is_there) {
+    let blind_views = atomicLoad(&blind);
+    if (!is_there || countOneBits(blind_views) == cull.view_count) {
         return;
     }
     let object = low.w;
     let world = high.w;
     let bounds = bounds_of(bitcast<vec3<i32>>(low.xyz), bitcast<vec3<i32>>(high.xyz));
-    let layers = objects[2u * object].w;
-    let blind_views = atomicLoad(&blind);
+    var layers = 0u;
+    if (cull.filters != 0u) {
+        layers = objects[2u * object].w;
+    }
     for (var view = 0u; view < cull.view_count; view += 1u) {
         // Planes, layers, world.
         let about = views[view * VIEW_VECTORS + MOST_PLANES];
-        let may_see = about.x <= MOST_PLANES && about.z == world && ((blind_views >> view) & 1u) == 0u;
+        let may_see = ((blind_views >> view) & 1u) == 0u && about.z == world;
         var is_seen = may_see && (cull.filters == 0u || layers_meet(about.y, layers));
         let planes = (atomicLoad(&crossed[view / 4u]) >> (8u * (view % 4u))) & 0xffu;
         for (var rest = planes; rest != 0u && is_seen; rest &= rest - 1u) {
