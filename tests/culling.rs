@@ -381,7 +381,7 @@ fn views_of_wild_scenes_see_what_the_definition_says() {
             let gpu = engines
                 .entry(kind)
                 .or_insert_with(|| broad_phase(&adapter, &descriptor));
-            gpu.redescribe(&descriptor).unwrap();
+            gpu.set_descriptor(&descriptor).unwrap();
             let (objects, _) = scene.all_objects();
             let count = [1, 2, 5, 32][rng.below(4)];
             let frusta = views(&objects, descriptor.worlds, count, &mut rng);
@@ -626,6 +626,13 @@ fn what_cannot_be_culled_is_refused() {
         adapter.queue.submit([encoder.finish()]);
         assert_eq!(block_on(culling.read_back()).unwrap().objects[0].len(), 100);
 
+        // What the encoder of a dropped step would have built.
+        let mut dropped = common::steps::encoder(&adapter);
+        let step = record(&mut gpu, &mut dropped, (&scene_of(&objects)).into());
+        drop(dropped);
+        let mut encoder = common::steps::encoder(&adapter);
+        let answer = refused(culling.record(&mut encoder, &step, Source::Host(&one), options));
+        assert_eq!(answer, StepError::Dropped);
         culling.trim();
         assert_eq!(
             (culling.memory(), block_on(culling.read_back())),

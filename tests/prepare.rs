@@ -6,10 +6,10 @@ use common::steps::{RAY_MODES, SCHEMES, UNIT, check_hits, check_lists, sorted};
 use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, CreateError, DebugDraw, DebugLines, DescriptorError, DeviceCount, Dimensions,
-    DispatchArgs, GpuBroadPhase, ObjectNames, OutputRows, PairEvents, PairOrder, Queries, QueryInput, QueryMode, Ray,
-    RayMode, Scene, SceneQueries, Scheme, Source, Statics, StepInput, SweptRay, Uses, adapters as all_adapters,
-    reference::brute_force, wgpu,
+    Aabb, BroadPhaseDescriptor, CreateError, CullDraw, CullOptions, Culling, DebugDraw, DebugLines, DescriptorError,
+    DeviceCount, Dimensions, DispatchArgs, Frustum, GpuBroadPhase, ObjectNames, OutputRows, PairEvents, PairOrder,
+    Queries, QueryInput, QueryMode, Ray, RayMode, Scene, SceneQueries, Scheme, Source, Statics, StepInput, SweptRay,
+    Uses, adapters as all_adapters, reference::brute_force, wgpu,
 };
 use pollster::block_on;
 
@@ -200,7 +200,14 @@ fn what_stands_beside_the_step_can_be_prepared_too() {
         let mut events = PairEvents::new(None);
         let mut draw = DebugDraw::new(&descriptor, None);
         let mut args = DispatchArgs::new(None);
-        for preparation in [events.prepare(&gpu), draw.prepare(&gpu), args.prepare(&gpu)] {
+        let mut culling = Culling::new(None);
+        let beside = [
+            events.prepare(&gpu),
+            draw.prepare(&gpu),
+            args.prepare(&gpu),
+            culling.prepare(&gpu),
+        ];
+        for preparation in beside {
             preparation.run().expect("pipelines");
         }
         let prepared = pipelines(&device);
@@ -218,6 +225,13 @@ fn what_stands_beside_the_step_can_be_prepared_too() {
             drop(events.read_later(&mut encoder).expect("a handle"));
             args.record(&mut encoder, &step, OutputRows::Pairs, 64)
                 .expect("arguments");
+            let options = CullOptions {
+                list_capacity: Some(10),
+                draw: Some(CullDraw::Vertices(36)),
+            };
+            culling
+                .record(&mut encoder, &step, Source::Host(&[Frustum::default()]), options)
+                .expect("what a view sees");
             for lines in [DebugLines::Boxes, DebugLines::Pairs, DebugLines::Cells { levels: !0 }] {
                 draw.record(&mut encoder, &step, lines, [255; 4], 1000).expect("lines");
             }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::api::counters::Status;
+use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{InputError, ReadBackError, StepError};
 use crate::api::frustum::{Frustum, Visible};
 use crate::api::input::{self, Source};
@@ -9,6 +11,7 @@ use crate::api::output::Lists;
 use crate::beside::component::Component;
 use crate::gpu::buffers::{Sizes, buffers};
 use crate::gpu::group::Group;
+use crate::gpu::preparation::Preparation;
 use crate::gpu::reading::{self, Copy};
 use crate::gpu::recorder::{Input, PARAMS, Recorder, WORKGROUP, variables};
 use crate::gpu::scope::Scopes;
@@ -22,6 +25,7 @@ use crate::shared::bounds::binding_limit;
 use crate::shared::grid;
 use crate::shared::submission::{Recording, Recordings};
 use crate::stages::scan::{self, Scan};
+use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::{StepOutput, Table};
 
 const VIEW_BYTES: u64 = size_of::<Frustum>() as u64;
@@ -185,20 +189,27 @@ impl Culling {
             own: Component::new(label.unwrap_or("gpu_broad_phase/cull"), passes, &[]),
             uploads: Staging::uploads(),
             readings: Staging::readings(),
-            timeout: crate::BroadPhaseDescriptor::default().timeout,
+            timeout: BroadPhaseDescriptor::default().timeout,
             recordings: None,
             last: None,
         }
     }
 
+    /// What makes its pipelines ahead of the first call, for the steps of this broad phase: see [`Preparation`].
+    pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
+        self.own.prepare(broad_phase)
+    }
+
     /// Records the finding of what views see behind a step: up to 32 views, [`MOST_VIEWS`](Self::MOST_VIEWS). Never
     /// submits, waits or reads back. A [`page`](crate::GpuBroadPhase::page) or a
-    /// [`query`](crate::GpuBroadPhase::query) of a step will do in its place.
+    /// [`query`](crate::GpuBroadPhase::query) of a step will do in its place, and so will the output of an earlier step
+    /// as long as no other one was recorded.
     ///
     /// # Errors
     /// [`InputError::TooMany`] for more views, [`InputError::Usage`] and [`InputError::BufferTooSmall`] for a buffer of
     /// views that cannot be read, [`InputError::BufferTooLarge`] where bits or lists do not fit a binding of the device,
-    /// [`StepError::OtherDevice`] on another device than in the first call: nothing is recorded then.
+    /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Dropped`] where the encoder of
+    /// the step is known to have been dropped: nothing is recorded then.
     /// [`StepError::Device`] where the device refuses a buffer: the encoder has to be dropped. Browsers tell this later:
     /// the next call returns it.
     pub fn record(
@@ -212,6 +223,9 @@ impl Culling {
         input::check("views", &views)?;
         let home = self.own.home(step)?;
         let device = home.device();
+        if step.table.recording.as_ref().is_some_and(Recording::is_lost) {
+            return Err(StepError::Dropped);
+        }
         let params = params(step, &views, options);
         let sizes = sizes(&params, &views);
         let limit = binding_limit(&device.limits());
@@ -283,7 +297,7 @@ impl Culling {
         let blocks_of_call = CullBlocks {
             cull: blocks.push(params),
             scan: (params.lists != 0).then(|| {
-                let status = crate::Status::default();
+                let status = Status::default();
                 Scan::new(&mut blocks, buffer::PLACES, words + 1, word::NEEDED, u32::MAX, status)
             }),
         };
@@ -443,12 +457,11 @@ fn sizes(params: &CullParams, views: &Source<'_, Frustum>) -> Sizes {
     let view_count = u64::from(params.view_count.max(1));
     let words = u64::from(params.view_count) * u64::from(params.words);
     let own_views = if views.is_caller_owned() { 1 } else { view_count };
-    let lists = if params.lists == 0 { 0 } else { 1 };
     let mut sizes = vec![
         (buffer::FRUSTA, VIEW_BYTES * own_views),
         (buffer::VIEWS, VIEW_BYTES * view_count),
         (buffer::VISIBLE, 4 * words.max(1)),
-        (buffer::PLACES, 4 * (lists * words + 1)),
+        (buffer::PLACES, 4 * (u64::from(params.lists) * words + 1)),
         (buffer::LISTS, 4 * u64::from(params.list_capacity.max(1))),
         (buffer::OFFSETS, 4 * (view_count + 1)),
         (buffer::DRAWS, 4 * (view_count * u64::from(params.draw_words)).max(1)),
