@@ -36,10 +36,10 @@ passes! {
     CULL_VIEWS = "cull_views";
 
     /// Which objects of a table each view sees, schemes of one entry per object.
-    CULL_ONE_CELL = "cull_one_cell" from "cull" { entry: "one_cell" };
+    CULL_OBJECTS_ONE_CELL = "cull_objects_one_cell" from "cull_objects" { entry: "one_cell" };
 
     /// Which objects of a table each view sees, scheme of covered cells.
-    CULL_COVERED = "cull_covered" from "cull" { entry: "covered" };
+    CULL_OBJECTS_COVERED = "cull_objects_covered" from "cull_objects" { entry: "covered" };
 
     /// How many objects each view sees, and each word of bits has.
     CULL_COUNT = "cull_count";
@@ -316,9 +316,9 @@ impl Culling {
                     stage.run_groups(&CULL_VIEWS, 1, &[cull]);
                 }
                 let pass = if table.kind.0 == grid::SCHEME_UNIFORM {
-                    &CULL_COVERED
+                    &CULL_OBJECTS_COVERED
                 } else {
-                    &CULL_ONE_CELL
+                    &CULL_OBJECTS_ONE_CELL
                 };
                 stage.run(pass, table.params.object_count, &[cull]);
             });

@@ -780,8 +780,8 @@ fn float_operations_that_decide_answers_stand_alone() {
         ("ray_any_covered", "load_ray", 1, &[]),
         ("prepare", "main", 6, &[]),
         ("query_count_one_cell", "distance_to", 4, &["nearest_image", "squared"]),
-        ("cull_one_cell", "is_outside", 5, &[]),
-        ("cull_covered", "side_of_common", 5, &[]),
+        ("cull_objects_one_cell", "is_outside", 5, &[]),
+        ("cull_objects_covered", "side_of_common", 5, &[]),
     ];
     for (pass, function, least, exempt) in deciding {
         let pass = passes().find(|candidate| candidate.name == pass).unwrap();

@@ -6,7 +6,7 @@ use crate::harness::*;
 use gpu_broad_phase::internals::blocks::{CullParams, ScanParams};
 use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::cull::view::word;
-use gpu_broad_phase::internals::reference::cull::{cull, cull_args, cull_count, cull_emit, cull_views};
+use gpu_broad_phase::internals::reference::cull::{cull_args, cull_count, cull_emit, cull_objects, cull_views};
 use gpu_broad_phase::internals::reference::scan;
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{BroadPhaseDescriptor, Frustum, Scene, reference};
@@ -53,9 +53,9 @@ pub fn check_cull(
     let mut visible = vec![0; words];
     for table in trace.statics.as_deref().into_iter().chain([trace]) {
         let pass = if trace.params.scheme == 1 {
-            &shaders::CULL_COVERED
+            &shaders::CULL_OBJECTS_COVERED
         } else {
-            &shaders::CULL_ONE_CELL
+            &shaders::CULL_OBJECTS_ONE_CELL
         };
         let mut inputs = walk_inputs(table);
         inputs.extend([
@@ -71,7 +71,7 @@ pub fn check_cull(
             &cull,
         );
         let (records, starts) = (&table.records, &table.starts);
-        cull::cull(
+        cull_objects::cull_objects(
             &table.params,
             &cull,
             &views,

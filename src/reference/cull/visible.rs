@@ -1,6 +1,6 @@
 //! What views see, by the definition: every object against every view.
 
-use super::cull::{layers_meet, sees};
+use super::cull_objects::{layers_meet, sees};
 use super::cull_views::cull_views;
 use super::view::{MOST_VIEWS, word};
 use crate::api::descriptor::BroadPhaseDescriptor;

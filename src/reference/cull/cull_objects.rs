@@ -1,4 +1,4 @@
-//! Twin of `shaders/cull/cull.wgsl`.
+//! Twin of `shaders/cull/cull_objects.wgsl`.
 
 use super::plane::is_outside;
 use crate::api::frustum::Frustum;
@@ -10,7 +10,7 @@ use crate::shared::grid::{Class, Grid, Params, Record, classify, unordered};
 /// `o % 32` of the word `v * words + o / 32`. `views` are the output of
 /// [`cull_views`](super::cull_views::cull_views()).
 #[allow(clippy::too_many_arguments, reason = "what the pass binds")]
-pub fn cull(
+pub fn cull_objects(
     params: &Params,
     cull: &CullParams,
     views: &[Frustum],
