@@ -8,6 +8,7 @@ mod later;
 mod needs;
 pub(crate) mod output;
 pub(crate) mod plan;
+pub(crate) mod query_set;
 mod readback;
 mod record;
 mod recorded;
