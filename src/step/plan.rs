@@ -259,6 +259,12 @@ impl Plan {
         ))
     }
 
+    /// The rays of which all hits are wanted.
+    pub fn rays_counted(&self) -> Option<u32> {
+        let params = &self.shape.params;
+        self.rays.all_hits(params).then_some(params.ray_count)
+    }
+
     /// Whether the scene of the step was crowded, once its counters are mapped. `None` where the device did not look.
     pub fn is_crowded(&self, reading: &Reading) -> Option<bool> {
         let words: Vec<u32> = reading.rows(COUNTERS.name, word::COUNT as u64).ok()?;
