@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use bytemuck::Pod;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Counters, Dimensions, Events, Growth, Handle, MemoryUse, Neighbor,
+    Aabb, BroadPhaseDescriptor, Capacities, Counters, Dimensions, Events, Frustum, Growth, Handle, MemoryUse, Neighbor,
     Neighbors, ObjectSet, Pair, PairEvent, PairOrder, Partners, Query, QueryMode, Ray, RayCell, RayHit, RayMode,
-    Scheme, SortStrategy, StageTime, StaleHandle, Status, StepResult, SweptRay,
+    Scheme, SortStrategy, StageTime, StaleHandle, Status, StepResult, SweptRay, Visible,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -71,6 +71,15 @@ fn finite_values_come_back_from_text_and_bytes() {
             .with_world(4),
     );
     through_both(Query::sphere([1.0, 2.0, 3.0], 0.7).in_world(2));
+    through_both(
+        Frustum::new([[0.6, -0.0, 0.8, 1e-40]; 5])
+            .with_layers(3, 1)
+            .with_world(2),
+    );
+    through_both(Visible {
+        objects: vec![vec![], vec![0, 7]],
+        invalid: 1,
+    });
     through_both((Pair { a: 1, b: u32::MAX }, RayHit { object: 3, t: 0.1 }));
     let neighbor = Neighbor {
         object: 9,

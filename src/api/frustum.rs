@@ -7,8 +7,8 @@ use crate::shared::wgsl::number;
 
 /// What a view sees of a step's objects: the convex set inside all of its planes. 144 bytes, nine 16-byte loads.
 ///
-/// Buffer layout (little endian): eight planes `normal.x, normal.y, normal.z, d` as `f32`, then `plane_count`, `layers`,
-/// `world` as `u32` and an unused word.
+/// Buffer layout (little endian): eight planes `normal.x, normal.y, normal.z, d` as `f32`, then `plane_count`,
+/// `layers`, `world` as `u32` and an unused word.
 ///
 /// A point `p` is inside a plane where `normal * p + d >= 0`. Normals need no length. Planes past
 /// [`plane_count`](Self::plane_count) do not count; without any, all objects of the world are seen. In two dimensions
@@ -18,11 +18,10 @@ use crate::shared::wgsl::number;
 /// it is not in it: no plane alone tells them apart.
 ///
 /// **Conservative.** A box that is inside a plane or touches it is never taken for one outside, by exact arithmetic.
-/// One outside is never kept either where `normal * c + d` is below
-/// `-2^-20 * (|normal.x * c.x| + |normal.y * c.y| + |normal.z * c.z| + |d|) - 2^-119 * e`: here `c` is the corner of the
-/// box that is farthest along the normal, and `e` is the largest of all finite magnitudes of its bounds, of those of the
-/// normal, and 2. Boxes for which the sum in brackets is past the floats are kept. The answer is the same, bit
-/// for bit, on every device.
+/// One outside is never kept either where `normal * c + d` is below `-2^-20 * (|normal.x * c.x| + |normal.y * c.y| +
+/// |normal.z * c.z| + |d|) - 2^-119 * e`: here `c` is the corner of the box that is farthest along the normal, and `e`
+/// is the largest of all finite magnitudes of its bounds, of those of the normal, and 2. Boxes for which the sum in
+/// brackets is past the floats are kept. The answer is the same, bit for bit, on every device.
 ///
 /// **Infinite bounds.** A box that goes to infinity on the inner side of a plane is not outside of it. One that has
 /// nothing but infinity on the outer side is. Where a component of the normal is 0, bounds along its axis do not count.
@@ -76,9 +75,9 @@ impl Frustum {
         }
     }
 
-    /// What the camera with this matrix from world to clip space sees, on all layers, in world 0. The matrix is given by
-    /// columns, as glam's `to_cols_array_2d` does, and multiplies column vectors. Clip space is wgpu's: x and y between
-    /// `-w` and `w`, z between 0 and `w`.
+    /// What the camera with this matrix from world to clip space sees, on all layers, in world 0. The matrix is given
+    /// by columns, as glam's `to_cols_array_2d` does, and multiplies column vectors. Clip space is wgpu's: x and y
+    /// between `-w` and `w`, z between 0 and `w`.
     ///
     /// Far and near may be reversed, and far may be infinite: a row that says nothing has a normal of 0, or one that is
     /// lost to rounding, less than 2^-21 of the rows that it is the difference of. It makes no plane. A matrix with a

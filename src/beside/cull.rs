@@ -98,8 +98,8 @@ pub enum CullDraw {
     Indices(u32),
 }
 
-/// What views see: buffers with the usages `STORAGE` and `COPY_SRC`. The next call of [`Culling::record`] may write into
-/// them or replace them.
+/// What views see: buffers with the usages `STORAGE` and `COPY_SRC`. The next call of [`Culling::record`] may write
+/// into them or replace them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CullOutput {
@@ -111,20 +111,20 @@ pub struct CullOutput {
     /// Where [`CullOptions::list_capacity`] is given: the objects that each view sees, `u32`, ascending, a list per
     /// view.
     pub lists: Option<Lists>,
-    /// Where [`CullOptions::draw`] is given: an indirect draw per view, one behind the other. The number of instances is
-    /// that of the objects that the view sees, with lists those that its list holds. All offsets and the first instance
-    /// are 0. The buffer has the usage `INDIRECT` as well.
+    /// Where [`CullOptions::draw`] is given: an indirect draw per view, one behind the other. The number of instances
+    /// is that of the objects that the view sees, with lists those that its list holds. All offsets and the first
+    /// instance are 0. The buffer has the usage `INDIRECT` as well.
     pub draws: Option<wgpu::Buffer>,
-    /// 40 `u32`: 0 the views that are invalid, 2 and 3 with lists the rows that they need (64 bits, low word first), from
-    /// 8 on the objects that each view sees. Others are the library's own.
+    /// 40 `u32`: 0 the views that are invalid, 2 and 3 with lists the rows that they need (64 bits, low word first),
+    /// from 8 on the objects that each view sees. Others are the library's own.
     pub counters: wgpu::Buffer,
 }
 
 /// Finds which objects of a step each of several views sees, on the GPU: cameras, cascades of a shadow map, faces of a
 /// cube map, portals, regions that are simulated closely.
 ///
-/// It reads the table of the step, so nothing is uploaded but the views. The boxes are those that the step compared: with
-/// the margin, and on axes with a period at the place in `0 <= p < period` of their lower corners, not across the
+/// It reads the table of the step, so nothing is uploaded but the views. The boxes are those that the step compared:
+/// with the margin, and on axes with a period at the place in `0 <= p < period` of their lower corners, not across the
 /// border. Invalid and [excluded](crate::Aabb::EXCLUDED) objects are never seen. [`Frustum`] says exactly which others
 /// are.
 ///
@@ -207,11 +207,10 @@ impl Culling {
     ///
     /// # Errors
     /// [`InputError::TooMany`] for more views, [`InputError::Usage`] and [`InputError::BufferTooSmall`] for a buffer of
-    /// views that cannot be read, [`InputError::BufferTooLarge`] where bits or lists do not fit a binding of the device,
-    /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Dropped`] where the encoder of
-    /// the step is known to have been dropped: nothing is recorded then.
-    /// [`StepError::Device`] where the device refuses a buffer: the encoder has to be dropped. Browsers tell this later:
-    /// the next call returns it.
+    /// views that cannot be read, [`InputError::BufferTooLarge`] where bits or lists do not fit a binding of the
+    /// device, [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Dropped`] where the
+    /// encoder of the step is known to have been dropped: nothing is recorded then. [`StepError::Device`] where the
+    /// device refuses a buffer: the encoder has to be dropped. Browsers tell this later: the next call returns it.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -327,8 +326,8 @@ impl Culling {
         record_outputs(&mut recorder, params, blocks_of_call);
     }
 
-    /// Gives all memory back. What was bound of steps is given up too, which keeps their outputs' memory for up to eight
-    /// further calls otherwise: call it along with [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
+    /// Gives all memory back. What was bound of steps is given up too, which keeps their outputs' memory for up to
+    /// eight further calls otherwise: call it along with [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
     pub fn trim(&mut self) {
         self.last = None;
         self.own.clear();
@@ -347,8 +346,8 @@ impl Culling {
     /// # Errors
     /// [`ReadBackError::NoStep`] before the first call, [`ReadBackError::NotSubmitted`] where that call or its step was
     /// not submitted, [`ReadBackError::Map`] or [`ReadBackError::DeviceLost`] where the device is lost,
-    /// [`ReadBackError::Timeout`] where it takes longer than ten minutes, [`ReadBackError::Device`] where it refused the
-    /// recording.
+    /// [`ReadBackError::Timeout`] where it takes longer than ten minutes, [`ReadBackError::Device`] where it refused
+    /// the recording.
     pub async fn read_back(&mut self) -> Result<Visible, ReadBackError> {
         let home = self.own.home.clone().ok_or(ReadBackError::NoStep)?;
         let device = home.device();
