@@ -651,12 +651,8 @@ fn what_steps_take_is_forecast() {
                 }
                 let (used, said) = (gpu.memory_use(), forecast(counts));
                 let what = format!("{}, {scheme:?}: {used:?} of {said:?}", adapter.name);
-                assert_eq!(
-                    (used.inputs, used.pairs, used.fixed),
-                    (said.inputs, said.pairs, said.fixed),
-                    "{what}"
-                );
-                // What counting keeps of hits depends on the steps before.
+                assert_eq!((used.inputs, used.fixed), (said.inputs, said.fixed), "{what}");
+                // Room to spare depends on what the steps before needed, and so do the hits that counting keeps.
                 assert!(
                     used.total() * 10 >= said.total() * 9 && used.total() * 9 <= said.total() * 10,
                     "{what}"

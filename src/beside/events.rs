@@ -469,7 +469,8 @@ impl PairEvents {
     /// is recorded meanwhile: see [`Later`].
     ///
     /// How many pairs begin and end only the device knows. As many are copied as late answers that arrived had, a
-    /// quarter more, and 4,096. [`Events::unread`] counts those beyond, and the next answer has room for as many.
+    /// quarter more, and up to 4,096 beyond. [`Events::unread`] counts what is left out, and the next answer has room
+    /// for as many.
     ///
     /// # Errors
     /// [`StepError::NoStep`] before the first step and after [`reset`](Self::reset), [`StepError::Dropped`] where its
@@ -482,7 +483,11 @@ impl PairEvents {
             return Err(StepError::Dropped);
         }
         let [last_begun, last_ended] = [0, 1].map(|which: usize| self.changes[which].load(Ordering::Relaxed));
-        let room = |last: u32, most: u32| last.saturating_add(last / 4).saturating_add(FEW_CHANGES).min(most);
+        // In steps, so that what depends on it is not made anew with each answer.
+        let room = |last: u32, most: u32| {
+            let steps = last.saturating_add(last / 4) / FEW_CHANGES + 1;
+            steps.saturating_mul(FEW_CHANGES).min(most)
+        };
         let [begun_room, ended_room] = [
             room(last_begun, rows.capacity),
             room(last_ended, rows.previous_capacity),

@@ -1,5 +1,6 @@
 //! Buffers that data passes through on its way to the device or back, each for one recording at a time.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::bindings::KEPT;
@@ -10,6 +11,9 @@ const fn roomy(bytes: u64) -> u64 {
     bytes.next_multiple_of(if eighth > 256 { eighth } else { 256 })
 }
 
+/// Free buffers that stay of each size that late recordings took: how many are under way at once depends on how far the
+/// device lags behind, which changes from second to second.
+const SPARES: u32 = 4;
 /// Stands for the next recording: callbacks of the device do not know its number.
 const JUST_BACK: u64 = u64::MAX;
 
@@ -18,6 +22,8 @@ pub(crate) struct Staging {
     usage: wgpu::BufferUsages,
     recording: u64,
     free: Arc<Shelf<Buffer>>,
+    /// The recording that last took a buffer of a size.
+    taken: Mutex<HashMap<u64, u64>>,
 }
 
 /// What callbacks of the device put down for whoever comes by next.
@@ -66,6 +72,7 @@ impl Staging {
             usage,
             recording: 0,
             free: Arc::default(),
+            taken: Mutex::default(),
         }
     }
 
@@ -73,11 +80,17 @@ impl Staging {
     pub fn begin(&mut self) {
         self.recording += 1;
         let first = self.recording.saturating_sub(KEPT);
+        let taken = self.taken.get_mut().unwrap_or_else(PoisonError::into_inner);
+        taken.retain(|_, last| *last >= first);
+        let mut spares = HashMap::new();
         self.free.lock().retain_mut(|free| {
             if free.used == JUST_BACK {
                 free.used = self.recording;
             }
-            free.used >= first
+            let size = free.buffer.size();
+            let same = spares.entry(size).or_insert(0);
+            *same += 1;
+            free.used >= first || (*same <= SPARES && taken.contains_key(&size))
         });
     }
 
@@ -97,6 +110,10 @@ impl Staging {
             .min_by_key(|&index| free[index].buffer.size());
         let found = found.map(|index| free.swap_remove(index).buffer);
         drop(free);
+        let size = found.as_ref().map_or(size, wgpu::Buffer::size);
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        taken.insert(size, self.recording);
+        drop(taken);
         let create = || {
             device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some(label),

@@ -378,7 +378,7 @@ impl GpuBroadPhase {
     /// of it. Room for 65,536 rows stays.
     ///
     /// Memory of the host that uploads and read-backs pass through comes on top. Later steps use it again, and it is
-    /// freed where eight in a row did not.
+    /// freed where eight in a row did not, but for a few spare ones of each size in use.
     pub fn memory(&self) -> u64 {
         let statics = self.statics.as_ref().map_or(0, |table| table.buffers.bytes());
         self.buffers.bytes() + statics
