@@ -46,12 +46,12 @@ impl World {
 
     fn advance(&mut self) {
         for (of, speed) in self.boxes.iter_mut().zip(&mut self.speeds) {
-            for axis in 0..3 {
-                if !(0.0..=SIDE).contains(&(of.min[axis] + speed[axis])) {
-                    speed[axis] = -speed[axis];
+            for (axis, speed) in speed.iter_mut().enumerate() {
+                if !(0.0..=SIDE).contains(&(of.min[axis] + *speed)) {
+                    *speed = -*speed;
                 }
-                of.min[axis] += speed[axis];
-                of.max[axis] += speed[axis];
+                of.min[axis] += *speed;
+                of.max[axis] += *speed;
             }
         }
     }

@@ -7,7 +7,6 @@ use std::ops::Range;
 use crate::api::counters::{Counters, Status, word};
 use crate::api::error::ReadBackError;
 use crate::api::result::{Outputs, StepResult};
-use crate::gpu::home::Home;
 use crate::gpu::reading::{Answer, Copy, Extent, Readable, Reading, TIMINGS, copy_out, or_lost, submit};
 use crate::gpu::timing::Timing;
 use crate::stages::shape::COUNTERS;
@@ -130,7 +129,7 @@ impl GpuBroadPhase {
             readings: &readings,
         };
         let stages = self.timing.as_ref().map_or(&[][..], Timing::stages);
-        let result = result(&answer, stages, &self.home)?;
+        let result = result(&answer, stages, self.home.queue().get_timestamp_period())?;
         readings.into_iter().for_each(|reading| self.put_back(reading));
         Ok(result)
     }
@@ -218,8 +217,9 @@ impl GpuBroadPhase {
     }
 }
 
-/// An answer as a result, once all of it is mapped. The first reading has the stage times.
-pub(crate) fn result(answer: &Answer<'_>, stages: &[&'static str], home: &Home) -> Result<StepResult, ReadBackError> {
+/// An answer as a result, once all of it is mapped. The first reading has the stage times, in ticks of so many
+/// nanoseconds.
+pub(crate) fn result(answer: &Answer<'_>, stages: &[&'static str], period: f32) -> Result<StepResult, ReadBackError> {
     let ticks = answer.readings.first().map_or_else(|| Ok(Vec::new()), Reading::ticks)?;
     Ok(StepResult {
         pairs: answer.rows(pairs::buffer::PAIRS)?,
@@ -232,7 +232,7 @@ pub(crate) fn result(answer: &Answer<'_>, stages: &[&'static str], home: &Home) 
         query_objects: answer.rows(queries::buffer::OBJECTS)?,
         query_offsets: answer.rows(queries::buffer::OFFSETS)?,
         query_nearest: answer.rows(queries::buffer::NEAREST)?,
-        timings: Timing::read(stages, &ticks, home.queue().get_timestamp_period()),
+        timings: Timing::read(stages, &ticks, period),
         counters: answer.counters,
     })
 }

@@ -67,6 +67,14 @@ impl Gpu {
         self.device.features().contains(wgpu::Features::TIMESTAMP_QUERY)
     }
 
+    /// Lets native devices tell what has arrived. Browsers do so by themselves.
+    pub fn poll(&self) {
+        let done = self.device.poll(wgpu::PollType::wait_indefinitely());
+        if cfg!(not(target_arch = "wasm32")) {
+            done.expect("an idle device");
+        }
+    }
+
     /// Steps until nothing overflows, as a renderer does frame by frame.
     pub async fn whole(&self, broad_phase: &mut GpuBroadPhase, input: StepInput<'_>) -> StepResult {
         for _ in 0..4 {

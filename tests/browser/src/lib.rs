@@ -38,6 +38,7 @@ pub async fn run(say: Say<'_>) {
     scenes::events(&plain, say).await;
     scenes::queries(&plain, say).await;
     scenes::statics(&plain, say).await;
+    scenes::later(&plain, say).await;
     troubles::too_large(&plain, say).await;
     plain.check();
     let rich = Gpu::open(Kind::Rich).await;

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, GpuBroadPhase, Headless, Neighbors, ObjectSet, PairEvents, Partners, Query, QueryMode,
-    RayMode, Scene, SceneQueries, SceneStatics, StepResult,
+    BroadPhaseDescriptor, GpuBroadPhase, Headless, Neighbors, ObjectNames, ObjectSet, Outputs, PairEvents, Partners,
+    Queries, Query, QueryInput, QueryMode, RayMode, Scene, SceneQueries, SceneStatics, Source, StepInput, StepResult,
+    Uses,
 };
 
 use crate::Say;
@@ -191,6 +192,75 @@ pub async fn statics(gpu: &Gpu, say: Say<'_>) {
         ..case.descriptor
     };
     check(gpu, descriptor, &scene, "static boxes", say).await;
+}
+
+/// Answers of steps, of sets of queries and of events, asked for in the frame's encoder and awaited frames later.
+pub async fn later(gpu: &Gpu, say: Say<'_>) {
+    let film = golden::moving_boxes();
+    for scheme in SCHEMES {
+        let descriptor = BroadPhaseDescriptor {
+            ray_mode: RayMode::All,
+            ..film.descriptor(scheme)
+        };
+        let mut broad_phase = gpu.broad_phase(&descriptor);
+        broad_phase.prepare(Uses::ALL).run().expect("pipelines");
+        let mut set = broad_phase.query_set("set", &descriptor);
+        let mut events = PairEvents::new(None);
+        let mut asked = Vec::new();
+        for objects in &film.frames {
+            let mut encoder = gpu.device.create_command_encoder(&Default::default());
+            let input = StepInput {
+                objects: Source::Host(objects),
+                ..StepInput::default()
+            };
+            let step = broad_phase.step(&mut encoder, input).expect("a step");
+            events
+                .record(&mut encoder, &step, ObjectNames::default())
+                .expect("events");
+            let queries = QueryInput {
+                queries: Queries::Boxes(Source::Host(&objects[..100])),
+                ..QueryInput::default()
+            };
+            set.record(&mut encoder, &broad_phase, queries).expect("a set");
+            asked.push((
+                broad_phase.read_later(&mut encoder, Outputs::ALL).expect("a handle"),
+                set.read_later(&mut encoder, Outputs::ALL).expect("a handle"),
+                events.read_later(&mut encoder).expect("a handle"),
+            ));
+            gpu.queue.submit([encoder.finish()]);
+        }
+        gpu.poll();
+        let mut before = BTreeSet::new();
+        let mut rows = 0;
+        for ((frame, objects), (step, set, events)) in (0..).zip(&film.frames).zip(asked) {
+            let what = format!("frame {frame}, {scheme:?}");
+            let (step, set, events) = (step.await, set.await, events.await);
+            let (step, set, events) = (step.expect(&what), set.expect(&what), events.expect(&what));
+            let now: BTreeSet<_> = brute_force::pairs(objects).into_iter().collect();
+            assert!(step.pairs.iter().copied().collect::<BTreeSet<_>>() == now, "{what}");
+            let scene = Scene {
+                objects,
+                queries: SceneQueries::Boxes(&objects[..100]),
+                ..Scene::default()
+            };
+            let expected = brute_force::scene_queries(&descriptor, &scene);
+            let found = set.query_offsets.windows(2).map(|ends| ends[1] - ends[0]);
+            assert!(
+                found.eq(expected.iter().map(|found| found.surely.len() as u32)),
+                "{what}"
+            );
+            let changes: Vec<_> = [events.begun.len(), events.ended.len()].into();
+            let defined = [now.difference(&before).count(), before.difference(&now).count()];
+            assert_eq!(changes, defined, "{what}");
+            rows += step.pairs.len() + set.query_objects.len() + changes.iter().sum::<usize>();
+            before = now;
+        }
+        say(&format!(
+            "{:?} device, answers awaited {} frames later, {scheme:?}: {rows} rows, as by definition",
+            gpu.kind,
+            film.frames.len()
+        ));
+    }
 }
 
 /// With a device of its own.
