@@ -8,9 +8,9 @@ use std::env;
 use common::steps::{check_hits, check_lists, sorted};
 use common::{Rng, adapters};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Events, GpuBroadPhase, Later, ObjectNames, Outputs, PairEvents, Queries,
-    Query, QueryInput, Ray, RayMode, Scene, SceneQueries, Source, StepInput, StepResult, Uses,
-    adapters as all_adapters, reference::brute_force, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, CullDraw, CullOptions, Culling, Events, Frustum, GpuBroadPhase, Later,
+    ObjectNames, Outputs, PairEvents, Queries, Query, QueryInput, Ray, RayMode, Scene, SceneQueries, Source, StepInput,
+    StepResult, Uses, Visible, adapters as all_adapters, reference, reference::brute_force, wgpu,
 };
 use pollster::block_on;
 
@@ -57,6 +57,22 @@ impl World {
     }
 }
 
+/// What is ahead of the middle of the room, within a right angle.
+fn view(turn: f32) -> Frustum {
+    let [sides @ .., ahead] = [-0.125, 0.125, 0.0].map(|side| {
+        let angle = (turn + side) * std::f32::consts::TAU;
+        [angle.cos(), angle.sin()]
+    });
+    let middle = 0.5 * SIDE;
+    let plane = |x: f32, y: f32, d: f32| [x, y, 0.0, d - middle * (x + y)];
+    let [[x0, y0], [x1, y1]] = sides;
+    Frustum::new([
+        plane(-y0, x0, 0.0),
+        plane(y1, -x1, 0.0),
+        plane(-ahead[0], -ahead[1], 0.8 * SIDE),
+    ])
+}
+
 /// What a frame asked, and what is to come of it.
 struct Asked {
     number: usize,
@@ -64,6 +80,8 @@ struct Asked {
     rays: Vec<Ray>,
     probes: Vec<Aabb>,
     spheres: Vec<Query>,
+    views: [Frustum; 3],
+    seen: Later<Visible>,
     step: Later<StepResult>,
     picking: Later<StepResult>,
     sensors: Later<StepResult>,
@@ -81,6 +99,7 @@ impl Asked {
         let [step, picking, sensors] = [&mut self.step, &mut self.picking, &mut self.sensors]
             .map(|answer| answer.take().expect("an answer that is there").expect("an answer"));
         let events = self.events.take().expect("events that are there").expect("events");
+        let seen = self.seen.take().expect("views that are there").expect("what they see");
         let cast = Scene {
             objects: &self.boxes,
             rays: self.rays[..].into(),
@@ -95,6 +114,8 @@ impl Asked {
                 &what,
             );
         }
+        let defined = reference::cull(&descriptors[0], &cast, &self.views).expect("views");
+        assert_eq!(seen, defined, "{what}");
         let of = |queries| brute_force::scene_queries(&descriptors[0], &Scene { queries, ..cast });
         check_lists(&picking, &of(SceneQueries::Boxes(&self.probes)), &what);
         check_lists(&sensors, &of(SceneQueries::Spheres(&self.spheres)), &what);
@@ -134,6 +155,7 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
         let descriptors = [RayMode::All, RayMode::Closest, RayMode::Any].map(of_mode);
         let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptors[0]).expect("a broad phase");
         let mut events = PairEvents::new(None);
+        let mut culling = Culling::new(None);
         let mut picking = gpu.query_set("picking", &descriptors[1]);
         let mut sensors = gpu.query_set("sensors", &descriptors[2]);
         let uses = Uses {
@@ -146,6 +168,7 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
             picking.prepare(uses),
             sensors.prepare(uses),
             events.prepare(&gpu),
+            culling.prepare(&gpu),
         ] {
             preparation.run().expect("pipelines");
         }
@@ -187,6 +210,7 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
                 .collect();
             let spheres = world.boxes.iter().step_by(19).map(|of| Query::sphere(of.max, 1.25));
             let spheres: Vec<_> = spheres.collect();
+            let views = [0.0, 0.25, 0.5].map(|turn| view(turn + 0.01 * number as f32));
             let before = counted();
             let mut encoder = device.create_command_encoder(&Default::default());
             let cast = Source::Host(&rays[..]).into();
@@ -199,6 +223,13 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
             events
                 .record(&mut encoder, &step, ObjectNames::default())
                 .expect("events");
+            let options = CullOptions {
+                list_capacity: Some(3 * BOXES as u32),
+                draw: Some(CullDraw::Vertices(36)),
+            };
+            culling
+                .record(&mut encoder, &step, Source::Host(&views), options)
+                .expect("views");
             let picks = QueryInput {
                 rays: cast,
                 queries: Queries::Boxes(Source::Host(&probes)),
@@ -217,6 +248,8 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
                 picking: picking.read_later(&mut encoder, Outputs::ALL).expect("a handle"),
                 sensors: sensors.read_later(&mut encoder, Outputs::ALL).expect("a handle"),
                 events: events.read_later(&mut encoder).expect("a handle"),
+                seen: culling.read_later(&mut encoder).expect("a handle"),
+                views,
                 boxes: world.boxes.clone(),
                 rays,
                 probes,
@@ -226,8 +259,11 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
             assert_eq!(after[2], pipelines, "{}, frame {number}", adapter.name);
             if number >= WARM_UP {
                 assert_eq!(after, before, "{}, frame {number}", adapter.name);
-                let memory =
-                    gpu.memory() + picking.memory_use().total() + sensors.memory_use().total() + events.memory();
+                let memory = gpu.memory()
+                    + picking.memory_use().total()
+                    + sensors.memory_use().total()
+                    + events.memory()
+                    + culling.memory();
                 assert_eq!(
                     memory,
                     *steady_memory.get_or_insert(memory),

@@ -1,5 +1,6 @@
 //! Culling: which objects of a step each of several views sees.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::api::counters::Status;
@@ -11,8 +12,10 @@ use crate::api::output::Lists;
 use crate::beside::component::Component;
 use crate::gpu::buffers::{Sizes, buffers};
 use crate::gpu::group::Group;
+use crate::gpu::home::Home;
+use crate::gpu::later::Later;
 use crate::gpu::preparation::Preparation;
-use crate::gpu::reading::{self, Copy};
+use crate::gpu::reading::{self, Copy, Reading};
 use crate::gpu::recorder::{Input, PARAMS, Recorder, WORKGROUP, variables};
 use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
@@ -359,6 +362,41 @@ impl Culling {
         if !recording.is_submitted() {
             return Err(ReadBackError::NotSubmitted);
         }
+        let record = |encoder: &mut wgpu::CommandEncoder| Some(self.copy_out(&home, encoder, &params));
+        let (reading, submission) = reading::submit(&home, record).await?;
+        reading.map(device, submission, self.timeout).await?;
+        let seen = seen(&reading, &params);
+        reading.put_back(self.readings.shelf());
+        seen
+    }
+
+    /// Records the copying of what the views of the last call see to the host, right behind it and in the same encoder:
+    /// the way for a frame loop, which never waits. It arrives a frame or two later, whatever is recorded meanwhile:
+    /// see [`Later`].
+    ///
+    /// # Errors
+    /// [`StepError::NoStep`] before the first call, [`StepError::Dropped`] where its encoder was dropped.
+    pub fn read_later(&self, encoder: &mut wgpu::CommandEncoder) -> Result<Later<Visible>, StepError> {
+        let home = self.own.home.as_ref().ok_or(StepError::NoStep)?;
+        let Recorded { recording, params } = self.last.clone().ok_or(StepError::NoStep)?;
+        let recordings = self.recordings.as_ref().ok_or(StepError::NoStep)?;
+        if recording.is_lost() {
+            return Err(StepError::Dropped);
+        }
+        let reading = self.copy_out(home, encoder, &params);
+        let copied = recordings.beside().make(encoder, vec![recording]);
+        let decode = move |reading: &Reading| {
+            if !copied.is_submitted() {
+                return Err(ReadBackError::NotSubmitted);
+            }
+            seen(reading, &params)
+        };
+        let shelf = Arc::downgrade(self.readings.shelf());
+        Ok(Later::new(home, shelf, encoder, reading, |_| {}, decode))
+    }
+
+    /// Records the copies of a read-back.
+    fn copy_out(&self, home: &Home, encoder: &mut wgpu::CommandEncoder, params: &CullParams) -> Reading {
         let words = u64::from(params.view_count * params.words);
         let copies = [(buffer::COUNTERS, word::COUNT as u64), (buffer::VISIBLE, words)].map(|(id, words)| Copy {
             name: id.name,
@@ -366,23 +404,28 @@ impl Culling {
             row_bytes: 4,
             bytes: 0..4 * words,
         });
-        let record =
-            |encoder: &mut wgpu::CommandEncoder| Some(reading::copy_out(&self.readings, device, encoder, &copies));
-        let (reading, submission) = reading::submit(&home, record).await?;
-        reading.map(device, submission, self.timeout).await?;
-        let counters: Result<Vec<u32>, _> = reading.rows(buffer::COUNTERS.name, word::COUNT as u64);
-        let bits: Result<Vec<u32>, _> = reading.rows(buffer::VISIBLE.name, words);
-        reading.put_back(self.readings.shelf());
-        let bits = bits?;
-        let seen_by = |view: u32| {
-            let first = (view * params.words) as usize;
-            objects_in(&bits[first..first + params.words as usize]).collect()
-        };
-        Ok(Visible {
-            objects: (0..params.view_count).map(seen_by).collect(),
-            invalid: counters?[word::INVALID],
-        })
+        reading::copy_out(&self.readings, home.device(), encoder, &copies)
     }
+}
+
+/// What views see, once it is mapped.
+fn seen(reading: &Reading, params: &CullParams) -> Result<Visible, ReadBackError> {
+    let words = u64::from(params.view_count * params.words);
+    let counters: Vec<u32> = reading.rows(buffer::COUNTERS.name, word::COUNT as u64)?;
+    let bits: Vec<u32> = reading.rows(buffer::VISIBLE.name, words)?;
+    // Nothing was mapped of a device that is lost.
+    let invalid = *counters.get(word::INVALID).ok_or(ReadBackError::DeviceLost)?;
+    if (bits.len() as u64) < words {
+        return Err(ReadBackError::DeviceLost);
+    }
+    let seen_by = |view: u32| {
+        let first = (view * params.words) as usize;
+        objects_in(&bits[first..first + params.words as usize]).collect()
+    };
+    Ok(Visible {
+        objects: (0..params.view_count).map(seen_by).collect(),
+        invalid,
+    })
 }
 
 /// The objects whose bits are set.
