@@ -179,8 +179,8 @@ pub use api::counters::{Counters, Status};
 pub use api::descriptor::SortStrategy;
 pub use api::descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme};
 pub use api::error::{
-    BadPrefix, CreateError, DescriptorError, HeadlessError, InputError, NotOnHost, ReadBackError, ReferenceError,
-    StepError,
+    BadPrefix, CreateError, DescriptorError, HeadlessError, InputError, NotOnHost, PairFilterError, ReadBackError,
+    ReferenceError, StepError,
 };
 pub use api::input::{DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
 pub use api::memory::MemoryUse;

@@ -36,7 +36,7 @@ impl Component {
     ) -> Self {
         Self {
             label: label.to_owned(),
-            pipelines: Pipelines::new(label, passes, constants, None),
+            pipelines: Pipelines::new(label, passes, constants, None, None),
             bindings: Bindings::default(),
             buffers: Buffers::new(label),
             home: None,

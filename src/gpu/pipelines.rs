@@ -12,6 +12,7 @@ use std::{
 };
 
 use super::bindings::{Bindings, Range};
+use super::link::Replacement;
 #[cfg(not(target_family = "wasm"))]
 use super::scope::Scopes;
 use super::shader::Pass;
@@ -28,6 +29,7 @@ pub(crate) struct Pipelines {
     label: String,
     constants: Vec<(&'static str, f64)>,
     cache: Option<wgpu::PipelineCache>,
+    replacement: Option<Replacement>,
     by_pass: HashMap<&'static str, Forms>,
     /// Dispatches that were recorded so far.
     dispatches: AtomicU32,
@@ -60,15 +62,18 @@ pub(crate) enum Groups<'b> {
 const SWEPT: &str = "SWEPT";
 
 impl Pipelines {
-    /// Pipelines of these passes. `constants` are set where a pass declares an `override` of that name.
+    /// Pipelines of these passes. `constants` are set where a pass declares an `override` of that name. `replacement`
+    /// stands in place of a file wherever a pass is joined from it.
     pub fn new(
         label: &str,
         passes: impl IntoIterator<Item = &'static Pass>,
         constants: &[(&'static str, f64)],
         cache: Option<wgpu::PipelineCache>,
+        replacement: Option<Replacement>,
     ) -> Self {
         Self {
             cache,
+            replacement,
             label: label.to_owned(),
             constants: constants.to_vec(),
             by_pass: passes
@@ -86,6 +91,11 @@ impl Pipelines {
     /// What pipelines are looked up in.
     pub fn cache(&self) -> Option<&wgpu::PipelineCache> {
         self.cache.as_ref()
+    }
+
+    /// What stands in place of a file.
+    pub fn replacement(&self) -> Option<&Replacement> {
+        self.replacement.as_ref()
     }
 
     /// Dispatches that were recorded so far.
@@ -136,7 +146,8 @@ impl Pipelines {
         let swept = forms.swept.as_ref().filter(|_| sweeps);
         swept.unwrap_or(&forms.plain).get_or_init(|| {
             let constants = [&self.constants[..], &[(SWEPT, swept.is_some().into())]].concat();
-            create(device, &self.label, pass, &constants, self.cache.as_ref())
+            let source = pass.source_with(self.replacement.as_ref());
+            create(device, &self.label, pass, source, &constants, self.cache.as_ref())
         })
     }
 
@@ -188,6 +199,7 @@ fn create(
     device: &wgpu::Device,
     prefix: &str,
     pass: &Pass,
+    source: String,
     constants: &[(&str, f64)],
     cache: Option<&wgpu::PipelineCache>,
 ) -> Pipeline {
@@ -204,9 +216,9 @@ fn create(
     });
     // Browsers have a front end of their own.
     let source = if cfg!(target_family = "wasm") && pass.features().contains(wgpu::Features::SUBGROUP) {
-        format!("enable subgroups;\n{}", pass.source()).into()
+        format!("enable subgroups;\n{source}").into()
     } else {
-        pass.source().into()
+        source.into()
     };
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label,

@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 pub use super::link::Binding;
-use super::link::{self, Slots};
+use super::link::{self, Replacement, Slots};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::shared::wgsl::File;
 
@@ -63,7 +63,12 @@ impl Pass {
     /// The WGSL that runs, as one text. Where [`features`](Self::features) has `SUBGROUP`, WGSL wants `enable
     /// subgroups;` before it; wgpu's own front end knows no such line and does without.
     pub fn source(&self) -> String {
-        link::join(&self.linked().files)
+        self.source_with(None)
+    }
+
+    /// The WGSL with a text in place of one of its files.
+    pub(crate) fn source_with(&self, replacement: Option<&Replacement>) -> String {
+        link::join(&self.linked().files, replacement)
     }
 
     #[doc(hidden)]

@@ -1,6 +1,8 @@
 //! The answer by the definition: every object against every other, static ones first. Shares nothing with the grid but
 //! the one exact predicate of rays, [`enter_box`], and how they are read, [`load_ray`].
 
+use std::collections::HashSet;
+
 use super::rays::ray::{enter_box, load_ray};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::queries::{Askers, Neighbors, Partners, Query};
@@ -62,7 +64,7 @@ fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
 }
 
 /// All pairs of a scene, ascending: [`pairs`] after dimensions, margin and worlds are seen to, and without a look at
-/// filters where those of the descriptor are off.
+/// filters where those of the descriptor are off. Pairs of the scene's list are left out.
 pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Pair> {
     let (mut objects, worlds) = scene.all_objects();
     for (index, object) in objects.iter_mut().enumerate() {
@@ -79,6 +81,10 @@ pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> 
         }
     }
     let mut pairs = pairs(&objects);
+    if !scene.excluded.is_empty() {
+        let excluded: HashSet<_> = scene.excluded.iter().map(|pair| Pair::of(pair.a, pair.b)).collect();
+        pairs.retain(|pair| !excluded.contains(pair));
+    }
     if descriptor.worlds > 1 {
         let world = |object: u32| worlds[object as usize];
         pairs.retain(|pair| world(pair.a) == world(pair.b) && world(pair.a) < descriptor.worlds);

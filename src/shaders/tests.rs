@@ -11,7 +11,7 @@ use super::*;
 use crate::api::queries::askers;
 use crate::gpu::link;
 use crate::shared::blocks::{
-    DispatchParams, DrawParams, EventParams, LimitParams, Round, ScanParams, ScatterParams, SortParams,
+    DispatchParams, DrawParams, EventParams, Exclusions, LimitParams, Round, ScanParams, ScatterParams, SortParams,
 };
 use crate::shared::grid::{self, Grid, Level, Params};
 use crate::shared::wgsl::{FILES, File, number};
@@ -477,6 +477,10 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
             static_generations, generations),
     );
     check::<DrawParams>("DrawParams", offsets!(DrawParams: rows, first, capacity, color, levels));
+    check::<Exclusions>(
+        "Exclusions",
+        offsets!(Exclusions: object_count, list_count, table_mask, data_count, data_begin),
+    );
     check::<LimitParams>(
         "LimitParams",
         offsets!(LimitParams: rows, stride, limit_word, row_word, value),
@@ -554,8 +558,8 @@ fn the_box_test_uses_integers_only() {
         };
         assert_ne!(scalar.kind, naga::ScalarKind::Float);
     }
-    let tests_boxes =
-        |pass: &&Pass| pass.name.starts_with("pair_") && !["pair_replay", "pair_emit_kept"].contains(&pass.name);
+    const WITHOUT_TEST: [&str; 4] = ["pair_replay", "pair_emit_kept", "pair_exclude", "pair_data"];
+    let tests_boxes = |pass: &&Pass| pass.name.starts_with("pair_") && !WITHOUT_TEST.contains(&pass.name);
     for pass in passes().filter(tests_boxes) {
         assert!(pass.source().contains(fragment), "{}", pass.name);
     }

@@ -2,18 +2,20 @@
 
 use super::needs::{LateNeeds, Needs};
 use super::output::{StepOutput, Table, table_kind};
+use super::pair_filter;
 use super::plan;
 use super::recorded::Recorded;
 use super::walk_shrink::WalkShrink;
 use super::watch::Watch;
 use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth};
-use crate::api::error::{CreateError, StepError};
+use crate::api::error::{CreateError, DescriptorError, StepError};
 use crate::api::input::{QueryInput, StepInput};
 use crate::api::memory::MemoryUse;
 use crate::api::types::Window;
 use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::home::Home;
+use crate::gpu::link::Replacement;
 use crate::gpu::pipelines::Pipelines;
 use crate::gpu::recorder;
 use crate::gpu::scope::{Caught, Scopes};
@@ -159,8 +161,15 @@ impl GpuBroadPhase {
             ..*descriptor
         };
         plan::check_smallest_step(descriptor, binding_limit(&device.limits()))?;
+        if let Some(text) = descriptor.pair_filter {
+            pair_filter::check(device, label, text).map_err(DescriptorError::from)?;
+        }
         let scopes = Scopes::begin(device);
-        let pipelines = Pipelines::new(label, passes(), &constants, cache.cloned());
+        let replacement = descriptor.pair_filter.map(|text| Replacement {
+            path: pair_filter::REPLACED,
+            text: text.to_owned(),
+        });
+        let pipelines = Pipelines::new(label, passes(), &constants, cache.cloned(), replacement);
         let needed: Vec<_> = passes().filter(|pass| pass.is_needed(descriptor)).collect();
         let error = pipelines.make(device, &needed);
         let timing = descriptor.timestamps.then(|| Timing::new(device, label)).flatten();
@@ -192,6 +201,7 @@ impl GpuBroadPhase {
             label: label.to_owned(),
             descriptor: BroadPhaseDescriptor {
                 label: None,
+                pair_filter: None,
                 ..*descriptor
             },
         })
@@ -209,8 +219,9 @@ impl GpuBroadPhase {
         device: &wgpu::Device,
         descriptor: &BroadPhaseDescriptor<'_>,
     ) -> Result<(), CreateError> {
-        let is_alike =
-            constants(descriptor) == constants(&self.descriptor) && descriptor.timestamps == self.descriptor.timestamps;
+        let is_alike = constants(descriptor) == constants(&self.descriptor)
+            && descriptor.timestamps == self.descriptor.timestamps
+            && descriptor.pair_filter == self.pair_filter();
         if !is_alike {
             let splits_submissions = self.splits_submissions;
             *self = Self::create(device, descriptor, self.pipelines.cache())?;
@@ -222,6 +233,7 @@ impl GpuBroadPhase {
         self.recorded = None;
         self.descriptor = BroadPhaseDescriptor {
             label: None,
+            pair_filter: None,
             sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
             ..*descriptor
         };
@@ -232,7 +244,11 @@ impl GpuBroadPhase {
     /// interface: tests hold rows of the pass table to it.
     #[doc(hidden)]
     pub fn unused_passes(&self) -> Vec<&'static str> {
-        let needed = passes().filter(|pass| pass.is_needed(&self.descriptor));
+        let descriptor = BroadPhaseDescriptor {
+            pair_filter: self.pair_filter(),
+            ..self.descriptor
+        };
+        let needed = passes().filter(|pass| pass.is_needed(&descriptor));
         let unused = needed.filter(|pass| !self.bindings.has(pass.name));
         unused.map(|pass| pass.name).collect()
     }
@@ -375,7 +391,14 @@ impl GpuBroadPhase {
         self.timing.is_some()
     }
 
-    /// What the broad phase was made from.
+    /// The text of the caller's function that says which objects may pair.
+    pub(super) fn pair_filter(&self) -> Option<&str> {
+        self.pipelines
+            .replacement()
+            .map(|replacement| replacement.text.as_str())
+    }
+
+    /// What the broad phase was made from, without label and [`pair_filter`](BroadPhaseDescriptor::pair_filter).
     pub const fn descriptor(&self) -> &BroadPhaseDescriptor<'static> {
         &self.descriptor
     }

@@ -6,6 +6,7 @@ pub(crate) mod headless;
 mod inputs;
 mod needs;
 pub(crate) mod output;
+mod pair_filter;
 pub(crate) mod plan;
 mod readback;
 mod record;

@@ -96,7 +96,7 @@ pub fn why(
         ray_cells: false,
         ..*descriptor
     };
-    let trace = run(&descriptor, &asked, false)?;
+    let trace = run(&descriptor, &asked, None, false)?;
     let (given, worlds) = scene.all_objects();
     let asker = Asker {
         descriptor: &descriptor,
@@ -309,15 +309,21 @@ impl<'a> Asker<'a> {
             return why;
         }
         let [low, high] = [a.min(b), a.max(b)];
+        let is_listed = self
+            .scene
+            .excluded
+            .iter()
+            .any(|pair| Pair::of(pair.a, pair.b) == Pair::of(low, high));
         why.reasons = [self.absent(a), self.absent(b)].concat();
         if why.reasons.is_empty() {
             let [first, second] = [a, b].map(|object| (Party::Object(object), self.object(object)));
             why.reasons = self.objects_parted(a, b);
+            why.reasons.extend(is_listed.then_some(Reason::Listed));
             why.reasons.extend(parted::boxes(first, second));
             why.overlap = Some(parted::overlap(first.1, second.1));
         }
         let alone = self.alone([low, high]);
-        why.meets = !brute_force::scene_pairs(&self.plain(), &alone.scene()).is_empty();
+        why.meets = !is_listed && !brute_force::scene_pairs(&self.plain(), &alone.scene()).is_empty();
         why.is_found = self.trace.pairs.contains(&Pair { a: low, b: high });
         let mut walked = meet::pair(self.trace, self.overrides(), low, high);
         if why.meets && !self.descriptor.pairs {

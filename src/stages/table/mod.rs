@@ -139,6 +139,8 @@ use variable::*;
 pub(crate) struct TablePlan {
     /// Whether objects are changed before anything else.
     pub prepares: bool,
+    /// Bytes that lie behind the objects.
+    pub behind_objects: u64,
 }
 
 /// The uniform blocks of the stage.
@@ -185,7 +187,7 @@ impl TablePlan {
         let mut sizes = vec![
             (
                 buffer::OBJECTS,
-                size_of::<Aabb>() as u64 * u64::from(params.all_objects()),
+                size_of::<Aabb>() as u64 * u64::from(params.all_objects()) + self.behind_objects,
             ),
             (buffer::RECORDS, size_of::<Record>() as u64 * records),
             (
