@@ -190,7 +190,7 @@ pub use api::result::{StageTime, StepResult};
 pub use api::scene::{Scene, SceneQueries, SceneRays, SceneStatics};
 #[cfg(feature = "snapshot")]
 pub use api::snapshot::{Snapshot, SnapshotError};
-pub use api::types::{Aabb, LineVertex, NONE, OutputRows, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay, Window};
+pub use api::types::{Aabb, LineVertex, NONE, OutputRows, Page, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay};
 pub use beside::dispatch::DispatchArgs;
 pub use beside::draw::{DebugDraw, DebugLines, DebugOutput};
 pub use beside::events::{EventOutput, Events, ObjectNames, PairEvents};

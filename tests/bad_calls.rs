@@ -12,9 +12,9 @@ use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, DeviceCount, GpuBroadPhase, Growth, Headless,
-    HeadlessDescriptor, HeadlessError, InputError, Neighbors, NotOnHost, Pair, Partners, Queries, Query, QueryInput,
-    QueryMode, Ray, RayMode, Rays, ReadBackError, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, Source,
-    Statics, StepError, StepInput, StepResult, SweptRay, Window, adapters as all_adapters, wgpu,
+    HeadlessDescriptor, HeadlessError, InputError, Neighbors, NotOnHost, Page, Pair, Partners, Queries, Query,
+    QueryInput, QueryMode, Ray, RayMode, Rays, ReadBackError, Scene, SceneQueries, SceneRays, SceneStatics, Scheme,
+    Source, Statics, StepError, StepInput, StepResult, SweptRay, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -60,7 +60,7 @@ fn check_descriptor(descriptor: &BroadPhaseDescriptor<'_>, scenes: &[&[Aabb]], w
 }
 
 fn refusal(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> DescriptorError {
-    match GpuBroadPhase::new(&adapter.device, descriptor) {
+    match GpuBroadPhase::new(&adapter.device, &adapter.queue, descriptor) {
         Err(CreateError::Descriptor(error)) => {
             assert_eq!(
                 reference::step(descriptor, &[], &[]).unwrap_err().to_string(),
@@ -171,7 +171,11 @@ fn descriptors_that_no_step_fits_are_refused_before_any_step() {
     for adapter in adapters() {
         let limits = adapter.device.limits();
         let limit = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size) & !15;
-        let refused = |descriptor: &BroadPhaseDescriptor<'_>| match GpuBroadPhase::new(&adapter.device, descriptor) {
+        let refused = |descriptor: &BroadPhaseDescriptor<'_>| match GpuBroadPhase::new(
+            &adapter.device,
+            &adapter.queue,
+            descriptor,
+        ) {
             Err(CreateError::Descriptor(error)) => error,
             Err(other) => panic!("{descriptor:?}: {other}"),
             Ok(_) => panic!("{descriptor:?} is taken on {}", adapter.name),
@@ -248,16 +252,16 @@ fn stage_times_that_a_device_cannot_take_are_told() {
                     timestamps,
                     ..Default::default()
                 };
-                let mut gpu = GpuBroadPhase::new(&device, &descriptor).expect("a broad phase");
+                let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
                 assert_eq!(gpu.has_timings(), timestamps && features == feature, "{}", adapter.name);
                 let mut encoder = device.create_command_encoder(&Default::default());
                 let input = StepInput {
                     objects: Source::Host(&[UNIT, UNIT]),
                     ..Default::default()
                 };
-                gpu.step(&device, &queue, &mut encoder, input).expect("a step");
+                gpu.step(&mut encoder, input).expect("a step");
                 queue.submit([encoder.finish()]);
-                let result = block_on(gpu.read_back(&device, &queue)).expect("a result");
+                let result = block_on(gpu.read_back()).expect("a result");
                 assert_eq!(result.timings.is_empty(), !gpu.has_timings(), "{}", adapter.name);
                 assert_eq!(result.pairs.len(), 1, "{}", adapter.name);
             }
@@ -365,7 +369,7 @@ fn periods_from_the_smallest_to_the_largest_move_positions() {
                     objects: &points,
                     queries: Neighbors {
                         radius: 0.4,
-                        once: false,
+                        half: false,
                     }
                     .into(),
                     ..Default::default()
@@ -395,7 +399,7 @@ fn a_finite_box_of_endless_edges_keeps_its_neighbours_in_a_period() {
             objects: &objects,
             queries: Neighbors {
                 radius: 0.5,
-                once: false,
+                half: false,
             }
             .into(),
             ..Default::default()
@@ -458,9 +462,7 @@ fn objects_of_worlds_that_do_not_exist_take_no_part_and_missing_ones_are_refused
 /// The error of a step that cannot be recorded.
 fn refused(adapter: &TestAdapter, on_gpu: &mut GpuBroadPhase, input: StepInput<'_>) -> StepError {
     let mut encoder = encoder(adapter);
-    let error = on_gpu
-        .step(&adapter.device, &adapter.queue, &mut encoder, input)
-        .expect_err("the step is taken");
+    let error = on_gpu.step(&mut encoder, input).expect_err("the step is taken");
     // What was recorded before the refusal must be no obstacle.
     adapter.queue.submit([encoder.finish()]);
     error
@@ -524,7 +526,7 @@ fn capacities_past_the_limit_of_the_device_name_value_and_limit() {
                 }
                 // Every step has pairs and entries; one without rays or queries has no room for their answers.
                 let error = if matches!(what, "pairs" | "cell entries") {
-                    let error = GpuBroadPhase::new(&adapter.device, &descriptor).err();
+                    let error = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).err();
                     let refused = DescriptorError::NoStepFits(expected.clone());
                     assert_eq!(error, Some(CreateError::Descriptor(refused)));
                     StepError::Input(expected)
@@ -533,7 +535,7 @@ fn capacities_past_the_limit_of_the_device_name_value_and_limit() {
                     let error = refused(&adapter, &mut on_gpu, (&scene).into());
                     assert_eq!(error, StepError::Input(expected));
                     // Nothing was recorded.
-                    let read = block_on(on_gpu.read_back(&adapter.device, &adapter.queue));
+                    let read = block_on(on_gpu.read_back());
                     assert_eq!(read, Err(ReadBackError::NoStep));
                     error
                 };
@@ -574,7 +576,7 @@ fn capacities_at_the_limit_of_the_device_are_taken_and_one_more_is_not() {
                 needed: 8 * (u64::from(most) + 1),
                 limit,
             };
-            let refused = GpuBroadPhase::new(&adapter.device, &fixed(most + 1)).err();
+            let refused = GpuBroadPhase::new(&adapter.device, &adapter.queue, &fixed(most + 1)).err();
             let expected = DescriptorError::NoStepFits(expected);
             assert_eq!(refused, Some(CreateError::Descriptor(expected)));
             // With growth it is a wish.
@@ -623,10 +625,10 @@ fn outputs_that_are_far_too_small_hold_a_part_of_the_answer() {
                 let what = format!("{descriptor:?} on {}", adapter.name);
                 let mut on_gpu = broad_phase(&adapter, &descriptor);
                 let mut encoder = encoder(&adapter);
-                record(&adapter, &mut on_gpu, &mut encoder, (&scene).into());
+                record(&mut on_gpu, &mut encoder, (&scene).into());
                 adapter.queue.submit([encoder.finish()]);
                 let on_cpu = reference::step_scene(&descriptor, &scene).unwrap();
-                let on_gpu = read(&adapter, &mut on_gpu);
+                let on_gpu = read(&mut on_gpu);
                 assert_eq!(on_gpu.counters.status, on_cpu.counters.status, "{what}");
                 for result in [on_gpu, on_cpu] {
                     let counters = &result.counters;
@@ -719,7 +721,7 @@ fn more_objects_rays_or_worlds_than_a_binding_holds_are_refused() {
                 count: u32::MAX.into(),
                 limit: limit / 4,
             };
-            let refused = GpuBroadPhase::new(&adapter.device, &worlds).err();
+            let refused = GpuBroadPhase::new(&adapter.device, &adapter.queue, &worlds).err();
             assert_eq!(refused, Some(CreateError::Descriptor(expected)));
         }
     }
@@ -757,7 +759,7 @@ fn sources<'b>(buffer: &'b wgpu::Buffer, count: u32) -> [(&'static str, u64, Ste
         (
             "queries",
             48,
-            with_queries(Queries::Rounded(Source::device(buffer, count))),
+            with_queries(Queries::Spheres(Source::device(buffer, count))),
         ),
     ]
 }
@@ -806,31 +808,29 @@ fn buffers_of_the_caller_that_cannot_be_read_are_refused_and_nothing_is_lost() {
             };
             if kind > 1 {
                 let mut encoder = encoder(adapter);
-                let error = on_gpu.query(&adapter.device, &adapter.queue, &mut encoder, asked);
+                let error = on_gpu.query(&mut encoder, asked);
                 assert_eq!(error.expect_err("too short"), expected);
             }
         }
         let no_radius = StepInput {
             queries: Queries::Neighbors(Neighbors {
                 radius: -1.0,
-                once: false,
+                half: false,
             }),
             ..Default::default()
         };
         let expected = StepError::Input(InputError::Radius(-1.0));
         assert_eq!(refused(adapter, on_gpu, no_radius), expected);
         // The last step that was recorded is still there to be read, shown in parts and asked.
-        assert_eq!(read(adapter, on_gpu), before);
+        assert_eq!(read(on_gpu), before);
         let mut encoder = encoder(adapter);
-        let first = Window {
+        let first = Page {
             pairs: 10,
             ..Default::default()
         };
-        on_gpu
-            .window(&adapter.device, &adapter.queue, &mut encoder, first)
-            .unwrap();
+        on_gpu.page(&mut encoder, first).unwrap();
         adapter.queue.submit([encoder.finish()]);
-        assert_eq!(read(adapter, on_gpu).pairs, before.pairs[10..]);
+        assert_eq!(read(on_gpu).pairs, before.pairs[10..]);
     }
 }
 
@@ -848,7 +848,7 @@ fn what_lies_on_the_device_alone_is_no_scene() {
         objects[..].into(),
         [Query::point([1.0; 3])][..].into(),
         Neighbors::default().into(),
-        Partners { once: true }.into(),
+        Partners { half: true }.into(),
     ] {
         let scene = Scene {
             objects: &objects,
@@ -888,21 +888,21 @@ fn what_lies_on_the_device_alone_is_no_scene() {
             (
                 "numbers of objects",
                 StepInput {
-                    object_limit: limit,
+                    object_count: limit,
                     ..input
                 },
             ),
             (
                 "numbers of rays",
                 StepInput {
-                    ray_limit: limit,
+                    ray_count: limit,
                     ..input
                 },
             ),
             (
                 "numbers of queries",
                 StepInput {
-                    query_limit: limit,
+                    query_count: limit,
                     ..input
                 },
             ),
@@ -961,25 +961,19 @@ fn reading_windows_and_queries_before_any_step_are_refused() {
                 ..Default::default()
             };
             let mut unused = broad_phase(&adapter, &descriptor);
-            let (device, queue) = (&adapter.device, &adapter.queue);
-            assert_eq!(block_on(unused.read_back(device, queue)), Err(ReadBackError::NoStep));
-            assert_eq!(
-                block_on(unused.read_counters(device, queue)),
-                Err(ReadBackError::NoStep)
-            );
+            let queue = &adapter.queue;
+            assert_eq!(block_on(unused.read_back()), Err(ReadBackError::NoStep));
+            assert_eq!(block_on(unused.read_counters()), Err(ReadBackError::NoStep));
             let mut encoder = encoder(&adapter);
-            let window = unused.window(device, queue, &mut encoder, Window::default()).err();
+            let window = unused.page(&mut encoder, Page::default()).err();
             assert_eq!(window, Some(StepError::NoStep));
             let asked = QueryInput {
                 queries: Queries::Boxes(Source::Host(&[UNIT])),
                 ..Default::default()
             };
+            assert_eq!(unused.query(&mut encoder, asked).err(), Some(StepError::NoStep));
             assert_eq!(
-                unused.query(device, queue, &mut encoder, asked).err(),
-                Some(StepError::NoStep)
-            );
-            assert_eq!(
-                unused.query(device, queue, &mut encoder, QueryInput::default()).err(),
+                unused.query(&mut encoder, QueryInput::default()).err(),
                 Some(StepError::NoStep)
             );
             queue.submit([encoder.finish()]);
@@ -1002,11 +996,10 @@ fn reading_windows_and_queries_before_any_step_are_refused() {
 }
 
 /// Neither the counters of the last recording can be read nor its answer.
-fn check_unread(adapter: &TestAdapter, on_gpu: &mut GpuBroadPhase, what: &str) {
-    let (device, queue) = (&adapter.device, &adapter.queue);
+fn check_unread(on_gpu: &mut GpuBroadPhase, what: &str) {
     let told = Err(ReadBackError::NotSubmitted);
-    assert_eq!(block_on(on_gpu.read_counters(device, queue)).map(drop), told, "{what}");
-    assert_eq!(block_on(on_gpu.read_back(device, queue)).map(drop), told, "{what}");
+    assert_eq!(block_on(on_gpu.read_counters()).map(drop), told, "{what}");
+    assert_eq!(block_on(on_gpu.read_back()).map(drop), told, "{what}");
 }
 
 /// Steps, queries and windows that are recorded and never submitted: there is nothing to read, and nothing to ask for
@@ -1021,7 +1014,7 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
                 timestamps: true,
                 ..Default::default()
             };
-            let (device, queue) = (&adapter.device, &adapter.queue);
+            let queue = &adapter.queue;
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let mut rng = Rng(38);
             let rays = [Ray::new([-9.0; 3], [1.0; 3], INFINITY)];
@@ -1039,20 +1032,20 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
                     ..Default::default()
                 };
                 let mut dropped = encoder(&adapter);
-                record(&adapter, &mut on_gpu, &mut dropped, (&scene(&lost)).into());
+                record(&mut on_gpu, &mut dropped, (&scene(&lost)).into());
                 drop(dropped);
                 let what = format!("{count} objects, {scheme:?} on {}", adapter.name);
-                check_unread(&adapter, &mut on_gpu, &what);
+                check_unread(&mut on_gpu, &what);
                 // There is no table to be asked.
                 let mut ordinary = encoder(&adapter);
-                let asked_in_vain = on_gpu.query(device, queue, &mut ordinary, asked).map(drop);
+                let asked_in_vain = on_gpu.query(&mut ordinary, asked).map(drop);
                 assert_eq!(asked_in_vain, Err(StepError::Dropped), "{what}");
-                let window = on_gpu.window(device, queue, &mut ordinary, Window::default()).map(drop);
+                let window = on_gpu.page(&mut ordinary, Page::default()).map(drop);
                 assert_eq!(window, Err(StepError::Dropped), "{what}");
-                let watched = on_gpu.watch_counters(device, &mut ordinary);
+                let watched = on_gpu.watch_counters(&mut ordinary);
                 assert_eq!(watched, Err(StepError::Dropped), "{what}");
                 queue.submit([ordinary.finish()]);
-                check_unread(&adapter, &mut on_gpu, &what);
+                check_unread(&mut on_gpu, &what);
                 check_on(
                     &adapter,
                     &descriptor,
@@ -1062,26 +1055,24 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
                 );
 
                 let mut dropped = encoder(&adapter);
-                on_gpu.query(device, queue, &mut dropped, asked).unwrap();
-                on_gpu.window(device, queue, &mut dropped, Window::default()).unwrap();
+                on_gpu.query(&mut dropped, asked).unwrap();
+                on_gpu.page(&mut dropped, Page::default()).unwrap();
                 drop(dropped);
-                check_unread(&adapter, &mut on_gpu, &what);
+                check_unread(&mut on_gpu, &what);
                 // The counts of the query are not there, the table of the step is.
                 let mut ordinary = encoder(&adapter);
-                let window = on_gpu.window(device, queue, &mut ordinary, Window::default()).map(drop);
+                let window = on_gpu.page(&mut ordinary, Page::default()).map(drop);
                 assert_eq!(window, Err(StepError::Dropped), "{what}");
-                on_gpu.query(device, queue, &mut ordinary, asked).unwrap();
+                on_gpu.query(&mut ordinary, asked).unwrap();
                 queue.submit([ordinary.finish()]);
-                assert_eq!(found_by(&read(&adapter, &mut on_gpu)), asked_of(&kept), "{what}");
+                assert_eq!(found_by(&read(&mut on_gpu)), asked_of(&kept), "{what}");
                 let mut ordinary = encoder(&adapter);
-                on_gpu.window(device, queue, &mut ordinary, Window::default()).unwrap();
+                on_gpu.page(&mut ordinary, Page::default()).unwrap();
                 let mut dropped = encoder(&adapter);
                 on_gpu
-                    .window(
-                        device,
-                        queue,
+                    .page(
                         &mut dropped,
-                        Window {
+                        Page {
                             results: 1,
                             ..Default::default()
                         },
@@ -1089,12 +1080,12 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
                     .unwrap();
                 drop(dropped);
                 queue.submit([ordinary.finish()]);
-                check_unread(&adapter, &mut on_gpu, &what);
+                check_unread(&mut on_gpu, &what);
                 // A window that is lost takes neither the query nor the step along.
                 let mut ordinary = encoder(&adapter);
-                on_gpu.window(device, queue, &mut ordinary, Window::default()).unwrap();
+                on_gpu.page(&mut ordinary, Page::default()).unwrap();
                 queue.submit([ordinary.finish()]);
-                assert_eq!(found_by(&read(&adapter, &mut on_gpu)), asked_of(&kept), "{what}");
+                assert_eq!(found_by(&read(&mut on_gpu)), asked_of(&kept), "{what}");
                 check_on(
                     &adapter,
                     &descriptor,
@@ -1145,12 +1136,12 @@ fn reading_before_the_submission_is_refused_and_spoils_nothing() {
                     ..Default::default()
                 };
                 let mut open = encoder(&adapter);
-                record(&adapter, &mut on_gpu, &mut open, (&scene).into());
-                check_unread(&adapter, &mut on_gpu, "an open encoder");
+                record(&mut on_gpu, &mut open, (&scene).into());
+                check_unread(&mut on_gpu, "an open encoder");
                 let ready = open.finish();
-                check_unread(&adapter, &mut on_gpu, "a command buffer");
+                check_unread(&mut on_gpu, "a command buffer");
                 adapter.queue.submit([ready]);
-                let result = read(&adapter, &mut on_gpu);
+                let result = read(&mut on_gpu);
                 assert_eq!(
                     sorted(result.pairs),
                     brute_force::pairs(&objects),
@@ -1178,8 +1169,8 @@ fn counters_of_a_step_that_did_not_run_before_are_not_watched() {
                 ..Default::default()
             };
             let (mut step, mut watch) = (encoder(&adapter), encoder(&adapter));
-            record(&adapter, &mut on_gpu, &mut step, (&scene).into());
-            on_gpu.watch_counters(device, &mut watch).unwrap();
+            record(&mut on_gpu, &mut step, (&scene).into());
+            on_gpu.watch_counters(&mut watch).unwrap();
             let buffers = [step.finish(), watch.finish()];
             let mut buffers = buffers.map(Some);
             for index in order {
@@ -1188,7 +1179,7 @@ fn counters_of_a_step_that_did_not_run_before_are_not_watched() {
             device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
             let counters = on_gpu.watched_counters().unwrap();
             counts.push((counters.objects, counters.pairs_needed));
-            assert_eq!(read(&adapter, &mut on_gpu).counters.objects, count as u32);
+            assert_eq!(read(&mut on_gpu).counters.objects, count as u32);
         }
         let pairs = |count| brute_force::pairs(&lattice(count, &mut Rng(42))).len() as u64;
         // Those of the second one do not arrive.
@@ -1219,12 +1210,10 @@ fn outputs_that_are_read_after_the_next_step_show_either_of_the_two() {
                     })
                 };
                 let mut encoder = encoder(&adapter);
-                let output = on_gpu
-                    .step(&adapter.device, &adapter.queue, &mut encoder, input(&first))
-                    .unwrap();
+                let output = on_gpu.step(&mut encoder, input(&first)).unwrap();
                 let held = output.pairs.unwrap().buffer.clone();
                 adapter.queue.submit([encoder.finish()]);
-                let before = read(&adapter, &mut on_gpu).pairs;
+                let before = read(&mut on_gpu).pairs;
                 assert_eq!(pairs_in(&adapter, &held, before.len()), before);
                 let after = whole(&adapter, &mut on_gpu, input(&next)).pairs;
                 assert_eq!(sorted(after.clone()), brute_force::pairs(&next));
@@ -1261,7 +1250,7 @@ fn windows_past_the_end_and_of_nothing_are_empty() {
     for mut bench in benches() {
         let Bench { adapter, by_mode } = &mut *bench;
         for (descriptor, on_gpu) in by_mode {
-            let ends = [1, u32::MAX - 1, u32::MAX].map(|end| Window {
+            let ends = [1, u32::MAX - 1, u32::MAX].map(|end| Page {
                 pairs: end,
                 hits: end,
                 ray_cells: end,
@@ -1277,11 +1266,9 @@ fn windows_past_the_end_and_of_nothing_are_empty() {
                 assert_eq!(all.pairs.len(), usize::from(descriptor.pairs && !objects.is_empty()));
                 for first in ends {
                     let mut encoder = encoder(adapter);
-                    on_gpu
-                        .window(&adapter.device, &adapter.queue, &mut encoder, first)
-                        .unwrap();
+                    on_gpu.page(&mut encoder, first).unwrap();
                     adapter.queue.submit([encoder.finish()]);
-                    let part = read(adapter, on_gpu);
+                    let part = read(on_gpu);
                     assert_eq!(
                         (part.pairs.len(), part.ray_hits.len(), part.query_objects.len()),
                         (0, 0, 0)

@@ -258,11 +258,11 @@ fn one_object_or_none_is_enough_for_rays_and_queries() {
     ];
     for objects in [&[][..], &[UNIT], &[Aabb::point([f32::NAN; 3])]] {
         for queries in [
-            SceneQueries::Rounded(&queries),
+            SceneQueries::Spheres(&queries),
             SceneQueries::Boxes(&[UNIT]),
             Neighbors {
                 radius: 3.0,
-                once: false,
+                half: false,
             }
             .into(),
         ] {
@@ -665,7 +665,7 @@ fn infinite_huge_and_vanishing_queries_find_all_that_they_cover() {
         })
         .collect();
     for query_mode in [QueryMode::All, QueryMode::Nearest(4)] {
-        for queries in [SceneQueries::Boxes(&boxes), SceneQueries::Rounded(&queries)] {
+        for queries in [SceneQueries::Boxes(&boxes), SceneQueries::Spheres(&queries)] {
             let scene = Scene {
                 objects: &objects,
                 queries,
@@ -696,7 +696,7 @@ fn neighbors_of_a_radius_that_is_no_length_are_refused_and_faulty_objects_have_n
             objects: &objects,
             queries: Neighbors {
                 radius,
-                once: radius > 1.0,
+                half: radius > 1.0,
             }
             .into(),
             ..Default::default()
@@ -709,11 +709,11 @@ fn neighbors_of_a_radius_that_is_no_length_are_refused_and_faulty_objects_have_n
         for radius in [-1e-45, -1.0, INFINITY, -INFINITY, f32::NAN] {
             let scene = Scene {
                 objects: &objects,
-                queries: Neighbors { radius, once: false }.into(),
+                queries: Neighbors { radius, half: false }.into(),
                 ..Default::default()
             };
             let error = on_gpu
-                .step(&adapter.device, &adapter.queue, &mut encoder(adapter), (&scene).into())
+                .step(&mut encoder(adapter), (&scene).into())
                 .expect_err("no radius");
             let is_named =
                 |error: &InputError| matches!(error, InputError::Radius(named) if named.to_bits() == radius.to_bits());
@@ -752,7 +752,7 @@ fn more_nearest_objects_than_there_are_end_in_none() {
                 ..scene
             };
             let error = on_gpu
-                .step(&adapter.device, &adapter.queue, &mut encoder(adapter), (&scene).into())
+                .step(&mut encoder(adapter), (&scene).into())
                 .expect_err("too few or too many");
             let expected = match nearest {
                 0 => InputError::Zero {
@@ -879,7 +879,7 @@ fn minus_zero_is_zero_wherever_a_length_is_given() {
             ..Default::default()
         };
         for queries in [
-            SceneQueries::Rounded(&[Query::sphere([0.5; 3], -0.0)]),
+            SceneQueries::Spheres(&[Query::sphere([0.5; 3], -0.0)]),
             Neighbors::within(-0.0).into(),
         ] {
             for query_mode in [QueryMode::All, QueryMode::Nearest(3)] {
@@ -913,10 +913,10 @@ fn a_radius_of_the_largest_float_reaches_everything() {
     let objects = [f32::MIN, f32::MAX].map(|far| Aabb::point([far, 0.0, 0.0]));
     let queries = [Query::sphere([f32::MIN, 0.0, 0.0], f32::MAX)];
     for queries in [
-        SceneQueries::Rounded(&queries),
+        SceneQueries::Spheres(&queries),
         Neighbors {
             radius: f32::MAX,
-            once: false,
+            half: false,
         }
         .into(),
     ] {

@@ -116,7 +116,7 @@ impl Case {
     }
 
     fn check_read(&self, adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase) {
-        self.check(read(adapter, broad_phase), &adapter.name);
+        self.check(read(broad_phase), &adapter.name);
     }
 
     /// The pairs in a buffer that was an output of a step.
@@ -154,7 +154,7 @@ fn steps_of_several_broad_phases_in_one_encoder_do_not_mix() {
             let mut encoder = encoder(&adapter);
             for round in cases {
                 for (case, on_gpu) in round.iter().zip(&mut on_gpu) {
-                    record(&adapter, on_gpu, &mut encoder, case.input());
+                    record(on_gpu, &mut encoder, case.input());
                 }
             }
             adapter.queue.submit([encoder.finish()]);
@@ -176,7 +176,7 @@ fn steps_in_several_encoders_submitted_in_another_order_do_not_mix() {
             // All are open at once, and a broad phase records into either of two.
             let mut encoders = [0; 4].map(|_| encoder(&adapter));
             for (index, (case, on_gpu)) in cases.iter().zip(&mut on_gpu).enumerate() {
-                record(&adapter, on_gpu, &mut encoders[(index + round) % 4], case.input());
+                record(on_gpu, &mut encoders[(index + round) % 4], case.input());
             }
             let [a, b, c, d] = encoders.map(|encoder| encoder.finish());
             adapter.queue.submit([d, b]);
@@ -212,9 +212,9 @@ fn steps_of_one_broad_phase_may_be_open_at_once() {
             };
             for together in [false, true] {
                 let mut open = [0; 3].map(|_| encoder(&adapter));
-                record(&adapter, &mut on_gpu, &mut open[0], empty.input());
-                record(&adapter, &mut on_gpu, &mut open[1], case.input());
-                record(&adapter, &mut on_gpu, &mut open[2], case.input());
+                record(&mut on_gpu, &mut open[0], empty.input());
+                record(&mut on_gpu, &mut open[1], case.input());
+                record(&mut on_gpu, &mut open[2], case.input());
                 let buffers = open.map(|encoder| encoder.finish());
                 if together {
                     adapter.queue.submit(buffers);
@@ -237,14 +237,14 @@ fn steps_of_one_broad_phase_in_another_order_are_told() {
         for (case, other) in Case::each(29).into_iter().zip(Case::each(30)) {
             let mut on_gpu = case.broad_phase(&adapter);
             let mut open = [0; 2].map(|_| encoder(&adapter));
-            record(&adapter, &mut on_gpu, &mut open[0], other.input());
-            record(&adapter, &mut on_gpu, &mut open[1], case.input());
+            record(&mut on_gpu, &mut open[0], other.input());
+            record(&mut on_gpu, &mut open[1], case.input());
             let [first, second] = open.map(|encoder| encoder.finish());
             adapter.queue.submit([second]);
             // The other one may never come.
             case.check_read(&adapter, &mut on_gpu);
             adapter.queue.submit([first]);
-            let read = pollster::block_on(on_gpu.read_back(&adapter.device, &adapter.queue));
+            let read = pollster::block_on(on_gpu.read_back());
             assert_eq!(read, Err(ReadBackError::NotSubmitted), "{}", adapter.name);
             submit(&adapter, &mut on_gpu, case.input());
             case.check_read(&adapter, &mut on_gpu);
@@ -344,7 +344,7 @@ fn a_broad_phase_moves_between_threads_at_every_point_of_a_step() {
                 let made = scope.spawn(|| case.broad_phase(adapter)).join().unwrap();
                 let recorded = scope.spawn(move || {
                     let (mut on_gpu, mut encoder) = (made, encoder(adapter));
-                    record(adapter, &mut on_gpu, &mut encoder, case.input());
+                    record(&mut on_gpu, &mut encoder, case.input());
                     (on_gpu, encoder)
                 });
                 let (on_gpu, encoder) = recorded.join().unwrap();
@@ -373,9 +373,9 @@ fn one_dropped_right_after_its_submission_disturbs_nobody() {
         for (gone, kept) in gone.iter().zip(&kept) {
             let (mut dropped, mut other) = (gone.broad_phase(&adapter), kept.broad_phase(&adapter));
             let mut encoder = encoder(&adapter);
-            record(&adapter, &mut dropped, &mut encoder, gone.input());
-            record(&adapter, &mut other, &mut encoder, kept.input());
-            let output = dropped.step(&adapter.device, &adapter.queue, &mut encoder, gone.input());
+            record(&mut dropped, &mut encoder, gone.input());
+            record(&mut other, &mut encoder, kept.input());
+            let output = dropped.step(&mut encoder, gone.input());
             let pairs = output.unwrap().pairs.unwrap().buffer.clone();
             adapter.queue.submit([encoder.finish()]);
             drop(dropped);
@@ -396,13 +396,13 @@ fn one_dropped_between_recording_and_submission_still_finds_its_pairs() {
         for (gone, kept) in gone.iter().zip(&kept) {
             let (mut dropped, mut other) = (gone.broad_phase(&adapter), kept.broad_phase(&adapter));
             let mut encoder = encoder(&adapter);
-            let output = dropped.step(&adapter.device, &adapter.queue, &mut encoder, gone.input());
+            let output = dropped.step(&mut encoder, gone.input());
             let pairs = output.unwrap().pairs.unwrap().buffer.clone();
             drop(dropped);
             // Its memory may be taken by what comes now.
             let mut third = kept.broad_phase(&adapter);
-            record(&adapter, &mut other, &mut encoder, kept.input());
-            record(&adapter, &mut third, &mut encoder, kept.input());
+            record(&mut other, &mut encoder, kept.input());
+            record(&mut third, &mut encoder, kept.input());
             adapter.queue.submit([encoder.finish()]);
             gone.check_buffer(&adapter, &pairs);
             for on_gpu in [&mut other, &mut third] {
@@ -420,8 +420,8 @@ fn one_dropped_with_its_encoder_disturbs_nobody() {
         for (gone, kept) in gone.iter().zip(&kept) {
             let (mut dropped, mut other) = (gone.broad_phase(&adapter), kept.broad_phase(&adapter));
             let (mut lost, mut encoder) = (encoder(&adapter), encoder(&adapter));
-            record(&adapter, &mut other, &mut encoder, kept.input());
-            record(&adapter, &mut dropped, &mut lost, gone.input());
+            record(&mut other, &mut encoder, kept.input());
+            record(&mut dropped, &mut lost, gone.input());
             drop((lost, dropped));
             adapter.queue.submit([encoder.finish()]);
             kept.check_read(&adapter, &mut other);

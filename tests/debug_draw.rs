@@ -27,15 +27,15 @@ fn draw(
     let mut on_gpu = broad_phase(adapter, descriptor);
     whole(adapter, &mut on_gpu, scene.into());
     let mut encoder = encoder(adapter);
-    let step = record(adapter, &mut on_gpu, &mut encoder, scene.into());
+    let step = record(&mut on_gpu, &mut encoder, scene.into());
     let mut draw = DebugDraw::new(descriptor, Some("test"));
     let output = draw
-        .record(&adapter.device, &mut encoder, &step, lines, [1, 2, 3, 4], max_lines)
+        .record(&mut encoder, &step, lines, [1, 2, 3, 4], max_lines)
         .unwrap();
     adapter.queue.submit([encoder.finish()]);
-    let args: Vec<u32> = download(&adapter.device, &adapter.queue, output.args, 20);
+    let args: Vec<u32> = download(&adapter.device, &adapter.queue, &output.args, 20);
     let bytes = 16 * u64::from(args[0]).max(1);
-    let mut vertices = download(&adapter.device, &adapter.queue, output.vertices, bytes);
+    let mut vertices = download(&adapter.device, &adapter.queue, &output.vertices, bytes);
     vertices.truncate(args[0] as usize);
     Drawn { vertices, args }
 }
@@ -211,14 +211,12 @@ fn cells_without_room_for_an_entry_are_not_drawn() {
         };
         let mut on_gpu = broad_phase(&adapter, &descriptor);
         let mut encoder = encoder(&adapter);
-        let step = record(&adapter, &mut on_gpu, &mut encoder, (&scene).into());
+        let step = record(&mut on_gpu, &mut encoder, (&scene).into());
         let mut draw = DebugDraw::new(&descriptor, None);
         let lines = DebugLines::Cells { levels: !0 };
-        let output = draw
-            .record(&adapter.device, &mut encoder, &step, lines, [0; 4], 100_000)
-            .unwrap();
+        let output = draw.record(&mut encoder, &step, lines, [0; 4], 100_000).unwrap();
         adapter.queue.submit([encoder.finish()]);
-        let args: Vec<u32> = download(&adapter.device, &adapter.queue, output.args, 20);
+        let args: Vec<u32> = download(&adapter.device, &adapter.queue, &output.args, 20);
         assert!((10 * 24..=50 * 24).contains(&args[0]), "{args:?}");
     }
 }
@@ -333,9 +331,9 @@ fn a_render_pass_draws_from_the_buffers() {
             objects: &objects,
             ..Default::default()
         };
-        let step = record(&adapter, &mut on_gpu, &mut encoder, (&scene).into());
+        let step = record(&mut on_gpu, &mut encoder, (&scene).into());
         let lines = draw
-            .record(device, &mut encoder, &step, DebugLines::Boxes, [255, 0, 51, 255], 12)
+            .record(&mut encoder, &step, DebugLines::Boxes, [255, 0, 51, 255], 12)
             .unwrap();
         {
             let mut pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
@@ -352,7 +350,7 @@ fn a_render_pass_draws_from_the_buffers() {
             });
             pass.set_pipeline(&pipeline);
             pass.set_vertex_buffer(0, lines.vertices.slice(..));
-            pass.draw_indirect(lines.args, 0);
+            pass.draw_indirect(&lines.args, 0);
         }
         encoder.copy_texture_to_buffer(
             target.as_image_copy(),
@@ -387,11 +385,10 @@ fn what_cannot_be_drawn_is_an_error() {
     };
     let mut on_gpu = broad_phase(&adapter, &descriptor);
     let mut encoder = encoder(&adapter);
-    let step = record(&adapter, &mut on_gpu, &mut encoder, Default::default());
-    let device = &adapter.device;
+    let step = record(&mut on_gpu, &mut encoder, Default::default());
     let mut draw = DebugDraw::new(&descriptor, None);
     let mut refused = |lines, max_lines| {
-        let recorded = draw.record(device, &mut encoder, &step, lines, [0; 4], max_lines);
+        let recorded = draw.record(&mut encoder, &step, lines, [0; 4], max_lines);
         recorded.map(|_| ()).unwrap_err()
     };
     for (lines, rows) in [
@@ -407,6 +404,6 @@ fn what_cannot_be_drawn_is_an_error() {
         },
         None,
     );
-    let recorded = other.record(device, &mut encoder, &step, DebugLines::Boxes, [0; 4], 100);
+    let recorded = other.record(&mut encoder, &step, DebugLines::Boxes, [0; 4], 100);
     assert_eq!(recorded.err(), Some(StepError::OtherTable));
 }

@@ -9,8 +9,8 @@ use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DeviceCount, DispatchArgs, GpuBroadPhase, Growth, InputError, Neighbor,
-    OutputRows, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, Rays, Source, Statics,
-    StepError, StepInput, StepOutput, StepResult, SweptRay, Window, wgpu,
+    OutputRows, Page, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, Rays, Source, Statics,
+    StepError, StepInput, StepOutput, StepResult, SweptRay, wgpu,
 };
 
 /// Adds one to the word of each row.
@@ -94,19 +94,14 @@ impl Input {
         Self { boxes, rays }
     }
 
-    fn step<'s>(
-        &self,
-        adapter: &TestAdapter,
-        encoder: &mut wgpu::CommandEncoder,
-        broad_phase: &'s mut GpuBroadPhase,
-    ) -> StepOutput<'s> {
+    fn step(&self, encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase) -> StepOutput {
         let input = StepInput {
             objects: Source::Host(&self.boxes),
             rays: Source::Host(&self.rays[..]).into(),
             queries: Queries::Boxes(Source::Host(&self.boxes[..700])),
             ..Default::default()
         };
-        steps::record(adapter, broad_phase, encoder, input)
+        steps::record(broad_phase, encoder, input)
     }
 }
 
@@ -137,13 +132,13 @@ fn a_pipeline_of_the_callers_meets_each_row_once() {
             for descriptor in [descriptor(Growth::Grow, None), descriptor(Growth::Fixed, Some(1000))] {
                 let mut broad_phase = broad_phase(&adapter, &descriptor);
                 let mut encoder = encoder(&adapter);
-                let output = input.step(&adapter, &mut encoder, &mut broad_phase);
+                let output = input.step(&mut encoder, &mut broad_phase);
                 let args = args
-                    .record(&adapter.device, &mut encoder, &output, rows, workgroup_rows)
+                    .record(&mut encoder, &output, rows, workgroup_rows)
                     .unwrap()
                     .clone();
                 let found = visits(&adapter, encoder, &args, workgroup_rows, 1 << 16);
-                let result = read(&adapter, &mut broad_phase);
+                let result = read(&mut broad_phase);
                 let expected = match rows {
                     OutputRows::Pairs => result.pairs.len(),
                     OutputRows::Hits => result.ray_hits.len(),
@@ -170,9 +165,9 @@ fn a_window_has_the_rows_that_it_shows() {
         let mut broad_phase = broad_phase(&adapter, &descriptor);
         let mut step = || {
             let mut encoder = encoder(&adapter);
-            input.step(&adapter, &mut encoder, &mut broad_phase);
+            input.step(&mut encoder, &mut broad_phase);
             adapter.queue.submit([encoder.finish()]);
-            read(&adapter, &mut broad_phase)
+            read(&mut broad_phase)
         };
         // The first one shows what there has to be room for.
         step();
@@ -187,7 +182,7 @@ fn a_window_has_the_rows_that_it_shows() {
         // Another number of rows is left of each output; then none.
         for left in [[5u32, 90, 7, 30], [0; 4]] {
             let [pairs, hits, ray_cells, results] = [0, 1, 2, 3].map(|kind: usize| counts[kind].1 as u32 - left[kind]);
-            let window = Window {
+            let window = Page {
                 pairs,
                 hits,
                 ray_cells,
@@ -195,12 +190,10 @@ fn a_window_has_the_rows_that_it_shows() {
             };
             for ((rows, _), left) in counts.into_iter().zip(left) {
                 let mut encoder = encoder(&adapter);
-                let output = broad_phase
-                    .window(&adapter.device, &adapter.queue, &mut encoder, window)
-                    .unwrap();
+                let output = broad_phase.page(&mut encoder, window).unwrap();
                 let mut args = DispatchArgs::new(Some("window"));
-                let args = args.record(&adapter.device, &mut encoder, &output, rows, 64).unwrap();
-                let found = visits(&adapter, encoder, args, 64, 256);
+                let args = args.record(&mut encoder, &output, rows, 64).unwrap();
+                let found = visits(&adapter, encoder, &args, 64, 256);
                 assert_eq!(found.iter().sum::<u32>(), left, "{rows:?} on {}", adapter.name);
             }
         }
@@ -212,15 +205,13 @@ fn outputs_that_there_are_not_have_no_rows() {
     for adapter in adapters() {
         let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let mut encoder = encoder(&adapter);
-        let output = broad_phase
-            .step(&adapter.device, &adapter.queue, &mut encoder, StepInput::default())
-            .unwrap();
+        let output = broad_phase.step(&mut encoder, StepInput::default()).unwrap();
         let mut args = DispatchArgs::new(None);
         for rows in [OutputRows::Hits, OutputRows::RayCells, OutputRows::QueryObjects] {
-            let refused = args.record(&adapter.device, &mut encoder, &output, rows, 64);
+            let refused = args.record(&mut encoder, &output, rows, 64);
             assert_eq!(refused.err(), Some(StepError::NoOutput { rows }));
         }
-        let refused = args.record(&adapter.device, &mut encoder, &output, OutputRows::Pairs, 0);
+        let refused = args.record(&mut encoder, &output, OutputRows::Pairs, 0);
         let what = "rows of a workgroup";
         assert_eq!(refused.err(), Some(InputError::Zero { what }.into()));
     }
@@ -271,7 +262,7 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
         let forms: [(Rays<'_>, Queries<'_>); 4] = [
             (
                 Rays::Plain(Source::Host(&rays)),
-                Queries::Rounded(Source::device(&on_device[2], given)),
+                Queries::Spheres(Source::device(&on_device[2], given)),
             ),
             (
                 Rays::Plain(Source::device(&on_device[0], given)),
@@ -283,7 +274,7 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
             ),
             (
                 Rays::Swept(Source::device(&on_device[1], given)),
-                Queries::Rounded(Source::Host(&asked)),
+                Queries::Spheres(Source::Host(&asked)),
             ),
         ];
         for (case, scheme) in SCHEMES.into_iter().cycle().take(6).enumerate() {
@@ -312,8 +303,8 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
                 let all = whole(&adapter, &mut broad_phase, input);
                 let count = |word| DeviceCount { buffer: &limits, word };
                 let limited = StepInput {
-                    ray_limit: Some(count(word)),
-                    query_limit: Some(count(3 - word)),
+                    ray_count: Some(count(word)),
+                    query_count: Some(count(3 - word)),
                     ..input
                 };
                 let query_limit = [600, 500, 0, 77][word as usize];
@@ -327,16 +318,14 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
                 let mut encoder = encoder(&adapter);
                 let later = QueryInput {
                     rays,
-                    ray_limit: limited.ray_limit,
+                    ray_count: limited.ray_count,
                     queries,
-                    query_limit: limited.query_limit,
+                    query_count: limited.query_count,
                     query_mode,
                 };
-                broad_phase
-                    .query(&adapter.device, &adapter.queue, &mut encoder, later)
-                    .unwrap();
+                broad_phase.query(&mut encoder, later).unwrap();
                 adapter.queue.submit([encoder.finish()]);
-                check(&read(&adapter, &mut broad_phase));
+                check(&read(&mut broad_phase));
             }
         }
         let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
@@ -347,9 +336,9 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
         let input = StepInput {
             objects: Source::Host(&boxes),
             rays: Source::Host(&stale_rays[..]).into(),
-            ray_limit: limit,
+            ray_count: limit,
             queries: Source::Host(&stale_queries[..]).into(),
-            query_limit: limit,
+            query_count: limit,
             ..StepInput::default()
         };
         let counters = whole(&adapter, &mut broad_phase, input).counters;
@@ -358,14 +347,17 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
             buffer: &limits,
             word: 4,
         });
-        for (what, ray_limit, query_limit) in [("the ray limit", limit, None), ("the query limit", None, limit)] {
+        for (what, ray_count, query_count) in [
+            ("the number of rays", limit, None),
+            ("the number of queries", None, limit),
+        ] {
             let mut encoder = encoder(&adapter);
             let input = StepInput {
-                ray_limit,
-                query_limit,
+                ray_count,
+                query_count,
                 ..StepInput::default()
             };
-            let refused = broad_phase.step(&adapter.device, &adapter.queue, &mut encoder, input);
+            let refused = broad_phase.step(&mut encoder, input);
             let too_small = StepError::Input(InputError::BufferTooSmall {
                 what,
                 needed: 20,
@@ -434,9 +426,9 @@ fn objects_past_a_count_on_the_device_take_no_part() {
             let mut broad_phase = broad_phase(&adapter, &descriptor);
             for (statics, word) in (0..5).flat_map(|word| [(&[][..], word), (&statics[..], word)]) {
                 let limit = [3, 0, 400, 900, 900][word as usize];
-                let input = |objects, object_limit| StepInput {
+                let input = |objects, object_count| StepInput {
                     objects: Source::Host(objects),
-                    object_limit,
+                    object_count,
                     statics: Statics {
                         objects: Source::Host(statics),
                         ..Default::default()
@@ -456,14 +448,14 @@ fn objects_past_a_count_on_the_device_take_no_part() {
         let plain = buffer(&[1], wgpu::BufferUsages::COPY_SRC);
         let mut refused = |buffer, word| {
             let input = StepInput {
-                object_limit: Some(DeviceCount { buffer, word }),
+                object_count: Some(DeviceCount { buffer, word }),
                 ..Default::default()
             };
             let mut encoder = encoder(&adapter);
-            let step = broad_phase.step(&adapter.device, &adapter.queue, &mut encoder, input);
+            let step = broad_phase.step(&mut encoder, input);
             step.err()
         };
-        let what = "the object limit";
+        let what = "the number of objects";
         assert_eq!(refused(&plain, 0), Some(StepError::Input(InputError::Usage { what })));
         let too_small = StepError::Input(InputError::BufferTooSmall {
             what,

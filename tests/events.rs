@@ -9,7 +9,7 @@ use common::{Rng, TestAdapter, adapters};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Events, GpuBroadPhase, Growth, Handle, InputError, ObjectNames, ObjectSet,
-    OutputRows, Pair, PairEvent, PairEvents, ReadBackError, Source, Status, StepError, StepInput, Window, wgpu,
+    OutputRows, Page, Pair, PairEvent, PairEvents, ReadBackError, Source, Status, StepError, StepInput, wgpu,
 };
 use pollster::block_on;
 
@@ -120,8 +120,8 @@ fn row(touch: Touch) -> PairEvent {
     touch.into()
 }
 
-fn read_events(adapter: &TestAdapter, events: &mut PairEvents) -> Events {
-    block_on(events.read_back(&adapter.device, &adapter.queue)).unwrap()
+fn read_events(events: &mut PairEvents) -> Events {
+    block_on(events.read_back()).unwrap()
 }
 
 /// Records the set, a step and its events.
@@ -133,8 +133,8 @@ fn record(
     set: &mut ObjectSet,
 ) {
     let input = set.record(&adapter.device, encoder).unwrap();
-    let output = steps::record(adapter, broad_phase, encoder, input);
-    events.record(&adapter.device, encoder, &output, set.names()).unwrap();
+    let output = steps::record(broad_phase, encoder, input);
+    events.record(encoder, &output, set.names()).unwrap();
 }
 
 #[test]
@@ -173,13 +173,13 @@ fn events_of_a_thousand_steps_are_the_differences_of_brute_force_sets() {
                 if rng.below(8) == 0 {
                     continue;
                 }
-                let found = read_events(&adapter, &mut events);
+                let found = read_events(&mut events);
                 check(&found, &touching, &what);
                 for (seen, events) in seen.iter_mut().zip([&found.persisting, &found.begun, &found.ended]) {
                     *seen += events.len();
                 }
                 if step % 10 == 0 {
-                    let pairs = read(&adapter, &mut broad_phase).pairs;
+                    let pairs = read(&mut broad_phase).pairs;
                     check_order(
                         &found,
                         &touching[0],
@@ -209,12 +209,12 @@ fn many_pairs_that_come_and_go_are_told_once() {
                 ..Default::default()
             };
             let mut encoder = encoder(&adapter);
-            let output = steps::record(&adapter, &mut broad_phase, &mut encoder, input);
+            let output = steps::record(&mut broad_phase, &mut encoder, input);
             let names = ObjectNames::default();
-            events.record(&adapter.device, &mut encoder, &output, names).unwrap();
+            events.record(&mut encoder, &output, names).unwrap();
             adapter.queue.submit([encoder.finish()]);
-            let found = read_events(&adapter, &mut events);
-            let result = read(&adapter, &mut broad_phase);
+            let found = read_events(&mut events);
+            let result = read(&mut broad_phase);
             assert!(result.counters.is_whole());
             let now: BTreeSet<Touch> = rows_of(&result.pairs).into_iter().map(touch).collect();
             assert!(now.len() > 50_000, "{} pairs", now.len());
@@ -257,14 +257,12 @@ fn outputs_may_grow_from_step_to_step() {
                 ..Default::default()
             };
             let mut encoder = encoder(&adapter);
-            let output = steps::record(&adapter, &mut broad_phase, &mut encoder, input);
-            let events_of = events
-                .record(&adapter.device, &mut encoder, &output, ObjectNames::default())
-                .unwrap();
+            let output = steps::record(&mut broad_phase, &mut encoder, input);
+            let events_of = events.record(&mut encoder, &output, ObjectNames::default()).unwrap();
             seen.insert(events_of.capacity);
             adapter.queue.submit([encoder.finish()]);
-            let found = read_events(&adapter, &mut events);
-            let result = read(&adapter, &mut broad_phase);
+            let found = read_events(&mut events);
+            let result = read(&mut broad_phase);
             // What a step lacks is told, and counts as ended.
             assert_eq!(
                 found.status,
@@ -300,7 +298,7 @@ fn a_reset_forgets_the_step_before_and_changes_come_without_what_persists() {
             let mut encoder = encoder(&adapter);
             record(&adapter, &mut encoder, &mut broad_phase, events, set);
             adapter.queue.submit([encoder.finish()]);
-            block_on(events.read_changes(&adapter.device, &adapter.queue)).unwrap()
+            block_on(events.read_changes()).unwrap()
         };
         let begun = |touches: &[Touch]| Events {
             begun: touches.iter().map(|&[a, b]| row([a, b])).collect(),
@@ -309,7 +307,7 @@ fn a_reset_forgets_the_step_before_and_changes_come_without_what_persists() {
         assert_eq!(frame(&mut events, &mut set), begun(&[[wall, ball]]));
         assert_eq!(frame(&mut events, &mut set), Events::default());
         events.reset();
-        let none = block_on(events.read_back(&adapter.device, &adapter.queue));
+        let none = block_on(events.read_back());
         assert_eq!(none, Err(ReadBackError::NoStep));
         assert_eq!(frame(&mut events, &mut set), begun(&[[wall, ball]]));
 
@@ -369,8 +367,8 @@ fn what_cannot_be_told_apart_is_refused() {
         let mut refused = |descriptor: &BroadPhaseDescriptor<'_>, names| {
             let mut broad_phase = broad_phase(&adapter, descriptor);
             let mut encoder = encoder(&adapter);
-            let output = steps::record(&adapter, &mut broad_phase, &mut encoder, input);
-            events.record(&adapter.device, &mut encoder, &output, names).err()
+            let output = steps::record(&mut broad_phase, &mut encoder, input);
+            events.record(&mut encoder, &output, names).err()
         };
         let rows = OutputRows::Pairs;
         assert_eq!(
@@ -401,16 +399,14 @@ fn what_cannot_be_told_apart_is_refused() {
 
         let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let mut encoder = encoder(&adapter);
-        steps::record(&adapter, &mut broad_phase, &mut encoder, input);
-        let window = Window {
+        steps::record(&mut broad_phase, &mut encoder, input);
+        let window = Page {
             pairs: 1,
             ..Default::default()
         };
-        let output = broad_phase
-            .window(&adapter.device, &adapter.queue, &mut encoder, window)
-            .unwrap();
-        let refused = events.record(&adapter.device, &mut encoder, &output, ObjectNames::default());
-        assert_eq!(refused.err(), Some(StepError::Window { first: 1 }));
+        let output = broad_phase.page(&mut encoder, window).unwrap();
+        let refused = events.record(&mut encoder, &output, ObjectNames::default());
+        assert_eq!(refused.err(), Some(StepError::Page { first: 1 }));
     }
 }
 
@@ -438,14 +434,14 @@ fn generations_may_lie_on_the_device() {
             let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
             let mut events = PairEvents::new(None);
             let mut encoder = encoder(&adapter);
-            let output = steps::record(&adapter, &mut broad_phase, &mut encoder, input);
+            let output = steps::record(&mut broad_phase, &mut encoder, input);
             let names = ObjectNames {
                 generations,
                 ..Default::default()
             };
-            events.record(&adapter.device, &mut encoder, &output, names).unwrap();
+            events.record(&mut encoder, &output, names).unwrap();
             adapter.queue.submit([encoder.finish()]);
-            told.push(read_events(&adapter, &mut events).begun);
+            told.push(read_events(&mut events).begun);
         }
         let row = |a, b| PairEvent {
             a,
@@ -468,9 +464,9 @@ fn generations_may_lie_on_the_device() {
 fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
     let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 5];
     for adapter in adapters() {
-        let (device, queue) = (&adapter.device, &adapter.queue);
+        let queue = &adapter.queue;
         let read = |events: &mut PairEvents| {
-            let changes = block_on(events.read_changes(device, queue));
+            let changes = block_on(events.read_changes());
             changes.map(|changes| (changes.begun.len(), changes.ended.len()))
         };
         // Dropped before the next call, after it, or submitted after it.
@@ -484,8 +480,8 @@ fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
                     objects: Source::Host(&boxes[..count]),
                     ..Default::default()
                 };
-                let output = steps::record(&adapter, &mut on_gpu, &mut encoder, input);
-                let recorded = events.record(device, &mut encoder, &output, ObjectNames::default());
+                let output = steps::record(&mut on_gpu, &mut encoder, input);
+                let recorded = events.record(&mut encoder, &output, ObjectNames::default());
                 recorded.map(drop).map(|()| encoder.finish())
             };
             for _ in 0..2 {
@@ -518,10 +514,8 @@ fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
                 objects: Source::Host(&boxes),
                 ..Default::default()
             };
-            let output = steps::record(&adapter, &mut on_gpu, &mut step, input);
-            events
-                .record(device, &mut own, &output, ObjectNames::default())
-                .unwrap();
+            let output = steps::record(&mut on_gpu, &mut step, input);
+            events.record(&mut own, &output, ObjectNames::default()).unwrap();
             drop(step);
             queue.submit([own.finish()]);
             assert_eq!(read(&mut events), Err(ReadBackError::NotSubmitted), "{what}");
@@ -550,8 +544,8 @@ fn refusals_are_forgotten_and_memory_is_as_documented() {
                 objects: Source::Host(&boxes),
                 ..Default::default()
             };
-            let output = steps::record(adapter, &mut broad_phase, &mut encoder, input);
-            let recorded = events.record(&adapter.device, &mut encoder, &output, names).map(|_| ());
+            let output = steps::record(&mut broad_phase, &mut encoder, input);
+            let recorded = events.record(&mut encoder, &output, names).map(|_| ());
             if recorded.is_ok() {
                 adapter.queue.submit([encoder.finish()]);
             }
@@ -574,7 +568,7 @@ fn refusals_are_forgotten_and_memory_is_as_documented() {
             assert_eq!(events.memory(), 0);
             frame(&mut events, ObjectNames::default()).unwrap();
             frame(&mut events, ObjectNames::default()).unwrap();
-            let begun = block_on(events.read_changes(&adapter.device, &adapter.queue)).unwrap();
+            let begun = block_on(events.read_changes()).unwrap();
             assert!(begun.begun.is_empty() && begun.ended.is_empty());
         }
         frame(&mut events, ObjectNames::default()).unwrap();

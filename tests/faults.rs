@@ -7,8 +7,8 @@ use std::time::Duration;
 use common::{TestAdapter, adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CreateError, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, Headless,
-    HeadlessDescriptor, HeadlessError, ObjectNames, ObjectSet, OutputRows, PairEvents, Queries, QueryInput, Ray,
-    ReadBackError, Source, StepError, StepInput, TableShader, Window, adapters as list_adapters, wgpu,
+    HeadlessDescriptor, HeadlessError, ObjectNames, ObjectSet, OutputRows, Page, PairEvents, Queries, QueryInput, Ray,
+    ReadBackError, Source, StepError, StepInput, adapters as list_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -49,73 +49,26 @@ fn a_buffer_of_another_device_is_a_typed_error() {
             usage: wgpu::BufferUsages::STORAGE,
             mapped_at_creation: false,
         });
-        let mut gpu = GpuBroadPhase::new(&device, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
         let mut encoder = device.create_command_encoder(&Default::default());
         let input = StepInput {
             objects: Source::device(&foreign, 2),
             ..Default::default()
         };
-        let refused = gpu.step(&device, &queue, &mut encoder, input).err();
+        let refused = gpu.step(&mut encoder, input).err();
         assert!(
             matches!(refused, Some(StepError::Device(_))),
             "{}: {refused:?}",
             adapter.name
         );
         drop(encoder);
-        assert_eq!(block_on(gpu.read_back(&device, &queue)), Err(ReadBackError::NoStep));
+        assert_eq!(block_on(gpu.read_back()), Err(ReadBackError::NoStep));
 
         let mut encoder = device.create_command_encoder(&Default::default());
-        gpu.step(&device, &queue, &mut encoder, host(&two(), &[]))
-            .expect("a step");
+        gpu.step(&mut encoder, host(&two(), &[])).expect("a step");
         queue.submit([encoder.finish()]);
-        let result = block_on(gpu.read_back(&device, &queue)).expect("a result");
+        let result = block_on(gpu.read_back()).expect("a result");
         assert_eq!(result.pairs.len(), 1, "{}", adapter.name);
-    }
-}
-
-/// Encoders are the caller's, and finishing them raises no error: nothing was recorded.
-#[test]
-fn another_device_or_queue_is_refused_and_nothing_is_lost() {
-    for adapter in adapters() {
-        let name = &adapter.name;
-        let [(device, queue), (other, other_queue)] = own_devices(&adapter);
-        let mut gpu = GpuBroadPhase::new(&device, &BroadPhaseDescriptor::default()).expect("a broad phase");
-        let mut encoder = device.create_command_encoder(&Default::default());
-        gpu.step(&device, &queue, &mut encoder, host(&two(), &[]))
-            .expect("a step");
-        queue.submit([encoder.finish()]);
-        let query = QueryInput {
-            queries: Queries::Boxes(Source::Host(&[])),
-            ..Default::default()
-        };
-        for (device, queue) in [(&other, &other_queue), (&other, &queue), (&device, &other_queue)] {
-            let mut encoder = device.create_command_encoder(&Default::default());
-            let told = Some(StepError::OtherDevice);
-            assert_eq!(
-                gpu.step(device, queue, &mut encoder, host(&two(), &[])).err(),
-                told,
-                "{name}"
-            );
-            assert_eq!(
-                gpu.window(device, queue, &mut encoder, Window::default()).err(),
-                told,
-                "{name}"
-            );
-            assert_eq!(gpu.query(device, queue, &mut encoder, query).err(), told, "{name}");
-            let told = Some(ReadBackError::OtherDevice);
-            assert_eq!(block_on(gpu.read_back(device, queue)).err(), told, "{name}");
-            assert_eq!(block_on(gpu.read_counters(device, queue)).err(), told, "{name}");
-            encoder.finish();
-        }
-        let mut encoder = other.create_command_encoder(&Default::default());
-        assert_eq!(
-            gpu.watch_counters(&other, &mut encoder),
-            Err(StepError::OtherDevice),
-            "{name}"
-        );
-        encoder.finish();
-        let result = block_on(gpu.read_back(&device, &queue)).expect("the step is still there");
-        assert_eq!(result.pairs.len(), 1, "{name}");
     }
 }
 
@@ -128,43 +81,25 @@ fn what_was_used_on_another_device_is_refused() {
         let descriptor = BroadPhaseDescriptor::default();
         let mut both = devices
             .each_ref()
-            .map(|(device, _)| GpuBroadPhase::new(device, &descriptor).expect("a broad phase"));
+            .map(|(device, queue)| GpuBroadPhase::new(device, queue, &descriptor).expect("a broad phase"));
         let mut events = PairEvents::new(None);
         let mut args = DispatchArgs::new(None);
         let mut draw = DebugDraw::new(&descriptor, None);
-        let shader = TableShader::new(&descriptor, "bp_", 0).unwrap();
-        // The third one with the device of the second and the step of the first.
-        for (turn, (of_step, of_call)) in [(0, 0), (1, 1), (0, 1), (0, 0)].into_iter().enumerate() {
-            let (device, queue) = &devices[of_step];
+        for turn in [0, 1, 0] {
+            let (device, queue) = &devices[turn];
             let mut encoder = device.create_command_encoder(&Default::default());
-            let step = both[of_step]
-                .step(device, queue, &mut encoder, host(&two(), &[]))
-                .expect("a step");
-            let (called, _) = &devices[of_call];
+            let step = both[turn].step(&mut encoder, host(&two(), &[])).expect("a step");
             let names = ObjectNames::default();
             let told = [
-                events.record(called, &mut encoder, &step, names).err(),
-                args.record(called, &mut encoder, &step, OutputRows::Pairs, 64).err(),
-                draw.record(called, &mut encoder, &step, DebugLines::Boxes, [0; 4], 64)
-                    .err(),
+                events.record(&mut encoder, &step, names).err(),
+                args.record(&mut encoder, &step, OutputRows::Pairs, 64).err(),
+                draw.record(&mut encoder, &step, DebugLines::Boxes, [0; 4], 64).err(),
             ];
-            let expected = (turn == 1 || turn == 2).then_some(StepError::OtherDevice);
+            let expected = (turn == 1).then_some(StepError::OtherDevice);
             assert_eq!(told, [0; 3].map(|_| expected.clone()), "{name}, turn {turn}");
-            let layout = shader.layout(called, wgpu::ShaderStages::COMPUTE);
-            let bound = shader.bind(called, &layout, &step.table).err();
-            assert_eq!(
-                bound,
-                (turn == 2).then_some(StepError::OtherDevice),
-                "{name}, turn {turn}"
-            );
             queue.submit([encoder.finish()]);
         }
-        let [(device, queue), (other, other_queue)] = &devices;
-        for (device, queue) in [(other, other_queue), (device, other_queue), (other, queue)] {
-            let told = block_on(events.read_back(device, queue));
-            assert_eq!(told, Err(ReadBackError::OtherDevice), "{name}");
-        }
-        let changes = block_on(events.read_back(device, queue)).expect("events");
+        let changes = block_on(events.read_back()).expect("events");
         assert_eq!((changes.persisting.len(), changes.begun.len()), (1, 0), "{name}");
     }
 }
@@ -177,60 +112,43 @@ fn a_step_on_a_lost_device_ends_in_typed_errors() {
             timeout: Duration::from_secs(20),
             ..Default::default()
         };
-        let mut gpu = GpuBroadPhase::new(&device, &descriptor).expect("a broad phase");
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
         let mut events = PairEvents::new(None);
         let mut encoder = device.create_command_encoder(&Default::default());
-        let step = gpu
-            .step(&device, &queue, &mut encoder, host(&two(), &[]))
-            .expect("a step");
+        let step = gpu.step(&mut encoder, host(&two(), &[])).expect("a step");
         events
-            .record(&device, &mut encoder, &step, ObjectNames::default())
+            .record(&mut encoder, &step, ObjectNames::default())
             .expect("events");
         queue.submit([encoder.finish()]);
         device.destroy();
 
         // Nobody has said so yet: no call panics or hangs, and reading finds it out.
         let lost = Some(ReadBackError::DeviceLost);
-        assert_eq!(block_on(gpu.read_back(&device, &queue)).err(), lost, "{}", adapter.name);
-        assert_eq!(
-            block_on(gpu.read_counters(&device, &queue)).err(),
-            lost,
-            "{}",
-            adapter.name
-        );
-        assert_eq!(
-            block_on(events.read_back(&device, &queue)).err(),
-            lost,
-            "{}",
-            adapter.name
-        );
+        assert_eq!(block_on(gpu.read_back()).err(), lost, "{}", adapter.name);
+        assert_eq!(block_on(gpu.read_counters()).err(), lost, "{}", adapter.name);
+        assert_eq!(block_on(events.read_back()).err(), lost, "{}", adapter.name);
         let mut encoder = device.create_command_encoder(&Default::default());
         let rays = [Ray::new([0.0; 3], [1.0; 3], 1.0)];
-        let recorded = gpu
-            .step(&device, &queue, &mut encoder, host(&[two()[0]; 700], &rays))
-            .map(drop);
+        let recorded = gpu.step(&mut encoder, host(&[two()[0]; 700], &rays)).map(drop);
         assert_eq!(recorded, Err(StepError::DeviceLost), "{}", adapter.name);
         drop(encoder);
-        let read = block_on(gpu.read_back(&device, &queue));
+        let read = block_on(gpu.read_back());
         assert_eq!(read, Err(ReadBackError::DeviceLost), "{}", adapter.name);
 
         gpu.mark_lost();
         let mut encoder = device.create_command_encoder(&Default::default());
-        let lost = gpu.step(&device, &queue, &mut encoder, host(&two(), &[])).err();
+        let lost = gpu.step(&mut encoder, host(&two(), &[])).err();
         assert_eq!(lost, Some(StepError::DeviceLost));
-        let lost = gpu.window(&device, &queue, &mut encoder, Window::default()).err();
+        let lost = gpu.page(&mut encoder, Page::default()).err();
         assert_eq!(lost, Some(StepError::DeviceLost));
         let query = QueryInput {
             queries: Queries::Boxes(Source::Host(&[])),
             ..Default::default()
         };
-        let lost = gpu.query(&device, &queue, &mut encoder, query).err();
+        let lost = gpu.query(&mut encoder, query).err();
         assert_eq!(lost, Some(StepError::DeviceLost));
-        assert_eq!(block_on(gpu.read_back(&device, &queue)), Err(ReadBackError::DeviceLost));
-        assert_eq!(
-            block_on(gpu.read_counters(&device, &queue)),
-            Err(ReadBackError::DeviceLost)
-        );
+        assert_eq!(block_on(gpu.read_back()), Err(ReadBackError::DeviceLost));
+        assert_eq!(block_on(gpu.read_counters()), Err(ReadBackError::DeviceLost));
     }
 }
 
@@ -239,15 +157,15 @@ fn what_is_made_or_updated_on_a_lost_device_ends_in_typed_errors() {
     for adapter in adapters() {
         let [(device, queue)] = own_devices(&adapter);
         let descriptor = BroadPhaseDescriptor::default();
-        let mut gpu = GpuBroadPhase::new(&device, &descriptor).expect("a broad phase");
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
         device.destroy();
-        let made = GpuBroadPhase::new(&device, &descriptor).err();
+        let made = GpuBroadPhase::new(&device, &queue, &descriptor).err();
         assert_eq!(made, Some(CreateError::DeviceLost), "{}", adapter.name);
         let mut set = ObjectSet::new();
         set.insert(two()[0]);
         let mut encoder = device.create_command_encoder(&Default::default());
         let input = set.record(&device, &mut encoder).expect("sources");
-        let refused = gpu.step(&device, &queue, &mut encoder, input).err();
+        let refused = gpu.step(&mut encoder, input).err();
         assert_eq!(refused, Some(StepError::DeviceLost), "{}", adapter.name);
     }
 }

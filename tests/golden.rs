@@ -96,14 +96,11 @@ fn events_of(
     events: &mut PairEvents,
     input: StepInput<'_>,
 ) -> Events {
-    let TestAdapter { device, queue, .. } = adapter;
     let mut encoder = encoder(adapter);
-    let output = record(adapter, broad_phase, &mut encoder, input);
-    events
-        .record(device, &mut encoder, &output, ObjectNames::default())
-        .unwrap();
-    queue.submit([encoder.finish()]);
-    block_on(events.read_back(device, queue)).unwrap()
+    let output = record(broad_phase, &mut encoder, input);
+    events.record(&mut encoder, &output, ObjectNames::default()).unwrap();
+    adapter.queue.submit([encoder.finish()]);
+    block_on(events.read_back()).unwrap()
 }
 
 fn film_hash(adapter: &TestAdapter, film: &Film, scheme: Scheme) -> u64 {

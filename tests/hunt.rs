@@ -100,7 +100,9 @@ impl Hunter {
                 }));
                 Engine::Headless(Box::new(headless.unwrap()))
             } else {
-                Engine::Own(Box::new(GpuBroadPhase::new(&adapter.device, descriptor).unwrap()))
+                Engine::Own(Box::new(
+                    GpuBroadPhase::new(&adapter.device, &adapter.queue, descriptor).unwrap(),
+                ))
             }
         };
         self.engines.entry(kind).or_insert_with(make)
@@ -108,10 +110,9 @@ impl Hunter {
 
     /// Makes the engine ready for a scene.
     fn prepare(&mut self, number: u64, descriptor: &BroadPhaseDescriptor<'static>) {
-        let device = self.adapter.device.clone();
         match self.engine(number, descriptor) {
             Engine::Headless(headless) => headless.redescribe(descriptor).unwrap(),
-            Engine::Own(broad_phase) => broad_phase.redescribe(&device, descriptor).unwrap(),
+            Engine::Own(broad_phase) => broad_phase.redescribe(descriptor).unwrap(),
         }
     }
 
@@ -121,11 +122,9 @@ impl Hunter {
             Engine::Headless(headless) => block_on(headless.step_scene(scene)).unwrap(),
             Engine::Own(broad_phase) => whole(descriptor, || {
                 let mut encoder = device.create_command_encoder(&Default::default());
-                broad_phase
-                    .step(&device, &queue, &mut encoder, StepInput::from(scene))
-                    .unwrap();
+                broad_phase.step(&mut encoder, StepInput::from(scene)).unwrap();
                 queue.submit([encoder.finish()]);
-                block_on(broad_phase.read_back(&device, &queue)).unwrap()
+                block_on(broad_phase.read_back()).unwrap()
             }),
         }
     }
@@ -148,9 +147,9 @@ impl Hunter {
                     query_mode,
                     ..QueryInput::default()
                 };
-                broad_phase.query(&device, &queue, &mut encoder, input).unwrap();
+                broad_phase.query(&mut encoder, input).unwrap();
                 queue.submit([encoder.finish()]);
-                block_on(broad_phase.read_back(&device, &queue)).unwrap()
+                block_on(broad_phase.read_back()).unwrap()
             }),
         }
     }
@@ -329,7 +328,7 @@ fn check_twin(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, found: &
     assert!(found.ray_any == twin.ray_any, "any hit");
     let is_exact = match scene.queries {
         SceneQueries::Boxes(_) | SceneQueries::Partners(_) => true,
-        SceneQueries::Rounded(queries) => queries.iter().all(|query| query.radius == 0.0),
+        SceneQueries::Spheres(queries) => queries.iter().all(|query| query.radius == 0.0),
         _ => false,
     };
     if is_exact {

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use common::{KINDS, Rng, TestAdapter, adapters, scene};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, CreateError, DescriptorError, GpuBroadPhase, InputError, QueryInput, Ray, RayHit,
-    RayMode, Rays, Scheme, SortStrategy, Source, Statics, Status, StepError, StepInput, StepResult, Window, wgpu,
+    Aabb, BroadPhaseDescriptor, CreateError, DescriptorError, GpuBroadPhase, InputError, Page, QueryInput, Ray, RayHit,
+    RayMode, Rays, Scheme, SortStrategy, Source, Statics, Status, StepError, StepInput, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -24,18 +24,18 @@ struct Device<'a> {
 
 impl<'a> Device<'a> {
     fn new(adapter: &'a TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> Self {
-        let broad_phase = GpuBroadPhase::new(&adapter.device, descriptor).unwrap();
+        let broad_phase = GpuBroadPhase::new(&adapter.device, &adapter.queue, descriptor).unwrap();
         Self { adapter, broad_phase }
     }
 
     fn read(&mut self, encoder: wgpu::CommandEncoder) -> StepResult {
-        let (device, queue) = (&self.adapter.device, &self.adapter.queue);
+        let queue = &self.adapter.queue;
         queue.submit([encoder.finish()]);
-        block_on(self.broad_phase.read_back(device, queue)).unwrap()
+        block_on(self.broad_phase.read_back()).unwrap()
     }
 
     fn record(&mut self, objects: &[Aabb], statics: usize, rays: &[Ray]) -> Result<wgpu::CommandEncoder, StepError> {
-        let (device, queue) = (&self.adapter.device, &self.adapter.queue);
+        let device = &self.adapter.device;
         let (statics, moving) = objects.split_at(statics);
         let input = StepInput {
             objects: Source::Host(moving),
@@ -47,7 +47,7 @@ impl<'a> Device<'a> {
             ..Default::default()
         };
         let mut encoder = device.create_command_encoder(&Default::default());
-        self.broad_phase.step(device, queue, &mut encoder, input)?;
+        self.broad_phase.step(&mut encoder, input)?;
         Ok(encoder)
     }
 
@@ -57,20 +57,20 @@ impl<'a> Device<'a> {
     }
 
     fn query(&mut self, rays: &[Ray]) -> StepResult {
-        let (device, queue) = (&self.adapter.device, &self.adapter.queue);
+        let device = &self.adapter.device;
         let input = QueryInput {
             rays: Rays::Plain(Source::Host(rays)),
             ..Default::default()
         };
         let mut encoder = device.create_command_encoder(&Default::default());
-        self.broad_phase.query(device, queue, &mut encoder, input).unwrap();
+        self.broad_phase.query(&mut encoder, input).unwrap();
         self.read(encoder)
     }
 
-    fn window(&mut self, first: Window) -> StepResult {
-        let (device, queue) = (&self.adapter.device, &self.adapter.queue);
+    fn page(&mut self, first: Page) -> StepResult {
+        let device = &self.adapter.device;
         let mut encoder = device.create_command_encoder(&Default::default());
-        self.broad_phase.window(device, queue, &mut encoder, first).unwrap();
+        self.broad_phase.page(&mut encoder, first).unwrap();
         self.read(encoder)
     }
 }
@@ -132,7 +132,7 @@ fn many_rays_meet_what_brute_force_says_whatever_is_kept_of_them() {
             assert_eq!(whole.1[..first.len()], first, "{what}");
             assert_eq!(of(&device.query(&rays)), whole, "{what}");
             let middle = whole.1.len() / 2;
-            let window = device.window(Window {
+            let window = device.page(Page {
                 hits: middle as u32,
                 ..Default::default()
             });
@@ -142,7 +142,7 @@ fn many_rays_meet_what_brute_force_says_whatever_is_kept_of_them() {
                 max_bytes: Some(limit),
                 ..descriptor
             };
-            let no_step = GpuBroadPhase::new(&adapter.device, &limited(1)).err();
+            let no_step = GpuBroadPhase::new(&adapter.device, &adapter.queue, &limited(1)).err();
             let Some(CreateError::Descriptor(DescriptorError::NoStepFits(InputError::MemoryLimit { needed, .. }))) =
                 no_step
             else {

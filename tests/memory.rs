@@ -19,9 +19,9 @@ fn step(device: &wgpu::Device, queue: &wgpu::Queue, gpu: &mut GpuBroadPhase, obj
         rays: Source::Host(&rays).into(),
         ..Default::default()
     };
-    gpu.step(device, queue, &mut encoder, input).expect("a step");
+    gpu.step(&mut encoder, input).expect("a step");
     queue.submit([encoder.finish()]);
-    block_on(gpu.read_back(device, queue)).expect("a result")
+    block_on(gpu.read_back()).expect("a result")
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn objects_take_at_most_160_bytes_and_pairs_8() {
     let objects = uniform(count, &mut rng);
     for adapter in adapters() {
         let (device, queue) = (&adapter.device, &adapter.queue);
-        let mut gpu = GpuBroadPhase::new(device, &BroadPhaseDescriptor::default()).unwrap();
+        let mut gpu = GpuBroadPhase::new(device, queue, &BroadPhaseDescriptor::default()).unwrap();
         let pairs = step(device, queue, &mut gpu, &objects).counters.pairs_needed;
         let exact = BroadPhaseDescriptor {
             growth: Growth::Fixed,
@@ -41,7 +41,7 @@ fn objects_take_at_most_160_bytes_and_pairs_8() {
             },
             ..Default::default()
         };
-        let mut gpu = GpuBroadPhase::new(device, &exact).unwrap();
+        let mut gpu = GpuBroadPhase::new(device, queue, &exact).unwrap();
         assert_eq!(gpu.memory_use().total(), 0);
         assert_eq!(step(device, queue, &mut gpu, &objects).pairs.len() as u64, pairs);
         let memory = gpu.memory_use();
@@ -57,6 +57,7 @@ fn objects_take_at_most_160_bytes_and_pairs_8() {
 
         let mut sorted = GpuBroadPhase::new(
             device,
+            queue,
             &BroadPhaseDescriptor {
                 pair_order: PairOrder::Sorted,
                 ray_mode: RayMode::All,
@@ -132,16 +133,16 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
             ("host", from_host, false, 2),
             ("queries", from_host, true, 3),
         ] {
-            let mut gpu = GpuBroadPhase::new(&device, &descriptor).expect("a broad phase");
+            let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
             for step in 1..=6 {
                 device
                     .poll(wgpu::PollType::wait_indefinitely())
                     .expect("an idle device");
                 let [groups, buffers] = created(&device);
                 let mut encoder = device.create_command_encoder(&Default::default());
-                gpu.step(&device, &queue, &mut encoder, input).expect("a step");
+                gpu.step(&mut encoder, input).expect("a step");
                 if queries {
-                    gpu.query(&device, &queue, &mut encoder, query).expect("a query");
+                    gpu.query(&mut encoder, query).expect("a query");
                 }
                 let [all_groups, all_buffers] = created(&device);
                 let made = (all_groups - groups, all_buffers - buffers);
@@ -191,7 +192,7 @@ fn memory_is_given_back_with_what_was_bound_and_staged() {
     for adapter in adapters() {
         let (device, queue) = own_device(&adapter);
         let rays = [Ray::new([0.0; 3], [1.0, 0.5, 0.25], f32::INFINITY)];
-        let mut gpu = GpuBroadPhase::new(&device, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
         let idle = || {
             device
                 .poll(wgpu::PollType::wait_indefinitely())
@@ -211,7 +212,7 @@ fn memory_is_given_back_with_what_was_bound_and_staged() {
             rays: Source::<Ray>::device(&caller_owned, 1).into(),
             ..Default::default()
         };
-        gpu.query(&device, &queue, &mut encoder, input).expect("a query");
+        gpu.query(&mut encoder, input).expect("a query");
         queue.submit([encoder.finish()]);
         drop(caller_owned);
         let held = idle();
@@ -274,11 +275,11 @@ fn memory_that_steps_do_without_is_given_back() {
                     },
                     ..Default::default()
                 };
-                gpu.step(&device, &queue, &mut encoder, input).expect("a step");
+                gpu.step(&mut encoder, input).expect("a step");
                 queue.submit([encoder.finish()]);
-                block_on(gpu.read_back(&device, &queue)).expect("a result")
+                block_on(gpu.read_back()).expect("a result")
             };
-            let mut gpu = GpuBroadPhase::new(&device, &descriptor).expect("a broad phase");
+            let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
             let first = step_of(&mut gpu, few);
             let small = gpu.memory();
             let large = step_of(&mut gpu, &objects).pairs;
@@ -317,7 +318,7 @@ fn what_is_asked_between_steps_keeps_its_memory() {
     let objects = uniform(2000, &mut Rng(8));
     for adapter in adapters() {
         let (device, queue) = own_device(&adapter);
-        let mut gpu = GpuBroadPhase::new(&device, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
         let query = QueryInput {
             queries: Queries::Boxes(Source::Host(&objects)),
             ..Default::default()
@@ -334,15 +335,15 @@ fn what_is_asked_between_steps_keeps_its_memory() {
                 objects: Source::Host(boxes),
                 ..Default::default()
             };
-            gpu.step(&device, &queue, &mut encoder, input).expect("a step");
+            gpu.step(&mut encoder, input).expect("a step");
             for _ in 0..2 {
-                gpu.query(&device, &queue, &mut encoder, query).expect("a query");
+                gpu.query(&mut encoder, query).expect("a query");
             }
             // Nothing is given up that a query needs.
             let made = created(&device)[1] - before;
             assert!(made == 0 || frame < 14, "{made} in frame {frame} on {}", adapter.name);
             queue.submit([encoder.finish()]);
-            let result = block_on(gpu.read_back(&device, &queue)).expect("results");
+            let result = block_on(gpu.read_back()).expect("results");
             assert_eq!(result.query_offsets.len(), objects.len() + 1, "{}", adapter.name);
             held.push(gpu.memory_use());
         }
@@ -358,7 +359,7 @@ fn outputs_that_grew_shrink_again() {
     let few = &crowd[..20];
     for adapter in adapters() {
         let (device, queue) = own_device(&adapter);
-        let mut gpu = GpuBroadPhase::new(&device, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
         for _ in 0..2 {
             step(&device, &queue, &mut gpu, &crowd);
         }
@@ -395,7 +396,7 @@ fn memory_of_static_objects_goes_with_them() {
     let objects = uniform(30_000, &mut Rng(9));
     for adapter in adapters() {
         let (device, queue) = own_device(&adapter);
-        let mut gpu = GpuBroadPhase::new(&device, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
         let mut held = Vec::new();
         for frame in 0..20 {
             let fixed = if frame == 1 { &objects } else { &objects[..100] };
@@ -409,7 +410,7 @@ fn memory_of_static_objects_goes_with_them() {
                 ..Default::default()
             };
             let mut encoder = device.create_command_encoder(&Default::default());
-            gpu.step(&device, &queue, &mut encoder, input).expect("a step");
+            gpu.step(&mut encoder, input).expect("a step");
             queue.submit([encoder.finish()]);
             held.push(gpu.memory());
         }
@@ -447,13 +448,13 @@ fn pipelines_are_put_into_a_cache_and_come_out_of_it() {
         let first = cache(None);
         let empty = first.get_data().unwrap_or_default().len();
         let descriptor = BroadPhaseDescriptor::default();
-        let mut gpu = GpuBroadPhase::with_pipeline_cache(&device, &descriptor, &first).unwrap();
+        let mut gpu = GpuBroadPhase::with_pipeline_cache(&device, &queue, &descriptor, &first).unwrap();
         let expected = step(&device, &queue, &mut gpu, &objects);
         let data = first.get_data().expect("a cache with contents");
         assert!(data.len() >= empty, "{} bytes", data.len());
 
         let second = cache(Some(&data));
-        let mut gpu = GpuBroadPhase::with_pipeline_cache(&device, &descriptor, &second).unwrap();
+        let mut gpu = GpuBroadPhase::with_pipeline_cache(&device, &queue, &descriptor, &second).unwrap();
         let found = step(&device, &queue, &mut gpu, &objects);
         assert!(found.pairs == expected.pairs && found.ray_hits == expected.ray_hits);
     }
@@ -514,9 +515,9 @@ fn a_cache_of_another_device_object_is_an_error_and_no_panic() {
         .into_iter()
         .filter(|adapter| adapter.features().contains(wgpu::Features::PIPELINE_CACHE));
     for adapter in with_caches {
-        let [device, other] = [(); 2].map(|()| {
+        let [(device, queue), (other, _)] = [(); 2].map(|()| {
             let request = GpuBroadPhase::device_descriptor(&adapter);
-            block_on(adapter.request_device(&request)).unwrap().0
+            block_on(adapter.request_device(&request)).unwrap()
         });
         let descriptor = wgpu::PipelineCacheDescriptor {
             label: None,
@@ -525,7 +526,7 @@ fn a_cache_of_another_device_object_is_an_error_and_no_panic() {
         };
         // SAFETY: there is no data.
         let cache = unsafe { other.create_pipeline_cache(&descriptor) };
-        let made = GpuBroadPhase::with_pipeline_cache(&device, &BroadPhaseDescriptor::default(), &cache);
+        let made = GpuBroadPhase::with_pipeline_cache(&device, &queue, &BroadPhaseDescriptor::default(), &cache);
         assert!(matches!(made.err(), Some(CreateError::Device(_))));
     }
 }

@@ -231,7 +231,7 @@ fn a_cover_table_is_no_business_of_what_else_is_asked() {
                 let mut step = |scene: &Scene<'_>| {
                     for _ in 0..4 {
                         submit(&adapter, &mut gpu, scene.into());
-                        let result = read(&adapter, &mut gpu);
+                        let result = read(&mut gpu);
                         if result.counters.is_whole() || descriptor.growth == Growth::Fixed {
                             return result;
                         }
@@ -264,7 +264,7 @@ fn neighbors_ask_once_each_beside_a_cover_table() {
         objects: &objects,
         queries: SceneQueries::Neighbors(Neighbors {
             radius: 1.0,
-            once: false,
+            half: false,
         }),
         ..Default::default()
     };

@@ -68,7 +68,7 @@ fn broad_phase(adapter: &TestAdapter, scheme: Scheme) -> GpuBroadPhase {
         },
         ..Default::default()
     };
-    GpuBroadPhase::new(&adapter.device, &descriptor).unwrap()
+    GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).unwrap()
 }
 
 /// Records the set and a step into an encoder.
@@ -83,14 +83,12 @@ fn record(
         rays: Source::Host(rays).into(),
         ..set.record(&adapter.device, encoder).unwrap()
     };
-    let output = broad_phase
-        .step(&adapter.device, &adapter.queue, encoder, input)
-        .unwrap();
+    let output = broad_phase.step(encoder, input).unwrap();
     output.pairs.unwrap().buffer.clone()
 }
 
-fn read_back(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase) -> StepResult {
-    let result = block_on(broad_phase.read_back(&adapter.device, &adapter.queue)).unwrap();
+fn read_back(broad_phase: &mut GpuBroadPhase) -> StepResult {
+    let result = block_on(broad_phase.read_back()).unwrap();
     assert!(result.counters.is_whole());
     result
 }
@@ -99,7 +97,7 @@ fn step(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, set: &mut Object
     let mut encoder = adapter.device.create_command_encoder(&Default::default());
     record(adapter, broad_phase, set, rays, &mut encoder);
     adapter.queue.submit([encoder.finish()]);
-    read_back(adapter, broad_phase)
+    read_back(broad_phase)
 }
 
 fn encode<T>(device: &wgpu::Device, queue: &wgpu::Queue, record: impl FnOnce(&mut wgpu::CommandEncoder) -> T) -> T {
@@ -280,7 +278,7 @@ fn steps_of_one_encoder_each_see_the_set_as_it_was() {
             adapter.queue.submit([encoder.finish()]);
 
             let name = format!("{changes} changes, {inserted} inserted, on {}", adapter.name);
-            let result = read_back(&adapter, &mut broad_phase);
+            let result = read_back(&mut broad_phase);
             assert_eq!(sorted(result.pairs), brute_force::pairs(set.slots()), "{name}");
             let found = download(&adapter.device, &adapter.queue, &kept, kept.size());
             assert_eq!(sorted(found), expected, "{name}");

@@ -6,8 +6,8 @@ use common::steps::{SCHEMES, broad_phase, encoder, read, submit, whole};
 use common::{Rng, TestAdapter, adapters, random_scene, sweep, uniform};
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, PairOrder,
-    RayMode, Scene, SceneQueries, SceneRays, Scheme, SortStrategy, StepResult, Window,
+    BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, Page, PairOrder,
+    RayMode, Scene, SceneQueries, SceneRays, Scheme, SortStrategy, StepResult,
 };
 use pollster::block_on;
 
@@ -143,19 +143,18 @@ fn windows_and_prefixes_are_ascending_in_themselves() {
                 ..Default::default()
             };
             submit(&adapter, &mut gpu, (&scene).into());
-            let mut joined = read(&adapter, &mut gpu).pairs;
+            let mut joined = read(&mut gpu).pairs;
             assert_eq!(joined.len(), 500, "{what}");
             assert!(joined.is_sorted(), "{what}");
             while joined.len() < expected.len() {
                 let mut encoder = encoder(&adapter);
-                let first = Window {
+                let first = Page {
                     pairs: joined.len() as u32,
                     ..Default::default()
                 };
-                gpu.window(&adapter.device, &adapter.queue, &mut encoder, first)
-                    .unwrap();
+                gpu.page(&mut encoder, first).unwrap();
                 adapter.queue.submit([encoder.finish()]);
-                let part = read(&adapter, &mut gpu).pairs;
+                let part = read(&mut gpu).pairs;
                 assert!(part.is_sorted() && !part.is_empty(), "{what}");
                 joined.extend(part);
             }

@@ -30,9 +30,9 @@ fn record(
         rays: Source::Host(rays).into(),
         ..Default::default()
     };
-    gpu.step(&adapter.device, &adapter.queue, &mut encoder, input)?;
+    gpu.step(&mut encoder, input)?;
     adapter.queue.submit([encoder.finish()]);
-    Ok(block_on(gpu.read_back(&adapter.device, &adapter.queue)).expect("a result"))
+    Ok(block_on(gpu.read_back()).expect("a result"))
 }
 
 fn step(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, objects: &[Aabb], rays: &[Ray]) -> StepResult {
@@ -157,7 +157,7 @@ fn a_step_without_enough_rounds_says_so_and_grows_them() {
                     growth,
                     ..Default::default()
                 };
-                let mut gpu = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
+                let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
                 let what = format!("{scheme:?}, {growth:?} on {}", adapter.name);
                 let short = step(&adapter, &mut gpu, &objects, &[]);
                 assert_eq!(short.counters.status, Status::ROUNDS, "{what}");
@@ -179,7 +179,7 @@ fn a_step_without_enough_rounds_says_so_and_grows_them() {
                 },
                 ..Default::default()
             };
-            let mut gpu = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
+            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
             let whole = step(&adapter, &mut gpu, &objects, &[]);
             assert!(
                 whole.counters.is_whole() && whole.pairs.len() == 1,
@@ -256,7 +256,7 @@ fn pairs_of_crowded_boxes_are_whole_under_every_memory_limit() {
                 ..Default::default()
             };
             // Some are too little for any step.
-            if let Err(error) = GpuBroadPhase::new(&adapter.device, &descriptor) {
+            if let Err(error) = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor) {
                 let is_memory = matches!(
                     error,
                     CreateError::Descriptor(DescriptorError::NoStepFits(InputError::MemoryLimit { .. }))
@@ -293,10 +293,10 @@ fn the_prefix_of_an_unfinished_count_does_not_depend_on_the_step_before() {
             },
             ..Default::default()
         };
-        let mut fresh = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
+        let mut fresh = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
         let expected = step(&adapter, &mut fresh, &crowd, &[]);
         assert!(expected.counters.status.has(Status::ROUNDS));
-        let mut used = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
+        let mut used = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
         assert_eq!(
             step(&adapter, &mut used, &before, &[]).counters.status,
             Status::default()
@@ -319,7 +319,7 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
                 scheme,
                 ..Default::default()
             };
-            let mut gpu = GpuBroadPhase::new(&adapter.device, &unlimited).expect("a broad phase");
+            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &unlimited).expect("a broad phase");
             // Entries grow first.
             for _ in 0..2 {
                 step(&adapter, &mut gpu, &objects, &[]);
@@ -340,7 +340,7 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
                 );
             }
             // 1,124,250 pairs do not fit.
-            let mut gpu = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
+            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
             for _ in 0..3 {
                 let part = step(&adapter, &mut gpu, &crowd, &[]);
                 assert!(gpu.memory() <= limit, "{what}");
@@ -352,14 +352,14 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
                 assert_eq!(part.pairs.len(), part.counters.pairs_capacity as usize, "{what}");
             }
 
-            let mut gpu = GpuBroadPhase::new(&adapter.device, &unlimited).expect("a broad phase");
+            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &unlimited).expect("a broad phase");
             step(&adapter, &mut gpu, &objects[..10], &[]);
             let few = gpu.memory();
             let descriptor = BroadPhaseDescriptor {
                 max_bytes: Some(few),
                 ..unlimited
             };
-            let mut gpu = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
+            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
             let refused = record(&adapter, &mut gpu, &objects, &[]).err();
             assert!(
                 matches!(
@@ -385,13 +385,13 @@ fn pairs_outlast_a_query_that_memory_is_short_for() {
     let everything = vec![Aabb::new([-100.0; 3], [100.0; 3]); 40];
     for adapter in adapters() {
         let (device, queue) = (&adapter.device, &adapter.queue);
-        let mut gpu = GpuBroadPhase::new(device, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        let mut gpu = GpuBroadPhase::new(device, queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
         let pairs = step(&adapter, &mut gpu, &objects, &[]).counters.pairs_capacity;
         let descriptor = BroadPhaseDescriptor {
             max_bytes: Some(gpu.memory() + 60_000),
             ..Default::default()
         };
-        let mut gpu = GpuBroadPhase::new(device, &descriptor).expect("a broad phase");
+        let mut gpu = GpuBroadPhase::new(device, queue, &descriptor).expect("a broad phase");
         step(&adapter, &mut gpu, &objects, &[]);
         for _ in 0..2 {
             let mut encoder = device.create_command_encoder(&Default::default());
@@ -399,10 +399,10 @@ fn pairs_outlast_a_query_that_memory_is_short_for() {
                 queries: Queries::Boxes(Source::Host(&everything)),
                 ..Default::default()
             };
-            let output = gpu.query(device, queue, &mut encoder, query).expect("a query");
+            let output = gpu.query(&mut encoder, query).expect("a query");
             assert_eq!(output.pairs.unwrap().capacity, pairs, "{}", adapter.name);
             queue.submit([encoder.finish()]);
-            let result = block_on(gpu.read_back(device, queue)).expect("a result");
+            let result = block_on(gpu.read_back()).expect("a result");
             assert_eq!(result.counters.results_needed, 120_000, "{}", adapter.name);
             assert!(gpu.memory() <= descriptor.max_bytes.unwrap_or(0), "{}", adapter.name);
         }
@@ -421,7 +421,7 @@ fn trim_gives_memory_back_and_the_next_step_is_whole() {
                 scheme,
                 ..Default::default()
             };
-            let mut gpu = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
+            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
             for _ in 0..2 {
                 step(&adapter, &mut gpu, &objects, &[]);
             }
@@ -430,7 +430,7 @@ fn trim_gives_memory_back_and_the_next_step_is_whole() {
             assert_eq!(gpu.memory(), before, "{what}");
             gpu.trim();
             assert_eq!(gpu.memory(), 0, "{what}");
-            let read = block_on(gpu.read_back(&adapter.device, &adapter.queue)).err();
+            let read = block_on(gpu.read_back()).err();
             assert_eq!(read, Some(gpu_broad_phase::ReadBackError::NoStep), "{what}");
             let result = step(&adapter, &mut gpu, &objects[..500], &[]);
             assert_eq!(sorted(result.pairs), expected, "{what}");
@@ -445,7 +445,8 @@ fn trim_gives_memory_back_and_the_next_step_is_whole() {
 fn outputs_start_at_what_was_needed_after_trim() {
     let crowd = vec![Aabb::new([0.0; 3], [1.0; 3]); 1500];
     for adapter in adapters() {
-        let mut gpu = GpuBroadPhase::new(&adapter.device, &BroadPhaseDescriptor::default()).expect("a broad phase");
+        let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &BroadPhaseDescriptor::default())
+            .expect("a broad phase");
         assert!(!step(&adapter, &mut gpu, &crowd, &[]).counters.is_whole());
         gpu.trim();
         assert!(
@@ -479,7 +480,7 @@ fn rays_through_crowds_of_their_own_are_never_cut_short() {
                 ..Default::default()
             };
             let what = format!("{scheme:?} on {}", adapter.name);
-            let mut gpu = GpuBroadPhase::new(&adapter.device, &descriptor).expect("a broad phase");
+            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
             let first = step(&adapter, &mut gpu, &objects, &rays);
             let is_told = first.counters.status.has(Status::CUT);
             assert!(is_told || first.counters.hits_needed == (RAYS * CROWD) as u64, "{what}");
@@ -511,7 +512,7 @@ fn a_query_after_a_step_that_ran_out_of_memory_ends() {
             ..descriptor
         };
         let few = 1 << 20;
-        let mut gpu = GpuBroadPhase::new(&adapter.device, &limited(few)).expect("a broad phase");
+        let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &limited(few)).expect("a broad phase");
         let Err(StepError::Input(InputError::MemoryLimit { needed, .. })) = record(&adapter, &mut gpu, &objects, &rays)
         else {
             panic!("{}: {few} bytes are enough", adapter.name);
@@ -545,7 +546,7 @@ fn rounds_of_a_crowded_step_go_after_many_that_need_fewer() {
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let crowded = StepInput {
             objects: Source::Host(&points),
-            queries: Queries::Rounded(Source::Host(&nearest)),
+            queries: Queries::Spheres(Source::Host(&nearest)),
             query_mode: QueryMode::Nearest(1_024),
             ..StepInput::default()
         };
@@ -558,7 +559,7 @@ fn rounds_of_a_crowded_step_go_after_many_that_need_fewer() {
         let mut rounds = Vec::new();
         for _ in 0..150 {
             steps::submit(&adapter, &mut gpu, calm);
-            rounds.push(steps::read(&adapter, &mut gpu).counters.rounds_capacity);
+            rounds.push(steps::read(&mut gpu).counters.rounds_capacity);
         }
         assert_eq!(rounds.last(), Some(&1), "{rounds:?} on {}", adapter.name);
         assert!(
@@ -590,14 +591,14 @@ fn watched_steps_make_room_without_a_wait() {
             };
             let mut broad_phase = broad_phase(&adapter, &descriptor);
             let mut encoder = steps::encoder(&adapter);
-            let refused = broad_phase.watch_counters(device, &mut encoder);
+            let refused = broad_phase.watch_counters(&mut encoder);
             assert_eq!(refused, Err(StepError::NoStep), "{what}");
             let mut frames = 0;
             // The device may still be at the first frames when later ones are recorded.
             let whole = loop {
                 let mut encoder = steps::encoder(&adapter);
-                steps::record(&adapter, &mut broad_phase, &mut encoder, input);
-                broad_phase.watch_counters(device, &mut encoder).unwrap();
+                steps::record(&mut broad_phase, &mut encoder, input);
+                broad_phase.watch_counters(&mut encoder).unwrap();
                 queue.submit([encoder.finish()]);
                 frames += 1;
                 if frames % 4 == 0 {
@@ -613,8 +614,8 @@ fn watched_steps_make_room_without_a_wait() {
             assert!(frames > 1, "{what}");
             // What an encoder takes along never arrives.
             let mut dropped = steps::encoder(&adapter);
-            steps::record(&adapter, &mut broad_phase, &mut dropped, StepInput::default());
-            broad_phase.watch_counters(device, &mut dropped).unwrap();
+            steps::record(&mut broad_phase, &mut dropped, StepInput::default());
+            broad_phase.watch_counters(&mut dropped).unwrap();
             drop(dropped);
             device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
             assert_eq!(broad_phase.watched_counters(), Some(whole), "{what}");
@@ -624,14 +625,14 @@ fn watched_steps_make_room_without_a_wait() {
             assert_eq!(broad_phase.watched_counters(), None, "{what}");
             // What was watched before does not outdo what is read later.
             let mut encoder = steps::encoder(&adapter);
-            steps::record(&adapter, &mut broad_phase, &mut encoder, StepInput::default());
-            broad_phase.watch_counters(device, &mut encoder).unwrap();
+            steps::record(&mut broad_phase, &mut encoder, StepInput::default());
+            broad_phase.watch_counters(&mut encoder).unwrap();
             queue.submit([encoder.finish()]);
             let needed = steps::whole(&adapter, &mut broad_phase, input).counters.pairs_needed;
             broad_phase.watched_counters();
             broad_phase.trim();
             let mut encoder = steps::encoder(&adapter);
-            let step = steps::record(&adapter, &mut broad_phase, &mut encoder, input);
+            let step = steps::record(&mut broad_phase, &mut encoder, input);
             assert!(u64::from(step.pairs.unwrap().capacity) >= needed, "{what}");
         }
     }
@@ -652,20 +653,15 @@ fn stage_times_come_along_with_watched_counters() {
         };
         let mut broad_phase = broad_phase(&adapter, &descriptor);
         steps::whole(&adapter, &mut broad_phase, input);
-        assert!(broad_phase.watched_timings(&adapter.queue).is_empty());
+        assert!(broad_phase.watched_timings().is_empty());
         let mut encoder = steps::encoder(&adapter);
-        steps::record(&adapter, &mut broad_phase, &mut encoder, input);
-        broad_phase.watch_counters(&adapter.device, &mut encoder).unwrap();
+        steps::record(&mut broad_phase, &mut encoder, input);
+        broad_phase.watch_counters(&mut encoder).unwrap();
         adapter.queue.submit([encoder.finish()]);
         adapter.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
-        let watched = broad_phase.watched_timings(&adapter.queue);
+        let watched = broad_phase.watched_timings();
         // The same timestamps, read from the same step.
-        assert_eq!(
-            watched,
-            steps::read(&adapter, &mut broad_phase).timings,
-            "{}",
-            adapter.name
-        );
+        assert_eq!(watched, steps::read(&mut broad_phase).timings, "{}", adapter.name);
         let has_timestamps = adapter.device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
         assert_eq!(watched.iter().any(|time| time.nanoseconds > 0.0), has_timestamps);
     }

@@ -310,8 +310,8 @@ fn scene_seed(kind: Kind) -> impl Strategy<Value = SceneSeed> {
         Kind::Exact | Kind::Whole => Just((false, false)).boxed(),
     };
     let neighbors = (select(vec![0.0, 0.5, 1.0, 2.6, 1e30]), any::<bool>())
-        .prop_map(|(radius, once)| Neighbors { radius, once }.into());
-    let partners = any::<bool>().prop_map(|once| Partners { once }.into());
+        .prop_map(|(radius, half)| Neighbors { radius, half }.into());
+    let partners = any::<bool>().prop_map(|half| Partners { half }.into());
     let asking = prop_oneof![neighbors, partners];
     let contents = (
         vec(object_seed(), 0..48),
@@ -377,7 +377,7 @@ impl SceneSeed {
                 Some(SceneQueries::Partners(_)) | None if is_periodic => Some(
                     Neighbors {
                         radius: 1.5,
-                        once: self.is_wide[0],
+                        half: self.is_wide[0],
                     }
                     .into(),
                 ),
@@ -412,7 +412,7 @@ impl Given {
             },
             queries: match self.asking {
                 Some(asking) => asking,
-                None if self.is_wide[1] => SceneQueries::Rounded(&self.rounded),
+                None if self.is_wide[1] => SceneQueries::Spheres(&self.rounded),
                 None => SceneQueries::Boxes(&self.boxes),
             },
             query_mode: self.mode,
@@ -560,11 +560,11 @@ fn another_order_of_the_objects_gives_the_same_answer() {
         // What comes after an object depends on the order.
         given.asking = given.asking.map(|asking| match asking {
             SceneQueries::Neighbors(neighbors) => Neighbors {
-                once: false,
+                half: false,
                 ..neighbors
             }
             .into(),
-            _ => Partners { once: false }.into(),
+            _ => Partners { half: false }.into(),
         });
         // The first ones: others after another order.
         given.statics = 0;
@@ -1206,16 +1206,14 @@ impl Device {
         let broad_phase = self
             .made
             .entry(descriptor)
-            .or_insert_with(|| GpuBroadPhase::new(device, &device_descriptors()[descriptor]).unwrap());
+            .or_insert_with(|| GpuBroadPhase::new(device, queue, &device_descriptors()[descriptor]).unwrap());
         let grows = device_descriptors()[descriptor].growth == Growth::Grow;
         // Entries, then what they lead to, then the rest.
         for _ in 0..4 {
             let mut encoder = device.create_command_encoder(&Default::default());
-            broad_phase
-                .step(device, queue, &mut encoder, StepInput::from(scene))
-                .unwrap();
+            broad_phase.step(&mut encoder, StepInput::from(scene)).unwrap();
             queue.submit([encoder.finish()]);
-            let result = block_on(broad_phase.read_back(device, queue)).unwrap();
+            let result = block_on(broad_phase.read_back()).unwrap();
             if !grows || result.counters.is_whole() {
                 return result;
             }

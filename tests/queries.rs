@@ -10,9 +10,9 @@ use common::{Rng, TestAdapter, adapters, lattice, random_scene, uniform};
 use gpu_broad_phase::reference;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Neighbor, Neighbors, Pair, Partners,
-    Queries, QueryInput, QueryMode, Ray, RayMode, Rays, Scene, SceneQueries, SceneRays, Scheme, Source, Status,
-    StepInput, StepResult, Window, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Neighbor, Neighbors, Page, Pair,
+    Partners, Queries, QueryInput, QueryMode, Ray, RayMode, Rays, Scene, SceneQueries, SceneRays, Scheme, Source,
+    Status, StepInput, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -23,25 +23,21 @@ const SCHEMES: [Scheme; 3] = [
 ];
 
 fn broad_phase(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> GpuBroadPhase {
-    GpuBroadPhase::new(&adapter.device, descriptor).unwrap()
+    GpuBroadPhase::new(&adapter.device, &adapter.queue, descriptor).unwrap()
 }
 
 fn step(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, scene: &Scene<'_>) -> StepResult {
     let mut encoder = adapter.device.create_command_encoder(&Default::default());
-    broad_phase
-        .step(&adapter.device, &adapter.queue, &mut encoder, scene.into())
-        .unwrap();
+    broad_phase.step(&mut encoder, scene.into()).unwrap();
     adapter.queue.submit([encoder.finish()]);
-    block_on(broad_phase.read_back(&adapter.device, &adapter.queue)).unwrap()
+    block_on(broad_phase.read_back()).unwrap()
 }
 
 fn query(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: QueryInput<'_>) -> StepResult {
     let mut encoder = adapter.device.create_command_encoder(&Default::default());
-    broad_phase
-        .query(&adapter.device, &adapter.queue, &mut encoder, input)
-        .unwrap();
+    broad_phase.query(&mut encoder, input).unwrap();
     adapter.queue.submit([encoder.finish()]);
-    block_on(broad_phase.read_back(&adapter.device, &adapter.queue)).unwrap()
+    block_on(broad_phase.read_back()).unwrap()
 }
 
 fn boxes(queries: &[Aabb]) -> QueryInput<'_> {
@@ -125,7 +121,7 @@ fn random_queries_agree_with_the_reference_and_brute_force() {
                     filters: case != 5,
                     ..Default::default()
                 };
-                for queries in [SceneQueries::Rounded(&queries), SceneQueries::Boxes(&bounds)] {
+                for queries in [SceneQueries::Spheres(&queries), SceneQueries::Boxes(&bounds)] {
                     let scene = Scene {
                         objects: &given.objects,
                         worlds: &ids,
@@ -168,7 +164,7 @@ fn neighbors_agree_with_the_reference_and_brute_force() {
                         objects: &points,
                         queries: Neighbors {
                             radius,
-                            once: case % 3 == 0,
+                            half: case % 3 == 0,
                         }
                         .into(),
                         ..Default::default()
@@ -198,7 +194,7 @@ fn partners_are_the_pairs_of_each_object() {
             }
         }
         for scheme in SCHEMES {
-            for (once, margin) in [(false, 0.0), (true, 0.0), (false, 0.25)] {
+            for (half, margin) in [(false, 0.0), (true, 0.0), (false, 0.25)] {
                 let descriptor = BroadPhaseDescriptor {
                     scheme,
                     margin,
@@ -206,15 +202,15 @@ fn partners_are_the_pairs_of_each_object() {
                 };
                 let scene = Scene {
                     objects: &objects,
-                    queries: Partners { once }.into(),
+                    queries: Partners { half }.into(),
                     ..Default::default()
                 };
-                let what = format!("{descriptor:?} once {once} on {}", adapter.name);
+                let what = format!("{descriptor:?} half {half} on {}", adapter.name);
                 let result = block_on(pooled(&adapter, &descriptor).step_scene(&scene)).unwrap();
                 let mut expected = vec![Vec::new(); objects.len()];
                 for Pair { a, b } in brute_force::scene_pairs(&descriptor, &scene) {
                     expected[a as usize].push(b);
-                    if !once {
+                    if !half {
                         expected[b as usize].push(a);
                     }
                 }
@@ -222,7 +218,7 @@ fn partners_are_the_pairs_of_each_object() {
                 assert!(expected.iter().any(|partners| partners.len() > 100), "{what}");
                 assert_eq!(lists(&result), expected, "{what}");
                 let rows = expected.iter().map(Vec::len).sum::<usize>();
-                assert_eq!(result.pairs.len() * if once { 1 } else { 2 }, rows, "{what}");
+                assert_eq!(result.pairs.len() * if half { 1 } else { 2 }, rows, "{what}");
             }
         }
     }
@@ -365,10 +361,8 @@ fn copied_pairs(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, count: usize) ->
         mapped_at_creation: false,
     });
     let mut encoder = adapter.device.create_command_encoder(&Default::default());
-    let output = gpu
-        .query(&adapter.device, &adapter.queue, &mut encoder, QueryInput::default())
-        .unwrap();
-    encoder.copy_buffer_to_buffer(output.pairs.unwrap().buffer, 0, &staging, 0, bytes);
+    let output = gpu.query(&mut encoder, QueryInput::default()).unwrap();
+    encoder.copy_buffer_to_buffer(&output.pairs.unwrap().buffer, 0, &staging, 0, bytes);
     adapter.queue.submit([encoder.finish()]);
     staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap());
     adapter.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
@@ -449,14 +443,13 @@ fn results_grow_or_are_a_prefix_with_the_exact_need() {
             let mut joined = Vec::new();
             while joined.len() < needed {
                 let mut encoder = adapter.device.create_command_encoder(&Default::default());
-                let first = Window {
+                let first = Page {
                     results: joined.len() as u32,
-                    ..Window::default()
+                    ..Page::default()
                 };
-                gpu.window(&adapter.device, &adapter.queue, &mut encoder, first)
-                    .unwrap();
+                gpu.page(&mut encoder, first).unwrap();
                 adapter.queue.submit([encoder.finish()]);
-                let part = block_on(gpu.read_back(&adapter.device, &adapter.queue)).unwrap();
+                let part = block_on(gpu.read_back()).unwrap();
                 assert!(!part.query_objects.is_empty());
                 joined.extend(part.query_objects);
             }
@@ -468,7 +461,7 @@ fn results_grow_or_are_a_prefix_with_the_exact_need() {
                 },
                 ..Default::default()
             };
-            assert!(GpuBroadPhase::new(&adapter.device, &none).is_err());
+            assert!(GpuBroadPhase::new(&adapter.device, &adapter.queue, &none).is_err());
         }
     }
 }
@@ -543,12 +536,12 @@ fn several_steps_and_queries_of_one_encoder_each_see_their_own_input() {
                 objects: Source::Host(objects),
                 ..Default::default()
             };
-            gpu.step(device, queue, &mut encoder, input).unwrap();
+            gpu.step(&mut encoder, input).unwrap();
         }
-        gpu.query(device, queue, &mut encoder, boxes(&first)).unwrap();
-        gpu.query(device, queue, &mut encoder, boxes(&second[..50])).unwrap();
+        gpu.query(&mut encoder, boxes(&first)).unwrap();
+        gpu.query(&mut encoder, boxes(&second[..50])).unwrap();
         queue.submit([encoder.finish()]);
-        let result = block_on(gpu.read_back(device, queue)).unwrap();
+        let result = block_on(gpu.read_back()).unwrap();
         let scene = Scene {
             objects: &second,
             queries: SceneQueries::Boxes(&second[..50]),
@@ -581,7 +574,7 @@ fn neighbors_across_the_border_are_exact_on_every_device() {
                 };
                 let scene = Scene {
                     objects: &points,
-                    queries: Neighbors { radius, once: false }.into(),
+                    queries: Neighbors { radius, half: false }.into(),
                     ..Default::default()
                 };
                 check(&adapter, &descriptor, &scene, "border");

@@ -25,11 +25,9 @@ const SCHEMES: [Scheme; 3] = [
 fn whole(adapter: &common::TestAdapter, broad_phase: &mut GpuBroadPhase, scene: &Scene<'_>) -> StepResult {
     for _ in 0..4 {
         let mut encoder = adapter.device.create_command_encoder(&Default::default());
-        broad_phase
-            .step(&adapter.device, &adapter.queue, &mut encoder, StepInput::from(scene))
-            .unwrap();
+        broad_phase.step(&mut encoder, StepInput::from(scene)).unwrap();
         adapter.queue.submit([encoder.finish()]);
-        let mut result = block_on(broad_phase.read_back(&adapter.device, &adapter.queue)).unwrap();
+        let mut result = block_on(broad_phase.read_back()).unwrap();
         if result.counters.is_whole() {
             result.pairs.sort_unstable();
             return result;
@@ -56,7 +54,7 @@ fn dimensions_margin_and_worlds_agree_with_brute_force() {
                     worlds,
                     ..Default::default()
                 };
-                let mut broad_phase = GpuBroadPhase::new(&adapter.device, &descriptor).unwrap();
+                let mut broad_phase = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).unwrap();
                 for _ in 0..6 {
                     let random = random_scene(&mut rng, 600, 0);
                     let worlds = random.worlds(descriptor.worlds.min(7));
@@ -108,7 +106,7 @@ fn a_margin_grows_the_finite_bounds_of_infinite_boxes() {
                 margin: 0.5,
                 ..Default::default()
             };
-            let mut broad_phase = GpuBroadPhase::new(&adapter.device, &descriptor).unwrap();
+            let mut broad_phase = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).unwrap();
             let mut pairs = |objects: &[Aabb]| {
                 let scene = Scene {
                     objects,
@@ -161,7 +159,7 @@ fn rays_along_rods_look_at_each_rod_a_few_times() {
                 count_candidates: true,
                 ..Default::default()
             };
-            let mut broad_phase = GpuBroadPhase::new(&adapter.device, &descriptor).unwrap();
+            let mut broad_phase = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).unwrap();
             let what = format!("{ray_mode:?} on {}", adapter.name);
             let on_device = whole(&adapter, &mut broad_phase, &scene);
             for result in [step_scene(&descriptor, &scene).unwrap(), on_device] {
@@ -203,7 +201,7 @@ fn neighbors_in_many_periodic_worlds_look_at_their_own() {
                 count_candidates: true,
                 ..Default::default()
             };
-            let mut broad_phase = GpuBroadPhase::new(&adapter.device, &descriptor).unwrap();
+            let mut broad_phase = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).unwrap();
             let found = whole(&adapter, &mut broad_phase, &scene).counters;
             let expected = step_scene(&descriptor, &scene).unwrap().counters;
             assert_eq!(

@@ -31,7 +31,7 @@ fn square(min: [f32; 2], max: [f32; 2]) -> Aabb {
 fn found(descriptor: &BroadPhaseDescriptor<'static>, objects: &[Aabb], queries: &[Query]) -> Vec<Vec<u32>> {
     let scene = Scene {
         objects,
-        queries: SceneQueries::Rounded(queries),
+        queries: SceneQueries::Spheres(queries),
         ..Default::default()
     };
     let expected = lists(&reference::step_scene(descriptor, &scene).unwrap());
@@ -85,7 +85,7 @@ fn half_shifted_layers_find_at_a_point_and_within_a_radius() {
 
     let scene = Scene {
         objects: &units,
-        queries: SceneQueries::Rounded(&points[1..2]),
+        queries: SceneQueries::Spheres(&points[1..2]),
         ..Default::default()
     };
     let counters = reference::step_scene(&descriptor, &scene).unwrap().counters;

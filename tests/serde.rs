@@ -79,9 +79,9 @@ fn finite_values_come_back_from_text_and_bytes() {
     through_both((neighbor, [QueryMode::All, QueryMode::Nearest(1_024)]));
     let neighbors = Neighbors {
         radius: 0.1,
-        once: true,
+        half: true,
     };
-    through_both((neighbors, Partners { once: true }));
+    through_both((neighbors, Partners { half: true }));
     let cell = RayCell {
         level: 33,
         x: i32::MIN,

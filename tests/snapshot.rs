@@ -95,14 +95,14 @@ impl Rows {
         let rays = [SceneRays::Plain(&self.rays), SceneRays::Swept(&self.swept)];
         let neighbors = Neighbors {
             radius: f32::from_bits(0x7fc0_4321),
-            once: true,
+            half: true,
         };
         let queries = [
             SceneQueries::None,
             SceneQueries::Boxes(&self.objects),
-            SceneQueries::Rounded(&self.queries),
+            SceneQueries::Spheres(&self.queries),
             SceneQueries::Neighbors(neighbors),
-            SceneQueries::Partners(Partners { once: true }),
+            SceneQueries::Partners(Partners { half: true }),
         ];
         let with = |rays, (place, queries): (usize, _)| Scene {
             objects: &self.objects,
@@ -139,7 +139,7 @@ fn bits(scene: &Scene<'_>) -> Vec<u8> {
     });
     bytes.extend_from_slice(match &scene.queries {
         SceneQueries::Boxes(boxes) => bytemuck::cast_slice(boxes),
-        SceneQueries::Rounded(queries) => bytemuck::cast_slice(queries),
+        SceneQueries::Spheres(queries) => bytemuck::cast_slice(queries),
         SceneQueries::Neighbors(neighbors) => bytemuck::bytes_of(&neighbors.radius),
         _ => &[],
     });
@@ -149,9 +149,9 @@ fn bits(scene: &Scene<'_>) -> Vec<u8> {
         match scene.queries {
             SceneQueries::None => 0,
             SceneQueries::Boxes(_) => 1,
-            SceneQueries::Rounded(_) => 2,
-            SceneQueries::Neighbors(Neighbors { once, .. }) => 3 + u32::from(once),
-            SceneQueries::Partners(Partners { once }) => 5 + u32::from(once),
+            SceneQueries::Spheres(_) => 2,
+            SceneQueries::Neighbors(Neighbors { half, .. }) => 3 + u32::from(half),
+            SceneQueries::Partners(Partners { half }) => 5 + u32::from(half),
             _ => unreachable!(),
         },
     );

@@ -11,9 +11,9 @@ use common::{Rng, TestAdapter, adapters, lattice, sweep};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Handle, Headless, HeadlessDescriptor,
-    InputError, Neighbors, ObjectSet, Pair, PairOrder, Partners, Query, QueryInput, QueryMode, RayCell, RayMode,
+    InputError, Neighbors, ObjectSet, Page, Pair, PairOrder, Partners, Query, QueryInput, QueryMode, RayCell, RayMode,
     ReadBackError, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, Source, StaleHandle, Statics, Status,
-    StepError, StepInput, StepResult, SweptRay, Window, reference, wgpu,
+    StepError, StepInput, StepResult, SweptRay, reference, wgpu,
 };
 use pollster::block_on;
 
@@ -97,7 +97,7 @@ impl Case {
                 generation: self.generation,
             },
             rays: SceneRays::Swept(&self.rays),
-            queries: SceneQueries::Rounded(&self.queries),
+            queries: SceneQueries::Spheres(&self.queries),
             query_mode: QueryMode::All,
         }
     }
@@ -195,24 +195,24 @@ fn the_answer_is_that_of_one_list() {
                         QueryMode::All,
                         SceneQueries::Neighbors(Neighbors {
                             radius: 1.3,
-                            once: false,
+                            half: false,
                         }),
                     ),
                     (
                         QueryMode::All,
                         SceneQueries::Neighbors(Neighbors {
                             radius: 0.9,
-                            once: true,
+                            half: true,
                         }),
                     ),
-                    (QueryMode::All, Partners { once: false }.into()),
-                    (QueryMode::All, Partners { once: true }.into()),
+                    (QueryMode::All, Partners { half: false }.into()),
+                    (QueryMode::All, Partners { half: true }.into()),
                     (QueryMode::Nearest(3), scene.queries),
                     (
                         QueryMode::Nearest(4),
                         SceneQueries::Neighbors(Neighbors {
                             radius: 2.1,
-                            once: false,
+                            half: false,
                         }),
                     ),
                 ] {
@@ -433,7 +433,7 @@ fn the_table_of_both_parts_is_asked_again() {
                 case.scene().queries,
                 SceneQueries::Neighbors(Neighbors {
                     radius: 1.1,
-                    once: false,
+                    half: false,
                 }),
             ] {
                 let scene = Scene {
@@ -449,11 +449,9 @@ fn the_table_of_both_parts_is_asked_again() {
                 };
                 let ask = |on_gpu: &mut GpuBroadPhase| {
                     let mut encoder = encoder(&adapter);
-                    on_gpu
-                        .query(&adapter.device, &adapter.queue, &mut encoder, input)
-                        .unwrap();
+                    on_gpu.query(&mut encoder, input).unwrap();
                     adapter.queue.submit([encoder.finish()]);
-                    read(&adapter, on_gpu)
+                    read(on_gpu)
                 };
                 let mut found = ask(&mut on_gpu);
                 if !found.counters.is_whole() {
@@ -493,23 +491,21 @@ fn windows_and_prefixes_reach_over_both_parts() {
             };
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             submit(&adapter, &mut on_gpu, (&case.scene()).into());
-            let mut parts = read(&adapter, &mut on_gpu);
+            let mut parts = read(&mut on_gpu);
             assert_eq!(parts.counters.pairs_needed, all.pairs.len() as u64, "{what}");
             let longest = all.pairs.len().max(all.ray_hits.len()).max(all.query_objects.len());
             let longest = longest.max(all.ray_cells.len()) as u32;
             for first in (step..longest.min(40 * step)).step_by(step as usize) {
-                let window = Window {
+                let window = Page {
                     pairs: first,
                     hits: first,
                     ray_cells: first,
                     results: first,
                 };
                 let mut encoder = encoder(&adapter);
-                on_gpu
-                    .window(&adapter.device, &adapter.queue, &mut encoder, window)
-                    .unwrap();
+                on_gpu.page(&mut encoder, window).unwrap();
                 adapter.queue.submit([encoder.finish()]);
-                let part = read(&adapter, &mut on_gpu);
+                let part = read(&mut on_gpu);
                 parts.pairs.extend(part.pairs);
                 parts.ray_hits.extend(part.ray_hits);
                 parts.ray_cells.extend(part.ray_cells);
@@ -605,14 +601,14 @@ fn missing_room_for_static_entries_is_told_and_made() {
         };
         let mut on_gpu = broad_phase(&adapter, &descriptor);
         submit(&adapter, &mut on_gpu, (&case.scene()).into());
-        let first = read(&adapter, &mut on_gpu).counters;
+        let first = read(&mut on_gpu).counters;
         assert!(first.static_entries_needed > first.static_entries_capacity.into());
         assert!(first.status.has(Status::ENTRIES));
         let found = whole(&adapter, &mut on_gpu, (&case.scene()).into());
         check(&descriptor, &case.scene(), &found, &adapter.name);
         // Once more, with a table that is kept.
         submit(&adapter, &mut on_gpu, (&case.scene()).into());
-        assert!(read(&adapter, &mut on_gpu).counters.is_whole());
+        assert!(read(&mut on_gpu).counters.is_whole());
     }
 }
 
@@ -672,10 +668,10 @@ fn steps_of_one_encoder_each_see_their_static_objects() {
             let mut encoder = encoder(&adapter);
             let mut copies = Vec::new();
             for case in &cases {
-                record(&adapter, &mut on_gpu, &mut encoder, (&case.scene()).into());
+                record(&mut on_gpu, &mut encoder, (&case.scene()).into());
                 // Its pairs, before the next step writes others.
                 let scene = case.scene();
-                let output = on_gpu.step(&adapter.device, &adapter.queue, &mut encoder, (&scene).into());
+                let output = on_gpu.step(&mut encoder, (&scene).into());
                 let pairs = output.unwrap().pairs.unwrap().buffer.clone();
                 let copy = adapter.device.create_buffer(&wgpu::BufferDescriptor {
                     label: None,
@@ -733,7 +729,7 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
                 for _ in 0..2 {
                     submit(&adapter, &mut on_gpu, (&case.scene()).into());
                     assert!(on_gpu.memory() <= tight.max_bytes.unwrap(), "{what}");
-                    read(&adapter, &mut on_gpu);
+                    read(&mut on_gpu);
                 }
                 let found = whole(&adapter, &mut on_gpu, (&case.scene()).into());
                 check(&tight, &case.scene(), &found, &what);
@@ -745,14 +741,7 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
                 ..free
             };
             let mut on_gpu = broad_phase(&adapter, &few);
-            let refused = on_gpu
-                .step(
-                    &adapter.device,
-                    &adapter.queue,
-                    &mut encoder(&adapter),
-                    (&case.scene()).into(),
-                )
-                .err();
+            let refused = on_gpu.step(&mut encoder(&adapter), (&case.scene()).into()).err();
             assert!(
                 matches!(refused, Some(StepError::Input(InputError::MemoryLimit { .. }))),
                 "{what}: {refused:?}"
@@ -775,9 +764,7 @@ fn faulty_static_sources_are_refused_and_the_last_step_stays() {
         let mut refused = |statics: Statics<'_>| {
             let input = StepInput { statics, ..input };
             let mut encoder = encoder(&adapter);
-            on_gpu
-                .step(&adapter.device, &adapter.queue, &mut encoder, input)
-                .expect_err("no error")
+            on_gpu.step(&mut encoder, input).expect_err("no error")
         };
         let what = "static objects";
         let without_worlds = Statics {
@@ -799,7 +786,7 @@ fn faulty_static_sources_are_refused_and_the_last_step_stays() {
         });
         assert_eq!(refused(of(&bound, 51)), too_small);
         // Nothing is lost, the table neither.
-        assert_eq!(bits(&read(&adapter, &mut on_gpu)), bits(&expected));
+        assert_eq!(bits(&read(&mut on_gpu)), bits(&expected));
         let again = whole(&adapter, &mut on_gpu, (&scene).into());
         assert_eq!(bits(&again), bits(&expected));
     }
@@ -835,7 +822,7 @@ fn filters_that_are_off_and_periods_keep_static_objects_apart() {
             };
             scene.queries = SceneQueries::Neighbors(Neighbors {
                 radius: 1.3,
-                once: false,
+                half: false,
             });
             for descriptor in [unfiltered, periodic] {
                 let found = whole(&adapter, &mut broad_phase(&adapter, &descriptor), (&scene).into());
@@ -914,9 +901,9 @@ fn a_set_with_static_objects_answers_by_its_handles() {
                         ..set.record(&adapter.device, &mut encoder).unwrap()
                     };
                     generations.push(input.statics.generation);
-                    record(&adapter, &mut on_gpu, &mut encoder, input);
+                    record(&mut on_gpu, &mut encoder, input);
                     adapter.queue.submit([encoder.finish()]);
-                    found = Some(read(&adapter, &mut on_gpu)).filter(|found| found.counters.is_whole());
+                    found = Some(read(&mut on_gpu)).filter(|found| found.counters.is_whole());
                     if found.is_some() {
                         break;
                     }
@@ -951,9 +938,9 @@ fn sets_do_not_share_static_objects() {
         let mut pairs = |set: &mut ObjectSet| {
             let mut encoder = encoder(&adapter);
             let input = set.record(&adapter.device, &mut encoder).unwrap();
-            record(&adapter, &mut on_gpu, &mut encoder, input);
+            record(&mut on_gpu, &mut encoder, input);
             adapter.queue.submit([encoder.finish()]);
-            read(&adapter, &mut on_gpu).pairs
+            read(&mut on_gpu).pairs
         };
         for _ in 0..2 {
             assert_eq!(pairs(&mut sets[0]), [Pair { a: 0, b: 1 }], "{}", adapter.name);
@@ -1005,7 +992,7 @@ fn record_both(
     }
     adapter.queue.submit([second.finish()]);
     adapter.queue.submit(held);
-    block_on(on_gpu.read_back(&adapter.device, &adapter.queue))
+    block_on(on_gpu.read_back())
 }
 
 #[test]
@@ -1021,7 +1008,7 @@ fn a_table_whose_encoder_was_not_submitted_is_built_again() {
                 let case = Case::new(seed, [150, 40], 2);
                 let scene = case.scene();
                 let read = record_both(&adapter, fate, &mut on_gpu, |on_gpu, encoder| {
-                    record(&adapter, on_gpu, encoder, (&scene).into());
+                    record(on_gpu, encoder, (&scene).into());
                 });
                 assert_eq!(read.is_err(), is_told, "{what}: {read:?}");
                 if is_told {
@@ -1049,7 +1036,7 @@ fn boxes_that_were_to_move_in_a_dropped_encoder_are_read_again() {
             (case.moving, case.worlds) = (more.moving, more.worlds);
             let scene = case.scene();
             let read = record_both(&adapter, fate, &mut on_gpu, |on_gpu, encoder| {
-                record(&adapter, on_gpu, encoder, (&scene).into());
+                record(on_gpu, encoder, (&scene).into());
             });
             let is_told = !matches!(fate, Fate::Dropped);
             assert_eq!(read.is_err(), is_told, "{what}: {read:?}");
@@ -1074,7 +1061,7 @@ fn sets_and_tables_find_out_together_what_was_not_submitted() {
                 let mut uploaded = Vec::new();
                 let told = record_both(&adapter, fate, &mut on_gpu, |on_gpu, encoder| {
                     let input = set.record(&adapter.device, encoder).unwrap();
-                    record(&adapter, on_gpu, encoder, input);
+                    record(on_gpu, encoder, input);
                     uploaded.push(set.uploaded_bytes());
                 });
                 let is_told = !matches!(fate, Fate::Dropped);
@@ -1083,15 +1070,11 @@ fn sets_and_tables_find_out_together_what_was_not_submitted() {
                 assert_eq!(uploaded[1] > 0, !is_told, "{what}, round {round}");
                 let mut last = encoder(&adapter);
                 let input = set.record(&adapter.device, &mut last).unwrap();
-                record(&adapter, &mut on_gpu, &mut last, input);
+                record(&mut on_gpu, &mut last, input);
                 adapter.queue.submit([last.finish()]);
                 let objects: Vec<_> = set.static_slots().iter().chain(set.slots()).copied().collect();
                 let expected = reference::brute_force::pairs(&objects);
-                assert_eq!(
-                    sorted(read(&adapter, &mut on_gpu).pairs),
-                    expected,
-                    "{what}, round {round}"
-                );
+                assert_eq!(sorted(read(&mut on_gpu).pairs), expected, "{what}, round {round}");
                 // One change, then one of each part.
                 set.move_to(balls[2], [1.2 + round as f32; 3], [2.0 + round as f32; 3])
                     .unwrap();
@@ -1120,7 +1103,7 @@ fn a_step_whose_uploads_did_not_run_is_told() {
             let mut pairs = |set: &mut ObjectSet, is_in_order: bool| {
                 let [mut uploads, mut step] = [encoder(&adapter), encoder(&adapter)];
                 let input = set.record(&adapter.device, &mut uploads).unwrap();
-                record(&adapter, &mut on_gpu, &mut step, input);
+                record(&mut on_gpu, &mut step, input);
                 let (uploads, step) = (uploads.finish(), step.finish());
                 if is_in_order {
                     adapter.queue.submit([uploads, step]);
@@ -1130,7 +1113,7 @@ fn a_step_whose_uploads_did_not_run_is_told() {
                     drop(uploads);
                     adapter.queue.submit([step]);
                 }
-                block_on(on_gpu.read_back(&adapter.device, &adapter.queue)).map(|result| result.pairs.len())
+                block_on(on_gpu.read_back()).map(|result| result.pairs.len())
             };
             assert_eq!(pairs(&mut set, true), Ok(3), "{what}");
             let moved = if is_static { wall } else { ball };
@@ -1199,7 +1182,7 @@ fn a_step_of_mostly_static_objects_costs_about_its_moving_ones() {
             };
             let mut counting = broad_phase(&adapter, &descriptor);
             submit(&adapter, &mut counting, (&scene).into());
-            read(&adapter, &mut counting).counters.pair_candidates
+            read(&mut counting).counters.pair_candidates
         });
         println!("{}: {tests:?} box tests", adapter.name);
         assert!(tests[2] < tests[0] / 4, "{}: {tests:?}", adapter.name);

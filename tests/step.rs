@@ -7,8 +7,8 @@ use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, Dimensions, GpuBroadPhase, Growth, Headless,
-    HeadlessDescriptor, InputError, Pair, PairOrder, QueryMode, Ray, RayHit, RayMode, Rays, ReadBackError, Scene,
-    SceneRays, Scheme, Source, Status, StepError, StepInput, StepResult, Window, wgpu,
+    HeadlessDescriptor, InputError, Page, Pair, PairOrder, QueryMode, Ray, RayHit, RayMode, Rays, ReadBackError, Scene,
+    SceneRays, Scheme, Source, Status, StepError, StepInput, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -40,15 +40,13 @@ fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {
 }
 
 fn broad_phase(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> GpuBroadPhase {
-    GpuBroadPhase::new(&adapter.device, descriptor).unwrap()
+    GpuBroadPhase::new(&adapter.device, &adapter.queue, descriptor).unwrap()
 }
 
 fn submit<'i>(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, inputs: impl IntoIterator<Item = StepInput<'i>>) {
     let mut encoder = adapter.device.create_command_encoder(&Default::default());
     for input in inputs {
-        broad_phase
-            .step(&adapter.device, &adapter.queue, &mut encoder, input)
-            .unwrap();
+        broad_phase.step(&mut encoder, input).unwrap();
     }
     adapter.queue.submit([encoder.finish()]);
 }
@@ -69,7 +67,7 @@ fn whole(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, objects: &[Aabb
 fn whole_of(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: StepInput<'_>) -> StepResult {
     for _ in 0..4 {
         submit(adapter, broad_phase, [input]);
-        let result = block_on(broad_phase.read_back(&adapter.device, &adapter.queue)).unwrap();
+        let result = block_on(broad_phase.read_back()).unwrap();
         if result.counters.is_whole() {
             return result;
         }
@@ -240,20 +238,18 @@ fn cells_of_rays_come_whole_out_of_headless() {
             };
             let mut fixed = self::broad_phase(&adapter, &fixed);
             submit(&adapter, &mut fixed, [host(&objects, &rays)]);
-            let part = block_on(fixed.read_back(&adapter.device, &adapter.queue)).unwrap();
+            let part = block_on(fixed.read_back()).unwrap();
             assert_eq!(part.ray_cells, result.ray_cells[..7]);
             assert!(part.counters.status.has(Status::RAY_CELLS));
             assert_eq!(part.counters.ray_cells_needed, result.ray_cells.len() as u64);
-            let first = Window {
+            let first = Page {
                 ray_cells: 5,
                 ..Default::default()
             };
             let mut encoder = adapter.device.create_command_encoder(&Default::default());
-            fixed
-                .window(&adapter.device, &adapter.queue, &mut encoder, first)
-                .unwrap();
+            fixed.page(&mut encoder, first).unwrap();
             adapter.queue.submit([encoder.finish()]);
-            let part = block_on(fixed.read_back(&adapter.device, &adapter.queue)).unwrap();
+            let part = block_on(fixed.read_back()).unwrap();
             assert_eq!(part.ray_cells, result.ray_cells[5..12]);
         }
     }
@@ -309,17 +305,13 @@ fn steps_of_one_encoder_each_see_their_own_input() {
             mapped_at_creation: false,
         });
         let mut encoder = adapter.device.create_command_encoder(&Default::default());
-        let output = broad_phase
-            .step(&adapter.device, &adapter.queue, &mut encoder, host(&first, &[]))
-            .unwrap();
+        let output = broad_phase.step(&mut encoder, host(&first, &[])).unwrap();
         let expected = brute_force::pairs(&first);
-        encoder.copy_buffer_to_buffer(output.pairs.unwrap().buffer, 0, &kept, 0, 8 * expected.len() as u64);
-        broad_phase
-            .step(&adapter.device, &adapter.queue, &mut encoder, host(&second, &[]))
-            .unwrap();
+        encoder.copy_buffer_to_buffer(&output.pairs.unwrap().buffer, 0, &kept, 0, 8 * expected.len() as u64);
+        broad_phase.step(&mut encoder, host(&second, &[])).unwrap();
         adapter.queue.submit([encoder.finish()]);
 
-        let result = block_on(broad_phase.read_back(&adapter.device, &adapter.queue)).unwrap();
+        let result = block_on(broad_phase.read_back()).unwrap();
         assert_eq!(sorted(result.pairs), brute_force::pairs(&second));
         kept.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap());
         adapter.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
@@ -470,7 +462,7 @@ fn either_form_of_counting_gives_the_same_pairs_and_one_alone_takes_fewer_dispat
                 let mut fresh = broad_phase(&adapter, &descriptor);
                 submit(&adapter, &mut fresh, [host(objects, &[])]);
                 let counts_both = fresh.dispatches();
-                let first = block_on(fresh.read_back(&adapter.device, &adapter.queue)).unwrap();
+                let first = block_on(fresh.read_back()).unwrap();
                 let pairs = whole(&adapter, &mut fresh, objects, &[]).pairs;
                 let before = fresh.dispatches();
                 let again = whole(&adapter, &mut fresh, objects, &[]);
@@ -534,16 +526,14 @@ fn windows_show_the_rest_of_an_answer() {
             let (mut pairs, mut hits) = (Vec::new(), Vec::new());
             while pairs.len() < all.pairs.len() || hits.len() < all.ray_hits.len() {
                 let mut encoder = adapter.device.create_command_encoder(&Default::default());
-                let first = Window {
+                let first = Page {
                     pairs: pairs.len() as u32,
                     hits: hits.len() as u32,
                     ..Default::default()
                 };
-                windowed
-                    .window(&adapter.device, &adapter.queue, &mut encoder, first)
-                    .unwrap();
+                windowed.page(&mut encoder, first).unwrap();
                 adapter.queue.submit([encoder.finish()]);
-                let part = block_on(windowed.read_back(&adapter.device, &adapter.queue)).unwrap();
+                let part = block_on(windowed.read_back()).unwrap();
                 assert!(part.pairs.len() <= 40 && part.ray_hits.len() <= 3);
                 assert_eq!(part.counters.rays_invalid, 1);
                 pairs.extend(part.pairs);
@@ -572,7 +562,7 @@ fn missing_room_for_entries_is_told_and_made() {
         };
         let mut fixed = broad_phase(&adapter, &descriptor);
         submit(&adapter, &mut fixed, [host(&objects, &ray)]);
-        let result = block_on(fixed.read_back(&adapter.device, &adapter.queue)).unwrap();
+        let result = block_on(fixed.read_back()).unwrap();
         assert!(result.counters.status.has(Status::ENTRIES));
         assert!(result.counters.entries_needed > 100);
         assert!(result.pairs.iter().all(|pair| expected.binary_search(pair).is_ok()));
@@ -616,7 +606,7 @@ fn only_the_used_part_of_a_callers_buffer_is_bound() {
                 ..Default::default()
             };
             submit(&adapter, &mut broad_phase, [input]);
-            let result = block_on(broad_phase.read_back(&adapter.device, &adapter.queue)).unwrap();
+            let result = block_on(broad_phase.read_back()).unwrap();
             // Zeros are points at the origin without layers: none pairs.
             assert_eq!((result.counters.objects, result.pairs.len()), (*count, 0));
         }
@@ -661,7 +651,7 @@ fn buffers_of_the_caller_serve_as_input() {
                 ..Default::default()
             };
             submit(&adapter, &mut broad_phase, [input]);
-            let result = block_on(broad_phase.read_back(&adapter.device, &adapter.queue)).unwrap();
+            let result = block_on(broad_phase.read_back()).unwrap();
             assert_eq!(sorted(result.pairs), brute_force::pairs(&boxes));
             assert_eq!(result.ray_hits, brute_force::rays_closest(&boxes, &lines));
 
@@ -672,9 +662,7 @@ fn buffers_of_the_caller_serve_as_input() {
                     objects: Source::device(buffer, count),
                     ..Default::default()
                 };
-                broad_phase
-                    .step(&adapter.device, &adapter.queue, &mut encoder, input)
-                    .unwrap_err()
+                broad_phase.step(&mut encoder, input).unwrap_err()
             };
             assert_eq!(step(&wrong, 2), StepError::Input(InputError::Usage { what: "objects" }));
             let one_too_many = count(boxes.len()) + 1;
@@ -707,7 +695,7 @@ fn fixed_capacities_give_a_valid_prefix_and_the_exact_need() {
             };
             let mut broad_phase = broad_phase(&adapter, &descriptor);
             submit(&adapter, &mut broad_phase, [host(&objects, &rays)]);
-            let result = block_on(broad_phase.read_back(&adapter.device, &adapter.queue)).unwrap();
+            let result = block_on(broad_phase.read_back()).unwrap();
             let expected = brute_force::pairs(&objects);
             let hits: usize = brute_force::rays_all(&objects, &rays).iter().map(Vec::len).sum();
             assert_eq!(result.counters.pairs_needed, expected.len() as u64);
@@ -889,7 +877,7 @@ fn descriptors_that_cannot_work_are_refused() {
                 scheme: Scheme::Uniform { cell_size },
                 ..Default::default()
             };
-            let error = GpuBroadPhase::new(&adapter.device, &descriptor)
+            let error = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor)
                 .err()
                 .expect("an error");
             assert!(
@@ -904,7 +892,7 @@ fn descriptors_that_cannot_work_are_refused() {
             },
             ..Default::default()
         };
-        let error = GpuBroadPhase::new(&adapter.device, &descriptor)
+        let error = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor)
             .err()
             .expect("an error");
         assert_eq!(
@@ -913,12 +901,10 @@ fn descriptors_that_cannot_work_are_refused() {
         );
 
         let mut unused = broad_phase(&adapter, &BroadPhaseDescriptor::default());
-        let read = block_on(unused.read_back(&adapter.device, &adapter.queue));
+        let read = block_on(unused.read_back());
         assert_eq!(read, Err(ReadBackError::NoStep));
         let mut encoder = adapter.device.create_command_encoder(&Default::default());
-        let window = unused
-            .window(&adapter.device, &adapter.queue, &mut encoder, Window::default())
-            .err();
+        let window = unused.page(&mut encoder, Page::default()).err();
         assert_eq!(window, Some(StepError::NoStep));
     }
 }

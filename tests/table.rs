@@ -203,9 +203,9 @@ impl OwnPass {
             }),
         });
         let mut encoder = encoder(adapter);
-        let step = record(adapter, broad_phase, &mut encoder, scene.into());
+        let step = record(broad_phase, &mut encoder, scene.into());
         for table in [Some(step.table), step.static_table].into_iter().flatten() {
-            let table = self.shader.bind(device, &self.table_layout, &table).unwrap();
+            let table = self.shader.bind(&self.table_layout, &table).unwrap();
             let mut pass = encoder.begin_compute_pass(&Default::default());
             pass.set_pipeline(&self.pipeline);
             pass.set_bind_group(0, &own, &[]);
@@ -337,7 +337,7 @@ fn every_object_is_in_the_cell_of_its_corner() {
             };
             whole(&adapter, &mut on_gpu, (&scene).into());
             let words = pass.run(&adapter, &mut on_gpu, &scene, &objects, 3 * objects.len());
-            let counters = read(&adapter, &mut on_gpu).counters;
+            let counters = read(&mut on_gpu).counters;
             let rows: Vec<_> = words.chunks(3).collect();
             let in_cells: u32 = rows.iter().map(|met| met[0]).sum();
             let what = format!("{scheme:?} on {}", adapter.name);
@@ -526,10 +526,10 @@ fn both_tables_fit_into_one_shader_with_a_buffer_of_the_callers() {
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let expected = lists(&whole(&adapter, &mut on_gpu, (&scene).into()));
             let mut encoder = encoder(&adapter);
-            let step = record(&adapter, &mut on_gpu, &mut encoder, (&scene).into());
+            let step = record(&mut on_gpu, &mut encoder, (&scene).into());
             let tables = [step.table, step.static_table.unwrap()];
             let groups = [(&shader, 0), (&beside, 1)]
-                .map(|(shader, index)| shader.bind(device, &layouts[index], &tables[index]).unwrap());
+                .map(|(shader, index)| shader.bind(&layouts[index], &tables[index]).unwrap());
             let mut pass = encoder.begin_compute_pass(&Default::default());
             pass.set_pipeline(&pipeline);
             pass.set_bind_group(0, &group, &[]);
@@ -569,20 +569,16 @@ fn tables_outlive_queries_and_may_be_empty() {
                 objects: Source::Host(&boxes),
                 ..Default::default()
             };
-            record(&adapter, &mut on_gpu, &mut encoder, input);
+            record(&mut on_gpu, &mut encoder, input);
             let asked = [Query::point([0.5; 3]), Query::point([2.0; 3])];
             let input = QueryInput {
-                queries: Queries::Rounded(Source::Host(&asked)),
+                queries: Queries::Spheres(Source::Host(&asked)),
                 ..Default::default()
             };
-            let output = on_gpu
-                .query(&adapter.device, &adapter.queue, &mut encoder, input)
-                .unwrap();
-            pass.shader
-                .bind(&adapter.device, &pass.table_layout, &output.table)
-                .unwrap();
+            let output = on_gpu.query(&mut encoder, input).unwrap();
+            pass.shader.bind(&pass.table_layout, &output.table).unwrap();
             adapter.queue.submit([encoder.finish()]);
-            assert_eq!(lists(&read(&adapter, &mut on_gpu)), [vec![0], vec![]]);
+            assert_eq!(lists(&read(&mut on_gpu)), [vec![0], vec![]]);
         }
     }
 }
@@ -616,7 +612,7 @@ fn a_table_of_another_kind_is_refused() {
     let descriptor = BroadPhaseDescriptor::default();
     let mut on_gpu = broad_phase(&adapter, &descriptor);
     let mut encoder = encoder(&adapter);
-    let step = record(&adapter, &mut on_gpu, &mut encoder, StepInput::default());
+    let step = record(&mut on_gpu, &mut encoder, StepInput::default());
     let others = [
         BroadPhaseDescriptor {
             scheme: Scheme::Uniform { cell_size: 1.0 },
@@ -630,7 +626,7 @@ fn a_table_of_another_kind_is_refused() {
     for other in others {
         let shader = TableShader::new(&other, "bp_", 0).unwrap();
         let layout = shader.layout(&adapter.device, wgpu::ShaderStages::COMPUTE);
-        let refused = shader.bind(&adapter.device, &layout, &step.table).unwrap_err();
+        let refused = shader.bind(&layout, &step.table).unwrap_err();
         assert_eq!(refused, StepError::OtherTable);
         assert_eq!(
             refused.to_string(),

@@ -85,7 +85,7 @@ fn ray_at(ray: SweptRay, objects: &[Aabb]) -> Why {
 fn query_of(query: Query, objects: &[Aabb]) -> Why {
     let queries = [query];
     let scene = Scene {
-        queries: SceneQueries::Rounded(&queries),
+        queries: SceneQueries::Spheres(&queries),
         ..boxes(objects)
     };
     let question = Question::Query { query: 0, object: 0 };
@@ -521,7 +521,7 @@ fn what_an_answer_of_queries_leaves_out_is_told() {
     let objects = [cube(4.0), cube(2.0)];
     let queries = [Query::sphere([0.0, 0.5, 0.5], 9.0)];
     let scene = Scene {
-        queries: SceneQueries::Rounded(&queries),
+        queries: SceneQueries::Spheres(&queries),
         query_mode: QueryMode::Nearest(1),
         ..boxes(&objects)
     };
@@ -575,7 +575,7 @@ fn objects_that_ask_are_told_across_periods() {
     let once = Scene {
         queries: Neighbors {
             radius: 2.0,
-            once: true,
+            half: true,
         }
         .into(),
         ..scene
@@ -585,7 +585,7 @@ fn objects_that_ask_are_told_across_periods() {
 
     let cubes = [cube(0.0), cube(0.5), cube(8.0)];
     let partners = Scene {
-        queries: Partners { once: false }.into(),
+        queries: Partners { half: false }.into(),
         ..boxes(&cubes)
     };
     let ask = |query: u32, object: u32| said(Default::default(), &partners, Question::Query { query, object });

@@ -36,7 +36,7 @@ pub fn step() -> Result<StepResult, Box<dyn Error>> {
         timestamps: true,
         ..BroadPhaseDescriptor::default()
     };
-    let mut broad_phase = GpuBroadPhase::new(device, &descriptor)?;
+    let mut broad_phase = GpuBroadPhase::new(device, queue, &descriptor)?;
 
     let corners = corners();
     let boxes: Vec<_> = corners
@@ -61,10 +61,10 @@ pub fn step() -> Result<StepResult, Box<dyn Error>> {
     // SAFETY: this device has no other capture under way.
     unsafe { device.start_graphics_debugger_capture() };
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("frame") });
-    broad_phase.step(device, queue, &mut encoder, StepInput::from(&scene))?;
+    broad_phase.step(&mut encoder, StepInput::from(&scene))?;
     queue.submit([encoder.finish()]);
     // The read-back waits for the device: a capture ends with nothing under way.
-    let result = block_on(broad_phase.read_back(device, queue));
+    let result = block_on(broad_phase.read_back());
     // SAFETY: the capture was started above.
     unsafe { device.stop_graphics_debugger_capture() };
     Ok(result?)

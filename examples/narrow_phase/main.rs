@@ -112,7 +112,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// One frame: boxes, pairs and contacts, in one submission.
 fn find_contacts(device: &wgpu::Device, queue: &wgpu::Queue, spheres: &[Sphere]) -> Result<Found, Box<dyn Error>> {
     let pipeline = pipeline(device);
-    let mut broad_phase = GpuBroadPhase::new(device, &BroadPhaseDescriptor::default())?;
+    let mut broad_phase = GpuBroadPhase::new(device, queue, &BroadPhaseDescriptor::default())?;
     let mut args = DispatchArgs::new(None);
     let boxes: Vec<_> = spheres.iter().map(Sphere::bounds).collect();
     let input = StepInput {
@@ -121,8 +121,8 @@ fn find_contacts(device: &wgpu::Device, queue: &wgpu::Queue, spheres: &[Sphere])
     };
 
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("frame") });
-    let step = broad_phase.step(device, queue, &mut encoder, input)?;
-    let args = args.record(device, &mut encoder, &step, OutputRows::Pairs, 64)?;
+    let step = broad_phase.step(&mut encoder, input)?;
+    let args = args.record(&mut encoder, &step, OutputRows::Pairs, 64)?;
     let pairs = step.pairs.ok_or("the descriptor asks for pairs")?;
     // A contact for each pair that there is room for.
     let contacts = storage(
@@ -136,7 +136,7 @@ fn find_contacts(device: &wgpu::Device, queue: &wgpu::Queue, spheres: &[Sphere])
         contents: bytemuck::cast_slice(spheres),
         usage: wgpu::BufferUsages::STORAGE,
     });
-    let bound = [&sphere_buffer, pairs.buffer, args, &contacts, &count];
+    let bound = [&sphere_buffer, &pairs.buffer, &args, &contacts, &count];
     let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
         label: Some("narrow phase"),
         layout: &pipeline.get_bind_group_layout(0),
@@ -152,12 +152,12 @@ fn find_contacts(device: &wgpu::Device, queue: &wgpu::Queue, spheres: &[Sphere])
         });
         pass.set_pipeline(&pipeline);
         pass.set_bind_group(0, &group, &[]);
-        pass.dispatch_workgroups_indirect(args, 0);
+        pass.dispatch_workgroups_indirect(&args, 0);
     }
     queue.submit([encoder.finish()]);
 
     // From here on only to look at the answer.
-    let result = pollster::block_on(broad_phase.read_back(device, queue))?;
+    let result = pollster::block_on(broad_phase.read_back())?;
     if !result.counters.is_whole() {
         // A frame loop goes on: the next step has room for what this one needed.
         return Err("there are more pairs than the first step has room for".into());

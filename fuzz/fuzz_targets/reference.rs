@@ -53,9 +53,9 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
     let queries = match u.int_in_range(0..=4)? {
         0 => SceneQueries::None,
         1 => SceneQueries::Boxes(&boxes),
-        2 => SceneQueries::Rounded(&queries),
+        2 => SceneQueries::Spheres(&queries),
         3 => SceneQueries::Neighbors(neighbors),
-        _ => SceneQueries::Partners(Partners { once: neighbors.once }),
+        _ => SceneQueries::Partners(Partners { once: neighbors.half }),
     };
     // The definition of all but neighbours knows no periods.
     let is_periodic = descriptor.periods != [0.0; 3];
@@ -94,7 +94,7 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
             (false, false) => SceneRays::Swept(&swept),
         },
         queries: match queries {
-            SceneQueries::Boxes(_) | SceneQueries::Rounded(_) if is_periodic => SceneQueries::None,
+            SceneQueries::Boxes(_) | SceneQueries::Spheres(_) if is_periodic => SceneQueries::None,
             queries => queries,
         },
         query_mode: match u.int_in_range(0..=5)? {

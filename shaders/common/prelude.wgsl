@@ -39,7 +39,7 @@ struct Params {
     // Whether the objects themselves ask, for neighbours within `radius` (1) or for what they overlap (2); whether just
     // for objects after them.
     askers: u32,
-    once: u32,
+    half: u32,
     radius: f32,
     // Nearest objects wanted a query.
     nearest: u32,

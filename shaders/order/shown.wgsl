@@ -4,7 +4,7 @@
 
 @group(0) @binding(2) var<storage, read> counters: array<u32>;
 
-// Rows of an output that its window shows.
+// Rows of an output that its page shows.
 fn shown_of(needed_word: u32, first: u32, capacity: u32) -> u32 {
     let needed = saturate64(vec2<u32>(counters[needed_word], counters[needed_word + 1u]));
     return min(needed - min(needed, first), capacity);

@@ -1,7 +1,7 @@
 // uses: common/prelude, pairs/pair_places, pairs/pair_sums
 // needs: own_object
 
-// Writes the pairs whose places fall into the window that the output buffer shows.
+// Writes the pairs whose places fall into the page that the output buffer shows.
 
 @group(0) @binding(8) var<storage, read_write> pairs: array<vec2<u32>>;
 
@@ -18,7 +18,7 @@ fn write_pair(other: u32) {
     place_of_next = place + select(1u, 0u, place == NO_PLACE);
 }
 
-// Where the window ends: past 32 bits it lies past every place.
+// Where the page ends: past 32 bits it lies past every place.
 fn window_end() -> u32 {
     return params.first_pair + min(params.pair_capacity, NO_PLACE - params.first_pair);
 }
@@ -28,7 +28,7 @@ fn progress_of(entry: u32) -> u32 {
     return select(sums_end(), params.pair_rows + 1u, params.scheme == SCHEME_UNIFORM) + entry;
 }
 
-// Whether the window shows any of these places.
+// Whether the page shows any of these places.
 fn shows(places: vec2<u32>) -> bool {
     return places.x != places.y && places.y > params.first_pair && places.x < window_end();
 }
@@ -38,7 +38,7 @@ fn keeps_all(places: vec2<u32>, kept: u32) -> bool {
     return places.y != NO_PLACE && places.y - places.x <= kept;
 }
 
-// Goes to where the pairs of an entry begin. Whether the window shows any of them.
+// Goes to where the pairs of an entry begin. Whether the page shows any of them.
 fn begin_entry(entry: u32) -> bool {
     let places = places_of(entry);
     place_of_next = places.x;

@@ -127,7 +127,7 @@ fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
     if (high_word.w != query.world) {
         return MISS;
     }
-    if (query.asker != NO_OBJECT && (low_word.w == query.asker || (params.once != 0u && low_word.w < query.asker))) {
+    if (query.asker != NO_OBJECT && (low_word.w == query.asker || (params.half != 0u && low_word.w < query.asker))) {
         return MISS;
     }
     if (query.seeks_corners) {

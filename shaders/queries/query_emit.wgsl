@@ -1,6 +1,6 @@
 // uses: common/prelude, common/round, common/walk_workgroup, queries/query_images, queries/query_input
 
-// The walk once more, writing the objects whose places fall into the window that the output buffer shows. What earlier
+// The walk once more, writing the objects whose places fall into the page that the output buffer shows. What earlier
 // rounds wrote of a query stands behind the offsets.
 
 @group(0) @binding(7) var<storage, read_write> query_offsets: array<u32>;
@@ -33,7 +33,7 @@ fn main(
     let answer = answer_of(query, index);
     place_of_next = query_offsets[answer];
     let end = query_offsets[answer + 1u];
-    // Nothing of this query shows in the window; a window's end past 32 bits lies past every place.
+    // Nothing of this query shows in the page; a page's end past 32 bits lies past every place.
     let window_end = params.first_result + min(params.result_capacity, NO_PLACE - params.first_result);
     if (place_of_next == end || end <= params.first_result || place_of_next >= window_end) {
         return;

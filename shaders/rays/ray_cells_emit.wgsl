@@ -1,6 +1,6 @@
 // uses: common/prelude, common/round, common/round_counters, common/walk_workgroup, rays/ray, rays/ray_cells
 
-// The walk once more, writing the cells whose places fall into the window that the output buffer shows: level by level,
+// The walk once more, writing the cells whose places fall into the page that the output buffer shows: level by level,
 // slab by slab along the ray, within a slab x fastest. Where the walk goes on through the table of the static objects,
 // the place that it comes to stands behind the offsets.
 

@@ -1,7 +1,7 @@
 // uses: common/prelude, common/round, common/walk_workgroup, rays/ray, rays/ray_hits, rays/ray_kept
 // uses: rays/ray_order_{order}
 
-// The hits whose places fall into the window that the output buffer shows: those that counting kept, or by the walk
+// The hits whose places fall into the page that the output buffer shows: those that counting kept, or by the walk
 // once more where a ray has more. What earlier rounds wrote of such a ray stands behind the offsets.
 
 @group(0) @binding(7) var<storage, read_write> ray_offsets: array<u32>;
@@ -50,7 +50,7 @@ fn main(
     let index = ray_at(place);
     place_of_next = ray_offsets[index];
     let end = ray_offsets[index + 1u];
-    // Nothing of this ray shows in the window; a window's end past 32 bits lies past every place.
+    // Nothing of this ray shows in the page; a page's end past 32 bits lies past every place.
     let window_end = params.first_hit + min(params.hit_capacity, 0xffffffffu - params.first_hit);
     if (place_of_next == end || end <= params.first_hit || place_of_next >= window_end) {
         return;

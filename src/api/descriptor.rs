@@ -82,7 +82,7 @@ pub enum PairOrder {
     Deterministic,
     /// Ascending, pairs by `a` and then `b`, hits and results by object: the same bytes on every device and on the CPU,
     /// with every scheme. Costs two radix sorts and 24 bytes per row. A prefix that a capacity cuts, or a
-    /// [window](crate::GpuBroadPhase::window), is ascending in itself.
+    /// [page](crate::GpuBroadPhase::page), is ascending in itself.
     Sorted,
 }
 

@@ -238,9 +238,9 @@ pub enum StepError {
         /// The output.
         rows: OutputRows,
     },
-    /// Pair events were asked of a [`window`](crate::GpuBroadPhase::window), which does not show all pairs of its step.
+    /// Pair events were asked of a [`page`](crate::GpuBroadPhase::page), which does not show all pairs of its step.
     #[error("pair events need a step's own output; this one shows its pairs from place {first} on")]
-    Window {
+    Page {
         /// The first place that the output shows.
         first: u32,
     },
@@ -248,7 +248,7 @@ pub enum StepError {
     /// [`DebugDraw`](crate::DebugDraw) that of another scheme.
     #[error("this was made for another scheme or choice of filters: make it from the descriptor of this broad phase")]
     OtherTable,
-    /// A further window was asked for before any step was recorded.
+    /// A further page was asked for before any step was recorded.
     #[error("no step has been recorded yet")]
     NoStep,
     /// What this builds on will never be there: its encoder was dropped instead of submitted, or was not submitted in
@@ -259,9 +259,8 @@ pub enum StepError {
          again"
     )]
     Dropped,
-    /// The device or the queue is not the one that this was made on or first used with, or an output is that of another
-    /// device. A queue does not say whose it is: the one of the first call counts as the device's.
-    #[error("the device or its queue is another one than before: each device needs things of its own")]
+    /// The step is of another device than the first one that this was recorded over.
+    #[error("the step is of another device than before: each device needs things of its own")]
     OtherDevice,
     /// The device refused the recording: a buffer belongs to another device, or its memory is used up. The encoder may
     /// hold parts of the step and has to be dropped. Browsers tell this later: see [`ReadBackError::Device`].
@@ -271,16 +270,6 @@ pub enum StepError {
     /// may hold parts of the step and has to be dropped.
     #[error("the device is lost")]
     DeviceLost,
-}
-
-/// A device or a queue is not the one that it should be.
-#[derive(Debug)]
-pub(crate) struct Elsewhere;
-
-impl From<Elsewhere> for StepError {
-    fn from(_: Elsewhere) -> Self {
-        Self::OtherDevice
-    }
 }
 
 /// A prefix that a [`TableShader`](crate::TableShader) cannot begin its names with.
@@ -315,9 +304,6 @@ pub enum ReadBackError {
     /// the order of recording, and step again.
     #[error("what was recorded last was not submitted, or not in the order of the recordings")]
     NotSubmitted,
-    /// The device or the queue is not the one of the step.
-    #[error("the device or its queue is another one than that of the step")]
-    OtherDevice,
     /// A buffer could not be mapped.
     #[error("the results could not be mapped: {0}")]
     Map(String),
@@ -330,12 +316,6 @@ pub enum ReadBackError {
     /// The device did not finish within [`timeout`](crate::BroadPhaseDescriptor::timeout).
     #[error("the device did not finish within {0:?}")]
     Timeout(std::time::Duration),
-}
-
-impl From<Elsewhere> for ReadBackError {
-    fn from(_: Elsewhere) -> Self {
-        Self::OtherDevice
-    }
 }
 
 /// Why a [`Headless`](crate::Headless) step failed.

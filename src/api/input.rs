@@ -154,7 +154,7 @@ pub enum Queries<'a> {
     /// What meets each box, in world 0: 32 bytes each. The join of two sets, with the filters of both.
     Boxes(Source<'a, Aabb>),
     /// What lies within a radius of each box, point or sphere: 48 bytes each.
-    Rounded(Source<'a, Query>),
+    Spheres(Source<'a, Query>),
     /// The objects' own neighbours.
     Neighbors(Neighbors),
     /// The objects' own partners: the pairs as rows, one per object.
@@ -166,7 +166,7 @@ impl Queries<'_> {
         match self {
             Self::None => 0,
             Self::Boxes(source) => source.count(),
-            Self::Rounded(source) => source.count(),
+            Self::Spheres(source) => source.count(),
             Self::Neighbors(_) | Self::Partners(_) => objects,
         }
     }
@@ -175,7 +175,7 @@ impl Queries<'_> {
         match self {
             Self::None | Self::Neighbors(_) | Self::Partners(_) => false,
             Self::Boxes(source) => source.is_caller_owned(),
-            Self::Rounded(source) => source.is_caller_owned(),
+            Self::Spheres(source) => source.is_caller_owned(),
         }
     }
 }
@@ -200,7 +200,7 @@ impl<'a> From<Source<'a, Aabb>> for Queries<'a> {
 
 impl<'a> From<Source<'a, Query>> for Queries<'a> {
     fn from(source: Source<'a, Query>) -> Self {
-        Self::Rounded(source)
+        Self::Spheres(source)
     }
 }
 
@@ -209,7 +209,7 @@ impl<'a> From<SceneQueries<'a>> for Queries<'a> {
         match queries {
             SceneQueries::None => Self::None,
             SceneQueries::Boxes(boxes) => Self::Boxes(Source::Host(boxes)),
-            SceneQueries::Rounded(queries) => Self::Rounded(Source::Host(queries)),
+            SceneQueries::Spheres(queries) => Self::Spheres(Source::Host(queries)),
             SceneQueries::Neighbors(neighbors) => Self::Neighbors(neighbors),
             SceneQueries::Partners(partners) => Self::Partners(partners),
         }
@@ -267,7 +267,7 @@ pub struct StepInput<'a> {
     /// How many of [`objects`](Self::objects) take part, the first ones, where only the device knows it: particles that
     /// a pass emitted, say. The rest count as [`excluded`](crate::Counters::excluded), and the step takes as long as if
     /// all took part. A number past them is all of them.
-    pub object_limit: Option<DeviceCount<'a>>,
+    pub object_count: Option<DeviceCount<'a>>,
     /// The world of each object; none with one world. An object whose world does not exist is invalid.
     pub worlds: Source<'a, u32>,
     /// The static objects; none by default.
@@ -291,12 +291,12 @@ pub struct StepInput<'a> {
     /// their paths, say. The rest meet nothing, whatever they hold; the step takes as long as if all were cast, less
     /// their walks. A number past them is all of them. With a limit rays are copied, which takes memory for all of them
     /// once more.
-    pub ray_limit: Option<DeviceCount<'a>>,
+    pub ray_count: Option<DeviceCount<'a>>,
     /// The queries; none by default.
     pub queries: Queries<'a>,
-    /// How many of [`Queries::Boxes`] or [`Queries::Rounded`] are asked, in the same way. Objects that ask are bounded
-    /// by [`object_limit`](Self::object_limit).
-    pub query_limit: Option<DeviceCount<'a>>,
+    /// How many of [`Queries::Boxes`] or [`Queries::Spheres`] are asked, in the same way. Objects that ask are bounded
+    /// by [`object_count`](Self::object_count).
+    pub query_count: Option<DeviceCount<'a>>,
     /// Which results of the queries are wanted.
     pub query_mode: QueryMode,
 }
@@ -306,12 +306,12 @@ pub struct StepInput<'a> {
 pub struct QueryInput<'a> {
     /// The rays; none by default.
     pub rays: Rays<'a>,
-    /// As in [`StepInput::ray_limit`].
-    pub ray_limit: Option<DeviceCount<'a>>,
+    /// As in [`StepInput::ray_count`].
+    pub ray_count: Option<DeviceCount<'a>>,
     /// The queries; none by default.
     pub queries: Queries<'a>,
-    /// As in [`StepInput::query_limit`].
-    pub query_limit: Option<DeviceCount<'a>>,
+    /// As in [`StepInput::query_count`].
+    pub query_count: Option<DeviceCount<'a>>,
     /// Which results of the queries are wanted.
     pub query_mode: QueryMode,
 }
@@ -320,9 +320,9 @@ impl<'a> StepInput<'a> {
     pub(crate) const fn asked(&self) -> QueryInput<'a> {
         QueryInput {
             rays: self.rays,
-            ray_limit: self.ray_limit,
+            ray_count: self.ray_count,
             queries: self.queries,
-            query_limit: self.query_limit,
+            query_count: self.query_count,
             query_mode: self.query_mode,
         }
     }
@@ -335,15 +335,15 @@ impl QueryInput<'_> {
             rays: self.rays.count(),
             ray_stride: self.rays.stride(),
             queries: self.queries.count(objects),
-            wide_queries: matches!(self.queries, Queries::Rounded(_)),
+            wide_queries: matches!(self.queries, Queries::Spheres(_)),
             askers: match self.queries {
                 Queries::Neighbors(neighbors) => Some(Askers::Neighbors(neighbors)),
                 Queries::Partners(partners) => Some(Askers::Partners(partners)),
                 _ => None,
             },
             query_mode: self.query_mode,
-            ray_limit: self.ray_limit.map(|limit| limit.word),
-            query_limit: self.query_limit.map(|limit| limit.word),
+            ray_limit: self.ray_count.map(|limit| limit.word),
+            query_limit: self.query_count.map(|limit| limit.word),
         }
     }
 }
@@ -352,15 +352,15 @@ impl<'a> From<&Scene<'a>> for StepInput<'a> {
     fn from(scene: &Scene<'a>) -> Self {
         Self {
             objects: Source::Host(scene.objects),
-            object_limit: None,
+            object_count: None,
             worlds: Source::Host(scene.worlds),
             statics: scene.statics.into(),
             excluded: Source::Host(scene.excluded),
             pair_filter_data: Source::Host(scene.pair_filter_data),
             rays: scene.rays.into(),
-            ray_limit: None,
+            ray_count: None,
             queries: scene.queries.into(),
-            query_limit: None,
+            query_count: None,
             query_mode: scene.query_mode,
         }
     }
@@ -383,21 +383,21 @@ impl<'a> TryFrom<&StepInput<'a>> for Scene<'a> {
     fn try_from(input: &StepInput<'a>) -> Result<Self, NotOnHost> {
         let StepInput {
             objects,
-            object_limit,
+            object_count,
             worlds,
             statics,
             excluded,
             pair_filter_data,
             rays,
-            ray_limit,
+            ray_count,
             queries,
-            query_limit,
+            query_count,
             query_mode,
         } = *input;
         for (what, limit) in [
-            ("numbers of objects", object_limit),
-            ("numbers of rays", ray_limit),
-            ("numbers of queries", query_limit),
+            ("numbers of objects", object_count),
+            ("numbers of rays", ray_count),
+            ("numbers of queries", query_count),
         ] {
             if limit.is_some() {
                 return Err(NotOnHost { what });
@@ -420,7 +420,7 @@ impl<'a> TryFrom<&StepInput<'a>> for Scene<'a> {
             queries: match queries {
                 Queries::None => SceneQueries::None,
                 Queries::Boxes(boxes) => SceneQueries::Boxes(boxes.on_host("queries")?),
-                Queries::Rounded(queries) => SceneQueries::Rounded(queries.on_host("queries")?),
+                Queries::Spheres(queries) => SceneQueries::Spheres(queries.on_host("queries")?),
                 Queries::Neighbors(neighbors) => SceneQueries::Neighbors(neighbors),
                 Queries::Partners(partners) => SceneQueries::Partners(partners),
             },

@@ -80,14 +80,14 @@ impl From<Aabb> for Query {
 pub struct Neighbors {
     /// The largest distance; finite and not negative. [`f32::MAX`] reaches everything.
     pub radius: f32,
-    /// Only neighbours after the object itself: each pair once in place of twice.
-    pub once: bool,
+    /// Only neighbours after the object itself: each pair half in place of twice.
+    pub half: bool,
 }
 
 impl Neighbors {
     /// All neighbours within a radius, in both directions.
     pub const fn within(radius: f32) -> Self {
-        Self { radius, once: false }
+        Self { radius, half: false }
     }
 }
 
@@ -102,8 +102,8 @@ impl Neighbors {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Partners {
-    /// Only partners after the object itself: each pair once in place of twice.
-    pub once: bool,
+    /// Only partners after the object itself: each pair half in place of twice.
+    pub half: bool,
 }
 
 /// What the objects themselves ask.

@@ -79,7 +79,7 @@ pub enum SceneQueries<'a> {
     /// What meets each box, in world 0.
     Boxes(&'a [Aabb]),
     /// What lies within a radius of each box, point or sphere.
-    Rounded(&'a [Query]),
+    Spheres(&'a [Query]),
     /// The objects' own neighbours.
     Neighbors(Neighbors),
     /// The objects' own partners: the pairs as rows, one per object.
@@ -94,7 +94,7 @@ impl<'a> From<&'a [Aabb]> for SceneQueries<'a> {
 
 impl<'a> From<&'a [Query]> for SceneQueries<'a> {
     fn from(queries: &'a [Query]) -> Self {
-        Self::Rounded(queries)
+        Self::Spheres(queries)
     }
 }
 
@@ -116,7 +116,7 @@ impl SceneQueries<'_> {
         match self {
             Self::None | Self::Neighbors(_) | Self::Partners(_) => Vec::new(),
             Self::Boxes(boxes) => boxes.iter().copied().map(Query::from).collect(),
-            Self::Rounded(queries) => queries.to_vec(),
+            Self::Spheres(queries) => queries.to_vec(),
         }
     }
 }

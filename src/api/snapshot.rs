@@ -144,7 +144,7 @@ enum InputRays {
 enum InputQueries {
     None,
     Boxes(#[serde(with = "rows")] Vec<Aabb>),
-    Rounded(#[serde(with = "rows")] Vec<Query>),
+    Spheres(#[serde(with = "rows")] Vec<Query>),
     Neighbors(Neighbors),
     Partners(Partners),
 }
@@ -173,7 +173,7 @@ impl Snapshot {
                 queries: match scene.queries {
                     SceneQueries::None => InputQueries::None,
                     SceneQueries::Boxes(boxes) => InputQueries::Boxes(boxes.to_vec()),
-                    SceneQueries::Rounded(queries) => InputQueries::Rounded(queries.to_vec()),
+                    SceneQueries::Spheres(queries) => InputQueries::Spheres(queries.to_vec()),
                     SceneQueries::Neighbors(neighbors) => InputQueries::Neighbors(neighbors),
                     SceneQueries::Partners(partners) => InputQueries::Partners(partners),
                 },
@@ -202,7 +202,7 @@ impl Snapshot {
             queries: match &input.queries {
                 InputQueries::None => SceneQueries::None,
                 InputQueries::Boxes(boxes) => SceneQueries::Boxes(boxes),
-                InputQueries::Rounded(queries) => SceneQueries::Rounded(queries),
+                InputQueries::Spheres(queries) => SceneQueries::Spheres(queries),
                 InputQueries::Neighbors(neighbors) => SceneQueries::Neighbors(*neighbors),
                 InputQueries::Partners(partners) => SceneQueries::Partners(*partners),
             },

@@ -310,9 +310,9 @@ pub enum OutputRows {
 }
 
 /// From which place on each output of the last step is shown: see
-/// [`GpuBroadPhase::window`](crate::GpuBroadPhase::window).
+/// [`GpuBroadPhase::page`](crate::GpuBroadPhase::page).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Window {
+pub struct Page {
     /// Place of the first pair.
     pub pairs: u32,
     /// Place of the first hit ([`RayMode::All`](crate::RayMode::All)).

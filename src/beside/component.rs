@@ -1,5 +1,7 @@
 //! What is recorded beside the broad phase, over a step's outputs, with buffers of its own.
 
+use std::sync::Arc;
+
 use crate::api::error::StepError;
 use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
@@ -23,7 +25,7 @@ pub(crate) struct Component {
     pub bindings: Bindings,
     pub buffers: Buffers,
     /// Where the pipelines are, once there are any.
-    pub home: Option<Home>,
+    pub home: Option<Arc<Home>>,
     caught: Caught,
 }
 
@@ -44,10 +46,11 @@ impl Component {
         }
     }
 
-    /// Whether a recording over a step's outputs is on the device of both.
-    pub fn check(&mut self, device: &wgpu::Device, step: &StepOutput<'_>) -> Result<(), StepError> {
-        step.table.home.check(device)?;
-        Ok(self.home.get_or_insert_with(|| step.table.home.clone()).check(device)?)
+    /// The device of a step, where it is that of the first step over whose outputs something was recorded.
+    pub fn home(&mut self, step: &StepOutput) -> Result<Arc<Home>, StepError> {
+        let home = self.home.get_or_insert_with(|| Arc::clone(&step.table.home));
+        home.check(&step.table.home)?;
+        Ok(Arc::clone(home))
     }
 
     pub fn recorder<'r>(

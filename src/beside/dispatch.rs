@@ -20,16 +20,15 @@ use crate::step::output::StepOutput;
 /// ```no_run
 /// # use gpu_broad_phase::{DispatchArgs, GpuBroadPhase, OutputRows, StepInput, wgpu};
 /// # fn frame(
-/// #     device: &wgpu::Device, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder,
-/// #     broad_phase: &mut GpuBroadPhase,
+/// #     encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase,
 /// #     input: StepInput<'_>, narrow_phase: &wgpu::ComputePipeline, args: &mut DispatchArgs,
 /// # ) -> Result<(), Box<dyn std::error::Error>> {
-/// let output = broad_phase.step(device, queue, encoder, input)?;
-/// let args = args.record(device, encoder, &output, OutputRows::Pairs, 64)?;
+/// let output = broad_phase.step(encoder, input)?;
+/// let args = args.record(encoder, &output, OutputRows::Pairs, 64)?;
 /// let mut pass = encoder.begin_compute_pass(&Default::default());
 /// pass.set_pipeline(narrow_phase);
 /// // pass.set_bind_group(..);
-/// pass.dispatch_workgroups_indirect(args, 0);
+/// pass.dispatch_workgroups_indirect(&args, 0);
 /// # Ok(())
 /// # }
 /// ```
@@ -77,30 +76,30 @@ impl DispatchArgs {
     /// [`StepError::NoOutput`] where the step has no such output, [`InputError::Zero`] for workgroups of
     /// no rows, [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Device`] where the
     /// device refuses a buffer: the encoder then has to be dropped. Browsers tell this later: the next call returns it.
-    pub fn record<'s>(
-        &'s mut self,
-        device: &wgpu::Device,
+    pub fn record(
+        &mut self,
         encoder: &mut wgpu::CommandEncoder,
-        step: &StepOutput<'_>,
+        step: &StepOutput,
         rows: OutputRows,
         workgroup_rows: u32,
-    ) -> Result<&'s wgpu::Buffer, StepError> {
-        let lists = |lists: Option<Lists<'_>>| lists.map(|lists| (lists.first, lists.capacity));
+    ) -> Result<wgpu::Buffer, StepError> {
+        let lists = |lists: &Option<Lists>| lists.as_ref().map(|lists| (lists.first, lists.capacity));
         let (needed_word, shown) = match rows {
             OutputRows::Pairs => (
                 word::PAIRS_NEEDED,
-                step.pairs.map(|pairs| (pairs.first, pairs.capacity)),
+                step.pairs.as_ref().map(|pairs| (pairs.first, pairs.capacity)),
             ),
-            OutputRows::Hits => (word::HITS_NEEDED, lists(step.rays.hits)),
-            OutputRows::RayCells => (word::RAY_CELLS_NEEDED, lists(step.rays.cells)),
-            OutputRows::QueryObjects => (word::RESULTS_NEEDED, lists(step.queries.objects)),
+            OutputRows::Hits => (word::HITS_NEEDED, lists(&step.rays.hits)),
+            OutputRows::RayCells => (word::RAY_CELLS_NEEDED, lists(&step.rays.cells)),
+            OutputRows::QueryObjects => (word::RESULTS_NEEDED, lists(&step.queries.objects)),
         };
         let (first, capacity) = shown.ok_or(StepError::NoOutput { rows })?;
         if workgroup_rows == 0 {
             let what = "rows of a workgroup";
             return Err(InputError::Zero { what }.into());
         }
-        self.own.check(device, step)?;
+        let home = self.own.home(step)?;
+        let device = home.device();
         let scopes = Scopes::begin(device);
         self.own.bindings.begin();
         drop(self.own.buffers.fit(device, [(buffer::ARGS, 16)], &[]));
@@ -112,12 +111,12 @@ impl DispatchArgs {
             workgroup_rows,
         });
         let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
-        let inputs = [Input::whole(STEP_COUNTERS, step.counters)];
+        let inputs = [Input::whole(STEP_COUNTERS, &step.counters)];
         let mut recorder = self.own.recorder(device, encoder, &uniforms, params, &inputs);
         recorder.stage("args", |stage| {
             stage.run_groups(&DISPATCH_ARGS, 1, &[DISPATCH.is_block(params)]);
         });
         self.own.end(scopes)?;
-        Ok(self.own.buffers.get(buffer::ARGS))
+        Ok(self.own.buffers.get(buffer::ARGS).clone())
     }
 }

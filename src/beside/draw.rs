@@ -54,7 +54,7 @@ pub enum DebugLines {
 /// #     input: StepInput<'_>, pass: impl Fn(&mut wgpu::CommandEncoder) -> wgpu::RenderPass<'_>,
 /// #     line_pipeline: &wgpu::RenderPipeline, cells: &mut DebugDraw,
 /// # ) -> Result<(), Box<dyn std::error::Error>> {
-/// let step = broad_phase.step(device, queue, encoder, input)?;
+/// let step = broad_phase.step(encoder, input)?;
 /// let lines = cells.record(device, encoder, &step, DebugLines::Cells { levels: !0 }, [0, 0, 0, 90], 100_000)?;
 /// let mut pass = pass(encoder);
 /// // Topology `LineList`, vertices as in `DebugDraw::VERTICES`.
@@ -73,15 +73,15 @@ pub struct DebugDraw {
 }
 
 /// Lines on the device.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct DebugOutput<'s> {
+pub struct DebugOutput {
     /// [`LineVertex`], two per line: a buffer with the usages `VERTEX`, `STORAGE` and `COPY_SRC`.
-    pub vertices: &'s wgpu::Buffer,
+    pub vertices: wgpu::Buffer,
     /// Five `u32`: vertices, instances, first vertex and first instance of an indirect draw, then the vertices that all
     /// boxes, all pairs or visited cells that their output shows, or all occupied cells would have. A buffer with the
     /// usages `INDIRECT`, `STORAGE` and `COPY_SRC`.
-    pub args: &'s wgpu::Buffer,
+    pub args: wgpu::Buffer,
 }
 
 passes! {
@@ -117,7 +117,7 @@ variables! {
 use variable::*;
 
 /// What a kind of lines is made of.
-struct Source<'s> {
+struct Source {
     pass: &'static Pass,
     /// Boxes, records, pairs or cells that there may be.
     rows: u32,
@@ -126,7 +126,7 @@ struct Source<'s> {
     /// Cells that a row may have; 1 for what is no cell.
     row_cells: u32,
     levels: u32,
-    table: Table<'s>,
+    table: Table,
 }
 
 impl DebugDraw {
@@ -161,15 +161,14 @@ impl DebugDraw {
     /// scheme, [`InputError::BufferTooLarge`] for more than a binding of the device holds,
     /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Device`] where the device
     /// refuses a buffer: the encoder then has to be dropped.
-    pub fn record<'s>(
-        &'s mut self,
-        device: &wgpu::Device,
+    pub fn record(
+        &mut self,
         encoder: &mut wgpu::CommandEncoder,
-        step: &StepOutput<'_>,
+        step: &StepOutput,
         lines: DebugLines,
         color: [u8; 4],
         max_lines: u32,
-    ) -> Result<DebugOutput<'s>, StepError> {
+    ) -> Result<DebugOutput, StepError> {
         let source = source(step, lines)?;
         if source.table.kind.0 != self.scheme {
             return Err(StepError::OtherTable);
@@ -184,12 +183,13 @@ impl DebugDraw {
                 .saturating_mul(source.row_vertices * source.row_cells),
         );
         let bytes = size_of::<LineVertex>() as u64 * u64::from(capacity);
-        let limit = binding_limit(&device.limits());
+        let limit = binding_limit(&step.table.home.device().limits());
         if bytes > limit {
             let (what, needed) = ("debug lines", bytes);
             return Err(InputError::BufferTooLarge { what, needed, limit }.into());
         }
-        self.own.check(device, step)?;
+        let home = self.own.home(step)?;
+        let device = home.device();
         let scopes = Scopes::begin(device);
         // One bind group per call costs less than buffers that others gave up and this one would keep alive.
         self.own.bindings.clear();
@@ -217,8 +217,8 @@ impl DebugDraw {
         });
         self.own.end(scopes)?;
         Ok(DebugOutput {
-            vertices: self.own.buffers.get(buffer::LINES),
-            args: self.own.buffers.get(buffer::ARGS),
+            vertices: self.own.buffers.get(buffer::LINES).clone(),
+            args: self.own.buffers.get(buffer::ARGS).clone(),
         })
     }
 
@@ -228,9 +228,9 @@ impl DebugDraw {
     }
 }
 
-fn source<'s>(step: &StepOutput<'s>, lines: DebugLines) -> Result<Source<'s>, StepError> {
-    let own = step.table;
-    let cells = |table: Table<'s>, levels| Source {
+fn source(step: &StepOutput, lines: DebugLines) -> Result<Source, StepError> {
+    let own = &step.table;
+    let cells = |table: &Table, levels| Source {
         pass: if table.kind.0 == grid::SCHEME_UNIFORM {
             &DRAW_CELLS_COVERED
         } else {
@@ -245,7 +245,7 @@ fn source<'s>(step: &StepOutput<'s>, lines: DebugLines) -> Result<Source<'s>, St
             1
         },
         levels,
-        table,
+        table: table.clone(),
     };
     let of = |pass, rows, first, row_vertices| Source {
         pass,
@@ -254,7 +254,7 @@ fn source<'s>(step: &StepOutput<'s>, lines: DebugLines) -> Result<Source<'s>, St
         row_vertices,
         row_cells: 1,
         levels: 0,
-        table: own,
+        table: own.clone(),
     };
     match lines {
         DebugLines::Boxes => {
@@ -262,31 +262,37 @@ fn source<'s>(step: &StepOutput<'s>, lines: DebugLines) -> Result<Source<'s>, St
             Ok(of(&DRAW_BOXES, objects, 0, BOX_VERTICES))
         }
         DebugLines::Cells { levels } => Ok(cells(own, levels)),
-        DebugLines::StaticCells { levels } => match step.static_table {
+        DebugLines::StaticCells { levels } => match &step.static_table {
             Some(table) => Ok(cells(table, levels)),
             None => Ok(cells(own, 0)),
         },
         DebugLines::Pairs => {
             let rows = OutputRows::Pairs;
-            let pairs = step.pairs.ok_or(StepError::NoOutput { rows })?;
+            let pairs = step.pairs.as_ref().ok_or(StepError::NoOutput { rows })?;
             Ok(of(&DRAW_PAIRS, pairs.capacity, pairs.first, 2))
         }
         DebugLines::RayCells => {
             let rows = OutputRows::RayCells;
-            let cells = step.rays.cells.ok_or(StepError::NoOutput { rows })?;
+            let cells = step.rays.cells.as_ref().ok_or(StepError::NoOutput { rows })?;
             Ok(of(&DRAW_RAY_CELLS, cells.capacity, cells.first, BOX_VERTICES))
         }
     }
 }
 
 /// What the passes read.
-fn inputs(step: &StepOutput<'_>, table: &Table<'_>) -> Vec<Input> {
-    let static_grid = step.static_table.unwrap_or(step.table).grid;
+fn inputs(step: &StepOutput, table: &Table) -> Vec<Input> {
+    let static_grid = &step.static_table.as_ref().unwrap_or(&step.table).grid;
     let whole = [
         (statics::buffer::GRID.into(), Some(static_grid)),
-        (STEP_COUNTERS, Some(step.counters)),
-        (pairs::buffer::PAIRS.into(), step.pairs.map(|pairs| pairs.buffer)),
-        (rays::buffer::CELLS.into(), step.rays.cells.map(|cells| cells.buffer)),
+        (STEP_COUNTERS, Some(&step.counters)),
+        (
+            pairs::buffer::PAIRS.into(),
+            step.pairs.as_ref().map(|pairs| &pairs.buffer),
+        ),
+        (
+            rays::buffer::CELLS.into(),
+            step.rays.cells.as_ref().map(|cells| &cells.buffer),
+        ),
     ];
     let whole = whole
         .into_iter()

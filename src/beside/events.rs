@@ -14,6 +14,7 @@ use crate::beside::dispatch::variable::DISPATCH;
 use crate::beside::dispatch::{self, DISPATCH_ARGS};
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::group::Group;
+use crate::gpu::home::Home;
 use crate::gpu::reading::{self, Copy};
 use crate::gpu::recorder::{Input, WORKGROUP, variables};
 use crate::gpu::scope::Scopes;
@@ -114,18 +115,18 @@ pub struct ObjectNames<'a> {
 
 /// The events of a step: buffers with the usages `STORAGE` and `COPY_SRC`. The next two calls of [`PairEvents::record`]
 /// may write into them or replace them.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct EventOutput<'s> {
+pub struct EventOutput {
     /// The step's pairs as [`PairEvent`]s: those that the step before had too, in the order of the pairs, and behind
     /// them those that begin, in that order.
-    pub rows: &'s wgpu::Buffer,
+    pub rows: wgpu::Buffer,
     /// [`PairEvent`]s that the step before had and this one does not, persisting ones of that step first.
-    pub ended: &'s wgpu::Buffer,
+    pub ended: wgpu::Buffer,
     /// Eight `u32`: 0 the pairs that persist, 4 those that begin, 6 those that ended, 5 the bits of the step's status
     /// that say that pairs are missing ([`Status::PAIRS`], [`Status::ENTRIES`], [`Status::ROUNDS`], [`Status::CUT`]):
     /// what is missing counts as ended, and begins when it is back.
-    pub counters: &'s wgpu::Buffer,
+    pub counters: wgpu::Buffer,
     /// Rows that there is room for. As many as pairs, so that they always fit.
     pub capacity: u32,
     /// Pairs that ended and fit.
@@ -161,10 +162,10 @@ pub struct Events {
 /// # ) -> Result<(), Box<dyn std::error::Error>> {
 /// let mut encoder = device.create_command_encoder(&Default::default());
 /// let input = objects.record(device, &mut encoder)?;
-/// let output = broad_phase.step(device, queue, &mut encoder, input)?;
-/// events.record(device, &mut encoder, &output, objects.names())?;
+/// let output = broad_phase.step(&mut encoder, input)?;
+/// events.record(&mut encoder, &output, objects.names())?;
 /// queue.submit([encoder.finish()]);
-/// for event in events.read_changes(device, queue).await?.begun {
+/// for event in events.read_changes().await?.begun {
 ///     let [a, b]: [Handle; 2] = event.into();
 ///     println!("{a:?} touches {b:?}");
 /// }
@@ -229,7 +230,7 @@ impl PairEvents {
     }
 
     /// Records the finding of the events of a step, right behind it and before any
-    /// [`window`](crate::GpuBroadPhase::window). In the first call, and after [`reset`](Self::reset), all pairs begin.
+    /// [`page`](crate::GpuBroadPhase::page). In the first call, and after [`reset`](Self::reset), all pairs begin.
     /// Never submits, waits or reads back.
     ///
     /// The encoders of all calls have to be submitted, in the order of the calls.
@@ -237,27 +238,27 @@ impl PairEvents {
     /// # Errors
     /// [`StepError::Dropped`] where one was dropped instead, or submitted in another order: which pairs the device
     /// knows is not certain then, and [`reset`](Self::reset) lets all begin again. [`StepError::OtherDevice`] on
-    /// another device than in the first call. [`StepError::NoOutput`] for a step without pairs, [`StepError::Window`]
-    /// for the output of a window, [`InputError::Usage`] and [`InputError::BufferTooSmall`] for a buffer of generations
+    /// another device than in the first call. [`StepError::NoOutput`] for a step without pairs, [`StepError::Page`]
+    /// for the output of a page, [`InputError::Usage`] and [`InputError::BufferTooSmall`] for a buffer of generations
     /// that cannot be read, [`InputError::BufferTooLarge`] where the rows do not fit a binding of the device:
     /// nothing is recorded then. [`StepError::Device`] where the device refuses a buffer: the encoder has to be
     /// dropped.
-    pub fn record<'s>(
-        &'s mut self,
-        device: &wgpu::Device,
+    pub fn record(
+        &mut self,
         encoder: &mut wgpu::CommandEncoder,
-        step: &StepOutput<'_>,
+        step: &StepOutput,
         names: ObjectNames<'_>,
-    ) -> Result<EventOutput<'s>, StepError> {
-        let pairs = step.pairs.ok_or(StepError::NoOutput {
+    ) -> Result<EventOutput, StepError> {
+        let pairs = step.pairs.as_ref().ok_or(StepError::NoOutput {
             rows: OutputRows::Pairs,
         })?;
         if pairs.first > 0 {
-            return Err(StepError::Window { first: pairs.first });
+            return Err(StepError::Page { first: pairs.first });
         }
         input::check("generations of static objects", &names.static_generations)?;
         input::check("generations", &names.generations)?;
-        self.own.check(device, step)?;
+        let home = self.own.home(step)?;
+        let device = home.device();
         if self.last.as_ref().is_some_and(|last| last.recording.is_lost()) {
             return Err(StepError::Dropped);
         }
@@ -278,9 +279,9 @@ impl PairEvents {
         self.own.bindings.begin();
         self.uploads.begin();
         self.readings.begin();
-        self.record_passes(device, encoder, [pairs.buffer, step.counters], names, sizes, recorded);
+        self.record_passes(device, encoder, [&pairs.buffer, &step.counters], names, sizes, recorded);
         let before = self.last.take().map(|last| last.recording);
-        let needs = before.into_iter().chain(step.table.recording.cloned()).collect();
+        let needs = before.into_iter().chain(step.table.recording.clone()).collect();
         let recordings = self.recordings.get_or_insert_with(|| Recordings::new(device));
         self.last = Some(Recorded {
             recording: recordings.make(encoder, needs),
@@ -293,9 +294,9 @@ impl PairEvents {
         }
         ended?;
         Ok(EventOutput {
-            rows: self.own.buffers.get(ROW_SIDES[recorded.side]),
-            ended: self.own.buffers.get(buffer::ENDED),
-            counters: self.own.buffers.get(COUNTER_SIDES[recorded.side]),
+            rows: self.own.buffers.get(ROW_SIDES[recorded.side]).clone(),
+            ended: self.own.buffers.get(buffer::ENDED).clone(),
+            counters: self.own.buffers.get(COUNTER_SIDES[recorded.side]).clone(),
             capacity: recorded.capacity,
             ended_capacity: recorded.previous_capacity,
         })
@@ -419,61 +420,58 @@ impl PairEvents {
         self.own.buffers.bytes()
     }
 
-    /// Reads the events of the last step that was recorded, once it was submitted. Submits copies to `queue`; on native
-    /// targets the call waits for the device, in the browser it awaits it.
+    /// Reads the events of the last step that was recorded, once it was submitted. Submits copies. On native targets
+    /// the call waits for the device, in the browser it awaits it.
     ///
     /// # Errors
     /// [`ReadBackError::NoStep`] before the first step and after [`reset`](Self::reset),
     /// [`ReadBackError::NotSubmitted`] where that step or one before it was not submitted,
-    /// [`ReadBackError::OtherDevice`] on another device, [`ReadBackError::Map`] or [`ReadBackError::DeviceLost`] where
+    /// [`ReadBackError::Map`] or [`ReadBackError::DeviceLost`] where
     /// the device is lost, [`ReadBackError::Timeout`] where it takes longer than ten minutes, [`ReadBackError::Device`]
     /// where it refused the recording.
-    pub async fn read_back(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Events, ReadBackError> {
-        self.read(device, queue, true).await
+    pub async fn read_back(&mut self) -> Result<Events, ReadBackError> {
+        self.read(true).await
     }
 
     /// Reads the events of the last step without the pairs that persist, which are most of all as a rule.
     ///
     /// # Errors
     /// As [`read_back`](Self::read_back).
-    pub async fn read_changes(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<Events, ReadBackError> {
-        self.read(device, queue, false).await
+    pub async fn read_changes(&mut self) -> Result<Events, ReadBackError> {
+        self.read(false).await
     }
 
-    async fn read(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, all: bool) -> Result<Events, ReadBackError> {
+    async fn read(&mut self, all: bool) -> Result<Events, ReadBackError> {
+        let home = self.own.home.clone().ok_or(ReadBackError::NoStep)?;
         if let Some(error) = self.own.hear().await {
             self.trim();
-            return Err(reading::or_lost(device, ReadBackError::Device(error)));
+            return Err(reading::or_lost(home.device(), ReadBackError::Device(error)));
         }
         let Recorded { recording, rows } = self.last.clone().ok_or(ReadBackError::NoStep)?;
-        if let Some(home) = &self.own.home {
-            home.check_queue(device, queue)?;
-        }
         if !recording.is_submitted() {
             return Err(ReadBackError::NotSubmitted);
         }
         let RowSide { side, .. } = rows;
         let counters: Vec<u32> = self
-            .read_rows(device, queue, COUNTER_SIDES[side], 0..word::COUNT as u64)
+            .read_rows(&home, COUNTER_SIDES[side], 0..word::COUNT as u64)
             .await?;
         let [persisting, begun, ended] =
             [word::PERSISTING, word::BEGUN, word::ENDED].map(|word| u64::from(counters[word]));
         let first = if all { 0 } else { persisting };
         let mut rows: Vec<PairEvent> = self
-            .read_rows(device, queue, ROW_SIDES[side], first..persisting + begun)
+            .read_rows(&home, ROW_SIDES[side], first..persisting + begun)
             .await?;
         Ok(Events {
             begun: rows.split_off((persisting - first) as usize),
             persisting: rows,
-            ended: self.read_rows(device, queue, buffer::ENDED, 0..ended).await?,
+            ended: self.read_rows(&home, buffer::ENDED, 0..ended).await?,
             status: Status::from_bits(counters[word::STATUS]),
         })
     }
 
     async fn read_rows<T: bytemuck::Pod>(
         &self,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
+        home: &Home,
         id: BufferId,
         rows: Range<u64>,
     ) -> Result<Vec<T>, ReadBackError> {
@@ -487,10 +485,11 @@ impl PairEvents {
             row_bytes,
             bytes: row_bytes * rows.start..row_bytes * rows.end,
         };
-        let record =
-            |encoder: &mut wgpu::CommandEncoder| Some(reading::copy_out(&self.readings, device, encoder, &[copy]));
-        let (reading, submission) = reading::submit(device, queue, record).await?;
-        reading.map(device, submission, self.timeout).await?;
+        let record = |encoder: &mut wgpu::CommandEncoder| {
+            Some(reading::copy_out(&self.readings, home.device(), encoder, &[copy]))
+        };
+        let (reading, submission) = reading::submit(home, record).await?;
+        reading.map(home.device(), submission, self.timeout).await?;
         let read = reading.rows(id.name, rows.end - rows.start);
         reading.put_back(&self.readings);
         read

@@ -6,7 +6,7 @@ use encase::UniformBuffer;
 use crate::api::error::InputError;
 use crate::api::types::Aabb;
 use crate::gpu::bindings::{Bindings, Range, RangeRef};
-use crate::gpu::home::Home;
+use crate::gpu::home::KnownDevice;
 use crate::gpu::pipelines::{Form, Groups, Pipelines};
 use crate::gpu::recorder::WORKGROUP;
 use crate::gpu::scope::Scopes;
@@ -35,7 +35,7 @@ pub(crate) struct Mirror {
 
 /// What lies on a device. The buffer holds the boxes of the last update, once everything recorded so far has run.
 struct Resident {
-    home: Home,
+    home: KnownDevice,
     device: wgpu::Device,
     recordings: Recordings,
     /// The last update that wrote into the buffer.
@@ -114,7 +114,7 @@ impl Resident {
             uploads: Staging::uploads(),
             changes: Staging::new(wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST),
             buffer: create(device, capacity),
-            home: Home::new(device),
+            home: KnownDevice::new(device),
             recordings: Recordings::new(device),
             written: None,
             device: device.clone(),

@@ -105,7 +105,7 @@ const fn is_live(generation: u32) -> bool {
 ///     rays: Default::default(),
 ///     ..objects.record(device, encoder)?
 /// };
-/// broad_phase.step(device, queue, encoder, input)?;
+/// broad_phase.step(encoder, input)?;
 /// // A pair of both names them so.
 /// assert_eq!((objects.object_of(wall)?, objects.object_of(ball)?), (0, 1));
 /// # Ok(())

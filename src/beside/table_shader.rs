@@ -54,7 +54,7 @@ use crate::step::output::{Table, TableKind, table_kind};
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{GpuBroadPhase, StepOutput, TableShader, wgpu};
-/// # fn frame(device: &wgpu::Device, broad_phase: &GpuBroadPhase, step: &StepOutput<'_>, own: &wgpu::BindGroupLayout)
+/// # fn frame(device: &wgpu::Device, broad_phase: &GpuBroadPhase, step: &StepOutput, own: &wgpu::BindGroupLayout)
 /// #     -> Result<(), Box<dyn std::error::Error>> {
 /// let table = TableShader::new(broad_phase.descriptor(), "bp_", 1)?;
 /// let own_source = "
@@ -82,7 +82,7 @@ use crate::step::output::{Table, TableKind, table_kind};
 ///     immediate_size: 0,
 /// });
 /// // In each frame, behind the step:
-/// let group = table.bind(device, &layout, &step.table)?;
+/// let group = table.bind(&layout, &step.table)?;
 /// # Ok(())
 /// # }
 /// ```
@@ -200,17 +200,11 @@ impl TableShader {
     ///
     /// # Errors
     /// [`StepError::OtherTable`] where the table is that of another scheme than the text, or of another choice of
-    /// filters, [`StepError::OtherDevice`] where it lies on another device.
-    pub fn bind(
-        &self,
-        device: &wgpu::Device,
-        layout: &wgpu::BindGroupLayout,
-        table: &Table<'_>,
-    ) -> Result<wgpu::BindGroup, StepError> {
+    /// filters.
+    pub fn bind(&self, layout: &wgpu::BindGroupLayout, table: &Table) -> Result<wgpu::BindGroup, StepError> {
         if table.kind != self.kind {
             return Err(StepError::OtherTable);
         }
-        table.home.check(device)?;
         let parts = table.parts();
         let part = |name| parts.iter().find(|(variable, _)| variable.0 == name);
         let bound = self
@@ -222,7 +216,7 @@ impl TableShader {
                 resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size }),
             })
             .collect();
-        Ok(device.create_bind_group(&wgpu::BindGroupDescriptor {
+        Ok(table.home.device().create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("gpu_broad_phase/table"),
             layout,
             entries: &entries,

@@ -22,7 +22,7 @@ struct Key {
 }
 
 /// A part of a buffer.
-#[derive(Clone, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Range {
     pub buffer: wgpu::Buffer,
     pub offset: u64,

@@ -1,24 +1,27 @@
 //! The device that buffers and pipelines were made on.
 
-use std::sync::{Arc, OnceLock};
-
-use crate::api::error::{Elsewhere, StepError};
+use crate::api::error::StepError;
 use crate::shared::submission;
 
-/// A device, and its queue once a call has shown it.
+/// A device that was seen before.
 #[derive(Clone, Debug)]
-pub(crate) struct Home {
+pub(crate) struct KnownDevice {
     device: wgpu::Device,
     adapter: wgpu::AdapterInfo,
-    queue: Arc<OnceLock<wgpu::Queue>>,
 }
 
-impl Home {
+/// A device with its queue.
+#[derive(Debug)]
+pub(crate) struct Home {
+    known: KnownDevice,
+    queue: wgpu::Queue,
+}
+
+impl KnownDevice {
     pub fn new(device: &wgpu::Device) -> Self {
         Self {
             device: device.clone(),
             adapter: device.adapter_info(),
-            queue: Arc::default(),
         }
     }
 
@@ -26,27 +29,35 @@ impl Home {
     pub fn is(&self, device: &wgpu::Device) -> bool {
         self.device == *device && self.adapter == device.adapter_info()
     }
+}
 
-    pub fn check(&self, device: &wgpu::Device) -> Result<(), Elsewhere> {
-        if self.is(device) { Ok(()) } else { Err(Elsewhere) }
+impl Home {
+    pub fn new(device: &wgpu::Device, queue: &wgpu::Queue) -> Self {
+        Self {
+            known: KnownDevice::new(device),
+            queue: queue.clone(),
+        }
     }
 
-    /// A queue does not say whose it is: all calls have to agree with the first one.
-    pub fn check_queue(&self, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<(), Elsewhere> {
-        self.check(device)?;
-        if self.queue.get_or_init(|| queue.clone()) == queue {
+    /// Whether this is the same device.
+    pub fn check(&self, other: &Self) -> Result<(), StepError> {
+        if self.known.device == other.known.device && self.known.adapter == other.known.adapter {
             Ok(())
         } else {
-            Err(Elsewhere)
+            Err(StepError::OtherDevice)
         }
     }
 
     pub fn device(&self) -> &wgpu::Device {
-        &self.device
+        &self.known.device
+    }
+
+    pub fn queue(&self) -> &wgpu::Queue {
+        &self.queue
     }
 
     pub fn is_lost(&self) -> bool {
-        submission::is_lost(&self.device)
+        submission::is_lost(self.device())
     }
 
     /// What the device said of a recording, or that it is lost, which shows in many ways.

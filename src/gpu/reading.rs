@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use super::buffers::BufferId;
+use super::home::Home;
 use super::scope::Scopes;
 use super::staging::{self, Staging};
 use crate::api::counters::Counters;
@@ -39,7 +40,7 @@ pub(crate) enum HeldRows {
         needed: fn(&Counters) -> u64,
         /// Rows that the last answer needed.
         last: u32,
-        /// What was needed of the rows ahead of the window.
+        /// What was needed of the rows ahead of the page.
         first: u32,
         capacity: u32,
     },
@@ -264,16 +265,16 @@ fn lay_out(sizes: impl Iterator<Item = (u64, u64)>, limit: u64) -> Vec<Range<u64
 
 /// Records and submits a read-back.
 pub(crate) async fn submit(
-    device: &wgpu::Device,
-    queue: &wgpu::Queue,
+    home: &Home,
     record: impl FnOnce(&mut wgpu::CommandEncoder) -> Option<Reading>,
 ) -> Result<(Reading, wgpu::SubmissionIndex), ReadBackError> {
+    let device = home.device();
     // A device that was lost unnoticed refuses the staging buffer.
     let scopes = Scopes::begin(device);
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
         label: Some("gpu_broad_phase/readback"),
     });
-    let submitted = record(&mut encoder).map(|reading| (reading, queue.submit([encoder.finish()])));
+    let submitted = record(&mut encoder).map(|reading| (reading, home.queue().submit([encoder.finish()])));
     match scopes.end().wait().await {
         None => submitted.ok_or(ReadBackError::NoStep),
         Some(error) => Err(or_lost(device, ReadBackError::Map(error))),

@@ -229,17 +229,17 @@ pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -
         },
     };
     let is_finite = |object: &Aabb| object.min.iter().chain(&object.max).all(|bound| bound.is_finite());
-    let (once, askers): (bool, Vec<_>) = match asked_for {
-        Askers::Neighbors(Neighbors { once, .. }) => (
-            once,
+    let (half, askers): (bool, Vec<_>) = match asked_for {
+        Askers::Neighbors(Neighbors { half, .. }) => (
+            half,
             objects.iter().filter(|(_, object, _)| is_finite(object)).collect(),
         ),
-        Askers::Partners(Partners { once }) => (once, objects.iter().collect()),
+        Askers::Partners(Partners { half }) => (half, objects.iter().collect()),
     };
     let mut answers = vec![Found::default(); all.len()];
     for &(asker, by, own_world) in &askers {
         for &(index, object, world) in &askers {
-            let is_wanted = if once { index > asker } else { index != asker };
+            let is_wanted = if half { index > asker } else { index != asker };
             // A static source's objects never meet, whatever the filters.
             let are_static = (*index.max(asker) as usize) < scene.statics.objects.len();
             if !is_wanted || are_static || world != own_world || !is_admitted(object, by) {

@@ -451,7 +451,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         offsets!(Params: object_count, ray_count, entry_capacity, table_capacity, pair_capacity, hit_capacity, first_pair,
             first_hit, scheme, cell_inverse, sample_count, sample_stride, dimensions, world_count, large_mask, margin,
             ray_stride, ray_cell_capacity, first_ray_cell, period_x, period_y, period_z, query_count,
-            wide_queries, askers, once, radius, nearest, result_capacity, first_result, pair_bit_words, first_object,
+            wide_queries, askers, half, radius, nearest, result_capacity, first_result, pair_bit_words, first_object,
             static_count, pair_rows, asker_count, rays_sorted, hits_kept, partners_kept,
             cover_capacity, object_limit, has_clusters, pair_form),
     );

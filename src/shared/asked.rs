@@ -32,10 +32,10 @@ impl Asked {
             Some(_) => params.object_count,
             None => params.query_count,
         };
-        let (kind, radius, once) = match self.askers {
+        let (kind, radius, half) = match self.askers {
             None => (askers::NOBODY, 0.0, false),
-            Some(Askers::Neighbors(neighbors)) => (askers::NEIGHBORS, neighbors.radius, neighbors.once),
-            Some(Askers::Partners(partners)) => (askers::PARTNERS, 0.0, partners.once),
+            Some(Askers::Neighbors(neighbors)) => (askers::NEIGHBORS, neighbors.radius, neighbors.half),
+            Some(Askers::Partners(partners)) => (askers::PARTNERS, 0.0, partners.half),
         };
         if !(radius >= 0.0 && radius.is_finite()) {
             return Err(InputError::Radius(radius));
@@ -43,7 +43,7 @@ impl Asked {
         params.askers = kind;
         // -0 and denormals are 0.
         params.radius = grid::flush(radius);
-        params.once = once.into();
+        params.half = half.into();
         params.nearest = match self.query_mode {
             QueryMode::All => 0,
             QueryMode::Nearest(0) => {

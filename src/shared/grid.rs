@@ -93,7 +93,7 @@ pub struct Params {
     /// 1 where the objects ask for their neighbours, 2 where for their partners, else 0.
     pub askers: u32,
     /// 1 where just objects after the one that asks are wanted.
-    pub once: u32,
+    pub half: u32,
     /// How far neighbours may be.
     pub radius: f32,
     /// Nearest objects wanted a query; 0 where all results are.

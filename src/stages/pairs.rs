@@ -351,12 +351,12 @@ impl PairPlan {
     }
 
     /// What a caller binds.
-    pub fn output<'s>(&self, params: &Params, buffers: &'s Buffers) -> Option<PairOutput<'s>> {
+    pub fn output(&self, params: &Params, buffers: &Buffers) -> Option<PairOutput> {
         self.are_wanted.then(|| PairOutput {
-            buffer: buffers.get(buffer::PAIRS),
+            buffer: buffers.get(buffer::PAIRS).clone(),
             capacity: params.pair_capacity,
             first: params.first_pair,
-            per_world: params.has_worlds().then(|| buffers.get(buffer::WORLD_PAIRS)),
+            per_world: params.has_worlds().then(|| buffers.get(buffer::WORLD_PAIRS).clone()),
         })
     }
 

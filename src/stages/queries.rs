@@ -145,15 +145,15 @@ impl QueryPlan {
     }
 
     /// What a caller binds.
-    pub fn output<'s>(&self, params: &Params, buffers: &'s Buffers) -> QueryOutput<'s> {
+    pub fn output(&self, params: &Params, buffers: &Buffers) -> QueryOutput {
         QueryOutput {
             objects: asks_all(params).then(|| Lists {
-                buffer: buffers.get(buffer::OBJECTS),
-                offsets: buffers.get(buffer::OFFSETS),
+                buffer: buffers.get(buffer::OBJECTS).clone(),
+                offsets: buffers.get(buffer::OFFSETS).clone(),
                 capacity: params.result_capacity,
                 first: params.first_result,
             }),
-            nearest: asks_nearest(params).then(|| buffers.get(buffer::NEAREST)),
+            nearest: asks_nearest(params).then(|| buffers.get(buffer::NEAREST).clone()),
         }
     }
 
@@ -229,7 +229,7 @@ impl QueryPlan {
         }
     }
 
-    /// Records the writing of results; `first` where nearest objects, which have no windows, are found as well.
+    /// Records the writing of results; `first` where nearest objects, which have no pages, are found as well.
     pub fn record_emit(
         &self,
         recorder: &mut Recorder<'_>,

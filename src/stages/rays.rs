@@ -258,23 +258,23 @@ impl RayPlan {
     }
 
     /// What a caller binds.
-    pub fn output<'s>(&self, params: &Params, buffers: &'s Buffers) -> RayOutput<'s> {
+    pub fn output(&self, params: &Params, buffers: &Buffers) -> RayOutput {
         let one_each = |mode, id| {
             let is_there = params.ray_count > 0 && self.mode == mode;
-            is_there.then(|| buffers.get(id))
+            is_there.then(|| buffers.get(id).clone())
         };
         RayOutput {
             closest: one_each(RayMode::Closest, buffer::HITS),
             any: one_each(RayMode::Any, buffer::ANY),
             hits: self.all_hits(params).then(|| Lists {
-                buffer: buffers.get(buffer::HITS),
-                offsets: buffers.get(buffer::OFFSETS),
+                buffer: buffers.get(buffer::HITS).clone(),
+                offsets: buffers.get(buffer::OFFSETS).clone(),
                 capacity: params.hit_capacity,
                 first: params.first_hit,
             }),
             cells: self.cells.then(|| Lists {
-                buffer: buffers.get(buffer::CELLS),
-                offsets: buffers.get(buffer::CELL_OFFSETS),
+                buffer: buffers.get(buffer::CELLS).clone(),
+                offsets: buffers.get(buffer::CELL_OFFSETS).clone(),
                 capacity: params.ray_cell_capacity,
                 first: params.first_ray_cell,
             }),
@@ -369,7 +369,7 @@ impl RayPlan {
         }
     }
 
-    /// Records the writing of hits and cells; `first` where what has no windows, one answer per ray, is found as well.
+    /// Records the writing of hits and cells; `first` where what has no pages, one answer per ray, is found as well.
     pub fn record_emit(
         &self,
         recorder: &mut Recorder<'_>,

@@ -1,5 +1,7 @@
 //! The broad phase of a caller's device: what it is made of, and its calls.
 
+use std::sync::Arc;
+
 use super::needs::{LateNeeds, Needs};
 use super::output::{StepOutput, Table, table_kind};
 use super::pair_filter;
@@ -11,7 +13,7 @@ use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth};
 use crate::api::error::{CreateError, DescriptorError, StepError};
 use crate::api::input::{QueryInput, StepInput};
 use crate::api::memory::MemoryUse;
-use crate::api::types::Window;
+use crate::api::types::Page;
 use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::home::Home;
@@ -49,7 +51,7 @@ pub struct GpuBroadPhase {
     /// What the last step that was read back needed, where that is more than the descriptor's own sizes.
     pub(super) needed: Needs,
     pub(super) walk_shrink: WalkShrink,
-    pub(super) home: Home,
+    pub(super) home: Arc<Home>,
     pub(super) recordings: Recordings,
     /// What the recording under way builds on.
     pub(super) needs: Vec<Recording>,
@@ -112,8 +114,12 @@ impl GpuBroadPhase {
     /// [`CreateError::Descriptor`] for a descriptor that cannot work, [`CreateError::Limit`] for a device whose limits
     /// are below [`required_limits`](Self::required_limits), [`CreateError::Device`] where the
     /// device refuses the pipelines, [`CreateError::DeviceLost`] where it is lost.
-    pub fn new(device: &wgpu::Device, descriptor: &BroadPhaseDescriptor<'_>) -> Result<Self, CreateError> {
-        Self::create(device, descriptor, None)
+    pub fn new(
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        descriptor: &BroadPhaseDescriptor<'_>,
+    ) -> Result<Self, CreateError> {
+        Self::create(device, queue, descriptor, None)
     }
 
     /// As [`new`](Self::new), with a cache of compiled pipelines of the caller's: those of this broad phase are looked
@@ -124,14 +130,16 @@ impl GpuBroadPhase {
     /// As [`new`](Self::new).
     pub fn with_pipeline_cache(
         device: &wgpu::Device,
+        queue: &wgpu::Queue,
         descriptor: &BroadPhaseDescriptor<'_>,
         cache: &wgpu::PipelineCache,
     ) -> Result<Self, CreateError> {
-        Self::create(device, descriptor, Some(cache))
+        Self::create(device, queue, descriptor, Some(cache))
     }
 
     pub(super) fn create(
         device: &wgpu::Device,
+        queue: &wgpu::Queue,
         descriptor: &BroadPhaseDescriptor<'_>,
         cache: Option<&wgpu::PipelineCache>,
     ) -> Result<Self, CreateError> {
@@ -180,7 +188,7 @@ impl GpuBroadPhase {
         let recordings = Recordings::new(device);
         Ok(Self {
             watch: Watch::new(recordings.beside()),
-            home: Home::new(device),
+            home: Arc::new(Home::new(device, queue)),
             recordings,
             needs: Vec::new(),
             pipelines,
@@ -214,17 +222,15 @@ impl GpuBroadPhase {
     /// # Errors
     /// As [`new`](Self::new): this stays as it was.
     #[doc(hidden)]
-    pub fn redescribe(
-        &mut self,
-        device: &wgpu::Device,
-        descriptor: &BroadPhaseDescriptor<'_>,
-    ) -> Result<(), CreateError> {
+    pub fn redescribe(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), CreateError> {
+        let home = Arc::clone(&self.home);
+        let device = home.device();
         let is_alike = constants(descriptor) == constants(&self.descriptor)
             && descriptor.timestamps == self.descriptor.timestamps
             && descriptor.pair_filter == self.pair_filter();
         if !is_alike {
             let splits_submissions = self.splits_submissions;
-            *self = Self::create(device, descriptor, self.pipelines.cache())?;
+            *self = Self::create(device, home.queue(), descriptor, self.pipelines.cache())?;
             self.splits_submissions = splits_submissions;
             return Ok(());
         }
@@ -258,20 +264,13 @@ impl GpuBroadPhase {
     ///
     /// # Errors
     /// [`StepError`] where the input does not fit the device or a buffer of the caller cannot be used: nothing is
-    /// recorded then, and the last step can still be read. [`StepError::OtherDevice`] where the device or the queue is
-    /// another one than before; an encoder does not say whose it is, and one of another device fails when it is
-    /// finished. [`StepError::Device`] where the device itself refuses a buffer and [`StepError::DeviceLost`] where it
-    /// is lost: the encoder has to be dropped.
-    pub fn step<'s>(
-        &'s mut self,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
-        encoder: &mut wgpu::CommandEncoder,
-        input: StepInput<'_>,
-    ) -> Result<StepOutput<'s>, StepError> {
-        self.guarded(device, queue, encoder, |this, encoder| {
-            this.record_counts(device, queue, encoder, input)?;
-            this.record_outputs(device, queue, encoder, true);
+    /// recorded then, and the last step can still be read. [`StepError::Device`] where the device itself refuses a
+    /// buffer and [`StepError::DeviceLost`] where it is lost: the encoder has to be dropped. An encoder does not say
+    /// whose it is, and one of another device fails when it is finished.
+    pub fn step(&mut self, encoder: &mut wgpu::CommandEncoder, input: StepInput<'_>) -> Result<StepOutput, StepError> {
+        self.guarded(encoder, |this, encoder| {
+            this.record_counts(encoder, input)?;
+            this.record_outputs(encoder, true);
             Ok(())
         })?;
         self.output()
@@ -284,16 +283,14 @@ impl GpuBroadPhase {
     /// # Errors
     /// [`StepError::NoStep`] before the first step, [`StepError::Dropped`] where its encoder was dropped; otherwise as
     /// [`step`](Self::step).
-    pub fn query<'s>(
-        &'s mut self,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
+    pub fn query(
+        &mut self,
         encoder: &mut wgpu::CommandEncoder,
         input: QueryInput<'_>,
-    ) -> Result<StepOutput<'s>, StepError> {
-        self.guarded(device, queue, encoder, |this, encoder| {
-            this.record_query_counts(device, queue, encoder, &input, true)?;
-            this.record_outputs(device, queue, encoder, true);
+    ) -> Result<StepOutput, StepError> {
+        self.guarded(encoder, |this, encoder| {
+            this.record_query_counts(encoder, &input, true)?;
+            this.record_outputs(encoder, true);
             Ok(())
         })?;
         self.output()
@@ -308,16 +305,8 @@ impl GpuBroadPhase {
     /// # Errors
     /// [`StepError::NoStep`] before the first step, [`StepError::Dropped`] where its encoder, or that of the last
     /// [`query`](Self::query), was dropped; otherwise as [`step`](Self::step).
-    pub fn window<'s>(
-        &'s mut self,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
-        encoder: &mut wgpu::CommandEncoder,
-        first: Window,
-    ) -> Result<StepOutput<'s>, StepError> {
-        self.guarded(device, queue, encoder, |this, encoder| {
-            this.record_window(device, queue, encoder, first, false)
-        })?;
+    pub fn page(&mut self, encoder: &mut wgpu::CommandEncoder, first: Page) -> Result<StepOutput, StepError> {
+        self.guarded(encoder, |this, encoder| this.record_page(encoder, first, false))?;
         self.output()
     }
 
@@ -425,12 +414,12 @@ impl GpuBroadPhase {
         self.descriptor.growth == Growth::Grow
     }
 
-    fn output(&self) -> Result<StepOutput<'_>, StepError> {
+    fn output(&self) -> Result<StepOutput, StepError> {
         let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
         let plan = &recorded.plan;
         let params = &plan.shape.params;
         Ok(StepOutput {
-            counters: self.buffers.get(COUNTERS),
+            counters: self.buffers.get(COUNTERS).clone(),
             pairs: plan.pairs.output(params, &self.buffers),
             rays: plan.rays.output(params, &self.buffers),
             queries: plan.queries.output(params, &self.buffers),
@@ -440,7 +429,7 @@ impl GpuBroadPhase {
     }
 
     /// The table of the objects that move, or of the static ones.
-    fn table<'s>(&'s self, recorded: &'s Recorded, of: TableOf) -> Table<'s> {
+    fn table(&self, recorded: &Recorded, of: TableOf) -> Table {
         use statics::buffer as fixed;
         use table::buffer as moving;
 
@@ -462,16 +451,16 @@ impl GpuBroadPhase {
         // Those of static objects are kept where records do not lie in their order.
         let has_entries = of == TableOf::Moving || own.is_uniform();
         Table {
-            starts: starts.buffer,
-            records: records.buffer,
-            grid: grid.buffer,
-            entries: has_entries.then(|| part_of(values).buffer),
+            starts: starts.buffer.clone(),
+            records: records.buffer.clone(),
+            grid: grid.buffer.clone(),
+            entries: has_entries.then(|| part_of(values).buffer.clone()),
             kind: table_kind(&self.descriptor),
             params,
-            block: block.borrowed(),
-            objects: part_of(moving::OBJECTS),
-            home: &self.home,
-            recording: recorded.outputs.as_ref(),
+            block: block.clone(),
+            objects: part_of(moving::OBJECTS).into(),
+            home: Arc::clone(&self.home),
+            recording: recorded.outputs.clone(),
         }
     }
 }

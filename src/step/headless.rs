@@ -11,7 +11,7 @@ use crate::api::input::{QueryInput, StepInput};
 use crate::api::queries::QueryMode;
 use crate::api::result::StepResult;
 use crate::api::scene::{Scene, SceneQueries, SceneRays};
-use crate::api::types::Window;
+use crate::api::types::Page;
 use crate::api::types::{Aabb, Ray};
 use crate::gpu::reading::{Extent, Reading};
 use crate::gpu::scope::Scopes;
@@ -32,8 +32,6 @@ pub struct HeadlessDescriptor<'a> {
 /// A broad phase with a device of its own, that returns whole answers as vectors.
 pub struct Headless {
     info: wgpu::AdapterInfo,
-    device: wgpu::Device,
-    queue: wgpu::Queue,
     broad_phase: GpuBroadPhase,
     lost: Arc<AtomicBool>,
     /// Whether the outputs held the last answer of a step, so that they are likely to hold the next one: that is then
@@ -148,7 +146,7 @@ impl Headless {
                 kept = None;
             }
         }
-        let mut broad_phase = GpuBroadPhase::create(&device, &descriptor.broad_phase, kept.as_ref())?;
+        let mut broad_phase = GpuBroadPhase::create(&device, &queue, &descriptor.broad_phase, kept.as_ref())?;
         broad_phase.splits_submissions = true;
         let lost = Arc::new(AtomicBool::new(false));
         let flag = Arc::clone(&lost);
@@ -156,8 +154,6 @@ impl Headless {
         Ok(Self {
             info,
             broad_phase,
-            device,
-            queue,
             lost,
             steps_fit: false,
             queries_fit: false,
@@ -170,13 +166,13 @@ impl Headless {
     }
 
     /// The device in use.
-    pub const fn device(&self) -> &wgpu::Device {
-        &self.device
+    pub fn device(&self) -> &wgpu::Device {
+        self.broad_phase.home.device()
     }
 
     /// The queue in use.
-    pub const fn queue(&self) -> &wgpu::Queue {
-        &self.queue
+    pub fn queue(&self) -> &wgpu::Queue {
+        self.broad_phase.home.queue()
     }
 
     /// The broad phase itself.
@@ -191,7 +187,7 @@ impl Headless {
     #[doc(hidden)]
     pub fn redescribe(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), crate::CreateError> {
         (self.steps_fit, self.queries_fit) = (false, false);
-        self.broad_phase.redescribe(&self.device, descriptor)
+        self.broad_phase.redescribe(descriptor)
     }
 
     /// Finds the pairs and hits of boxes and rays. With [`Growth::Grow`](crate::Growth::Grow) the answer is whole: the
@@ -218,10 +214,10 @@ impl Headless {
     pub async fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, HeadlessError> {
         let input = StepInput::from(scene);
         if self.steps_fit {
-            let reading = self.submit(|broad_phase, device, queue, encoder| {
-                broad_phase.record_counts(device, queue, encoder, input)?;
-                broad_phase.record_outputs(device, queue, encoder, true);
-                record_reading(broad_phase, device, encoder, Extent::Everything)
+            let reading = self.submit(|broad_phase, encoder| {
+                broad_phase.record_counts(encoder, input)?;
+                broad_phase.record_outputs(encoder, true);
+                record_reading(broad_phase, encoder, Extent::Everything)
             })?;
             if let Some(result) = self.take_if_whole(reading).await? {
                 return Ok(result);
@@ -264,21 +260,21 @@ impl Headless {
             ..QueryInput::default()
         };
         if self.queries_fit {
-            let reading = self.submit(|broad_phase, device, queue, encoder| {
+            let reading = self.submit(|broad_phase, encoder| {
                 // Pairs were handed out.
-                broad_phase.record_query_counts(device, queue, encoder, &input, false)?;
-                broad_phase.record_outputs(device, queue, encoder, true);
-                record_reading(broad_phase, device, encoder, Extent::Everything)
+                broad_phase.record_query_counts(encoder, &input, false)?;
+                broad_phase.record_outputs(encoder, true);
+                record_reading(broad_phase, encoder, Extent::Everything)
             })?;
             if let Some(result) = self.take_if_whole(reading).await? {
                 return Ok(result);
             }
         }
         loop {
-            let reading = self.submit(|broad_phase, device, queue, encoder| {
+            let reading = self.submit(|broad_phase, encoder| {
                 // Pairs were handed out.
-                broad_phase.record_query_counts(device, queue, encoder, &input, false)?;
-                record_reading(broad_phase, device, encoder, Extent::Counters)
+                broad_phase.record_query_counts(encoder, &input, false)?;
+                record_reading(broad_phase, encoder, Extent::Counters)
             })?;
             let counters = self.receive_counters(reading).await?;
             if let Some((result, fits)) = self.finish(counters).await? {
@@ -339,9 +335,9 @@ impl Headless {
     }
 
     async fn count(&mut self, input: StepInput<'_>) -> Result<Counters, HeadlessError> {
-        let reading = self.submit(|broad_phase, device, queue, encoder| {
-            broad_phase.record_counts(device, queue, encoder, input)?;
-            record_reading(broad_phase, device, encoder, Extent::Counters)
+        let reading = self.submit(|broad_phase, encoder| {
+            broad_phase.record_counts(encoder, input)?;
+            record_reading(broad_phase, encoder, Extent::Counters)
         })?;
         self.receive_counters(reading).await
     }
@@ -361,7 +357,7 @@ impl Headless {
         if self.broad_phase.grows() {
             check_returnable(&counters)?;
         }
-        let mut whole = self.write_window(Window::default(), true).await?;
+        let mut whole = self.write_page(Page::default(), true).await?;
         if !self.broad_phase.grows() {
             return Ok((whole, true));
         }
@@ -378,14 +374,14 @@ impl Headless {
                 whole.counters.status = whole.counters.status.intersection(Status::ROUNDS | Status::CUT);
                 return Ok((whole, !is_in_parts));
             }
-            let first = Window {
+            let first = Page {
                 pairs: whole.pairs.len() as u32,
                 hits: whole.ray_hits.len() as u32,
                 ray_cells: whole.ray_cells.len() as u32,
                 results: whole.query_objects.len() as u32,
             };
             is_in_parts = true;
-            let chunk = self.write_window(first, false).await?;
+            let chunk = self.write_page(first, false).await?;
             whole.counters.status = whole.counters.status | chunk.counters.status;
             let rounds = &mut whole.counters.rounds_needed;
             *rounds = chunk.counters.rounds_needed.max(*rounds);
@@ -398,32 +394,28 @@ impl Headless {
         }
     }
 
-    async fn write_window(&mut self, first: Window, after_counts: bool) -> Result<StepResult, HeadlessError> {
-        let reading = self.submit(|broad_phase, device, queue, encoder| {
-            broad_phase.record_window(device, queue, encoder, first, after_counts)?;
-            record_reading(broad_phase, device, encoder, Extent::Everything)
+    async fn write_page(&mut self, first: Page, after_counts: bool) -> Result<StepResult, HeadlessError> {
+        let reading = self.submit(|broad_phase, encoder| {
+            broad_phase.record_page(encoder, first, after_counts)?;
+            record_reading(broad_phase, encoder, Extent::Everything)
         })?;
         self.receive(reading).await
     }
 
     async fn receive(&mut self, (reading, submission): Submitted) -> Result<StepResult, HeadlessError> {
-        let Self { device, queue, .. } = self;
-        let result = self.broad_phase.receive(device, queue, reading, submission).await;
+        let result = self.broad_phase.receive(reading, submission).await;
         result.map_err(|error| self.cause(error))
     }
 
     async fn receive_counters(&mut self, (reading, submission): Submitted) -> Result<Counters, HeadlessError> {
-        let counters = self
-            .broad_phase
-            .receive_counters(&self.device, reading, submission)
-            .await;
+        let counters = self.broad_phase.receive_counters(reading, submission).await;
         counters.map_err(|error| self.cause(error))
     }
 
     /// Looks whether the device was lost.
     fn note_loss(&mut self) -> bool {
         // Lets the device's callbacks run.
-        let _ = self.device.poll(wgpu::PollType::Poll);
+        let _ = self.device().poll(wgpu::PollType::Poll);
         let lost = self.lost.load(Ordering::Relaxed);
         if lost {
             self.broad_phase.mark_lost();
@@ -441,39 +433,25 @@ impl Headless {
 
     fn submit(
         &mut self,
-        record: impl FnOnce(
-            &mut GpuBroadPhase,
-            &wgpu::Device,
-            &wgpu::Queue,
-            &mut wgpu::CommandEncoder,
-        ) -> Result<Reading, StepError>,
+        record: impl FnOnce(&mut GpuBroadPhase, &mut wgpu::CommandEncoder) -> Result<Reading, StepError>,
     ) -> Result<Submitted, HeadlessError> {
-        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
+        let mut encoder = self.device().create_command_encoder(&wgpu::CommandEncoderDescriptor {
             label: Some("gpu_broad_phase/headless"),
         });
         self.note_loss();
-        let Self {
-            device,
-            queue,
-            broad_phase,
-            ..
-        } = self;
-        let recorded = broad_phase.guarded(device, queue, &mut encoder, |broad_phase, encoder| {
-            record(broad_phase, device, queue, encoder)
-        });
+        let recorded = self.broad_phase.guarded(&mut encoder, record);
         let reading = recorded.map_err(|error| self.cause(error))?;
-        Ok((reading, self.queue.submit([encoder.finish()])))
+        Ok((reading, self.queue().submit([encoder.finish()])))
     }
 }
 
 /// Behind what was recorded, so that both are one submission.
 fn record_reading(
     broad_phase: &GpuBroadPhase,
-    device: &wgpu::Device,
     encoder: &mut wgpu::CommandEncoder,
     extent: Extent,
 ) -> Result<Reading, StepError> {
-    let reading = broad_phase.record_reading(device, encoder, extent);
+    let reading = broad_phase.record_reading(encoder, extent);
     reading.ok_or(StepError::NoStep)
 }
 

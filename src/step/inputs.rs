@@ -56,13 +56,13 @@ impl Placer<'_> {
                 Rays::Swept(source) => self.place(plan.rays.given(), source),
             }
         }
-        self.place_limit(rays::buffer::LIMITS, asked.ray_limit);
-        self.place_limit(queries::buffer::LIMITS, asked.query_limit);
+        self.place_limit(rays::buffer::LIMITS, asked.ray_count);
+        self.place_limit(queries::buffer::LIMITS, asked.query_count);
         match asked.queries {
             _ if params.query_count == 0 => {}
             Queries::None => {}
             Queries::Boxes(source) => self.place(plan.queries.given(), source),
-            Queries::Rounded(source) => self.place(plan.queries.given(), source),
+            Queries::Spheres(source) => self.place(plan.queries.given(), source),
             // The records of the objects that ask are bound in their place.
             Queries::Neighbors(_) | Queries::Partners(_) => {}
         }
@@ -71,8 +71,8 @@ impl Placer<'_> {
 
 /// Whether the passes can read rays and queries.
 pub(crate) fn check_asked(asked: &QueryInput<'_>, binding_limit: u64) -> Result<(), InputError> {
-    input::check_limit("the ray limit", asked.ray_limit, binding_limit)?;
-    input::check_limit("the query limit", asked.query_limit, binding_limit)?;
+    input::check_limit("the number of rays", asked.ray_count, binding_limit)?;
+    input::check_limit("the number of queries", asked.query_count, binding_limit)?;
     match &asked.rays {
         Rays::Plain(source) => input::check("rays", source)?,
         Rays::Swept(source) => input::check("rays", source)?,
@@ -80,7 +80,7 @@ pub(crate) fn check_asked(asked: &QueryInput<'_>, binding_limit: u64) -> Result<
     match &asked.queries {
         Queries::None | Queries::Neighbors(_) | Queries::Partners(_) => Ok(()),
         Queries::Boxes(source) => input::check("queries", source),
-        Queries::Rounded(source) => input::check("queries", source),
+        Queries::Spheres(source) => input::check("queries", source),
     }
 }
 

@@ -1,8 +1,10 @@
 //! What comes out of a step: buffers that the caller's next pass binds.
 
+use std::sync::Arc;
+
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::output::{PairOutput, QueryOutput, RayOutput};
-use crate::gpu::bindings::RangeRef;
+use crate::gpu::bindings::{Range, RangeRef};
 use crate::gpu::home::Home;
 use crate::gpu::recorder::{PARAMS, Variable};
 use crate::shared::grid::{self, Params};
@@ -13,66 +15,66 @@ use crate::stages::table;
 /// The outputs of a step: buffers with the usages `STORAGE` and `COPY_SRC` that the caller's next pass can bind.
 ///
 /// The next step may write into them or replace them. What lies behind the rows that are named here is the library's
-/// own.
-#[derive(Clone, Copy, Debug)]
+/// own. These are handles: a clone copies no buffer, and one that is kept keeps the memory of its buffers.
+#[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct StepOutput<'s> {
+pub struct StepOutput {
     /// The counter words: see [`Counters`](crate::Counters).
-    pub counters: &'s wgpu::Buffer,
+    pub counters: wgpu::Buffer,
     /// The pairs, where the descriptor [wants](crate::BroadPhaseDescriptor::pairs) them.
-    pub pairs: Option<PairOutput<'s>>,
+    pub pairs: Option<PairOutput>,
     /// What was found for rays.
-    pub rays: RayOutput<'s>,
+    pub rays: RayOutput,
     /// What was found for queries.
-    pub queries: QueryOutput<'s>,
+    pub queries: QueryOutput,
     /// The cell table of the objects, of those that move where there are static ones.
-    pub table: Table<'s>,
+    pub table: Table,
     /// The cell table of the static objects, where there are any.
-    pub static_table: Option<Table<'s>>,
+    pub static_table: Option<Table>,
 }
 
 /// The cell table of a step: its buffers, and what a [`TableShader`](crate::TableShader) binds.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Table<'s> {
+pub struct Table {
     /// The first entry of each cell, `u32`.
-    pub starts: &'s wgpu::Buffer,
+    pub starts: wgpu::Buffer,
     /// The boxes as ordered integers, see [`grid::Record`]. With schemes of one entry per object they come in the order
     /// of the entries, with [`Scheme::Uniform`](crate::Scheme::Uniform) in that of the objects. What lies behind them,
     /// boxes around eight records each, is the library's own.
-    pub records: &'s wgpu::Buffer,
+    pub records: wgpu::Buffer,
     /// The levels: see [`grid::Grid`].
-    pub grid: &'s wgpu::Buffer,
+    pub grid: wgpu::Buffer,
     /// The sorted entries, `u32`: the object of each in the low 29 bits, counted from the first that is not static.
     /// Bits 29, 30 and 31 are set where the cell is that of the object's lower corner along x, y and z. With
     /// [`Scheme::Hierarchical`](crate::Scheme::Hierarchical) those of larger objects in the cover table
     /// ([`grid::Grid::cover`]) come behind one per object. `None` for static objects, unless the scheme is uniform.
-    pub entries: Option<&'s wgpu::Buffer>,
+    pub entries: Option<wgpu::Buffer>,
     /// Of the descriptor that made it.
     pub(crate) kind: TableKind,
     /// What the block of its walks says.
     pub(crate) params: Params,
     /// Where that block lies.
-    pub(crate) block: RangeRef<'s>,
+    pub(crate) block: Range,
     /// The objects, as the passes read them.
-    pub(crate) objects: RangeRef<'s>,
+    pub(crate) objects: Range,
     /// Where all of it lies.
-    pub(crate) home: &'s Home,
+    pub(crate) home: Arc<Home>,
     /// What writes the outputs.
-    pub(crate) recording: Option<&'s Recording>,
+    pub(crate) recording: Option<Recording>,
 }
 
-impl<'s> Table<'s> {
+impl Table {
     /// What passes and callers' shaders bind of it: each variable of `shaders/queries/table.wgsl`, and where it lies.
-    pub(crate) fn parts(&self) -> [(Variable, RangeRef<'s>); 6] {
+    pub(crate) fn parts(&self) -> [(Variable, RangeRef<'_>); 6] {
         [
-            (PARAMS, self.block),
-            (table::buffer::GRID.into(), self.grid.into()),
-            (table::buffer::RECORDS.into(), self.records.into()),
-            (table::buffer::STARTS.into(), self.starts.into()),
-            (table::buffer::OBJECTS.into(), self.objects),
+            (PARAMS, self.block.borrowed()),
+            (table::buffer::GRID.into(), (&self.grid).into()),
+            (table::buffer::RECORDS.into(), (&self.records).into()),
+            (table::buffer::STARTS.into(), (&self.starts).into()),
+            (table::buffer::OBJECTS.into(), self.objects.borrowed()),
             // Not every scheme's walks read them: any buffer will do then.
-            (VALUES, self.entries.unwrap_or(self.records).into()),
+            (VALUES, self.entries.as_ref().unwrap_or(&self.records).into()),
         ]
     }
 }

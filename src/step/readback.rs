@@ -21,21 +21,16 @@ impl GpuBroadPhase {
     /// Reads the counters of the last step, once it was submitted. With [`Growth::Grow`](crate::Growth::Grow) this is
     /// also what lets the next step make room for what this one needed.
     ///
-    /// Submits a copy to `queue`. On native targets the call waits for the device; in the browser it awaits it.
+    /// Submits a copy. On native targets the call waits for the device; in the browser it awaits it.
     ///
     /// # Errors
     /// [`ReadBackError::NoStep`] before the first step and after [`trim`](Self::trim), [`ReadBackError::NotSubmitted`]
-    /// before the submission and where the encoder was dropped, [`ReadBackError::OtherDevice`] where the device or the
-    /// queue is another one than the step's, [`ReadBackError::DeviceLost`] where the device is lost, which in browsers
-    /// may be [`ReadBackError::Map`], [`ReadBackError::Timeout`] where it takes too long, [`ReadBackError::Device`]
-    /// where it refused the recording.
-    pub async fn read_counters(
-        &mut self,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
-    ) -> Result<Counters, ReadBackError> {
-        let (reading, submission) = self.submit_reading(device, queue, Extent::Counters).await?;
-        self.receive_counters(device, reading, submission).await
+    /// before the submission and where the encoder was dropped, [`ReadBackError::DeviceLost`] where the device is lost,
+    /// which in browsers may be [`ReadBackError::Map`], [`ReadBackError::Timeout`] where it takes too long,
+    /// [`ReadBackError::Device`] where it refused the recording.
+    pub async fn read_counters(&mut self) -> Result<Counters, ReadBackError> {
+        let (reading, submission) = self.submit_reading(Extent::Counters).await?;
+        self.receive_counters(reading, submission).await
     }
 
     /// Takes in what the counters say of a step with this plan.
@@ -84,24 +79,19 @@ impl GpuBroadPhase {
         }
     }
 
-    /// Reads the whole result of the last step, [`window`](Self::window) or [`query`](Self::query), once it was
+    /// Reads the whole result of the last step, [`page`](Self::page) or [`query`](Self::query), once it was
     /// submitted: the counters and those pairs, hits, cells of rays and results of queries that it wrote and the
     /// buffers hold. A query writes no pairs.
     ///
     /// # Errors
     /// As [`read_counters`](Self::read_counters).
-    pub async fn read_back(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) -> Result<StepResult, ReadBackError> {
-        let (reading, submission) = self.submit_reading(device, queue, Extent::Everything).await?;
-        self.receive(device, queue, reading, submission).await
+    pub async fn read_back(&mut self) -> Result<StepResult, ReadBackError> {
+        let (reading, submission) = self.submit_reading(Extent::Everything).await?;
+        self.receive(reading, submission).await
     }
 
     /// Records the copies of a read-back behind what was recorded last.
-    pub(crate) fn record_reading(
-        &self,
-        device: &wgpu::Device,
-        encoder: &mut wgpu::CommandEncoder,
-        extent: Extent,
-    ) -> Option<Reading> {
+    pub(crate) fn record_reading(&self, encoder: &mut wgpu::CommandEncoder, extent: Extent) -> Option<Reading> {
         let whole = |name, buffer, bytes| Copy {
             name,
             buffer,
@@ -122,18 +112,16 @@ impl GpuBroadPhase {
             let outputs = self.outputs()?;
             copies.extend(outputs.iter().map(|output| self.copy_of(output, 0..output.guess())));
         }
-        Some(copy_out(&self.readings, device, encoder, &copies))
+        Some(copy_out(&self.readings, self.home.device(), encoder, &copies))
     }
 
     /// Waits for a whole answer.
     pub(crate) async fn receive(
         &mut self,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
         reading: Reading,
         submission: wgpu::SubmissionIndex,
     ) -> Result<StepResult, ReadBackError> {
-        let counters = self.map_counters(device, &reading, submission).await?;
+        let counters = self.map_counters(&reading, submission).await?;
         let outputs = self.outputs().ok_or(ReadBackError::NoStep)?;
         let mut answer = Answer {
             outputs,
@@ -152,9 +140,11 @@ impl GpuBroadPhase {
             if missing.is_empty() {
                 break;
             }
-            let copy = |encoder: &mut wgpu::CommandEncoder| Some(copy_out(&self.readings, device, encoder, &missing));
-            let (rest, submission) = submit(device, queue, copy).await?;
-            self.map(device, &rest, submission).await?;
+            let copy = |encoder: &mut wgpu::CommandEncoder| {
+                Some(copy_out(&self.readings, self.home.device(), encoder, &missing))
+            };
+            let (rest, submission) = submit(&self.home, copy).await?;
+            self.map(&rest, submission).await?;
             answer.readings.push(rest);
         }
         let mut result = StepResult {
@@ -173,7 +163,7 @@ impl GpuBroadPhase {
         };
         if let Some(timing) = &self.timing {
             let ticks = answer.readings[0].ticks()?;
-            result.timings = Timing::read(timing.stages(), &ticks, queue.get_timestamp_period());
+            result.timings = Timing::read(timing.stages(), &ticks, self.home.queue().get_timestamp_period());
         }
         answer.readings.into_iter().for_each(|reading| self.put_back(reading));
         Ok(result)
@@ -186,21 +176,15 @@ impl GpuBroadPhase {
     }
 
     /// Submits a read-back of what was submitted before.
-    async fn submit_reading(
-        &mut self,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
-        extent: Extent,
-    ) -> Result<(Reading, wgpu::SubmissionIndex), ReadBackError> {
+    async fn submit_reading(&mut self, extent: Extent) -> Result<(Reading, wgpu::SubmissionIndex), ReadBackError> {
         if self.lost {
             return Err(ReadBackError::DeviceLost);
         }
-        self.home.check_queue(device, queue)?;
         self.hear().await?;
         if !self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.is_submitted() {
             return Err(ReadBackError::NotSubmitted);
         }
-        submit(device, queue, |encoder| self.record_reading(device, encoder, extent)).await
+        submit(&self.home, |encoder| self.record_reading(encoder, extent)).await
     }
 
     /// Listens for what the device still has to say of the recording.
@@ -217,11 +201,10 @@ impl GpuBroadPhase {
     /// Waits for counters.
     pub(crate) async fn receive_counters(
         &mut self,
-        device: &wgpu::Device,
         reading: Reading,
         submission: wgpu::SubmissionIndex,
     ) -> Result<Counters, ReadBackError> {
-        let counters = self.map_counters(device, &reading, submission).await?;
+        let counters = self.map_counters(&reading, submission).await?;
         self.put_back(reading);
         Ok(counters)
     }
@@ -229,13 +212,12 @@ impl GpuBroadPhase {
     /// Waits for a read-back, and takes in what its counters say.
     async fn map_counters(
         &mut self,
-        device: &wgpu::Device,
         reading: &Reading,
         submission: wgpu::SubmissionIndex,
     ) -> Result<Counters, ReadBackError> {
         self.hear().await?;
         let plan = self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.plan;
-        self.map(device, reading, submission).await?;
+        self.map(reading, submission).await?;
         let counters = plan.counters(reading)?;
         // Of what was submitted before, so that the newest has the last word.
         self.take_in();
@@ -254,13 +236,10 @@ impl GpuBroadPhase {
     }
 
     /// Maps what was read once its submission is done.
-    async fn map(
-        &self,
-        device: &wgpu::Device,
-        reading: &Reading,
-        submission: wgpu::SubmissionIndex,
-    ) -> Result<(), ReadBackError> {
-        reading.map(device, submission, self.descriptor().timeout).await
+    async fn map(&self, reading: &Reading, submission: wgpu::SubmissionIndex) -> Result<(), ReadBackError> {
+        reading
+            .map(self.home.device(), submission, self.descriptor().timeout)
+            .await
     }
 
     /// Lets the next read-back use the same memory.
@@ -279,17 +258,14 @@ impl GpuBroadPhase {
     ///
     /// # Errors
     /// [`StepError::NoStep`] before the first step and after [`trim`](Self::trim), [`StepError::Dropped`] where the
-    /// encoder of the step was dropped, [`StepError::OtherDevice`] on another device than the step's.
-    pub fn watch_counters(&self, device: &wgpu::Device, encoder: &mut wgpu::CommandEncoder) -> Result<(), StepError> {
-        self.home.check(device)?;
+    /// encoder of the step was dropped.
+    pub fn watch_counters(&self, encoder: &mut wgpu::CommandEncoder) -> Result<(), StepError> {
         let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
         if recorded.is_lost() {
             return Err(StepError::Dropped);
         }
         let (plan, needs) = (recorded.plan, recorded.outputs.iter().cloned().collect());
-        let reading = self
-            .record_reading(device, encoder, Extent::Figures)
-            .ok_or(StepError::NoStep)?;
+        let reading = self.record_reading(encoder, Extent::Figures).ok_or(StepError::NoStep)?;
         let stages = self.timing.as_ref().map_or(&[][..], Timing::stages).to_vec();
         let arrived = Arc::downgrade(&self.watch.arrived);
         let buffer = reading.buffer().clone();
@@ -316,13 +292,12 @@ impl GpuBroadPhase {
 
     /// The GPU time of each stage of the step whose counters [`watched_counters`](Self::watched_counters) tells, where
     /// the device and the descriptor have [`timestamps`](crate::BroadPhaseDescriptor::timestamps); else nothing.
-    /// `queue` is the one that the step was submitted to.
-    pub fn watched_timings(&mut self, queue: &wgpu::Queue) -> Vec<StageTime> {
+    pub fn watched_timings(&mut self) -> Vec<StageTime> {
         self.take_in();
         Timing::read(
             &self.watch.latest_stages,
             &self.watch.latest_ticks,
-            queue.get_timestamp_period(),
+            self.home.queue().get_timestamp_period(),
         )
     }
 

@@ -1,4 +1,6 @@
-//! How a step, a query or a window is recorded: what is checked, made room for, uploaded and dispatched.
+//! How a step, a query or a page is recorded: what is checked, made room for, uploaded and dispatched.
+
+use std::sync::Arc;
 
 use super::broad_phase::GpuBroadPhase;
 use super::inputs::{Placer, caller_owned, check_asked};
@@ -8,7 +10,7 @@ use crate::api::counters::word;
 use crate::api::error::StepError;
 use crate::api::input::{self, QueryInput, Statics, StepInput};
 use crate::api::scene::SWEPT_STRIDE;
-use crate::api::types::{Aabb, Window};
+use crate::api::types::{Aabb, Page};
 use crate::gpu::bindings::{Bindings, Range};
 use crate::gpu::buffers::{BufferId, Buffers};
 use crate::gpu::group::Group;
@@ -47,15 +49,14 @@ impl GpuBroadPhase {
     /// Records within a debug group, on a device that is not lost, and with an eye on what the device says of it.
     pub(crate) fn guarded<T>(
         &mut self,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
         record: impl FnOnce(&mut Self, &mut wgpu::CommandEncoder) -> Result<T, StepError>,
     ) -> Result<T, StepError> {
+        let home = Arc::clone(&self.home);
+        let device = home.device();
         if self.lost {
             return Err(StepError::DeviceLost);
         }
-        self.home.check_queue(device, queue)?;
         self.take_in();
         // Submissions in parts would leave a group open.
         let is_split = self.splits_submissions && MOST_TABLES * self.rounds() as usize > SUBMISSION_ROUNDS;
@@ -103,15 +104,15 @@ impl GpuBroadPhase {
     /// the outputs are known to be large enough or not.
     pub(crate) fn record_counts(
         &mut self,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
         input: StepInput<'_>,
     ) -> Result<Plan, StepError> {
+        let home = Arc::clone(&self.home);
+        let device = home.device();
         input::check("objects", &input.objects)?;
         input::check("worlds", &input.worlds)?;
         let limit = binding_limit(&device.limits());
-        input::check_limit("the object limit", input.object_limit, limit)?;
+        input::check_limit("the number of objects", input.object_count, limit)?;
         input::check("static objects", &input.statics.objects)?;
         input::check("worlds of static objects", &input.statics.worlds)?;
         input::check("excluded pairs", &input.excluded)?;
@@ -133,7 +134,7 @@ impl GpuBroadPhase {
             self.wanted,
             limit,
         )?;
-        if let Some(limit) = input.object_limit {
+        if let Some(limit) = input.object_count {
             plan.limit_objects(&self.descriptor, limit.word)?;
         }
         let has_function = self.pair_filter().is_some();
@@ -156,15 +157,15 @@ impl GpuBroadPhase {
         let filled = [input.objects.recording(), input.statics.objects.recording()];
         self.needs.extend(filled.into_iter().flatten().cloned());
         self.bindings.forget(&self.buffers.begin_step());
-        self.fit(device, &plan, &caller_owned, &[]);
-        let table = self.fit_statics(device, encoder, &input.statics, static_plan, held);
+        self.fit(&plan, &caller_owned, &[]);
+        let table = self.fit_statics(encoder, &input.statics, static_plan, held);
 
         let mut placer = self.placer(device, encoder);
         placer.place(given, input.objects);
         if plan.shape.params.has_worlds() {
             placer.place(table::buffer::WORLDS, input.worlds);
         }
-        placer.place_limit(table::buffer::OBJECT_LIMITS, input.object_limit);
+        placer.place_limit(table::buffer::OBJECT_LIMITS, input.object_count);
         if let Some(exclusions) = plan.pairs.exclusions {
             if exclusions.list_count > 0 {
                 placer.place(pairs::buffer::EXCLUDED, input.excluded);
@@ -180,7 +181,7 @@ impl GpuBroadPhase {
             None => (Timed::Anew, None),
         };
         inputs.extend(self.statics.iter().flat_map(StaticTable::inputs));
-        let (sorted, blocks) = self.record(device, queue, encoder, &plan, &inputs, timed, |recorder, blocks| {
+        let (sorted, blocks) = self.record(encoder, &plan, &inputs, timed, |recorder, blocks| {
             // Counts go on from those of the static objects.
             match &static_counters {
                 Some(counters) => {
@@ -213,12 +214,12 @@ impl GpuBroadPhase {
     /// Records new rays and queries up to their counts, against the table of the last step, whose pairs may be kept.
     pub(crate) fn record_query_counts(
         &mut self,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
         input: &QueryInput<'_>,
         keeps_pairs: bool,
     ) -> Result<Plan, StepError> {
+        let home = Arc::clone(&self.home);
+        let device = home.device();
         let limit = binding_limit(&device.limits());
         check_asked(input, limit)?;
         let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
@@ -239,24 +240,16 @@ impl GpuBroadPhase {
         let mut inputs: Vec<_> = recorded.inputs.iter().filter(of_table).cloned().collect();
         let kept = [&OF_TABLE[..], plan.pairs.kept()].concat();
         self.needs.extend(step.clone());
-        self.fit(device, &plan, &caller_owned, &kept);
+        self.fit(&plan, &caller_owned, &kept);
         let mut placer = self.placer(device, encoder);
         placer.place_asked(input, &plan);
         inputs.extend(placer.placed);
-        let ((), blocks) = self.record(
-            device,
-            queue,
-            encoder,
-            &plan,
-            &inputs,
-            Timed::Anew,
-            |recorder, blocks| {
-                recorder.copy(STEP_COUNTERS, COUNTERS);
-                // What pairs left unfinished is not this call's.
-                recorder.clear_words(COUNTERS, word::ROUNDS_NEEDED, 2);
-                record_asked_counts(recorder, &plan, blocks, sorted);
-            },
-        );
+        let ((), blocks) = self.record(encoder, &plan, &inputs, Timed::Anew, |recorder, blocks| {
+            recorder.copy(STEP_COUNTERS, COUNTERS);
+            // What pairs left unfinished is not this call's.
+            recorder.clear_words(COUNTERS, word::ROUNDS_NEEDED, 2);
+            record_asked_counts(recorder, &plan, blocks, sorted);
+        });
         self.recorded = Some(Recorded {
             plan,
             inputs,
@@ -270,15 +263,15 @@ impl GpuBroadPhase {
         Ok(plan)
     }
 
-    /// As [`window`](Self::window); `after_counts` right after [`record_counts`](Self::record_counts).
-    pub(crate) fn record_window(
+    /// As [`page`](Self::page); `after_counts` right after [`record_counts`](Self::record_counts).
+    pub(crate) fn record_page(
         &mut self,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
-        first: Window,
+        first: Page,
         after_counts: bool,
     ) -> Result<Plan, StepError> {
+        let home = Arc::clone(&self.home);
+        let device = home.device();
         let recorded = self.recorded.as_mut().ok_or(StepError::NoStep)?;
         if recorded.counts.as_ref().is_some_and(Recording::is_lost) {
             return Err(StepError::Dropped);
@@ -308,20 +301,14 @@ impl GpuBroadPhase {
         ];
         let inputs = [&OF_TABLE[..], &asked].concat();
         let kept = [&inputs[..], plan.pairs.kept()].concat();
-        self.fit(device, &plan, &inputs, &kept);
-        self.record_outputs(device, queue, encoder, after_counts);
+        self.fit(&plan, &inputs, &kept);
+        self.record_outputs(encoder, after_counts);
         Ok(plan)
     }
 
     /// Records the writing of outputs as the last plan says; `first` after the counts were taken, when stages are
-    /// timed and what has no windows, one answer a ray, is found.
-    pub(crate) fn record_outputs(
-        &mut self,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
-        encoder: &mut wgpu::CommandEncoder,
-        first: bool,
-    ) {
+    /// timed and what has no pages, one answer a ray, is found.
+    pub(crate) fn record_outputs(&mut self, encoder: &mut wgpu::CommandEncoder, first: bool) {
         let Some(recorded) = self.recorded.take() else {
             return;
         };
@@ -333,7 +320,7 @@ impl GpuBroadPhase {
             emits_pairs,
             ..
         } = &recorded;
-        self.record(device, queue, encoder, plan, inputs, timed, |recorder, blocks| {
+        self.record(encoder, plan, inputs, timed, |recorder, blocks| {
             if *emits_pairs {
                 plan.pairs.record_emit(recorder, &plan.shape, &blocks.pairs, *sorted);
             }
@@ -366,7 +353,9 @@ impl GpuBroadPhase {
 
     /// Makes room for what a plan asks for, but for buffers of the caller, and gives up what is over, but
     /// for those that are kept, where memory is limited.
-    fn fit(&mut self, device: &wgpu::Device, plan: &Plan, caller_owned: &[BufferId], kept: &[BufferId]) {
+    fn fit(&mut self, plan: &Plan, caller_owned: &[BufferId], kept: &[BufferId]) {
+        let home = Arc::clone(&self.home);
+        let device = home.device();
         if self.descriptor.max_bytes.is_some() {
             self.bindings
                 .forget(&self.buffers.release(plan.sizes(), caller_owned, kept));
@@ -379,12 +368,13 @@ impl GpuBroadPhase {
     /// `held` is the buffer of objects that the step before had.
     fn fit_statics(
         &mut self,
-        device: &wgpu::Device,
         encoder: &mut wgpu::CommandEncoder,
         statics: &Statics<'_>,
         plan: Option<Plan>,
         held: Option<wgpu::Buffer>,
     ) -> Option<StaticState> {
+        let home = Arc::clone(&self.home);
+        let device = home.device();
         let before = self.statics.take();
         let is_kept =
             |table: &&StaticTable| plan.is_some_and(|plan| table.is_of(statics.generation, &plan.shape.params));
@@ -460,14 +450,14 @@ impl GpuBroadPhase {
     )]
     fn record<T>(
         &mut self,
-        device: &wgpu::Device,
-        queue: &wgpu::Queue,
         encoder: &mut wgpu::CommandEncoder,
         plan: &Plan,
         inputs: &[Input],
         timed: Timed,
         body: impl FnOnce(&mut Recorder<'_>, &StepBlocks) -> T,
     ) -> (T, [Range; 2]) {
+        let home = Arc::clone(&self.home);
+        let device = home.device();
         let (blocks, uniforms) = write(device, &mut self.bindings, &self.label, plan);
         let mut timing = self.timing.as_mut().filter(|_| timed != Timed::Not);
         if let Some(timing) = timing.as_deref_mut().filter(|_| timed == Timed::Anew) {
@@ -484,7 +474,7 @@ impl GpuBroadPhase {
             params: blocks.params,
             inputs,
             timing,
-            submits: self.splits_submissions.then_some(queue),
+            submits: self.splits_submissions.then_some(home.queue()),
             label: &self.label,
             is_of_statics: false,
         };

@@ -21,7 +21,7 @@ pub(crate) struct Recorded {
     pub blocks: [Range; 2],
     /// The step, whose table queries ask. This and the next two are `None` while they are under way.
     pub step: Option<Recording>,
-    /// The step or query whose counts windows start from.
+    /// The step or query whose counts pages start from.
     pub counts: Option<Recording>,
     /// What wrote the outputs.
     pub outputs: Option<Recording>,

@@ -14,32 +14,25 @@ pub use super::answers::{RAY_MODES, SCHEMES, by_object, counted, hits_by_ray, li
 use super::{Rng, TestAdapter, lattice, own_adapters};
 
 pub fn broad_phase(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> GpuBroadPhase {
-    GpuBroadPhase::new(&adapter.device, descriptor).unwrap()
+    GpuBroadPhase::new(&adapter.device, &adapter.queue, descriptor).unwrap()
 }
 
 pub fn encoder(adapter: &TestAdapter) -> wgpu::CommandEncoder {
     adapter.device.create_command_encoder(&Default::default())
 }
 
-pub fn record<'s>(
-    adapter: &TestAdapter,
-    broad_phase: &'s mut GpuBroadPhase,
-    encoder: &mut wgpu::CommandEncoder,
-    input: StepInput<'_>,
-) -> StepOutput<'s> {
-    broad_phase
-        .step(&adapter.device, &adapter.queue, encoder, input)
-        .unwrap()
+pub fn record(broad_phase: &mut GpuBroadPhase, encoder: &mut wgpu::CommandEncoder, input: StepInput<'_>) -> StepOutput {
+    broad_phase.step(encoder, input).unwrap()
 }
 
 pub fn submit(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: StepInput<'_>) {
     let mut encoder = encoder(adapter);
-    record(adapter, broad_phase, &mut encoder, input);
+    record(broad_phase, &mut encoder, input);
     adapter.queue.submit([encoder.finish()]);
 }
 
-pub fn read(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase) -> StepResult {
-    block_on(broad_phase.read_back(&adapter.device, &adapter.queue)).unwrap()
+pub fn read(broad_phase: &mut GpuBroadPhase) -> StepResult {
+    block_on(broad_phase.read_back()).unwrap()
 }
 
 /// The rows that lie in the first bytes of a buffer, once what was submitted is done.
@@ -67,7 +60,7 @@ pub fn download<T: bytemuck::Pod>(
 pub fn whole(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: StepInput<'_>) -> StepResult {
     for _ in 0..4 {
         submit(adapter, broad_phase, input);
-        let result = read(adapter, broad_phase);
+        let result = read(broad_phase);
         if result.counters.is_whole() {
             return result;
         }

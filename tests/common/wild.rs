@@ -121,7 +121,7 @@ impl Asks {
         match self {
             Self::Nothing => SceneQueries::None,
             Self::Boxes(boxes) => SceneQueries::Boxes(boxes),
-            Self::Rounded(queries) => SceneQueries::Rounded(queries),
+            Self::Rounded(queries) => SceneQueries::Spheres(queries),
             Self::Objects(asking) => *asking,
         }
     }
@@ -511,10 +511,10 @@ fn asks(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], space: &Space, 
             .collect()
     };
     let queries = queries();
-    let once = rng.once_in(3);
+    let half = rng.once_in(3);
     let asks = match rng.below(if is_periodic { 6 } else { 9 }) {
         0 => Asks::Nothing,
-        1 => Asks::Objects(Partners { once }.into()),
+        1 => Asks::Objects(Partners { half }.into()),
         2 => Asks::Boxes(queries.iter().map(|query| query.bounds).collect()),
         3..6 => {
             let period = f64::from(descriptor.periods[rng.below(3)]);
@@ -523,7 +523,7 @@ fn asks(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], space: &Space, 
                 1..5 if period > 0.0 => float(period * rng.one_of(&[0.1, 0.5, 1.0, 2.0, 5.0])),
                 _ => float(space.unit * rng.magnitude(-3.0, 3.0)),
             };
-            Asks::Objects(Neighbors { radius, once }.into())
+            Asks::Objects(Neighbors { radius, half }.into())
         }
         _ => Asks::Rounded(queries),
     };

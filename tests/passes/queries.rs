@@ -44,10 +44,10 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_sc
         (queries, bytes(queries), [0, 0, 1], asked),
         (&boxes, bytes(&bounds), [0, 0, 0], asked),
     ];
-    for (queries, contents, [askers, once, wide_queries], query_count) in bench.some_of(forms) {
+    for (queries, contents, [askers, half, wide_queries], query_count) in bench.some_of(forms) {
         let params = Params {
             askers,
-            once,
+            half,
             wide_queries,
             query_count,
             ..base

@@ -42,7 +42,7 @@ impl Case {
         Self {
             rays: rays.collect(),
             objects,
-            broad_phase: GpuBroadPhase::new(headless.device(), &descriptor).expect("a broad phase"),
+            broad_phase: GpuBroadPhase::new(headless.device(), headless.queue(), &descriptor).expect("a broad phase"),
             headless,
             recorded: Vec::new(),
             whole: Vec::new(),
@@ -59,9 +59,7 @@ impl Case {
             ..Default::default()
         };
         let start = Instant::now();
-        self.broad_phase
-            .step(device, queue, &mut encoder, input)
-            .expect("a step that fits");
+        self.broad_phase.step(&mut encoder, input).expect("a step that fits");
         self.recorded.push(start.elapsed().as_secs_f64() * 1e6);
         queue.submit([encoder.finish()]);
         device

@@ -21,14 +21,12 @@ fn sort_time(headless: &Headless, broad_phase: &mut GpuBroadPhase, objects: &[Aa
         objects: Source::Host(objects),
         ..Default::default()
     };
-    broad_phase
-        .step(device, queue, &mut encoder, input)
-        .expect("a step that fits");
+    broad_phase.step(&mut encoder, input).expect("a step that fits");
     queue.submit([encoder.finish()]);
     device
         .poll(PollType::wait_indefinitely())
         .expect("a device that answers");
-    let result = block_on(broad_phase.read_back(device, queue)).expect("a read-back");
+    let result = block_on(broad_phase.read_back()).expect("a read-back");
     let sort = result.timings.iter().find(|time| time.stage == "sort");
     sort.expect("a device with timestamps").nanoseconds / 1e6
 }
@@ -50,7 +48,7 @@ fn main() {
                 sort,
                 ..Default::default()
             };
-            GpuBroadPhase::new(headless.device(), &descriptor).expect("a broad phase")
+            GpuBroadPhase::new(headless.device(), headless.queue(), &descriptor).expect("a broad phase")
         });
         let mut times = [const { Vec::new() }; STRATEGIES.len()];
         // The first run warms up.

@@ -33,7 +33,7 @@ pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
         queries: Neighbors {
             // Without one as far as there is anything.
             radius: args.radius.unwrap_or(f32::MAX),
-            once: !args.full && args.nearest.is_none(),
+            half: !args.full && args.nearest.is_none(),
         }
         .into(),
         query_mode: query::mode(args.nearest),

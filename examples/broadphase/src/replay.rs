@@ -100,7 +100,7 @@ fn answerer(engine: &Engine) -> String {
 fn query_count(scene: &Scene<'_>) -> usize {
     match scene.queries {
         SceneQueries::Boxes(boxes) => boxes.len(),
-        SceneQueries::Rounded(queries) => queries.len(),
+        SceneQueries::Spheres(queries) => queries.len(),
         SceneQueries::Neighbors(_) | SceneQueries::Partners(_) => object_count(scene),
         _ => 0,
     }

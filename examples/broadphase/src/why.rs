@@ -88,7 +88,7 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
     let step = Step {
         objects: &scene.boxes,
         rays: SceneRays::Plain(&rays),
-        queries: SceneQueries::Rounded(&queries),
+        queries: SceneQueries::Spheres(&queries),
         ..Step::default()
     };
     let spinner = reporter.spinner("looking");

@@ -8,7 +8,7 @@ use broadphase::args::ReadingArgs;
 use broadphase::mesh::Kind;
 use broadphase::report::Reporter;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, Pair, Source, StepInput, Window, adapters,
+    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, Page, Pair, Source, StepInput, adapters,
     reference::brute_force, wgpu,
 };
 use pollster::block_on;
@@ -81,7 +81,7 @@ fn cloth_ball_comes_whole_on_the_baseline_limits() {
         };
         let (device, queue) = block_on(adapter.request_device(&request)).unwrap();
         let step = |descriptor: &BroadPhaseDescriptor<'_>, windows: bool| {
-            let mut gpu = GpuBroadPhase::new(&device, descriptor).unwrap();
+            let mut gpu = GpuBroadPhase::new(&device, &queue, descriptor).unwrap();
             let mut all: Vec<Pair> = Vec::new();
             loop {
                 let mut encoder = device.create_command_encoder(&Default::default());
@@ -90,16 +90,16 @@ fn cloth_ball_comes_whole_on_the_baseline_limits() {
                         objects: Source::Host(&scene.boxes),
                         ..Default::default()
                     };
-                    gpu.step(&device, &queue, &mut encoder, input).unwrap();
+                    gpu.step(&mut encoder, input).unwrap();
                 } else {
-                    let first = Window {
+                    let first = Page {
                         pairs: all.len() as u32,
                         ..Default::default()
                     };
-                    gpu.window(&device, &queue, &mut encoder, first).unwrap();
+                    gpu.page(&mut encoder, first).unwrap();
                 }
                 queue.submit([encoder.finish()]);
-                let result = block_on(gpu.read_back(&device, &queue)).unwrap();
+                let result = block_on(gpu.read_back()).unwrap();
                 assert_eq!(result.counters.pairs_needed, ALL, "{backends:?}");
                 assert!(!result.pairs.is_empty(), "{backends:?}");
                 all.extend(result.pairs);

@@ -145,7 +145,7 @@ fn every_kind_of_step_is_replayed_with_its_own_descriptor() {
         .collect();
     let neighbors = Neighbors {
         radius: 2.5,
-        once: false,
+        half: false,
     };
     let of_worlds = BroadPhaseDescriptor {
         worlds: 3,
@@ -168,7 +168,7 @@ fn every_kind_of_step_is_replayed_with_its_own_descriptor() {
             },
         ),
         (
-            Partners { once: false }.into(),
+            Partners { half: false }.into(),
             QueryMode::All,
             BroadPhaseDescriptor {
                 ray_mode: RayMode::Any,

@@ -232,7 +232,7 @@ impl Gpu {
     /// # Errors
     /// As [`GpuBroadPhase::read_counters`].
     pub fn read_counters(&self, broad_phase: &mut GpuBroadPhase) -> Result<Counters> {
-        let counters = pollster::block_on(broad_phase.read_counters(&self.device, &self.queue))?;
+        let counters = pollster::block_on(broad_phase.read_counters())?;
         self.submissions.set(self.submissions.get() + 1);
         self.count_read("counters", COUNTER_BYTES);
         Ok(counters)
@@ -243,7 +243,7 @@ impl Gpu {
     /// # Errors
     /// As [`GpuBroadPhase::watch_counters`].
     pub fn watch_counters(&self, broad_phase: &GpuBroadPhase, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
-        broad_phase.watch_counters(&self.device, encoder)?;
+        broad_phase.watch_counters(encoder)?;
         self.count_read("counters", COUNTER_BYTES);
         Ok(())
     }

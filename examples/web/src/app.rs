@@ -650,7 +650,7 @@ impl App {
             );
         } else if now - self.clock.stages >= STAGES_EVERY {
             self.clock.stages = now;
-            let times = demo.finder.timings(&gpu.queue);
+            let times = demo.finder.timings();
             if !times.is_empty() {
                 page.stages(&times);
             }
@@ -794,7 +794,7 @@ async fn copy_frame(app: &Shared, gpu: &Gpu) -> Result<Frame, Failure> {
             .as_mut()
             .and_then(|demo| demo.finder.broad_phase.take());
         let mut broad_phase = taken.ok_or_else(lost)?;
-        let read = broad_phase.read_back(&gpu.device, &gpu.queue).await;
+        let read = broad_phase.read_back().await;
         let (boxes, count, ray) = {
             let mut app = app.borrow_mut();
             let demo = app.demo.as_mut().ok_or_else(lost)?;

@@ -74,7 +74,7 @@ impl Finder {
         let module = gpu.shader("found", shader!("found.wgsl"));
         let buffer = |label, bytes, more| gpu.empty(label, bytes, more);
         Ok(Self {
-            broad_phase: Some(GpuBroadPhase::new(&gpu.device, &descriptor)?),
+            broad_phase: Some(GpuBroadPhase::new(&gpu.device, &gpu.queue, &descriptor)?),
             dispatch: DispatchArgs::new(None),
             cells: DebugDraw::new(&descriptor, Some("web/cells")),
             ray_cells: DebugDraw::new(&descriptor, Some("web/ray_cells")),
@@ -110,16 +110,16 @@ impl Finder {
             rays: Source::Host(&rays).into(),
             ..StepInput::default()
         };
-        let step = broad_phase.step(device, &gpu.queue, encoder, input)?;
-        let (Some(pairs), Some(hits)) = (step.pairs, step.rays.hits) else {
+        let step = broad_phase.step(encoder, input)?;
+        let (Some(pairs), Some(hits)) = (&step.pairs, &step.rays.hits) else {
             unreachable!("the descriptor asks for pairs and all hits");
         };
-        let rows = self.dispatch.record(device, encoder, &step, OutputRows::Pairs, 64)?;
+        let rows = self.dispatch.record(encoder, &step, OutputRows::Pairs, 64)?;
         let cells = match settings.cells {
             true => {
                 let levels = settings.level.map_or(!0, |level| 1 << level);
                 let (lines, color) = (DebugLines::Cells { levels }, [0, 0, 0, CELL_ALPHA]);
-                let lines = self.cells.record(device, encoder, &step, lines, color, MOST_LINES)?;
+                let lines = self.cells.record(encoder, &step, lines, color, MOST_LINES)?;
                 Some(Lines {
                     vertices: lines.vertices.clone(),
                     args: lines.args.clone(),
@@ -131,9 +131,7 @@ impl Finder {
             true => {
                 let color = [0, 0, 0, RAY_CELL_ALPHA];
                 let lines = DebugLines::RayCells;
-                let lines = self
-                    .ray_cells
-                    .record(device, encoder, &step, lines, color, MOST_RAY_LINES)?;
+                let lines = self.ray_cells.record(encoder, &step, lines, color, MOST_RAY_LINES)?;
                 Some(Lines {
                     vertices: lines.vertices.clone(),
                     args: lines.args.clone(),
@@ -143,14 +141,14 @@ impl Finder {
         };
         let of_pairs = gpu.bind_group(
             &self.count_overlaps.get_bind_group_layout(0),
-            &[(1, pairs.buffer), (2, rows), (3, &self.overlaps)],
+            &[(1, &pairs.buffer), (2, &rows), (3, &self.overlaps)],
         );
         let of_hits = gpu.bind_group(
             &self.gather_hits.get_bind_group_layout(0),
             &[
                 (0, params),
-                (4, hits.buffer),
-                (5, hits.offsets),
+                (4, &hits.buffer),
+                (5, &hits.offsets),
                 (6, &self.found),
                 (7, &self.hit_args),
             ],
@@ -163,7 +161,7 @@ impl Finder {
             });
             pass.set_pipeline(&self.count_overlaps);
             pass.set_bind_group(0, &of_pairs, &[]);
-            pass.dispatch_workgroups_indirect(rows, 0);
+            pass.dispatch_workgroups_indirect(&rows, 0);
             pass.set_pipeline(&self.gather_hits);
             pass.set_bind_group(0, &of_hits, &[]);
             pass.dispatch_workgroups(1, 1, 1);
@@ -178,7 +176,7 @@ impl Finder {
             hit_capacity: hits.capacity,
         };
         self.watch.record(device, encoder, &self.found);
-        broad_phase.watch_counters(device, encoder)?;
+        broad_phase.watch_counters(encoder)?;
         Ok(Some(to_draw))
     }
 
@@ -188,9 +186,9 @@ impl Finder {
     }
 
     /// How long each stage of that frame's step took on the GPU.
-    pub fn timings(&mut self, queue: &wgpu::Queue) -> Vec<StageTime> {
+    pub fn timings(&mut self) -> Vec<StageTime> {
         let broad_phase = self.broad_phase.as_mut();
-        broad_phase.map_or_else(Vec::new, |broad_phase| broad_phase.watched_timings(queue))
+        broad_phase.map_or_else(Vec::new, |broad_phase| broad_phase.watched_timings())
     }
 
     /// What the ray met some frame ago.

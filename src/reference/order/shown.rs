@@ -3,7 +3,7 @@
 
 use crate::api::types::{Pair, RayHit};
 
-/// What is sorted: the rows that a window shows.
+/// What is sorted: the rows that a page shows.
 #[derive(Clone, Copy, Debug)]
 pub enum Rows<'a> {
     /// By the first object, then by the second.
@@ -14,12 +14,12 @@ pub enum Rows<'a> {
     Results(&'a [u32], Walks<'a>),
 }
 
-/// Which walk the rows of a window are from.
+/// Which walk the rows of a page are from.
 #[derive(Clone, Copy, Debug)]
 pub struct Walks<'a> {
     /// Scanned counts, one more than walks.
     pub offsets: &'a [u32],
-    /// Place of the window's first row.
+    /// Place of the page's first row.
     pub first: u32,
 }
 

@@ -8,7 +8,7 @@ use crate::shared::grid::Params;
 /// The largest u32 stands for every place that does not fit 32 bits.
 pub(crate) const NO_PLACE: u32 = u32::MAX;
 
-/// Writes an entry's pairs as far as their places fall into the window: twin of `shaders/pairs/pair_write.wgsl`.
+/// Writes an entry's pairs as far as their places fall into the page: twin of `shaders/pairs/pair_write.wgsl`.
 pub(crate) struct Writer<'a> {
     params: &'a Params,
     pairs: &'a mut [Pair],
@@ -48,7 +48,7 @@ impl<'a> Writer<'a> {
 }
 
 /// Walks once more through the entries that [`pair_emit_kept`](super::pair_emit_kept::pair_emit_kept) left, or through
-/// all (uniform scheme), and writes the pairs whose places fall into the window `first_pair .. first_pair +
+/// all (uniform scheme), and writes the pairs whose places fall into the page `first_pair .. first_pair +
 /// pairs.len()`.
 ///
 /// `offsets` are the scanned output of [`pair_count`](super::pair_count::pair_count).

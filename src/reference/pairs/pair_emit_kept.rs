@@ -14,8 +14,8 @@ pub fn partners_kept(params: &Params, grid: &Grid) -> u32 {
     }
 }
 
-/// Writes the pairs of entries whose partners counting kept all, as far as their places fall into the window
-/// `first_pair .. first_pair + pairs.len()`. Returns the entries that are left to walk: those that the window shows
+/// Writes the pairs of entries whose partners counting kept all, as far as their places fall into the page
+/// `first_pair .. first_pair + pairs.len()`. Returns the entries that are left to walk: those that the page shows
 /// pairs of and that have more partners than were kept. The shader lists the same in no particular order.
 ///
 /// In scenes that [`pair_count`](super::pair_count::pair_count) keeps bits of, all entries with pairs are left.

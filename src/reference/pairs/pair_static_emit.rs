@@ -6,7 +6,7 @@ use crate::api::types::Pair;
 use crate::shared::blocks::{Overrides, static_partners_kept};
 use crate::shared::grid::Params;
 
-/// Writes the pairs of moving and static objects whose places fall into the window `first_pair .. first_pair +
+/// Writes the pairs of moving and static objects whose places fall into the page `first_pair .. first_pair +
 /// pairs.len()`: from the partners that counting kept, or by the walk once more where a moving object has more of them.
 ///
 /// `slots` and the scanned `offsets` hold what both counts left: first that of

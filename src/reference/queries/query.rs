@@ -198,7 +198,7 @@ pub fn distance_to(params: &Params, query: &LoadedQuery, record: &Record) -> Opt
         return None;
     }
     let apart = |a: i32, b: i32| flush(unordered(a)) - flush(unordered(b));
-    let is_unwanted = |asker| record.object == asker || (params.once != 0 && record.object < asker);
+    let is_unwanted = |asker| record.object == asker || (params.half != 0 && record.object < asker);
     if query.asker.is_some_and(is_unwanted) {
         return None;
     }

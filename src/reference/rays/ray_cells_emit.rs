@@ -31,7 +31,7 @@ impl CellVisitor for Emit<'_> {
     }
 }
 
-/// The walk once more, writing the cells whose places fall into the window
+/// The walk once more, writing the cells whose places fall into the page
 /// `first_ray_cell .. first_ray_cell + ray_cell_capacity`: level by level, slab by slab along the ray, within a slab x
 /// fastest.
 ///

@@ -33,7 +33,7 @@ impl HitVisitor for Emit<'_> {
 }
 
 /// The walk once more (the shader does without where counting kept all of a ray), writing the hits whose places fall
-/// into the window `first_hit .. first_hit + hit_capacity`.
+/// into the page `first_hit .. first_hit + hit_capacity`.
 ///
 /// `offsets` is the scanned output of [`ray_count`](super::ray_count::ray_count). Returns `hit_capacity` hits; those
 /// that the shader leaves unwritten are `(0, 0.0)`.

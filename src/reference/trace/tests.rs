@@ -898,10 +898,10 @@ fn windows_of_pairs_join_to_the_whole() {
                 pair_capacity: 97.min(trace.pairs.len() - first) as u32,
                 ..trace.params
             };
-            let mut window = vec![Pair { a: 0, b: 0 }; params.pair_capacity as usize];
+            let mut page = vec![Pair { a: 0, b: 0 }; params.pair_capacity as usize];
             let (slots, offsets) = (&trace.pair_slots, &trace.pair_offsets);
-            emit_pairs(&params, &input, overrides, slots, offsets, &mut window);
-            joined.extend(window);
+            emit_pairs(&params, &input, overrides, slots, offsets, &mut page);
+            joined.extend(page);
         }
         assert_eq!(joined, trace.pairs);
     }

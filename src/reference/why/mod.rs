@@ -488,7 +488,7 @@ impl<'a> Asker<'a> {
         let ask = |query: Query, descriptor: &BroadPhaseDescriptor<'_>| {
             let queries = [query];
             let scene = Scene {
-                queries: SceneQueries::Rounded(&queries),
+                queries: SceneQueries::Spheres(&queries),
                 ..alone.scene()
             };
             self.defined(descriptor, &scene, 0)
@@ -538,7 +538,7 @@ impl<'a> Asker<'a> {
             why.reasons.extend(parted::boxes(first, second));
             why.overlap = Some(parted::overlap(first.1, second.1));
         }
-        if partners.once && object < asker {
+        if partners.half && object < asker {
             why.reasons.push(Reason::Once);
         }
         let alone = self.alone([asker.min(object), asker.max(object)]);
@@ -591,7 +591,7 @@ impl<'a> Asker<'a> {
                     ..self.plain()
                 };
                 let whole = Neighbors {
-                    once: false,
+                    half: false,
                     ..neighbors
                 };
                 why.distance = ask(Neighbors::within(f32::MAX), &bare, &unfiltered).distance;
@@ -601,7 +601,7 @@ impl<'a> Asker<'a> {
                 }
             }
         }
-        if neighbors.once && object < asker {
+        if neighbors.half && object < asker {
             why.reasons.push(Reason::Once);
         }
     }

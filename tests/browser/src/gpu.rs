@@ -60,7 +60,7 @@ impl Gpu {
     }
 
     pub fn broad_phase(&self, descriptor: &BroadPhaseDescriptor<'_>) -> GpuBroadPhase {
-        GpuBroadPhase::new(&self.device, descriptor).expect("pipelines")
+        GpuBroadPhase::new(&self.device, &self.queue, descriptor).expect("pipelines")
     }
 
     pub fn has_timestamps(&self) -> bool {
@@ -71,10 +71,10 @@ impl Gpu {
     pub async fn whole(&self, broad_phase: &mut GpuBroadPhase, input: StepInput<'_>) -> StepResult {
         for _ in 0..4 {
             let mut encoder = self.device.create_command_encoder(&Default::default());
-            let step = broad_phase.step(&self.device, &self.queue, &mut encoder, input);
+            let step = broad_phase.step(&mut encoder, input);
             step.expect("a step");
             self.queue.submit([encoder.finish()]);
-            let result = broad_phase.read_back(&self.device, &self.queue).await;
+            let result = broad_phase.read_back().await;
             let result = result.expect("a result");
             if result.counters.is_whole() {
                 return result;

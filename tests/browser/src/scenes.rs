@@ -94,14 +94,10 @@ pub async fn events(gpu: &Gpu, say: Say<'_>) {
             }
             let mut encoder = gpu.device.create_command_encoder(&Default::default());
             let input = set.record(&gpu.device, &mut encoder).expect("an upload");
-            let step = broad_phase
-                .step(&gpu.device, &gpu.queue, &mut encoder, input)
-                .expect("a step");
-            events
-                .record(&gpu.device, &mut encoder, &step, set.names())
-                .expect("events");
+            let step = broad_phase.step(&mut encoder, input).expect("a step");
+            events.record(&mut encoder, &step, set.names()).expect("events");
             gpu.queue.submit([encoder.finish()]);
-            let found = events.read_back(&gpu.device, &gpu.queue).await.expect("events");
+            let found = events.read_back().await.expect("events");
             let now = brute_force::pairs(objects).into_iter().collect();
             let of_frame = event_rows(frame, &found);
             let what = format!("frame {frame}, {scheme:?}");

@@ -31,11 +31,9 @@ pub async fn step(gpu: &Gpu, count: u32, say: Say<'_>) {
     for _ in 0..STEPS {
         let start = Instant::now();
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        broad_phase
-            .step(&gpu.device, &gpu.queue, &mut encoder, input)
-            .expect("a step");
+        broad_phase.step(&mut encoder, input).expect("a step");
         gpu.queue.submit([encoder.finish()]);
-        let counters = broad_phase.read_counters(&gpu.device, &gpu.queue).await;
+        let counters = broad_phase.read_counters().await;
         assert!(counters.expect("counters").is_whole());
         times.push(start.elapsed());
     }

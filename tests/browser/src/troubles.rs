@@ -16,7 +16,7 @@ pub async fn too_large(gpu: &Gpu, say: Say<'_>) {
         objects: Source::Host(&boxes),
         ..StepInput::default()
     };
-    let refused = broad_phase.step(&gpu.device, &gpu.queue, &mut encoder, input);
+    let refused = broad_phase.step(&mut encoder, input);
     let error = refused.expect_err("too many boxes").to_string();
     drop(encoder);
     let case = golden::uniform_boxes();
@@ -36,7 +36,7 @@ pub async fn lost(say: Say<'_>) {
     let mut broad_phase = gpu.broad_phase(&BroadPhaseDescriptor::default());
     gpu.whole(&mut broad_phase, (&scene).into()).await;
     gpu.device.destroy();
-    let answer = broad_phase.read_back(&gpu.device, &gpu.queue).await;
+    let answer = broad_phase.read_back().await;
     let error = answer.expect_err("a lost device");
     assert!(
         matches!(error, ReadBackError::Map(_) | ReadBackError::DeviceLost),

@@ -7,8 +7,8 @@ use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::wgpu::{Buffer, BufferUsages, CommandEncoder, Device, PollType, Queue};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Counters, GpuBroadPhase, Growth, Headless, NONE, QueryInput, RayMode, Rays,
-    Source, Status, StepInput, StepResult, Window,
+    Aabb, BroadPhaseDescriptor, Capacities, Counters, GpuBroadPhase, Growth, Headless, NONE, Page, QueryInput, RayMode,
+    Rays, Source, Status, StepInput, StepResult,
 };
 use pollster::block_on;
 
@@ -105,11 +105,11 @@ impl<'a> OnDevice<'a> {
             },
             ..*descriptor
         };
-        let mut broad_phase = GpuBroadPhase::new(self.device(), &exact)?;
+        let mut broad_phase = GpuBroadPhase::new(self.device(), self.queue(), &exact)?;
         let step = |broad_phase: &mut GpuBroadPhase| {
             let before = broad_phase.dispatches();
             self.submit(|encoder| {
-                broad_phase.step(self.device(), self.queue(), encoder, self.resident())?;
+                broad_phase.step(encoder, self.resident())?;
                 Ok(())
             })?;
             self.wait()?;
@@ -117,7 +117,7 @@ impl<'a> OnDevice<'a> {
         };
         // What is read of a step spares later ones a dispatch.
         step(&mut broad_phase)?;
-        block_on(broad_phase.read_counters(self.device(), self.queue()))?;
+        block_on(broad_phase.read_counters())?;
         let dispatches = step(&mut broad_phase)?;
         let pairs = counters.pairs_needed.min(counters.pairs_capacity.into());
         Ok(Some(Exact {
@@ -154,7 +154,7 @@ struct Recording<'a> {
     broad_phase: GpuBroadPhase,
     asked: Asked,
     /// Where each further part of an answer begins that is larger than a binding.
-    parts: Vec<Window>,
+    parts: Vec<Page>,
 }
 
 enum Asked {
@@ -170,7 +170,7 @@ impl<'a> Recording<'a> {
     fn new(scene: &'a OnDevice<'a>, descriptor: &BroadPhaseDescriptor<'static>, asked: Asked) -> Result<Self> {
         Ok(Self {
             scene,
-            broad_phase: GpuBroadPhase::new(scene.device(), descriptor)?,
+            broad_phase: GpuBroadPhase::new(scene.device(), scene.queue(), descriptor)?,
             asked,
             parts: Vec::new(),
         })
@@ -178,35 +178,32 @@ impl<'a> Recording<'a> {
 
     fn submit_first(&mut self) -> Result<()> {
         let (scene, broad_phase) = (self.scene, &mut self.broad_phase);
-        let (device, queue) = (scene.device(), scene.queue());
         scene.submit(|encoder| {
             match &self.asked {
-                Asked::Step(Variant::Total) => broad_phase.step(device, queue, encoder, scene.uploaded())?,
-                Asked::Step(_) => broad_phase.step(device, queue, encoder, scene.resident())?,
+                Asked::Step(Variant::Total) => broad_phase.step(encoder, scene.uploaded())?,
+                Asked::Step(_) => broad_phase.step(encoder, scene.resident())?,
                 Asked::Rays { rays, count, .. } => {
                     let input = QueryInput {
                         rays: Rays::Plain(Source::device(rays, *count)),
                         ..Default::default()
                     };
-                    broad_phase.query(device, queue, encoder, input)?
+                    broad_phase.query(encoder, input)?
                 }
             };
             Ok(())
         })
     }
 
-    fn submit_part(&mut self, first: Window) -> Result<()> {
+    fn submit_part(&mut self, first: Page) -> Result<()> {
         let (scene, broad_phase) = (self.scene, &mut self.broad_phase);
-        let (device, queue) = (scene.device(), scene.queue());
         scene.submit(|encoder| {
-            broad_phase.window(device, queue, encoder, first)?;
+            broad_phase.page(encoder, first)?;
             Ok(())
         })
     }
 
     fn read(&mut self) -> Result<StepResult> {
-        let (device, queue) = (self.scene.device(), self.scene.queue());
-        Ok(block_on(self.broad_phase.read_back(device, queue))?)
+        Ok(block_on(self.broad_phase.read_back())?)
     }
 
     /// The bit of a status that says that results are missing, how many there are and how many fit.
@@ -230,7 +227,7 @@ impl<'a> Recording<'a> {
                 let places = (1..)
                     .map(|part| part * u64::from(capacity))
                     .take_while(|&place| place < needed);
-                let window = |place: u64| Window {
+                let window = |place: u64| Page {
                     pairs: place as u32,
                     hits: place as u32,
                     ..Default::default()
@@ -393,13 +390,12 @@ impl<'a> RayCast<'a> {
     /// Builds the table; with the scheme of several entries an object until all fit.
     fn build(&mut self) -> Result<()> {
         let Recording { scene, broad_phase, .. } = &mut self.recording;
-        let (device, queue) = (scene.device(), scene.queue());
         for _ in 0..MOST_STEPS {
             scene.submit(|encoder| {
-                broad_phase.step(device, queue, encoder, scene.resident())?;
+                broad_phase.step(encoder, scene.resident())?;
                 Ok(())
             })?;
-            if block_on(broad_phase.read_counters(device, queue))?.status.is_whole() {
+            if block_on(broad_phase.read_counters())?.status.is_whole() {
                 return Ok(());
             }
         }

@@ -175,7 +175,7 @@ impl<'a> OnDevice<'a> {
         };
         Ok(Self {
             headless,
-            broad_phase: GpuBroadPhase::new(headless.device(), &descriptor)?,
+            broad_phase: GpuBroadPhase::new(headless.device(), headless.queue(), &descriptor)?,
         })
     }
 
@@ -188,7 +188,7 @@ impl<'a> OnDevice<'a> {
             objects: Source::Host(boxes),
             ..Default::default()
         };
-        self.broad_phase.step(device, queue, &mut encoder, input)?;
+        self.broad_phase.step(&mut encoder, input)?;
         queue.submit([encoder.finish()]);
         device.poll(gpu_broad_phase::wgpu::PollType::wait_indefinitely())?;
         Ok(start.elapsed().as_secs_f64() * 1e3)
@@ -210,10 +210,7 @@ impl Follower for OnDevice<'_> {
         let mut held = 0;
         for _ in 0..MOST_STEPS {
             time += self.step(boxes)?;
-            let result = block_on(
-                self.broad_phase
-                    .read_back(self.headless.device(), self.headless.queue()),
-            )?;
+            let result = block_on(self.broad_phase.read_back())?;
             let counters = result.counters;
             if counters.status.is_whole() {
                 let rows = result.pairs.iter().map(|pair| [pair.a, pair.b]).collect();

@@ -135,7 +135,7 @@ impl<'a> StageOfStep<'a> {
         Ok(Self {
             on,
             keys,
-            broad_phase: GpuBroadPhase::new(&on.device, &without_pairs(descriptor))?,
+            broad_phase: GpuBroadPhase::new(&on.device, &on.queue, &without_pairs(descriptor))?,
             buffer: upload(&on.device, keys.boxes),
         })
     }
@@ -148,10 +148,10 @@ impl<'a> StageOfStep<'a> {
             objects: Source::device(&self.buffer, self.keys.boxes.len() as u32),
             ..Default::default()
         };
-        let output = self.broad_phase.step(device, queue, &mut encoder, input)?;
+        let output = self.broad_phase.step(&mut encoder, input)?;
         queue.submit([encoder.finish()]);
         let entries = output.table.entries.filter(|_| wants_entries);
-        let entries = entries.map(|entries| download(device, queue, entries)).transpose()?;
+        let entries = entries.map(|entries| download(device, queue, &entries)).transpose()?;
         device.poll(PollType::wait_indefinitely())?;
         Ok(entries)
     }
@@ -174,7 +174,7 @@ impl Contestant for StageOfStep<'_> {
         // Only the scheme of several entries an object has to grow for them, and once is enough.
         for _ in 0..3 {
             let mut entries = self.step(true)?.unwrap_or_default();
-            let counters = block_on(self.broad_phase.read_counters(&self.on.device, &self.on.queue))?;
+            let counters = block_on(self.broad_phase.read_counters())?;
             if counters.is_whole() {
                 entries.truncate(self.keys.expected.len());
                 return self.keys.answer(gpu::NAME, entries);
@@ -185,7 +185,7 @@ impl Contestant for StageOfStep<'_> {
 
     fn run(&mut self) -> Result<Vec<(&'static str, f64)>> {
         self.step(false)?;
-        let result = block_on(self.broad_phase.read_back(&self.on.device, &self.on.queue))?;
+        let result = block_on(self.broad_phase.read_back())?;
         let sort = result.timings.iter().find(|timing| timing.stage == "sort");
         let nanoseconds = sort.context("no stage `sort` was timed")?.nanoseconds;
         Ok(vec![(Question::Sort.stage(), nanoseconds / 1e6)])

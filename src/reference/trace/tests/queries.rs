@@ -145,7 +145,7 @@ fn queries_agree_with_brute_force() {
                         worlds: if descriptor.worlds > 1 { &worlds } else { &[] },
                         ..only(&objects)
                     };
-                    for queries in [SceneQueries::Rounded(&queries), SceneQueries::Boxes(&boxes)] {
+                    for queries in [SceneQueries::Spheres(&queries), SceneQueries::Boxes(&boxes)] {
                         let scene = Scene { queries, ..base };
                         check(
                             &descriptor,
@@ -201,7 +201,7 @@ fn neighbors_agree_with_brute_force() {
             Scheme::Uniform { cell_size: 0.75 },
             Scheme::Adaptive { min_scale: 0.5 },
         ] {
-            for (case, (radius, once)) in asked.into_iter().enumerate() {
+            for (case, (radius, half)) in asked.into_iter().enumerate() {
                 for dimensions in [Dimensions::Two, Dimensions::Three] {
                     for periods in periods {
                         let descriptor = BroadPhaseDescriptor {
@@ -214,7 +214,7 @@ fn neighbors_agree_with_brute_force() {
                         let ids: Vec<_> = (0..count).map(|point| point % 4).collect();
                         let scene = Scene {
                             worlds: if descriptor.worlds > 1 { &ids } else { &[] },
-                            queries: Neighbors { radius, once }.into(),
+                            queries: Neighbors { radius, half }.into(),
                             ..only(&points)
                         };
                         let what =
@@ -240,9 +240,9 @@ fn neighbors_once_are_half_of_neighbors_both_ways() {
             pairs: false,
             ..Default::default()
         };
-        let pairs = |once| {
+        let pairs = |half| {
             let scene = Scene {
-                queries: Neighbors { radius: 0.9, once }.into(),
+                queries: Neighbors { radius: 0.9, half }.into(),
                 ..only(&points)
             };
             let result = step_scene(&descriptor, &scene).unwrap();
@@ -403,7 +403,7 @@ fn periods_and_radii_that_cannot_work_are_refused() {
     }
     for radius in [-1.0, f32::NAN, f32::INFINITY] {
         let scene = Scene {
-            queries: Neighbors { radius, once: false }.into(),
+            queries: Neighbors { radius, half: false }.into(),
             ..Scene::default()
         };
         let error = step_scene(&BroadPhaseDescriptor::default(), &scene).unwrap_err();
@@ -445,7 +445,7 @@ fn neighbors_across_the_border_are_as_exact_as_elsewhere() {
                 pairs: false,
                 ..Default::default()
             };
-            let neighbors = Neighbors { radius, once: false };
+            let neighbors = Neighbors { radius, half: false };
             let scene = Scene {
                 queries: neighbors.into(),
                 ..only(&points)
@@ -510,7 +510,7 @@ fn nothing_apart_is_within_a_radius_of_zero() {
         let scene = Scene {
             queries: Neighbors {
                 radius: 0.0,
-                once: false,
+                half: false,
             }
             .into(),
             ..only(&points)

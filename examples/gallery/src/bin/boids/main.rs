@@ -98,11 +98,11 @@ impl Boids {
             objects: Source::device(&self.boxes, self.count),
             queries: Queries::Neighbors(Neighbors {
                 radius: RADIUS,
-                once: false,
+                half: false,
             }),
             ..StepInput::default()
         };
-        let step = self.broad_phase.step(&gpu.device, &gpu.queue, encoder, input)?;
+        let step = self.broad_phase.step(encoder, input)?;
         let neighbors = step.queries.objects.context("all neighbours are asked for")?;
         let params = Params {
             world: self.world,
@@ -123,8 +123,8 @@ impl Boids {
             &[
                 &self.params,
                 before,
-                neighbors.offsets,
-                neighbors.buffer,
+                &neighbors.offsets,
+                &neighbors.buffer,
                 after,
                 &self.boxes,
             ],
@@ -172,6 +172,7 @@ impl Demo for Boids {
             .collect();
         let broad_phase = GpuBroadPhase::new(
             &gpu.device,
+            &gpu.queue,
             &BroadPhaseDescriptor {
                 label: Some("boids"),
                 dimensions: Dimensions::Two,

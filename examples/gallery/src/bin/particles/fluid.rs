@@ -129,6 +129,7 @@ impl Fluid {
             .collect();
         let broad_phase = GpuBroadPhase::new(
             &gpu.device,
+            &gpu.queue,
             &BroadPhaseDescriptor {
                 label: Some("particles"),
                 scheme,
@@ -172,11 +173,11 @@ impl Fluid {
             objects: Source::device(&self.boxes, self.count),
             queries: Queries::Neighbors(Neighbors {
                 radius: self.scene.reach(),
-                once: false,
+                half: false,
             }),
             ..StepInput::default()
         };
-        let step = self.broad_phase.step(&gpu.device, &gpu.queue, encoder, input)?;
+        let step = self.broad_phase.step(encoder, input)?;
         let neighbors = step.queries.objects.context("all neighbours are asked for")?;
         let Scene {
             tank,
@@ -200,9 +201,9 @@ impl Fluid {
         };
         gpu.queue.write_buffer(&self.params, 0, bytemuck::bytes_of(&params));
         let [before, after] = &self.particles;
-        let lists = [&self.params, before, neighbors.offsets, neighbors.buffer];
+        let lists = [&self.params, before, &neighbors.offsets, &neighbors.buffer];
         let passes = [
-            (&self.density, "density", [step.counters, &self.seen, &self.states]),
+            (&self.density, "density", [&step.counters, &self.seen, &self.states]),
             (&self.advance, "advance", [&self.states, after, &self.boxes]),
         ];
         for (pipeline, label, own) in passes {

@@ -236,7 +236,7 @@ impl Demo for Particles {
             1e3 * seconds / f64::from(self.frames.max(2) - 1),
         );
         if self.prints_stages {
-            let result = pollster::block_on(self.fluid.broad_phase.read_back(&gpu.device, &gpu.queue))?;
+            let result = pollster::block_on(self.fluid.broad_phase.read_back())?;
             let first = result.timings.first().context("the device has no timestamps")?;
             // From end to end: lavapipe takes the time at which a pass begins late once something was drawn.
             let mut end = first.begin;

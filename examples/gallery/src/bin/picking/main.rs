@@ -138,11 +138,11 @@ impl Picking {
     /// Records the pick of a ray: `found` and `marks` hold it afterwards. Returns vertices and arguments of the lines
     /// of its cells.
     fn pick(&mut self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder, ray: Ray) -> Result<[wgpu::Buffer; 2]> {
-        let Gpu { device, queue, .. } = gpu;
+        let Gpu { device, .. } = gpu;
         // Nothing changes afterwards: the set records nothing more, and one step's table serves all queries.
         if self.boxes.is_none() {
             let input = self.objects.record(device, encoder)?;
-            self.broad_phase.step(device, queue, encoder, input)?;
+            self.broad_phase.step(encoder, input)?;
             let Source::Device { buffer, .. } = input.statics.objects else {
                 bail!("a set's objects lie on the device");
             };
@@ -154,9 +154,9 @@ impl Picking {
             rays: Rays::Plain(Source::Host(&rays)),
             ..QueryInput::default()
         };
-        let answer = self.broad_phase.query(device, queue, encoder, input)?;
+        let answer = self.broad_phase.query(encoder, input)?;
         let hits = answer.rays.closest.context("the closest hit is asked for")?;
-        encoder.copy_buffer_to_buffer(hits, 0, &self.found, 0, 8);
+        encoder.copy_buffer_to_buffer(&hits, 0, &self.found, 0, 8);
         let group = gpu.bind_group(
             &self.ask_around.get_bind_group_layout(0),
             &[&self.params, &self.found, &self.sphere, &self.cut_ray],
@@ -172,25 +172,23 @@ impl Picking {
         }
         let input = QueryInput {
             rays: Rays::Plain(Source::device(&self.cut_ray, 1)),
-            queries: Queries::Rounded(Source::device(&self.sphere, 1)),
+            queries: Queries::Spheres(Source::device(&self.sphere, 1)),
             ..QueryInput::default()
         };
-        let answer = self.broad_phase.query(device, queue, encoder, input)?;
-        let selected = answer.queries.objects.context("all results are asked for")?;
-        let cells = answer.rays.cells.context("cells of rays are asked for")?;
-        encoder.copy_buffer_to_buffer(cells.offsets, 4, &self.found, 8, 4);
-        encoder.copy_buffer_to_buffer(selected.offsets, 4, &self.found, 12, 4);
+        let answer = self.broad_phase.query(encoder, input)?;
+        let selected = answer.queries.objects.as_ref().context("all results are asked for")?;
+        let cells = answer.rays.cells.as_ref().context("cells of rays are asked for")?;
+        encoder.copy_buffer_to_buffer(&cells.offsets, 4, &self.found, 8, 4);
+        encoder.copy_buffer_to_buffer(&selected.offsets, 4, &self.found, 12, 4);
         let (kind, lines) = (DebugLines::RayCells, 12 * RAY_CELLS);
         let lines = self
             .debug_draw
-            .record(device, encoder, &answer, kind, [0, 0, 0, CELL_ALPHA], lines)?;
-        let lines = [lines.vertices, lines.args].map(wgpu::Buffer::clone);
-        let rows = self
-            .dispatch
-            .record(device, encoder, &answer, OutputRows::QueryObjects, 64)?;
+            .record(encoder, &answer, kind, [0, 0, 0, CELL_ALPHA], lines)?;
+        let lines = [lines.vertices, lines.args];
+        let rows = self.dispatch.record(encoder, &answer, OutputRows::QueryObjects, 64)?;
         let group = gpu.bind_group_at(
             &self.mark.get_bind_group_layout(0),
-            &[(4, selected.buffer), (5, rows), (6, &self.marks)],
+            &[(4, &selected.buffer), (5, &rows), (6, &self.marks)],
         );
         encoder.clear_buffer(&self.marks, 0, None);
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
@@ -199,7 +197,7 @@ impl Picking {
         });
         pass.set_pipeline(&self.mark);
         pass.set_bind_group(0, &group, &[]);
-        pass.dispatch_workgroups_indirect(rows, 0);
+        pass.dispatch_workgroups_indirect(&rows, 0);
         Ok(lines)
     }
 
@@ -269,7 +267,7 @@ impl Demo for Picking {
                 field_of_view: 0.7,
             },
             held: None,
-            broad_phase: GpuBroadPhase::new(&gpu.device, &descriptor)?,
+            broad_phase: GpuBroadPhase::new(&gpu.device, &gpu.queue, &descriptor)?,
             debug_draw: DebugDraw::new(&descriptor, None),
             dispatch: DispatchArgs::new(None),
             boxes: None,

@@ -201,7 +201,7 @@ impl Demo for Renderer {
                 pitch: 0.42,
                 field_of_view: 0.64,
             },
-            broad_phase: GpuBroadPhase::new(&gpu.device, &descriptor)?,
+            broad_phase: GpuBroadPhase::new(&gpu.device, &gpu.queue, &descriptor)?,
             dispatch: DispatchArgs::new(None),
             debug_draw: DebugDraw::new(&descriptor, None),
             levels: options.levels.iter().fold(0, |levels, level| levels | 1 << level),
@@ -249,15 +249,13 @@ impl Demo for Renderer {
             rays: Source::Host(&rays).into(),
             ..StepInput::default()
         };
-        let step = self.broad_phase.step(&gpu.device, &gpu.queue, frame.encoder, input)?;
-        let hits = step.rays.closest.context("the closest hit is asked for")?;
-        let pairs = step.pairs.context("pairs are asked for")?;
-        let rows = self
-            .dispatch
-            .record(&gpu.device, frame.encoder, &step, OutputRows::Pairs, 64)?;
+        let step = self.broad_phase.step(frame.encoder, input)?;
+        let hits = step.rays.closest.as_ref().context("the closest hit is asked for")?;
+        let pairs = step.pairs.as_ref().context("pairs are asked for")?;
+        let rows = self.dispatch.record(frame.encoder, &step, OutputRows::Pairs, 64)?;
         let count_group = gpu.bind_group_at(
             &self.count_overlaps.get_bind_group_layout(0),
-            &[(3, pairs.buffer), (4, rows), (5, &self.overlaps)],
+            &[(3, &pairs.buffer), (4, &rows), (5, &self.overlaps)],
         );
         frame.encoder.clear_buffer(&self.overlaps, 0, None);
         {
@@ -267,12 +265,11 @@ impl Demo for Renderer {
             });
             pass.set_pipeline(&self.count_overlaps);
             pass.set_bind_group(0, &count_group, &[]);
-            pass.dispatch_workgroups_indirect(rows, 0);
+            pass.dispatch_workgroups_indirect(&rows, 0);
         }
         self.pick.record(gpu, frame.encoder, hits);
         let shown = if self.shows_cells { self.levels } else { 0 };
         let cells = self.debug_draw.record(
-            &gpu.device,
             frame.encoder,
             &step,
             DebugLines::Cells { levels: shown },
@@ -300,7 +297,7 @@ impl Demo for Renderer {
             pass.set_vertex_buffer(0, self.edges.slice(..));
             pass.draw(0..24, 0..1);
             pass.set_vertex_buffer(0, cells.vertices.slice(..));
-            pass.draw_indirect(cells.args, 0);
+            pass.draw_indirect(&cells.args, 0);
         }
         gpu.watch_counters(&self.broad_phase, frame.encoder)
     }

@@ -43,7 +43,7 @@ fn overlaps_and_picks_are_those_of_brute_force() -> Result<()> {
         offscreen.frame(pointed_at(pixel))?;
         let (gpu, renderer) = offscreen.parts();
         let boxes: Vec<Aabb> = gpu.read(&renderer.boxes, BOXES as usize)?;
-        let found = pollster::block_on(renderer.broad_phase.read_back(&gpu.device, &gpu.queue))?;
+        let found = pollster::block_on(renderer.broad_phase.read_back())?;
         assert!(found.counters.is_whole());
 
         let mut overlaps = vec![0; boxes.len()];
