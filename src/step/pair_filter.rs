@@ -45,12 +45,37 @@ pub(crate) fn check(device: &wgpu::Device, label: &str, text: &str) -> Result<()
     let lines = text.split('\n').count() as u32;
     Err(match place {
         Some(place) if place.line_number <= lines => PairFilterError::Compile {
-            line: place.line_number,
+            line: match place.length > longest_line(text) {
+                true => marked_line(&message).unwrap_or(place.line_number),
+                false => place.line_number,
+            },
             message,
         },
         // What does not fit is the call.
         _ => PairFilterError::Signature { message },
     })
+}
+
+/// Bytes of the longest line.
+fn longest_line(text: &str) -> u32 {
+    text.lines().map(str::len).max().unwrap_or(0) as u32
+}
+
+/// The first line that a message of wgpu marks with signs below it. Where it names a whole function first, that is what
+/// it says of the function.
+fn marked_line(message: &str) -> Option<u32> {
+    let mut number = None;
+    for line in message.lines() {
+        let Some((before, marks)) = line.split_once('│') else {
+            continue;
+        };
+        match before.trim().parse() {
+            Ok(shown) => number = Some(shown),
+            Err(_) if marks.trim_start_matches([' ', '│']).starts_with('^') => return number,
+            Err(_) => {}
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -73,6 +98,21 @@ mod tests {
         };
         assert_eq!(declared(FRAME), declared(text));
         assert_eq!(declared(FRAME).len(), 4);
+    }
+
+    #[test]
+    fn the_marked_line_is_that_above_the_signs() {
+        let message = "
+Shader validation error: Function [0] 'admits_pair' is invalid
+  ┌─ gpu_broad_phase/pair_filter:1:1
+  │
+1 │ ╭ fn admits_pair(a: u32, b: u32) -> bool {
+2 │ │ // 3 │ ^
+3 │ │ return a + b; }
+  │ │        ^^^^^ naga::ir::Expression [2]
+  │ ╰───────────────^ naga::ir::Function [0]";
+        assert_eq!(marked_line(message), Some(3));
+        assert_eq!(marked_line(&message.replace("        ^^^^^ naga", "")), None);
     }
 
     /// So that names of a text are no one else's.
