@@ -272,10 +272,10 @@ pub(crate) fn run(
         filters: descriptor.filters,
         count_candidates: descriptor.count_candidates,
     };
+    let list = count("excluded pairs", scene.excluded.len() as u64)?;
+    trace.exclusions = Exclusions::new(params.all_objects(), list, 0);
+    trace.exclusion_table = pair_exclude::pair_exclude(&trace.exclusions, scene.excluded).0;
     if descriptor.pairs {
-        let list = count("excluded pairs", scene.excluded.len() as u64)?;
-        trace.exclusions = Exclusions::new(params.all_objects(), list, 0);
-        trace.exclusion_table = pair_exclude::pair_exclude(&trace.exclusions, scene.excluded).0;
         find_pairs(&mut trace, descriptor, overrides, admits, keep)?;
     }
     if !scene.rays.is_empty() {
