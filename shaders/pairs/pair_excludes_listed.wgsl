@@ -33,11 +33,11 @@ fn names_pair(pair: vec2<u32>) -> bool {
     var found = false;
     var goes_on = exclusions.table_mask > 0u;
     for (var probe = 0u; goes_on && probe <= exclusions.table_mask; probe += 1u) {
-        let slots = objects[2u * exclusions.object_count + slot / 2u];
-        let held = select(slots.xy, slots.zw, slot % 2u == 1u);
-        found = all(held == pair);
+        let vector = 2u * exclusions.object_count + slot / 2u;
+        let b = objects[vector][(slot & 1u) * 2u + 1u];
+        found = b == pair.y && objects[vector][(slot & 1u) * 2u] == pair.x;
         // In a free slot both words are 0, and no pair has the second one 0.
-        goes_on = !found && held.y != 0u;
+        goes_on = !found && b != 0u;
         slot = next_slot(slot);
     }
     return found;
