@@ -56,6 +56,7 @@
 //! | query results | `u32` | objects, with offsets as for hits |
 //! | nearest objects | [`Neighbor`], 8 bytes | `object, squared_distance`, as many per query as are wanted |
 //! | static objects | [`Aabb`], 32 bytes | as objects; they come first in the numbering |
+//! | excluded pairs | [`Pair`], 8 bytes | `a, b`, either first |
 //! | worlds | `u32` | the world of each object |
 //! | counters | 32 `u32` | see [`Counters`] |
 //!

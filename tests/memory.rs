@@ -6,8 +6,8 @@ use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, GpuBroadPhase, Growth, Headless, HeadlessDescriptor,
-    HeadlessError, ObjectSet, PairOrder, Queries, QueryInput, Ray, RayMode, Scheme, Source, Statics, Status, StepInput,
-    StepResult, adapters as all_adapters, wgpu,
+    HeadlessError, ObjectSet, Pair, PairOrder, Queries, QueryInput, Ray, RayMode, Scheme, Source, Statics, Status,
+    StepInput, StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -92,6 +92,7 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
     let mut rng = Rng(5);
     let (moving, fixed) = (uniform(2000, &mut rng), uniform(500, &mut rng));
     let rays = [Ray::new([0.0; 3], [1.0, 0.5, 0.25], f32::INFINITY); 20];
+    let listed = [Pair { a: 7, b: 700 }; 30];
     for adapter in adapters() {
         let (device, queue) = own_device(&adapter);
         let [objects, statics] = [&moving, &fixed].map(|boxes| {
@@ -117,6 +118,10 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
             rays: Source::Host(&rays).into(),
             ..Default::default()
         };
+        let excluding = StepInput {
+            excluded: Source::Host(&listed),
+            ..with_statics
+        };
         let descriptor = BroadPhaseDescriptor {
             pair_order: PairOrder::Sorted,
             ray_mode: RayMode::All,
@@ -131,6 +136,7 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
             ("caller_owned", caller_owned, false, 2),
             ("statics", with_statics, false, 2),
             ("host", from_host, false, 2),
+            ("excluded", excluding, false, 2),
             ("queries", from_host, true, 3),
         ] {
             let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
