@@ -9,14 +9,14 @@ mod wild;
 use std::collections::BTreeSet;
 
 use common::pool::pooled;
-use common::steps::{SCHEMES, broad_phase, encoder, read, sorted, submit, whole};
+use common::steps::{SCHEMES, broad_phase, encoder, lists, read, sorted, submit, whole};
 use common::{Rng, TestAdapter, adapters, lattice, random_scene, uniform};
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, Dimensions, GpuBroadPhase, Growth, Headless,
-    HeadlessDescriptor, InputError, Page, Pair, PairFilterError, PairOrder, ReferenceError, Scene, SceneStatics,
-    Source, Statics, StepError, StepInput, StepResult, wgpu,
+    HeadlessDescriptor, InputError, NONE, Page, Pair, PairFilterError, PairOrder, Partners, QueryMode, ReferenceError,
+    Scene, SceneRays, SceneStatics, Source, Statics, StepError, StepInput, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -105,6 +105,19 @@ fn defined(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, admits: &dy
     pairs
 }
 
+/// The pairs as rows, one per object.
+fn rows_of(pairs: &[Pair], objects: usize, half: bool) -> Vec<Vec<u32>> {
+    let mut rows = vec![Vec::new(); objects];
+    for &Pair { a, b } in pairs {
+        rows[a as usize].push(b);
+        if !half {
+            rows[b as usize].push(a);
+        }
+    }
+    rows.iter_mut().for_each(|row| row.sort_unstable());
+    rows
+}
+
 /// Holds an answer to the definition, and counts of worlds to the pairs.
 fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result: &StepResult, expected: &[Pair], what: &str) {
     assert_eq!(sorted(result.pairs.clone()), expected, "{what}");
@@ -143,10 +156,16 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 pair_filter: [None, Some(BITS), Some(WORDS)][number as usize / 3 % 3],
                 ..given
             };
-            let plain = Scene {
+            let asks_partners = number % 2 == 0;
+            let half = number % 4 == 0;
+            let mut plain = Scene {
                 excluded: &[],
                 ..wild.scene(number)
             };
+            if asks_partners {
+                plain.queries = Partners { half }.into();
+                plain.query_mode = QueryMode::All;
+            }
             let all = defined(&descriptor, &plain, &|_, _| true);
             let (objects, _) = plain.all_objects();
             let data: Vec<u32> = (0..rng.below(5)).map(|_| rng.bits() as u32).collect();
@@ -190,6 +209,33 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 };
                 let result = block_on(headless.step_scene(&scene)).unwrap();
                 check(&descriptor, &scene, &result, expected, &what);
+                if !asks_partners {
+                    continue;
+                }
+                let rows = rows_of(expected, objects.len(), half);
+                assert_eq!(lists(&result), rows, "{what}: partners");
+                // Of the table that the step has left, too, and by the place of the one that is asked for.
+                let partners = Partners { half }.into();
+                let later = block_on(headless.query(SceneRays::default(), partners, QueryMode::All)).unwrap();
+                assert_eq!(lists(&later), rows, "{what}: partners later");
+                let nearest = block_on(headless.query(SceneRays::default(), partners, QueryMode::Nearest(2))).unwrap();
+                for (found, row) in nearest.query_nearest.chunks(2).zip(&rows) {
+                    let mut first = row[..row.len().min(2)].to_vec();
+                    first.resize(2, NONE);
+                    let found: Vec<_> = found.iter().map(|neighbor| neighbor.object).collect();
+                    assert_eq!(found, first, "{what}: first partners");
+                }
+            }
+            if asks_partners {
+                let rows = rows_of(&expected, objects.len(), half);
+                assert_eq!(lists(&on_cpu), rows, "{what}: partners on the CPU");
+                // Without the list of pairs.
+                let rowless = BroadPhaseDescriptor {
+                    pairs: false,
+                    ..descriptor
+                };
+                let result = block_on(pooled(&adapter, &rowless).step_scene(&scene)).unwrap();
+                assert_eq!(lists(&result), rows, "{what}: partners alone");
             }
         }
         assert!(parted.iter().all(|&count| count > 500), "{parted:?}");

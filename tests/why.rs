@@ -250,6 +250,13 @@ fn a_list_of_the_callers_is_told() {
             assert!(!why.meets && !why.is_found);
             assert!(why.to_string().contains("The list of excluded pairs names them."));
             assert!(said(descriptor, &scene, Question::Pair(other.0, other.1)).is_found);
+            let asks = Scene {
+                queries: SceneQueries::Partners(Partners::default()),
+                ..scene
+            };
+            let ask = |(query, object)| said(descriptor, &asks, Question::Query { query, object });
+            assert_eq!(ask(listed).reasons, [Reason::Listed]);
+            assert!(ask(other).is_found);
         }
     }
 }

@@ -31,7 +31,7 @@ fn main(
     if (pair.x == pair.y || pair.y >= exclusions.object_count) {
         return;
     }
-    var slot = first_slot(pair);
+    var slot = home_slot(pair);
     var waits = true;
     for (var tries = 0u; waits && tries <= exclusions.table_mask + SPARE_TRIES; tries += 1u) {
         let exchange = atomicCompareExchangeWeak(&exclusion_rows[slot], 0u, row + 1u);

@@ -203,7 +203,7 @@ pub struct BroadPhaseDescriptor<'a> {
     /// [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED) works all the same.
     pub filters: bool,
     /// A WGSL function of the caller's that says which objects may pair; none by default. It is joined to the passes
-    /// that look for pairs, and asked for every two objects whose boxes meet and which the filters admit. Pairs that it
+    /// that look for pairs, and asked about every two objects whose boxes meet and which the filters admit. Pairs that it
     /// does not admit are neither counted nor written.
     ///
     /// The text declares `fn admits_pair(a: u32, b: u32) -> bool`. Objects are numbered as in results, and `a < b`. It
@@ -224,8 +224,9 @@ pub struct BroadPhaseDescriptor<'a> {
     /// object are too few or too many: rows are then missing or stale, and nothing is written out of bounds. Loops have
     /// to end.
     ///
-    /// Rays and queries do not ask it, and neither do [`Partners`](crate::Partners). The CPU reference cannot run it:
-    /// see [`reference::step_scene_where`](crate::reference::step_scene_where). Not stored by serde.
+    /// [`Partners`](crate::Partners) ask it, too. Rays and other queries do not. The CPU reference cannot run it: see
+    /// [`reference::step_scene_where`](crate::reference::step_scene_where). A text that does not compile is an error when
+    /// the broad phase is made. Browsers tell of it later, as of all that their device refuses. Not stored by serde.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub pair_filter: Option<&'a str>,
     /// Whether box tests are counted ([`Counters::pair_candidates`](crate::Counters::pair_candidates),

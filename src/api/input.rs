@@ -278,8 +278,8 @@ pub struct StepInput<'a> {
     /// twice, or an object that there is not, excludes nothing: a list of which only the device knows the length is
     /// filled up with such rows.
     ///
-    /// Counts of worlds leave these pairs out, too. Rays and queries do not look at the list, and neither do
-    /// [`Partners`]. A step with a list copies its objects. It takes 32 bytes more per object if nothing else copies
+    /// Counts of worlds and [`Partners`] leave these pairs out, too, and so do partners that are asked of the step's table
+    /// later. Rays and other queries do not look at the list. A step with a list copies its objects. It takes 32 bytes more per object if nothing else copies
     /// them, 24 to 48 bytes per row, and 8 more per row of a list of the host's.
     pub excluded: Source<'a, Pair>,
     /// Words that the function of [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) reads; none by default.

@@ -63,6 +63,12 @@ fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
     object
 }
 
+/// The pairs of a scene's list.
+fn excluded(scene: &Scene<'_>) -> HashSet<Pair> {
+    let in_order = |pair: &Pair| Pair::of(pair.a, pair.b);
+    scene.excluded.iter().map(in_order).collect()
+}
+
 /// All pairs of a scene, ascending: [`pairs`] after dimensions, margin and worlds are seen to, and without a look at
 /// filters where those of the descriptor are off. Pairs of the scene's list are left out.
 pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Pair> {
@@ -81,10 +87,8 @@ pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> 
         }
     }
     let mut pairs = pairs(&objects);
-    if !scene.excluded.is_empty() {
-        let excluded: HashSet<_> = scene.excluded.iter().map(|pair| Pair::of(pair.a, pair.b)).collect();
-        pairs.retain(|pair| !excluded.contains(pair));
-    }
+    let excluded = excluded(scene);
+    pairs.retain(|pair| !excluded.contains(pair));
     if descriptor.worlds > 1 {
         let world = |object: u32| worlds[object as usize];
         pairs.retain(|pair| world(pair.a) == world(pair.b) && world(pair.a) < descriptor.worlds);
@@ -174,7 +178,7 @@ impl Found {
     }
 }
 
-/// What each query of a scene finds, by the definition.
+/// What each query of a scene finds, by the definition. Pairs of the scene's list are no partners.
 pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Found> {
     let axes = descriptor.dimensions.count() as usize;
     let (all, worlds) = scene.all_objects();
@@ -237,6 +241,7 @@ pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -
         Askers::Partners(Partners { half }) => (half, objects.iter().collect()),
     };
     let mut answers = vec![Found::default(); all.len()];
+    let excluded = excluded(scene);
     for &(asker, by, own_world) in &askers {
         for &(index, object, world) in &askers {
             let is_wanted = if half { index > asker } else { index != asker };
@@ -249,7 +254,7 @@ pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -
             match asked_for {
                 Askers::Partners(_) => {
                     let meets = |axis: usize| object.min[axis] <= by.max[axis] && by.min[axis] <= object.max[axis];
-                    if (0..axes).all(meets) {
+                    if (0..axes).all(meets) && !excluded.contains(&Pair::of(*asker, *index)) {
                         found.surely.push((*index, 0.0));
                     }
                 }

@@ -282,7 +282,7 @@ pub(crate) fn run(
         cast_rays(&mut trace, descriptor, overrides, scene.rays, keep)?;
     }
     if params.query_count > 0 {
-        answer_queries(&mut trace, descriptor, overrides, &scene.queries.to_vec(), keep)?;
+        answer_queries(&mut trace, descriptor, overrides, &scene.queries.to_vec(), admits, keep)?;
     }
     Ok(trace)
 }
@@ -357,6 +357,7 @@ impl Trace {
             },
             objects: &self.objects,
             values: &of.values,
+            excludes: self.excludes(),
         };
         let mut walks = vec![walk(self, self)];
         if let Some(statics) = statics {
@@ -584,11 +585,15 @@ fn answer_queries(
     descriptor: &BroadPhaseDescriptor<'_>,
     overrides: Overrides,
     queries: &[Query],
+    admits: Option<&Admits<'_>>,
     keep: bool,
 ) -> Result<(), InputError> {
     let mut params = trace.params;
     let mut counters = std::mem::take(&mut trace.counters);
-    let walks = trace.query_inputs(queries, params.askers != askers::NOBODY);
+    let mut walks = trace.query_inputs(queries, params.askers != askers::NOBODY);
+    for walk in &mut walks {
+        walk.excludes.admits = admits;
+    }
     if params.nearest > 0 {
         trace.query_nearest = query_nearest::query_nearest(&params, &walks, overrides, &mut counters);
     } else {

@@ -108,6 +108,8 @@ pub(crate) static FILES: &[File] = files![
     "queries/query_emit",
     "queries/query_entry_covered",
     "queries/query_entry_one_cell",
+    "queries/query_excludes_listed",
+    "queries/query_excludes_none",
     "queries/query_image_own",
     "queries/query_images",
     "queries/query_input",

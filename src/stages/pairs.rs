@@ -304,25 +304,7 @@ impl PairPlan {
     /// What the stage needs.
     pub fn sizes(&self, shape: &Shape) -> Sizes {
         let params = &shape.params;
-        if !self.are_wanted {
-            return Sizes::new();
-        }
-        let [entries, rows] = [params.entry_capacity, params.pair_rows].map(u64::from);
-        let progress = if params.pair_bit_words > 0 {
-            rows
-        } else {
-            shape.left_behind(rows, 1)
-        };
-        let mut sizes = vec![
-            (buffer::OFFSETS, 4 * (tile_words(params) + sum_words(params) + progress)),
-            (
-                buffer::PAIRS,
-                size_of::<Pair>() as u64 * u64::from(params.pair_capacity),
-            ),
-        ];
-        if params.has_worlds() {
-            sizes.push((buffer::WORLD_PAIRS, 4 * u64::from(params.world_count)));
-        }
+        let mut sizes = Sizes::new();
         if let Some(exclusions) = self.exclusions {
             let [list, slots, data] = [exclusions.list_count, exclusions.slots(), exclusions.data_count].map(u64::from);
             sizes.extend([
@@ -330,6 +312,25 @@ impl PairPlan {
                 (buffer::EXCLUSION_ROWS, 4 * slots),
                 (buffer::DATA, 4 * data),
             ]);
+        }
+        if !self.are_wanted {
+            return sizes;
+        }
+        let [entries, rows] = [params.entry_capacity, params.pair_rows].map(u64::from);
+        let progress = if params.pair_bit_words > 0 {
+            rows
+        } else {
+            shape.left_behind(rows, 1)
+        };
+        sizes.extend([
+            (buffer::OFFSETS, 4 * (tile_words(params) + sum_words(params) + progress)),
+            (
+                buffer::PAIRS,
+                size_of::<Pair>() as u64 * u64::from(params.pair_capacity),
+            ),
+        ]);
+        if params.has_worlds() {
+            sizes.push((buffer::WORLD_PAIRS, 4 * u64::from(params.world_count)));
         }
         if !params.is_uniform() {
             sizes.extend([
@@ -438,13 +439,13 @@ impl PairPlan {
 
     /// Records the counting of pairs, up to their number.
     pub fn record_counts(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &PairBlocks, sorted: Side) {
+        self.record_exclusions(recorder, blocks);
         if !self.are_wanted {
             return;
         }
         let params = &shape.params;
         let entries = params.entry_capacity;
         let passes = self.passes();
-        self.record_exclusions(recorder, blocks);
         if sum_words(params) > 0 {
             recorder.clear_words(buffer::OFFSETS, tile_words(params) as usize, sum_words(params));
         }

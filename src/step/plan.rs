@@ -113,7 +113,10 @@ impl Plan {
                 cells: false,
                 limit: None,
             },
-            queries: QueryPlan { limit: None },
+            queries: QueryPlan {
+                limit: None,
+                exclusions: None,
+            },
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
             is_counted: false,
             is_of_step: true,
@@ -174,6 +177,7 @@ impl Plan {
         let [list, data] = [count("excluded pairs", list)?, count("words of the pair filter", data)?];
         let exclusions = Exclusions::new(self.shape.params.all_objects(), list, data);
         self.pairs.exclusions = Some(exclusions);
+        self.queries.exclusions = Some(exclusions);
         self.table.behind_objects = exclusions.bytes();
         // So that the buffer of the objects is an own one.
         self.table.prepares = true;

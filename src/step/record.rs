@@ -139,7 +139,7 @@ impl GpuBroadPhase {
         }
         let has_function = self.pair_filter().is_some();
         let excluded = input.excluded.count();
-        if plan.pairs.are_wanted && (has_function || excluded > 0) {
+        if has_function || excluded > 0 {
             let data = if has_function {
                 input.pair_filter_data.count()
             } else {

@@ -150,6 +150,9 @@ fn check_parts(
         if listed.statics.is_some() {
             check_static_pairs(bench, &listed, uniform_scheme);
         }
+        if scene.objects.len() < 600 {
+            check_queries(bench, &listed, &[], uniform_scheme);
+        }
     });
     // Walks of crowded scenes, in scenes of all kinds.
     let can_crowd = trace.params.has_clusters == 1 && trace.grid.is_crowded == 0;

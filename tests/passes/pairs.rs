@@ -58,7 +58,7 @@ fn excludes(trace: &Trace) -> Excludes<'_> {
 }
 
 /// What walks find behind the candidates.
-fn filter_inputs(trace: &Trace, objects: &[Aabb]) -> Vec<(&'static str, Vec<u8>)> {
+pub fn filter_inputs(trace: &Trace, objects: &[Aabb]) -> Vec<(&'static str, Vec<u8>)> {
     vec![
         ("objects", [bytes(objects), bytes(&trace.exclusion_table)].concat()),
         ("exclusions", uniform(&trace.exclusions)),

@@ -88,6 +88,7 @@ pub(crate) fn walk_static_looks(
         askers: &[],
         objects: input.objects,
         values: input.values,
+        excludes: Excludes::default(),
     };
     walk_query_looks(params, &walked, overrides, &query, |other, _, look| {
         if !input.excludes.is_excluded(own.object, other) {
