@@ -141,7 +141,7 @@ fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result: &Step
 fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() {
     for adapter in adapters() {
         let mut parted = [0; 2];
-        for number in 0..90 {
+        for number in 0..48 {
             let mut rng = Rng(number + 900);
             let given = BroadPhaseDescriptor {
                 pairs: true,
@@ -229,7 +229,10 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
             if asks_partners {
                 let rows = rows_of(&expected, objects.len(), half);
                 assert_eq!(lists(&on_cpu), rows, "{what}: partners on the CPU");
+            }
+            if number % 12 == 0 {
                 // Without the list of pairs.
+                let rows = rows_of(&expected, objects.len(), half);
                 let rowless = BroadPhaseDescriptor {
                     pairs: false,
                     ..descriptor
@@ -238,7 +241,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 assert_eq!(lists(&result), rows, "{what}: partners alone");
             }
         }
-        assert!(parted.iter().all(|&count| count > 500), "{parted:?}");
+        assert!(parted.iter().all(|&count| count > 200), "{parted:?}");
     }
 }
 
