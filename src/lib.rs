@@ -187,7 +187,7 @@ pub use api::input::{DeviceCount, Queries, QueryInput, Rays, Source, Statics, St
 pub use api::memory::MemoryUse;
 pub use api::output::{Lists, PairOutput, QueryOutput, RayOutput};
 pub use api::queries::{Neighbor, Neighbors, Partners, Query, QueryMode};
-pub use api::result::{StageTime, StepResult};
+pub use api::result::{Outputs, StageTime, StepResult};
 pub use api::scene::{Scene, SceneQueries, SceneRays, SceneStatics};
 #[cfg(feature = "snapshot")]
 pub use api::snapshot::{Snapshot, SnapshotError};
@@ -197,6 +197,7 @@ pub use beside::draw::{DebugDraw, DebugLines, DebugOutput};
 pub use beside::events::{EventOutput, Events, ObjectNames, PairEvents};
 pub use beside::object_set::{Handle, ObjectSet, StaleHandle};
 pub use beside::table_shader::TableShader;
+pub use gpu::later::Later;
 pub use step::broad_phase::GpuBroadPhase;
 pub use step::headless::{Headless, HeadlessDescriptor, adapters};
 pub use step::output::{StepOutput, Table};

@@ -5,6 +5,7 @@ pub(crate) mod buffers;
 pub(crate) mod filled;
 pub(crate) mod group;
 pub(crate) mod home;
+pub(crate) mod later;
 pub(crate) mod link;
 pub(crate) mod pipelines;
 pub(crate) mod reading;

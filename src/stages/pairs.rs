@@ -368,6 +368,7 @@ impl PairPlan {
             buffer::PAIRS,
             |counters| counters.pairs_needed,
             rows,
+            Status::PAIRS,
         )];
         if params.has_worlds() {
             outputs.push(Readable::known::<u32>(buffer::WORLD_PAIRS, params.world_count.into()));

@@ -219,7 +219,12 @@ impl QueryPlan {
         if asks_all(params) {
             let rows = [last, params.first_result, params.result_capacity];
             outputs.extend([
-                Readable::counted::<u32>(buffer::OBJECTS, |counters| counters.results_needed, rows),
+                Readable::counted::<u32>(
+                    buffer::OBJECTS,
+                    |counters| counters.results_needed,
+                    rows,
+                    Status::RESULTS,
+                ),
                 Readable::known::<u32>(buffer::OFFSETS, queries + 1),
             ]);
         }

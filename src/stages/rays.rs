@@ -294,7 +294,7 @@ impl RayPlan {
             RayMode::All => {
                 let rows = [last_hits, params.first_hit, params.hit_capacity];
                 outputs.extend([
-                    Readable::counted::<RayHit>(buffer::HITS, |counters| counters.hits_needed, rows),
+                    Readable::counted::<RayHit>(buffer::HITS, |counters| counters.hits_needed, rows, Status::HITS),
                     Readable::known::<u32>(buffer::OFFSETS, rays + 1),
                 ]);
             }
@@ -302,7 +302,12 @@ impl RayPlan {
         if self.cells {
             let rows = [last_cells, params.first_ray_cell, params.ray_cell_capacity];
             outputs.extend([
-                Readable::counted::<RayCell>(buffer::CELLS, |counters| counters.ray_cells_needed, rows),
+                Readable::counted::<RayCell>(
+                    buffer::CELLS,
+                    |counters| counters.ray_cells_needed,
+                    rows,
+                    Status::RAY_CELLS,
+                ),
                 Readable::known::<u32>(buffer::CELL_OFFSETS, rays + 1),
             ]);
         }
