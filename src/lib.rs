@@ -178,7 +178,7 @@ mod step;
 pub use api::counters::{Counters, Status};
 #[doc(hidden)]
 pub use api::descriptor::SortStrategy;
-pub use api::descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme};
+pub use api::descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme, Uses};
 pub use api::error::{
     BadPrefix, CreateError, DescriptorError, HeadlessError, InputError, NotOnHost, PairFilterError, ReadBackError,
     ReferenceError, StepError,
@@ -198,6 +198,7 @@ pub use beside::events::{EventOutput, Events, ObjectNames, PairEvents};
 pub use beside::object_set::{Handle, ObjectSet, StaleHandle};
 pub use beside::table_shader::TableShader;
 pub use gpu::later::Later;
+pub use gpu::preparation::Preparation;
 pub use step::broad_phase::GpuBroadPhase;
 pub use step::headless::{Headless, HeadlessDescriptor, adapters};
 pub use step::output::{StepOutput, Table};

@@ -667,3 +667,56 @@ fn tables_of_static_objects_outlast_lists() {
         }
     }
 }
+
+/// The function is part of the descriptor: another one makes anew what it is joined to, and no more.
+#[test]
+fn another_function_may_take_the_place_of_one() {
+    let mut rng = Rng(97);
+    let objects = uniform(500, &mut rng);
+    let data = [0x1234_5678, 0x9abc_def0];
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let with = |pair_filter| BroadPhaseDescriptor {
+                scheme,
+                pair_filter,
+                ..Default::default()
+            };
+            let scene = Scene {
+                objects: &objects,
+                pair_filter_data: &data,
+                ..Default::default()
+            };
+            let mut on_gpu = broad_phase(&adapter, &with(None));
+            let (by_bits, by_words) = (bits(&data), words(&objects));
+            let texts: [(Option<&str>, &dyn Fn(u32, u32) -> bool); 5] = [
+                (None, &|_, _| true),
+                (Some(BITS), &by_bits),
+                (Some(WORDS), &by_words),
+                (None, &|_, _| true),
+                (Some(BITS), &by_bits),
+            ];
+            for (text, admits) in texts {
+                let descriptor = with(text);
+                on_gpu.set_descriptor(&descriptor).unwrap();
+                let unfit = with(Some("fn admits_pair(a: u32, b: u32) -> bool { return a; }"));
+                let error = on_gpu.set_descriptor(&unfit).unwrap_err();
+                let is_told = matches!(
+                    error,
+                    CreateError::Descriptor(DescriptorError::PairFilter(PairFilterError::Compile { line: 1, .. }))
+                );
+                assert!(is_told, "{error:?}");
+                let what = format!("{scheme:?}, {text:?} on {}", adapter.name);
+                submit(&adapter, &mut on_gpu, (&scene).into());
+                // One form of counting is left out once it is known to be of no use.
+                let unused: Vec<_> = on_gpu.unused_passes(None);
+                assert!(
+                    unused.iter().all(|pass| pass.starts_with("pair_count")),
+                    "{what}: {unused:?}"
+                );
+                let result = whole(&adapter, &mut on_gpu, (&scene).into());
+                let expected = defined(&descriptor, &scene, admits);
+                check(&descriptor, &scene, &result, &expected, &what);
+            }
+        }
+    }
+}

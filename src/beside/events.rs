@@ -18,6 +18,7 @@ use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::group::Group;
 use crate::gpu::home::Home;
 use crate::gpu::later::Later;
+use crate::gpu::preparation::Preparation;
 use crate::gpu::reading::{self, Copy, Reading};
 use crate::gpu::recorder::{Input, WORKGROUP, variables};
 use crate::gpu::scope::Scopes;
@@ -30,6 +31,7 @@ use crate::shared::bounds::binding_limit;
 use crate::shared::submission::{Recording, Recordings};
 use crate::stages::pairs::buffer::PAIRS;
 use crate::stages::scan::{self, Scan};
+use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
 const ROW_BYTES: u64 = size_of::<PairEvent>() as u64;
@@ -242,6 +244,11 @@ impl PairEvents {
             last: None,
             changes: Arc::default(),
         }
+    }
+
+    /// What makes its pipelines ahead of the first call, for the steps of this broad phase: see [`Preparation`].
+    pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
+        self.own.prepare(broad_phase)
     }
 
     /// Records the finding of the events of a step, right behind it and before any

@@ -8,6 +8,7 @@ pub(crate) mod home;
 pub(crate) mod later;
 pub(crate) mod link;
 pub(crate) mod pipelines;
+pub(crate) mod preparation;
 pub(crate) mod reading;
 pub(crate) mod recorder;
 pub(crate) mod scope;

@@ -9,7 +9,8 @@ use crate::shared::blocks::LimitParams;
 passes! {
     "limits" {
         /// Rays or queries of which the device says how many are asked.
-        LIMIT_ASKED = "limit_asked";
+        LIMIT_ASKED = "limit_asked"
+            if |of| of.uses.device_counts && (of.uses.casts() || of.uses.queries || of.uses.nearest);
     }
 }
 

@@ -13,7 +13,7 @@ use crate::api::types::Pair;
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, PARAMS, Recorder, WORKGROUP, variables};
-use crate::gpu::shader::{Pass, passes};
+use crate::gpu::shader::{Needed, Pass, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::blocks::{Exclusions, Round, STATIC_PARTNERS_KEPT};
 use crate::shared::grid::{FORM_CROWDED, FORM_SPARSE, Params};
@@ -22,10 +22,10 @@ use crate::shared::wgsl::number;
 passes! {
     "pairs" {
     /// Enters the caller's list of pairs into the hash table that walks look in.
-    PAIR_EXCLUDE = "pair_exclude";
+    PAIR_EXCLUDE = "pair_exclude" if |of| of.uses.excluded;
 
     /// Copies the words that the caller's function reads.
-    PAIR_DATA = "pair_data";
+    PAIR_DATA = "pair_data" if |of| of.uses.excluded && of.pair_filter.is_some();
 
     /// Pairs per entry of scenes that are not crowded, schemes of one entry per object.
     PAIR_COUNT_ONE_CELL = "pair_count_one_cell" from "pair_count" {
@@ -47,18 +47,18 @@ passes! {
     PAIR_COUNT_EXCLUDING_ONE_CELL = "pair_count_excluding_one_cell" from "pair_count" {
         entry: "one_cell", kept: "write", visit: "pairs/pair_test", bits: "none", groups: "chosen",
         excludes: "listed"
-    } if |of| has_function(of) && of.is_hierarchical();
+    } if |of| excludes(of) && of.is_hierarchical();
 
     /// As `PAIR_COUNT_CROWDED`, where a list or a function of the caller's parts pairs.
     PAIR_COUNT_EXCLUDING_CROWDED = "pair_count_excluding_crowded" from "pair_count" {
         entry: "one_cell", kept: "none", visit: "pairs/pair_test_clusters", bits: "write", groups: "chosen",
         excludes: "listed"
-    } if |of| has_function(of) && !of.is_uniform();
+    } if |of| excludes(of) && !of.is_uniform();
 
     /// As `PAIR_COUNT_COVERED`, where a list or a function of the caller's parts pairs.
     PAIR_COUNT_EXCLUDING_COVERED = "pair_count_excluding_covered" from "pair_count" {
         entry: "covered", kept: "none", bits: "none", groups: "all", excludes: "listed"
-    } if |of| has_function(of) && of.is_uniform();
+    } if |of| excludes(of) && of.is_uniform();
 
     /// Pairs per world.
     WORLD_PAIRS = "world_pairs" if |of| of.pairs && of.has_worlds();
@@ -69,7 +69,7 @@ passes! {
     /// Pairs of crowded boxes by the bits that counting kept, one entry per object.
     PAIR_REPLAY = "pair_replay" from "pair_replay" {
         entry: "one_cell", visit: "pairs/pair_replay", walks: "listed"
-    };
+    } if |of| of.pairs && !of.is_uniform() && of.is_ahead;
 
     /// The rest of the pairs, schemes of one entry per object.
     PAIR_EMIT_ONE_CELL = "pair_emit_one_cell" from "pair_emit" {
@@ -84,55 +84,55 @@ passes! {
     /// As `PAIR_EMIT_ONE_CELL`, where a list or a function of the caller's parts pairs.
     PAIR_EMIT_EXCLUDING_ONE_CELL = "pair_emit_excluding_one_cell" from "pair_emit" {
         entry: "one_cell", visit: "pairs/pair_test_clusters", bits: "none", walks: "listed", excludes: "listed"
-    } if |of| has_function(of) && !of.is_uniform();
+    } if |of| excludes(of) && !of.is_uniform();
 
     /// As `PAIR_EMIT_COVERED`, where a list or a function of the caller's parts pairs.
     PAIR_EMIT_EXCLUDING_COVERED = "pair_emit_excluding_covered" from "pair_emit" {
         entry: "covered", walks: "all", excludes: "listed"
-    } if |of| has_function(of) && of.is_uniform();
+    } if |of| excludes(of) && of.is_uniform();
 
     /// Pairs with static objects per moving object, schemes of one entry per object.
     PAIR_STATIC_COUNT_ONE_CELL = "pair_static_count_one_cell" from "pair_static_count" {
         entry: "one_cell", kept: "write", excludes: "none"
-    };
+    } if |of| filters_alone(of) && !of.is_uniform() && of.uses.statics;
 
     /// Pairs with static objects per moving object, scheme of covered cells.
     PAIR_STATIC_COUNT_COVERED = "pair_static_count_covered" from "pair_static_count" {
         entry: "covered", kept: "none", excludes: "none"
-    };
+    } if |of| filters_alone(of) && of.is_uniform() && of.uses.statics;
 
     /// As `PAIR_STATIC_COUNT_ONE_CELL`, where a list or a function of the caller's parts pairs.
     PAIR_STATIC_COUNT_EXCLUDING_ONE_CELL = "pair_static_count_excluding_one_cell" from "pair_static_count" {
         entry: "one_cell", kept: "write", excludes: "listed"
-    };
+    } if |of| excludes(of) && !of.is_uniform() && of.uses.statics;
 
     /// As `PAIR_STATIC_COUNT_COVERED`, where a list or a function of the caller's parts pairs.
     PAIR_STATIC_COUNT_EXCLUDING_COVERED = "pair_static_count_excluding_covered" from "pair_static_count" {
         entry: "covered", kept: "none", excludes: "listed"
-    };
+    } if |of| excludes(of) && of.is_uniform() && of.uses.statics;
 
     /// Pairs with static objects per world.
-    WORLD_PAIRS_STATIC = "world_pairs_static";
+    WORLD_PAIRS_STATIC = "world_pairs_static" if |of| of.pairs && of.has_worlds() && of.uses.statics;
 
     /// The pairs with static objects, schemes of one entry per object.
     PAIR_STATIC_EMIT_ONE_CELL = "pair_static_emit_one_cell" from "pair_static_emit" {
         entry: "one_cell", kept: "read", excludes: "none"
-    };
+    } if |of| filters_alone(of) && !of.is_uniform() && of.uses.statics;
 
     /// The pairs with static objects, scheme of covered cells.
     PAIR_STATIC_EMIT_COVERED = "pair_static_emit_covered" from "pair_static_emit" {
         entry: "covered", kept: "none", excludes: "none"
-    };
+    } if |of| filters_alone(of) && of.is_uniform() && of.uses.statics;
 
     /// As `PAIR_STATIC_EMIT_ONE_CELL`, where a list or a function of the caller's parts pairs.
     PAIR_STATIC_EMIT_EXCLUDING_ONE_CELL = "pair_static_emit_excluding_one_cell" from "pair_static_emit" {
         entry: "one_cell", kept: "read", excludes: "listed"
-    };
+    } if |of| excludes(of) && !of.is_uniform() && of.uses.statics;
 
     /// As `PAIR_STATIC_EMIT_COVERED`, where a list or a function of the caller's parts pairs.
     PAIR_STATIC_EMIT_EXCLUDING_COVERED = "pair_static_emit_excluding_covered" from "pair_static_emit" {
         entry: "covered", kept: "none", excludes: "listed"
-    };
+    } if |of| excludes(of) && of.is_uniform() && of.uses.statics;
     }
 }
 
@@ -169,14 +169,14 @@ static EXCLUDING: WalkPasses = WalkPasses {
     ],
 };
 
-/// Whether pairs are wanted, and no function of the caller's parts them.
-const fn filters_alone(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
-    descriptor.pairs && descriptor.pair_filter.is_none()
+/// Whether pairs are wanted, and steps may do without a list or a function that parts them.
+fn filters_alone(of: &Needed<'_>) -> bool {
+    of.pairs && of.pair_filter.is_none()
 }
 
-/// Whether pairs are wanted, and a function of the caller's parts them.
-const fn has_function(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
-    descriptor.pairs && descriptor.pair_filter.is_some()
+/// Whether pairs are wanted, and a list or a function of the caller's may part them.
+fn excludes(of: &Needed<'_>) -> bool {
+    of.pairs && (of.pair_filter.is_some() || of.uses.excluded)
 }
 
 buffers! {

@@ -16,7 +16,7 @@ use crate::api::types::{Aabb, Pair};
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, Recorder};
-use crate::gpu::shader::{Pass, passes};
+use crate::gpu::shader::{Needed, Pass, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::asked::Asked;
 use crate::shared::blocks::{Exclusions, LimitParams};
@@ -25,53 +25,64 @@ use crate::shared::grid::Params;
 passes! {
     "queries" {
     /// Results per query, schemes of one entry per object.
-    QUERY_COUNT_ONE_CELL = "query_count_one_cell" from "query_count" { entry: "one_cell", excludes: "none" };
+    QUERY_COUNT_ONE_CELL = "query_count_one_cell" from "query_count" { entry: "one_cell", excludes: "none" }
+        if |of| !of.is_uniform() && of.uses.queries;
 
     /// Results per query, scheme of covered cells.
-    QUERY_COUNT_COVERED = "query_count_covered" from "query_count" { entry: "covered", excludes: "none" };
+    QUERY_COUNT_COVERED = "query_count_covered" from "query_count" { entry: "covered", excludes: "none" }
+        if |of| of.is_uniform() && of.uses.queries;
 
     /// As `QUERY_COUNT_ONE_CELL`, where a list or a function of the caller's parts partners.
     QUERY_COUNT_EXCLUDING_ONE_CELL = "query_count_excluding_one_cell" from "query_count" {
         entry: "one_cell", excludes: "listed"
-    };
+    } if |of| excludes(of) && !of.is_uniform() && of.uses.queries;
 
     /// As `QUERY_COUNT_COVERED`, where a list or a function of the caller's parts partners.
     QUERY_COUNT_EXCLUDING_COVERED = "query_count_excluding_covered" from "query_count" {
         entry: "covered", excludes: "listed"
-    };
+    } if |of| excludes(of) && of.is_uniform() && of.uses.queries;
 
     /// The results, schemes of one entry per object.
-    QUERY_EMIT_ONE_CELL = "query_emit_one_cell" from "query_emit" { entry: "one_cell", excludes: "none" };
+    QUERY_EMIT_ONE_CELL = "query_emit_one_cell" from "query_emit" { entry: "one_cell", excludes: "none" }
+        if |of| !of.is_uniform() && of.uses.queries;
 
     /// The results, scheme of covered cells.
-    QUERY_EMIT_COVERED = "query_emit_covered" from "query_emit" { entry: "covered", excludes: "none" };
+    QUERY_EMIT_COVERED = "query_emit_covered" from "query_emit" { entry: "covered", excludes: "none" }
+        if |of| of.is_uniform() && of.uses.queries;
 
     /// As `QUERY_EMIT_ONE_CELL`, where a list or a function of the caller's parts partners.
     QUERY_EMIT_EXCLUDING_ONE_CELL = "query_emit_excluding_one_cell" from "query_emit" {
         entry: "one_cell", excludes: "listed"
-    };
+    } if |of| excludes(of) && !of.is_uniform() && of.uses.queries;
 
     /// As `QUERY_EMIT_COVERED`, where a list or a function of the caller's parts partners.
     QUERY_EMIT_EXCLUDING_COVERED = "query_emit_excluding_covered" from "query_emit" {
         entry: "covered", excludes: "listed"
-    };
+    } if |of| excludes(of) && of.is_uniform() && of.uses.queries;
 
     /// The nearest objects of each query, schemes of one entry per object.
-    QUERY_NEAREST_ONE_CELL = "query_nearest_one_cell" from "query_nearest" { entry: "one_cell", excludes: "none" };
+    QUERY_NEAREST_ONE_CELL = "query_nearest_one_cell" from "query_nearest" { entry: "one_cell", excludes: "none" }
+        if |of| !of.is_uniform() && of.uses.nearest;
 
     /// The nearest objects of each query, scheme of covered cells.
-    QUERY_NEAREST_COVERED = "query_nearest_covered" from "query_nearest" { entry: "covered", excludes: "none" };
+    QUERY_NEAREST_COVERED = "query_nearest_covered" from "query_nearest" { entry: "covered", excludes: "none" }
+        if |of| of.is_uniform() && of.uses.nearest;
 
     /// As `QUERY_NEAREST_ONE_CELL`, where a list or a function of the caller's parts partners.
     QUERY_NEAREST_EXCLUDING_ONE_CELL = "query_nearest_excluding_one_cell" from "query_nearest" {
         entry: "one_cell", excludes: "listed"
-    };
+    } if |of| excludes(of) && !of.is_uniform() && of.uses.nearest;
 
     /// As `QUERY_NEAREST_COVERED`, where a list or a function of the caller's parts partners.
     QUERY_NEAREST_EXCLUDING_COVERED = "query_nearest_excluding_covered" from "query_nearest" {
         entry: "covered", excludes: "listed"
-    };
+    } if |of| excludes(of) && of.is_uniform() && of.uses.nearest;
     }
+}
+
+/// Whether a list or a function of the caller's may part partners.
+fn excludes(of: &Needed<'_>) -> bool {
+    of.pair_filter.is_some() || of.uses.excluded
 }
 
 /// The passes that walk: of the schemes of one entry per object, and of covered cells.

@@ -9,7 +9,7 @@ use super::plan;
 use super::recorded::Recorded;
 use super::walk_shrink::WalkShrink;
 use super::watch::Watch;
-use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth};
+use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth, Uses};
 use crate::api::error::{CreateError, DescriptorError, StepError};
 use crate::api::input::{QueryInput, StepInput};
 use crate::api::memory::MemoryUse;
@@ -18,7 +18,8 @@ use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::home::Home;
 use crate::gpu::link::Replacement;
-use crate::gpu::pipelines::Pipelines;
+use crate::gpu::pipelines::{Form, Pipelines};
+use crate::gpu::preparation::Preparation;
 use crate::gpu::recorder;
 use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::shader::Pass;
@@ -36,7 +37,7 @@ use crate::stages::{limits, order, pairs, queries, rays, scan, sort, table};
 pub struct GpuBroadPhase {
     pub(super) label: String,
     pub(super) descriptor: BroadPhaseDescriptor<'static>,
-    pub(super) pipelines: Pipelines,
+    pub(super) pipelines: Arc<Pipelines>,
     pub(super) buffers: Buffers,
     pub(super) bindings: Bindings,
     /// What read-backs are copied to.
@@ -173,13 +174,14 @@ impl GpuBroadPhase {
             pair_filter::check(device, label, text).map_err(DescriptorError::from)?;
         }
         let scopes = Scopes::begin(device);
-        let replacement = descriptor.pair_filter.map(|text| Replacement {
-            path: pair_filter::REPLACED,
-            text: text.to_owned(),
-        });
-        let pipelines = Pipelines::new(label, passes(), &constants, cache.cloned(), replacement);
-        let needed: Vec<_> = passes().filter(|pass| pass.is_needed(descriptor)).collect();
-        let error = pipelines.make(device, &needed);
+        let pipelines = Arc::new(Pipelines::new(
+            label,
+            passes(),
+            &constants,
+            cache.cloned(),
+            replacement(descriptor),
+        ));
+        let error = pipelines.make(device, &forms(descriptor, None));
         let timing = descriptor.timestamps.then(|| Timing::new(device, label)).flatten();
         let mut caught = scopes.end();
         if let Some(error) = error.or_else(|| caught.now()) {
@@ -215,46 +217,80 @@ impl GpuBroadPhase {
         })
     }
 
-    /// Takes another descriptor in place of the one that this was made from, and makes pipelines anew only where they
-    /// depend on it. No part of the interface: tests look at thousands of descriptors, and each would cost its
-    /// pipelines.
+    /// What makes the pipelines that steps with these uses may need and that are not there yet: those of inputs that
+    /// come now and then, and of scenes that turn out to be crowded. Without it each is made when it is first used, in
+    /// the middle of a frame. See [`Preparation`] for how to do it beside frames that go on.
+    /// [`PairEvents::prepare`](crate::PairEvents::prepare) and the like do the same for what stands beside the step.
+    ///
+    /// ```no_run
+    /// # use gpu_broad_phase::{CreateError, GpuBroadPhase, Uses};
+    /// # fn load(broad_phase: &GpuBroadPhase) -> Result<(), CreateError> {
+    /// broad_phase.prepare(Uses { rays: true, statics: true, ..Uses::default() }).run()
+    /// # }
+    /// ```
+    pub fn prepare(&self, uses: Uses) -> Preparation {
+        Preparation::new(&self.home, &self.pipelines, forms(&self.whole_descriptor(), Some(uses)))
+    }
+
+    /// Takes another descriptor in place of the one that this was made from. Only what differs is made anew: pipelines
+    /// depend on the scheme, on [`filters`](BroadPhaseDescriptor::filters),
+    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter) and
+    /// [`count_candidates`](BroadPhaseDescriptor::count_candidates), on whether there are several worlds and on whether
+    /// there are periods; and of these each depends on few. Margins, ray modes, capacities, orders and the rest cost
+    /// nothing. Buffers stay, and so does what they grew to. There is no last step then; answers that are under way
+    /// arrive. The label stays, too.
     ///
     /// # Errors
     /// As [`new`](Self::new): this stays as it was.
-    #[doc(hidden)]
-    pub fn redescribe(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), CreateError> {
+    pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), CreateError> {
         let home = Arc::clone(&self.home);
         let device = home.device();
-        let is_alike = constants(descriptor) == constants(&self.descriptor)
-            && descriptor.timestamps == self.descriptor.timestamps
-            && descriptor.pair_filter == self.pair_filter();
-        if !is_alike {
-            let splits_submissions = self.splits_submissions;
-            *self = Self::create(device, home.queue(), descriptor, self.pipelines.cache())?;
-            self.splits_submissions = splits_submissions;
-            return Ok(());
-        }
         descriptor::validate(descriptor)?;
-        plan::check_smallest_step(descriptor, binding_limit(&device.limits()))?;
+        let descriptor = BroadPhaseDescriptor {
+            sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
+            ..*descriptor
+        };
+        plan::check_smallest_step(&descriptor, binding_limit(&device.limits()))?;
+        let constants_after = constants(&descriptor);
+        let replacement_after = replacement(&descriptor);
+        let is_alike = constants_after == constants(&self.descriptor)
+            && replacement_after.as_ref() == self.pipelines.replacement();
+        let pipelines = if is_alike {
+            Arc::clone(&self.pipelines)
+        } else {
+            if let Some(text) = descriptor.pair_filter {
+                pair_filter::check(device, &self.label, text).map_err(DescriptorError::from)?;
+            }
+            let pipelines = self
+                .pipelines
+                .with_others(passes(), &constants_after, replacement_after);
+            Arc::new(pipelines)
+        };
+        Preparation::new(&home, &pipelines, forms(&descriptor, None)).run()?;
+        self.pipelines = pipelines;
+        if descriptor.timestamps != self.descriptor.timestamps {
+            self.timing = descriptor
+                .timestamps
+                .then(|| Timing::new(device, &self.label))
+                .flatten();
+        }
+        // Bind groups are those of the pipelines before.
+        self.bindings.clear();
         self.recorded = None;
+        self.statics = None;
         self.descriptor = BroadPhaseDescriptor {
             label: None,
             pair_filter: None,
-            sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
-            ..*descriptor
+            ..descriptor
         };
         Ok(())
     }
 
-    /// The passes that every step with this descriptor is to run, and that no late one dispatched. No part of the
-    /// interface: tests hold rows of the pass table to it.
+    /// The passes that every step with this descriptor is to run, or any one with these uses, and that no late one
+    /// dispatched. No part of the interface: tests hold rows of the pass table to it.
     #[doc(hidden)]
-    pub fn unused_passes(&self) -> Vec<&'static str> {
-        let descriptor = BroadPhaseDescriptor {
-            pair_filter: self.pair_filter(),
-            ..self.descriptor
-        };
-        let needed = passes().filter(|pass| pass.is_needed(&descriptor));
+    pub fn unused_passes(&self, uses: Option<Uses>) -> Vec<&'static str> {
+        let needed = passes().filter(|pass| pass.is_needed(&self.whole_descriptor(), uses));
         let unused = needed.filter(|pass| !self.bindings.has(pass.name));
         unused.map(|pass| pass.name).collect()
     }
@@ -380,6 +416,14 @@ impl GpuBroadPhase {
         self.timing.is_some()
     }
 
+    /// The descriptor with the text of the caller's function.
+    fn whole_descriptor(&self) -> BroadPhaseDescriptor<'_> {
+        BroadPhaseDescriptor {
+            pair_filter: self.pair_filter(),
+            ..self.descriptor
+        }
+    }
+
     /// The text of the caller's function that says which objects may pair.
     pub(super) fn pair_filter(&self) -> Option<&str> {
         self.pipelines
@@ -390,6 +434,11 @@ impl GpuBroadPhase {
     /// What the broad phase was made from, without label and [`pair_filter`](BroadPhaseDescriptor::pair_filter).
     pub const fn descriptor(&self) -> &BroadPhaseDescriptor<'static> {
         &self.descriptor
+    }
+
+    /// The device and its queue.
+    pub(crate) fn home(&self) -> &Arc<Home> {
+        &self.home
     }
 
     /// Whether the last recording wrote pairs.
@@ -478,6 +527,22 @@ pub(crate) fn passes() -> impl Iterator<Item = &'static Pass> {
         order::PASSES,
     ];
     stages.into_iter().flatten().copied()
+}
+
+/// Passes in the forms in which every step with this descriptor runs them; with `uses`, in which any such step does.
+fn forms(descriptor: &BroadPhaseDescriptor<'_>, uses: Option<Uses>) -> Vec<Form<'static>> {
+    let needed = passes().filter(|pass| pass.is_needed(descriptor, uses));
+    needed
+        .flat_map(|pass| Form::of(pass, uses.unwrap_or_default()))
+        .collect()
+}
+
+/// The caller's function, in place of the file that admits all pairs.
+fn replacement(descriptor: &BroadPhaseDescriptor<'_>) -> Option<Replacement> {
+    descriptor.pair_filter.map(|text| Replacement {
+        path: pair_filter::REPLACED,
+        text: text.to_owned(),
+    })
 }
 
 /// What pipelines depend on.

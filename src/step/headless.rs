@@ -180,14 +180,13 @@ impl Headless {
         &self.broad_phase
     }
 
-    /// As [`GpuBroadPhase::redescribe`].
+    /// Takes another descriptor, as [`GpuBroadPhase::set_descriptor`] does.
     ///
     /// # Errors
-    /// As [`GpuBroadPhase::new`].
-    #[doc(hidden)]
-    pub fn redescribe(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), crate::CreateError> {
+    /// As [`GpuBroadPhase::new`]: this stays as it was.
+    pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), crate::CreateError> {
         (self.steps_fit, self.queries_fit) = (false, false);
-        self.broad_phase.redescribe(descriptor)
+        self.broad_phase.set_descriptor(descriptor)
     }
 
     /// Finds the pairs and hits of boxes and rays. With [`Growth::Grow`](crate::Growth::Grow) the answer is whole: the

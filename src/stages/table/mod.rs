@@ -6,12 +6,12 @@ use super::scan::Scan;
 use super::shape::{COUNTERS, Room, Shape};
 use super::sort::{self, Digit, Side, Sides, Sort};
 use crate::api::counters::{Status, word};
-use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth, SortStrategy};
+use crate::api::descriptor::{Capacities, Growth, SortStrategy};
 use crate::api::error::InputError;
 use crate::api::types::Aabb;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Recorder, WORKGROUP, label, variables};
-use crate::gpu::shader::passes;
+use crate::gpu::shader::{Needed, passes};
 use crate::gpu::upload::Blocks;
 use crate::shared::blocks::{CLUSTER_TILE, COVER_TILE, OCTAVES, SortParams};
 use crate::shared::bounds::{LARGEST_COUNT, count};
@@ -21,7 +21,9 @@ use crate::shared::wgsl::number;
 passes! {
     "table" {
     /// Objects as the other passes read them.
-    PREPARE = "prepare" if |of| of.prepares();
+    PREPARE = "prepare" if |of| {
+        of.prepares() || of.pair_filter.is_some() || of.uses.statics || of.uses.device_counts || of.uses.excluded
+    };
 
     /// Sizes of boxes and how crowded the cells of each octave would be, of a sample.
     SAMPLE_STATISTICS = "sample_statistics" if |of| of.is_hierarchical();
@@ -56,12 +58,12 @@ passes! {
     }
 }
 
-const fn has_cover(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
-    descriptor.is_hierarchical() && descriptor.pairs
+fn has_cover(of: &Needed<'_>) -> bool {
+    of.is_hierarchical() && of.pairs
 }
 
-const fn has_clusters(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
-    !descriptor.is_uniform()
+fn has_clusters(of: &Needed<'_>) -> bool {
+    !of.is_uniform()
 }
 
 buffers! {
