@@ -202,6 +202,7 @@ pub use gpu::preparation::Preparation;
 pub use step::broad_phase::GpuBroadPhase;
 pub use step::headless::{Headless, HeadlessDescriptor, adapters};
 pub use step::output::{StepOutput, Table};
+pub use step::query_set::QuerySet;
 pub use wgpu;
 
 pub mod grid {

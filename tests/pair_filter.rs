@@ -15,8 +15,8 @@ use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, Dimensions, GpuBroadPhase, Growth, Headless,
-    HeadlessDescriptor, InputError, NONE, Page, Pair, PairFilterError, PairOrder, Partners, QueryMode, ReferenceError,
-    Scene, SceneRays, SceneStatics, Source, Statics, StepError, StepInput, StepResult, wgpu,
+    HeadlessDescriptor, InputError, NONE, Page, Pair, PairFilterError, PairOrder, Partners, QueryInput, QueryMode,
+    ReferenceError, Scene, SceneRays, SceneStatics, Source, Statics, StepError, StepInput, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -716,6 +716,62 @@ fn another_function_may_take_the_place_of_one() {
                 let result = whole(&adapter, &mut on_gpu, (&scene).into());
                 let expected = defined(&descriptor, &scene, admits);
                 check(&descriptor, &scene, &result, &expected, &what);
+            }
+        }
+    }
+}
+
+/// Sets of queries ask the table of the step, and with it what its list and its function part.
+#[test]
+fn partners_of_a_set_of_queries_are_parted_as_those_of_its_step() {
+    let mut rng = Rng(98);
+    let objects = uniform(400, &mut rng);
+    let (fixed, moving) = objects.split_at(100);
+    let data = [0x0f1e_2d3c];
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            for pair_filter in [None, Some(BITS)] {
+                let descriptor = BroadPhaseDescriptor {
+                    scheme,
+                    pair_filter,
+                    ..Default::default()
+                };
+                let mut on_gpu = broad_phase(&adapter, &descriptor);
+                let mut set = on_gpu.query_set("partners", on_gpu.descriptor());
+                let plain = Scene {
+                    objects: moving,
+                    statics: SceneStatics {
+                        objects: fixed,
+                        ..Default::default()
+                    },
+                    pair_filter_data: &data,
+                    ..Default::default()
+                };
+                let all = defined(&descriptor, &plain, &|_, _| true);
+                let by_bits = bits(&data);
+                for _ in 0..2 {
+                    let list = list_of(&all, objects.len(), &mut rng);
+                    let scene = Scene {
+                        excluded: &list,
+                        ..plain
+                    };
+                    let result = whole(&adapter, &mut on_gpu, (&scene).into());
+                    let expected = match pair_filter {
+                        None => defined(&descriptor, &scene, &|_, _| true),
+                        Some(_) => defined(&descriptor, &scene, &by_bits),
+                    };
+                    let what = format!("{scheme:?}, {} on {}", pair_filter.is_some(), adapter.name);
+                    check(&descriptor, &scene, &result, &expected, &what);
+                    let asked = QueryInput {
+                        queries: Partners::default().into(),
+                        ..Default::default()
+                    };
+                    let mut encoder = encoder(&adapter);
+                    set.record(&mut encoder, &on_gpu, asked).unwrap();
+                    adapter.queue.submit([encoder.finish()]);
+                    let found = block_on(set.read_back()).unwrap();
+                    assert_eq!(lists(&found), rows_of(&expected, objects.len(), false), "{what}");
+                }
             }
         }
     }

@@ -9,6 +9,7 @@ mod needs;
 pub(crate) mod output;
 mod pair_filter;
 pub(crate) mod plan;
+pub(crate) mod query_set;
 mod readback;
 mod record;
 mod recorded;
