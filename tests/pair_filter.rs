@@ -688,14 +688,12 @@ fn another_function_may_take_the_place_of_one() {
             };
             let mut on_gpu = broad_phase(&adapter, &with(None));
             let (by_bits, by_words) = (bits(&data), words(&objects));
-            let texts: [(Option<&str>, &dyn Fn(u32, u32) -> bool); 5] = [
-                (None, &|_, _| true),
-                (Some(BITS), &by_bits),
-                (Some(WORDS), &by_words),
-                (None, &|_, _| true),
-                (Some(BITS), &by_bits),
-            ];
-            for (text, admits) in texts {
+            for text in [None, Some(BITS), Some(WORDS), None, Some(BITS)] {
+                let admits: &dyn Fn(u32, u32) -> bool = match text {
+                    None => &|_, _| true,
+                    Some(BITS) => &by_bits,
+                    _ => &by_words,
+                };
                 let descriptor = with(text);
                 on_gpu.set_descriptor(&descriptor).unwrap();
                 let unfit = with(Some("fn admits_pair(a: u32, b: u32) -> bool { return a; }"));
