@@ -184,7 +184,7 @@ pub use api::error::{
     ReferenceError, StepError,
 };
 pub use api::input::{DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
-pub use api::memory::MemoryUse;
+pub use api::memory::{MemoryUse, StepCounts};
 pub use api::output::{Lists, PairOutput, QueryOutput, RayOutput};
 pub use api::queries::{Neighbor, Neighbors, Partners, Query, QueryMode};
 pub use api::result::{Outputs, StageTime, StepResult};

@@ -27,7 +27,7 @@ struct Frame {
 impl Frame {
     fn new(count: usize, generation: u64, worlds: u32, rng: &mut Rng) -> Self {
         let boxes = uniform(count, rng);
-        let statics = uniform(if generation % 3 == 0 { 0 } else { 60 }, rng);
+        let statics = uniform(if generation.is_multiple_of(3) { 0 } else { 60 }, rng);
         let rays: Vec<_> = (0..50)
             .map(|_| {
                 let at = |rng: &mut Rng| 10.0 * rng.unit();

@@ -195,12 +195,12 @@ buffers! {
     /// Pairs of each world.
     WORLD_PAIRS = "world_pairs": Objects;
     /// The caller's list of pairs that are not wanted.
-    EXCLUDED = "excluded_pairs": Objects;
+    EXCLUDED = "excluded_pairs": Inputs;
     /// Which row of the list has a slot of the table that walks look it up in. The table itself lies behind the
     /// objects.
     EXCLUSION_ROWS = "exclusion_rows": Objects;
     /// What the caller's function reads. A copy lies behind the objects.
-    DATA = "pair_filter_data": Objects;
+    DATA = "pair_filter_data": Inputs;
 }
 
 variables! {

@@ -171,13 +171,18 @@ impl Plan {
         self.fit_memory(descriptor)
     }
 
-    /// A list of so many rows, and the caller's function with so many words to read, part pairs.
+    /// A list of so many rows, and the caller's function with so many words to read, part pairs where they are there.
     pub fn exclude(
         &mut self,
         descriptor: &BroadPhaseDescriptor<'_>,
+        has_function: bool,
         [list, data]: [u64; 2],
         binding_limit: u64,
     ) -> Result<(), InputError> {
+        if list == 0 && !has_function {
+            return Ok(());
+        }
+        let data = if has_function { data } else { 0 };
         let [list, data] = [count("excluded pairs", list)?, count("words of the pair filter", data)?];
         let exclusions = Exclusions::new(self.shape.params.all_objects(), list, data);
         self.pairs.exclusions = Some(exclusions);
@@ -285,6 +290,12 @@ impl Plan {
             self.shape.rounds,
             self.static_entries,
         ))
+    }
+
+    /// The rays of which all hits are wanted.
+    pub fn rays_counted(&self) -> Option<u32> {
+        let params = &self.shape.params;
+        self.rays.all_hits(params).then_some(params.ray_count)
     }
 
     /// Whether the scene of the step was crowded, once its counters are mapped. `None` where the device did not look.

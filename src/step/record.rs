@@ -137,16 +137,8 @@ impl GpuBroadPhase {
         if let Some(limit) = input.object_count {
             plan.limit_objects(&self.descriptor, limit.word)?;
         }
-        let has_function = self.pair_filter().is_some();
-        let excluded = input.excluded.count();
-        if has_function || excluded > 0 {
-            let data = if has_function {
-                input.pair_filter_data.count()
-            } else {
-                0
-            };
-            plan.exclude(&self.descriptor, [excluded, data], limit)?;
-        }
+        let given = [input.excluded.count(), input.pair_filter_data.count()];
+        plan.exclude(&self.descriptor, self.pair_filter().is_some(), given, limit)?;
         let given = plan.table.given();
         let mut caller_owned = caller_owned(&asked, &plan);
         caller_owned.extend(input.objects.is_caller_owned().then_some(given));
