@@ -388,6 +388,56 @@ fn crowds_are_parted_as_well() {
     }
 }
 
+/// Walks that one round does not end. Lookups take turns of loops, too, which llvmpipe counts.
+#[test]
+#[ignore = "hundreds of millions of box tests take minutes on a software adapter"]
+fn walks_in_many_rounds_leave_out_the_same_pairs() {
+    let count = 20_000;
+    let objects = vec![Aabb::new([0.0; 3], [1.0; 3]); count as usize];
+    let list: Vec<_> = (0..count)
+        .flat_map(|a| {
+            (1..=20).map(move |step| Pair {
+                a,
+                b: (a + 97 * step) % count,
+            })
+        })
+        .collect();
+    let listed: BTreeSet<_> = list
+        .iter()
+        .map(|pair| (pair.a.min(pair.b), pair.a.max(pair.b)))
+        .collect();
+    let all = u64::from(count) * u64::from(count - 1) / 2 - listed.len() as u64;
+    let of_seven = u64::from(count - 8) - listed.range((7, 0)..(8, 0)).count() as u64;
+    for adapter in adapters() {
+        for (pair_filter, expected) in [
+            (None, all),
+            (
+                Some("fn admits_pair(a: u32, b: u32) -> bool { return a != 7u; }"),
+                all - of_seven,
+            ),
+        ] {
+            let descriptor = BroadPhaseDescriptor {
+                pair_filter,
+                growth: Growth::Fixed,
+                capacities: Capacities {
+                    pairs: Some(1000),
+                    ..Default::default()
+                },
+                ..Default::default()
+            };
+            let scene = Scene {
+                objects: &objects,
+                excluded: &list,
+                ..Default::default()
+            };
+            let result = block_on(pooled(&adapter, &descriptor).step_scene(&scene)).unwrap();
+            assert!(result.counters.rounds_needed > 1, "{}", adapter.name);
+            assert_eq!(result.counters.pairs_needed, expected, "{}", adapter.name);
+            assert!(result.pairs.iter().all(|pair| !listed.contains(&(pair.a, pair.b))));
+        }
+    }
+}
+
 /// Several steps of one encoder, each with a list of its own, on host memory that is gone by then.
 #[test]
 fn steps_of_one_encoder_see_their_own_lists() {
