@@ -60,6 +60,7 @@
 //! | query results | `u32` | objects, with offsets as for hits |
 //! | nearest objects | [`Neighbor`], 8 bytes | `object, squared_distance`, as many per query as are wanted |
 //! | static objects | [`Aabb`], 32 bytes | as objects; they come first in the numbering |
+//! | excluded pairs | [`Pair`], 8 bytes | `a, b`, either first |
 //! | worlds | `u32` | the world of each object |
 //! | counters | 32 `u32` | see [`Counters`] |
 //!
@@ -183,8 +184,8 @@ pub use api::counters::{Counters, Status};
 pub use api::descriptor::SortStrategy;
 pub use api::descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme, Uses};
 pub use api::error::{
-    BadPrefix, CreateError, DescriptorError, HeadlessError, InputError, NotOnHost, ReadBackError, ReferenceError,
-    StepError,
+    BadPrefix, CreateError, DescriptorError, HeadlessError, InputError, NotOnHost, PairFilterError, ReadBackError,
+    ReferenceError, StepError,
 };
 pub use api::frustum::{Frustum, Visible};
 pub use api::input::{DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};

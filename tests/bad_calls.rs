@@ -857,6 +857,7 @@ fn what_lies_on_the_device_alone_is_no_scene() {
             rays: rays[..].into(),
             queries,
             query_mode: QueryMode::Nearest(4),
+            ..Scene::default()
         };
         assert_eq!(Scene::try_from(&StepInput::from(&scene)), Ok(scene));
     }

@@ -6,8 +6,8 @@ use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, CullDraw, CullOptions, Culling, DescriptorError, Frustum,
-    GpuBroadPhase, Growth, Headless, HeadlessDescriptor, HeadlessError, InputError, ObjectSet, PairOrder, Queries,
-    QueryInput, Ray, RayMode, Scheme, Source, Statics, Status, StepCounts, StepInput, StepResult,
+    GpuBroadPhase, Growth, Headless, HeadlessDescriptor, HeadlessError, InputError, ObjectSet, Pair, PairOrder,
+    Queries, QueryInput, Ray, RayMode, Scheme, Source, Statics, Status, StepCounts, StepInput, StepResult,
     adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
@@ -93,6 +93,7 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
     let mut rng = Rng(5);
     let (moving, fixed) = (uniform(2000, &mut rng), uniform(500, &mut rng));
     let rays = [Ray::new([0.0; 3], [1.0, 0.5, 0.25], f32::INFINITY); 20];
+    let listed = [Pair { a: 7, b: 700 }; 30];
     for adapter in adapters() {
         let (device, queue) = own_device(&adapter);
         let [objects, statics] = [&moving, &fixed].map(|boxes| {
@@ -118,6 +119,10 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
             rays: Source::Host(&rays).into(),
             ..Default::default()
         };
+        let excluding = StepInput {
+            excluded: Source::Host(&listed),
+            ..with_statics
+        };
         let descriptor = BroadPhaseDescriptor {
             pair_order: PairOrder::Sorted,
             ray_mode: RayMode::All,
@@ -132,6 +137,7 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
             ("caller_owned", caller_owned, false, 2),
             ("statics", with_statics, false, 2),
             ("host", from_host, false, 2),
+            ("excluded", excluding, false, 2),
             ("queries", from_host, true, 3),
         ] {
             let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
@@ -613,14 +619,18 @@ fn what_steps_take_is_forecast() {
                     pair_order,
                     ray_mode: RayMode::All,
                     margin: 0.25 * turn as f32,
+                    pair_filter: [None, Some("fn admits_pair(a: u32, b: u32) -> bool { return a != 9u; }")][turn],
                     ..Default::default()
                 };
+                let listed = vec![Pair { a: 0, b: 1 }; [0, 300][turn]];
                 let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
                 let mut counts = StepCounts {
                     objects: boxes.len() as u32,
                     statics: if turn == 0 { 0 } else { statics.len() as u32 },
                     rays: rays.len() as u32,
                     queries: 500,
+                    excluded: listed.len() as u32,
+                    pair_filter_data: 70,
                     ..StepCounts::default()
                 };
                 let forecast =
@@ -636,6 +646,8 @@ fn what_steps_take_is_forecast() {
                         },
                         rays: Source::Host(&rays[..]).into(),
                         queries: Queries::Boxes(Source::Host(&boxes[..500])),
+                        excluded: Source::Host(&listed),
+                        pair_filter_data: Source::Host(&[7; 70]),
                         ..Default::default()
                     };
                     gpu.step(&mut encoder, input).expect("a step");

@@ -416,6 +416,7 @@ impl Given {
                 None => SceneQueries::Boxes(&self.boxes),
             },
             query_mode: self.mode,
+            ..Scene::default()
         }
     }
 }

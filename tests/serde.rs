@@ -45,6 +45,7 @@ fn descriptor() -> BroadPhaseDescriptor<'static> {
         max_bytes: Some(1 << 40),
         timeout: Duration::from_millis(1_500),
         filters: false,
+        pair_filter: None,
         count_candidates: true,
         timestamps: true,
     }
@@ -202,6 +203,7 @@ fn what_an_older_descriptor_lacks_has_its_default() {
 fn labels_and_stage_times_are_not_stored_with_the_rest() {
     let named = BroadPhaseDescriptor {
         label: Some("mine"),
+        pair_filter: Some("fn admits_pair(a: u32, b: u32) -> bool { return true; }"),
         ..descriptor()
     };
     let stored = serde_json::to_value(named).unwrap();

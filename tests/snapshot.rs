@@ -10,9 +10,12 @@ use std::io;
 
 use common::Rng;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Neighbors, Partners, Query, QueryMode, Ray, Scene, SceneQueries, SceneRays,
+    Aabb, BroadPhaseDescriptor, Neighbors, Pair, Partners, Query, QueryMode, Ray, Scene, SceneQueries, SceneRays,
     SceneStatics, Scheme, Snapshot, SnapshotError, SweptRay, reference,
 };
+
+const EXCLUDED: [Pair; 2] = [Pair { a: 7, b: 3 }, Pair { a: u32::MAX, b: 0 }];
+const DATA: [u32; 4] = [1, u32::MAX, 3, 0];
 
 /// Counts what each thread holds.
 struct Counting;
@@ -115,6 +118,8 @@ impl Rows {
             rays,
             queries,
             query_mode: [QueryMode::All, QueryMode::Nearest(300)][place % 2],
+            excluded: &EXCLUDED[..place % 3],
+            pair_filter_data: &DATA[..place],
         };
         let scenes = rays.map(|rays| queries.into_iter().enumerate().map(move |queries| with(rays, queries)));
         scenes.into_iter().flatten().collect()
@@ -130,6 +135,8 @@ fn bits(scene: &Scene<'_>) -> Vec<u8> {
         bytemuck::cast_slice(statics.objects),
         bytemuck::cast_slice(statics.worlds),
         bytemuck::bytes_of(&statics.generation),
+        bytemuck::cast_slice(scene.excluded),
+        bytemuck::cast_slice(scene.pair_filter_data),
     ]
     .concat();
     bytes.extend_from_slice(match scene.rays {
@@ -246,11 +253,11 @@ fn a_snapshot_gives_the_answer_of_its_scene() {
 }
 
 /// What version 0.1.0 wrote of [`small_scene`].
-const FORMAT_1: &str = "\
-    89474250530d0a1a0105302e312e3001020000003f0000803e000000000000000000000000010100000000000000000000000180\
+const FORMAT_2: &str = "\
+    89474250530d0a1a0205302e312e3001020000003f0000803e000000000000000000000000010100000000000000000000000180\
     8040d8040001000060000000000000000000000000ffffffff0000803f0000803f0000803f00000000000000800000803f000080\
     ffffffffff0000807f0000807f0000807f000000000000c07f0000c07f0000c07fffffffff0000803f0000803f0000803f000000\
-    800000000000200000003f0000003f0000003f0000807f00000000000000000000803fffffffff000038193dbc";
+    8000000000000000200000003f0000003f0000003f0000807f00000000000000000000803fffffffff000083872a0d";
 
 /// Where this fails what is stored has changed: raise `FORMAT`, and put what is printed in place of the constant.
 #[test]
@@ -265,8 +272,8 @@ fn a_file_of_this_format_is_still_read() {
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    let hex = |place: usize| u8::from_str_radix(&FORMAT_1[place..place + 2], 16).unwrap();
-    let bytes: Vec<_> = (0..FORMAT_1.len()).step_by(2).map(hex).collect();
+    let hex = |place: usize| u8::from_str_radix(&FORMAT_2[place..place + 2], 16).unwrap();
+    let bytes: Vec<_> = (0..FORMAT_2.len()).step_by(2).map(hex).collect();
     let snapshot = read(&bytes).unwrap_or_else(|error| panic!("{error}: {now}"));
     assert_eq!(snapshot.descriptor, descriptor);
     assert_eq!(bits(&snapshot.scene()), bits(&scene));

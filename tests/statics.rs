@@ -99,6 +99,7 @@ impl Case {
             rays: SceneRays::Swept(&self.rays),
             queries: SceneQueries::Spheres(&self.queries),
             query_mode: QueryMode::All,
+            ..Scene::default()
         }
     }
 }

@@ -224,6 +224,44 @@ fn filters_are_told_one_by_one() {
 }
 
 #[test]
+fn a_list_of_the_callers_is_told() {
+    let objects = [cube(0.0); 3];
+    let (excluded, statics) = ([Pair { a: 2, b: 1 }], [cube(0.5)]);
+    for scheme in SCHEMES {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ..BroadPhaseDescriptor::default()
+        };
+        let plain = Scene {
+            excluded: &excluded,
+            ..boxes(&objects)
+        };
+        let with_statics = Scene {
+            statics: SceneStatics {
+                objects: &statics,
+                ..SceneStatics::default()
+            },
+            excluded: &[Pair { a: 0, b: 3 }, Pair { a: 1, b: 2 }],
+            ..boxes(&objects)
+        };
+        for (scene, listed, other) in [(plain, (1, 2), (0, 1)), (with_statics, (3, 0), (2, 3))] {
+            let why = said(descriptor, &scene, Question::Pair(listed.0, listed.1));
+            assert_eq!(why.reasons, [Reason::Listed]);
+            assert!(!why.meets && !why.is_found);
+            assert!(why.to_string().contains("The list of excluded pairs names them."));
+            assert!(said(descriptor, &scene, Question::Pair(other.0, other.1)).is_found);
+            let asks = Scene {
+                queries: SceneQueries::Partners(Partners::default()),
+                ..scene
+            };
+            let ask = |(query, object)| said(descriptor, &asks, Question::Query { query, object });
+            assert_eq!(ask(listed).reasons, [Reason::Listed]);
+            assert!(ask(other).is_found);
+        }
+    }
+}
+
+#[test]
 fn static_objects_come_first_and_have_a_table_of_their_own() {
     let (still, moving) = ([cube(0.0), cube(0.5)], [cube(0.75)]);
     let scene = Scene {

@@ -101,6 +101,7 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
             0..=2 => QueryMode::All,
             nearest => QueryMode::Nearest(nearest - 2),
         },
+        ..Scene::default()
     };
     let Ok(result) = reference::step_scene(&descriptor, &scene) else {
         return Ok(());

@@ -1,3 +1,5 @@
+// uses: common/murmur
+
 // Pair events: what the pairs of one step have in common with those of the step before.
 //
 // A row names a pair for good, by an index and a generation of either object. Rows of a step are looked up in a hash
@@ -31,17 +33,7 @@ const EVENT_BEGUN: u32 = 4u;
 const EVENT_STATUS: u32 = 5u;
 const EVENT_ENDED: u32 = 6u;
 
-// A round of MurmurHash3 (Appleby, public domain).
-fn mixed(hash: u32, word: u32) -> u32 {
-    let scattered = word * 0xcc9e2d51u;
-    let turned = hash ^ (((scattered << 15u) | (scattered >> 17u)) * 0x1b873593u);
-    return ((turned << 13u) | (turned >> 19u)) * 5u + 0xe6546b64u;
-}
-
 // Where the search for a row begins, before the mask.
 fn hash_of(row: vec4<u32>) -> u32 {
-    var hash = mixed(mixed(mixed(mixed(0u, row.x), row.y), row.z), row.w);
-    hash = (hash ^ (hash >> 16u)) * 0x85ebca6bu;
-    hash = (hash ^ (hash >> 13u)) * 0xc2b2ae35u;
-    return hash ^ (hash >> 16u);
+    return finished(mixed(mixed(mixed(mixed(0u, row.x), row.y), row.z), row.w));
 }

@@ -1,6 +1,6 @@
 // uses: common/counters, common/prelude, common/round, common/round_counters, common/workgroup, pairs/pair_bits_{bits}
-// uses: pairs/pair_filter, pairs/pair_groups_{groups}, pairs/pair_slots_{kept}, pairs/pair_sums_{entry}
-// uses: pairs/pair_walk_{entry}
+// uses: pairs/pair_excludes_{excludes}, pairs/pair_filter, pairs/pair_groups_{groups}, pairs/pair_slots_{kept}
+// uses: pairs/pair_sums_{entry}, pairs/pair_walk_{entry}
 
 // How many pairs each entry reports: the walk without writing pairs. There is one row more than entries, so that places
 // end with the total.
@@ -9,9 +9,9 @@ var<private> found: u32;
 
 fn visit_candidate(other: u32, meets: bool) -> bool {
     var is_pair = meets;
-    if (FILTERS) {
+    if (FILTERS || EXCLUDES) {
         if (meets) {
-            is_pair = admitted(other);
+            is_pair = admitted(other) && !is_excluded(own_object, other);
         }
     }
     keep_partner(found, other, is_pair);

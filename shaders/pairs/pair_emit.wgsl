@@ -1,12 +1,12 @@
-// uses: common/round, common/workgroup, pairs/pair_filter, pairs/pair_walk_{entry}, pairs/pair_walks_{walks}
-// uses: pairs/pair_write
+// uses: common/round, common/workgroup, pairs/pair_excludes_{excludes}, pairs/pair_filter, pairs/pair_walk_{entry}
+// uses: pairs/pair_walks_{walks}, pairs/pair_write
 
 // Writes pairs by the walk once more: of entries that have more partners than counting kept. What earlier rounds, or
 // bits, wrote of an entry stands behind the offsets.
 
 fn visit_candidate(other: u32, meets: bool) -> bool {
     if (meets) {
-        if (admitted(other)) {
+        if (admitted(other) && !is_excluded(own_object, other)) {
             write_pair(other);
         }
     }

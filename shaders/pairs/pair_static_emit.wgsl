@@ -1,5 +1,6 @@
-// uses: common/prelude, common/round, common/workgroup, pairs/pair_slots_static_{kept}, pairs/pair_static
-// uses: pairs/pair_write, pairs/pair_write_kept, queries/query_image_own
+// uses: common/prelude, common/round, common/workgroup, pairs/pair_excludes_{excludes}
+// uses: pairs/pair_slots_static_{kept}, pairs/pair_static, pairs/pair_write, pairs/pair_write_kept
+// uses: queries/query_image_own
 
 // Writes the pairs of moving and static objects: from the partners that counting kept, or by the walk once more where a
 // moving object has more of them. What earlier rounds wrote of one stands behind the offsets.
@@ -11,7 +12,9 @@ fn entry_object(index: u32) -> u32 {
 }
 
 fn accept_result(other: u32, distance: u32) {
-    write_pair(other);
+    if (!is_excluded(own_object, other)) {
+        write_pair(other);
+    }
 }
 
 fn goes_on(index: u32) -> bool {

@@ -1,5 +1,5 @@
-// uses: common/prelude, common/round, common/walk_workgroup, queries/query_counters, queries/query_images
-// uses: queries/query_input
+// uses: common/prelude, common/round, common/walk_workgroup, queries/query_counters, queries/query_excludes_{excludes}
+// uses: queries/query_images, queries/query_input
 
 // How many objects each query finds. One word more than queries, so that the scan ends with the total.
 
@@ -8,7 +8,9 @@
 var<private> found_count: u32;
 
 fn accept_result(object: u32, distance: u32) {
-    found_count += 1u;
+    if (!is_parted(object)) {
+        found_count += 1u;
+    }
 }
 
 @compute @workgroup_size(WALK_WORKGROUP)
@@ -22,6 +24,7 @@ fn main(
         let query = begin_query(index);
         let answer = answer_of(query, index);
         begin_counters(query);
+        begin_excludes(query);
         begin_round();
         found_count = select(query_offsets[answer], 0u, is_first_of_all());
         walk_query(query);

@@ -1,5 +1,5 @@
 // uses: common/prelude, common/round, common/walk_workgroup, queries/query, queries/query_counters
-// uses: queries/query_images, queries/query_input
+// uses: queries/query_excludes_{excludes}, queries/query_images, queries/query_input
 
 // The nearest objects of each query, by distance and then by index, in as many slots as are wanted of each: object and
 // squared distance, an integer until the walk is done and a float then. Slots are filled by insertion.
@@ -16,6 +16,9 @@ fn is_before(object: u32, distance: u32, other: vec2<u32>) -> bool {
 }
 
 fn accept_result(object: u32, distance: u32) {
+    if (is_parted(object)) {
+        return;
+    }
     if (filled == params.nearest) {
         if (!is_before(object, distance, query_nearest[first_slot + filled - 1u])) {
             return;
@@ -47,6 +50,7 @@ fn main(
         }
     }
     begin_counters(query);
+    begin_excludes(query);
     begin_round();
     walk_query(query);
     finish_counters();

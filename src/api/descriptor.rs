@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::api::error::{DescriptorError, InputError};
+use crate::api::pair_filter;
 
 /// Rounds of a step, at most.
 pub(crate) const MAX_ROUNDS: u32 = 4096;
@@ -157,6 +158,8 @@ pub struct Uses {
     pub queries: bool,
     /// The nearest objects of queries.
     pub nearest: bool,
+    /// Lists of pairs that are not wanted.
+    pub excluded: bool,
 }
 
 impl Uses {
@@ -168,6 +171,7 @@ impl Uses {
         swept_rays: true,
         queries: true,
         nearest: true,
+        excluded: true,
     };
 
     /// Whether rays are cast in any form.
@@ -236,6 +240,33 @@ pub struct BroadPhaseDescriptor<'a> {
     /// Whether `layers` and `owner` of the objects are looked at. Without filters the pair loop is faster;
     /// [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED) works all the same.
     pub filters: bool,
+    /// A WGSL function of the caller's that says which objects may pair; none by default. It is joined to the passes
+    /// that look for pairs, and asked about every two objects whose boxes meet and which the filters admit. Pairs that it
+    /// does not admit are neither counted nor written.
+    ///
+    /// The text declares `fn admits_pair(a: u32, b: u32) -> bool`. Objects are numbered as in results, and `a < b`. It
+    /// may declare further functions, structs, constants and aliases, whose names begin with `admits_`. It declares no
+    /// variables of the module, bindings, overrides or entry points. It may call these functions:
+    ///
+    /// | | |
+    /// |---|---|
+    /// | `pair_data(index: u32) -> u32` | a word of the step's data; 0 past their end |
+    /// | `pair_data_count() -> u32` | how many words there are |
+    /// | `pair_layers(object: u32) -> u32` | [`Aabb::layers`](crate::Aabb::layers) of an object |
+    /// | `pair_owner(object: u32) -> u32` | [`Aabb::owner`](crate::Aabb::owner) of an object, with its flags |
+    ///
+    /// The data are [`StepInput::pair_filter_data`](crate::StepInput::pair_filter_data).
+    ///
+    /// It has to give one answer for the same objects, layers, owners and words. Pairs are counted by one walk and may
+    /// be written by another. Where the two answers differ, as comparisons of rounded floats may, the pairs of an
+    /// object are too few or too many: rows are then missing or stale, and nothing is written out of bounds. Loops have
+    /// to end.
+    ///
+    /// [`Partners`](crate::Partners) ask it, too. Rays and other queries do not. The CPU reference cannot run it: see
+    /// [`reference::step_scene_where`](crate::reference::step_scene_where). A text that does not compile is an error when
+    /// the broad phase is made. Browsers tell of it later, as of all that their device refuses. Not stored by serde.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub pair_filter: Option<&'a str>,
     /// Whether box tests are counted ([`Counters::pair_candidates`](crate::Counters::pair_candidates),
     /// [`Counters::ray_candidates`](crate::Counters::ray_candidates)). Costs atomics; for tests and tuning.
     pub count_candidates: bool,
@@ -264,6 +295,7 @@ impl Default for BroadPhaseDescriptor<'_> {
             max_bytes: None,
             timeout: Duration::from_secs(600),
             filters: true,
+            pair_filter: None,
             count_candidates: false,
             timestamps: false,
         }
@@ -320,6 +352,9 @@ pub(crate) fn validate(descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), Desc
         if !(period == 0.0 || lengths(90).contains(&period)) {
             return Err(DescriptorError::Period(period));
         }
+    }
+    if let Some(text) = descriptor.pair_filter {
+        pair_filter::check(text)?;
     }
     if descriptor.worlds == 0 {
         return Err(DescriptorError::NoWorlds);

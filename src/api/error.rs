@@ -37,6 +37,9 @@ pub enum DescriptorError {
         /// How many there may be.
         limit: u64,
     },
+    /// The text of [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) cannot be used.
+    #[error("the pair filter cannot be used")]
+    PairFilter(#[from] PairFilterError),
     /// Not even a step without objects fits the device or the limits of the descriptor.
     #[error("not even a step without objects fits")]
     NoStepFits(#[source] InputError),
@@ -44,6 +47,63 @@ pub enum DescriptorError {
     /// the limits of the descriptor.
     #[error("a step of that size does not fit")]
     StepTooLarge(#[source] InputError),
+}
+
+/// Why the text of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) cannot be used. Lines are those of the
+/// text, from 1 on.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PairFilterError {
+    /// It declares no function `admits_pair`.
+    #[error("it declares no function admits_pair: fn admits_pair(a: u32, b: u32) -> bool is needed")]
+    Missing,
+    /// It declares something else than functions, structs, constants and aliases without attributes.
+    #[error(
+        "line {line}: {what} is not allowed: it may declare functions, structs, constants and aliases, but no variables \
+         of the module, bindings, overrides or entry points"
+    )]
+    Declares {
+        /// The line.
+        line: u32,
+        /// The word or sign that the declaration begins with.
+        what: &'static str,
+    },
+    /// It declares a name that may be one of the passes' own.
+    #[error("line {line}: the name {name} does not begin with admits_")]
+    Name {
+        /// The line.
+        line: u32,
+        /// The name.
+        name: String,
+    },
+    /// A brace, a parenthesis or a comment has no end.
+    #[error("line {line}: {what} is not closed")]
+    Unclosed {
+        /// The line where it is opened.
+        line: u32,
+        /// What is opened.
+        what: &'static str,
+    },
+    /// A brace or a parenthesis has no beginning.
+    #[error("line {line}: something is closed that was not opened")]
+    Unopened {
+        /// The line.
+        line: u32,
+    },
+    /// The device's compiler refuses it.
+    #[error("line {line}: {message}")]
+    Compile {
+        /// The line.
+        line: u32,
+        /// What the compiler says.
+        message: String,
+    },
+    /// `admits_pair` takes or returns something else.
+    #[error("it has to declare fn admits_pair(a: u32, b: u32) -> bool: {message}")]
+    Signature {
+        /// What the compiler says of a call.
+        message: String,
+    },
 }
 
 /// The input of a step that the device, the descriptor or the crate cannot take.

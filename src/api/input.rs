@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use crate::api::error::{InputError, NotOnHost};
 use crate::api::queries::{Askers, Neighbors, Partners, Query, QueryMode};
 use crate::api::scene::{RAY_STRIDE, SWEPT_STRIDE, Scene, SceneQueries, SceneRays, SceneStatics};
-use crate::api::types::{Aabb, Ray, SweptRay};
+use crate::api::types::{Aabb, Pair, Ray, SweptRay};
 use crate::shared::asked::Asked;
 use crate::shared::submission::Recording;
 
@@ -272,6 +272,19 @@ pub struct StepInput<'a> {
     pub worlds: Source<'a, u32>,
     /// The static objects; none by default.
     pub statics: Statics<'a>,
+    /// Pairs that are not wanted, such as those that a joint holds together; none by default. They are neither counted
+    /// nor written. Objects are numbered as in results. The list may come in any order, each row with either object
+    /// first, and it may be another one in each step. A row that comes twice counts once. A row that names one object
+    /// twice, or an object that there is not, excludes nothing: a list of which only the device knows the length is
+    /// filled up with such rows.
+    ///
+    /// Counts of worlds and [`Partners`] leave these pairs out, too, and so do partners that are asked of the step's table
+    /// later. Rays and other queries do not look at the list. A step with a list copies its objects. It takes 32 bytes more per object if nothing else copies
+    /// them, 24 to 48 bytes per row, and 8 more per row of a list of the host's.
+    pub excluded: Source<'a, Pair>,
+    /// Words that the function of [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) reads; none by default.
+    /// Without a function nothing reads them. They are copied while the step runs.
+    pub pair_filter_data: Source<'a, u32>,
     /// The rays; none by default.
     pub rays: Rays<'a>,
     /// How many of the rays are cast, the first ones, where only the device knows it: those that are still alive on
@@ -342,6 +355,8 @@ impl<'a> From<&Scene<'a>> for StepInput<'a> {
             object_count: None,
             worlds: Source::Host(scene.worlds),
             statics: scene.statics.into(),
+            excluded: Source::Host(scene.excluded),
+            pair_filter_data: Source::Host(scene.pair_filter_data),
             rays: scene.rays.into(),
             ray_count: None,
             queries: scene.queries.into(),
@@ -371,6 +386,8 @@ impl<'a> TryFrom<&StepInput<'a>> for Scene<'a> {
             object_count,
             worlds,
             statics,
+            excluded,
+            pair_filter_data,
             rays,
             ray_count,
             queries,
@@ -394,6 +411,8 @@ impl<'a> TryFrom<&StepInput<'a>> for Scene<'a> {
                 worlds: statics.worlds.on_host("worlds of static objects")?,
                 generation: statics.generation,
             },
+            excluded: excluded.on_host("excluded pairs")?,
+            pair_filter_data: pair_filter_data.on_host("data of the pair filter")?,
             rays: match rays {
                 Rays::Plain(rays) => SceneRays::Plain(rays.on_host("rays")?),
                 Rays::Swept(rays) => SceneRays::Swept(rays.on_host("rays")?),

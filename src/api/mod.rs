@@ -7,6 +7,7 @@ pub(crate) mod frustum;
 pub(crate) mod input;
 pub(crate) mod memory;
 pub(crate) mod output;
+pub(crate) mod pair_filter;
 pub(crate) mod queries;
 pub(crate) mod result;
 pub(crate) mod scene;

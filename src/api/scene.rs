@@ -1,7 +1,7 @@
 //! What a step is asked, on the host.
 
 use crate::api::queries::{Neighbors, Partners, Query, QueryMode};
-use crate::api::types::{Aabb, Ray, SweptRay};
+use crate::api::types::{Aabb, Pair, Ray, SweptRay};
 use crate::shared::wgsl::number;
 
 /// Rays on the host, in either form.
@@ -142,6 +142,11 @@ pub struct Scene<'a> {
     pub worlds: &'a [u32],
     /// The static objects; none by default.
     pub statics: SceneStatics<'a>,
+    /// Pairs that are not wanted: see [`StepInput::excluded`](crate::StepInput::excluded).
+    pub excluded: &'a [Pair],
+    /// Words for the caller's function: see [`StepInput::pair_filter_data`](crate::StepInput::pair_filter_data). The
+    /// CPU reference does not look at them.
+    pub pair_filter_data: &'a [u32],
     /// The rays.
     pub rays: SceneRays<'a>,
     /// The queries.

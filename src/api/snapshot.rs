@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::queries::{Neighbors, Partners, Query, QueryMode};
 use crate::api::scene::{Scene, SceneQueries, SceneRays, SceneStatics};
-use crate::api::types::{Aabb, Ray, SweptRay};
+use crate::api::types::{Aabb, Pair, Ray, SweptRay};
 
 /// A byte that no text has, and ends of lines of both kinds: what is sent as text no longer begins so.
 const MAGIC: [u8; 8] = *b"\x89GBPS\r\n\x1a";
 /// Goes up with every change of what is stored, that of the descriptor's fields included.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The whole input of a step with the descriptor of its broad phase, for a report of something that went wrong: whoever
 /// gets the file can run the same step, bit for bit, with [`Headless::step_scene`](crate::Headless::step_scene),
@@ -60,7 +60,8 @@ const FORMAT: u32 = 1;
 /// one are refused by [`SnapshotError::OtherFormat`], which names the version that reads them.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    /// What the broad phase was made from, without its label.
+    /// What the broad phase was made from, without its label and the text of its
+    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter).
     pub descriptor: BroadPhaseDescriptor<'static>,
     input: Input,
 }
@@ -124,6 +125,10 @@ struct Input {
     #[serde(with = "rows")]
     static_worlds: Vec<u32>,
     static_generation: u64,
+    #[serde(with = "rows")]
+    excluded: Vec<Pair>,
+    #[serde(with = "rows")]
+    pair_filter_data: Vec<u32>,
     rays: InputRays,
     queries: InputQueries,
     query_mode: QueryMode,
@@ -150,6 +155,7 @@ impl Snapshot {
         Self {
             descriptor: BroadPhaseDescriptor {
                 label: None,
+                pair_filter: None,
                 ..*descriptor
             },
             input: Input {
@@ -158,6 +164,8 @@ impl Snapshot {
                 static_objects: scene.statics.objects.to_vec(),
                 static_worlds: scene.statics.worlds.to_vec(),
                 static_generation: scene.statics.generation,
+                excluded: scene.excluded.to_vec(),
+                pair_filter_data: scene.pair_filter_data.to_vec(),
                 rays: match scene.rays {
                     SceneRays::Plain(rays) => InputRays::Plain(rays.to_vec()),
                     SceneRays::Swept(rays) => InputRays::Swept(rays.to_vec()),
@@ -185,6 +193,8 @@ impl Snapshot {
                 worlds: &input.static_worlds,
                 generation: input.static_generation,
             },
+            excluded: &input.excluded,
+            pair_filter_data: &input.pair_filter_data,
             rays: match &input.rays {
                 InputRays::Plain(rays) => SceneRays::Plain(rays),
                 InputRays::Swept(rays) => SceneRays::Swept(rays),

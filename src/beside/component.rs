@@ -43,7 +43,7 @@ impl Component {
         let passes: Vec<_> = passes.into_iter().collect();
         Self {
             label: label.to_owned(),
-            pipelines: Arc::new(Pipelines::new(label, passes.iter().copied(), constants, None)),
+            pipelines: Arc::new(Pipelines::new(label, passes.iter().copied(), constants, None, None)),
             passes,
             bindings: Bindings::default(),
             buffers: Buffers::new(label),

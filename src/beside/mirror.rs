@@ -109,7 +109,7 @@ impl Mirror {
 impl Resident {
     fn new(device: &wgpu::Device, capacity: u64) -> Self {
         Self {
-            pipelines: Pipelines::new(LABEL, PASSES.iter().copied(), &[], None),
+            pipelines: Pipelines::new(LABEL, PASSES.iter().copied(), &[], None, None),
             bindings: Bindings::default(),
             uploads: Staging::uploads(),
             changes: Staging::new(wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST),

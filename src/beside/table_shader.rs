@@ -122,7 +122,7 @@ impl TableShader {
     }
 
     fn write(kind: TableKind, prefix: &str, group: u32, first: Option<&Self>) -> Result<Self, BadPrefix> {
-        let mut text = link::join(&files(kind.0 == grid::SCHEME_UNIFORM));
+        let mut text = link::join(&files(kind.0 == grid::SCHEME_UNIFORM), None);
         for (name, value) in [
             ("SCHEME: u32", format!("{}u", kind.0)),
             ("FILTERS: bool", kind.1.to_string()),
@@ -405,7 +405,7 @@ mod tests {
         }
 
         // Words that WGSL keeps to itself come out of no prefix.
-        let text = link::join(&files(false));
+        let text = link::join(&files(false), None);
         let names = declared(&text);
         for word in naga::keywords::wgsl::RESERVED {
             for name in names.iter().filter(|name| word.ends_with(**name)) {

@@ -68,11 +68,20 @@ fn filled(path: &str, slots: Slots) -> String {
     format!("{before}{choice}{after}")
 }
 
+/// A text of the caller's that stands in place of a file, and the path of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Replacement {
+    pub path: &'static str,
+    pub text: String,
+}
+
 /// The files as one text.
-pub(crate) fn join(files: &[File]) -> String {
-    let parts = files
-        .iter()
-        .map(|(path, text)| format!("// ---- {path}.wgsl\n{text}\n"));
+pub(crate) fn join(files: &[File], replacement: Option<&Replacement>) -> String {
+    let parts = files.iter().map(|&(path, text)| {
+        let given = replacement.filter(|replacement| replacement.path == path);
+        let text = given.map_or(text, |replacement| &replacement.text);
+        format!("// ---- {path}.wgsl\n{text}\n")
+    });
     parts.collect()
 }
 

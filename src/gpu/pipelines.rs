@@ -12,6 +12,7 @@ use std::{
 };
 
 use super::bindings::{Bindings, Range};
+use super::link::Replacement;
 #[cfg(not(target_family = "wasm"))]
 use super::scope::Scopes;
 use super::shader::Pass;
@@ -29,6 +30,7 @@ pub(crate) struct Pipelines {
     label: String,
     constants: Vec<(&'static str, f64)>,
     cache: Option<wgpu::PipelineCache>,
+    replacement: Option<Replacement>,
     by_pass: HashMap<&'static str, Arc<Forms>>,
     /// Dispatches that were recorded so far.
     dispatches: AtomicU32,
@@ -80,15 +82,18 @@ pub(crate) enum Groups<'b> {
 const SWEPT: &str = "SWEPT";
 
 impl Pipelines {
-    /// Pipelines of these passes. `constants` are set where a pass declares an `override` of that name.
+    /// Pipelines of these passes. `constants` are set where a pass declares an `override` of that name. `replacement`
+    /// stands in place of a file wherever a pass is joined from it.
     pub fn new(
         label: &str,
         passes: impl IntoIterator<Item = &'static Pass>,
         constants: &[(&'static str, f64)],
         cache: Option<wgpu::PipelineCache>,
+        replacement: Option<Replacement>,
     ) -> Self {
         Self {
             cache,
+            replacement,
             label: label.to_owned(),
             constants: constants.to_vec(),
             by_pass: passes
@@ -99,16 +104,20 @@ impl Pipelines {
         }
     }
 
-    /// As these, with other constants: pipelines that depend on none of those that differ are shared.
-    pub fn with_constants(
+    /// As these, with other constants and another text in place of a file: pipelines that depend on none of what differs
+    /// are shared.
+    pub fn with_others(
         &self,
         passes: impl IntoIterator<Item = &'static Pass>,
         constants: &[(&'static str, f64)],
+        replacement: Option<Replacement>,
     ) -> Self {
         let other = |(before, after): (&(&str, f64), &(&'static str, f64))| (before != after).then_some(after.0);
         let others: Vec<_> = self.constants.iter().zip(constants).filter_map(other).collect();
         let forms = |pass: &'static Pass| {
-            let is_other = others.iter().any(|name| pass.declares(name));
+            let replaced = [&self.replacement, &replacement].into_iter().flatten();
+            let is_replaced = self.replacement != replacement && replaced.into_iter().any(|of| pass.has_file(of.path));
+            let is_other = is_replaced || others.iter().any(|name| pass.declares(name));
             let shared = self.by_pass.get(pass.name).filter(|_| !is_other);
             (pass.name, shared.map_or_else(|| Arc::new(Forms::new(pass)), Arc::clone))
         };
@@ -117,8 +126,14 @@ impl Pipelines {
             constants: constants.to_vec(),
             cache: self.cache.clone(),
             by_pass: passes.into_iter().map(forms).collect(),
+            replacement,
             dispatches: AtomicU32::new(self.dispatches()),
         }
+    }
+
+    /// What stands in place of a file.
+    pub fn replacement(&self) -> Option<&Replacement> {
+        self.replacement.as_ref()
     }
 
     /// Dispatches that were recorded so far.
@@ -169,7 +184,8 @@ impl Pipelines {
         let swept = forms.swept.as_ref().filter(|_| sweeps);
         swept.unwrap_or(&forms.plain).get_or_init(|| {
             let constants = [&self.constants[..], &[(SWEPT, swept.is_some().into())]].concat();
-            create(device, &self.label, pass, &constants, self.cache.as_ref())
+            let source = pass.source_with(self.replacement.as_ref());
+            create(device, &self.label, pass, source, &constants, self.cache.as_ref())
         })
     }
 
@@ -222,6 +238,7 @@ fn create(
     device: &wgpu::Device,
     prefix: &str,
     pass: &Pass,
+    source: String,
     constants: &[(&str, f64)],
     cache: Option<&wgpu::PipelineCache>,
 ) -> Pipeline {
@@ -238,9 +255,9 @@ fn create(
     });
     // Browsers have a front end of their own.
     let source = if cfg!(target_family = "wasm") && pass.features().contains(wgpu::Features::SUBGROUP) {
-        format!("enable subgroups;\n{}", pass.source()).into()
+        format!("enable subgroups;\n{source}").into()
     } else {
-        pass.source().into()
+        source.into()
     };
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label,

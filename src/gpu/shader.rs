@@ -4,7 +4,7 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 pub use super::link::Binding;
-use super::link::{self, Slots};
+use super::link::{self, Replacement, Slots};
 use crate::api::descriptor::{BroadPhaseDescriptor, Uses};
 use crate::shared::wgsl::File;
 
@@ -64,7 +64,12 @@ impl Pass {
     /// The WGSL that runs, as one text. Where [`features`](Self::features) has `SUBGROUP`, WGSL wants `enable
     /// subgroups;` before it; wgpu's own front end knows no such line and does without.
     pub fn source(&self) -> String {
-        link::join(&self.linked().files)
+        self.source_with(None)
+    }
+
+    /// The WGSL with a text in place of one of its files.
+    pub(crate) fn source_with(&self, replacement: Option<&Replacement>) -> String {
+        link::join(&self.linked().files, replacement)
     }
 
     #[doc(hidden)]
@@ -100,6 +105,11 @@ impl Pass {
                 count: None,
             })
             .collect()
+    }
+
+    /// Whether it is joined from the file with this path, among others.
+    pub(crate) fn has_file(&self, path: &str) -> bool {
+        self.linked().files.iter().any(|(known, _)| *known == path)
     }
 
     /// Whether it has an override of this name.

@@ -1,6 +1,8 @@
 //! The answer by the definition: every object against every other, static ones first. Shares nothing with the grid but
 //! the one exact predicate of rays, [`enter_box`], and how they are read, [`load_ray`].
 
+use std::collections::HashSet;
+
 use super::rays::ray::{enter_box, load_ray};
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::queries::{Askers, Neighbors, Partners, Query};
@@ -61,8 +63,14 @@ fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
     object
 }
 
+/// The pairs of a scene's list.
+fn excluded(scene: &Scene<'_>) -> HashSet<Pair> {
+    let in_order = |pair: &Pair| Pair::of(pair.a, pair.b);
+    scene.excluded.iter().map(in_order).collect()
+}
+
 /// All pairs of a scene, ascending: [`pairs`] after dimensions, margin and worlds are seen to, and without a look at
-/// filters where those of the descriptor are off.
+/// filters where those of the descriptor are off. Pairs of the scene's list are left out.
 pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Pair> {
     let (mut objects, worlds) = scene.all_objects();
     for (index, object) in objects.iter_mut().enumerate() {
@@ -79,6 +87,8 @@ pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> 
         }
     }
     let mut pairs = pairs(&objects);
+    let excluded = excluded(scene);
+    pairs.retain(|pair| !excluded.contains(pair));
     if descriptor.worlds > 1 {
         let world = |object: u32| worlds[object as usize];
         pairs.retain(|pair| world(pair.a) == world(pair.b) && world(pair.a) < descriptor.worlds);
@@ -168,7 +178,7 @@ impl Found {
     }
 }
 
-/// What each query of a scene finds, by the definition.
+/// What each query of a scene finds, by the definition. Pairs of the scene's list are no partners.
 pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Found> {
     let axes = descriptor.dimensions.count() as usize;
     let (all, worlds) = scene.all_objects();
@@ -231,6 +241,7 @@ pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -
         Askers::Partners(Partners { half }) => (half, objects.iter().collect()),
     };
     let mut answers = vec![Found::default(); all.len()];
+    let excluded = excluded(scene);
     for &(asker, by, own_world) in &askers {
         for &(index, object, world) in &askers {
             let is_wanted = if half { index > asker } else { index != asker };
@@ -243,7 +254,7 @@ pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -
             match asked_for {
                 Askers::Partners(_) => {
                     let meets = |axis: usize| object.min[axis] <= by.max[axis] && by.min[axis] <= object.max[axis];
-                    if (0..axes).all(meets) {
+                    if (0..axes).all(meets) && !excluded.contains(&Pair::of(*asker, *index)) {
                         found.surely.push((*index, 0.0));
                     }
                 }

@@ -39,6 +39,7 @@ pub mod why;
 pub use cull::visible::cull;
 pub use why::why;
 
+use pairs::pair_excludes::Admits;
 use trace::run;
 
 use crate::api::counters::Counters;
@@ -72,13 +73,37 @@ pub fn step(
     )
 }
 
-/// As [`step`], for all that a scene can hold.
+/// As [`step`], for all that a scene can hold. A [`pair_filter`](BroadPhaseDescriptor::pair_filter) does not run here:
+/// [`step_scene_where`] takes its place.
 ///
 /// # Errors
 ///
 /// As [`step`], and where worlds are missing.
 pub fn step_scene(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<StepResult, ReferenceError> {
-    let trace = run(descriptor, scene, false)?;
+    step_with(descriptor, scene, None)
+}
+
+/// As [`step_scene`], with a function that says which objects may pair: what
+/// [`pair_filter`](BroadPhaseDescriptor::pair_filter) is on a device, whose text the reference cannot run. It is called
+/// with the smaller index first.
+///
+/// # Errors
+///
+/// As [`step_scene`].
+pub fn step_scene_where(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &Scene<'_>,
+    admits_pair: &(dyn Fn(u32, u32) -> bool + Sync),
+) -> Result<StepResult, ReferenceError> {
+    step_with(descriptor, scene, Some(admits_pair))
+}
+
+fn step_with(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &Scene<'_>,
+    admits_pair: Option<&Admits<'_>>,
+) -> Result<StepResult, ReferenceError> {
+    let trace = run(descriptor, scene, admits_pair, false)?;
     let static_entries = trace
         .statics
         .as_ref()

@@ -1,10 +1,12 @@
 //! A step on the CPU, with every buffer between its passes.
 
 use super::lists::Lists;
+use super::pairs::pair_excludes::{Admits, Excludes};
 use super::pairs::pair_static::{StaticPairReads, StaticPairWalks};
 use super::pairs::pair_walk::{PairReads, PairWalks};
 use super::pairs::{
-    pair_count, pair_emit, pair_emit_kept, pair_static_count, pair_static_emit, world_pairs, world_pairs_static,
+    pair_count, pair_emit, pair_emit_kept, pair_exclude, pair_static_count, pair_static_emit, world_pairs,
+    world_pairs_static,
 };
 use super::queries::query_walk::QueryReads;
 use super::queries::{query_count, query_emit, query_nearest};
@@ -17,7 +19,7 @@ use super::sort::sort_digit;
 use super::table::{
     clusters, cover_emit, entry_count, entry_emit, gather, keys, layout, level_statistics, prepare, sample_statistics,
 };
-use crate::shared::blocks::{Overrides, ScanParams, SortParams, add64, wide};
+use crate::shared::blocks::{Exclusions, Overrides, ScanParams, SortParams, add64, wide};
 
 use crate::api::counters::{Status, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth, PairOrder, RayMode, SortStrategy, validate};
@@ -26,7 +28,7 @@ use crate::api::input::StepInput;
 use crate::api::queries::{Neighbor, Query, askers};
 use crate::api::scene::{Scene, SceneRays};
 use crate::api::types::{Aabb, Pair, RayCell, RayHit};
-use crate::shared::bounds::LARGEST_COUNT;
+use crate::shared::bounds::{LARGEST_COUNT, count};
 use crate::shared::grid::{self, Grid, HOME_FLAGS, ID_MASK, Params, Record, SCHEME_UNIFORM};
 use crate::shared::lists::sort_lists;
 use crate::stages::table;
@@ -99,6 +101,10 @@ pub struct Trace {
     pub pair_slots: Vec<u32>,
     /// Output of [`pair_emit_kept`], [`pair_emit`] and [`pair_static_emit`], without what it left unwritten.
     pub pairs: Vec<Pair>,
+    /// What parts pairs beside filters, if anything does.
+    pub exclusions: Exclusions,
+    /// The pairs of the scene's list as walks look them up: output of [`pair_exclude`].
+    pub exclusion_table: Vec<[u32; 2]>,
     /// Output of [`ray_count`] ([`RayMode::All`]).
     pub ray_counts: Vec<u32>,
     /// Places of hits: counts after the scan ([`RayMode::All`]).
@@ -131,7 +137,7 @@ pub struct Trace {
 ///
 /// As [`step_scene`](super::step_scene).
 pub fn trace(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Trace, ReferenceError> {
-    run(descriptor, scene, true)
+    run(descriptor, scene, None, true)
 }
 
 /// The capacity that a fixed descriptor names; none means that whatever is needed fits.
@@ -240,6 +246,7 @@ pub(crate) fn prepared(
 pub(crate) fn run(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,
+    admits: Option<&Admits<'_>>,
     keep: bool,
 ) -> Result<Trace, ReferenceError> {
     let ([mut params, mut static_params], objects) = prepared(descriptor, scene)?;
@@ -275,14 +282,17 @@ pub(crate) fn run(
         filters: descriptor.filters,
         count_candidates: descriptor.count_candidates,
     };
+    let list = count("excluded pairs", scene.excluded.len() as u64)?;
+    trace.exclusions = Exclusions::new(params.all_objects(), list, 0);
+    trace.exclusion_table = pair_exclude::pair_exclude(&trace.exclusions, scene.excluded).0;
     if descriptor.pairs {
-        find_pairs(&mut trace, descriptor, overrides, keep)?;
+        find_pairs(&mut trace, descriptor, overrides, admits, keep)?;
     }
     if !scene.rays.is_empty() {
         cast_rays(&mut trace, descriptor, overrides, scene.rays, keep)?;
     }
     if params.query_count > 0 {
-        answer_queries(&mut trace, descriptor, overrides, &scene.queries.to_vec(), keep)?;
+        answer_queries(&mut trace, descriptor, overrides, &scene.queries.to_vec(), admits, keep)?;
     }
     Ok(trace)
 }
@@ -305,6 +315,15 @@ impl Trace {
             objects: &self.objects,
             keys: &self.keys,
             values: &self.values,
+            excludes: self.excludes(),
+        }
+    }
+
+    fn excludes(&self) -> Excludes<'_> {
+        Excludes {
+            exclusions: self.exclusions,
+            table: &self.exclusion_table,
+            admits: None,
         }
     }
 
@@ -316,6 +335,7 @@ impl Trace {
             objects: &self.objects,
             values: &statics.values,
             own_records: &self.records,
+            excludes: self.excludes(),
         })
     }
 
@@ -347,6 +367,7 @@ impl Trace {
             },
             objects: &self.objects,
             values: &of.values,
+            excludes: self.excludes(),
         };
         let mut walks = vec![walk(self, self)];
         if let Some(statics) = statics {
@@ -369,13 +390,18 @@ fn find_pairs(
     trace: &mut Trace,
     descriptor: &BroadPhaseDescriptor<'_>,
     overrides: Overrides,
+    admits: Option<&Admits<'_>>,
     keep: bool,
 ) -> Result<(), InputError> {
     let mut params = trace.params;
     let mut counters = std::mem::take(&mut trace.counters);
     let capacity = fixed(descriptor, descriptor.capacities.pairs);
-    let input = trace.pair_input();
-    let static_input = trace.static_pair_input();
+    let mut input = trace.pair_input();
+    input.excludes.admits = admits;
+    let mut static_input = trace.static_pair_input();
+    if let Some(input) = &mut static_input {
+        input.excludes.admits = admits;
+    }
     let walks = PairWalks {
         params: &trace.params,
         input,
@@ -569,11 +595,15 @@ fn answer_queries(
     descriptor: &BroadPhaseDescriptor<'_>,
     overrides: Overrides,
     queries: &[Query],
+    admits: Option<&Admits<'_>>,
     keep: bool,
 ) -> Result<(), InputError> {
     let mut params = trace.params;
     let mut counters = std::mem::take(&mut trace.counters);
-    let walks = trace.query_inputs(queries, params.askers != askers::NOBODY);
+    let mut walks = trace.query_inputs(queries, params.askers != askers::NOBODY);
+    for walk in &mut walks {
+        walk.excludes.admits = admits;
+    }
     if params.nearest > 0 {
         trace.query_nearest = query_nearest::query_nearest(&params, &walks, overrides, &mut counters);
     } else {

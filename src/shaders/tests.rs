@@ -11,7 +11,8 @@ use super::*;
 use crate::api::queries::askers;
 use crate::gpu::link;
 use crate::shared::blocks::{
-    CullParams, DispatchParams, DrawParams, EventParams, LimitParams, Round, ScanParams, ScatterParams, SortParams,
+    CullParams, DispatchParams, DrawParams, EventParams, Exclusions, LimitParams, Round, ScanParams, ScatterParams,
+    SortParams,
 };
 use crate::shared::grid::{self, Grid, Level, Params};
 use crate::shared::wgsl::{FILES, File, number};
@@ -485,6 +486,10 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
         "CullParams",
         offsets!(CullParams: view_count, words, filters, lists, list_capacity, draw_words, draw_count),
     );
+    check::<Exclusions>(
+        "Exclusions",
+        offsets!(Exclusions: object_count, list_count, table_mask, data_count, data_begin),
+    );
     check::<LimitParams>(
         "LimitParams",
         offsets!(LimitParams: rows, stride, limit_word, row_word, value),
@@ -562,8 +567,8 @@ fn the_box_test_uses_integers_only() {
         };
         assert_ne!(scalar.kind, naga::ScalarKind::Float);
     }
-    let tests_boxes =
-        |pass: &&Pass| pass.name.starts_with("pair_") && !["pair_replay", "pair_emit_kept"].contains(&pass.name);
+    const WITHOUT_TEST: [&str; 4] = ["pair_replay", "pair_emit_kept", "pair_exclude", "pair_data"];
+    let tests_boxes = |pass: &&Pass| pass.name.starts_with("pair_") && !WITHOUT_TEST.contains(&pass.name);
     for pass in passes().filter(tests_boxes) {
         assert!(pass.source().contains(fragment), "{}", pass.name);
     }

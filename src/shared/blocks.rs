@@ -172,6 +172,58 @@ pub struct CullParams {
     pub draw_count: u32,
 }
 
+/// The uniform block of what parts pairs beside filters: `Exclusions` in `shaders/pairs/exclusions.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
+pub struct Exclusions {
+    /// Objects that results name.
+    pub object_count: u32,
+    /// Rows of the list.
+    pub list_count: u32,
+    /// Slots of the table of the listed pairs, less one; a power of two less one. 0 where there is no list.
+    pub table_mask: u32,
+    /// Words of the caller's.
+    pub data_count: u32,
+    /// Where these begin, in vectors of four words.
+    pub data_begin: u32,
+}
+
+impl Exclusions {
+    /// The block of a list of so many rows and so many words, behind so many objects.
+    pub fn new(object_count: u32, list_count: u32, data_count: u32) -> Self {
+        let table_mask = match list_count {
+            0 => 0,
+            _ => (2 * list_count).next_power_of_two() - 1,
+        };
+        let mut exclusions = Self {
+            object_count,
+            list_count,
+            table_mask,
+            data_count,
+            data_begin: 0,
+        };
+        exclusions.data_begin = exclusions.table_begin() + exclusions.slots() / 2;
+        exclusions
+    }
+
+    /// Slots of the table, two words each.
+    pub fn slots(&self) -> u32 {
+        match self.table_mask {
+            0 => 0,
+            mask => mask + 1,
+        }
+    }
+
+    /// Where the table begins, in vectors of four words.
+    pub fn table_begin(&self) -> u32 {
+        2 * self.object_count
+    }
+
+    /// Bytes of all that lies behind the objects.
+    pub fn bytes(&self) -> u64 {
+        8 * u64::from(self.slots()) + 16 * u64::from(self.data_count.div_ceil(4))
+    }
+}
+
 /// What the shaders get as pipeline overrides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overrides {

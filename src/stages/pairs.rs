@@ -13,79 +13,170 @@ use crate::api::types::Pair;
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, PARAMS, Recorder, WORKGROUP, variables};
-use crate::gpu::shader::{Needed, passes};
+use crate::gpu::shader::{Needed, Pass, passes};
 use crate::gpu::upload::{Block, Blocks};
-use crate::shared::blocks::{Round, STATIC_PARTNERS_KEPT};
+use crate::shared::blocks::{Exclusions, Round, STATIC_PARTNERS_KEPT};
 use crate::shared::grid::{FORM_CROWDED, FORM_SPARSE, Params};
 use crate::shared::wgsl::number;
 
 passes! {
     "pairs" {
+    /// Enters the caller's list of pairs into the hash table that walks look in.
+    PAIR_EXCLUDE = "pair_exclude" if |of| of.uses.excluded;
+
+    /// Copies the words that the caller's function reads.
+    PAIR_DATA = "pair_data" if |of| of.uses.excluded && of.pair_filter.is_some();
+
     /// Pairs per entry of scenes that are not crowded, schemes of one entry per object.
     PAIR_COUNT_ONE_CELL = "pair_count_one_cell" from "pair_count" {
-        entry: "one_cell", kept: "write", visit: "pairs/pair_test", bits: "none", groups: "chosen"
-    } if |of| of.pairs && of.is_hierarchical();
+        entry: "one_cell", kept: "write", visit: "pairs/pair_test", bits: "none", groups: "chosen", excludes: "none"
+    } if |of| filters_alone(of) && of.is_hierarchical();
 
     /// Pairs per entry of crowded scenes, schemes of one entry per object: by clusters, and a bit per box is kept.
     PAIR_COUNT_CROWDED = "pair_count_crowded" from "pair_count" {
-        entry: "one_cell", kept: "none", visit: "pairs/pair_test_clusters", bits: "write", groups: "chosen"
-    } if of_one_cell;
+        entry: "one_cell", kept: "none", visit: "pairs/pair_test_clusters", bits: "write", groups: "chosen",
+        excludes: "none"
+    } if |of| filters_alone(of) && !of.is_uniform();
 
     /// Pairs per entry, scheme of covered cells.
     PAIR_COUNT_COVERED = "pair_count_covered" from "pair_count" {
-        entry: "covered", kept: "none", bits: "none", groups: "all"
-    } if covered;
+        entry: "covered", kept: "none", bits: "none", groups: "all", excludes: "none"
+    } if |of| filters_alone(of) && of.is_uniform();
+
+    /// As `PAIR_COUNT_ONE_CELL`, where a list or a function of the caller's parts pairs.
+    PAIR_COUNT_EXCLUDING_ONE_CELL = "pair_count_excluding_one_cell" from "pair_count" {
+        entry: "one_cell", kept: "write", visit: "pairs/pair_test", bits: "none", groups: "chosen",
+        excludes: "listed"
+    } if |of| excludes(of) && of.is_hierarchical();
+
+    /// As `PAIR_COUNT_CROWDED`, where a list or a function of the caller's parts pairs.
+    PAIR_COUNT_EXCLUDING_CROWDED = "pair_count_excluding_crowded" from "pair_count" {
+        entry: "one_cell", kept: "none", visit: "pairs/pair_test_clusters", bits: "write", groups: "chosen",
+        excludes: "listed"
+    } if |of| excludes(of) && !of.is_uniform();
+
+    /// As `PAIR_COUNT_COVERED`, where a list or a function of the caller's parts pairs.
+    PAIR_COUNT_EXCLUDING_COVERED = "pair_count_excluding_covered" from "pair_count" {
+        entry: "covered", kept: "none", bits: "none", groups: "all", excludes: "listed"
+    } if |of| excludes(of) && of.is_uniform();
 
     /// Pairs per world.
     WORLD_PAIRS = "world_pairs" if |of| of.pairs && of.has_worlds();
 
     /// Pairs whose partners were kept, one entry per object.
-    PAIR_EMIT_KEPT = "pair_emit_kept" if of_one_cell;
+    PAIR_EMIT_KEPT = "pair_emit_kept" if |of| of.pairs && !of.is_uniform();
 
     /// Pairs of crowded boxes by the bits that counting kept, one entry per object.
     PAIR_REPLAY = "pair_replay" from "pair_replay" {
         entry: "one_cell", visit: "pairs/pair_replay", walks: "listed"
-    } if |of| of_one_cell(of) && of.is_ahead;
+    } if |of| of.pairs && !of.is_uniform() && of.is_ahead;
 
     /// The rest of the pairs, schemes of one entry per object.
     PAIR_EMIT_ONE_CELL = "pair_emit_one_cell" from "pair_emit" {
-        entry: "one_cell", visit: "pairs/pair_test_clusters", bits: "none", walks: "listed"
-    } if of_one_cell;
+        entry: "one_cell", visit: "pairs/pair_test_clusters", bits: "none", walks: "listed", excludes: "none"
+    } if |of| filters_alone(of) && !of.is_uniform();
 
     /// The pairs, scheme of covered cells.
-    PAIR_EMIT_COVERED = "pair_emit_covered" from "pair_emit" { entry: "covered", walks: "all" } if covered;
+    PAIR_EMIT_COVERED = "pair_emit_covered" from "pair_emit" {
+        entry: "covered", walks: "all", excludes: "none"
+    } if |of| filters_alone(of) && of.is_uniform();
+
+    /// As `PAIR_EMIT_ONE_CELL`, where a list or a function of the caller's parts pairs.
+    PAIR_EMIT_EXCLUDING_ONE_CELL = "pair_emit_excluding_one_cell" from "pair_emit" {
+        entry: "one_cell", visit: "pairs/pair_test_clusters", bits: "none", walks: "listed", excludes: "listed"
+    } if |of| excludes(of) && !of.is_uniform();
+
+    /// As `PAIR_EMIT_COVERED`, where a list or a function of the caller's parts pairs.
+    PAIR_EMIT_EXCLUDING_COVERED = "pair_emit_excluding_covered" from "pair_emit" {
+        entry: "covered", walks: "all", excludes: "listed"
+    } if |of| excludes(of) && of.is_uniform();
 
     /// Pairs with static objects per moving object, schemes of one entry per object.
     PAIR_STATIC_COUNT_ONE_CELL = "pair_static_count_one_cell" from "pair_static_count" {
-        entry: "one_cell", kept: "write"
-    } if |of| of_one_cell(of) && of.uses.statics;
+        entry: "one_cell", kept: "write", excludes: "none"
+    } if |of| filters_alone(of) && !of.is_uniform() && of.uses.statics;
 
     /// Pairs with static objects per moving object, scheme of covered cells.
     PAIR_STATIC_COUNT_COVERED = "pair_static_count_covered" from "pair_static_count" {
-        entry: "covered", kept: "none"
-    } if |of| covered(of) && of.uses.statics;
+        entry: "covered", kept: "none", excludes: "none"
+    } if |of| filters_alone(of) && of.is_uniform() && of.uses.statics;
+
+    /// As `PAIR_STATIC_COUNT_ONE_CELL`, where a list or a function of the caller's parts pairs.
+    PAIR_STATIC_COUNT_EXCLUDING_ONE_CELL = "pair_static_count_excluding_one_cell" from "pair_static_count" {
+        entry: "one_cell", kept: "write", excludes: "listed"
+    } if |of| excludes(of) && !of.is_uniform() && of.uses.statics;
+
+    /// As `PAIR_STATIC_COUNT_COVERED`, where a list or a function of the caller's parts pairs.
+    PAIR_STATIC_COUNT_EXCLUDING_COVERED = "pair_static_count_excluding_covered" from "pair_static_count" {
+        entry: "covered", kept: "none", excludes: "listed"
+    } if |of| excludes(of) && of.is_uniform() && of.uses.statics;
 
     /// Pairs with static objects per world.
     WORLD_PAIRS_STATIC = "world_pairs_static" if |of| of.pairs && of.has_worlds() && of.uses.statics;
 
     /// The pairs with static objects, schemes of one entry per object.
     PAIR_STATIC_EMIT_ONE_CELL = "pair_static_emit_one_cell" from "pair_static_emit" {
-        entry: "one_cell", kept: "read"
-    } if |of| of_one_cell(of) && of.uses.statics;
+        entry: "one_cell", kept: "read", excludes: "none"
+    } if |of| filters_alone(of) && !of.is_uniform() && of.uses.statics;
 
     /// The pairs with static objects, scheme of covered cells.
     PAIR_STATIC_EMIT_COVERED = "pair_static_emit_covered" from "pair_static_emit" {
-        entry: "covered", kept: "none"
-    } if |of| covered(of) && of.uses.statics;
+        entry: "covered", kept: "none", excludes: "none"
+    } if |of| filters_alone(of) && of.is_uniform() && of.uses.statics;
+
+    /// As `PAIR_STATIC_EMIT_ONE_CELL`, where a list or a function of the caller's parts pairs.
+    PAIR_STATIC_EMIT_EXCLUDING_ONE_CELL = "pair_static_emit_excluding_one_cell" from "pair_static_emit" {
+        entry: "one_cell", kept: "read", excludes: "listed"
+    } if |of| excludes(of) && !of.is_uniform() && of.uses.statics;
+
+    /// As `PAIR_STATIC_EMIT_COVERED`, where a list or a function of the caller's parts pairs.
+    PAIR_STATIC_EMIT_EXCLUDING_COVERED = "pair_static_emit_excluding_covered" from "pair_static_emit" {
+        entry: "covered", kept: "none", excludes: "listed"
+    } if |of| excludes(of) && of.is_uniform() && of.uses.statics;
     }
 }
 
-fn of_one_cell(of: &Needed<'_>) -> bool {
-    of.pairs && !of.is_uniform()
+/// The passes that walk for pairs: of the schemes of one entry per object, and of covered cells.
+struct WalkPasses {
+    count: [&'static Pass; 2],
+    count_crowded: &'static Pass,
+    emit: [&'static Pass; 2],
+    static_count: [&'static Pass; 2],
+    static_emit: [&'static Pass; 2],
 }
 
-fn covered(of: &Needed<'_>) -> bool {
-    of.pairs && of.is_uniform()
+/// Where filters alone part pairs.
+static PLAIN: WalkPasses = WalkPasses {
+    count: [&PAIR_COUNT_ONE_CELL, &PAIR_COUNT_COVERED],
+    count_crowded: &PAIR_COUNT_CROWDED,
+    emit: [&PAIR_EMIT_ONE_CELL, &PAIR_EMIT_COVERED],
+    static_count: [&PAIR_STATIC_COUNT_ONE_CELL, &PAIR_STATIC_COUNT_COVERED],
+    static_emit: [&PAIR_STATIC_EMIT_ONE_CELL, &PAIR_STATIC_EMIT_COVERED],
+};
+
+/// Where a list or a function of the caller's parts pairs, too.
+static EXCLUDING: WalkPasses = WalkPasses {
+    count: [&PAIR_COUNT_EXCLUDING_ONE_CELL, &PAIR_COUNT_EXCLUDING_COVERED],
+    count_crowded: &PAIR_COUNT_EXCLUDING_CROWDED,
+    emit: [&PAIR_EMIT_EXCLUDING_ONE_CELL, &PAIR_EMIT_EXCLUDING_COVERED],
+    static_count: [
+        &PAIR_STATIC_COUNT_EXCLUDING_ONE_CELL,
+        &PAIR_STATIC_COUNT_EXCLUDING_COVERED,
+    ],
+    static_emit: [
+        &PAIR_STATIC_EMIT_EXCLUDING_ONE_CELL,
+        &PAIR_STATIC_EMIT_EXCLUDING_COVERED,
+    ],
+};
+
+/// Whether pairs are wanted, and steps may do without a list or a function that parts them.
+fn filters_alone(of: &Needed<'_>) -> bool {
+    of.pairs && of.pair_filter.is_none()
+}
+
+/// Whether pairs are wanted, and a list or a function of the caller's may part them.
+fn excludes(of: &Needed<'_>) -> bool {
+    of.pairs && (of.pair_filter.is_some() || of.uses.excluded)
 }
 
 buffers! {
@@ -103,11 +194,20 @@ buffers! {
     PAIRS = "pairs": Pairs;
     /// Pairs of each world.
     WORLD_PAIRS = "world_pairs": Objects;
+    /// The caller's list of pairs that are not wanted.
+    EXCLUDED = "excluded_pairs": Inputs;
+    /// Which row of the list has a slot of the table that walks look it up in. The table itself lies behind the
+    /// objects.
+    EXCLUSION_ROWS = "exclusion_rows": Objects;
+    /// What the caller's function reads. A copy lies behind the objects.
+    DATA = "pair_filter_data": Inputs;
 }
 
 variables! {
     /// The entries that walk once more, and how many they are.
     WALKS = "pair_walks";
+    /// The block of what parts pairs beside filters.
+    EXCLUSIONS = "exclusions";
     /// The records of the moving objects, where those of the static ones are walked.
     OWN_RECORDS = "own_records";
 }
@@ -130,6 +230,8 @@ pub(crate) struct PairPlan {
     pub are_wanted: bool,
     /// Whether the pairs of an earlier step are kept, so that their buffer has to stay as it is.
     pub are_kept: bool,
+    /// What parts pairs beside filters, if anything does.
+    pub exclusions: Option<Exclusions>,
 }
 
 /// The uniform blocks of the stage.
@@ -141,6 +243,7 @@ pub(crate) struct PairBlocks {
     static_rounds: Vec<Block>,
     /// Of walks of the static objects' table.
     static_params: Block,
+    exclusions: Option<Block>,
 }
 
 impl PairPlan {
@@ -201,8 +304,17 @@ impl PairPlan {
     /// What the stage needs.
     pub fn sizes(&self, shape: &Shape) -> Sizes {
         let params = &shape.params;
+        let mut sizes = Sizes::new();
+        if let Some(exclusions) = self.exclusions {
+            let [list, slots, data] = [exclusions.list_count, exclusions.slots(), exclusions.data_count].map(u64::from);
+            sizes.extend([
+                (buffer::EXCLUDED, size_of::<Pair>() as u64 * list),
+                (buffer::EXCLUSION_ROWS, 4 * slots),
+                (buffer::DATA, 4 * data),
+            ]);
+        }
         if !self.are_wanted {
-            return Sizes::new();
+            return sizes;
         }
         let [entries, rows] = [params.entry_capacity, params.pair_rows].map(u64::from);
         let progress = if params.pair_bit_words > 0 {
@@ -210,13 +322,13 @@ impl PairPlan {
         } else {
             shape.left_behind(rows, 1)
         };
-        let mut sizes = vec![
+        sizes.extend([
             (buffer::OFFSETS, 4 * (tile_words(params) + sum_words(params) + progress)),
             (
                 buffer::PAIRS,
                 size_of::<Pair>() as u64 * u64::from(params.pair_capacity),
             ),
-        ];
+        ]);
         if params.has_worlds() {
             sizes.push((buffer::WORLD_PAIRS, 4 * u64::from(params.world_count)));
         }
@@ -297,38 +409,67 @@ impl PairPlan {
                 )
             }),
             static_params,
+            exclusions: self.exclusions.map(|exclusions| blocks.push(&exclusions)),
         }
+    }
+
+    /// The passes that walk.
+    fn passes(&self) -> &'static WalkPasses {
+        match self.exclusions {
+            None => &PLAIN,
+            Some(_) => &EXCLUDING,
+        }
+    }
+
+    /// Records what walks look the caller's list and data up in.
+    fn record_exclusions(&self, recorder: &mut Recorder<'_>, blocks: &PairBlocks) {
+        let (Some(exclusions), Some(block)) = (self.exclusions, blocks.exclusions) else {
+            return;
+        };
+        let binds = [EXCLUSIONS.is_block(block)];
+        if exclusions.list_count > 0 {
+            let (first, words) = (4 * exclusions.table_begin() as usize, 2 * u64::from(exclusions.slots()));
+            recorder.clear_words(table::buffer::OBJECTS, first, words);
+            recorder.clear(buffer::EXCLUSION_ROWS);
+        }
+        recorder.stage("pair_exclude", |stage| {
+            stage.run(&PAIR_EXCLUDE, exclusions.list_count, &binds);
+            stage.run(&PAIR_DATA, exclusions.data_count, &binds);
+        });
     }
 
     /// Records the counting of pairs, up to their number.
     pub fn record_counts(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &PairBlocks, sorted: Side) {
+        self.record_exclusions(recorder, blocks);
         if !self.are_wanted {
             return;
         }
         let params = &shape.params;
         let entries = params.entry_capacity;
+        let passes = self.passes();
         if sum_words(params) > 0 {
             recorder.clear_words(buffer::OFFSETS, tile_words(params) as usize, sum_words(params));
         }
         recorder.rounds("pair_count", &blocks.rounds, |stage, &round| {
-            let binds = binds(sorted, round);
+            let binds = blocks.binds(sorted, round);
+            let [count, count_covered] = passes.count;
             if params.is_uniform() {
-                stage.run(&PAIR_COUNT_COVERED, entries + 1, &binds);
+                stage.run(count_covered, entries + 1, &binds);
             } else {
                 match counts_crowded(params) {
-                    Some(true) => stage.run(&PAIR_COUNT_CROWDED, entries + 1, &binds),
-                    Some(false) => stage.run(&PAIR_COUNT_ONE_CELL, entries + 1, &binds),
+                    Some(true) => stage.run(passes.count_crowded, entries + 1, &binds),
+                    Some(false) => stage.run(count, entries + 1, &binds),
                     None => {
-                        stage.run_indirect(&PAIR_COUNT_ONE_CELL, table::buffer::SPARSE_GROUPS, &binds);
-                        stage.run_indirect(&PAIR_COUNT_CROWDED, table::buffer::CROWDED_GROUPS, &binds);
+                        stage.run_indirect(count, table::buffer::SPARSE_GROUPS, &binds);
+                        stage.run_indirect(passes.count_crowded, table::buffer::CROWDED_GROUPS, &binds);
                     }
                 }
             }
         });
         if params.has_statics() {
-            let pass = params.by_scheme(&PAIR_STATIC_COUNT_ONE_CELL, &PAIR_STATIC_COUNT_COVERED);
+            let pass = params.by_scheme(passes.static_count[0], passes.static_count[1]);
             recorder.rounds("pair_static_count", &blocks.static_rounds, |stage, &round| {
-                stage.run_groups(pass, static_tiles(params), &static_binds(blocks, round));
+                stage.run_groups(pass, static_tiles(params), &blocks.static_binds(round));
             });
         }
         if params.has_worlds() {
@@ -349,9 +490,10 @@ impl PairPlan {
     pub fn record_emit(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &PairBlocks, sorted: Side) {
         let params = &shape.params;
         let entries = params.entry_capacity;
+        let passes = self.passes();
         if params.is_uniform() {
             recorder.rounds("pair_emit", &blocks.emit_rounds, |stage, &round| {
-                stage.run(&PAIR_EMIT_COVERED, entries, &binds(sorted, round));
+                stage.run(passes.emit[1], entries, &blocks.binds(sorted, round));
             });
         } else {
             let list = table::unused_keys(sorted);
@@ -368,14 +510,14 @@ impl PairPlan {
                 });
             }
             recorder.rounds("pair_emit", &blocks.emit_rounds, |stage, &round| {
-                let binds = [walks, ROUND.is_block(round)];
-                stage.run_indirect(&PAIR_EMIT_ONE_CELL, buffer::WALK_GROUPS, &binds);
+                let binds = [&[walks][..], &blocks.binds(sorted, round)].concat();
+                stage.run_indirect(passes.emit[0], buffer::WALK_GROUPS, &binds);
             });
         }
         if params.has_statics() {
-            let pass = params.by_scheme(&PAIR_STATIC_EMIT_ONE_CELL, &PAIR_STATIC_EMIT_COVERED);
+            let pass = params.by_scheme(passes.static_emit[0], passes.static_emit[1]);
             recorder.rounds("pair_static_emit", &blocks.static_rounds, |stage, &round| {
-                stage.run(pass, params.object_count, &static_binds(blocks, round));
+                stage.run(pass, params.object_count, &blocks.static_binds(round));
             });
         }
     }
@@ -446,21 +588,26 @@ fn emit_rounds(shape: &Shape) -> impl Iterator<Item = Round> {
         })
 }
 
-/// What the passes of pairs bind in a round.
-fn binds(sorted: Side, round: Block) -> [Binds; 3] {
-    let [keys, values] = sorted.binds();
-    [keys, values, ROUND.is_block(round)]
-}
+impl PairBlocks {
+    /// What the passes of pairs bind in a round.
+    fn binds(&self, sorted: Side, round: Block) -> Vec<Binds> {
+        let mut binds = sorted.binds().to_vec();
+        binds.push(ROUND.is_block(round));
+        binds.extend(self.exclusions.map(|block| EXCLUSIONS.is_block(block)));
+        binds
+    }
 
-/// What the passes of pairs with static objects bind in a round.
-fn static_binds(blocks: &PairBlocks, round: Block) -> Vec<Binds> {
-    let mut binds = vec![
-        PARAMS.is_block(blocks.static_params),
-        OWN_RECORDS.is(table::buffer::RECORDS),
-        ROUND.is_block(round),
-    ];
-    binds.extend(statics::binds());
-    binds
+    /// What the passes of pairs with static objects bind in a round.
+    fn static_binds(&self, round: Block) -> Vec<Binds> {
+        let mut binds = vec![
+            PARAMS.is_block(self.static_params),
+            OWN_RECORDS.is(table::buffer::RECORDS),
+            ROUND.is_block(round),
+        ];
+        binds.extend(self.exclusions.map(|block| EXCLUSIONS.is_block(block)));
+        binds.extend(statics::binds());
+        binds
+    }
 }
 
 /// Words of bits per entry that pay, as the last step had so many pairs and entries: an object of few pairs has them in

@@ -2,6 +2,7 @@
 
 use super::limits::Limited;
 use super::order;
+use super::pairs::variable::EXCLUSIONS;
 use super::scan::Scan;
 use super::shape::{CapacityOf, Room, Shape, few_each};
 use super::sort::Side;
@@ -15,39 +16,95 @@ use crate::api::types::{Aabb, Pair};
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, Recorder};
-use crate::gpu::shader::{Pass, passes};
-use crate::gpu::upload::Blocks;
+use crate::gpu::shader::{Needed, Pass, passes};
+use crate::gpu::upload::{Block, Blocks};
 use crate::shared::asked::Asked;
-use crate::shared::blocks::LimitParams;
+use crate::shared::blocks::{Exclusions, LimitParams};
 use crate::shared::grid::Params;
 
 passes! {
     "queries" {
     /// Results per query, schemes of one entry per object.
-    QUERY_COUNT_ONE_CELL = "query_count_one_cell" from "query_count" { entry: "one_cell" }
+    QUERY_COUNT_ONE_CELL = "query_count_one_cell" from "query_count" { entry: "one_cell", excludes: "none" }
         if |of| !of.is_uniform() && of.uses.queries;
 
     /// Results per query, scheme of covered cells.
-    QUERY_COUNT_COVERED = "query_count_covered" from "query_count" { entry: "covered" }
+    QUERY_COUNT_COVERED = "query_count_covered" from "query_count" { entry: "covered", excludes: "none" }
         if |of| of.is_uniform() && of.uses.queries;
 
+    /// As `QUERY_COUNT_ONE_CELL`, where a list or a function of the caller's parts partners.
+    QUERY_COUNT_EXCLUDING_ONE_CELL = "query_count_excluding_one_cell" from "query_count" {
+        entry: "one_cell", excludes: "listed"
+    } if |of| excludes(of) && !of.is_uniform() && of.uses.queries;
+
+    /// As `QUERY_COUNT_COVERED`, where a list or a function of the caller's parts partners.
+    QUERY_COUNT_EXCLUDING_COVERED = "query_count_excluding_covered" from "query_count" {
+        entry: "covered", excludes: "listed"
+    } if |of| excludes(of) && of.is_uniform() && of.uses.queries;
+
     /// The results, schemes of one entry per object.
-    QUERY_EMIT_ONE_CELL = "query_emit_one_cell" from "query_emit" { entry: "one_cell" }
+    QUERY_EMIT_ONE_CELL = "query_emit_one_cell" from "query_emit" { entry: "one_cell", excludes: "none" }
         if |of| !of.is_uniform() && of.uses.queries;
 
     /// The results, scheme of covered cells.
-    QUERY_EMIT_COVERED = "query_emit_covered" from "query_emit" { entry: "covered" }
+    QUERY_EMIT_COVERED = "query_emit_covered" from "query_emit" { entry: "covered", excludes: "none" }
         if |of| of.is_uniform() && of.uses.queries;
 
+    /// As `QUERY_EMIT_ONE_CELL`, where a list or a function of the caller's parts partners.
+    QUERY_EMIT_EXCLUDING_ONE_CELL = "query_emit_excluding_one_cell" from "query_emit" {
+        entry: "one_cell", excludes: "listed"
+    } if |of| excludes(of) && !of.is_uniform() && of.uses.queries;
+
+    /// As `QUERY_EMIT_COVERED`, where a list or a function of the caller's parts partners.
+    QUERY_EMIT_EXCLUDING_COVERED = "query_emit_excluding_covered" from "query_emit" {
+        entry: "covered", excludes: "listed"
+    } if |of| excludes(of) && of.is_uniform() && of.uses.queries;
+
     /// The nearest objects of each query, schemes of one entry per object.
-    QUERY_NEAREST_ONE_CELL = "query_nearest_one_cell" from "query_nearest" { entry: "one_cell" }
+    QUERY_NEAREST_ONE_CELL = "query_nearest_one_cell" from "query_nearest" { entry: "one_cell", excludes: "none" }
         if |of| !of.is_uniform() && of.uses.nearest;
 
     /// The nearest objects of each query, scheme of covered cells.
-    QUERY_NEAREST_COVERED = "query_nearest_covered" from "query_nearest" { entry: "covered" }
+    QUERY_NEAREST_COVERED = "query_nearest_covered" from "query_nearest" { entry: "covered", excludes: "none" }
         if |of| of.is_uniform() && of.uses.nearest;
+
+    /// As `QUERY_NEAREST_ONE_CELL`, where a list or a function of the caller's parts partners.
+    QUERY_NEAREST_EXCLUDING_ONE_CELL = "query_nearest_excluding_one_cell" from "query_nearest" {
+        entry: "one_cell", excludes: "listed"
+    } if |of| excludes(of) && !of.is_uniform() && of.uses.nearest;
+
+    /// As `QUERY_NEAREST_COVERED`, where a list or a function of the caller's parts partners.
+    QUERY_NEAREST_EXCLUDING_COVERED = "query_nearest_excluding_covered" from "query_nearest" {
+        entry: "covered", excludes: "listed"
+    } if |of| excludes(of) && of.is_uniform() && of.uses.nearest;
     }
 }
+
+/// Whether a list or a function of the caller's may part partners.
+fn excludes(of: &Needed<'_>) -> bool {
+    of.pair_filter.is_some() || of.uses.excluded
+}
+
+/// The passes that walk: of the schemes of one entry per object, and of covered cells.
+struct WalkPasses {
+    count: [&'static Pass; 2],
+    emit: [&'static Pass; 2],
+    nearest: [&'static Pass; 2],
+}
+
+/// Where filters alone part what asks from what it finds.
+static PLAIN: WalkPasses = WalkPasses {
+    count: [&QUERY_COUNT_ONE_CELL, &QUERY_COUNT_COVERED],
+    emit: [&QUERY_EMIT_ONE_CELL, &QUERY_EMIT_COVERED],
+    nearest: [&QUERY_NEAREST_ONE_CELL, &QUERY_NEAREST_COVERED],
+};
+
+/// Where a list or a function of the caller's parts partners, too.
+static EXCLUDING: WalkPasses = WalkPasses {
+    count: [&QUERY_COUNT_EXCLUDING_ONE_CELL, &QUERY_COUNT_EXCLUDING_COVERED],
+    emit: [&QUERY_EMIT_EXCLUDING_ONE_CELL, &QUERY_EMIT_EXCLUDING_COVERED],
+    nearest: [&QUERY_NEAREST_EXCLUDING_ONE_CELL, &QUERY_NEAREST_EXCLUDING_COVERED],
+};
 
 buffers! {
     /// The queries that are asked.
@@ -69,6 +126,8 @@ buffers! {
 pub(crate) struct QueryPlan {
     /// Where queries are copied with a bound on how many are asked.
     pub limit: Option<LimitParams>,
+    /// What parts partners beside filters, if anything does.
+    pub exclusions: Option<Exclusions>,
 }
 
 /// The uniform blocks of the stage.
@@ -76,6 +135,7 @@ pub(crate) struct QueryBlocks {
     pub limited: Option<Limited>,
     scan: Scan,
     rounds: Vec<WalkRound>,
+    exclusions: Option<Block>,
 }
 
 impl QueryPlan {
@@ -203,6 +263,10 @@ impl QueryPlan {
     pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> QueryBlocks {
         let params = &shape.params;
         QueryBlocks {
+            exclusions: self
+                .exclusions
+                .filter(|_| params.askers == askers::PARTNERS)
+                .map(|exclusions| blocks.push(&exclusions)),
             limited: Limited::new(
                 blocks,
                 self.limit,
@@ -232,9 +296,10 @@ impl QueryPlan {
     pub fn record_counts(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &QueryBlocks, sorted: Side) {
         let params = &shape.params;
         if asks_all(params) {
-            let pass = params.by_scheme(&QUERY_COUNT_ONE_CELL, &QUERY_COUNT_COVERED);
+            let [one_cell, covered] = blocks.passes().count;
+            let pass = params.by_scheme(one_cell, covered);
             recorder.rounds("query_count", &blocks.rounds, |stage, round| {
-                stage.run(pass, round.walks + 1, &binds(params, round, sorted));
+                stage.run(pass, round.walks + 1, &blocks.binds(params, round, sorted));
             });
             recorder.stage("query_scan", |stage| blocks.scan.record(stage));
         }
@@ -252,20 +317,16 @@ impl QueryPlan {
         let params = &shape.params;
         let mut walk = |name, pass: &'static Pass| {
             recorder.rounds(name, &blocks.rounds, |stage, round| {
-                stage.run(pass, round.walks, &binds(params, round, sorted));
+                stage.run(pass, round.walks, &blocks.binds(params, round, sorted));
             });
         };
         if asks_all(params) {
-            walk(
-                "query_emit",
-                params.by_scheme(&QUERY_EMIT_ONE_CELL, &QUERY_EMIT_COVERED),
-            );
+            let [one_cell, covered] = blocks.passes().emit;
+            walk("query_emit", params.by_scheme(one_cell, covered));
         }
         if asks_nearest(params) && first {
-            walk(
-                "query_nearest",
-                params.by_scheme(&QUERY_NEAREST_ONE_CELL, &QUERY_NEAREST_COVERED),
-            );
+            let [one_cell, covered] = blocks.passes().nearest;
+            walk("query_nearest", params.by_scheme(one_cell, covered));
         }
     }
 }
@@ -280,15 +341,26 @@ const fn asks_nearest(params: &Params) -> bool {
     params.query_count > 0 && params.nearest > 0
 }
 
-/// What the passes of queries bind in a round.
-fn binds(params: &Params, round: &WalkRound, sorted: Side) -> Vec<Binds> {
-    let mut binds = round.binds(sorted);
-    // The records of the objects that ask are bound in the place of queries.
-    if params.askers != askers::NOBODY {
-        binds.push(buffer::QUERIES.is(match round.asked_by {
-            TableOf::Moving => table::buffer::RECORDS,
-            TableOf::Static => statics::buffer::RECORDS,
-        }));
+impl QueryBlocks {
+    /// The passes that walk.
+    fn passes(&self) -> &'static WalkPasses {
+        match self.exclusions {
+            None => &PLAIN,
+            Some(_) => &EXCLUDING,
+        }
     }
-    binds
+
+    /// What the passes of queries bind in a round.
+    fn binds(&self, params: &Params, round: &WalkRound, sorted: Side) -> Vec<Binds> {
+        let mut binds = round.binds(sorted);
+        binds.extend(self.exclusions.map(|block| EXCLUSIONS.is_block(block)));
+        // The records of the objects that ask are bound in the place of queries.
+        if params.askers != askers::NOBODY {
+            binds.push(buffer::QUERIES.is(match round.asked_by {
+                TableOf::Moving => table::buffer::RECORDS,
+                TableOf::Static => statics::buffer::RECORDS,
+            }));
+        }
+        binds
+    }
 }

@@ -4,18 +4,20 @@ use std::sync::Arc;
 
 use super::needs::{LateNeeds, Needs};
 use super::output::{StepOutput, Table, table_kind};
+use super::pair_filter;
 use super::plan;
 use super::recorded::Recorded;
 use super::walk_shrink::WalkShrink;
 use super::watch::Watch;
 use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth, Uses};
-use crate::api::error::{CreateError, StepError};
+use crate::api::error::{CreateError, DescriptorError, StepError};
 use crate::api::input::{QueryInput, StepInput};
 use crate::api::memory::MemoryUse;
 use crate::api::types::Page;
 use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::home::Home;
+use crate::gpu::link::Replacement;
 use crate::gpu::pipelines::{Form, Pipelines};
 use crate::gpu::preparation::Preparation;
 use crate::gpu::recorder;
@@ -168,8 +170,17 @@ impl GpuBroadPhase {
             ..*descriptor
         };
         plan::check_smallest_step(descriptor, binding_limit(&device.limits()))?;
+        if let Some(text) = descriptor.pair_filter {
+            pair_filter::check(device, label, text).map_err(DescriptorError::from)?;
+        }
         let scopes = Scopes::begin(device);
-        let pipelines = Arc::new(Pipelines::new(label, passes(), &constants, cache.cloned()));
+        let pipelines = Arc::new(Pipelines::new(
+            label,
+            passes(),
+            &constants,
+            cache.cloned(),
+            replacement(descriptor),
+        ));
         let error = pipelines.make(device, &forms(descriptor, None));
         let timing = descriptor.timestamps.then(|| Timing::new(device, label)).flatten();
         let mut caught = scopes.end();
@@ -216,6 +227,7 @@ impl GpuBroadPhase {
             label: label.to_owned(),
             descriptor: BroadPhaseDescriptor {
                 label: None,
+                pair_filter: None,
                 ..*descriptor
             },
         }
@@ -233,11 +245,12 @@ impl GpuBroadPhase {
     /// # }
     /// ```
     pub fn prepare(&self, uses: Uses) -> Preparation {
-        Preparation::new(&self.home, &self.pipelines, forms(&self.descriptor, Some(uses)))
+        Preparation::new(&self.home, &self.pipelines, forms(&self.whole_descriptor(), Some(uses)))
     }
 
     /// Takes another descriptor in place of the one that this was made from. Only what differs is made anew: pipelines
-    /// depend on the scheme, on [`filters`](BroadPhaseDescriptor::filters) and
+    /// depend on the scheme, on [`filters`](BroadPhaseDescriptor::filters),
+    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter) and
     /// [`count_candidates`](BroadPhaseDescriptor::count_candidates), on whether there are several worlds and on whether
     /// there are periods; and of these each depends on few. Margins, ray modes, capacities, orders and the rest cost
     /// nothing. Buffers stay, and so does what they grew to. There is no last step then; answers that are under way
@@ -250,16 +263,24 @@ impl GpuBroadPhase {
         let device = home.device();
         descriptor::validate(descriptor)?;
         let descriptor = BroadPhaseDescriptor {
-            label: None,
             sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
             ..*descriptor
         };
         plan::check_smallest_step(&descriptor, binding_limit(&device.limits()))?;
         let constants_after = constants(&descriptor);
-        let pipelines = if constants_after == constants(&self.descriptor) {
+        let replacement_after = replacement(&descriptor);
+        let is_alike = constants_after == constants(&self.descriptor)
+            && replacement_after.as_ref() == self.pipelines.replacement();
+        let pipelines = if is_alike {
             Arc::clone(&self.pipelines)
         } else {
-            Arc::new(self.pipelines.with_constants(passes(), &constants_after))
+            if let Some(text) = descriptor.pair_filter {
+                pair_filter::check(device, &self.label, text).map_err(DescriptorError::from)?;
+            }
+            let pipelines = self
+                .pipelines
+                .with_others(passes(), &constants_after, replacement_after);
+            Arc::new(pipelines)
         };
         Preparation::new(&home, &pipelines, forms(&descriptor, None)).run()?;
         self.pipelines = pipelines;
@@ -273,7 +294,11 @@ impl GpuBroadPhase {
         self.bindings.clear();
         self.recorded = None;
         self.statics = None;
-        self.descriptor = descriptor;
+        self.descriptor = BroadPhaseDescriptor {
+            label: None,
+            pair_filter: None,
+            ..descriptor
+        };
         Ok(())
     }
 
@@ -281,7 +306,7 @@ impl GpuBroadPhase {
     /// dispatched. No part of the interface: tests hold rows of the pass table to it.
     #[doc(hidden)]
     pub fn unused_passes(&self, uses: Option<Uses>) -> Vec<&'static str> {
-        let needed = passes().filter(|pass| pass.is_needed(&self.descriptor, uses));
+        let needed = passes().filter(|pass| pass.is_needed(&self.whole_descriptor(), uses));
         let unused = needed.filter(|pass| !self.bindings.has(pass.name));
         unused.map(|pass| pass.name).collect()
     }
@@ -408,7 +433,22 @@ impl GpuBroadPhase {
         self.timing.is_some()
     }
 
-    /// What the broad phase was made from.
+    /// The descriptor with the text of the caller's function.
+    fn whole_descriptor(&self) -> BroadPhaseDescriptor<'_> {
+        BroadPhaseDescriptor {
+            pair_filter: self.pair_filter(),
+            ..self.descriptor
+        }
+    }
+
+    /// The text of the caller's function that says which objects may pair.
+    pub(super) fn pair_filter(&self) -> Option<&str> {
+        self.pipelines
+            .replacement()
+            .map(|replacement| replacement.text.as_str())
+    }
+
+    /// What the broad phase was made from, without label and [`pair_filter`](BroadPhaseDescriptor::pair_filter).
     pub const fn descriptor(&self) -> &BroadPhaseDescriptor<'static> {
         &self.descriptor
     }
@@ -512,6 +552,14 @@ fn forms(descriptor: &BroadPhaseDescriptor<'_>, uses: Option<Uses>) -> Vec<Form<
     needed
         .flat_map(|pass| Form::of(pass, uses.unwrap_or_default()))
         .collect()
+}
+
+/// The caller's function, in place of the file that admits all pairs.
+fn replacement(descriptor: &BroadPhaseDescriptor<'_>) -> Option<Replacement> {
+    descriptor.pair_filter.map(|text| Replacement {
+        path: pair_filter::REPLACED,
+        text: text.to_owned(),
+    })
 }
 
 /// What pipelines depend on.

@@ -47,7 +47,9 @@ impl GpuBroadPhase {
                 statics => Some(Plan::of_statics(&descriptor, statics.into(), wanted, limit)?),
             };
             let objects = counts.objects.into();
-            let step = Plan::new(&descriptor, objects, statics.as_ref(), &asked, wanted, limit)?;
+            let mut step = Plan::new(&descriptor, objects, statics.as_ref(), &asked, wanted, limit)?;
+            let given = [counts.excluded, counts.pair_filter_data].map(u64::from);
+            step.exclude(&descriptor, descriptor.pair_filter.is_some(), given, limit)?;
             Ok((step, statics))
         };
         let (first, _) = plan(Needs::default()).map_err(DescriptorError::StepTooLarge)?;

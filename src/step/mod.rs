@@ -8,6 +8,7 @@ mod inputs;
 mod later;
 mod needs;
 pub(crate) mod output;
+mod pair_filter;
 pub(crate) mod plan;
 pub(crate) mod query_set;
 mod readback;

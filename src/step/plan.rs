@@ -9,7 +9,7 @@ use crate::gpu::buffers::{BufferId, Sizes, buffers, rounded};
 use crate::gpu::reading::{Readable, Reading};
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::asked::Asked;
-use crate::shared::blocks::SortParams;
+use crate::shared::blocks::{Exclusions, SortParams};
 use crate::shared::bounds::{LARGEST_COUNT, count};
 use crate::shared::digits::{counter_words, sum_words};
 use crate::shared::grid::Params;
@@ -104,17 +104,22 @@ impl Plan {
             table: TablePlan {
                 // That is also how moving objects come to lie behind static ones.
                 prepares: descriptor.prepares() || static_count > 0,
+                behind_objects: 0,
             },
             pairs: PairPlan {
                 are_wanted: descriptor.pairs,
                 are_kept: false,
+                exclusions: None,
             },
             rays: RayPlan {
                 mode: descriptor.ray_mode,
                 cells: false,
                 limit: None,
             },
-            queries: QueryPlan { limit: None },
+            queries: QueryPlan {
+                limit: None,
+                exclusions: None,
+            },
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
             is_counted: false,
             is_of_step: true,
@@ -166,6 +171,41 @@ impl Plan {
         self.fit_memory(descriptor)
     }
 
+    /// A list of so many rows, and the caller's function with so many words to read, part pairs where they are there.
+    pub fn exclude(
+        &mut self,
+        descriptor: &BroadPhaseDescriptor<'_>,
+        has_function: bool,
+        [list, data]: [u64; 2],
+        binding_limit: u64,
+    ) -> Result<(), InputError> {
+        if list == 0 && !has_function {
+            return Ok(());
+        }
+        let data = if has_function { data } else { 0 };
+        let [list, data] = [count("excluded pairs", list)?, count("words of the pair filter", data)?];
+        let exclusions = Exclusions::new(self.shape.params.all_objects(), list, data);
+        self.pairs.exclusions = Some(exclusions);
+        self.queries.exclusions = Some(exclusions);
+        self.table.behind_objects = exclusions.bytes();
+        // So that the buffer of the objects is an own one.
+        self.table.prepares = true;
+        self.fit_memory(descriptor)?;
+        self.check_bindings(binding_limit)
+    }
+
+    /// Refuses what the device cannot bind.
+    fn check_bindings(&self, binding_limit: u64) -> Result<(), InputError> {
+        match self.sizes().into_iter().find(|&(_, bytes)| bytes > binding_limit) {
+            Some((id, needed)) => Err(InputError::BufferTooLarge {
+                what: id.name,
+                needed,
+                limit: binding_limit,
+            }),
+            None => Ok(()),
+        }
+    }
+
     /// Asks something else of the table, whose pairs stay.
     pub fn ask(
         &mut self,
@@ -182,14 +222,7 @@ impl Plan {
         self.rays.fit(params, wanted.hits_kept, binding_limit);
         self.fit_answers(descriptor, wanted, binding_limit);
         self.fit_memory(descriptor)?;
-        match self.sizes().into_iter().find(|&(_, bytes)| bytes > binding_limit) {
-            Some((id, needed)) => Err(InputError::BufferTooLarge {
-                what: id.name,
-                needed,
-                limit: binding_limit,
-            }),
-            None => Ok(()),
-        }
+        self.check_bindings(binding_limit)
     }
 
     /// Chooses how many rounds the walks have.

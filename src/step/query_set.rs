@@ -103,6 +103,8 @@ impl GpuBroadPhase {
         plan.static_bytes = 0;
         plan.pairs.are_wanted = false;
         plan.pairs.are_kept = false;
+        // What parts partners lies behind the objects.
+        plan.pairs.exclusions = None;
         plan.sorts_outputs = descriptor.pair_order == PairOrder::Sorted;
         plan.rays.mode = descriptor.ray_mode;
         let known = |inputs: &[Input], id| inputs.iter().any(|input: &Input| input.variable == id);

@@ -115,6 +115,8 @@ impl GpuBroadPhase {
         input::check_limit("the number of objects", input.object_count, limit)?;
         input::check("static objects", &input.statics.objects)?;
         input::check("worlds of static objects", &input.statics.worlds)?;
+        input::check("excluded pairs", &input.excluded)?;
+        input::check("data of the pair filter", &input.pair_filter_data)?;
         let asked = input.asked();
         check_asked(&asked, limit)?;
         let (objects, statics) = (input.objects.count(), input.statics.objects.count());
@@ -135,10 +137,14 @@ impl GpuBroadPhase {
         if let Some(limit) = input.object_count {
             plan.limit_objects(&self.descriptor, limit.word)?;
         }
+        let given = [input.excluded.count(), input.pair_filter_data.count()];
+        plan.exclude(&self.descriptor, self.pair_filter().is_some(), given, limit)?;
         let given = plan.table.given();
         let mut caller_owned = caller_owned(&asked, &plan);
         caller_owned.extend(input.objects.is_caller_owned().then_some(given));
         caller_owned.extend(input.worlds.is_caller_owned().then_some(table::buffer::WORLDS));
+        caller_owned.extend(input.excluded.is_caller_owned().then_some(pairs::buffer::EXCLUDED));
+        caller_owned.extend(input.pair_filter_data.is_caller_owned().then_some(pairs::buffer::DATA));
         let held = self.buffers.left(table::buffer::OBJECTS).cloned();
         let filled = [input.objects.recording(), input.statics.objects.recording()];
         self.needs.extend(filled.into_iter().flatten().cloned());
@@ -152,6 +158,14 @@ impl GpuBroadPhase {
             placer.place(table::buffer::WORLDS, input.worlds);
         }
         placer.place_limit(table::buffer::OBJECT_LIMITS, input.object_count);
+        if let Some(exclusions) = plan.pairs.exclusions {
+            if exclusions.list_count > 0 {
+                placer.place(pairs::buffer::EXCLUDED, input.excluded);
+            }
+            if exclusions.data_count > 0 {
+                placer.place(pairs::buffer::DATA, input.pair_filter_data);
+            }
+        }
         placer.place_asked(&asked, &plan);
         let mut inputs = placer.placed;
         let (timed, static_counters) = match table {

@@ -5,6 +5,7 @@ use crate::gpu::bindings::Range;
 use crate::gpu::buffers::BufferId;
 use crate::gpu::recorder::Input;
 use crate::shared::submission::Recording;
+use crate::stages::pairs::buffer::{DATA, EXCLUDED};
 use crate::stages::sort::Side;
 use crate::stages::table::{buffer, statics};
 
@@ -49,8 +50,8 @@ pub(crate) struct LastTable {
     pub counters: wgpu::Buffer,
 }
 
-/// Inputs that the table was built from, and the static objects' table.
-pub(crate) const OF_TABLE: [BufferId; 7] = {
+/// Inputs that the table was built from or that part pairs, and the static objects' table.
+pub(crate) const OF_TABLE: [BufferId; 9] = {
     let [grid, records, starts, values] = statics::INPUTS;
     [
         buffer::OBJECTS,
@@ -60,5 +61,7 @@ pub(crate) const OF_TABLE: [BufferId; 7] = {
         records,
         starts,
         values,
+        EXCLUDED,
+        DATA,
     ]
 };

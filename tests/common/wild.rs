@@ -1,8 +1,8 @@
 //! Scenes of wild structure and what is asked of them. Equal numbers give equal scenes. Knows no device.
 
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, PairOrder, Partners, Query, QueryMode, Ray,
-    RayMode, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, SortStrategy, SweptRay,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Pair, PairOrder, Partners, Query, QueryMode,
+    Ray, RayMode, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, SortStrategy, SweptRay,
 };
 
 use crate::common::Rng;
@@ -150,6 +150,7 @@ pub struct Wild {
     pub plain: Vec<Ray>,
     pub asks: Asks,
     pub mode: QueryMode,
+    pub excluded: Vec<Pair>,
     /// What the table of the step is asked afterwards, without a step of its own.
     pub later: Option<(Asks, QueryMode)>,
 }
@@ -174,6 +175,8 @@ impl Wild {
             },
             queries: self.asks.queries(),
             query_mode: self.mode,
+            excluded: &self.excluded,
+            pair_filter_data: &[],
         }
     }
 }
@@ -625,6 +628,14 @@ pub fn scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Wild {
         .collect();
     let (asks_first, mode) = asks(descriptor, &objects, &space, rng);
     let later = rng.once_in(5).then(|| asks(descriptor, &objects, &space, rng));
+    let some_pairs = if rng.once_in(4) { 3 * objects.len() } else { 0 };
+    let mut object = || rng.below(objects.len() + 1) as u32;
+    let excluded = (0..some_pairs)
+        .map(|_| Pair {
+            a: object(),
+            b: object(),
+        })
+        .collect();
     Wild {
         kind,
         worlds,
@@ -635,6 +646,7 @@ pub fn scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>) -> Wild {
         objects,
         asks: asks_first,
         mode,
+        excluded,
         later,
     }
 }

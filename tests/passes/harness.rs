@@ -157,7 +157,13 @@ impl Bench {
             compute.set_pipeline(&pipeline);
             compute.set_bind_group(0, &group, &[]);
             let is_indirect = pass.name.starts_with("event_")
-                || ["pair_count_one_cell", "pair_count_crowded"].contains(&pass.name)
+                || [
+                    "pair_count_one_cell",
+                    "pair_count_crowded",
+                    "pair_count_excluding_one_cell",
+                    "pair_count_excluding_crowded",
+                ]
+                .contains(&pass.name)
                 || pass.bindings().contains(&(9, Binding::Read, "pair_walks"));
             let fold = if is_indirect { 65_535 } else { self.fold };
             compute.dispatch_workgroups(groups.min(fold), groups.div_ceil(fold), 1);

@@ -34,7 +34,7 @@ use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, SceneRays, Scheme,
 use harness::*;
 use limits::check_limit;
 use order::check_order;
-use pairs::{check_pairs, check_static_pairs, check_sums};
+use pairs::{check_exclusions, check_pairs, check_static_pairs, check_sums, list_of};
 use queries::check_queries;
 use rays::{check_ray_cells, check_rays};
 use scan::check_scan;
@@ -134,6 +134,28 @@ fn check_parts(
             check_static_pairs(bench, &trace, uniform_scheme);
         }
     }
+    // The same pairs without some that a list names.
+    let list = list_of(
+        &trace.pairs,
+        scene.objects.len() as u32,
+        &mut Rng(scene.objects.len() as u64),
+    );
+    let listed = gpu_broad_phase::Scene {
+        excluded: &list,
+        ..input
+    };
+    let listed = gpu_broad_phase::internals::reference::trace(descriptor, &listed).unwrap();
+    bench.overrides = overrides[scene.objects.len() % overrides.len()];
+    bench.draws(|bench| {
+        check_exclusions(bench, &listed, &list);
+        check_pairs(bench, &listed, &listed.objects, uniform_scheme);
+        if listed.statics.is_some() {
+            check_static_pairs(bench, &listed, uniform_scheme);
+        }
+        if scene.objects.len() < 600 {
+            check_queries(bench, &listed, &[], uniform_scheme);
+        }
+    });
     // Walks of crowded scenes, in scenes of all kinds.
     let can_crowd = trace.params.has_clusters == 1 && trace.grid.is_crowded == 0;
     let crowded = can_crowd.then(|| crowded(&trace));

@@ -3,14 +3,15 @@
 use crate::common::Rng;
 use crate::harness::*;
 use bytemuck::bytes_of;
-use gpu_broad_phase::internals::blocks::{Overrides, Round, STATIC_PARTNERS_KEPT, ScanParams};
+use gpu_broad_phase::internals::blocks::{Exclusions, Overrides, Round, STATIC_PARTNERS_KEPT, ScanParams};
 use gpu_broad_phase::internals::grid::Params;
 use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::pairs::pair_count::{self, PairCounts};
+use gpu_broad_phase::internals::reference::pairs::pair_excludes::Excludes;
 use gpu_broad_phase::internals::reference::pairs::pair_walk::PairReads;
 use gpu_broad_phase::internals::reference::pairs::{
-    pair_emit, pair_emit_kept, pair_replay, pair_static_count, pair_static_emit, pair_sums, world_pairs,
-    world_pairs_static,
+    pair_data, pair_emit, pair_emit_kept, pair_exclude, pair_replay, pair_static_count, pair_static_emit, pair_sums,
+    world_pairs, world_pairs_static,
 };
 use gpu_broad_phase::internals::reference::scan;
 use gpu_broad_phase::internals::reference::table::layout;
@@ -43,16 +44,156 @@ fn static_groups(params: &Params) -> u32 {
     params.pair_rows / 256 - params.entry_capacity / 256 + 1
 }
 
+fn has_list(trace: &Trace) -> bool {
+    trace.exclusions.list_count > 0
+}
+
+/// What parts pairs beside filters.
+fn excludes(trace: &Trace) -> Excludes<'_> {
+    Excludes {
+        exclusions: trace.exclusions,
+        table: &trace.exclusion_table,
+        admits: None,
+    }
+}
+
+/// What walks find behind the candidates.
+pub fn filter_inputs(trace: &Trace, objects: &[Aabb]) -> Vec<(&'static str, Vec<u8>)> {
+    vec![
+        ("objects", [bytes(objects), bytes(&trace.exclusion_table)].concat()),
+        ("exclusions", uniform(&trace.exclusions)),
+    ]
+}
+
+/// A list that names every third of some pairs, most of them once, and others that are none.
+pub fn list_of(pairs: &[Pair], objects: u32, rng: &mut Rng) -> Vec<Pair> {
+    let mut list = Vec::new();
+    for &Pair { a, b } in pairs.iter().step_by(3) {
+        list.push(if rng.below(2) == 0 {
+            Pair { a, b }
+        } else {
+            Pair { a: b, b: a }
+        });
+        if rng.below(8) == 0 {
+            list.extend([Pair { a, b }, Pair { a: b, b: a }]);
+        }
+    }
+    for (a, b) in [
+        (0, objects),
+        (u32::MAX, 0),
+        (u32::MAX, u32::MAX),
+        (0, 0),
+        (objects / 2, objects / 2),
+    ] {
+        list.push(Pair { a, b });
+    }
+    for _ in 0..10 {
+        let mut object = || rng.below(objects.max(1) as usize) as u32;
+        list.push(Pair {
+            a: object(),
+            b: object(),
+        });
+    }
+    for place in 1..list.len() {
+        list.swap(place, rng.below(place + 1));
+    }
+    list
+}
+
+/// The table of a list, and the words of a function.
+pub fn check_exclusions(bench: &Bench, trace: &Trace, list: &[Pair]) {
+    let exclusions = trace.exclusions;
+    let slots = exclusions.slots() as usize;
+    let found = bench.run(
+        &shaders::PAIR_EXCLUDE,
+        groups(list.len()),
+        Vec::new(),
+        &[
+            ("exclusions", uniform(&exclusions)),
+            ("excluded_pairs", bytes(list)),
+            ("exclusion_rows", zeros(slots)),
+            ("objects", [bytes(&trace.objects), zeros(2 * slots)].concat()),
+        ],
+    );
+    let (table, _) = pair_exclude::pair_exclude(&exclusions, list);
+    assert_eq!(table, trace.exclusion_table);
+    let boxes = 8 * trace.objects.len();
+    let words: Vec<u32> = found.take("objects", boxes + 2 * slots);
+    assert!(bytes(&words[..boxes]) == bytes(&trace.objects), "{}", found.what);
+    let found_table: Vec<_> = words[boxes..].chunks(2).map(|pair| [pair[0], pair[1]]).collect();
+    let in_order = |table: &[[u32; 2]]| {
+        let mut pairs = table.to_vec();
+        pairs.sort_unstable();
+        pairs
+    };
+    // Each pair once, in whichever slot.
+    assert_eq!(in_order(&found_table), in_order(&table), "{}", found.what);
+    let rows: Vec<u32> = found.take("exclusion_rows", slots);
+    let looked_up = Excludes {
+        table: &found_table,
+        ..excludes(trace)
+    };
+    for (&row, &[a, b]) in rows.iter().zip(&found_table) {
+        assert_eq!(row == 0, b == 0, "{}", found.what);
+        if row > 0 {
+            let of_row = list[row as usize - 1];
+            assert_eq!(
+                [of_row.a.min(of_row.b), of_row.a.max(of_row.b)],
+                [a, b],
+                "{}",
+                found.what
+            );
+            assert!(looked_up.is_listed(a, b), "{}", found.what);
+        }
+    }
+
+    let data: Vec<u32> = (0..list.len() as u32)
+        .map(|word| word.wrapping_mul(2_654_435_761))
+        .collect();
+    let exclusions = Exclusions::new(exclusions.object_count, exclusions.list_count, data.len() as u32);
+    let found = bench.run(
+        &shaders::PAIR_DATA,
+        groups(data.len()),
+        Vec::new(),
+        &[
+            ("exclusions", uniform(&exclusions)),
+            ("pair_filter_data", bytes(&data)),
+            (
+                "objects",
+                [bytes(&trace.objects), bytes(&table), poison::<u32>(data.len())].concat(),
+            ),
+        ],
+    );
+    let copied = &pair_data::pair_data(&data)[..data.len()];
+    found.check(
+        "objects",
+        &[bytes(&trace.objects), bytes(&table), bytes(copied)].concat(),
+    );
+    assert_eq!(exclusions.data_begin as usize, 2 * trace.objects.len() + slots / 2);
+}
+
 pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_scheme: bool) {
     let keeps_bits = layout::keeps_bits(&trace.params, &trace.grid);
-    let (count_pass, emit_pass) = match (uniform_scheme, keeps_bits) {
-        (true, _) => (&shaders::PAIR_COUNT_COVERED, &shaders::PAIR_EMIT_COVERED),
-        (_, false) => (&shaders::PAIR_COUNT_ONE_CELL, &shaders::PAIR_EMIT_ONE_CELL),
-        _ => (&shaders::PAIR_COUNT_CROWDED, &shaders::PAIR_EMIT_ONE_CELL),
+    let (count_pass, emit_pass) = match (uniform_scheme, keeps_bits, has_list(trace)) {
+        (true, _, false) => (&shaders::PAIR_COUNT_COVERED, &shaders::PAIR_EMIT_COVERED),
+        (_, false, false) => (&shaders::PAIR_COUNT_ONE_CELL, &shaders::PAIR_EMIT_ONE_CELL),
+        (_, _, false) => (&shaders::PAIR_COUNT_CROWDED, &shaders::PAIR_EMIT_ONE_CELL),
+        (true, _, true) => (
+            &shaders::PAIR_COUNT_EXCLUDING_COVERED,
+            &shaders::PAIR_EMIT_EXCLUDING_COVERED,
+        ),
+        (_, false, true) => (
+            &shaders::PAIR_COUNT_EXCLUDING_ONE_CELL,
+            &shaders::PAIR_EMIT_EXCLUDING_ONE_CELL,
+        ),
+        _ => (
+            &shaders::PAIR_COUNT_EXCLUDING_CROWDED,
+            &shaders::PAIR_EMIT_EXCLUDING_ONE_CELL,
+        ),
     };
     let entries = trace.params.entry_capacity as usize;
     let inputs =
-        |more: Vec<(&'static str, Vec<u8>)>| [walk_inputs(trace), vec![("objects", bytes(objects))], more].concat();
+        |more: Vec<(&'static str, Vec<u8>)>| [walk_inputs(trace), filter_inputs(trace, objects), more].concat();
     // Without static objects' rows: they have tests of their own.
     let params = Params {
         pair_rows: trace.params.entry_capacity,
@@ -66,6 +207,7 @@ pub fn check_pairs(bench: &Bench, trace: &Trace, objects: &[Aabb], uniform_schem
         objects,
         keys: &trace.keys,
         values: &trace.values,
+        excludes: excludes(trace),
     };
     let mut counters = counters_before();
     let PairCounts {
@@ -316,12 +458,21 @@ pub fn check_sums(bench: &Bench, empty: &Trace, [entries, rows]: [usize; 2], rng
 
 /// Pairs of crowded boxes: by the bits that counting keeps, as far as they go, and by the walk from there on.
 pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]) {
+    let (count_pass, emit_pass) = if has_list(trace) {
+        (
+            &shaders::PAIR_COUNT_EXCLUDING_CROWDED,
+            &shaders::PAIR_EMIT_EXCLUDING_ONE_CELL,
+        )
+    } else {
+        (&shaders::PAIR_COUNT_CROWDED, &shaders::PAIR_EMIT_ONE_CELL)
+    };
     let entries = trace.params.entry_capacity as usize;
     let input = PairReads {
         table: table(trace),
         objects,
         keys: &trace.keys,
         values: &trace.values,
+        excludes: excludes(trace),
     };
     for pair_bit_words in [1, 40] {
         let params = Params {
@@ -336,13 +487,13 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
         let mut kept = pair_count::pair_count(&params, &input, counted, &mut counters_before());
         let counted = with_stale_rows(&params, &kept.words, entries);
         let found = bench.run(
-            &shaders::PAIR_COUNT_CROWDED,
+            count_pass,
             groups(entries + 1),
             uniform(&params),
             &[
                 walk_inputs(trace),
+                filter_inputs(trace, objects),
                 vec![
-                    ("objects", bytes(objects)),
                     ("pair_slots", poison::<u32>(kept.slots.len())),
                     ("pair_bits", poison::<u32>(kept.bits.len())),
                     ("pair_offsets", bytes(&pair_sums::no_words(&params, STALE))),
@@ -381,13 +532,12 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
             }
             let more = |offsets: Vec<u8>, pairs: Vec<u8>| {
                 let own = vec![
-                    ("objects", bytes(objects)),
                     ("pair_bits", bytes(&kept.bits)),
                     ("pair_walks", listed(&walks)),
                     ("pair_offsets", offsets),
                     ("pairs", pairs),
                 ];
-                [walk_inputs(trace), own].concat()
+                [walk_inputs(trace), filter_inputs(trace, objects), own].concat()
             };
             let before = [bytes(&offsets), poison::<u32>(entries)].concat();
             let found = bench.run(
@@ -405,7 +555,7 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
                 ..ONE_ROUND
             });
             let found = bench.run(
-                &shaders::PAIR_EMIT_ONE_CELL,
+                emit_pass,
                 groups(walks.len()),
                 uniform(&params),
                 &more(bytes(&offsets), bytes(&replayed)),
@@ -420,13 +570,20 @@ pub fn check_bits(bench: &Bench, trace: &Trace, objects: &[Aabb], pairs: &[Pair]
 
 /// Pairs of moving and static objects: their rows behind those of the entries.
 pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
-    let (count_pass, emit_pass) = if uniform_scheme {
-        (&shaders::PAIR_STATIC_COUNT_COVERED, &shaders::PAIR_STATIC_EMIT_COVERED)
-    } else {
-        (
+    let (count_pass, emit_pass) = match (uniform_scheme, has_list(trace)) {
+        (true, false) => (&shaders::PAIR_STATIC_COUNT_COVERED, &shaders::PAIR_STATIC_EMIT_COVERED),
+        (false, false) => (
             &shaders::PAIR_STATIC_COUNT_ONE_CELL,
             &shaders::PAIR_STATIC_EMIT_ONE_CELL,
-        )
+        ),
+        (true, true) => (
+            &shaders::PAIR_STATIC_COUNT_EXCLUDING_COVERED,
+            &shaders::PAIR_STATIC_EMIT_EXCLUDING_COVERED,
+        ),
+        (false, true) => (
+            &shaders::PAIR_STATIC_COUNT_EXCLUDING_ONE_CELL,
+            &shaders::PAIR_STATIC_EMIT_EXCLUDING_ONE_CELL,
+        ),
     };
     let (Some(statics), Some(input)) = (trace.statics.as_deref(), trace.static_pair_input()) else {
         panic!("no static objects");
@@ -435,17 +592,15 @@ pub fn check_static_pairs(bench: &Bench, trace: &Trace, uniform_scheme: bool) {
     let (entries, rows) = (params.entry_capacity as usize, params.object_count as usize);
     assert_eq!(params.pair_rows as usize, entries + rows);
     let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
-        let given = vec![
-            ("objects", bytes(&trace.objects)),
-            ("own_records", bytes(&trace.records)),
-        ];
-        [walk_inputs(statics), given, more].concat()
+        let given = vec![("own_records", bytes(&trace.records))];
+        [walk_inputs(statics), filter_inputs(trace, &trace.objects), given, more].concat()
     };
     let own = PairReads {
         table: table(trace),
         objects: &trace.objects,
         keys: &trace.keys,
         values: &trace.values,
+        excludes: excludes(trace),
     };
     let PairCounts {
         mut counts,

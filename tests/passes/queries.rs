@@ -1,6 +1,7 @@
 //! Queries.
 
 use crate::harness::*;
+use crate::pairs::filter_inputs;
 use gpu_broad_phase::internals::grid::Params;
 use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::queries::{query_count, query_emit, query_nearest};
@@ -9,18 +10,29 @@ use gpu_broad_phase::{Neighbor, Query};
 
 /// Queries of both forms and neighbours, all of their results and the nearest.
 pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme: bool) {
-    let [count_pass, emit_pass, nearest_pass] = if uniform_scheme {
-        [
+    // A list parts partners alone.
+    let has_list = trace.exclusions.list_count > 0;
+    let [count_pass, emit_pass, nearest_pass] = match (uniform_scheme, has_list) {
+        (true, false) => [
             &shaders::QUERY_COUNT_COVERED,
             &shaders::QUERY_EMIT_COVERED,
             &shaders::QUERY_NEAREST_COVERED,
-        ]
-    } else {
-        [
+        ],
+        (false, false) => [
             &shaders::QUERY_COUNT_ONE_CELL,
             &shaders::QUERY_EMIT_ONE_CELL,
             &shaders::QUERY_NEAREST_ONE_CELL,
-        ]
+        ],
+        (true, true) => [
+            &shaders::QUERY_COUNT_EXCLUDING_COVERED,
+            &shaders::QUERY_EMIT_EXCLUDING_COVERED,
+            &shaders::QUERY_NEAREST_EXCLUDING_COVERED,
+        ],
+        (false, true) => [
+            &shaders::QUERY_COUNT_EXCLUDING_ONE_CELL,
+            &shaders::QUERY_EMIT_EXCLUDING_ONE_CELL,
+            &shaders::QUERY_NEAREST_EXCLUDING_ONE_CELL,
+        ],
     };
     let boxes: Vec<_> = queries.iter().map(|query| Query::from(query.bounds)).collect();
     let bounds: Vec<_> = queries.iter().map(|query| query.bounds).collect();
@@ -44,6 +56,9 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_sc
         (queries, bytes(queries), [0, 0, 1], asked),
         (&boxes, bytes(&bounds), [0, 0, 0], asked),
     ];
+    let forms = forms
+        .into_iter()
+        .filter(|(_, _, [askers, ..], _)| !has_list || *askers == 2);
     for (queries, contents, [askers, half, wide_queries], query_count) in bench.some_of(forms) {
         let params = Params {
             askers,
@@ -55,7 +70,7 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_sc
         let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
             // Where objects ask, the walks bring these.
             let given = (askers == 0).then(|| ("queries", contents.clone()));
-            let given = given.into_iter().chain([("objects", bytes(&trace.objects))]).collect();
+            let given = given.into_iter().chain(filter_inputs(trace, &trace.objects)).collect();
             [given, more].concat()
         };
         let count = query_count as usize;

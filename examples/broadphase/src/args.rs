@@ -445,6 +445,10 @@ pub struct PairArgs {
     /// one column of integers up to 1073741822.
     #[arg(long, value_name = "FILE")]
     pub groups: Option<PathBuf>,
+    /// Leave these pairs out: a table of two columns of ids, as results have them without --local-ids. Either box may
+    /// come first.
+    #[arg(long, value_name = "FILE")]
+    pub exclude: Option<PathBuf>,
     /// Drop incident pairs: elements that share a vertex of the mesh.
     #[arg(long)]
     pub free: bool,

@@ -34,8 +34,10 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         margin: args.margin.margin,
         ..Default::default()
     };
+    let excluded = input::excluded(args.which.exclude.as_deref(), &scene, reporter)?;
     let asked = Scene {
         objects: &scene.boxes,
+        excluded: &excluded,
         ..Scene::default()
     };
     // Pairs of elements that share a vertex are dropped here, and kinds are told apart here.

@@ -41,6 +41,7 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
     for (given, option) in [
         (!args.which.between.is_empty(), "--between"),
         (args.which.groups.is_some(), "--groups"),
+        (args.which.exclude.is_some(), "--exclude"),
         (args.which.free, "--free"),
         (args.which.max_pairs.is_some(), "--max-pairs"),
     ] {
@@ -85,8 +86,10 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
     } else {
         return Ok(Status::Done);
     };
+    let excluded = input::excluded(args.which.exclude.as_deref(), &scene, reporter)?;
     let step = Step {
         objects: &scene.boxes,
+        excluded: &excluded,
         rays: SceneRays::Plain(&rays),
         queries: SceneQueries::Spheres(&queries),
         ..Step::default()
@@ -106,7 +109,7 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
 
     let mut text = answer.told(&|party| names.of(party));
     if let (Question::Pair(a, b), true) = (question, answer.is_found) {
-        text = with_dropped(text, args, &scene, &descriptor, [a.min(b), a.max(b)])?;
+        text = with_dropped(text, args, &scene, &step, &descriptor, [a.min(b), a.max(b)])?;
     }
     print(|out| {
         for line in wrapped(&text) {
@@ -125,6 +128,7 @@ fn with_dropped(
     text: String,
     args: &WhyArgs,
     scene: &Scene,
+    step: &Step<'_>,
     descriptor: &BroadPhaseDescriptor<'_>,
     [a, b]: [u32; 2],
 ) -> Result<String> {
@@ -142,11 +146,7 @@ fn with_dropped(
     let Some(most) = args.which.max_pairs else {
         return Ok(text);
     };
-    let step = Step {
-        objects: &scene.boxes,
-        ..Step::default()
-    };
-    let mut pairs = reference::step_scene(descriptor, &step)?.pairs;
+    let mut pairs = reference::step_scene(descriptor, step)?.pairs;
     pairs.retain(|pair| !args.which.free || !is_incident(pair.a, pair.b));
     sort(&mut pairs);
     let row = pairs.partition_point(|pair| (pair.a, pair.b) < (a, b));

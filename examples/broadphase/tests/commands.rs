@@ -519,6 +519,40 @@ fn boxes_of_one_body_make_no_pair() {
 }
 
 #[test]
+fn pairs_that_a_file_names_are_left_out() {
+    let folder = Folder::new();
+    folder.write("boxes.csv", "0,0,0,1,1,1\n0,0,0,1,1,1\n0,0,0,1,1,1\n5,5,5,6,6,6\n");
+    folder.write("known.csv", "2,0\n1,3\n0,0\n0,4000000000\n");
+    let pairs = ["pairs", "boxes.csv", "--exclude", "known.csv"];
+    assert_eq!(folder.cpu(&pairs), "0,1\n1,2\n");
+    assert_eq!(folder.cpu(&[&pairs[..], &["--count-only"]].concat()), "2\n");
+    let why = folder
+        .run(&["why", "boxes.csv", "0", "2", "--exclude", "known.csv"])
+        .stdout;
+    assert!(why.contains("The list of excluded pairs names them."), "{why}");
+    // A run after a run finds nothing new.
+    folder.cpu(&["pairs", "boxes.csv", "-o", "all.csv"]);
+    assert_eq!(folder.cpu(&["pairs", "boxes.csv", "--exclude", "all.csv"]), "");
+    for (text, needle) in [
+        ("0,1,2\n", "3 columns; pairs need 2"),
+        ("0,1\n0,0.5\n", "row 1: 0.5 is no id"),
+        ("-1,0\n", "row 0: -1 is no id"),
+    ] {
+        folder.write("known.csv", text);
+        folder.refuses(&pairs, &["known.csv", needle]);
+    }
+    // Elements are named as results name them: two triangles behind their six vertices and six edges.
+    folder.write(
+        "mesh.obj",
+        "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\nf 4 5 6\n",
+    );
+    let mesh = ["pairs", "mesh.obj"];
+    assert_eq!(folder.cpu(&mesh), "12,13\n");
+    folder.write("known.csv", "13,12\n0,12\n");
+    assert_eq!(folder.cpu(&[&mesh[..], &["--exclude", "known.csv"]].concat()), "");
+}
+
+#[test]
 fn what_is_asked_for_by_name_has_to_exist() {
     let folder = Folder::new();
     folder.write("boxes.csv", "0,0,0,1,1,1\n");

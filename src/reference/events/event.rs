@@ -3,6 +3,7 @@
 
 use crate::api::types::{Pair, PairEvent, STATIC_SLOT};
 use crate::shared::blocks::EventParams;
+use crate::shared::murmur::hash;
 
 /// Words of the counters of events.
 pub mod word {
@@ -48,19 +49,9 @@ pub fn row_of(event: &EventParams, generations: Generations<'_>, pair: Pair) -> 
     }
 }
 
-/// Where the search for a row begins, before the mask: MurmurHash3 (Appleby, public domain) of its words.
+/// Where the search for a row begins, before the mask.
 pub fn hash_of(row: &PairEvent) -> u32 {
-    let words: [u32; 4] = bytemuck::cast(*row);
-    let hash = words.into_iter().fold(0u32, |hash, word| {
-        let scattered = word.wrapping_mul(0xcc9e_2d51).rotate_left(15).wrapping_mul(0x1b87_3593);
-        (hash ^ scattered)
-            .rotate_left(13)
-            .wrapping_mul(5)
-            .wrapping_add(0xe654_6b64)
-    });
-    let hash = (hash ^ hash >> 16).wrapping_mul(0x85eb_ca6b);
-    let hash = (hash ^ hash >> 13).wrapping_mul(0xc2b2_ae35);
-    hash ^ hash >> 16
+    hash(&bytemuck::cast::<_, [u32; 4]>(*row))
 }
 
 /// One more than the place of a row in `rows`, which `table` is the hash table of; 0 where there is none like it.

@@ -1,8 +1,11 @@
 //! Pairs of objects: counted, kept and written.
 
 pub mod pair_count;
+pub mod pair_data;
 pub mod pair_emit;
 pub mod pair_emit_kept;
+pub mod pair_exclude;
+pub mod pair_excludes;
 pub mod pair_replay;
 pub mod pair_static;
 pub mod pair_static_count;

@@ -3,6 +3,7 @@
 use crate::api::types::{Aabb, Pair};
 use crate::reference::lists::RowWalk;
 use crate::reference::look::Lazy;
+use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::queries::query::LoadedQuery;
 use crate::reference::queries::query_walk::{QueryReads, walk_query_looks};
 use crate::reference::rows::CellTable;
@@ -21,6 +22,8 @@ pub struct StaticPairReads<'a> {
     pub values: &'a [u32],
     /// The moving objects, in the order of their own table.
     pub own_records: &'a [Record],
+    /// What parts pairs beside filters.
+    pub excludes: Excludes<'a>,
 }
 
 /// What the moving object with this record meets; returns the box tests, or 0 where they are not counted.
@@ -85,6 +88,11 @@ pub(crate) fn walk_static_looks(
         askers: &[],
         objects: input.objects,
         values: input.values,
+        excludes: Excludes::default(),
     };
-    walk_query_looks(params, &walked, overrides, &query, |other, _, look| accept(other, look))
+    walk_query_looks(params, &walked, overrides, &query, |other, _, look| {
+        if !input.excludes.is_excluded(own.object, other) {
+            accept(other, look);
+        }
+    })
 }

@@ -7,6 +7,7 @@ use std::ops::Range;
 use crate::api::types::{Aabb, Pair};
 use crate::reference::lists::RowWalk;
 use crate::reference::look::{Lazy, Look};
+use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::rows::CellTable;
 use crate::reference::runs::Walked;
 use crate::reference::table::cover::looked_up;
@@ -27,6 +28,8 @@ pub struct PairReads<'a> {
     pub keys: &'a [u32],
     /// Sorted values. Walks of the uniform scheme alone read them.
     pub values: &'a [u32],
+    /// What parts pairs beside filters.
+    pub excludes: Excludes<'a>,
 }
 
 /// Whether two closed boxes meet, compared as ordered integers.
@@ -116,8 +119,9 @@ pub(crate) fn walk_tests(
     if index >= input.table.absent_begin(params) {
         return;
     }
-    let admits =
+    let passes =
         |a: u32, b: u32| !overrides.filters || passes_filters(&input.objects[a as usize], &input.objects[b as usize]);
+    let admits = |a: u32, b: u32| passes(a, b) && !input.excludes.is_excluded(a, b);
     let mut test = |test: Test<'_>| match test {
         Test::Of {
             own,

@@ -8,6 +8,7 @@ use super::query::{LoadedQuery, asked_by, distance_to, load_query};
 use crate::api::queries::{Query, askers};
 use crate::api::types::{Aabb, NONE};
 use crate::reference::look::Lazy;
+use crate::reference::pairs::pair_excludes::Excludes;
 use crate::reference::pairs::pair_walk::passes_filters;
 use crate::reference::rows::{CellTable, Listing};
 use crate::shared::blocks::{Overrides, Turns};
@@ -28,6 +29,8 @@ pub struct QueryReads<'a> {
     pub objects: &'a [Aabb],
     /// Sorted values; read by the uniform scheme alone.
     pub values: &'a [u32],
+    /// What parts partners beside filters.
+    pub excludes: Excludes<'a>,
 }
 
 impl QueryReads<'_> {
@@ -139,7 +142,10 @@ impl<F: FnMut(u32, u32, Lazy<'_>)> Walk<'_, F> {
             owner: self.query.owner,
             ..Aabb::point([0.0; 3])
         };
-        if !self.overrides.filters || passes_filters(&filters, &self.input.objects[object as usize]) {
+        let passes = !self.overrides.filters || passes_filters(&filters, &self.input.objects[object as usize]);
+        let asks_partners = self.params.askers == askers::PARTNERS;
+        let partner = self.query.asker.filter(|_| asks_partners);
+        if passes && !partner.is_some_and(|asker| self.input.excludes.is_excluded(asker, object)) {
             (self.accept)(object, distance, look);
         }
     }

@@ -885,6 +885,7 @@ fn windows_of_pairs_join_to_the_whole() {
             objects: &objects,
             keys: &trace.keys,
             values: &trace.values,
+            excludes: Excludes::default(),
         };
         let overrides = Overrides {
             filters: true,

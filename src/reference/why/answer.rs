@@ -112,6 +112,8 @@ pub enum Reason {
     },
     /// Both are static.
     BothStatic,
+    /// The list of excluded pairs names them: see [`StepInput::excluded`](crate::StepInput::excluded).
+    Listed,
     /// Both have this owner.
     SameOwner {
         /// The number of the owner.

@@ -96,7 +96,7 @@ pub fn why(
         ray_cells: false,
         ..*descriptor
     };
-    let trace = run(&descriptor, &asked, false)?;
+    let trace = run(&descriptor, &asked, None, false)?;
     let (given, worlds) = scene.all_objects();
     let asker = Asker {
         descriptor: &descriptor,
@@ -223,6 +223,12 @@ impl<'a> Asker<'a> {
         reasons
     }
 
+    /// Whether the scene's list names the two.
+    fn is_listed(&self, a: u32, b: u32) -> bool {
+        let mut listed = self.scene.excluded.iter();
+        listed.any(|pair| Pair::of(pair.a, pair.b) == Pair::of(a, b))
+    }
+
     fn why(&self, question: Question, first: Party, second: Party) -> Why {
         let parties = [first, second];
         let mut placed = Vec::new();
@@ -309,15 +315,17 @@ impl<'a> Asker<'a> {
             return why;
         }
         let [low, high] = [a.min(b), a.max(b)];
+        let is_listed = self.is_listed(a, b);
         why.reasons = [self.absent(a), self.absent(b)].concat();
         if why.reasons.is_empty() {
             let [first, second] = [a, b].map(|object| (Party::Object(object), self.object(object)));
             why.reasons = self.objects_parted(a, b);
+            why.reasons.extend(is_listed.then_some(Reason::Listed));
             why.reasons.extend(parted::boxes(first, second));
             why.overlap = Some(parted::overlap(first.1, second.1));
         }
         let alone = self.alone([low, high]);
-        why.meets = !brute_force::scene_pairs(&self.plain(), &alone.scene()).is_empty();
+        why.meets = !is_listed && !brute_force::scene_pairs(&self.plain(), &alone.scene()).is_empty();
         why.is_found = self.trace.pairs.contains(&Pair { a: low, b: high });
         let mut walked = meet::pair(self.trace, self.overrides(), low, high);
         if why.meets && !self.descriptor.pairs {
@@ -525,10 +533,12 @@ impl<'a> Asker<'a> {
     }
 
     fn partners(&self, why: &mut Why, partners: Partners, asker: u32, object: u32) {
+        let is_listed = self.is_listed(asker, object);
         why.reasons = [self.absent(asker), self.absent(object)].concat();
         if why.reasons.is_empty() {
             let [first, second] = [asker, object].map(|object| (Party::Object(object), self.object(object)));
             why.reasons = self.objects_parted(asker, object);
+            why.reasons.extend(is_listed.then_some(Reason::Listed));
             why.reasons.extend(parted::boxes(first, second));
             why.overlap = Some(parted::overlap(first.1, second.1));
         }
@@ -541,7 +551,7 @@ impl<'a> Asker<'a> {
             ..alone.scene()
         };
         let defined = self.defined(&self.plain(), &scene, usize::from(asker > object));
-        (why.meets, why.is_on_border) = (defined.meets, defined.is_on_border);
+        (why.meets, why.is_on_border) = (defined.meets && !is_listed, defined.is_on_border);
     }
 
     fn neighbors(&self, why: &mut Why, neighbors: Neighbors, asker: u32, object: u32) {

@@ -102,6 +102,7 @@ impl Why {
                 name(self.first),
                 name(self.second)
             ),
+            Reason::Listed => "The list of excluded pairs names them.".to_owned(),
             Reason::BothStatic => "Both are static, and static objects do not meet each other.".to_owned(),
             Reason::SameOwner { owner } => format!("Both have the owner {owner}, and parts of one owner do not meet."),
             Reason::Layers { of, members, by, mask } => format!(

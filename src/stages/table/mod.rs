@@ -21,7 +21,9 @@ use crate::shared::wgsl::number;
 passes! {
     "table" {
     /// Objects as the other passes read them.
-    PREPARE = "prepare" if |of| of.prepares() || of.uses.statics || of.uses.device_counts;
+    PREPARE = "prepare" if |of| {
+        of.prepares() || of.pair_filter.is_some() || of.uses.statics || of.uses.device_counts || of.uses.excluded
+    };
 
     /// Sizes of boxes and how crowded the cells of each octave would be, of a sample.
     SAMPLE_STATISTICS = "sample_statistics" if |of| of.is_hierarchical();
@@ -139,6 +141,8 @@ use variable::*;
 pub(crate) struct TablePlan {
     /// Whether objects are changed before anything else.
     pub prepares: bool,
+    /// Bytes that lie behind the objects.
+    pub behind_objects: u64,
 }
 
 /// The uniform blocks of the stage.
@@ -185,7 +189,7 @@ impl TablePlan {
         let mut sizes = vec![
             (
                 buffer::OBJECTS,
-                size_of::<Aabb>() as u64 * u64::from(params.all_objects()),
+                size_of::<Aabb>() as u64 * u64::from(params.all_objects()) + self.behind_objects,
             ),
             (buffer::RECORDS, size_of::<Record>() as u64 * records),
             (

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, bail};
-use gpu_broad_phase::{Aabb, Ray, Snapshot};
+use gpu_broad_phase::{Aabb, Pair, Ray, Snapshot};
 use indicatif::{ProgressBar, ProgressBarIter};
 
 use crate::args::{PairArgs, ReadingArgs, SceneArgs};
@@ -155,6 +155,37 @@ fn owners(table: &Table) -> Result<Vec<u32>> {
         Ok((body + 1.0) as u32)
     };
     table.values.iter().enumerate().map(owner).collect()
+}
+
+/// The pairs of a scene that are not wanted: none without a file.
+pub fn excluded(path: Option<&Path>, scene: &Scene, reporter: Reporter) -> Result<Vec<Pair>> {
+    let Some(path) = path else {
+        return Ok(Vec::new());
+    };
+    let read = || {
+        let table = table(Input::open(path, reporter)?)?;
+        if table.columns != 2 {
+            bail!("{} columns; pairs need 2", table.columns);
+        }
+        let index_of = |row: usize, id: f64| {
+            if id.fract() != 0.0 || !(0.0..=f64::from(u32::MAX)).contains(&id) {
+                bail!("row {row}: {id} is no id");
+            }
+            Ok(match &scene.elements {
+                None => Some(id as u32),
+                Some(elements) => elements.index_of(id as u32),
+            })
+        };
+        let mut pairs = Vec::new();
+        for (row, ids) in table.rows().enumerate() {
+            // Elements without a box make no pair.
+            if let (Some(a), Some(b)) = (index_of(row, ids[0])?, index_of(row, ids[1])?) {
+                pairs.push(Pair { a, b });
+            }
+        }
+        Ok(pairs)
+    };
+    read().with_context(|| name(path))
 }
 
 /// Reads two frames of one mesh with faces. Every error names the file.

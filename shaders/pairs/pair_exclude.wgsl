@@ -1,0 +1,47 @@
+// uses: common/workgroup, pairs/exclusions
+
+// Enters the pairs of the caller's list into the hash table that walks look in, each once. Rows that name an object
+// that does not exist, or one object twice, exclude nothing. Which slot a pair gets depends on the device's schedule,
+// and whether it is found does not.
+
+@group(0) @binding(1) var<storage, read> excluded_pairs: array<vec2<u32>>;
+// One more than the row that took the slot; 0 for a free slot.
+@group(0) @binding(2) var<storage, read_write> exclusion_rows: array<atomic<u32>>;
+@group(0) @binding(3) var<storage, read_write> objects: array<vec2<u32>>;
+
+// Tries beyond one per slot: an exchange may fail for no reason.
+const SPARE_TRIES: u32 = 64u;
+
+fn pair_of(row: u32) -> vec2<u32> {
+    let given = excluded_pairs[row];
+    return vec2<u32>(min(given.x, given.y), max(given.x, given.y));
+}
+
+@compute @workgroup_size(256)
+fn main(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let row = flat_workgroup(group, groups) * WORKGROUP + local;
+    if (row >= exclusions.list_count) {
+        return;
+    }
+    let pair = pair_of(row);
+    if (pair.x == pair.y || pair.y >= exclusions.object_count) {
+        return;
+    }
+    var slot = home_slot(pair);
+    var waits = true;
+    for (var tries = 0u; waits && tries <= exclusions.table_mask + SPARE_TRIES; tries += 1u) {
+        let exchange = atomicCompareExchangeWeak(&exclusion_rows[slot], 0u, row + 1u);
+        let holder = exchange.old_value;
+        waits = !exchange.exchanged;
+        if (!waits) {
+            objects[4u * exclusions.object_count + slot] = pair;
+        } else if (holder != 0u) {
+            waits = any(pair_of(holder - 1u) != pair);
+            slot = next_slot(slot);
+        }
+    }
+}

@@ -1,0 +1,52 @@
+// uses: pairs/admits_pair, pairs/exclusions
+// needs: objects
+
+// A list of the caller's, a function of the caller's, or both part pairs.
+
+const EXCLUDES: bool = true;
+
+// For the caller's function: a word of its data, 0 past their end.
+fn pair_data(index: u32) -> u32 {
+    if (index >= exclusions.data_count) {
+        return 0u;
+    }
+    return objects[exclusions.data_begin + index / 4u][index % 4u];
+}
+
+// For the caller's function: how many words there are.
+fn pair_data_count() -> u32 {
+    return exclusions.data_count;
+}
+
+// For the caller's function: the layers of an object.
+fn pair_layers(object: u32) -> u32 {
+    return objects[2u * min(object, exclusions.object_count - 1u)].w;
+}
+
+// For the caller's function: the owner of an object, with its flags.
+fn pair_owner(object: u32) -> u32 {
+    return objects[2u * min(object, exclusions.object_count - 1u) + 1u].w;
+}
+
+fn names_pair(pair: vec2<u32>) -> bool {
+    var slot = home_slot(pair);
+    var found = false;
+    var goes_on = exclusions.table_mask > 0u;
+    for (var probe = 0u; goes_on && probe <= exclusions.table_mask; probe += 1u) {
+        let vector = 2u * exclusions.object_count + slot / 2u;
+        let b = objects[vector][(slot & 1u) * 2u + 1u];
+        found = b == pair.y && objects[vector][(slot & 1u) * 2u] == pair.x;
+        // In a free slot both words are 0, and no pair has the second one 0.
+        goes_on = !found && b != 0u;
+        slot = next_slot(slot);
+    }
+    return found;
+}
+
+fn is_excluded(a: u32, b: u32) -> bool {
+    let pair = vec2<u32>(min(a, b), max(a, b));
+    if (names_pair(pair)) {
+        return true;
+    }
+    return !admits_pair(pair.x, pair.y);
+}

@@ -1,0 +1,197 @@
+//! What can be said of the text of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) without compiling it.
+
+use std::iter::Peekable;
+use std::str::Chars;
+
+use crate::api::error::PairFilterError;
+
+/// The function that the text declares.
+pub(crate) const FUNCTION: &str = "admits_pair";
+/// What names of the text begin with, so that none is one of the passes' own.
+const PREFIX: &str = "admits_";
+
+/// Words and signs of a text, with their lines, without comments.
+struct Tokens<'a> {
+    letters: Peekable<Chars<'a>>,
+    line: u32,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Token {
+    Word(String),
+    Sign(char),
+}
+
+impl<'a> Tokens<'a> {
+    fn of(text: &'a str) -> Self {
+        Self {
+            letters: text.chars().peekable(),
+            line: 1,
+        }
+    }
+
+    fn letter(&mut self) -> Option<char> {
+        let letter = self.letters.next()?;
+        self.line += u32::from(letter == '\n');
+        Some(letter)
+    }
+
+    /// Goes behind a comment of this kind, which has begun.
+    fn skip_comment(&mut self, is_block: bool) -> Result<(), PairFilterError> {
+        let line = self.line;
+        let mut depth = 1;
+        while depth > 0 {
+            match (self.letter(), self.letters.peek()) {
+                (Some('\n'), _) if !is_block => return Ok(()),
+                (Some('/'), Some('*')) if is_block => {
+                    self.letter();
+                    depth += 1;
+                }
+                (Some('*'), Some('/')) if is_block => {
+                    self.letter();
+                    depth -= 1;
+                }
+                (None, _) if is_block => return Err(PairFilterError::Unclosed { line, what: "/*" }),
+                (None, _) => return Ok(()),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The next token and its line.
+    fn token(&mut self) -> Result<Option<(u32, Token)>, PairFilterError> {
+        while let Some(letter) = self.letter() {
+            let line = self.line;
+            let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+            match (letter, self.letters.peek()) {
+                ('/', Some('/')) => self.skip_comment(false)?,
+                ('/', Some('*')) => {
+                    self.letter();
+                    self.skip_comment(true)?;
+                }
+                _ if letter.is_whitespace() => {}
+                _ if is_part(letter) => {
+                    let mut word = String::from(letter);
+                    while let Some(next) = self.letters.next_if(|&next| is_part(next)) {
+                        word.push(next);
+                    }
+                    return Ok(Some((line, Token::Word(word))));
+                }
+                _ => return Ok(Some((line, Token::Sign(letter)))),
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Refuses a text that does more than declare functions, structs, constants and aliases under names of its own, or that
+/// lacks the function.
+pub(crate) fn check(text: &str) -> Result<(), PairFilterError> {
+    let mut tokens = Tokens::of(text);
+    let mut is_there = false;
+    // What was opened, and where.
+    let mut open: Vec<(u32, &'static str)> = Vec::new();
+    while let Some((line, token)) = tokens.token()? {
+        match token {
+            Token::Sign('{') => open.push((line, "{")),
+            Token::Sign('(') => open.push((line, "(")),
+            Token::Sign('}' | ')') if open.pop().is_none() => return Err(PairFilterError::Unopened { line }),
+            Token::Sign('@') if open.is_empty() => return Err(PairFilterError::Declares { line, what: "@" }),
+            Token::Word(word) if open.is_empty() => match word.as_str() {
+                "fn" | "struct" | "const" | "alias" => {
+                    let name = match tokens.token()? {
+                        Some((_, Token::Word(name))) => name,
+                        // Left to the compiler.
+                        _ => continue,
+                    };
+                    if !name.starts_with(PREFIX) {
+                        return Err(PairFilterError::Name { line, name });
+                    }
+                    is_there |= word == "fn" && name == FUNCTION;
+                }
+                "var" => return Err(PairFilterError::Declares { line, what: "var" }),
+                "override" => return Err(PairFilterError::Declares { line, what: "override" }),
+                "enable" => return Err(PairFilterError::Declares { line, what: "enable" }),
+                "requires" => return Err(PairFilterError::Declares { line, what: "requires" }),
+                "diagnostic" => {
+                    return Err(PairFilterError::Declares {
+                        line,
+                        what: "diagnostic",
+                    });
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+    }
+    match (open.pop(), is_there) {
+        (Some((line, what)), _) => Err(PairFilterError::Unclosed { line, what }),
+        (None, false) => Err(PairFilterError::Missing),
+        (None, true) => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: &str = "fn admits_pair(a: u32, b: u32) -> bool { return a + 1u < b; }";
+
+    #[test]
+    fn what_a_text_may_declare_is_told_from_what_it_may_not() {
+        let after = |text: &str| check(&format!("// Ours.\n{text}\n{PLAIN}"));
+        for fine in [
+            "",
+            "const admits_most: u32 = 7u; alias admits_word = u32;",
+            "struct admits_row { @size(16) a: u32, }\nfn admits_it(row: admits_row) { var all = true; }",
+            "/* var /* nested */ fn { */ // fn main() {",
+            "const_assert 1 < 2;",
+            "fn\n/* where? */ admits_helper() {}",
+        ] {
+            assert_eq!(after(fine), Ok(()), "{fine}");
+        }
+        let declares = |what| Err(PairFilterError::Declares { line: 3, what });
+        for (text, what) in [
+            ("\nvar<private> admits_count: u32;", "var"),
+            (
+                "\n@group(0) @binding(1) var<storage, read> admits_rows: array<u32>;",
+                "@",
+            ),
+            ("\noverride admits_limit: u32 = 1u;", "override"),
+            ("\n@compute @workgroup_size(1) fn admits_main() {}", "@"),
+            ("\nenable f16;", "enable"),
+            ("\nrequires unrestricted_pointer_parameters;", "requires"),
+            ("\ndiagnostic(off, derivative_uniformity);", "diagnostic"),
+        ] {
+            assert_eq!(after(text), declares(what), "{text}");
+        }
+        for name in ["helper", "overlaps", "admitted"] {
+            let (line, name) = (2, name.to_owned());
+            for kind in ["fn ", "struct ", "const ", "alias "] {
+                let error = PairFilterError::Name {
+                    line,
+                    name: name.clone(),
+                };
+                assert_eq!(after(&format!("{kind}{name}")), Err(error));
+            }
+        }
+    }
+
+    #[test]
+    fn texts_without_the_function_or_with_something_left_open_are_refused() {
+        let unclosed = |line, what| Err(PairFilterError::Unclosed { line, what });
+        for (text, expected) in [
+            ("", Err(PairFilterError::Missing)),
+            (&format!("// {PLAIN}"), Err(PairFilterError::Missing)),
+            ("const admits_pair = 1;", Err(PairFilterError::Missing)),
+            (&format!("{PLAIN}\n/* /* */"), unclosed(2, "/*")),
+            ("fn admits_pair(a: u32,\n b: u32) -> bool {", unclosed(2, "{")),
+            ("fn admits_pair(", unclosed(1, "(")),
+            (&format!("{PLAIN}\n}}"), Err(PairFilterError::Unopened { line: 2 })),
+        ] {
+            assert_eq!(check(text), expected, "{text}");
+        }
+        assert_eq!(check(PLAIN), Ok(()));
+    }
+}

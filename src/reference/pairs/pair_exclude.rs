@@ -1,0 +1,25 @@
+//! Twin of `shaders/pairs/pair_exclude.wgsl`.
+
+use super::pair_excludes::slots_of;
+use crate::api::types::Pair;
+use crate::shared::blocks::Exclusions;
+
+/// The table of the listed pairs, a pair per slot and zeros in a free one, and the row that took each slot, one more.
+/// Rows that name an object that does not exist, or one object twice, are left out. A shader may enter rows in another
+/// order; [`Excludes::is_listed`](super::pair_excludes::Excludes::is_listed) finds each in either table.
+pub fn pair_exclude(exclusions: &Exclusions, list: &[Pair]) -> (Vec<[u32; 2]>, Vec<u32>) {
+    let mut table = vec![[0; 2]; exclusions.slots() as usize];
+    let mut rows = vec![0; table.len()];
+    for (row, given) in (1..).zip(list) {
+        let Pair { a, b } = Pair::of(given.a, given.b);
+        if a == b || b >= exclusions.object_count {
+            continue;
+        }
+        let slot = slots_of(exclusions, [a, b]).find(|&slot| table[slot] == [a, b] || rows[slot] == 0);
+        if let Some(slot) = slot.filter(|&slot| rows[slot] == 0) {
+            table[slot] = [a, b];
+            rows[slot] = row;
+        }
+    }
+    (table, rows)
+}

@@ -1,0 +1,131 @@
+//! Compiles the text of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) by itself, so that what is wrong
+//! with it is told by its own lines, and so that it sees none of the passes' names but those that are meant for it.
+
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+use crate::api::error::PairFilterError;
+use crate::gpu::scope::Scopes;
+
+/// The file that the text stands in place of.
+pub(crate) const REPLACED: &str = "pairs/admits_pair";
+
+/// What stands behind the text: the functions that it may call, as `shaders/pairs/pair_excludes_listed.wgsl` declares
+/// them, and a call of its own.
+const FRAME: &str = "
+fn pair_data(index: u32) -> u32 { return index; }
+fn pair_data_count() -> u32 { return 0u; }
+fn pair_layers(object: u32) -> u32 { return object; }
+fn pair_owner(object: u32) -> u32 { return object; }
+
+var<workgroup> admitted: u32;
+
+@compute @workgroup_size(1)
+fn main(@builtin(local_invocation_index) a: u32) {
+    let admits: bool = admits_pair(a, a + 1u);
+    admitted = u32(admits);
+}
+";
+
+/// Refuses a text that the device's compiler does not take. Browsers tell it with the pipelines, later.
+pub(crate) fn check(device: &wgpu::Device, label: &str, text: &str) -> Result<(), PairFilterError> {
+    let scopes = Scopes::begin(device);
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: Some(&format!("{label}/pair_filter")),
+        source: wgpu::ShaderSource::Wgsl(format!("{text}{FRAME}").into()),
+    });
+    let Some(message) = scopes.end().now() else {
+        return Ok(());
+    };
+    let info = pin!(module.get_compilation_info());
+    let place = match info.poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(info) => info.messages.into_iter().find_map(|message| message.location),
+        Poll::Pending => None,
+    };
+    let lines = text.split('\n').count() as u32;
+    Err(match place {
+        Some(place) if place.line_number <= lines => PairFilterError::Compile {
+            line: match place.length > longest_line(text) {
+                true => marked_line(&message).unwrap_or(place.line_number),
+                false => place.line_number,
+            },
+            message,
+        },
+        // What does not fit is the call.
+        _ => PairFilterError::Signature { message },
+    })
+}
+
+/// Bytes of the longest line.
+fn longest_line(text: &str) -> u32 {
+    text.lines().map(str::len).max().unwrap_or(0) as u32
+}
+
+/// The first line that a message of wgpu marks with signs below it. Where it names a whole function first, that is what
+/// it says of the function.
+fn marked_line(message: &str) -> Option<u32> {
+    let mut number = None;
+    for line in message.lines() {
+        let Some((before, marks)) = line.split_once('│') else {
+            continue;
+        };
+        match before.trim().parse() {
+            Ok(shown) => number = Some(shown),
+            Err(_) if marks.trim_start_matches([' ', '│']).starts_with('^') => return number,
+            Err(_) => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shared::wgsl::FILES;
+
+    #[test]
+    fn the_functions_that_a_text_may_call_are_those_of_the_passes() {
+        let (_, text) = FILES
+            .iter()
+            .find(|(path, _)| *path == "pairs/pair_excludes_listed")
+            .unwrap();
+        let declared = |text: &'static str| -> Vec<_> {
+            let lines = text.lines().filter(|line| line.starts_with("fn pair_"));
+            lines
+                .filter_map(|line| line.split_once(" {"))
+                .map(|(line, _)| line)
+                .collect()
+        };
+        assert_eq!(declared(FRAME), declared(text));
+        assert_eq!(declared(FRAME).len(), 4);
+    }
+
+    #[test]
+    fn the_marked_line_is_that_above_the_signs() {
+        let message = "
+Shader validation error: Function [0] 'admits_pair' is invalid
+  ┌─ gpu_broad_phase/pair_filter:1:1
+  │
+1 │ ╭ fn admits_pair(a: u32, b: u32) -> bool {
+2 │ │ // 3 │ ^
+3 │ │ return a + b; }
+  │ │        ^^^^^ naga::ir::Expression [2]
+  │ ╰───────────────^ naga::ir::Function [0]";
+        assert_eq!(marked_line(message), Some(3));
+        assert_eq!(marked_line(&message.replace("        ^^^^^ naga", "")), None);
+    }
+
+    /// So that names of a text are no one else's.
+    #[test]
+    fn no_file_but_one_declares_names_that_begin_as_those_of_a_text() {
+        for (path, text) in FILES.iter().filter(|(path, _)| *path != REPLACED) {
+            let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            let taken: Vec<_> = words.filter(|word| word.starts_with("admits_")).collect();
+            let may_call = *path == "pairs/pair_excludes_listed";
+            assert!(
+                taken.iter().all(|&word| may_call && word == "admits_pair"),
+                "{path}: {taken:?}"
+            );
+        }
+    }
+}
