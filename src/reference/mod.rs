@@ -20,6 +20,7 @@ pub mod brute_force;
 pub(crate) mod dispatch;
 pub(crate) mod draw;
 pub(crate) mod events;
+pub(crate) mod given;
 pub(crate) mod limits;
 pub(crate) mod lists;
 pub(crate) mod look;

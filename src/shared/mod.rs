@@ -6,5 +6,6 @@ pub(crate) mod bounds;
 pub(crate) mod digits;
 pub mod grid;
 pub(crate) mod lists;
+pub(crate) mod outward;
 pub(crate) mod submission;
 pub(crate) mod wgsl;

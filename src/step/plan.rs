@@ -8,7 +8,7 @@ use crate::gpu::buffers::{BufferId, Sizes, buffers, rounded};
 use crate::gpu::reading::{Readable, Reading};
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::asked::Asked;
-use crate::shared::blocks::SortParams;
+use crate::shared::blocks::{GivenLayout, SortParams};
 use crate::shared::bounds::{LARGEST_COUNT, count};
 use crate::shared::digits::{counter_words, sum_words};
 use crate::shared::grid::Params;
@@ -101,6 +101,8 @@ impl Plan {
             table: TablePlan {
                 // That is also how moving objects come to lie behind static ones.
                 prepares: descriptor.prepares() || static_count > 0,
+                given: None,
+                given_worlds: None,
             },
             pairs: PairPlan {
                 are_wanted: descriptor.pairs,
@@ -109,9 +111,9 @@ impl Plan {
             rays: RayPlan {
                 mode: descriptor.ray_mode,
                 cells: false,
-                limit: None,
+                copying: None,
             },
-            queries: QueryPlan { limit: None },
+            queries: QueryPlan { copying: None },
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
             is_counted: false,
             is_of_step: true,
@@ -159,6 +161,19 @@ impl Plan {
     pub fn limit_objects(&mut self, descriptor: &BroadPhaseDescriptor<'_>, word: u32) -> Result<(), InputError> {
         self.shape.params.object_limit = word + 1;
         self.table.prepares = true;
+        self.fit_memory(descriptor)
+    }
+
+    /// Objects and worlds do not lie as passes read them, but as this says.
+    pub fn lay(
+        &mut self,
+        descriptor: &BroadPhaseDescriptor<'_>,
+        given: [Option<GivenLayout>; 2],
+    ) -> Result<(), InputError> {
+        if given == [None; 2] {
+            return Ok(());
+        }
+        self.table.lay(&self.shape.params, given);
         self.fit_memory(descriptor)
     }
 

@@ -8,7 +8,7 @@ use super::plan::{OF_STEP, Plan, STEP_COUNTERS, StepBlocks};
 use super::recorded::{OF_TABLE, Recorded};
 use crate::api::counters::word;
 use crate::api::error::StepError;
-use crate::api::input::{self, QueryInput, Statics, StepInput};
+use crate::api::input::{self, QueryInput, Source, Statics, StepInput};
 use crate::api::scene::SWEPT_STRIDE;
 use crate::api::types::{Aabb, Page};
 use crate::gpu::bindings::{Bindings, Range};
@@ -109,18 +109,19 @@ impl GpuBroadPhase {
     ) -> Result<Plan, StepError> {
         let home = Arc::clone(&self.home);
         let device = home.device();
-        input::check("objects", &input.objects)?;
-        input::check("worlds", &input.worlds)?;
-        let limit = binding_limit(&device.limits());
-        input::check_limit("the number of objects", input.object_count, limit)?;
-        input::check("static objects", &input.statics.objects)?;
-        input::check("worlds of static objects", &input.statics.worlds)?;
+        let limits = &device.limits();
+        let (limit, alignment) = (binding_limit(limits), limits.min_storage_buffer_offset_alignment);
+        input::check("objects", &input.objects, limits)?;
+        input::check("worlds", &input.worlds, limits)?;
+        input::check_limit("the number of objects", input.object_count, limits)?;
+        input::check("static objects", &input.statics.objects, limits)?;
+        input::check("worlds of static objects", &input.statics.worlds, limits)?;
         let asked = input.asked();
-        check_asked(&asked, limit)?;
+        check_asked(&asked, limits)?;
         let (objects, statics) = (input.objects.count(), input.statics.objects.count());
         self.descriptor.check_worlds(input.worlds.count(), objects)?;
         self.descriptor.check_worlds(input.statics.worlds.count(), statics)?;
-        let static_plan = match statics {
+        let mut static_plan = match statics {
             0 => None,
             _ => Some(Plan::of_statics(&self.descriptor, statics, self.wanted, limit)?),
         };
@@ -128,17 +129,24 @@ impl GpuBroadPhase {
             &self.descriptor,
             objects,
             static_plan.as_ref(),
-            &asked.numbers(objects.saturating_add(statics)),
+            &asked.numbers(objects.saturating_add(statics), alignment),
             self.wanted,
             limit,
         )?;
         if let Some(limit) = input.object_count {
             plan.limit_objects(&self.descriptor, limit.word)?;
         }
+        let given_of = |objects: &Source<'_, Aabb>, worlds: &Source<'_, u32>| {
+            [objects.placement(alignment).given, worlds.placement(alignment).given]
+        };
+        plan.lay(&self.descriptor, given_of(&input.objects, &input.worlds))?;
+        if let Some(plan) = &mut static_plan {
+            plan.table.lay(&plan.shape.params, given_of(&input.statics.objects, &input.statics.worlds));
+        }
         let given = plan.table.given();
         let mut caller_owned = caller_owned(&asked, &plan);
         caller_owned.extend(input.objects.is_caller_owned().then_some(given));
-        caller_owned.extend(input.worlds.is_caller_owned().then_some(table::buffer::WORLDS));
+        caller_owned.extend(input.worlds.is_caller_owned().then_some(plan.table.worlds()));
         let held = self.buffers.left(table::buffer::OBJECTS).cloned();
         let filled = [input.objects.recording(), input.statics.objects.recording()];
         self.needs.extend(filled.into_iter().flatten().cloned());
@@ -149,7 +157,7 @@ impl GpuBroadPhase {
         let mut placer = self.placer(device, encoder);
         placer.place(given, input.objects);
         if plan.shape.params.has_worlds() {
-            placer.place(table::buffer::WORLDS, input.worlds);
+            placer.place(plan.table.worlds(), input.worlds);
         }
         placer.place_limit(table::buffer::OBJECT_LIMITS, input.object_count);
         placer.place_asked(&asked, &plan);
@@ -198,8 +206,9 @@ impl GpuBroadPhase {
     ) -> Result<Plan, StepError> {
         let home = Arc::clone(&self.home);
         let device = home.device();
-        let limit = binding_limit(&device.limits());
-        check_asked(input, limit)?;
+        let limits = &device.limits();
+        let (limit, alignment) = (binding_limit(limits), limits.min_storage_buffer_offset_alignment);
+        check_asked(input, limits)?;
         let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
         let step = recorded.step.clone();
         if step.as_ref().is_some_and(Recording::is_lost) {
@@ -210,7 +219,7 @@ impl GpuBroadPhase {
         plan.is_of_step = false;
         plan.pairs.are_kept = keeps_pairs;
         plan.fit_rounds(&self.descriptor, self.wanted);
-        plan.ask(&self.descriptor, &input.numbers(objects.into()), self.wanted, limit)?;
+        plan.ask(&self.descriptor, &input.numbers(objects.into(), alignment), self.wanted, limit)?;
         let mut caller_owned = caller_owned(input, &plan);
         caller_owned.extend(OF_TABLE);
         let sorted = recorded.sorted;
@@ -381,7 +390,7 @@ impl GpuBroadPhase {
                 drop(buffers.fit(device, plan.sizes(), &OF_STEP));
                 // Most of what building binds is given up right after it.
                 let mut bindings = Bindings::default();
-                let inputs = statics::sources(device, &label, statics, &plan.shape.params, &objects);
+                let inputs = statics::sources(device, &label, statics, &plan.table, &plan.shape.params, &objects);
                 let (blocks, uniforms) = write(device, &mut bindings, &label, &plan);
                 let mut timing = self.timing.as_mut();
                 if let Some(timing) = timing.as_deref_mut() {
@@ -476,7 +485,7 @@ fn write(device: &wgpu::Device, bindings: &mut Bindings, label: &str, plan: &Pla
 
 /// From the table to the offsets of hits, cells of rays and results.
 fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Side) {
-    limits::record(recorder, [blocks.rays.limited, blocks.queries.limited]);
+    limits::record(recorder, [blocks.rays.copied, blocks.queries.copied]);
     plan.rays.record_counts(recorder, &plan.shape, &blocks.rays, sorted);
     plan.queries
         .record_counts(recorder, &plan.shape, &blocks.queries, sorted);
