@@ -177,7 +177,7 @@ mod step;
 pub use api::counters::{Counters, Status};
 #[doc(hidden)]
 pub use api::descriptor::SortStrategy;
-pub use api::descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme};
+pub use api::descriptor::{BroadPhaseDescriptor, Capacities, Dimensions, Growth, PairOrder, RayMode, Scheme, Uses};
 pub use api::error::{
     BadPrefix, CreateError, DescriptorError, HeadlessError, InputError, NotOnHost, ReadBackError, ReferenceError,
     StepError,
@@ -186,7 +186,7 @@ pub use api::input::{BoxForm, BoxWords, DeviceCount, Queries, QueryInput, Rays, 
 pub use api::memory::MemoryUse;
 pub use api::output::{Lists, PairOutput, QueryOutput, RayOutput};
 pub use api::queries::{Neighbor, Neighbors, Partners, Query, QueryMode};
-pub use api::result::{StageTime, StepResult};
+pub use api::result::{Outputs, StageTime, StepResult};
 pub use api::scene::{Scene, SceneQueries, SceneRays, SceneStatics};
 #[cfg(feature = "snapshot")]
 pub use api::snapshot::{Snapshot, SnapshotError};
@@ -196,6 +196,8 @@ pub use beside::draw::{DebugDraw, DebugLines, DebugOutput};
 pub use beside::events::{EventOutput, Events, ObjectNames, PairEvents};
 pub use beside::object_set::{Handle, ObjectSet, StaleHandle};
 pub use beside::table_shader::TableShader;
+pub use gpu::later::Later;
+pub use gpu::preparation::Preparation;
 pub use step::broad_phase::GpuBroadPhase;
 pub use step::headless::{Headless, HeadlessDescriptor, adapters};
 pub use step::output::{StepOutput, Table};

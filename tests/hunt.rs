@@ -111,8 +111,8 @@ impl Hunter {
     /// Makes the engine ready for a scene.
     fn prepare(&mut self, number: u64, descriptor: &BroadPhaseDescriptor<'static>) {
         match self.engine(number, descriptor) {
-            Engine::Headless(headless) => headless.redescribe(descriptor).unwrap(),
-            Engine::Own(broad_phase) => broad_phase.redescribe(descriptor).unwrap(),
+            Engine::Headless(headless) => headless.set_descriptor(descriptor).unwrap(),
+            Engine::Own(broad_phase) => broad_phase.set_descriptor(descriptor).unwrap(),
         }
     }
 

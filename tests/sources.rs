@@ -40,6 +40,7 @@ impl Strewn {
     fn new(adapter: &TestAdapter, elements: &[Vec<u32>], rng: &mut Rng) -> Self {
         let element = elements.first().map_or(0, Vec::len);
         let stride = [None, Some(element), Some(element + 1), Some(element + rng.below(12))][rng.below(4)];
+        let stride = stride.filter(|_| !elements.is_empty());
         // Where it may be bound as it is, and where it may not.
         let alignment = adapter.device.limits().min_storage_buffer_offset_alignment as usize / 4;
         let first = [0, 1, 4, alignment, 3 * alignment, alignment + 4, rng.below(500)][rng.below(7)];
@@ -94,7 +95,9 @@ impl Boxes {
                 BoxForm::CenterHalf => {
                     // Of a box that is none the half extents are negative or not a number.
                     let half = [0, 1, 2].map(|axis| 0.5 * given.max[axis] - 0.5 * given.min[axis]);
-                    let center = given.min.map(|low| if low.is_finite() { low * 1.1 } else { rng.unit() });
+                    let center = given
+                        .min
+                        .map(|low| if low.is_finite() { low * 1.1 } else { rng.unit() });
                     (center, half, Aabb::from_center_half(center, half))
                 }
                 _ => (given.min, given.max, Aabb::new(given.min, given.max)),
@@ -103,7 +106,11 @@ impl Boxes {
                 BoxWords::Filters => (given.layers, given.owner),
                 _ => (Aabb::ALL_LAYERS, 0),
             };
-            plain.push(Aabb { layers, owner, ..bounds });
+            plain.push(Aabb {
+                layers,
+                owner,
+                ..bounds
+            });
             let mut row: Vec<u32> = first.map(f32::to_bits).into();
             row.extend(match words {
                 BoxWords::Filters => Some(layers),
@@ -180,7 +187,10 @@ fn check_same(found: &StepResult, expected: &StepResult, what: &str) {
     for (found, expected) in rows(found).into_iter().zip(rows(expected)) {
         // A NaN is not equal to itself.
         let [found, expected] = [format!("{found:?}"), format!("{expected:?}")];
-        assert!(found == expected, "{what}:\n{found:.2000}\nin place of\n{expected:.2000}");
+        assert!(
+            found == expected,
+            "{what}:\n{found:.2000}\nin place of\n{expected:.2000}"
+        );
     }
 }
 
@@ -297,8 +307,24 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
     adapter.queue.submit([encoder.finish()]);
     let found = read(&mut on_gpu);
     assert_eq!(
-        format!("{:?}", (&found.ray_hits, &found.ray_any, &found.query_objects, &found.query_nearest)),
-        format!("{:?}", (&expected.ray_hits, &expected.ray_any, &expected.query_objects, &expected.query_nearest)),
+        format!(
+            "{:?}",
+            (
+                &found.ray_hits,
+                &found.ray_any,
+                &found.query_objects,
+                &found.query_nearest
+            )
+        ),
+        format!(
+            "{:?}",
+            (
+                &expected.ray_hits,
+                &expected.ray_any,
+                &expected.query_objects,
+                &expected.query_nearest
+            )
+        ),
         "{what}: of the same table"
     );
     check_same(&whole(adapter, &mut on_gpu, strewn), &expected, &what);
@@ -338,7 +364,13 @@ fn what_lies_as_passes_read_it_is_bound_in_place() {
                 ..Default::default()
             };
             let mut two_worlds = broad_phase(&adapter, &descriptor);
-            let mut one_world = broad_phase(&adapter, &BroadPhaseDescriptor { worlds: 1, ..descriptor });
+            let mut one_world = broad_phase(
+                &adapter,
+                &BroadPhaseDescriptor {
+                    worlds: 1,
+                    ..descriptor
+                },
+            );
             let mut count = |at: u64, stride: [u32; 4]| {
                 let input = StepInput {
                     objects: Source::device(&pool, 100).at(at).stride(stride[0]),
@@ -541,7 +573,10 @@ fn what_cannot_be_read_is_refused_with_its_values() {
                 (place(1024, None, 1), small_by(1024 + bytes)),
                 (place(1028 - bytes, None, 1), small_by(1028)),
                 (place(512, Some(512), 2), small_by(1024 + bytes)),
-                (place(0, Some(u32::MAX - 3), 3), small_by(2 * (u64::from(u32::MAX) - 3) + bytes)),
+                (
+                    place(0, Some(u32::MAX - 3), 3),
+                    small_by(2 * (u64::from(u32::MAX) - 3) + bytes),
+                ),
                 (
                     place(0, Some(element - 4), 1),
                     InputError::Stride {
@@ -552,11 +587,20 @@ fn what_cannot_be_read_is_refused_with_its_values() {
                 ),
             ];
             for (input, error) in cases {
-                assert_eq!(refused(input), Some(StepError::Input(error)), "{what} on {}", adapter.name);
+                assert_eq!(
+                    refused(input),
+                    Some(StepError::Input(error)),
+                    "{what} on {}",
+                    adapter.name
+                );
             }
             // The last one ends the buffer.
             let stride = (1024 - element) / 4 * 4;
-            for fitting in [place(1024, None, 0), place(1024 - bytes, None, 1), place(0, Some(stride), 2)] {
+            for fitting in [
+                place(1024, None, 0),
+                place(1024 - bytes, None, 1),
+                place(0, Some(stride), 2),
+            ] {
                 assert_eq!(refused(fitting), None, "{what} on {}", adapter.name);
             }
             if large.size() > limit {

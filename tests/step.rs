@@ -344,14 +344,19 @@ fn passes_that_every_step_needs_are_dispatched() {
                     ..Default::default()
                 };
                 let mut on_gpu = broad_phase(&adapter, &descriptor);
-                assert!(!on_gpu.unused_passes().is_empty());
+                assert!(!on_gpu.unused_passes(None).is_empty());
                 let input = StepInput {
                     objects: Source::Host(&boxes),
                     worlds: Source::Host(if world_count > 1 { &worlds } else { &[] }),
                     ..Default::default()
                 };
                 submit(&adapter, &mut on_gpu, [input]);
-                assert_eq!(on_gpu.unused_passes(), [""; 0], "{descriptor:?} on {}", adapter.name);
+                assert_eq!(
+                    on_gpu.unused_passes(None),
+                    [""; 0],
+                    "{descriptor:?} on {}",
+                    adapter.name
+                );
             }
         }
     }

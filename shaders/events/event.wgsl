@@ -18,6 +18,8 @@ struct EventParams {
     static_generations: u32,
     // Moving objects that have a generation; that of others is 0.
     generations: u32,
+    // Rows of pairs that begin which are copied on their own.
+    begun_capacity: u32,
 }
 
 @group(0) @binding(0) var<uniform> event: EventParams;

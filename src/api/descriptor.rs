@@ -141,6 +141,46 @@ pub struct Capacities {
     pub rounds: Option<u32>,
 }
 
+/// What steps may use beside what the descriptor says: [`GpuBroadPhase::prepare`](crate::GpuBroadPhase::prepare) makes
+/// it ready.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Uses {
+    /// Static objects.
+    pub statics: bool,
+    /// Numbers of objects, rays or queries that only the device knows.
+    pub device_counts: bool,
+    /// Objects, worlds, rays or queries in a buffer of the caller's that passes cannot read as they lie there:
+    /// [`Source::at`](crate::Source::at), [`Source::stride`](crate::Source::stride),
+    /// [`Source::form`](crate::Source::form).
+    pub strided: bool,
+    /// Rays, in the mode that the descriptor says.
+    pub rays: bool,
+    /// Rays that sweep a box, or that have a start or a world.
+    pub swept_rays: bool,
+    /// Queries, neighbours or partners, all results of each.
+    pub queries: bool,
+    /// The nearest objects of queries.
+    pub nearest: bool,
+}
+
+impl Uses {
+    /// All of it.
+    pub const ALL: Self = Self {
+        statics: true,
+        device_counts: true,
+        strided: true,
+        rays: true,
+        swept_rays: true,
+        queries: true,
+        nearest: true,
+    };
+
+    /// Whether rays are cast in any form.
+    pub(crate) const fn casts(self) -> bool {
+        self.rays || self.swept_rays
+    }
+}
+
 /// Everything that a broad phase is made from.
 ///
 /// With the feature `serde` fields that a stored descriptor lacks, such as one of an older version, have their default.

@@ -40,6 +40,27 @@ pub struct StepResult {
     pub timings: Vec<StageTime>,
 }
 
+/// Which outputs of a step are copied to the host: what
+/// [`GpuBroadPhase::read_later`](crate::GpuBroadPhase::read_later) takes. What a step has not is left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outputs {
+    /// Pairs, and the number of those of each world.
+    pub pairs: bool,
+    /// Hits of rays and their cells, with offsets.
+    pub rays: bool,
+    /// Results of queries, with offsets.
+    pub queries: bool,
+}
+
+impl Outputs {
+    /// All outputs.
+    pub const ALL: Self = Self {
+        pairs: true,
+        rays: true,
+        queries: true,
+    };
+}
+
 /// GPU time of one stage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]

@@ -69,7 +69,11 @@ impl Aabb {
         }
         let ([x, y, z], [half_x, half_y, half_z]) = (center, half);
         Self::new(
-            [bound(x, half_x, false), bound(y, half_y, false), bound(z, half_z, false)],
+            [
+                bound(x, half_x, false),
+                bound(y, half_y, false),
+                bound(z, half_z, false),
+            ],
             [bound(x, half_x, true), bound(y, half_y, true), bound(z, half_z, true)],
         )
     }

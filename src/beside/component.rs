@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
+use crate::api::descriptor::Uses;
 use crate::api::error::StepError;
 use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::home::Home;
-use crate::gpu::pipelines::Pipelines;
+use crate::gpu::pipelines::{Form, Pipelines};
+use crate::gpu::preparation::Preparation;
 use crate::gpu::recorder::{Input, Recorder, variables};
 use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::shader::Pass;
 use crate::gpu::upload::{Block, Uniforms};
+use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
 variables! {
@@ -21,7 +24,8 @@ variables! {
 /// The pipelines, buffers and bind groups of such a recording, and what the device has still to say of it.
 pub(crate) struct Component {
     pub label: String,
-    pipelines: Pipelines,
+    pipelines: Arc<Pipelines>,
+    passes: Vec<&'static Pass>,
     pub bindings: Bindings,
     pub buffers: Buffers,
     /// Where the pipelines are, once there are any.
@@ -36,14 +40,22 @@ impl Component {
         passes: impl IntoIterator<Item = &'static Pass>,
         constants: &[(&'static str, f64)],
     ) -> Self {
+        let passes: Vec<_> = passes.into_iter().collect();
         Self {
             label: label.to_owned(),
-            pipelines: Pipelines::new(label, passes, constants, None),
+            pipelines: Arc::new(Pipelines::new(label, passes.iter().copied(), constants, None)),
+            passes,
             bindings: Bindings::default(),
             buffers: Buffers::new(label),
             home: None,
             caught: Caught::default(),
         }
+    }
+
+    /// All of its pipelines, which are still to be made for the steps of a broad phase.
+    pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
+        let forms = self.passes.iter().flat_map(|&pass| Form::of(pass, Uses::ALL));
+        Preparation::new(broad_phase.home(), &self.pipelines, forms.collect())
     }
 
     /// The device of a step, where it is that of the first step over whose outputs something was recorded.

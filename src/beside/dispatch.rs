@@ -7,11 +7,13 @@ use crate::api::types::OutputRows;
 use crate::beside::component::Component;
 use crate::beside::component::variable::STEP_COUNTERS;
 use crate::gpu::buffers::buffers;
+use crate::gpu::preparation::Preparation;
 use crate::gpu::recorder::{Input, variables};
 use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
 use crate::gpu::upload::Blocks;
 use crate::shared::blocks::DispatchParams;
+use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
 /// Makes the arguments of an indirect dispatch with an invocation for each row of an output, such as a narrow phase
@@ -66,6 +68,11 @@ impl DispatchArgs {
         Self {
             own: Component::new(label, PASSES.iter().copied(), &[]),
         }
+    }
+
+    /// What makes its pipeline ahead of the first call, for the steps of this broad phase: see [`Preparation`].
+    pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
+        self.own.prepare(broad_phase)
     }
 
     /// Records what fills a buffer with four `u32`: workgroups in three dimensions, at most 65,535 each and at least

@@ -8,6 +8,7 @@ use crate::beside::component::Component;
 use crate::beside::component::variable::STEP_COUNTERS;
 use crate::gpu::bindings::RangeRef;
 use crate::gpu::buffers::buffers;
+use crate::gpu::preparation::Preparation;
 use crate::gpu::recorder::{Input, PARAMS, Variable, WORKGROUP, variables};
 use crate::gpu::scope::Scopes;
 use crate::gpu::shader::{Pass, passes};
@@ -18,6 +19,7 @@ use crate::shared::bounds::binding_limit;
 use crate::shared::grid;
 use crate::stages::table::statics;
 use crate::stages::{pairs, rays};
+use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::{StepOutput, Table};
 
 /// What is drawn.
@@ -150,6 +152,11 @@ impl DebugDraw {
                 &constants,
             ),
         }
+    }
+
+    /// What makes its pipelines ahead of the first call, for the steps of this broad phase: see [`Preparation`].
+    pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
+        self.own.prepare(broad_phase)
     }
 
     /// Records the making of lines behind a step: of at most `max_lines`, whole boxes and cells, 32 bytes each. Where
@@ -305,7 +312,9 @@ fn inputs(step: &StepOutput, table: &Table) -> Vec<Input> {
             variable,
             buffer: part.buffer.clone(),
             offset: part.offset,
-            bytes: part.size.map_or_else(|| part.buffer.size() - part.offset, wgpu::BufferSize::get),
+            bytes: part
+                .size
+                .map_or_else(|| part.buffer.size() - part.offset, wgpu::BufferSize::get),
         })
         .collect()
 }

@@ -1,6 +1,8 @@
 //! Pair events: which pairs begin, persist and end from one step to the next.
 
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::api::counters::{self, Status};
@@ -15,7 +17,9 @@ use crate::beside::dispatch::{self, DISPATCH_ARGS};
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::group::Group;
 use crate::gpu::home::Home;
-use crate::gpu::reading::{self, Copy};
+use crate::gpu::later::Later;
+use crate::gpu::preparation::Preparation;
+use crate::gpu::reading::{self, Copy, Reading};
 use crate::gpu::recorder::{Input, WORKGROUP, variables};
 use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
@@ -25,12 +29,15 @@ use crate::reference::events::event::word;
 use crate::shared::blocks::{DispatchParams, EventParams};
 use crate::shared::bounds::binding_limit;
 use crate::shared::submission::{Recording, Recordings};
-use crate::stages::limits::{self, Copied, Copying};
+use crate::stages::limits::{Copied, Copying, TAKE_ASKED};
 use crate::stages::pairs::buffer::PAIRS;
 use crate::stages::scan::{self, Scan};
+use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
 const ROW_BYTES: u64 = size_of::<PairEvent>() as u64;
+/// Pairs that may begin and end unforeseen where nobody waits to ask how many: 64 KiB each.
+const FEW_CHANGES: u32 = 4096;
 
 passes! {
     "events" {
@@ -39,6 +46,9 @@ passes! {
 
     /// Pairs that persist and pairs that begin.
     EVENT_EMIT = "event_emit";
+
+    /// Pairs that begin, on their own: what read-backs without a wait copy.
+    EVENT_BEGUN = "event_begun";
 
     /// Pairs that end.
     EVENT_END = "event_end";
@@ -71,6 +81,8 @@ buffers! {
     MATCHED = "matched": Objects;
     /// The pairs that end.
     ENDED = "ended": Objects;
+    /// The pairs that begin, as many as a read-back without a wait copies.
+    BEGUN = "begun": Objects;
     /// The generation of each static object.
     STATIC_GENERATIONS = "static_generations": Objects;
     /// The generation of each moving object.
@@ -151,6 +163,8 @@ pub struct Events {
     pub ended: Vec<PairEvent>,
     /// [`Status::PAIRS`] and the like where pairs of the step are missing: they count as ended. 0 where all are there.
     pub status: Status,
+    /// Pairs that began or ended and are missing here: more than [`read_later`](PairEvents::read_later) copied.
+    pub unread: u32,
 }
 
 /// Finds which pairs begin, persist and end from one step of a broad phase to the next, on the GPU.
@@ -188,6 +202,8 @@ pub struct PairEvents {
     /// Made with the first call, on its device.
     recordings: Option<Recordings>,
     last: Option<Recorded>,
+    /// How many pairs began and ended in late answers that arrived without a wait.
+    changes: Arc<[AtomicU32; 2]>,
 }
 
 /// A step that was recorded.
@@ -223,7 +239,11 @@ impl PairEvents {
         Self {
             own: Component::new(
                 label,
-                [PASSES, limits::PASSES, scan::PASSES, dispatch::PASSES].into_iter().flatten().copied(),
+                [PASSES, scan::PASSES, dispatch::PASSES]
+                    .into_iter()
+                    .flatten()
+                    .copied()
+                    .chain([&TAKE_ASKED]),
                 &[],
             ),
             uploads: Staging::uploads(),
@@ -231,7 +251,13 @@ impl PairEvents {
             timeout: crate::BroadPhaseDescriptor::default().timeout,
             recordings: None,
             last: None,
+            changes: Arc::default(),
         }
+    }
+
+    /// What makes its pipelines ahead of the first call, for the steps of this broad phase: see [`Preparation`].
+    pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
+        self.own.prepare(broad_phase)
     }
 
     /// Records the finding of the events of a step, right behind it and before any
@@ -244,8 +270,8 @@ impl PairEvents {
     /// [`StepError::Dropped`] where one was dropped instead, or submitted in another order: which pairs the device
     /// knows is not certain then, and [`reset`](Self::reset) lets all begin again. [`StepError::OtherDevice`] on
     /// another device than in the first call. [`StepError::NoOutput`] for a step without pairs, [`StepError::Page`]
-    /// for the output of a page, [`InputError::Usage`] and [`InputError::BufferTooSmall`] for a buffer of generations
-    /// that cannot be read, [`InputError::BufferTooLarge`] where the rows do not fit a binding of the device:
+    /// for the output of a page, [`InputError::Usage`], [`InputError::BufferTooSmall`] and the like for a buffer of
+    /// generations that cannot be read, [`InputError::BufferTooLarge`] where the rows do not fit a binding of the device:
     /// nothing is recorded then. [`StepError::Device`] where the device refuses a buffer: the encoder has to be
     /// dropped.
     pub fn record(
@@ -376,6 +402,7 @@ impl PairEvents {
             static_count: names.static_count,
             static_generations: names.static_generations.count() as u32,
             generations: names.generations.count() as u32,
+            begun_capacity: 0,
         });
         let dispatch = blocks.push(&DispatchParams {
             needed_word: counters::word::PAIRS_NEEDED as u32,
@@ -460,6 +487,100 @@ impl PairEvents {
         self.read(false).await
     }
 
+    /// Records the copying of the events of the last step to the host, right behind it and in the same encoder, without
+    /// the pairs that persist: the way for a frame loop, which never waits. They arrive a frame or two later, whatever
+    /// is recorded meanwhile: see [`Later`].
+    ///
+    /// How many pairs begin and end only the device knows. As many are copied as late answers that arrived had, a
+    /// quarter more, and 4,096. [`Events::unread`] counts those beyond, and the next answer has room for as many.
+    ///
+    /// # Errors
+    /// [`StepError::NoStep`] before the first step and after [`reset`](Self::reset), [`StepError::Dropped`] where its
+    /// encoder was dropped, [`StepError::Device`] where the device refuses a buffer: the encoder then has to be dropped.
+    pub fn read_later(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<Later<Events>, StepError> {
+        let home = self.own.home.clone().ok_or(StepError::NoStep)?;
+        let Recorded { recording, rows } = self.last.clone().ok_or(StepError::NoStep)?;
+        let recordings = self.recordings.as_ref().ok_or(StepError::NoStep)?;
+        if recording.is_lost() {
+            return Err(StepError::Dropped);
+        }
+        let [last_begun, last_ended] = [0, 1].map(|which: usize| self.changes[which].load(Ordering::Relaxed));
+        let room = |last: u32, most: u32| last.saturating_add(last / 4).saturating_add(FEW_CHANGES).min(most);
+        let [begun_room, ended_room] = [
+            room(last_begun, rows.capacity),
+            room(last_ended, rows.previous_capacity),
+        ];
+        let device = home.device();
+        let scopes = Scopes::begin(device);
+        let bytes = ROW_BYTES * u64::from(begun_room.max(1));
+        self.own
+            .bindings
+            .forget(&self.own.buffers.fit(device, [(buffer::BEGUN, bytes)], &[]));
+        let mut blocks = Blocks::new(device);
+        let params = blocks.push(&EventParams {
+            begun_capacity: begun_room,
+            ..EventParams::default()
+        });
+        let uniforms = blocks.finish(device, &mut self.own.bindings, &self.own.label);
+        let counters = COUNTER_SIDES[rows.side];
+        let mut recorder = self.own.recorder(device, encoder, &uniforms, params, &[]);
+        recorder.stage("event_begun", |stage| {
+            let binds = [
+                EVENT.is_block(params),
+                ROWS.is(ROW_SIDES[rows.side]),
+                COUNTERS.is(counters),
+            ];
+            stage.run(&EVENT_BEGUN, begun_room, &binds);
+        });
+        let copy = |id: BufferId, row_bytes: u64, rows: u64| Copy {
+            name: id.name,
+            buffer: self.own.buffers.get(id),
+            row_bytes,
+            bytes: 0..row_bytes * rows,
+        };
+        let copies = [
+            copy(counters, 4, word::COUNT as u64),
+            copy(buffer::BEGUN, ROW_BYTES, begun_room.into()),
+            copy(buffer::ENDED, ROW_BYTES, ended_room.into()),
+        ];
+        let reading = reading::copy_out(&self.readings, device, encoder, &copies);
+        self.own.end(scopes)?;
+        let copied = recordings.beside().make(encoder, vec![recording]);
+        let read_counters = move |reading: &Reading| reading.rows::<u32>(counters.name, word::COUNT as u64);
+        let changes = Arc::clone(&self.changes);
+        let arrives = move |reading: &Reading| {
+            if let Ok(counters) = read_counters(reading) {
+                for (late, word) in changes.iter().zip([word::BEGUN, word::ENDED]) {
+                    let before = late.load(Ordering::Relaxed);
+                    // Bursts come again.
+                    let after = counters.get(word).copied().unwrap_or(0).max(before - before / 16);
+                    late.store(after, Ordering::Relaxed);
+                }
+            }
+        };
+        let decode = move |reading: &Reading| {
+            if !copied.is_submitted() {
+                return Err(ReadBackError::NotSubmitted);
+            }
+            let counters = read_counters(reading)?;
+            // Nothing was mapped of a device that is lost.
+            let counted = |word| counters.get(word).copied().ok_or(ReadBackError::DeviceLost);
+            let [began, ends] = [counted(word::BEGUN)?, counted(word::ENDED)?];
+            let begun: Vec<_> = reading.rows(buffer::BEGUN.name, began.into())?;
+            let ended: Vec<_> = reading.rows(buffer::ENDED.name, ends.into())?;
+            let unread = u64::from(began) + u64::from(ends) - (begun.len() + ended.len()) as u64;
+            Ok(Events {
+                persisting: Vec::new(),
+                begun,
+                ended,
+                status: Status::from_bits(counted(word::STATUS)?),
+                unread: u32::try_from(unread).unwrap_or(u32::MAX),
+            })
+        };
+        let shelf = Arc::downgrade(self.readings.shelf());
+        Ok(Later::new(&home, shelf, encoder, reading, arrives, decode))
+    }
+
     async fn read(&mut self, all: bool) -> Result<Events, ReadBackError> {
         let home = self.own.home.clone().ok_or(ReadBackError::NoStep)?;
         if let Some(error) = self.own.hear().await {
@@ -485,6 +606,7 @@ impl PairEvents {
             persisting: rows,
             ended: self.read_rows(&home, buffer::ENDED, 0..ended).await?,
             status: Status::from_bits(counters[word::STATUS]),
+            unread: 0,
         })
     }
 
@@ -510,7 +632,7 @@ impl PairEvents {
         let (reading, submission) = reading::submit(home, record).await?;
         reading.map(home.device(), submission, self.timeout).await?;
         let read = reading.rows(id.name, rows.end - rows.start);
-        reading.put_back(&self.readings);
+        reading.put_back(self.readings.shelf());
         read
     }
 }

@@ -182,8 +182,8 @@ impl Resident {
         self.pipelines
             .dispatch(&self.device, bindings, &mut compute, form, Groups::Count(groups), bound);
         // Later updates are submitted after this one.
-        self.changes.give_back(slot_buffer);
-        self.changes.give_back(value_buffer);
+        self.changes.shelf().put(slot_buffer);
+        self.changes.shelf().put(value_buffer);
         uploaded as u64
     }
 

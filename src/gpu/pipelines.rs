@@ -1,8 +1,8 @@
 //! Pipelines and dispatches: the only place that creates either.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 #[cfg(not(target_family = "wasm"))]
 use std::{
     num::NonZero,
@@ -15,6 +15,7 @@ use super::bindings::{Bindings, Range};
 #[cfg(not(target_family = "wasm"))]
 use super::scope::Scopes;
 use super::shader::Pass;
+use crate::api::descriptor::Uses;
 use crate::shared::bounds::MAX_GROUPS;
 
 /// A pass made ready for a device.
@@ -28,7 +29,7 @@ pub(crate) struct Pipelines {
     label: String,
     constants: Vec<(&'static str, f64)>,
     cache: Option<wgpu::PipelineCache>,
-    by_pass: HashMap<&'static str, Forms>,
+    by_pass: HashMap<&'static str, Arc<Forms>>,
     /// Dispatches that were recorded so far.
     dispatches: AtomicU32,
 }
@@ -46,6 +47,25 @@ pub(crate) struct Form<'p> {
     pub pass: &'p Pass,
     /// Whether rays sweep a box.
     pub sweeps: bool,
+}
+
+impl Forms {
+    fn new(pass: &Pass) -> Self {
+        Self {
+            plain: OnceLock::new(),
+            swept: pass.declares(SWEPT).then(OnceLock::new),
+        }
+    }
+}
+
+impl<'p> Form<'p> {
+    /// The forms of a pass that are made for these uses.
+    pub fn of(pass: &'p Pass, uses: Uses) -> impl Iterator<Item = Self> {
+        let has_swept = pass.declares(SWEPT);
+        let plain = (!has_swept || uses.rays).then_some(false);
+        let swept = (has_swept && uses.swept_rays).then_some(true);
+        plain.into_iter().chain(swept).map(move |sweeps| Self { pass, sweeps })
+    }
 }
 
 /// How many workgroups are dispatched.
@@ -73,19 +93,32 @@ impl Pipelines {
             constants: constants.to_vec(),
             by_pass: passes
                 .into_iter()
-                .map(|pass| {
-                    let swept = pass.declares(SWEPT).then(OnceLock::new);
-                    let plain = OnceLock::new();
-                    (pass.name, Forms { plain, swept })
-                })
+                .map(|pass| (pass.name, Arc::new(Forms::new(pass))))
                 .collect(),
             dispatches: AtomicU32::new(0),
         }
     }
 
-    /// What pipelines are looked up in.
-    pub fn cache(&self) -> Option<&wgpu::PipelineCache> {
-        self.cache.as_ref()
+    /// As these, with other constants: pipelines that depend on none of those that differ are shared.
+    pub fn with_constants(
+        &self,
+        passes: impl IntoIterator<Item = &'static Pass>,
+        constants: &[(&'static str, f64)],
+    ) -> Self {
+        let other = |(before, after): (&(&str, f64), &(&'static str, f64))| (before != after).then_some(after.0);
+        let others: Vec<_> = self.constants.iter().zip(constants).filter_map(other).collect();
+        let forms = |pass: &'static Pass| {
+            let is_other = others.iter().any(|name| pass.declares(name));
+            let shared = self.by_pass.get(pass.name).filter(|_| !is_other);
+            (pass.name, shared.map_or_else(|| Arc::new(Forms::new(pass)), Arc::clone))
+        };
+        Self {
+            label: self.label.clone(),
+            constants: constants.to_vec(),
+            cache: self.cache.clone(),
+            by_pass: passes.into_iter().map(forms).collect(),
+            dispatches: AtomicU32::new(self.dispatches()),
+        }
     }
 
     /// Dispatches that were recorded so far.
@@ -96,13 +129,13 @@ impl Pipelines {
     /// Makes pipelines ahead of their use, on all processors: many drivers compile here, which may take seconds. Tells
     /// of errors that the caller's scopes did not see.
     #[cfg(not(target_family = "wasm"))]
-    pub fn make(&self, device: &wgpu::Device, passes: &[&Pass]) -> Option<String> {
+    pub fn make(&self, device: &wgpu::Device, forms: &[Form<'_>]) -> Option<String> {
         let threads = thread::available_parallelism().map_or(1, NonZero::get);
         let next = AtomicUsize::new(0);
         // The walks take longest, and stand last.
         let make = || {
-            while let Some(pass) = passes.iter().rev().nth(next.fetch_add(1, Ordering::Relaxed)) {
-                self.get(device, pass, false);
+            while let Some(&form) = forms.iter().rev().nth(next.fetch_add(1, Ordering::Relaxed)) {
+                self.get(device, form);
             }
         };
         let make_beside = || {
@@ -112,7 +145,7 @@ impl Pipelines {
             scopes.end().now()
         };
         thread::scope(|scope| {
-            let beside: Vec<_> = (1..threads.min(passes.len()))
+            let beside: Vec<_> = (1..threads.min(forms.len()))
                 // Where no thread is to be had, this one does it all.
                 .map_while(|_| thread::Builder::new().spawn_scoped(scope, make_beside).ok())
                 .collect();
@@ -124,14 +157,14 @@ impl Pipelines {
 
     /// Makes pipelines ahead of their use.
     #[cfg(target_family = "wasm")]
-    pub fn make(&self, device: &wgpu::Device, passes: &[&Pass]) -> Option<String> {
-        for pass in passes {
-            self.get(device, pass, false);
+    pub fn make(&self, device: &wgpu::Device, forms: &[Form<'_>]) -> Option<String> {
+        for &form in forms {
+            self.get(device, form);
         }
         None
     }
 
-    fn get(&self, device: &wgpu::Device, pass: &Pass, sweeps: bool) -> &Pipeline {
+    fn get(&self, device: &wgpu::Device, Form { pass, sweeps }: Form<'_>) -> &Pipeline {
         let forms = &self.by_pass[pass.name];
         let swept = forms.swept.as_ref().filter(|_| sweeps);
         swept.unwrap_or(&forms.plain).get_or_init(|| {
@@ -146,14 +179,15 @@ impl Pipelines {
         device: &wgpu::Device,
         bindings: &mut Bindings,
         compute: &mut wgpu::ComputePass<'_>,
-        Form { pass, sweeps }: Form<'_>,
+        form: Form<'_>,
         groups: Groups<'_>,
         bound: impl Fn(&'static str) -> Range,
     ) {
         if matches!(groups, Groups::Count(0)) {
             return;
         }
-        let Pipeline { layout, pipeline } = self.get(device, pass, sweeps);
+        let Pipeline { layout, pipeline } = self.get(device, form);
+        let pass = form.pass;
         let bound = pass.bindings().iter().map(|&(_, _, name)| bound(name)).collect();
         let group = bindings.group(pass.name, bound, |bound| {
             let entries: Vec<_> = std::iter::zip(pass.bindings(), bound)

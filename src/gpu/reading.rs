@@ -6,9 +6,10 @@ use std::time::Duration;
 use super::buffers::BufferId;
 use super::home::Home;
 use super::scope::Scopes;
-use super::staging::{self, Staging};
-use crate::api::counters::Counters;
+use super::staging::{self, Shelf, Staging};
+use crate::api::counters::{Counters, Status};
 use crate::api::error::ReadBackError;
+use crate::api::result::Outputs;
 use crate::shared::submission;
 
 /// Bytes of an output that are read beyond what the last answer had: copying them costs less than waiting again.
@@ -20,10 +21,8 @@ pub(crate) const TIMINGS: &str = "timings";
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
     Counters,
-    /// Counters and stage times.
-    Figures,
-    /// Outputs as well.
-    Everything,
+    /// Counters, stage times and these outputs.
+    Outputs(Outputs),
 }
 
 /// An output as a recording leaves it.
@@ -43,6 +42,8 @@ pub(crate) enum HeldRows {
         /// What was needed of the rows ahead of the page.
         first: u32,
         capacity: u32,
+        /// Says that rows are missing.
+        status: Status,
     },
 }
 
@@ -76,7 +77,12 @@ impl Readable {
     }
 
     /// `[last, first, capacity]` as in [`HeldRows::Counted`].
-    pub fn counted<T>(id: BufferId, needed: fn(&Counters) -> u64, [last, first, capacity]: [u32; 3]) -> Self {
+    pub fn counted<T>(
+        id: BufferId,
+        needed: fn(&Counters) -> u64,
+        [last, first, capacity]: [u32; 3],
+        status: Status,
+    ) -> Self {
         Self {
             id,
             row_bytes: size_of::<T>() as u64,
@@ -85,7 +91,16 @@ impl Readable {
                 last,
                 first,
                 capacity,
+                status,
             },
+        }
+    }
+
+    /// Says that rows are missing.
+    fn lacking(&self) -> Status {
+        match self.rows {
+            HeldRows::Known(_) => Status::default(),
+            HeldRows::Counted { status, .. } => status,
         }
     }
 
@@ -102,13 +117,18 @@ impl Readable {
         }
     }
 
-    /// The rows that are read before their number is known.
-    pub fn guess(&self) -> u64 {
+    /// The rows that are read before their number is known. Where nothing can be read later, answers may grow by a
+    /// quarter from one to the next.
+    pub fn guess(&self, is_last_chance: bool) -> u64 {
         match self.rows {
             HeldRows::Known(rows) => rows,
             HeldRows::Counted {
                 last, first, capacity, ..
-            } => (u64::from(last.saturating_sub(first)) + SPARE / self.row_bytes).min(capacity.into()),
+            } => {
+                let last = u64::from(last.saturating_sub(first));
+                let spare = SPARE / self.row_bytes + if is_last_chance { last / 4 } else { 0 };
+                (last + spare).min(capacity.into())
+            }
         }
     }
 }
@@ -153,9 +173,9 @@ impl Reading {
     }
 
     /// Lets the next read-back use the same memory.
-    pub fn put_back(self, readings: &Staging) {
+    pub fn put_back(self, shelf: &Shelf<staging::Buffer>) {
         self.staging.buffer.unmap();
-        readings.give_back(self.staging);
+        shelf.put(self.staging);
     }
 
     /// What it is mapped in.
@@ -195,13 +215,20 @@ impl Reading {
 }
 
 /// An answer on the host, rows of an output in one reading or in several.
-pub(crate) struct Answer {
-    pub outputs: Vec<Readable>,
+pub(crate) struct Answer<'r> {
+    pub outputs: &'r [Readable],
     pub counters: Counters,
-    pub readings: Vec<Reading>,
+    pub readings: &'r [Reading],
 }
 
-impl Answer {
+impl Answer<'_> {
+    /// What says that rows were not read which the outputs hold.
+    pub fn lacking(&self) -> Status {
+        let cut = |output: &&Readable| self.rows_read(output) < output.held(&self.counters);
+        let lacking = self.outputs.iter().filter(cut).map(Readable::lacking);
+        lacking.fold(Status::default(), Status::union)
+    }
+
     pub fn rows_read(&self, output: &Readable) -> u64 {
         let bytes: u64 = self.readings.iter().map(|reading| reading.bytes(output.id.name)).sum();
         bytes / output.row_bytes
@@ -211,7 +238,7 @@ impl Answer {
         let mut rows = Vec::new();
         if let Some(output) = self.outputs.iter().find(|output| output.id == id) {
             let held = output.held(&self.counters);
-            for reading in &self.readings {
+            for reading in self.readings {
                 let more = reading.rows(id.name, held - rows.len() as u64)?;
                 // The first ones are most often all.
                 if rows.is_empty() {

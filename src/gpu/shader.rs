@@ -1,10 +1,11 @@
 //! A compute pass: a WGSL module that is joined from files, and what it binds.
 
+use std::ops::Deref;
 use std::sync::OnceLock;
 
 pub use super::link::Binding;
 use super::link::{self, Slots};
-use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::api::descriptor::{BroadPhaseDescriptor, Uses};
 use crate::shared::wgsl::File;
 
 /// One compute pass: a WGSL module with the entry point `main`.
@@ -16,7 +17,7 @@ pub struct Pass {
     /// The WGSL file that has the entry point.
     root: &'static str,
     slots: Slots,
-    is_needed: fn(&BroadPhaseDescriptor<'_>) -> bool,
+    is_needed: fn(&Needed<'_>) -> bool,
     linked: OnceLock<Linked>,
 }
 
@@ -34,7 +35,7 @@ impl Pass {
         name: &'static str,
         root: &'static str,
         slots: Slots,
-        is_needed: fn(&BroadPhaseDescriptor<'_>) -> bool,
+        is_needed: fn(&Needed<'_>) -> bool,
     ) -> Self {
         Self {
             name,
@@ -106,9 +107,13 @@ impl Pass {
         self.linked().overrides.contains(&constant)
     }
 
-    /// Whether every step with this descriptor runs it.
-    pub(crate) fn is_needed(&self, descriptor: &BroadPhaseDescriptor<'_>) -> bool {
-        (self.is_needed)(descriptor)
+    /// Whether every step with this descriptor runs it; with `uses`, whether any such step does.
+    pub(crate) fn is_needed(&self, descriptor: &BroadPhaseDescriptor<'_>, uses: Option<Uses>) -> bool {
+        (self.is_needed)(&Needed {
+            descriptor,
+            is_ahead: uses.is_some(),
+            uses: uses.unwrap_or_default(),
+        })
     }
 
     /// The files that it is joined from, its own last.
@@ -132,9 +137,25 @@ impl Pass {
     }
 }
 
+/// What decides whether a pass is made ahead: the descriptor, and what steps may use beside it.
+pub(crate) struct Needed<'d> {
+    descriptor: &'d BroadPhaseDescriptor<'d>,
+    pub uses: Uses,
+    /// Whether this is about all that steps may come to need, not about what each of them runs.
+    pub is_ahead: bool,
+}
+
+impl<'d> Deref for Needed<'d> {
+    type Target = BroadPhaseDescriptor<'d>;
+
+    fn deref(&self) -> &Self::Target {
+        self.descriptor
+    }
+}
+
 /// The rows of a stage's part of the pass table. A pass is joined from the file of its own name in the stage's folder,
-/// or `from` another file there with these choices for slots. `if` says with which descriptors every step runs it, so
-/// that its pipeline is made at once. Without it the pipeline is made when it is first used.
+/// or `from` another file there with these choices for slots. `if` says with which descriptors, and which uses beside
+/// them, steps run it, so that its pipeline is made ahead. Without it the pipeline is made when it is first used.
 macro_rules! passes {
     ($stage:literal { $(
         $(#[$doc:meta])* $constant:ident = $name:literal

@@ -10,6 +10,9 @@ const fn roomy(bytes: u64) -> u64 {
     bytes.next_multiple_of(if eighth > 256 { eighth } else { 256 })
 }
 
+/// Stands for the next recording: callbacks of the device do not know its number.
+const JUST_BACK: u64 = u64::MAX;
+
 /// Buffers of one usage, used again once nobody needs what they hold.
 pub(crate) struct Staging {
     usage: wgpu::BufferUsages,
@@ -22,8 +25,8 @@ pub(crate) struct Shelf<T>(Mutex<Vec<T>>);
 
 /// A buffer of a pool.
 pub(crate) struct Buffer {
-    /// The recording that took it last.
-    taken: u64,
+    /// The recording that began after it came back, or that took it.
+    used: u64,
     pub buffer: wgpu::Buffer,
 }
 
@@ -36,6 +39,14 @@ impl<T> Default for Shelf<T> {
 impl<T> Shelf<T> {
     pub fn lock(&self) -> MutexGuard<'_, Vec<T>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shelf<Buffer> {
+    /// Takes a buffer back. It may have been under way for many recordings.
+    pub fn put(&self, mut buffer: Buffer) {
+        buffer.used = JUST_BACK;
+        self.lock().push(buffer);
     }
 }
 
@@ -62,7 +73,12 @@ impl Staging {
     pub fn begin(&mut self) {
         self.recording += 1;
         let first = self.recording.saturating_sub(KEPT);
-        self.free.lock().retain(|free| free.taken >= first);
+        self.free.lock().retain_mut(|free| {
+            if free.used == JUST_BACK {
+                free.used = self.recording;
+            }
+            free.used >= first
+        });
     }
 
     /// Gives up everything, and what is under way once it is back.
@@ -90,7 +106,7 @@ impl Staging {
             })
         };
         Buffer {
-            taken: self.recording,
+            used: self.recording,
             buffer: found.unwrap_or_else(create),
         }
     }
@@ -124,13 +140,13 @@ impl Staging {
         let free = Arc::downgrade(&self.free);
         encoder.map_buffer_on_submit(&buffer, wgpu::MapMode::Write, .., move |mapped| {
             if let (Ok(()), Some(free)) = (mapped, free.upgrade()) {
-                free.lock().push(staged);
+                free.put(staged);
             }
         });
     }
 
-    /// Takes a buffer back.
-    pub fn give_back(&self, buffer: Buffer) {
-        self.free.lock().push(buffer);
+    /// Where buffers are taken back.
+    pub fn shelf(&self) -> &Arc<Shelf<Buffer>> {
+        &self.free
     }
 }

@@ -475,7 +475,7 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
     check::<EventParams>(
         "EventParams",
         offsets!(EventParams: pair_capacity, previous_capacity, table_mask, previous_mask, static_count,
-            static_generations, generations),
+            static_generations, generations, begun_capacity),
     );
     check::<DrawParams>("DrawParams", offsets!(DrawParams: rows, first, capacity, color, levels));
     check::<LimitParams>(

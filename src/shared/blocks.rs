@@ -105,6 +105,8 @@ pub struct EventParams {
     pub static_generations: u32,
     /// Moving objects that have a generation; that of others is 0.
     pub generations: u32,
+    /// Rows of pairs that begin which are copied on their own.
+    pub begun_capacity: u32,
 }
 
 /// The uniform block of the passes that make lines: `DrawParams` in `shaders/draw/lines.wgsl`.

@@ -22,7 +22,11 @@ const fn sum_upward(value: u32, length: u32) -> u32 {
     }
     let magnitude = sum.unsigned_abs();
     let (to_mantissa, to_denormal) = (8 - magnitude.leading_zeros() as i32, 7 - top as i32);
-    let shift = if to_mantissa > to_denormal { to_mantissa } else { to_denormal };
+    let shift = if to_mantissa > to_denormal {
+        to_mantissa
+    } else {
+        to_denormal
+    };
     let mantissa = if shift > 0 {
         let kept = magnitude >> shift;
         kept + (sum > 0 && kept << shift != magnitude) as u32
@@ -98,7 +102,9 @@ mod tests {
     fn bounds_are_the_nearest_floats_outward() {
         let mut state = 7u64;
         let mut bits = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
             (state >> 32) as u32
         };
         let mut exact = 0;
@@ -140,7 +146,13 @@ mod tests {
         let bounds = |center: f32, half: f32| {
             [false, true].map(|is_upper| f32::from_bits(bound_around(center.to_bits(), half.to_bits(), is_upper)))
         };
-        for (center, half) in [(0.0, -1.0), (0.0, -1e-45), (f32::NAN, 1.0), (1.0, f32::NAN), (1.0, f32::NEG_INFINITY)] {
+        for (center, half) in [
+            (0.0, -1.0),
+            (0.0, -1e-45),
+            (f32::NAN, 1.0),
+            (1.0, f32::NAN),
+            (1.0, f32::NEG_INFINITY),
+        ] {
             assert!(bounds(center, half).into_iter().all(f32::is_nan), "{center} +- {half}");
         }
         let (low, high) = (f32::NEG_INFINITY, f32::INFINITY);

@@ -46,6 +46,7 @@ pub(crate) static FILES: &[File] = files![
     "draw/draw_ray_cells",
     "draw/lines",
     "events/event",
+    "events/event_begun",
     "events/event_emit",
     "events/event_end",
     "events/event_insert",

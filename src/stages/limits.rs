@@ -10,10 +10,13 @@ use crate::shared::blocks::{GivenLayout, LimitParams, TakeParams};
 passes! {
     "limits" {
         /// Rays or queries of which the device says how many are asked.
-        LIMIT_ASKED = "limit_asked";
+        LIMIT_ASKED = "limit_asked"
+            if |of| of.uses.device_counts && (of.uses.casts() || of.uses.queries || of.uses.nearest);
 
         /// Rays, queries or numbers that lie anywhere in a caller's buffer, as rows.
-        TAKE_ASKED = "take_asked";
+        TAKE_ASKED = "take_asked"
+            if |of| of.uses.strided
+                && (of.has_worlds() || of.uses.casts() || of.uses.queries || of.uses.nearest);
     }
 }
 

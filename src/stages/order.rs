@@ -3,11 +3,11 @@
 use super::shape::Shape;
 use super::sort::variable::GRID;
 use super::sort::{self, Digit, Side, Sides, Sort};
-use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder};
+use crate::api::descriptor::{PairOrder, RayMode};
 use crate::api::types::Pair;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Recorder, variables};
-use crate::gpu::shader::{Pass, passes};
+use crate::gpu::shader::{Needed, Pass, passes};
 use crate::gpu::upload::Blocks;
 use crate::shared::blocks::SortParams;
 use crate::shared::digits::{bits_below, sum_words};
@@ -25,27 +25,35 @@ passes! {
     ORDER_ROWS_PAIRS = "order_rows_pairs" from "order_rows" { rows: "pairs" } if sorts_pairs;
 
     /// Hits to sort: their second keys.
-    ORDER_SECONDS_HITS = "order_seconds_hits" from "order_seconds" { rows: "hits" };
+    ORDER_SECONDS_HITS = "order_seconds_hits" from "order_seconds" { rows: "hits" } if sorts_hits;
 
     /// Hits to sort: their first keys.
-    ORDER_FIRSTS_HITS = "order_firsts_hits" from "order_firsts" { rows: "hits" };
+    ORDER_FIRSTS_HITS = "order_firsts_hits" from "order_firsts" { rows: "hits" } if sorts_hits;
 
     /// Hits in ascending order.
-    ORDER_ROWS_HITS = "order_rows_hits" from "order_rows" { rows: "hits" };
+    ORDER_ROWS_HITS = "order_rows_hits" from "order_rows" { rows: "hits" } if sorts_hits;
 
     /// Results to sort: their second keys.
-    ORDER_SECONDS_RESULTS = "order_seconds_results" from "order_seconds" { rows: "results" };
+    ORDER_SECONDS_RESULTS = "order_seconds_results" from "order_seconds" { rows: "results" } if sorts_results;
 
     /// Results to sort: their first keys.
-    ORDER_FIRSTS_RESULTS = "order_firsts_results" from "order_firsts" { rows: "results" };
+    ORDER_FIRSTS_RESULTS = "order_firsts_results" from "order_firsts" { rows: "results" } if sorts_results;
 
     /// Results in ascending order.
-    ORDER_ROWS_RESULTS = "order_rows_results" from "order_rows" { rows: "results" };
+    ORDER_ROWS_RESULTS = "order_rows_results" from "order_rows" { rows: "results" } if sorts_results;
     }
 }
 
-fn sorts_pairs(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
-    descriptor.pairs && descriptor.pair_order == PairOrder::Sorted
+fn sorts_pairs(of: &Needed<'_>) -> bool {
+    of.pairs && of.pair_order == PairOrder::Sorted
+}
+
+fn sorts_hits(of: &Needed<'_>) -> bool {
+    of.uses.casts() && of.ray_mode == RayMode::All && of.pair_order == PairOrder::Sorted
+}
+
+fn sorts_results(of: &Needed<'_>) -> bool {
+    of.uses.queries && of.pair_order == PairOrder::Sorted
 }
 
 buffers! {

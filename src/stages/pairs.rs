@@ -13,7 +13,7 @@ use crate::api::types::Pair;
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, PARAMS, Recorder, WORKGROUP, variables};
-use crate::gpu::shader::passes;
+use crate::gpu::shader::{Needed, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::blocks::{Round, STATIC_PARTNERS_KEPT};
 use crate::shared::grid::{FORM_CROWDED, FORM_SPARSE, Params};
@@ -45,7 +45,7 @@ passes! {
     /// Pairs of crowded boxes by the bits that counting kept, one entry per object.
     PAIR_REPLAY = "pair_replay" from "pair_replay" {
         entry: "one_cell", visit: "pairs/pair_replay", walks: "listed"
-    };
+    } if |of| of_one_cell(of) && of.is_ahead;
 
     /// The rest of the pairs, schemes of one entry per object.
     PAIR_EMIT_ONE_CELL = "pair_emit_one_cell" from "pair_emit" {
@@ -58,34 +58,34 @@ passes! {
     /// Pairs with static objects per moving object, schemes of one entry per object.
     PAIR_STATIC_COUNT_ONE_CELL = "pair_static_count_one_cell" from "pair_static_count" {
         entry: "one_cell", kept: "write"
-    };
+    } if |of| of_one_cell(of) && of.uses.statics;
 
     /// Pairs with static objects per moving object, scheme of covered cells.
     PAIR_STATIC_COUNT_COVERED = "pair_static_count_covered" from "pair_static_count" {
         entry: "covered", kept: "none"
-    };
+    } if |of| covered(of) && of.uses.statics;
 
     /// Pairs with static objects per world.
-    WORLD_PAIRS_STATIC = "world_pairs_static";
+    WORLD_PAIRS_STATIC = "world_pairs_static" if |of| of.pairs && of.has_worlds() && of.uses.statics;
 
     /// The pairs with static objects, schemes of one entry per object.
     PAIR_STATIC_EMIT_ONE_CELL = "pair_static_emit_one_cell" from "pair_static_emit" {
         entry: "one_cell", kept: "read"
-    };
+    } if |of| of_one_cell(of) && of.uses.statics;
 
     /// The pairs with static objects, scheme of covered cells.
     PAIR_STATIC_EMIT_COVERED = "pair_static_emit_covered" from "pair_static_emit" {
         entry: "covered", kept: "none"
-    };
+    } if |of| covered(of) && of.uses.statics;
     }
 }
 
-const fn of_one_cell(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
-    descriptor.pairs && !descriptor.is_uniform()
+fn of_one_cell(of: &Needed<'_>) -> bool {
+    of.pairs && !of.is_uniform()
 }
 
-const fn covered(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
-    descriptor.pairs && descriptor.is_uniform()
+fn covered(of: &Needed<'_>) -> bool {
+    of.pairs && of.is_uniform()
 }
 
 buffers! {
@@ -256,6 +256,7 @@ impl PairPlan {
             buffer::PAIRS,
             |counters| counters.pairs_needed,
             rows,
+            Status::PAIRS,
         )];
         if params.has_worlds() {
             outputs.push(Readable::known::<u32>(buffer::WORLD_PAIRS, params.world_count.into()));

@@ -24,22 +24,28 @@ use crate::shared::grid::Params;
 passes! {
     "queries" {
     /// Results per query, schemes of one entry per object.
-    QUERY_COUNT_ONE_CELL = "query_count_one_cell" from "query_count" { entry: "one_cell" };
+    QUERY_COUNT_ONE_CELL = "query_count_one_cell" from "query_count" { entry: "one_cell" }
+        if |of| !of.is_uniform() && of.uses.queries;
 
     /// Results per query, scheme of covered cells.
-    QUERY_COUNT_COVERED = "query_count_covered" from "query_count" { entry: "covered" };
+    QUERY_COUNT_COVERED = "query_count_covered" from "query_count" { entry: "covered" }
+        if |of| of.is_uniform() && of.uses.queries;
 
     /// The results, schemes of one entry per object.
-    QUERY_EMIT_ONE_CELL = "query_emit_one_cell" from "query_emit" { entry: "one_cell" };
+    QUERY_EMIT_ONE_CELL = "query_emit_one_cell" from "query_emit" { entry: "one_cell" }
+        if |of| !of.is_uniform() && of.uses.queries;
 
     /// The results, scheme of covered cells.
-    QUERY_EMIT_COVERED = "query_emit_covered" from "query_emit" { entry: "covered" };
+    QUERY_EMIT_COVERED = "query_emit_covered" from "query_emit" { entry: "covered" }
+        if |of| of.is_uniform() && of.uses.queries;
 
     /// The nearest objects of each query, schemes of one entry per object.
-    QUERY_NEAREST_ONE_CELL = "query_nearest_one_cell" from "query_nearest" { entry: "one_cell" };
+    QUERY_NEAREST_ONE_CELL = "query_nearest_one_cell" from "query_nearest" { entry: "one_cell" }
+        if |of| !of.is_uniform() && of.uses.nearest;
 
     /// The nearest objects of each query, scheme of covered cells.
-    QUERY_NEAREST_COVERED = "query_nearest_covered" from "query_nearest" { entry: "covered" };
+    QUERY_NEAREST_COVERED = "query_nearest_covered" from "query_nearest" { entry: "covered" }
+        if |of| of.is_uniform() && of.uses.nearest;
     }
 }
 
@@ -165,7 +171,12 @@ impl QueryPlan {
         if asks_all(params) {
             let rows = [last, params.first_result, params.result_capacity];
             outputs.extend([
-                Readable::counted::<u32>(buffer::OBJECTS, |counters| counters.results_needed, rows),
+                Readable::counted::<u32>(
+                    buffer::OBJECTS,
+                    |counters| counters.results_needed,
+                    rows,
+                    Status::RESULTS,
+                ),
                 Readable::known::<u32>(buffer::OFFSETS, queries + 1),
             ]);
         }

@@ -14,7 +14,7 @@ use crate::api::types::{RayCell, RayHit};
 use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, Recorder, variables};
-use crate::gpu::shader::{Pass, passes};
+use crate::gpu::shader::{Needed, Pass, passes};
 use crate::gpu::upload::Blocks;
 use crate::shared::asked::Asked;
 use crate::shared::blocks::{LimitParams, SortParams};
@@ -24,38 +24,50 @@ use crate::shared::wgsl::number;
 passes! {
     "rays" {
     /// Keys by which rays are put in the order of where they start.
-    RAY_KEYS = "ray_keys";
+    RAY_KEYS = "ray_keys" if |of| of.uses.casts() && !of.is_uniform();
 
     /// Hits per ray, schemes of one entry per object.
-    RAY_COUNT_ONE_CELL = "ray_count_one_cell" from "ray_count" { entry: "one_cell", order: "read" };
+    RAY_COUNT_ONE_CELL = "ray_count_one_cell" from "ray_count" { entry: "one_cell", order: "read" }
+        if |of| !of.is_uniform() && casts(of, RayMode::All);
 
     /// Hits per ray, scheme of covered cells.
-    RAY_COUNT_COVERED = "ray_count_covered" from "ray_count" { entry: "covered", order: "none" };
+    RAY_COUNT_COVERED = "ray_count_covered" from "ray_count" { entry: "covered", order: "none" }
+        if |of| of.is_uniform() && casts(of, RayMode::All);
 
     /// The hits, schemes of one entry per object.
-    RAY_EMIT_ONE_CELL = "ray_emit_one_cell" from "ray_emit" { entry: "one_cell", order: "read" };
+    RAY_EMIT_ONE_CELL = "ray_emit_one_cell" from "ray_emit" { entry: "one_cell", order: "read" }
+        if |of| !of.is_uniform() && casts(of, RayMode::All);
 
     /// The hits, scheme of covered cells.
-    RAY_EMIT_COVERED = "ray_emit_covered" from "ray_emit" { entry: "covered", order: "none" };
+    RAY_EMIT_COVERED = "ray_emit_covered" from "ray_emit" { entry: "covered", order: "none" }
+        if |of| of.is_uniform() && casts(of, RayMode::All);
 
     /// The closest hits, schemes of one entry per object.
-    RAY_CLOSEST_ONE_CELL = "ray_closest_one_cell" from "ray_closest" { entry: "one_cell", order: "read" };
+    RAY_CLOSEST_ONE_CELL = "ray_closest_one_cell" from "ray_closest" { entry: "one_cell", order: "read" }
+        if |of| !of.is_uniform() && casts(of, RayMode::Closest);
 
     /// The closest hits, scheme of covered cells.
-    RAY_CLOSEST_COVERED = "ray_closest_covered" from "ray_closest" { entry: "covered", order: "none" };
+    RAY_CLOSEST_COVERED = "ray_closest_covered" from "ray_closest" { entry: "covered", order: "none" }
+        if |of| of.is_uniform() && casts(of, RayMode::Closest);
 
     /// Whether rays meet anything, schemes of one entry per object.
-    RAY_ANY_ONE_CELL = "ray_any_one_cell" from "ray_any" { entry: "one_cell", order: "read" };
+    RAY_ANY_ONE_CELL = "ray_any_one_cell" from "ray_any" { entry: "one_cell", order: "read" }
+        if |of| !of.is_uniform() && casts(of, RayMode::Any);
 
     /// Whether rays meet anything, scheme of covered cells.
-    RAY_ANY_COVERED = "ray_any_covered" from "ray_any" { entry: "covered", order: "none" };
+    RAY_ANY_COVERED = "ray_any_covered" from "ray_any" { entry: "covered", order: "none" }
+        if |of| of.is_uniform() && casts(of, RayMode::Any);
 
     /// Cells per ray.
-    RAY_CELLS_COUNT = "ray_cells_count";
+    RAY_CELLS_COUNT = "ray_cells_count" if |of| of.uses.casts() && of.ray_cells;
 
     /// The cells of rays.
-    RAY_CELLS_EMIT = "ray_cells_emit";
+    RAY_CELLS_EMIT = "ray_cells_emit" if |of| of.uses.casts() && of.ray_cells;
     }
+}
+
+fn casts(of: &Needed<'_>, mode: RayMode) -> bool {
+    of.uses.casts() && of.ray_mode == mode
 }
 
 buffers! {
@@ -292,7 +304,7 @@ impl RayPlan {
             RayMode::All => {
                 let rows = [last_hits, params.first_hit, params.hit_capacity];
                 outputs.extend([
-                    Readable::counted::<RayHit>(buffer::HITS, |counters| counters.hits_needed, rows),
+                    Readable::counted::<RayHit>(buffer::HITS, |counters| counters.hits_needed, rows, Status::HITS),
                     Readable::known::<u32>(buffer::OFFSETS, rays + 1),
                 ]);
             }
@@ -300,7 +312,12 @@ impl RayPlan {
         if self.cells {
             let rows = [last_cells, params.first_ray_cell, params.ray_cell_capacity];
             outputs.extend([
-                Readable::counted::<RayCell>(buffer::CELLS, |counters| counters.ray_cells_needed, rows),
+                Readable::counted::<RayCell>(
+                    buffer::CELLS,
+                    |counters| counters.ray_cells_needed,
+                    rows,
+                    Status::RAY_CELLS,
+                ),
                 Readable::known::<u32>(buffer::CELL_OFFSETS, rays + 1),
             ]);
         }

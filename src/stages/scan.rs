@@ -1,10 +1,10 @@
 //! The scan stage: counts become offsets, and their total is checked against a capacity.
 
 use crate::api::counters::Status;
-use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::api::descriptor::RayMode;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Stage, variables};
-use crate::gpu::shader::passes;
+use crate::gpu::shader::{Needed, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::blocks::{SCAN_TILE, ScanParams};
 
@@ -21,9 +21,10 @@ passes! {
     }
 }
 
-/// For the uniform scheme's entries, and the places of their pairs.
-const fn needed(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
-    descriptor.is_uniform()
+/// For the uniform scheme's entries and the places of their pairs, and for lists of hits, cells and results.
+fn needed(of: &Needed<'_>) -> bool {
+    let lists_rays = of.ray_mode == RayMode::All || of.ray_cells;
+    of.is_uniform() || of.uses.queries || (of.uses.casts() && lists_rays)
 }
 
 buffers! {

@@ -8,7 +8,7 @@ use super::plan;
 use super::recorded::Recorded;
 use super::walk_shrink::WalkShrink;
 use super::watch::Watch;
-use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth};
+use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth, Uses};
 use crate::api::error::{CreateError, StepError};
 use crate::api::input::{QueryInput, StepInput};
 use crate::api::memory::MemoryUse;
@@ -16,7 +16,8 @@ use crate::api::types::Page;
 use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::home::Home;
-use crate::gpu::pipelines::Pipelines;
+use crate::gpu::pipelines::{Form, Pipelines};
+use crate::gpu::preparation::Preparation;
 use crate::gpu::recorder;
 use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::shader::Pass;
@@ -34,7 +35,7 @@ use crate::stages::{limits, order, pairs, queries, rays, scan, sort, table};
 pub struct GpuBroadPhase {
     pub(super) label: String,
     pub(super) descriptor: BroadPhaseDescriptor<'static>,
-    pub(super) pipelines: Pipelines,
+    pub(super) pipelines: Arc<Pipelines>,
     pub(super) buffers: Buffers,
     pub(super) bindings: Bindings,
     /// What read-backs are copied to.
@@ -168,9 +169,8 @@ impl GpuBroadPhase {
         };
         plan::check_smallest_step(descriptor, binding_limit(&device.limits()))?;
         let scopes = Scopes::begin(device);
-        let pipelines = Pipelines::new(label, passes(), &constants, cache.cloned());
-        let needed: Vec<_> = passes().filter(|pass| pass.is_needed(descriptor)).collect();
-        let error = pipelines.make(device, &needed);
+        let pipelines = Arc::new(Pipelines::new(label, passes(), &constants, cache.cloned()));
+        let error = pipelines.make(device, &forms(descriptor, None));
         let timing = descriptor.timestamps.then(|| Timing::new(device, label)).flatten();
         let mut caught = scopes.end();
         if let Some(error) = error.or_else(|| caught.now()) {
@@ -205,40 +205,67 @@ impl GpuBroadPhase {
         })
     }
 
-    /// Takes another descriptor in place of the one that this was made from, and makes pipelines anew only where they
-    /// depend on it. No part of the interface: tests look at thousands of descriptors, and each would cost its
-    /// pipelines.
+    /// What makes the pipelines that steps with these uses may need and that are not there yet: those of inputs that
+    /// come now and then, and of scenes that turn out to be crowded. Without it each is made when it is first used, in
+    /// the middle of a frame. See [`Preparation`] for how to do it beside frames that go on.
+    /// [`PairEvents::prepare`](crate::PairEvents::prepare) and the like do the same for what stands beside the step.
+    ///
+    /// ```no_run
+    /// # use gpu_broad_phase::{CreateError, GpuBroadPhase, Uses};
+    /// # fn load(broad_phase: &GpuBroadPhase) -> Result<(), CreateError> {
+    /// broad_phase.prepare(Uses { rays: true, statics: true, ..Uses::default() }).run()
+    /// # }
+    /// ```
+    pub fn prepare(&self, uses: Uses) -> Preparation {
+        Preparation::new(&self.home, &self.pipelines, forms(&self.descriptor, Some(uses)))
+    }
+
+    /// Takes another descriptor in place of the one that this was made from. Only what differs is made anew: pipelines
+    /// depend on the scheme, on [`filters`](BroadPhaseDescriptor::filters) and
+    /// [`count_candidates`](BroadPhaseDescriptor::count_candidates), on whether there are several worlds and on whether
+    /// there are periods; and of these each depends on few. Margins, ray modes, capacities, orders and the rest cost
+    /// nothing. Buffers stay, and so does what they grew to. There is no last step then; answers that are under way
+    /// arrive. The label stays, too.
     ///
     /// # Errors
     /// As [`new`](Self::new): this stays as it was.
-    #[doc(hidden)]
-    pub fn redescribe(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), CreateError> {
+    pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), CreateError> {
         let home = Arc::clone(&self.home);
         let device = home.device();
-        let is_alike =
-            constants(descriptor) == constants(&self.descriptor) && descriptor.timestamps == self.descriptor.timestamps;
-        if !is_alike {
-            let splits_submissions = self.splits_submissions;
-            *self = Self::create(device, home.queue(), descriptor, self.pipelines.cache())?;
-            self.splits_submissions = splits_submissions;
-            return Ok(());
-        }
         descriptor::validate(descriptor)?;
-        plan::check_smallest_step(descriptor, binding_limit(&device.limits()))?;
-        self.recorded = None;
-        self.descriptor = BroadPhaseDescriptor {
+        let descriptor = BroadPhaseDescriptor {
             label: None,
             sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
             ..*descriptor
         };
+        plan::check_smallest_step(&descriptor, binding_limit(&device.limits()))?;
+        let constants_after = constants(&descriptor);
+        let pipelines = if constants_after == constants(&self.descriptor) {
+            Arc::clone(&self.pipelines)
+        } else {
+            Arc::new(self.pipelines.with_constants(passes(), &constants_after))
+        };
+        Preparation::new(&home, &pipelines, forms(&descriptor, None)).run()?;
+        self.pipelines = pipelines;
+        if descriptor.timestamps != self.descriptor.timestamps {
+            self.timing = descriptor
+                .timestamps
+                .then(|| Timing::new(device, &self.label))
+                .flatten();
+        }
+        // Bind groups are those of the pipelines before.
+        self.bindings.clear();
+        self.recorded = None;
+        self.statics = None;
+        self.descriptor = descriptor;
         Ok(())
     }
 
-    /// The passes that every step with this descriptor is to run, and that no late one dispatched. No part of the
-    /// interface: tests hold rows of the pass table to it.
+    /// The passes that every step with this descriptor is to run, or any one with these uses, and that no late one
+    /// dispatched. No part of the interface: tests hold rows of the pass table to it.
     #[doc(hidden)]
-    pub fn unused_passes(&self) -> Vec<&'static str> {
-        let needed = passes().filter(|pass| pass.is_needed(&self.descriptor));
+    pub fn unused_passes(&self, uses: Option<Uses>) -> Vec<&'static str> {
+        let needed = passes().filter(|pass| pass.is_needed(&self.descriptor, uses));
         let unused = needed.filter(|pass| !self.bindings.has(pass.name));
         unused.map(|pass| pass.name).collect()
     }
@@ -369,6 +396,11 @@ impl GpuBroadPhase {
         &self.descriptor
     }
 
+    /// The device and its queue.
+    pub(crate) fn home(&self) -> &Arc<Home> {
+        &self.home
+    }
+
     /// Whether the last recording wrote pairs.
     pub(crate) fn emits_pairs(&self) -> bool {
         self.recorded.as_ref().is_some_and(|recorded| recorded.emits_pairs)
@@ -455,6 +487,14 @@ pub(crate) fn passes() -> impl Iterator<Item = &'static Pass> {
         order::PASSES,
     ];
     stages.into_iter().flatten().copied()
+}
+
+/// Passes in the forms in which every step with this descriptor runs them; with `uses`, in which any such step does.
+fn forms(descriptor: &BroadPhaseDescriptor<'_>, uses: Option<Uses>) -> Vec<Form<'static>> {
+    let needed = passes().filter(|pass| pass.is_needed(descriptor, uses));
+    needed
+        .flat_map(|pass| Form::of(pass, uses.unwrap_or_default()))
+        .collect()
 }
 
 /// What pipelines depend on.

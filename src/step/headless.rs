@@ -9,7 +9,7 @@ use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder};
 use crate::api::error::{HeadlessError, ReadBackError, StepError};
 use crate::api::input::{QueryInput, StepInput};
 use crate::api::queries::QueryMode;
-use crate::api::result::StepResult;
+use crate::api::result::{Outputs, StepResult};
 use crate::api::scene::{Scene, SceneQueries, SceneRays};
 use crate::api::types::Page;
 use crate::api::types::{Aabb, Ray};
@@ -180,14 +180,13 @@ impl Headless {
         &self.broad_phase
     }
 
-    /// As [`GpuBroadPhase::redescribe`].
+    /// Takes another descriptor, as [`GpuBroadPhase::set_descriptor`] does.
     ///
     /// # Errors
-    /// As [`GpuBroadPhase::new`].
-    #[doc(hidden)]
-    pub fn redescribe(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), crate::CreateError> {
+    /// As [`GpuBroadPhase::new`]: this stays as it was.
+    pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<(), crate::CreateError> {
         (self.steps_fit, self.queries_fit) = (false, false);
-        self.broad_phase.redescribe(descriptor)
+        self.broad_phase.set_descriptor(descriptor)
     }
 
     /// Finds the pairs and hits of boxes and rays. With [`Growth::Grow`](crate::Growth::Grow) the answer is whole: the
@@ -217,7 +216,7 @@ impl Headless {
             let reading = self.submit(|broad_phase, encoder| {
                 broad_phase.record_counts(encoder, input)?;
                 broad_phase.record_outputs(encoder, true);
-                record_reading(broad_phase, encoder, Extent::Everything)
+                record_reading(broad_phase, encoder, Extent::Outputs(Outputs::ALL))
             })?;
             if let Some(result) = self.take_if_whole(reading).await? {
                 return Ok(result);
@@ -264,7 +263,7 @@ impl Headless {
                 // Pairs were handed out.
                 broad_phase.record_query_counts(encoder, &input, false)?;
                 broad_phase.record_outputs(encoder, true);
-                record_reading(broad_phase, encoder, Extent::Everything)
+                record_reading(broad_phase, encoder, Extent::Outputs(Outputs::ALL))
             })?;
             if let Some(result) = self.take_if_whole(reading).await? {
                 return Ok(result);
@@ -397,7 +396,7 @@ impl Headless {
     async fn write_page(&mut self, first: Page, after_counts: bool) -> Result<StepResult, HeadlessError> {
         let reading = self.submit(|broad_phase, encoder| {
             broad_phase.record_page(encoder, first, after_counts)?;
-            record_reading(broad_phase, encoder, Extent::Everything)
+            record_reading(broad_phase, encoder, Extent::Outputs(Outputs::ALL))
         })?;
         self.receive(reading).await
     }
@@ -451,7 +450,7 @@ fn record_reading(
     encoder: &mut wgpu::CommandEncoder,
     extent: Extent,
 ) -> Result<Reading, StepError> {
-    let reading = broad_phase.record_reading(encoder, extent);
+    let reading = broad_phase.record_reading(encoder, extent, false);
     reading.ok_or(StepError::NoStep)
 }
 

@@ -4,6 +4,7 @@ pub(crate) mod broad_phase;
 mod budget;
 pub(crate) mod headless;
 mod inputs;
+mod later;
 mod needs;
 pub(crate) mod output;
 pub(crate) mod plan;

@@ -4,6 +4,7 @@ use super::needs::Needs;
 use crate::api::counters::{Counters, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, MAX_ROUNDS, PairOrder};
 use crate::api::error::{DescriptorError, InputError, ReadBackError};
+use crate::api::result::Outputs;
 use crate::gpu::buffers::{BufferId, Sizes, buffers, rounded};
 use crate::gpu::reading::{Readable, Reading};
 use crate::gpu::upload::{Block, Blocks};
@@ -239,15 +240,19 @@ impl Plan {
         outputs.into_iter().flatten().collect()
     }
 
-    /// What a recording with pairs or without them leaves to be read; `last` is what the last answer needed.
-    pub fn readable(&self, with_pairs: bool, last: &Needs) -> Vec<Readable> {
+    /// What is to be read of these outputs; `last` is what the last answer needed.
+    pub fn readable(&self, of: Outputs, last: &Needs) -> Vec<Readable> {
         let params = &self.shape.params;
         let mut outputs = Vec::new();
-        if with_pairs {
+        if of.pairs {
             outputs.extend(self.pairs.readable(params, last.pairs));
         }
-        outputs.extend(self.rays.readable(params, [last.hits, last.ray_cells]));
-        outputs.extend(self.queries.readable(params, last.results));
+        if of.rays {
+            outputs.extend(self.rays.readable(params, [last.hits, last.ray_cells]));
+        }
+        if of.queries {
+            outputs.extend(self.queries.readable(params, last.results));
+        }
         outputs
     }
 

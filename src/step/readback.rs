@@ -3,11 +3,11 @@
 //! what was left out.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use crate::api::counters::{Counters, Status, word};
-use crate::api::error::{ReadBackError, StepError};
-use crate::api::result::{StageTime, StepResult};
+use crate::api::error::ReadBackError;
+use crate::api::result::{Outputs, StepResult};
+use crate::gpu::home::Home;
 use crate::gpu::reading::{Answer, Copy, Extent, Readable, Reading, TIMINGS, copy_out, or_lost, submit};
 use crate::gpu::timing::Timing;
 use crate::stages::shape::COUNTERS;
@@ -15,7 +15,6 @@ use crate::stages::{pairs, queries, rays};
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::needs::Needs;
 use crate::step::plan::Plan;
-use crate::step::watch::Awaited;
 
 impl GpuBroadPhase {
     /// Reads the counters of the last step, once it was submitted. With [`Growth::Grow`](crate::Growth::Grow) this is
@@ -86,12 +85,18 @@ impl GpuBroadPhase {
     /// # Errors
     /// As [`read_counters`](Self::read_counters).
     pub async fn read_back(&mut self) -> Result<StepResult, ReadBackError> {
-        let (reading, submission) = self.submit_reading(Extent::Everything).await?;
+        let (reading, submission) = self.submit_reading(Extent::Outputs(Outputs::ALL)).await?;
         self.receive(reading, submission).await
     }
 
-    /// Records the copies of a read-back behind what was recorded last.
-    pub(crate) fn record_reading(&self, encoder: &mut wgpu::CommandEncoder, extent: Extent) -> Option<Reading> {
+    /// Records the copies of a read-back behind what was recorded last. Where it is the last chance, what is left out
+    /// cannot be read by further ones.
+    pub(crate) fn record_reading(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        extent: Extent,
+        is_last_chance: bool,
+    ) -> Option<Reading> {
         let whole = |name, buffer, bytes| Copy {
             name,
             buffer,
@@ -103,14 +108,13 @@ impl GpuBroadPhase {
             self.buffers.left(COUNTERS)?,
             4 * word::COUNT as u64,
         )];
-        if extent != Extent::Counters
-            && let Some((buffer, bytes)) = self.timing.as_ref().map(Timing::resolved)
-        {
-            copies.push(whole(TIMINGS, buffer, bytes));
-        }
-        if extent == Extent::Everything {
-            let outputs = self.outputs()?;
-            copies.extend(outputs.iter().map(|output| self.copy_of(output, 0..output.guess())));
+        if let Extent::Outputs(outputs) = extent {
+            if let Some((buffer, bytes)) = self.timing.as_ref().map(Timing::resolved) {
+                copies.push(whole(TIMINGS, buffer, bytes));
+            }
+            let rows = |output: &Readable| 0..output.guess(is_last_chance);
+            let outputs = self.outputs(outputs)?;
+            copies.extend(outputs.iter().map(|output| self.copy_of(output, rows(output))));
         }
         Some(copy_out(&self.readings, self.home.device(), encoder, &copies))
     }
@@ -122,15 +126,15 @@ impl GpuBroadPhase {
         submission: wgpu::SubmissionIndex,
     ) -> Result<StepResult, ReadBackError> {
         let counters = self.map_counters(&reading, submission).await?;
-        let outputs = self.outputs().ok_or(ReadBackError::NoStep)?;
-        let mut answer = Answer {
-            outputs,
-            counters,
-            readings: vec![reading],
-        };
+        let outputs = self.outputs(Outputs::ALL).ok_or(ReadBackError::NoStep)?;
+        let mut readings = vec![reading];
         loop {
-            let missing: Vec<_> = answer
-                .outputs
+            let answer = Answer {
+                outputs: &outputs,
+                counters,
+                readings: &readings,
+            };
+            let missing: Vec<_> = outputs
                 .iter()
                 .filter_map(|output| {
                     let (read, held) = (answer.rows_read(output), output.held(&counters));
@@ -145,34 +149,27 @@ impl GpuBroadPhase {
             };
             let (rest, submission) = submit(&self.home, copy).await?;
             self.map(&rest, submission).await?;
-            answer.readings.push(rest);
+            readings.push(rest);
         }
-        let mut result = StepResult {
-            pairs: answer.rows(pairs::buffer::PAIRS)?,
-            world_pairs: answer.rows(pairs::buffer::WORLD_PAIRS)?,
-            ray_hits: answer.rows(rays::buffer::HITS)?,
-            ray_any: answer.rows(rays::buffer::ANY)?,
-            ray_offsets: answer.rows(rays::buffer::OFFSETS)?,
-            ray_cells: answer.rows(rays::buffer::CELLS)?,
-            ray_cell_offsets: answer.rows(rays::buffer::CELL_OFFSETS)?,
-            query_objects: answer.rows(queries::buffer::OBJECTS)?,
-            query_offsets: answer.rows(queries::buffer::OFFSETS)?,
-            query_nearest: answer.rows(queries::buffer::NEAREST)?,
-            timings: Vec::new(),
+        let answer = Answer {
+            outputs: &outputs,
             counters,
+            readings: &readings,
         };
-        if let Some(timing) = &self.timing {
-            let ticks = answer.readings[0].ticks()?;
-            result.timings = Timing::read(timing.stages(), &ticks, self.home.queue().get_timestamp_period());
-        }
-        answer.readings.into_iter().for_each(|reading| self.put_back(reading));
+        let stages = self.timing.as_ref().map_or(&[][..], Timing::stages);
+        let result = result(&answer, stages, &self.home)?;
+        readings.into_iter().for_each(|reading| self.put_back(reading));
         Ok(result)
     }
 
     /// What the last recording wrote.
-    fn outputs(&self) -> Option<Vec<Readable>> {
+    pub(crate) fn outputs(&self, outputs: Outputs) -> Option<Vec<Readable>> {
         let recorded = self.recorded.as_ref()?;
-        Some(recorded.plan.readable(recorded.emits_pairs, &self.needed))
+        let written = Outputs {
+            pairs: outputs.pairs && recorded.emits_pairs,
+            ..outputs
+        };
+        Some(recorded.plan.readable(written, &self.needed))
     }
 
     /// Submits a read-back of what was submitted before.
@@ -184,7 +181,7 @@ impl GpuBroadPhase {
         if !self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.is_submitted() {
             return Err(ReadBackError::NotSubmitted);
         }
-        submit(&self.home, |encoder| self.record_reading(encoder, extent)).await
+        submit(&self.home, |encoder| self.record_reading(encoder, extent, false)).await
     }
 
     /// Listens for what the device still has to say of the recording.
@@ -244,82 +241,25 @@ impl GpuBroadPhase {
 
     /// Lets the next read-back use the same memory.
     pub(crate) fn put_back(&self, reading: Reading) {
-        reading.put_back(&self.readings);
+        reading.put_back(self.readings.shelf());
     }
 }
 
-impl GpuBroadPhase {
-    /// Records the copying of the last step's counters to the host, right behind it and in the same encoder: the way
-    /// for a frame loop, which never waits. They arrive when the device is done, a frame or two later; with
-    /// [`Growth::Grow`](crate::Growth::Grow) the next step after that makes room for what this one needed, and
-    /// [`watched_counters`](Self::watched_counters) tells them, [`watched_timings`](Self::watched_timings) the stage
-    /// times. Neither submits, waits nor polls: native devices tell what has arrived in the course of later
-    /// submissions, or of `Device::poll`. Counters of a step that was not submitted before the copying do not arrive.
-    ///
-    /// # Errors
-    /// [`StepError::NoStep`] before the first step and after [`trim`](Self::trim), [`StepError::Dropped`] where the
-    /// encoder of the step was dropped.
-    pub fn watch_counters(&self, encoder: &mut wgpu::CommandEncoder) -> Result<(), StepError> {
-        let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
-        if recorded.is_lost() {
-            return Err(StepError::Dropped);
-        }
-        let (plan, needs) = (recorded.plan, recorded.outputs.iter().cloned().collect());
-        let reading = self.record_reading(encoder, Extent::Figures).ok_or(StepError::NoStep)?;
-        let stages = self.timing.as_ref().map_or(&[][..], Timing::stages).to_vec();
-        let arrived = Arc::downgrade(&self.watch.arrived);
-        let buffer = reading.buffer().clone();
-        let recording = self.watch.recordings.make(encoder, needs);
-        encoder.map_buffer_on_submit(&buffer, wgpu::MapMode::Read, .., move |mapped| {
-            if let (Ok(()), Some(arrived)) = (mapped, arrived.upgrade()) {
-                arrived.lock().push(Awaited {
-                    reading,
-                    plan,
-                    recording,
-                    stages,
-                });
-            }
-        });
-        Ok(())
-    }
-
-    /// The counters that arrived last of those that [`watch_counters`](Self::watch_counters) asked for; none right
-    /// after [`trim`](Self::trim).
-    pub fn watched_counters(&mut self) -> Option<Counters> {
-        self.take_in();
-        self.watch.latest
-    }
-
-    /// The GPU time of each stage of the step whose counters [`watched_counters`](Self::watched_counters) tells, where
-    /// the device and the descriptor have [`timestamps`](crate::BroadPhaseDescriptor::timestamps); else nothing.
-    pub fn watched_timings(&mut self) -> Vec<StageTime> {
-        self.take_in();
-        Timing::read(
-            &self.watch.latest_stages,
-            &self.watch.latest_ticks,
-            self.home.queue().get_timestamp_period(),
-        )
-    }
-
-    /// Learns from what has arrived.
-    pub(crate) fn take_in(&mut self) {
-        let arrived = std::mem::take(&mut *self.watch.arrived.lock());
-        for asked in arrived {
-            let Awaited {
-                reading,
-                plan,
-                recording,
-                stages,
-            } = asked;
-            // A device that was lost in between has nothing to tell.
-            if recording.is_submitted()
-                && let (Ok(counters), Ok(ticks)) = (plan.counters(&reading), reading.ticks())
-            {
-                self.note(&counters, &plan, plan.is_crowded(&reading));
-                self.watch.latest = Some(counters);
-                (self.watch.latest_stages, self.watch.latest_ticks) = (stages, ticks);
-            }
-            self.put_back(reading);
-        }
-    }
+/// An answer as a result, once all of it is mapped. The first reading has the stage times.
+pub(crate) fn result(answer: &Answer<'_>, stages: &[&'static str], home: &Home) -> Result<StepResult, ReadBackError> {
+    let ticks = answer.readings.first().map_or_else(|| Ok(Vec::new()), Reading::ticks)?;
+    Ok(StepResult {
+        pairs: answer.rows(pairs::buffer::PAIRS)?,
+        world_pairs: answer.rows(pairs::buffer::WORLD_PAIRS)?,
+        ray_hits: answer.rows(rays::buffer::HITS)?,
+        ray_any: answer.rows(rays::buffer::ANY)?,
+        ray_offsets: answer.rows(rays::buffer::OFFSETS)?,
+        ray_cells: answer.rows(rays::buffer::CELLS)?,
+        ray_cell_offsets: answer.rows(rays::buffer::CELL_OFFSETS)?,
+        query_objects: answer.rows(queries::buffer::OBJECTS)?,
+        query_offsets: answer.rows(queries::buffer::OFFSETS)?,
+        query_nearest: answer.rows(queries::buffer::NEAREST)?,
+        timings: Timing::read(stages, &ticks, home.queue().get_timestamp_period()),
+        counters: answer.counters,
+    })
 }

@@ -141,12 +141,16 @@ impl GpuBroadPhase {
         };
         plan.lay(&self.descriptor, given_of(&input.objects, &input.worlds))?;
         if let Some(plan) = &mut static_plan {
-            plan.table.lay(&plan.shape.params, given_of(&input.statics.objects, &input.statics.worlds));
+            plan.table.lay(
+                &plan.shape.params,
+                given_of(&input.statics.objects, &input.statics.worlds),
+            );
         }
         let given = plan.table.given();
         let mut caller_owned = caller_owned(&asked, &plan);
         caller_owned.extend(input.objects.is_caller_owned().then_some(given));
-        caller_owned.extend(input.worlds.is_caller_owned().then_some(plan.table.worlds()));
+        let reads_worlds = plan.shape.params.has_worlds();
+        caller_owned.extend((reads_worlds && input.worlds.is_caller_owned()).then_some(plan.table.worlds()));
         let held = self.buffers.left(table::buffer::OBJECTS).cloned();
         let filled = [input.objects.recording(), input.statics.objects.recording()];
         self.needs.extend(filled.into_iter().flatten().cloned());
@@ -156,7 +160,7 @@ impl GpuBroadPhase {
 
         let mut placer = self.placer(device, encoder);
         placer.place(given, input.objects);
-        if plan.shape.params.has_worlds() {
+        if reads_worlds {
             placer.place(plan.table.worlds(), input.worlds);
         }
         placer.place_limit(table::buffer::OBJECT_LIMITS, input.object_count);
@@ -219,7 +223,12 @@ impl GpuBroadPhase {
         plan.is_of_step = false;
         plan.pairs.are_kept = keeps_pairs;
         plan.fit_rounds(&self.descriptor, self.wanted);
-        plan.ask(&self.descriptor, &input.numbers(objects.into(), alignment), self.wanted, limit)?;
+        plan.ask(
+            &self.descriptor,
+            &input.numbers(objects.into(), alignment),
+            self.wanted,
+            limit,
+        )?;
         let mut caller_owned = caller_owned(input, &plan);
         caller_owned.extend(OF_TABLE);
         let sorted = recorded.sorted;

@@ -3,25 +3,27 @@
 use std::sync::Arc;
 
 use crate::api::counters::Counters;
-use crate::gpu::reading::Reading;
 use crate::gpu::staging::Shelf;
 use crate::shared::submission::{Recording, Recordings};
 use crate::step::plan::Plan;
 
-/// What was asked for in an encoder.
-pub(crate) struct Awaited {
-    pub reading: Reading,
+/// What a step counted and how long it took.
+pub(crate) struct Arrived {
+    pub counters: Counters,
+    /// Whether its scene was crowded.
+    pub is_crowded: Option<bool>,
     pub plan: Plan,
     /// The copying, which needs the step.
     pub recording: Recording,
     /// Those that have timestamps.
     pub stages: Vec<&'static str>,
+    pub ticks: Vec<u64>,
 }
 
 /// What has arrived on the host, in the order of its arrival.
 pub(crate) struct Watch {
     pub recordings: Recordings,
-    pub arrived: Arc<Shelf<Awaited>>,
+    pub arrived: Arc<Shelf<Arrived>>,
     pub latest: Option<Counters>,
     pub latest_stages: Vec<&'static str>,
     pub latest_ticks: Vec<u64>,

@@ -4,7 +4,7 @@ use crate::common::Rng;
 use crate::harness::*;
 use gpu_broad_phase::internals::blocks::{EventParams, ScanParams};
 use gpu_broad_phase::internals::reference::events::event::{self, Generations};
-use gpu_broad_phase::internals::reference::events::{event_emit, event_end, event_insert, event_match};
+use gpu_broad_phase::internals::reference::events::{event_begun, event_emit, event_end, event_insert, event_match};
 use gpu_broad_phase::internals::reference::scan;
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Pair, PairEvent};
@@ -40,6 +40,8 @@ pub fn check_events(bench: &mut Bench, [before, now]: [usize; 2], spare: usize, 
         static_count: 4,
         static_generations: generations.statics.len() as u32,
         generations: generations.moving.len() as u32,
+        // Some begin that there is no room for.
+        begun_capacity: (now / 3 + spare) as u32,
     };
     // Every fifth pair had other objects at its indices.
     let previous: Vec<_> = (0..)
@@ -111,6 +113,20 @@ pub fn check_events(bench: &mut Bench, [before, now]: [usize; 2], spare: usize, 
     );
     found.check("rows", &emitted);
     found.check("counters", &counters);
+
+    let begun_room = params.begun_capacity as usize;
+    let begun = event_begun::event_begun(&params, &emitted, &counters);
+    let found = bench.run(
+        &shaders::EVENT_BEGUN,
+        groups(begun_room),
+        uniform(&params),
+        &[
+            ("rows", bytes(&emitted)),
+            ("counters", bytes(&counters)),
+            ("begun", poison::<PairEvent>(begun_room)),
+        ],
+    );
+    found.check("begun", &begun);
 
     let mut previous_counters = vec![0; event::word::COUNT];
     previous_counters[event::word::PERSISTING] = before as u32 / 3;

@@ -101,7 +101,7 @@ fn check_parts(
         }
         let limits = [7, moving.len() as u32 / 2];
         let limited = Params {
-            object_count: 2,
+            object_limit: 2,
             ..trace.params
         };
         let found = bench.run(

@@ -7,10 +7,10 @@ use crate::sort::check_sort;
 use bytemuck::{bytes_of, pod_collect_to_vec};
 use gpu_broad_phase::internals::blocks::{CENTER_HALF, CLUSTER_TILE, COVER_TILE, ScatterParams, UNFILTERED};
 use gpu_broad_phase::internals::grid::{CLUSTER, Grid, Params, Record};
-use gpu_broad_phase::internals::reference::{Trace, given};
 use gpu_broad_phase::internals::reference::table::{
     clusters, cover_emit, gather, layout, level_statistics, prepare, sample_statistics, scatter,
 };
+use gpu_broad_phase::internals::reference::{Trace, given};
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Scheme};
 
@@ -433,7 +433,10 @@ pub fn check_strided(bench: &mut Bench, params: &Params, worlds: &[u32]) {
             &[
                 ("given_objects", bytes(&words)),
                 ("given_layout", uniform(&layout)),
-                ("objects", poison::<Aabb>((params.first_object + params.object_count) as usize)),
+                (
+                    "objects",
+                    poison::<Aabb>((params.first_object + params.object_count) as usize),
+                ),
                 ("object_limits", zeros(1)),
                 ("worlds", bytes(worlds)),
             ],

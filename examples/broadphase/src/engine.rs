@@ -79,11 +79,11 @@ impl Engine {
     }
 
     /// Takes another descriptor. Pipelines are made anew only where they depend on it.
-    pub fn redescribe(&mut self, args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>) -> Result<()> {
+    pub fn set_descriptor(&mut self, args: &EngineArgs, descriptor: BroadPhaseDescriptor<'static>) -> Result<()> {
         let descriptor = ordered(args, descriptor);
         match &mut self.backing {
             Backing::Cpu(own) => *own = descriptor,
-            Backing::Gpu(headless, _) => headless.redescribe(&descriptor).map_err(HeadlessError::from)?,
+            Backing::Gpu(headless, _) => headless.set_descriptor(&descriptor).map_err(HeadlessError::from)?,
         }
         Ok(())
     }

@@ -90,7 +90,7 @@ impl<'a> Step<'a> {
             }
             let needed = counters.entries_needed.max(counters.static_entries_needed);
             fixed.capacities.entries = Some(u32::try_from(needed)?);
-            engine.redescribe(self.engine, self.with_timings(&fixed))?;
+            engine.set_descriptor(self.engine, self.with_timings(&fixed))?;
         }
     }
 

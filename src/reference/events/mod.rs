@@ -1,6 +1,7 @@
 //! Which pairs begin, persist and end.
 
 pub mod event;
+pub mod event_begun;
 pub mod event_emit;
 pub mod event_end;
 pub mod event_insert;

@@ -7,12 +7,12 @@ use super::scan::Scan;
 use super::shape::{COUNTERS, Room, Shape};
 use super::sort::{self, Digit, Side, Sides, Sort};
 use crate::api::counters::{Status, word};
-use crate::api::descriptor::{BroadPhaseDescriptor, Capacities, Growth, SortStrategy};
+use crate::api::descriptor::{Capacities, Growth, SortStrategy};
 use crate::api::error::InputError;
 use crate::api::types::Aabb;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Recorder, WORKGROUP, label, variables};
-use crate::gpu::shader::passes;
+use crate::gpu::shader::{Needed, passes};
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::blocks::{CLUSTER_TILE, COVER_TILE, GivenLayout, OCTAVES, SortParams};
 use crate::shared::bounds::{LARGEST_COUNT, count};
@@ -22,10 +22,11 @@ use crate::shared::wgsl::number;
 passes! {
     "table" {
     /// Objects as the other passes read them.
-    PREPARE = "prepare" from "prepare" { given: "tight" } if |of| of.prepares();
+    PREPARE = "prepare" from "prepare" { given: "tight" }
+        if |of| of.prepares() || of.uses.statics || of.uses.device_counts;
 
     /// Objects that lie anywhere in a caller's buffer, as the other passes read them.
-    PREPARE_STRIDED = "prepare_strided" from "prepare" { given: "strided" };
+    PREPARE_STRIDED = "prepare_strided" from "prepare" { given: "strided" } if |of| of.uses.strided;
 
     /// Sizes of boxes and how crowded the cells of each octave would be, of a sample.
     SAMPLE_STATISTICS = "sample_statistics" if |of| of.is_hierarchical();
@@ -60,12 +61,12 @@ passes! {
     }
 }
 
-const fn has_cover(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
-    descriptor.is_hierarchical() && descriptor.pairs
+fn has_cover(of: &Needed<'_>) -> bool {
+    of.is_hierarchical() && of.pairs
 }
 
-const fn has_clusters(descriptor: &BroadPhaseDescriptor<'_>) -> bool {
-    !descriptor.is_uniform()
+fn has_clusters(of: &Needed<'_>) -> bool {
+    !of.is_uniform()
 }
 
 buffers! {

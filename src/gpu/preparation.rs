@@ -1,0 +1,56 @@
+//! Pipelines that are to be made ahead of their use.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::home::Home;
+use super::pipelines::{Form, Pipelines};
+use super::scope::Scopes;
+use crate::api::error::CreateError;
+
+/// Pipelines that are still to be made: what the `prepare` calls return.
+///
+/// [`run`](Self::run) makes them, on all processors. Call it at once, as behind a loading screen, or on a thread of
+/// your own while frames go on: what it does not borrow cannot get in their way. A frame that needs a pipeline
+/// which is being made waits for that one. Browsers have one thread here, and compile in a process of their own.
+#[must_use = "nothing is made before `run`"]
+pub struct Preparation {
+    home: Arc<Home>,
+    pipelines: Arc<Pipelines>,
+    forms: Vec<Form<'static>>,
+}
+
+impl Preparation {
+    pub(crate) fn new(home: &Arc<Home>, pipelines: &Arc<Pipelines>, forms: Vec<Form<'static>>) -> Self {
+        Self {
+            home: Arc::clone(home),
+            pipelines: Arc::clone(pipelines),
+            forms,
+        }
+    }
+
+    /// Makes what is not there yet.
+    ///
+    /// # Errors
+    /// [`CreateError::Device`] where the device refuses a pipeline, [`CreateError::DeviceLost`] where it is lost.
+    pub fn run(self) -> Result<(), CreateError> {
+        // Pipelines say nothing of it.
+        if self.home.is_lost() {
+            return Err(CreateError::DeviceLost);
+        }
+        let device = self.home.device();
+        let scopes = Scopes::begin(device);
+        let error = self.pipelines.make(device, &self.forms);
+        match error.or_else(|| scopes.end().now()) {
+            None => Ok(()),
+            Some(error) => Err(CreateError::Device(error)),
+        }
+    }
+}
+
+impl fmt::Debug for Preparation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let passes: Vec<_> = self.forms.iter().map(|form| form.pass.name).collect();
+        formatter.debug_struct("Preparation").field("passes", &passes).finish()
+    }
+}
