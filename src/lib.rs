@@ -183,7 +183,7 @@ pub use api::error::{
     StepError,
 };
 pub use api::input::{BoxForm, BoxWords, DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
-pub use api::memory::MemoryUse;
+pub use api::memory::{MemoryUse, StepCounts};
 pub use api::output::{Lists, PairOutput, QueryOutput, RayOutput};
 pub use api::queries::{Neighbor, Neighbors, Partners, Query, QueryMode};
 pub use api::result::{Outputs, StageTime, StepResult};
@@ -201,6 +201,7 @@ pub use gpu::preparation::Preparation;
 pub use step::broad_phase::GpuBroadPhase;
 pub use step::headless::{Headless, HeadlessDescriptor, adapters};
 pub use step::output::{StepOutput, Table};
+pub use step::query_set::QuerySet;
 pub use wgpu;
 
 pub mod grid {

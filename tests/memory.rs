@@ -5,9 +5,9 @@ mod common;
 use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, CreateError, GpuBroadPhase, Growth, Headless, HeadlessDescriptor,
-    HeadlessError, ObjectSet, PairOrder, Queries, QueryInput, Ray, RayMode, Scheme, Source, Statics, Status, StepInput,
-    StepResult, adapters as all_adapters, wgpu,
+    Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, GpuBroadPhase, Growth, Headless,
+    HeadlessDescriptor, HeadlessError, InputError, ObjectSet, PairOrder, Queries, QueryInput, Ray, RayMode, Scheme,
+    Source, Statics, Status, StepCounts, StepInput, StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -528,5 +528,95 @@ fn a_cache_of_another_device_object_is_an_error_and_no_panic() {
         let cache = unsafe { other.create_pipeline_cache(&descriptor) };
         let made = GpuBroadPhase::with_pipeline_cache(&device, &queue, &BroadPhaseDescriptor::default(), &cache);
         assert!(matches!(made.err(), Some(CreateError::Device(_))));
+    }
+}
+
+/// Before anything is made: what steps then have, to the byte, and once outputs grew, nearly.
+#[test]
+fn what_steps_take_is_forecast() {
+    let mut rng = Rng(13);
+    let boxes = uniform(3000, &mut rng);
+    let statics = uniform(700, &mut rng);
+    let rays: Vec<_> = boxes.iter().map(|of| Ray::new(of.min, [0.5, 0.25, 1.0], 9.0)).collect();
+    for adapter in adapters() {
+        for scheme in [
+            Scheme::Hierarchical,
+            Scheme::Uniform { cell_size: 2.0 },
+            Scheme::Adaptive { min_scale: 1.0 },
+        ] {
+            for (turn, pair_order) in [PairOrder::Deterministic, PairOrder::Sorted].into_iter().enumerate() {
+                let descriptor = BroadPhaseDescriptor {
+                    scheme,
+                    pair_order,
+                    ray_mode: RayMode::All,
+                    margin: 0.25 * turn as f32,
+                    ..Default::default()
+                };
+                let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
+                let mut counts = StepCounts {
+                    objects: boxes.len() as u32,
+                    statics: if turn == 0 { 0 } else { statics.len() as u32 },
+                    rays: rays.len() as u32,
+                    queries: 500,
+                    ..StepCounts::default()
+                };
+                let forecast =
+                    |counts| GpuBroadPhase::forecast(&adapter.device, &descriptor, &counts).expect("a step that fits");
+                for step in 0..4 {
+                    let what = format!("{}, {scheme:?}, {pair_order:?}, step {step}", adapter.name);
+                    let mut encoder = adapter.device.create_command_encoder(&Default::default());
+                    let input = StepInput {
+                        objects: Source::Host(&boxes),
+                        statics: Statics {
+                            objects: Source::Host(if turn == 0 { &[] } else { &statics }),
+                            ..Default::default()
+                        },
+                        rays: Source::Host(&rays[..]).into(),
+                        queries: Queries::Boxes(Source::Host(&boxes[..500])),
+                        ..Default::default()
+                    };
+                    gpu.step(&mut encoder, input).expect("a step");
+                    if step == 0 {
+                        assert_eq!(gpu.memory_use(), forecast(counts), "{what}");
+                    }
+                    adapter.queue.submit([encoder.finish()]);
+                    let found = block_on(gpu.read_back()).expect("a result").counters;
+                    counts.pairs = found.pairs_needed as u32;
+                    counts.hits = found.hits_needed as u32;
+                    counts.results = found.results_needed as u32;
+                    counts.entries = found.entries_needed as u32;
+                }
+                let (used, said) = (gpu.memory_use(), forecast(counts));
+                let what = format!("{}, {scheme:?}: {used:?} of {said:?}", adapter.name);
+                assert_eq!((used.inputs, used.fixed), (said.inputs, said.fixed), "{what}");
+                // Room to spare depends on what the steps before needed, and so do the hits that counting keeps.
+                assert!(
+                    used.total() * 10 >= said.total() * 9 && used.total() * 9 <= said.total() * 10,
+                    "{what}"
+                );
+            }
+        }
+        let tight = BroadPhaseDescriptor {
+            max_bytes: Some(1 << 20),
+            ..Default::default()
+        };
+        let counts = StepCounts {
+            objects: 1_000_000,
+            ..StepCounts::default()
+        };
+        let refused = GpuBroadPhase::forecast(&adapter.device, &tight, &counts).err();
+        assert!(
+            matches!(
+                refused,
+                Some(DescriptorError::StepTooLarge(InputError::MemoryLimit { limit, .. })) if limit == 1 << 20
+            ),
+            "{refused:?}"
+        );
+        let bad = BroadPhaseDescriptor {
+            margin: f32::NAN,
+            ..tight
+        };
+        let refused = GpuBroadPhase::forecast(&adapter.device, &bad, &counts).err();
+        assert!(matches!(refused, Some(DescriptorError::Margin(_))), "{refused:?}");
     }
 }

@@ -40,6 +40,10 @@ pub enum DescriptorError {
     /// Not even a step without objects fits the device or the limits of the descriptor.
     #[error("not even a step without objects fits")]
     NoStepFits(#[source] InputError),
+    /// A step of the size that [`forecast`](crate::GpuBroadPhase::forecast) was asked about does not fit the device or
+    /// the limits of the descriptor.
+    #[error("a step of that size does not fit")]
+    StepTooLarge(#[source] InputError),
 }
 
 /// The input of a step that the device, the descriptor or the crate cannot take.

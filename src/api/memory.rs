@@ -1,5 +1,7 @@
 //! What the memory of a broad phase is for.
 
+use crate::api::queries::QueryMode;
+
 /// Bytes of the buffers that a [`GpuBroadPhase`](crate::GpuBroadPhase) owns, by what makes them grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
@@ -16,7 +18,7 @@ pub struct MemoryUse {
     pub answers: u64,
     /// What [`PairOrder::Sorted`](crate::PairOrder::Sorted) takes.
     pub order: u64,
-    /// What does not grow.
+    /// What hardly grows: samples of the objects that levels are chosen by, and counters.
     pub fixed: u64,
 }
 
@@ -37,6 +39,34 @@ impl MemoryUse {
             MemoryPart::Fixed => &mut self.fixed,
         }
     }
+}
+
+/// How many things steps have and find: what [`GpuBroadPhase::forecast`](crate::GpuBroadPhase::forecast) reckons with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StepCounts {
+    /// Objects; where there are static ones, those that move.
+    pub objects: u32,
+    /// Static objects.
+    pub statics: u32,
+    /// Rays.
+    pub rays: u32,
+    /// Whether rays sweep a box.
+    pub sweeps: bool,
+    /// Queries with boxes or spheres; those that objects ask themselves are as many as the objects.
+    pub queries: u32,
+    /// Whether queries are spheres or the like: [`Queries::Spheres`](crate::Queries::Spheres).
+    pub spheres: bool,
+    /// Which results of the queries are wanted.
+    pub query_mode: QueryMode,
+    /// Pairs that are found.
+    pub pairs: u32,
+    /// Hits that are found in [`RayMode::All`](crate::RayMode::All).
+    pub hits: u32,
+    /// Results that are found in [`QueryMode::All`].
+    pub results: u32,
+    /// Cells that objects cover in [`Scheme::Uniform`](crate::Scheme::Uniform), summed up; other schemes have one entry
+    /// per object.
+    pub entries: u32,
 }
 
 /// The fields of [`MemoryUse`]: what a buffer's bytes count as.

@@ -176,10 +176,26 @@ impl GpuBroadPhase {
         if let Some(error) = error.or_else(|| caught.now()) {
             return Err(CreateError::Device(error));
         }
+        let home = Arc::new(Home::new(device, queue));
         let recordings = Recordings::new(device);
-        Ok(Self {
+        Ok(Self::over(
+            home, pipelines, recordings, timing, caught, label, descriptor,
+        ))
+    }
+
+    /// A broad phase over pipelines that are there.
+    pub(super) fn over(
+        home: Arc<Home>,
+        pipelines: Arc<Pipelines>,
+        recordings: Recordings,
+        timing: Option<Timing>,
+        caught: Caught,
+        label: &str,
+        descriptor: &BroadPhaseDescriptor<'_>,
+    ) -> Self {
+        Self {
             watch: Watch::new(recordings.beside()),
-            home: Arc::new(Home::new(device, queue)),
+            home,
             recordings,
             needs: Vec::new(),
             pipelines,
@@ -202,7 +218,7 @@ impl GpuBroadPhase {
                 label: None,
                 ..*descriptor
             },
-        })
+        }
     }
 
     /// What makes the pipelines that steps with these uses may need and that are not there yet: those of inputs that
@@ -289,7 +305,8 @@ impl GpuBroadPhase {
 
     /// Records new rays and queries against the table of the last step, which is not built again: the objects are those
     /// of that step, and a caller's buffers of them have to hold what they held then. The counters of rays and queries,
-    /// their status bits and the stage times become those of this call; pairs and their counts stay.
+    /// their status bits and the stage times become those of this call; pairs and their counts stay. Where several parts
+    /// of a program ask, give each a [`QuerySet`](crate::QuerySet).
     ///
     /// # Errors
     /// [`StepError::NoStep`] before the first step, [`StepError::Dropped`] where its encoder was dropped; otherwise as
@@ -423,7 +440,7 @@ impl GpuBroadPhase {
         self.descriptor.growth == Growth::Grow
     }
 
-    fn output(&self) -> Result<StepOutput, StepError> {
+    pub(super) fn output(&self) -> Result<StepOutput, StepError> {
         let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
         let plan = &recorded.plan;
         let params = &plan.shape.params;

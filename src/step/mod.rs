@@ -2,12 +2,14 @@
 
 pub(crate) mod broad_phase;
 mod budget;
+mod forecast;
 pub(crate) mod headless;
 mod inputs;
 mod later;
 mod needs;
 pub(crate) mod output;
 pub(crate) mod plan;
+pub(crate) mod query_set;
 mod readback;
 mod record;
 mod recorded;

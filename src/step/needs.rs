@@ -1,5 +1,8 @@
 //! What steps turned out to need, and how much room later steps make for it.
 
+use crate::api::counters::Counters;
+use crate::stages::{pairs, rays};
+
 /// Read-backs in a row that show that outputs need less room than they grew to.
 const LATE_READS: u32 = 64;
 /// Room for so many rows stays.
@@ -27,6 +30,41 @@ pub(crate) struct Needs {
 }
 
 impl Needs {
+    /// What a step needed, as its counters say. `rays` are those of which all hits are wanted.
+    pub fn of(counters: &Counters, rays: Option<u32>) -> Self {
+        let need = |needed: u64| u32::try_from(needed).unwrap_or(u32::MAX);
+        Self {
+            entries: need(counters.entries_needed),
+            static_entries: need(counters.static_entries_needed),
+            pairs: need(counters.pairs_needed),
+            hits: need(counters.hits_needed),
+            ray_cells: need(counters.ray_cells_needed),
+            results: need(counters.results_needed),
+            rounds: counters.rounds_needed,
+            bit_words: pairs::bit_words(counters.pairs_needed, counters.entries_needed),
+            hits_kept: rays.map(|rays| rays::worth_keeping(counters.hits_needed, rays.into())),
+            walk_shrink: 0,
+            is_crowded: None,
+        }
+    }
+
+    /// What the outputs of a step held, as its counters say.
+    pub const fn held(counters: &Counters) -> Self {
+        Self {
+            entries: counters.entries_capacity,
+            static_entries: counters.static_entries_capacity,
+            pairs: counters.pairs_capacity,
+            hits: counters.hits_capacity,
+            ray_cells: counters.ray_cells_capacity,
+            results: counters.results_capacity,
+            rounds: counters.rounds_capacity,
+            bit_words: 0,
+            hits_kept: None,
+            walk_shrink: 0,
+            is_crowded: None,
+        }
+    }
+
     /// What outputs should hold next time: a quarter more than was needed of what did not fit.
     pub fn grown(self, needed: Self, held: Self) -> Self {
         let grown = |wanted: u32, needed: u32, held: u32| {

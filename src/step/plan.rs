@@ -50,6 +50,8 @@ pub(crate) struct Plan {
     pub is_counted: bool,
     /// Whether it is of a step, not of a query of the table that a step left.
     pub is_of_step: bool,
+    /// Whether its table is another broad phase's: it has buffers of answers alone.
+    pub is_lent: bool,
     /// Entries that the static objects' table holds.
     pub static_entries: u32,
     /// Bytes of that table and of what building it takes.
@@ -118,6 +120,7 @@ impl Plan {
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
             is_counted: false,
             is_of_step: true,
+            is_lent: false,
             static_entries: statics.map_or(0, |statics| statics.shape.params.entry_capacity),
             static_bytes: statics.map_or(0, Self::table_bytes),
         };
@@ -271,6 +274,12 @@ impl Plan {
         ))
     }
 
+    /// The rays of which all hits are wanted.
+    pub fn rays_counted(&self) -> Option<u32> {
+        let params = &self.shape.params;
+        self.rays.all_hits(params).then_some(params.ray_count)
+    }
+
     /// Whether the scene of the step was crowded, once its counters are mapped. `None` where the device did not look.
     pub fn is_crowded(&self, reading: &Reading) -> Option<bool> {
         let words: Vec<u32> = reading.rows(COUNTERS.name, word::COUNT as u64).ok()?;
@@ -283,21 +292,26 @@ impl Plan {
         let params = &self.shape.params;
         let ordered = self.ordered();
         // What stages share is as large as the largest needs.
-        let scanned = [
-            table::entry_counts(params),
-            pairs::scanned(params).unwrap_or(0),
-            params.ray_count + 1,
-            params.query_count + 1,
-        ];
-        let sorted = [table::digits(params, self.shape.sort), rays::digits(&self.shape)];
+        let answers = [params.ray_count + 1, params.query_count + 1];
+        let scanned = match self.is_lent {
+            true => vec![],
+            false => vec![table::entry_counts(params), pairs::scanned(params).unwrap_or(0)],
+        };
+        let scanned = answers.into_iter().chain(scanned);
+        let of_table = (!self.is_lent).then(|| table::digits(params, self.shape.sort));
+        let sorted = of_table.into_iter().chain([rays::digits(&self.shape)]);
         let outputs = order::digits(&ordered, &self.shape).into_iter();
         let outputs = outputs.map(|(_, digits)| digits);
-        let sorted: Vec<_> = sorted.into_iter().chain(outputs).collect();
+        let sorted: Vec<_> = sorted.chain(outputs).collect();
         let largest = |words: fn(&[SortParams]) -> u32| sorted.iter().map(|digits| words(digits)).fold(0, u32::max);
-        let mut sizes = self.table.sizes(params);
-        sizes.extend([COUNTERS, STEP_COUNTERS].map(|id| (id, 4 * word::COUNT as u64)));
+        let mut sizes = Sizes::new();
+        if !self.is_lent {
+            sizes.extend(self.table.sizes(params));
+            sizes.push((STEP_COUNTERS, 4 * word::COUNT as u64));
+        }
+        sizes.push((COUNTERS, 4 * word::COUNT as u64));
         sizes.extend(sort::sizes(largest(counter_words), largest(sum_words)));
-        sizes.extend(scan::sizes(scanned.into_iter().fold(1, u32::max)));
+        sizes.extend(scan::sizes(scanned.fold(1, u32::max)));
         sizes.extend(self.pairs.sizes(&self.shape));
         sizes.extend(self.rays.sizes(&self.shape));
         sizes.extend(self.queries.sizes(&self.shape));

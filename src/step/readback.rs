@@ -37,41 +37,14 @@ impl GpuBroadPhase {
         self.walk_shrink
             .note(plan.shape.walk_shrink, counters.status.has(Status::CUT));
         self.wanted.walk_shrink = self.walk_shrink.level();
-        let params = &plan.shape.params;
-        let hits_kept = plan
-            .rays
-            .all_hits(params)
-            .then(|| rays::worth_keeping(counters.hits_needed, params.ray_count.into()));
-        let need = |needed: u64| u32::try_from(needed).unwrap_or(u32::MAX);
         self.needed = Needs {
-            entries: need(counters.entries_needed),
-            static_entries: need(counters.static_entries_needed),
-            pairs: need(counters.pairs_needed),
-            hits: need(counters.hits_needed),
-            ray_cells: need(counters.ray_cells_needed),
-            results: need(counters.results_needed),
-            rounds: counters.rounds_needed,
-            bit_words: pairs::bit_words(counters.pairs_needed, counters.entries_needed),
-            hits_kept,
             walk_shrink: self.wanted.walk_shrink,
-            is_crowded: None,
+            ..Needs::of(counters, plan.rays_counted())
         };
         // Whatever outputs do about their room.
         self.wanted.is_crowded = is_crowded.or(self.wanted.is_crowded);
         if self.grows() {
-            let held = Needs {
-                entries: counters.entries_capacity,
-                static_entries: counters.static_entries_capacity,
-                pairs: counters.pairs_capacity,
-                hits: counters.hits_capacity,
-                ray_cells: counters.ray_cells_capacity,
-                results: counters.results_capacity,
-                rounds: counters.rounds_capacity,
-                bit_words: 0,
-                hits_kept: None,
-                walk_shrink: 0,
-                is_crowded: None,
-            };
+            let held = Needs::held(counters);
             self.wanted = self
                 .late
                 .note(self.wanted.grown(self.needed, held), self.needed, plan.is_of_step);

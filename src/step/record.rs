@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::broad_phase::GpuBroadPhase;
 use super::inputs::{Placer, caller_owned, check_asked};
 use super::plan::{OF_STEP, Plan, STEP_COUNTERS, StepBlocks};
-use super::recorded::{OF_TABLE, Recorded};
+use super::recorded::{LastTable, OF_TABLE, Recorded};
 use crate::api::counters::word;
 use crate::api::error::StepError;
 use crate::api::input::{self, QueryInput, Source, Statics, StepInput};
@@ -208,20 +208,48 @@ impl GpuBroadPhase {
         input: &QueryInput<'_>,
         keeps_pairs: bool,
     ) -> Result<Plan, StepError> {
+        let mut table = self.last_table()?;
+        table.plan.is_of_step = false;
+        table.plan.pairs.are_kept = keeps_pairs;
+        self.record_asked(encoder, table, input)
+    }
+
+    /// What the last step left to be asked.
+    pub(super) fn last_table(&self) -> Result<LastTable, StepError> {
+        let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
+        if recorded.step.as_ref().is_some_and(Recording::is_lost) {
+            return Err(StepError::Dropped);
+        }
+        let of_table = |input: &&Input| OF_TABLE.iter().any(|id| input.variable == (*id).into());
+        Ok(LastTable {
+            plan: recorded.plan,
+            inputs: recorded.inputs.iter().filter(of_table).cloned().collect(),
+            sorted: recorded.sorted,
+            step: recorded.step.clone(),
+            counters: self.buffers.get(STEP_COUNTERS).clone(),
+        })
+    }
+
+    /// Records rays and queries up to their counts, against a table that is there.
+    pub(super) fn record_asked(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        table: LastTable,
+        input: &QueryInput<'_>,
+    ) -> Result<Plan, StepError> {
         let home = Arc::clone(&self.home);
         let device = home.device();
         let limits = &device.limits();
         let (limit, alignment) = (binding_limit(limits), limits.min_storage_buffer_offset_alignment);
         check_asked(input, limits)?;
-        let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
-        let step = recorded.step.clone();
-        if step.as_ref().is_some_and(Recording::is_lost) {
-            return Err(StepError::Dropped);
-        }
-        let mut plan = recorded.plan;
+        let LastTable {
+            mut plan,
+            mut inputs,
+            sorted,
+            step,
+            counters,
+        } = table;
         let objects = plan.shape.params.all_objects();
-        plan.is_of_step = false;
-        plan.pairs.are_kept = keeps_pairs;
         plan.fit_rounds(&self.descriptor, self.wanted);
         plan.ask(
             &self.descriptor,
@@ -231,9 +259,6 @@ impl GpuBroadPhase {
         )?;
         let mut caller_owned = caller_owned(input, &plan);
         caller_owned.extend(OF_TABLE);
-        let sorted = recorded.sorted;
-        let of_table = |input: &&Input| OF_TABLE.iter().any(|id| input.variable == (*id).into());
-        let mut inputs: Vec<_> = recorded.inputs.iter().filter(of_table).cloned().collect();
         let kept = [&OF_TABLE[..], plan.pairs.kept()].concat();
         self.needs.extend(step.clone());
         self.fit(&plan, &caller_owned, &kept);
@@ -241,7 +266,7 @@ impl GpuBroadPhase {
         placer.place_asked(input, &plan);
         inputs.extend(placer.placed);
         let ((), blocks) = self.record(encoder, &plan, &inputs, Timed::Anew, |recorder, blocks| {
-            recorder.copy(STEP_COUNTERS, COUNTERS);
+            recorder.copy_from(&counters, COUNTERS);
             // What pairs left unfinished is not this call's.
             recorder.clear_words(COUNTERS, word::ROUNDS_NEEDED, 2);
             record_asked_counts(recorder, &plan, blocks, sorted);

@@ -38,6 +38,17 @@ impl Recorded {
     }
 }
 
+/// What a step left to be asked.
+pub(crate) struct LastTable {
+    pub plan: Plan,
+    /// Inputs that are the table's.
+    pub inputs: Vec<Input>,
+    pub sorted: Side,
+    pub step: Option<Recording>,
+    /// The counters as the step left them.
+    pub counters: wgpu::Buffer,
+}
+
 /// Inputs that the table was built from, and the static objects' table.
 pub(crate) const OF_TABLE: [BufferId; 7] = {
     let [grid, records, starts, values] = statics::INPUTS;

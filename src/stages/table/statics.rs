@@ -54,9 +54,7 @@ impl StaticTable {
 
     /// Gives up what only the building of the table took.
     pub fn shed(&mut self) {
-        let values = self.params.is_uniform().then_some(self.sorted.values);
-        let kept = [moving::GRID, moving::RECORDS, moving::STARTS, COUNTERS];
-        self.buffers.keep(&kept.into_iter().chain(values).collect::<Vec<_>>());
+        self.buffers.keep(&kept(&self.params, self.sorted.values));
     }
 
     /// What walks bind.
@@ -65,6 +63,13 @@ impl StaticTable {
         let bound = WALKED.into_iter().chain(values);
         bound.map(|(of, id)| Input::whole(id, self.buffers.get(of))).collect()
     }
+}
+
+/// Buffers of a table that are kept once it is built, of those its sorted values.
+pub(crate) fn kept(params: &Params, values: BufferId) -> Vec<BufferId> {
+    let values = params.is_uniform().then_some(values);
+    let kept = [moving::GRID, moving::RECORDS, moving::STARTS, COUNTERS];
+    kept.into_iter().chain(values).collect()
 }
 
 /// How walks of the table name what they bind.

@@ -1,0 +1,211 @@
+//! Sets of rays and queries that have outputs of their own.
+
+use std::sync::Arc;
+
+use super::broad_phase::GpuBroadPhase;
+use super::output::StepOutput;
+use super::recorded::LastTable;
+use crate::api::counters::Counters;
+use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, Uses};
+use crate::api::error::{ReadBackError, StepError};
+use crate::api::input::QueryInput;
+use crate::api::memory::MemoryUse;
+use crate::api::result::{Outputs, StageTime, StepResult};
+use crate::api::types::Page;
+use crate::gpu::later::Later;
+use crate::gpu::preparation::Preparation;
+use crate::gpu::recorder::Input;
+use crate::gpu::scope::Caught;
+use crate::gpu::timing::Timing;
+use crate::stages::table::buffer;
+
+/// Rays and queries that ask the table of a broad phase and have outputs of their own: so what one part of an engine
+/// asks, such as picking, does not overwrite what another one does, such as sensors. There may be any number of sets,
+/// each with a ray mode of its own.
+///
+/// Pipelines are those of the broad phase. Buffers, counters, capacities and what grows by them are the set's.
+///
+/// ```no_run
+/// # use gpu_broad_phase::{
+/// #     BroadPhaseDescriptor, GpuBroadPhase, QueryInput, QuerySet, RayMode, StepError, StepInput, wgpu,
+/// # };
+/// # fn load(broad_phase: &GpuBroadPhase) -> [QuerySet; 2] {
+/// let picking = broad_phase.query_set("picking", broad_phase.descriptor());
+/// let shadows = BroadPhaseDescriptor { ray_mode: RayMode::Any, ..*broad_phase.descriptor() };
+/// let shadows = broad_phase.query_set("shadows", &shadows);
+/// # [picking, shadows]
+/// # }
+/// # fn frame(
+/// #     encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase, input: StepInput<'_>,
+/// #     [picking, shadows]: &mut [QuerySet; 2], mouse: QueryInput<'_>, lights: QueryInput<'_>,
+/// # ) -> Result<(), StepError> {
+/// broad_phase.step(encoder, input)?;
+/// let picked = picking.record(encoder, broad_phase, mouse)?;
+/// let lit = shadows.record(encoder, broad_phase, lights)?;
+/// # Ok(())
+/// # }
+/// ```
+pub struct QuerySet {
+    /// It never steps.
+    own: GpuBroadPhase,
+}
+
+impl GpuBroadPhase {
+    /// A set of rays and queries with outputs of its own. `name` stands behind the label of the broad phase in those
+    /// of the set. Of the descriptor those fields count that say what is asked and where it goes: `ray_mode`,
+    /// `ray_cells`, `pair_order`, `capacities`, `growth`, `max_bytes`, `timeout` and `timestamps`. The others are those
+    /// of the broad phase.
+    pub fn query_set(&self, name: &str, descriptor: &BroadPhaseDescriptor<'_>) -> QuerySet {
+        let label = format!("{}/{name}", self.label);
+        let timing = descriptor.timestamps.then(|| Timing::new(self.home.device(), &label));
+        let mut own = Self::over(
+            Arc::clone(&self.home),
+            Arc::clone(&self.pipelines),
+            self.recordings.beside(),
+            timing.flatten(),
+            Caught::default(),
+            &label,
+            descriptor,
+        );
+        own.follow(self);
+        QuerySet { own }
+    }
+
+    /// Takes over what is said of the table of another.
+    fn follow(&mut self, other: &Self) {
+        let own = self.descriptor;
+        self.descriptor = BroadPhaseDescriptor {
+            ray_mode: own.ray_mode,
+            ray_cells: own.ray_cells,
+            pair_order: own.pair_order,
+            capacities: own.capacities,
+            growth: own.growth,
+            max_bytes: own.max_bytes,
+            timeout: own.timeout,
+            timestamps: own.timestamps,
+            ..other.descriptor
+        };
+        self.lost |= other.lost;
+        if !Arc::ptr_eq(&self.pipelines, &other.pipelines) {
+            self.pipelines = Arc::clone(&other.pipelines);
+            self.bindings.clear();
+        }
+    }
+
+    /// The last table, to be asked by another with this descriptor.
+    fn lent_table(&self, descriptor: &BroadPhaseDescriptor<'_>) -> Result<LastTable, StepError> {
+        let mut table = self.last_table()?;
+        let LastTable {
+            plan, inputs, sorted, ..
+        } = &mut table;
+        plan.is_of_step = true;
+        plan.is_lent = true;
+        plan.static_bytes = 0;
+        plan.pairs.are_wanted = false;
+        plan.pairs.are_kept = false;
+        plan.sorts_outputs = descriptor.pair_order == PairOrder::Sorted;
+        plan.rays.mode = descriptor.ray_mode;
+        let known = |inputs: &[Input], id| inputs.iter().any(|input: &Input| input.variable == id);
+        for id in [
+            buffer::GRID,
+            buffer::RECORDS,
+            buffer::STARTS,
+            buffer::OBJECTS,
+            sorted.values,
+        ] {
+            if !known(inputs, id.into())
+                && let Some(own) = self.buffers.left(id)
+            {
+                inputs.push(Input::whole(id, own));
+            }
+        }
+        Ok(table)
+    }
+}
+
+impl QuerySet {
+    /// Records rays and queries against the table of the last step of a broad phase, the one that the set is of. As
+    /// with [`GpuBroadPhase::query`], a caller's buffers of that step have to hold what they held then. The output is
+    /// that of the set, without pairs, and with the table that was asked.
+    ///
+    /// # Errors
+    /// [`StepError::NoStep`] before the first step, [`StepError::Dropped`] where its encoder was dropped,
+    /// [`StepError::OtherDevice`] for a broad phase on another device; otherwise as [`GpuBroadPhase::step`].
+    pub fn record(
+        &mut self,
+        encoder: &mut wgpu::CommandEncoder,
+        broad_phase: &GpuBroadPhase,
+        input: QueryInput<'_>,
+    ) -> Result<StepOutput, StepError> {
+        self.own.home.check(&broad_phase.home)?;
+        self.own.follow(broad_phase);
+        let table = broad_phase.lent_table(&self.own.descriptor)?;
+        self.own.guarded(encoder, |own, encoder| {
+            own.record_asked(encoder, table, &input)?;
+            own.record_outputs(encoder, true);
+            Ok(())
+        })?;
+        self.own.output()
+    }
+
+    /// Records a further look at the set's last answer, as [`GpuBroadPhase::page`] does.
+    ///
+    /// # Errors
+    /// As [`GpuBroadPhase::page`].
+    pub fn page(&mut self, encoder: &mut wgpu::CommandEncoder, first: Page) -> Result<StepOutput, StepError> {
+        self.own.page(encoder, first)
+    }
+
+    /// Records the copying of the set's last answer to the host, as [`GpuBroadPhase::read_later`] does.
+    ///
+    /// # Errors
+    /// As [`GpuBroadPhase::read_later`].
+    pub fn read_later(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        outputs: Outputs,
+    ) -> Result<Later<StepResult>, StepError> {
+        self.own.read_later(encoder, outputs)
+    }
+
+    /// Lets outputs grow by what the set's last answer needed, as [`GpuBroadPhase::watch_counters`] does.
+    ///
+    /// # Errors
+    /// As [`GpuBroadPhase::watch_counters`].
+    pub fn watch_counters(&self, encoder: &mut wgpu::CommandEncoder) -> Result<(), StepError> {
+        self.own.watch_counters(encoder)
+    }
+
+    /// As [`GpuBroadPhase::watched_counters`], of the set.
+    pub fn watched_counters(&mut self) -> Option<Counters> {
+        self.own.watched_counters()
+    }
+
+    /// As [`GpuBroadPhase::watched_timings`], of the set.
+    pub fn watched_timings(&mut self) -> Vec<StageTime> {
+        self.own.watched_timings()
+    }
+
+    /// Reads the set's last answer and waits for it, as [`GpuBroadPhase::read_back`] does.
+    ///
+    /// # Errors
+    /// As [`GpuBroadPhase::read_back`].
+    pub async fn read_back(&mut self) -> Result<StepResult, ReadBackError> {
+        self.own.read_back().await
+    }
+
+    /// What makes the pipelines ahead that the set may need, as [`GpuBroadPhase::prepare`] does.
+    pub fn prepare(&self, uses: Uses) -> Preparation {
+        self.own.prepare(uses)
+    }
+
+    /// Bytes of the buffers on the device that the set owns, by what they are for.
+    pub fn memory_use(&self) -> MemoryUse {
+        self.own.memory_use()
+    }
+
+    /// Gives all memory back, as [`GpuBroadPhase::trim`] does.
+    pub fn trim(&mut self) {
+        self.own.trim();
+    }
+}
