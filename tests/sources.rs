@@ -194,6 +194,19 @@ fn check_same(found: &StepResult, expected: &StepResult, what: &str) {
     }
 }
 
+/// Rays and queries were answered alike.
+fn check_answers(found: &StepResult, expected: &StepResult, what: &str) {
+    let [found, expected] = [found, expected].map(|result| {
+        let rays = (&result.ray_hits, &result.ray_any, &result.ray_offsets);
+        let queries = (&result.query_objects, &result.query_offsets, &result.query_nearest);
+        format!("{rays:?}, {queries:?}")
+    });
+    assert!(
+        found == expected,
+        "{what}:\n{found:.2000}\nin place of\n{expected:.2000}"
+    );
+}
+
 /// A step, and the same of plain elements. Returns how many pairs, hits and results there are.
 fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
     let rng = &mut Rng(900 + case as u64);
@@ -305,28 +318,7 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
     };
     on_gpu.query(&mut encoder, later).unwrap();
     adapter.queue.submit([encoder.finish()]);
-    let found = read(&mut on_gpu);
-    assert_eq!(
-        format!(
-            "{:?}",
-            (
-                &found.ray_hits,
-                &found.ray_any,
-                &found.query_objects,
-                &found.query_nearest
-            )
-        ),
-        format!(
-            "{:?}",
-            (
-                &expected.ray_hits,
-                &expected.ray_any,
-                &expected.query_objects,
-                &expected.query_nearest
-            )
-        ),
-        "{what}: of the same table"
-    );
+    check_answers(&read(&mut on_gpu), &expected, &what);
     check_same(&whole(adapter, &mut on_gpu, strewn), &expected, &what);
     let met = expected.ray_hits.len() + expected.ray_any.iter().sum::<u32>() as usize;
     let results = expected.query_objects.len() + expected.query_nearest.len();
