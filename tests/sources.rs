@@ -319,6 +319,19 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
     on_gpu.query(&mut encoder, later).unwrap();
     adapter.queue.submit([encoder.finish()]);
     check_answers(&read(&mut on_gpu), &expected, &what);
+    // Makes pipelines of its own.
+    let mut set = on_gpu.query_set("set", &descriptor);
+    for turn in 0.. {
+        let mut encoder = common::steps::encoder(adapter);
+        set.record(&mut encoder, &on_gpu, later).unwrap();
+        adapter.queue.submit([encoder.finish()]);
+        let found = block_on(set.read_back()).unwrap();
+        if found.counters.is_whole() {
+            check_answers(&found, &expected, &what);
+            break;
+        }
+        assert!(turn < 4, "{what}: never whole");
+    }
     check_same(&whole(adapter, &mut on_gpu, strewn), &expected, &what);
     let met = expected.ray_hits.len() + expected.ray_any.iter().sum::<u32>() as usize;
     let results = expected.query_objects.len() + expected.query_nearest.len();
