@@ -1,5 +1,5 @@
-//! The limits stage: rays and queries that lie anywhere in a caller's buffer, or of which only the device knows how many
-//! are asked.
+//! The limits stage: rays and queries that lie anywhere in a caller's buffer, or of which only the device knows how
+//! many are asked.
 
 use crate::gpu::buffers::BufferId;
 use crate::gpu::recorder::{Binds, Recorder, Stage, variables};
