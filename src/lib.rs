@@ -188,7 +188,7 @@ pub use api::error::{
     ReferenceError, StepError,
 };
 pub use api::frustum::{Frustum, Visible};
-pub use api::input::{DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
+pub use api::input::{BoxForm, BoxWords, DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
 pub use api::memory::{MemoryUse, StepCounts};
 pub use api::output::{Lists, PairOutput, QueryOutput, RayOutput};
 pub use api::queries::{Neighbor, Neighbors, Partners, Query, QueryMode};
@@ -231,6 +231,9 @@ pub mod internals {
     pub mod reference {
         pub mod rows {
             pub use crate::reference::rows::*;
+        }
+        pub mod given {
+            pub use crate::reference::given::*;
         }
         pub use crate::reference::trace::{SortDigit, Trace, trace};
 

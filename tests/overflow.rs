@@ -72,8 +72,9 @@ fn equal_boxes_are_counted_exactly_and_give_a_prefix() {
     count_equal_boxes(20_000, &adapters(), &SCHEMES);
 }
 
-/// More than 2^32 pairs take as many box tests. Of what stands between those and 64-bit counters, `tests/passes` takes the
-/// scan past 32 bits on every adapter, and the library's own tests the error in place of a vector that no host holds.
+/// More than 2^32 pairs take as many box tests. Of what stands between those and 64-bit counters, `tests/passes` takes
+/// the scan past 32 bits on every adapter, and the library's own tests the error in place of a vector that no host
+/// holds.
 #[test]
 #[ignore = "a minute on two processors"]
 fn equal_boxes_past_32_bits_of_pairs_are_counted_exactly_and_give_a_prefix() {

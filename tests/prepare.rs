@@ -34,6 +34,8 @@ struct Asked {
     rays: Vec<Ray>,
     swept: Vec<SweptRay>,
     counts: wgpu::Buffer,
+    /// The boxes and the rays behind a word each.
+    strided: [wgpu::Buffer; 3],
 }
 
 impl Asked {
@@ -47,13 +49,26 @@ impl Asked {
             .take(5000)
             .map(|of| Ray::new(of.min, [0.2, 1.0, 0.1], 3.0))
             .collect();
+        let boxes = [boxes, vec![UNIT; 120]];
+        let behind_a_word = |bytes: &[u8]| {
+            device.create_buffer_init(&BufferInitDescriptor {
+                label: Some("behind a word"),
+                contents: &[&[0; 4], bytes].concat(),
+                usage: wgpu::BufferUsages::STORAGE,
+            })
+        };
         Self {
+            strided: [
+                behind_a_word(bytemuck::cast_slice(&boxes[0])),
+                behind_a_word(bytemuck::cast_slice(&boxes[1])),
+                behind_a_word(bytemuck::cast_slice(&rays)),
+            ],
             statics: uniform(100, &mut rng),
             swept: rays
                 .iter()
                 .map(|&ray| SweptRay::new(ray).with_half_extents([0.1; 3]))
                 .collect(),
-            boxes: [boxes, vec![UNIT; 120]],
+            boxes,
             rays,
             counts: device.create_buffer_init(&BufferInitDescriptor {
                 label: Some("counts"),
@@ -86,8 +101,14 @@ impl Asked {
             let has_worlds = gpu.descriptor().worlds > 1;
             let no_worlds = |worlds: &'_ [u32]| if has_worlds { worlds.len() } else { 0 };
             let mut encoder = device.create_command_encoder(&Default::default());
+            // What lies as passes read it takes other passes.
+            let is_strided = uses.strided && turn % 2 == 0;
             let input = StepInput {
-                objects: Source::Host(boxes),
+                objects: if is_strided {
+                    Source::device(&self.strided[turn / 3], boxes.len() as u32).at(4)
+                } else {
+                    Source::Host(boxes)
+                },
                 object_count: count(0),
                 worlds: Source::Host(&worlds[..no_worlds(&worlds)]),
                 statics: if uses.statics {
@@ -99,7 +120,11 @@ impl Asked {
                 } else {
                     Statics::default()
                 },
-                rays: if uses.rays {
+                rays: if uses.rays && is_strided {
+                    Source::<Ray>::device(&self.strided[2], self.rays.len() as u32)
+                        .at(4)
+                        .into()
+                } else if uses.rays {
                     Source::Host(&self.rays[..]).into()
                 } else {
                     Default::default()

@@ -4,9 +4,9 @@
 //! library in front of it that stands in for the kernel. wgpu cannot open such a device, so this asks Vulkan itself.
 //!
 //! RADV is used where it is found, with two choices of constants per scheme: all off, and all on. With
-//! `GPU_BROAD_PHASE_COMPILERS=radv` it has to be there, and takes each choice. NVK takes minutes, so it is used only with
-//! `GPU_BROAD_PHASE_COMPILERS=nvk`. The whole table of RADV:
-//! `GPU_BROAD_PHASE_COMPILERS=radv cargo test --locked --test registers -- --nocapture`
+//! `GPU_BROAD_PHASE_COMPILERS=radv` it has to be there, and takes each choice. NVK takes minutes, so it is used only
+//! with `GPU_BROAD_PHASE_COMPILERS=nvk`. The whole table of RADV: `GPU_BROAD_PHASE_COMPILERS=radv cargo test --locked
+//! --test registers -- --nocapture`
 #![cfg(target_os = "linux")]
 
 #[path = "common/specialised.rs"]
@@ -30,8 +30,8 @@ use tempfile::TempDir;
 /// VGPRs, spilled SGPRs, and waves that fit on a SIMD.
 type Figures = (u32, u32, u32);
 
-/// What every pass is held to on navi21 and on vega10, but for those of [`WORSE`]. No pass may spill VGPRs or use scratch
-/// memory.
+/// What every pass is held to on navi21 and on vega10, but for those of [`WORSE`]. No pass may spill VGPRs or use
+/// scratch memory.
 const BOUNDS: [Figures; 2] = [(64, 0, 8), (64, 0, 4)];
 
 /// Passes that miss these bounds, with what they need today on navi21 and on vega10: the worse of what both versions of

@@ -1,10 +1,9 @@
-// uses: common/box, common/grow, common/prelude, common/workgroup, table/worlds
+// uses: common/box, common/grow, common/prelude, common/workgroup, table/given_{given}, table/worlds
 
 // Objects as the other passes read them: z put out of play in two dimensions, boxes grown by the margin, positions
 // moved into their periods, objects of a world that does not exist made invalid, static ones marked, those past a count
 // that the device knows alone excluded.
 
-@group(0) @binding(1) var<storage, read> given_objects: array<vec4<u32>>;
 @group(0) @binding(2) var<storage, read_write> objects: array<vec4<u32>>;
 
 @group(0) @binding(3) var<storage, read> object_limits: array<u32>;
@@ -46,8 +45,8 @@ fn main(
     if (object >= params.object_count) {
         return;
     }
-    var low = given_objects[2u * object];
-    var high = given_objects[2u * object + 1u];
+    var low = given_corner(object, 0u);
+    var high = given_corner(object, 1u);
     let all_ones = 0xffffffffu;
     let in_play = vec4<u32>(all_ones, all_ones, select(all_ones, 0u, params.dimensions == 2u), all_ones);
     low &= in_play;

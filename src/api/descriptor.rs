@@ -150,6 +150,10 @@ pub struct Uses {
     pub statics: bool,
     /// Numbers of objects, rays or queries that only the device knows.
     pub device_counts: bool,
+    /// Objects, worlds, rays or queries in a buffer of the caller's that passes cannot read as they lie there:
+    /// [`Source::at`](crate::Source::at), [`Source::stride`](crate::Source::stride),
+    /// [`Source::form`](crate::Source::form).
+    pub strided: bool,
     /// Rays, in the mode that the descriptor says.
     pub rays: bool,
     /// Rays that sweep a box, or that have a start or a world.
@@ -167,6 +171,7 @@ impl Uses {
     pub const ALL: Self = Self {
         statics: true,
         device_counts: true,
+        strided: true,
         rays: true,
         swept_rays: true,
         queries: true,
@@ -241,8 +246,8 @@ pub struct BroadPhaseDescriptor<'a> {
     /// [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED) works all the same.
     pub filters: bool,
     /// A WGSL function of the caller's that says which objects may pair; none by default. It is joined to the passes
-    /// that look for pairs, and asked about every two objects whose boxes meet and which the filters admit. Pairs that it
-    /// does not admit are neither counted nor written.
+    /// that look for pairs, and asked about every two objects whose boxes meet and which the filters admit. Pairs that
+    /// it does not admit are neither counted nor written.
     ///
     /// The text declares `fn admits_pair(a: u32, b: u32) -> bool`. Objects are numbered as in results, and `a < b`. It
     /// may declare further functions, structs, constants and aliases, whose names begin with `admits_`. It declares no
@@ -263,8 +268,9 @@ pub struct BroadPhaseDescriptor<'a> {
     /// to end.
     ///
     /// [`Partners`](crate::Partners) ask it, too. Rays and other queries do not. The CPU reference cannot run it: see
-    /// [`reference::step_scene_where`](crate::reference::step_scene_where). A text that does not compile is an error when
-    /// the broad phase is made. Browsers tell of it later, as of all that their device refuses. Not stored by serde.
+    /// [`reference::step_scene_where`](crate::reference::step_scene_where). A text that does not compile is an error
+    /// when the broad phase is made. Browsers tell of it later, as of all that their device refuses. Not stored by
+    /// serde.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub pair_filter: Option<&'a str>,
     /// Whether box tests are counted ([`Counters::pair_candidates`](crate::Counters::pair_candidates),

@@ -166,12 +166,50 @@ pub enum InputError {
         /// Objects or rays.
         what: &'static str,
     },
+    /// Elements in a buffer of the caller that do not begin at whole words.
+    #[error("the {of} of {what} is {bytes} bytes, which is not a multiple of 4")]
+    Misaligned {
+        /// Objects or rays.
+        what: &'static str,
+        /// The offset or the stride.
+        of: &'static str,
+        /// What it is.
+        bytes: u64,
+    },
+    /// Elements that are bound as they lie, and do not lie as the passes read them.
+    #[error("the {what} have to lie one behind the other, from a multiple of {alignment} bytes on")]
+    NotInPlace {
+        /// Pairs or views.
+        what: &'static str,
+        /// What the device asks of offsets of bindings.
+        alignment: u32,
+    },
+    /// Elements in a buffer of the caller that would overlap.
+    #[error("the stride of {what} is {stride} bytes, each takes {needed}")]
+    Stride {
+        /// Objects or rays.
+        what: &'static str,
+        /// Bytes from each to the next.
+        stride: u32,
+        /// Bytes of an element.
+        needed: u32,
+    },
+    /// Elements that begin past the end of a buffer of the caller.
+    #[error("the offset of {what} is {offset} bytes, the buffer has {available}")]
+    Offset {
+        /// Objects or rays.
+        what: &'static str,
+        /// Byte of the first element.
+        offset: u64,
+        /// Bytes the buffer has.
+        available: u64,
+    },
     /// A buffer of the caller is shorter than its count says.
     #[error("the buffer of {what} has {available} bytes, {needed} are needed")]
     BufferTooSmall {
         /// Objects or rays.
         what: &'static str,
-        /// Bytes the count asks for.
+        /// Bytes that offset, stride and count ask for.
         needed: u64,
         /// Bytes the buffer has.
         available: u64,

@@ -7,6 +7,8 @@ use crate::api::queries::{Askers, Neighbors, Partners, Query, QueryMode};
 use crate::api::scene::{RAY_STRIDE, SWEPT_STRIDE, Scene, SceneQueries, SceneRays, SceneStatics};
 use crate::api::types::{Aabb, Pair, Ray, SweptRay};
 use crate::shared::asked::Asked;
+use crate::shared::blocks::{CENTER_HALF, GivenLayout, UNFILTERED};
+use crate::shared::bounds::binding_limit;
 use crate::shared::submission::Recording;
 
 /// Where the elements of a step lie.
@@ -15,22 +17,60 @@ use crate::shared::submission::Recording;
 pub enum Source<'a, T> {
     /// On the host; copied to the device as part of the step.
     Host(&'a [T]),
-    /// In a buffer of the caller's, with the usage `STORAGE`, from its start on.
+    /// In a buffer of the caller's, with the usage `STORAGE`.
     Device {
         /// The buffer.
         buffer: &'a wgpu::Buffer,
         /// Elements in it.
         count: u32,
-        /// What an element is, and what fills the buffer.
+        /// Where in the buffer they lie and in which form, and what fills it.
         origin: Origin<'a, T>,
     },
 }
 
-/// What fills a buffer of elements, where an [`ObjectSet`](crate::ObjectSet) does.
+/// Where in a buffer elements lie and in which form, and what fills it, where an [`ObjectSet`](crate::ObjectSet) does.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a, T> {
     recording: Option<&'a Recording>,
+    offset: u64,
+    /// Bytes from each element to the next, where they are not those of an element.
+    stride: Option<u32>,
+    form: BoxForm,
+    words: BoxWords,
     element: PhantomData<T>,
+}
+
+/// What the two vectors of a box in a caller's buffer are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BoxForm {
+    /// The lower and the upper corner, as in [`Aabb`].
+    #[default]
+    MinMax,
+    /// The centre and the half extents. The box is that of [`Aabb::from_center_half`], bit for bit.
+    CenterHalf,
+}
+
+/// What a box in a caller's buffer has beside its two vectors of three `f32`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BoxWords {
+    /// A filter word behind each vector, as in [`Aabb`]: the layers, then the owner. 32 bytes.
+    #[default]
+    Filters,
+    /// A word behind each vector that is not looked at. 32 bytes. The box is on all layers and without an owner.
+    Padding,
+    /// Nothing. 24 bytes. The box is on all layers and without an owner.
+    Tight,
+}
+
+/// What is bound of a caller's buffer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Placement {
+    pub offset: u64,
+    pub bytes: u64,
+    /// Where the elements lie in it, where they do not lie one behind the other as passes read them.
+    pub given: Option<GivenLayout>,
 }
 
 impl<'a, T> Source<'a, T> {
@@ -43,9 +83,35 @@ impl<'a, T> Source<'a, T> {
     pub(crate) const fn filled(buffer: &'a wgpu::Buffer, count: u32, recording: Option<&'a Recording>) -> Self {
         let origin = Origin {
             recording,
+            offset: 0,
+            stride: None,
+            form: BoxForm::MinMax,
+            words: BoxWords::Filters,
             element: PhantomData,
         };
         Self::Device { buffer, count, origin }
+    }
+
+    /// Elements that begin at a byte of the buffer, a multiple of 4. They are read in place where they lie one behind
+    /// the other, in the form that passes read, and the offset is a multiple of the device's
+    /// `min_storage_buffer_offset_alignment`. Otherwise a step copies them first, or reads boxes through the pass that
+    /// prepares them. Of elements on the host this says nothing.
+    #[must_use]
+    pub const fn at(mut self, offset: u64) -> Self {
+        if let Self::Device { ref mut origin, .. } = self {
+            origin.offset = offset;
+        }
+        self
+    }
+
+    /// Elements that begin so many bytes from each other, a multiple of 4 that is no less than an element takes: fields
+    /// of larger structures, say. Without it they lie one behind the other. Of elements on the host this says nothing.
+    #[must_use]
+    pub const fn stride(mut self, bytes: u32) -> Self {
+        if let Self::Device { ref mut origin, .. } = self {
+            origin.stride = Some(bytes);
+        }
+        self
     }
 
     /// What has to run before the elements are there.
@@ -74,6 +140,81 @@ impl<'a, T> Source<'a, T> {
             Self::Host(elements) => elements.len() as u64,
             Self::Device { count, .. } => u64::from(*count),
         }
+    }
+
+    /// What is bound of the buffer, where offsets have to be multiples of `alignment`.
+    pub(crate) fn placement(&self, alignment: u32) -> Placement {
+        let Self::Device { count: 1.., origin, .. } = self else {
+            let bytes = self.count() * size_of::<T>() as u64;
+            return Placement {
+                offset: 0,
+                bytes,
+                given: None,
+            };
+        };
+        let (element, stride) = (origin.element_bytes(), origin.stride_bytes());
+        let bytes = (self.count() - 1) * u64::from(stride) + u64::from(element);
+        let is_own_form = (origin.form, origin.words) == Default::default();
+        let before = origin.offset % u64::from(alignment);
+        if before == 0 && is_own_form && stride == element {
+            return Placement {
+                offset: origin.offset,
+                bytes,
+                given: None,
+            };
+        }
+        let mut form = 0;
+        if origin.form == BoxForm::CenterHalf {
+            form |= CENTER_HALF;
+        }
+        if origin.words != BoxWords::Filters {
+            form |= UNFILTERED;
+        }
+        Placement {
+            offset: origin.offset - before,
+            bytes: before + bytes,
+            given: Some(GivenLayout {
+                first: before as u32 / 4,
+                stride: stride / 4,
+                second: if origin.words == BoxWords::Tight { 3 } else { 4 },
+                form,
+            }),
+        }
+    }
+}
+
+impl<T> Origin<'_, T> {
+    /// Bytes of an element.
+    fn element_bytes(&self) -> u32 {
+        match self.words {
+            BoxWords::Tight => 24,
+            _ => size_of::<T>() as u32,
+        }
+    }
+
+    fn stride_bytes(&self) -> u32 {
+        self.stride.unwrap_or_else(|| self.element_bytes())
+    }
+}
+
+impl Source<'_, Aabb> {
+    /// Boxes in a buffer of another form. Of boxes on the host this says nothing.
+    ///
+    /// ```
+    /// # use gpu_broad_phase::{Aabb, BoxForm, BoxWords, Source, wgpu};
+    /// // An engine's instances: 80 bytes each, with centre and half extents as two vectors of four behind 32 others.
+    /// fn boxes(instances: &wgpu::Buffer, count: u32) -> Source<'_, Aabb> {
+    ///     let boxes = Source::device(instances, count).at(32).stride(80);
+    ///     boxes.form(BoxForm::CenterHalf, BoxWords::Padding)
+    /// }
+    /// ```
+    #[must_use]
+    pub const fn form(mut self, form: BoxForm, words: BoxWords) -> Self {
+        if let Self::Device { ref mut origin, .. } = self {
+            origin.form = form;
+            origin.words = words;
+        }
+        self
     }
 }
 
@@ -105,6 +246,13 @@ impl Rays<'_> {
         match self {
             Self::Plain(source) => source.is_caller_owned(),
             Self::Swept(source) => source.is_caller_owned(),
+        }
+    }
+
+    fn given(&self, alignment: u32) -> Option<GivenLayout> {
+        match self {
+            Self::Plain(source) => source.placement(alignment).given,
+            Self::Swept(source) => source.placement(alignment).given,
         }
     }
 
@@ -176,6 +324,14 @@ impl Queries<'_> {
             Self::None | Self::Neighbors(_) | Self::Partners(_) => false,
             Self::Boxes(source) => source.is_caller_owned(),
             Self::Spheres(source) => source.is_caller_owned(),
+        }
+    }
+
+    fn given(&self, alignment: u32) -> Option<GivenLayout> {
+        match self {
+            Self::None | Self::Neighbors(_) | Self::Partners(_) => None,
+            Self::Boxes(source) => source.placement(alignment).given,
+            Self::Spheres(source) => source.placement(alignment).given,
         }
     }
 }
@@ -278,9 +434,10 @@ pub struct StepInput<'a> {
     /// twice, or an object that there is not, excludes nothing: a list of which only the device knows the length is
     /// filled up with such rows.
     ///
-    /// Counts of worlds and [`Partners`] leave these pairs out, too, and so do partners that are asked of the step's table
-    /// later. Rays and other queries do not look at the list. A step with a list copies its objects. It takes 32 bytes more per object if nothing else copies
-    /// them, 24 to 48 bytes per row, and 8 more per row of a list of the host's.
+    /// Counts of worlds and [`Partners`] leave these pairs out, too, and so do partners that are asked of the step's
+    /// table later. Rays and other queries do not look at the list. A list in a buffer is bound as it lies: without a
+    /// stride, and at an offset that may be bound. A step with a list copies its objects. It takes 32 bytes more per
+    /// object if nothing else copies them, 24 to 48 bytes per row, and 8 more per row of a list of the host's.
     pub excluded: Source<'a, Pair>,
     /// Words that the function of [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) reads; none by default.
     /// Without a function nothing reads them. They are copied while the step runs.
@@ -329,8 +486,9 @@ impl<'a> StepInput<'a> {
 }
 
 impl QueryInput<'_> {
-    /// What the sizes of a step with so many objects depend on.
-    pub(crate) fn numbers(&self, objects: u64) -> Asked {
+    /// What the sizes of a step with so many objects depend on, where offsets of bindings have to be multiples of
+    /// `alignment`.
+    pub(crate) fn numbers(&self, objects: u64, alignment: u32) -> Asked {
         Asked {
             rays: self.rays.count(),
             ray_stride: self.rays.stride(),
@@ -344,6 +502,8 @@ impl QueryInput<'_> {
             query_mode: self.query_mode,
             ray_limit: self.ray_count.map(|limit| limit.word),
             query_limit: self.query_count.map(|limit| limit.word),
+            ray_given: self.rays.given(alignment),
+            query_given: self.queries.given(alignment),
         }
     }
 }
@@ -433,35 +593,80 @@ impl<'a> TryFrom<&StepInput<'a>> for Scene<'a> {
 pub(crate) fn check_limit(
     what: &'static str,
     limit: Option<DeviceCount<'_>>,
-    binding_limit: u64,
+    limits: &wgpu::Limits,
 ) -> Result<(), InputError> {
     let Some(DeviceCount { buffer, word }) = limit else {
         return Ok(());
     };
     // The word's place has to be told, one more.
     let count = word.saturating_add(1);
-    check(what, &Source::<u32>::device(buffer, count))?;
-    let (needed, limit) = (4 * u64::from(count), binding_limit);
+    check(what, &Source::<u32>::device(buffer, count), limits)?;
+    let (needed, limit) = (4 * u64::from(count), binding_limit(limits));
     if needed > limit {
         return Err(InputError::BufferTooLarge { what, needed, limit });
     }
     Ok(())
 }
 
+/// Whether the passes can read a caller's buffer as it lies.
+pub(crate) fn check_bound<T>(
+    what: &'static str,
+    source: &Source<'_, T>,
+    limits: &wgpu::Limits,
+) -> Result<(), InputError> {
+    check(what, source, limits)?;
+    let alignment = limits.min_storage_buffer_offset_alignment;
+    match source.placement(alignment).given {
+        None => Ok(()),
+        Some(_) => Err(InputError::NotInPlace { what, alignment }),
+    }
+}
+
 /// Whether the passes can read a caller's buffer.
-pub(crate) fn check<T>(what: &'static str, source: &Source<'_, T>) -> Result<(), InputError> {
-    if let Source::Device { buffer, count, .. } = source {
-        if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
-            return Err(InputError::Usage { what });
+pub(crate) fn check<T>(what: &'static str, source: &Source<'_, T>, limits: &wgpu::Limits) -> Result<(), InputError> {
+    let Source::Device { buffer, count, origin } = source else {
+        return Ok(());
+    };
+    if !buffer.usage().contains(wgpu::BufferUsages::STORAGE) {
+        return Err(InputError::Usage { what });
+    }
+    let (offset, stride, element) = (origin.offset, origin.stride_bytes(), origin.element_bytes());
+    for (of, bytes) in [("offset", offset), ("stride", stride.into())] {
+        if bytes % 4 != 0 {
+            return Err(InputError::Misaligned { what, of, bytes });
         }
-        let needed = u64::from(*count) * size_of::<T>() as u64;
-        if buffer.size() < needed {
-            return Err(InputError::BufferTooSmall {
-                what,
-                needed,
-                available: buffer.size(),
-            });
-        }
+    }
+    if stride < element {
+        return Err(InputError::Stride {
+            what,
+            stride,
+            needed: element,
+        });
+    }
+    let available = buffer.size();
+    if offset > available {
+        return Err(InputError::Offset {
+            what,
+            offset,
+            available,
+        });
+    }
+    let Some(before_last) = count.checked_sub(1) else {
+        return Ok(());
+    };
+    let needed = offset + u64::from(before_last) * u64::from(stride) + u64::from(element);
+    if available < needed {
+        return Err(InputError::BufferTooSmall {
+            what,
+            needed,
+            available,
+        });
+    }
+    let bound = source.placement(limits.min_storage_buffer_offset_alignment);
+    let (needed, limit) = (bound.bytes, binding_limit(limits));
+    // What lies as passes read it is as large as the own buffer in its place, which the plan looks at.
+    if bound.given.is_some() && needed > limit {
+        return Err(InputError::BufferTooLarge { what, needed, limit });
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::shared::outward::bound_around;
 use crate::shared::wgsl::number;
 
 /// The object or hit index that stands for "none".
@@ -56,6 +57,25 @@ impl Aabb {
             max,
             owner: 0,
         }
+    }
+
+    /// The smallest box of floats around all points from `center - half` to `center + half`, on all layers and without
+    /// an owner. Its bounds are those of exact arithmetic, rounded outward where no float is as exact. A bound past the
+    /// largest float is infinite, and so are both bounds of an axis with an infinite half extent. Where a half extent
+    /// is negative or either vector has a NaN, the box has NaNs and takes no part in anything.
+    pub const fn from_center_half(center: [f32; 3], half: [f32; 3]) -> Self {
+        const fn bound(center: f32, half: f32, is_upper: bool) -> f32 {
+            f32::from_bits(bound_around(center.to_bits(), half.to_bits(), is_upper))
+        }
+        let ([x, y, z], [half_x, half_y, half_z]) = (center, half);
+        Self::new(
+            [
+                bound(x, half_x, false),
+                bound(y, half_y, false),
+                bound(z, half_z, false),
+            ],
+            [bound(x, half_x, true), bound(y, half_y, true), bound(z, half_z, true)],
+        )
     }
 
     /// A box in two dimensions, on all layers and without an owner.

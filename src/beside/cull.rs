@@ -209,11 +209,12 @@ impl Culling {
     /// as long as no other one was recorded.
     ///
     /// # Errors
-    /// [`InputError::TooMany`] for more views, [`InputError::Usage`] and [`InputError::BufferTooSmall`] for a buffer of
-    /// views that cannot be read, [`InputError::BufferTooLarge`] where bits or lists do not fit a binding of the
-    /// device, [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Dropped`] where the
-    /// encoder of the step is known to have been dropped: nothing is recorded then. [`StepError::Device`] where the
-    /// device refuses a buffer: the encoder has to be dropped. Browsers tell this later: the next call returns it.
+    /// [`InputError::TooMany`] for more views, [`InputError::Usage`], [`InputError::NotInPlace`] and
+    /// [`InputError::BufferTooSmall`] for a buffer of views that cannot be read, [`InputError::BufferTooLarge`] where
+    /// bits or lists do not fit a binding of the device, [`StepError::OtherDevice`] on another device than in the first
+    /// call, [`StepError::Dropped`] where the encoder of the step is known to have been dropped: nothing is recorded
+    /// then. [`StepError::Device`] where the device refuses a buffer: the encoder has to be dropped. Browsers tell this
+    /// later: the next call returns it.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -222,9 +223,9 @@ impl Culling {
         options: CullOptions,
     ) -> Result<CullOutput, StepError> {
         check_views(views.count())?;
-        input::check("views", &views)?;
         let home = self.own.home(step)?;
         let device = home.device();
+        input::check_bound("views", &views, &device.limits())?;
         if step.table.recording.as_ref().is_some_and(Recording::is_lost) {
             return Err(StepError::Dropped);
         }
@@ -290,6 +291,9 @@ impl Culling {
         let frusta = Input {
             variable: buffer::FRUSTA.into(),
             buffer: frusta,
+            offset: views
+                .placement(device.limits().min_storage_buffer_offset_alignment)
+                .offset,
             bytes: VIEW_BYTES * u64::from(params.view_count.max(1)),
         };
         let tables = step.static_table.iter().chain([&step.table]);
@@ -466,6 +470,7 @@ fn inputs(table: &Table) -> Vec<Input> {
         .map(|(variable, part)| Input {
             variable,
             buffer: part.buffer.clone(),
+            offset: part.offset,
             bytes: part.size.map_or_else(|| part.buffer.size(), wgpu::BufferSize::get),
         })
         .collect()

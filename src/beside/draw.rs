@@ -311,7 +311,10 @@ fn inputs(step: &StepOutput, table: &Table) -> Vec<Input> {
         .map(|(variable, part)| Input {
             variable,
             buffer: part.buffer.clone(),
-            bytes: part.size.map_or_else(|| part.buffer.size(), wgpu::BufferSize::get),
+            offset: part.offset,
+            bytes: part
+                .size
+                .map_or_else(|| part.buffer.size() - part.offset, wgpu::BufferSize::get),
         })
         .collect()
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::api::counters::{self, Status};
 use crate::api::error::{InputError, ReadBackError, StepError};
-use crate::api::input::{self, Source};
+use crate::api::input::{self, Placement, Source};
 use crate::api::types::OutputRows;
 use crate::api::types::PairEvent;
 use crate::beside::component::Component;
@@ -29,6 +29,7 @@ use crate::reference::events::event::word;
 use crate::shared::blocks::{DispatchParams, EventParams};
 use crate::shared::bounds::binding_limit;
 use crate::shared::submission::{Recording, Recordings};
+use crate::stages::limits::{Copied, Copying, TAKE_ASKED};
 use crate::stages::pairs::buffer::PAIRS;
 use crate::stages::scan::{self, Scan};
 use crate::step::broad_phase::GpuBroadPhase;
@@ -86,6 +87,10 @@ buffers! {
     STATIC_GENERATIONS = "static_generations": Objects;
     /// The generation of each moving object.
     GENERATIONS = "generations": Objects;
+    /// The generations of static objects as they are given, where they are copied first. It is always the caller's.
+    GIVEN_STATIC_GENERATIONS = "given_static_generations": Objects;
+    /// The generations of moving objects as they are given, where they are copied first. It is always the caller's.
+    GIVEN_GENERATIONS = "given_generations": Objects;
 }
 
 /// Buffers that take turns, step by step.
@@ -234,7 +239,11 @@ impl PairEvents {
         Self {
             own: Component::new(
                 label,
-                [PASSES, scan::PASSES, dispatch::PASSES].into_iter().flatten().copied(),
+                [PASSES, scan::PASSES, dispatch::PASSES]
+                    .into_iter()
+                    .flatten()
+                    .copied()
+                    .chain([&TAKE_ASKED]),
                 &[],
             ),
             uploads: Staging::uploads(),
@@ -261,9 +270,9 @@ impl PairEvents {
     /// [`StepError::Dropped`] where one was dropped instead, or submitted in another order: which pairs the device
     /// knows is not certain then, and [`reset`](Self::reset) lets all begin again. [`StepError::OtherDevice`] on
     /// another device than in the first call. [`StepError::NoOutput`] for a step without pairs, [`StepError::Page`]
-    /// for the output of a page, [`InputError::Usage`] and [`InputError::BufferTooSmall`] for a buffer of generations
-    /// that cannot be read, [`InputError::BufferTooLarge`] where the rows do not fit a binding of the device:
-    /// nothing is recorded then. [`StepError::Device`] where the device refuses a buffer: the encoder has to be
+    /// for the output of a page, [`InputError::Usage`], [`InputError::BufferTooSmall`] and the like for a buffer of
+    /// generations that cannot be read, [`InputError::BufferTooLarge`] where the rows do not fit a binding of the
+    /// device: nothing is recorded then. [`StepError::Device`] where the device refuses a buffer: the encoder has to be
     /// dropped.
     pub fn record(
         &mut self,
@@ -277,8 +286,9 @@ impl PairEvents {
         if pairs.first > 0 {
             return Err(StepError::Page { first: pairs.first });
         }
-        input::check("generations of static objects", &names.static_generations)?;
-        input::check("generations", &names.generations)?;
+        let limits = &step.table.home.device().limits();
+        input::check("generations of static objects", &names.static_generations, limits)?;
+        input::check("generations", &names.generations, limits)?;
         let home = self.own.home(step)?;
         let device = home.device();
         if self.last.as_ref().is_some_and(|last| last.recording.is_lost()) {
@@ -290,8 +300,8 @@ impl PairEvents {
             capacity: pairs.capacity,
             previous_capacity: previous.map_or(0, |previous| previous.capacity),
         };
-        let sizes = sizes(recorded, &names);
-        let limit = binding_limit(&device.limits());
+        let sizes = sizes(recorded, &names, limits.min_storage_buffer_offset_alignment);
+        let limit = binding_limit(limits);
         if let Some(&(_, needed)) = sizes.iter().find(|&&(_, bytes)| bytes > limit) {
             let what = "pair events";
             return Err(InputError::BufferTooLarge { what, needed, limit }.into());
@@ -350,10 +360,22 @@ impl PairEvents {
             Input::whole(PREVIOUS_COUNTERS, of_previous(COUNTER_SIDES[1 - recorded.side])),
             Input::whole(PREVIOUS_TABLE, previous_table),
         ];
-        for (id, source) in [
-            (buffer::STATIC_GENERATIONS, names.static_generations),
-            (buffer::GENERATIONS, names.generations),
+        let mut blocks = Blocks::new(device);
+        let mut copied = Vec::new();
+        let alignment = device.limits().min_storage_buffer_offset_alignment;
+        for (id, given_id, source) in [
+            (
+                buffer::STATIC_GENERATIONS,
+                buffer::GIVEN_STATIC_GENERATIONS,
+                names.static_generations,
+            ),
+            (buffer::GENERATIONS, buffer::GIVEN_GENERATIONS, names.generations),
         ] {
+            let Placement { offset, bytes, given } = source.placement(alignment);
+            if let Some(given) = given {
+                let copying = Copying::of_words(given, source.count() as u32);
+                copied.push(Copied::new(&mut blocks, copying, [given_id, given_id, id]));
+            }
             let buffer = match source {
                 Source::Device { buffer, count: 1.., .. } => buffer,
                 Source::Device { .. } => own(id),
@@ -365,13 +387,13 @@ impl PairEvents {
                 }
             };
             inputs.push(Input {
-                variable: id.into(),
+                variable: if given.is_some() { given_id } else { id }.into(),
                 buffer: buffer.clone(),
-                bytes: 4 * source.count().max(1),
+                offset,
+                bytes: bytes.max(4),
             });
         }
         let (capacity, previous_capacity) = (recorded.capacity, recorded.previous_capacity);
-        let mut blocks = Blocks::new(device);
         let params = blocks.push(&EventParams {
             pair_capacity: capacity,
             previous_capacity,
@@ -404,6 +426,7 @@ impl PairEvents {
         let groups = GROUP_SIDES[recorded.side];
         let previous_groups = last.map_or(buffer::NOTHING, |last| GROUP_SIDES[last.side]);
         recorder.stage("event_match", |stage| {
+            copied.iter().for_each(|words| words.record(stage));
             let args = [DISPATCH.is_block(dispatch), dispatch::buffer::ARGS.is(groups)];
             stage.run_groups(&DISPATCH_ARGS, 1, &args);
             stage.run_indirect(&EVENT_MATCH, groups, &event);
@@ -474,7 +497,8 @@ impl PairEvents {
     ///
     /// # Errors
     /// [`StepError::NoStep`] before the first step and after [`reset`](Self::reset), [`StepError::Dropped`] where its
-    /// encoder was dropped, [`StepError::Device`] where the device refuses a buffer: the encoder then has to be dropped.
+    /// encoder was dropped, [`StepError::Device`] where the device refuses a buffer: the encoder then has to be
+    /// dropped.
     pub fn read_later(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<Later<Events>, StepError> {
         let home = self.own.home.clone().ok_or(StepError::NoStep)?;
         let Recorded { recording, rows } = self.last.clone().ok_or(StepError::NoStep)?;
@@ -620,11 +644,11 @@ impl PairEvents {
 }
 
 /// The buffers of a step and their bytes.
-fn sizes(recorded: RowSide, names: &ObjectNames<'_>) -> Sizes {
+fn sizes(recorded: RowSide, names: &ObjectNames<'_>, alignment: u32) -> Sizes {
     let (rows, previous) = (u64::from(recorded.capacity), u64::from(recorded.previous_capacity));
-    // What the caller brings takes none.
+    // What the caller brings takes none where it is read in place.
     let own = |source: &Source<'_, u32>| {
-        if source.is_caller_owned() {
+        if source.is_caller_owned() && source.placement(alignment).given.is_none() {
             4
         } else {
             4 * source.count().max(1)

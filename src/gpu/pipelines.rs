@@ -104,8 +104,8 @@ impl Pipelines {
         }
     }
 
-    /// As these, with other constants and another text in place of a file: pipelines that depend on none of what differs
-    /// are shared.
+    /// As these, with other constants and another text in place of a file: pipelines that depend on none of what
+    /// differs are shared.
     pub fn with_others(
         &self,
         passes: impl IntoIterator<Item = &'static Pass>,

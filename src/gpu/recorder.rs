@@ -41,6 +41,8 @@ pub(crate) struct Input {
     /// The variable that binds it.
     pub variable: Variable,
     pub buffer: wgpu::Buffer,
+    /// Byte of it where it begins.
+    pub offset: u64,
     /// Bytes of it that are used: a caller's buffer may be larger than one binding.
     pub bytes: u64,
 }
@@ -51,6 +53,7 @@ impl Input {
         Self {
             variable: variable.into(),
             buffer: buffer.clone(),
+            offset: 0,
             bytes: buffer.size(),
         }
     }
@@ -66,7 +69,7 @@ fn find<'b>(inputs: &'b [Input], buffers: &'b Buffers, name: &str) -> Option<Ran
     match inputs.iter().find(|input| input.variable.0 == name) {
         Some(input) => Some(RangeRef {
             buffer: &input.buffer,
-            offset: 0,
+            offset: input.offset,
             size: wgpu::BufferSize::new(input.bytes),
         }),
         None => buffers.named(name).map(RangeRef::from),

@@ -21,6 +21,7 @@ pub(crate) mod cull;
 pub(crate) mod dispatch;
 pub(crate) mod draw;
 pub(crate) mod events;
+pub(crate) mod given;
 pub(crate) mod limits;
 pub(crate) mod lists;
 pub(crate) mod look;

@@ -182,7 +182,7 @@ fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<[P
     for params in [&mut params, &mut of_statics] {
         params.static_count = statics as u32;
     }
-    let asked = StepInput::from(scene).asked().numbers(all.into());
+    let asked = StepInput::from(scene).asked().numbers(all.into(), 4);
     asked.write(&mut params)?;
     Ok([params, of_statics])
 }

@@ -11,8 +11,8 @@ use super::*;
 use crate::api::queries::askers;
 use crate::gpu::link;
 use crate::shared::blocks::{
-    CullParams, DispatchParams, DrawParams, EventParams, Exclusions, LimitParams, Round, ScanParams, ScatterParams,
-    SortParams,
+    CullParams, DispatchParams, DrawParams, EventParams, Exclusions, GivenLayout, LimitParams, Round, ScanParams,
+    ScatterParams, SortParams, TakeParams,
 };
 use crate::shared::grid::{self, Grid, Level, Params};
 use crate::shared::wgsl::{FILES, File, number};
@@ -493,6 +493,11 @@ fn uniform_blocks_lie_in_memory_as_the_shaders_read_them() {
     check::<LimitParams>(
         "LimitParams",
         offsets!(LimitParams: rows, stride, limit_word, row_word, value),
+    );
+    check::<GivenLayout>("GivenLayout", offsets!(GivenLayout: first, stride, second, form));
+    check::<TakeParams>(
+        "TakeParams",
+        offsets!(TakeParams: first, stride, second, form, elements, words, limit, row_word, value),
     );
     check::<ScatterParams>("ScatterParams", offsets!(ScatterParams: change_count, object_count));
 }

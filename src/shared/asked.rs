@@ -1,5 +1,6 @@
 //! What is asked of the objects beside pairs, as numbers.
 
+use super::blocks::GivenLayout;
 use super::bounds::{MAX_NEAREST, count};
 use super::grid::{self, Params};
 use crate::api::error::InputError;
@@ -19,6 +20,10 @@ pub(crate) struct Asked {
     pub ray_limit: Option<u32>,
     /// Where only the device knows how many of the queries are asked: the word that says it.
     pub query_limit: Option<u32>,
+    /// Where rays do not lie as passes read them: how they do.
+    pub ray_given: Option<GivenLayout>,
+    /// Where queries do not lie as passes read them: how they do.
+    pub query_given: Option<GivenLayout>,
 }
 
 impl Asked {

@@ -139,6 +139,49 @@ pub struct LimitParams {
     pub value: u32,
 }
 
+/// Where the elements of a caller's buffer lie, and of which form they are: `GivenLayout` in
+/// `shaders/common/given.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
+pub struct GivenLayout {
+    /// Word of the first element, in what is bound of the buffer.
+    pub first: u32,
+    /// Words from each to the next.
+    pub stride: u32,
+    /// Boxes: words from the lower corner to the upper one, or from the centre to the half extents.
+    pub second: u32,
+    /// [`UNFILTERED`] and [`CENTER_HALF`]; 0 for words that are taken as they are.
+    pub form: u32,
+}
+
+/// Boxes that have no filter words.
+pub const UNFILTERED: u32 = number("common/given", "UNFILTERED");
+/// Boxes that have a centre and half extents, not two corners.
+pub const CENTER_HALF: u32 = number("common/given", "CENTER_HALF");
+
+/// The uniform block of the pass that makes rows of what lies anywhere in a caller's buffer: `TakeParams` in
+/// `shaders/limits/take_asked.wgsl`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
+pub struct TakeParams {
+    /// As in [`GivenLayout`].
+    pub first: u32,
+    /// As in [`GivenLayout`].
+    pub stride: u32,
+    /// As in [`GivenLayout`].
+    pub second: u32,
+    /// As in [`GivenLayout`].
+    pub form: u32,
+    /// Elements that there are.
+    pub elements: u32,
+    /// Words of the row of each.
+    pub words: u32,
+    /// Word of the limits that says how many are asked, one more; 0 where all are.
+    pub limit: u32,
+    /// Word that is not 0 in those that are not asked.
+    pub row_word: u32,
+    /// What it is there.
+    pub value: u32,
+}
+
 /// The uniform block of the pass that makes indirect dispatches: `DispatchParams` in
 /// `shaders/dispatch/dispatch_args.wgsl`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
@@ -257,6 +300,37 @@ pub const SCAN_TILE: usize = number("scan/scan", "TILE") as usize;
 pub const COVER_TILE: usize = number("common/cover", "COVER_TILE") as usize;
 /// Entries of a workgroup of the pass `clusters`: blocks of 256.
 pub const CLUSTER_TILE: usize = 256 * number("table/clusters", "BLOCKS") as usize;
+
+impl From<GivenLayout> for TakeParams {
+    /// Of no elements yet.
+    fn from(given: GivenLayout) -> Self {
+        let GivenLayout {
+            first,
+            stride,
+            second,
+            form,
+        } = given;
+        Self {
+            first,
+            stride,
+            second,
+            form,
+            ..Self::default()
+        }
+    }
+}
+
+impl TakeParams {
+    /// Where the elements lie.
+    pub(crate) const fn given(&self) -> GivenLayout {
+        GivenLayout {
+            first: self.first,
+            stride: self.stride,
+            second: self.second,
+            form: self.form,
+        }
+    }
+}
 
 impl SortParams {
     /// Values that the digit has.

@@ -7,5 +7,6 @@ pub(crate) mod digits;
 pub mod grid;
 pub(crate) mod lists;
 pub(crate) mod murmur;
+pub(crate) mod outward;
 pub(crate) mod submission;
 pub(crate) mod wgsl;

@@ -1,6 +1,6 @@
 //! The queries stage: what lies at or near a place, or near each object.
 
-use super::limits::Limited;
+use super::limits::{Copied, Copying};
 use super::order;
 use super::pairs::variable::EXCLUSIONS;
 use super::scan::Scan;
@@ -109,7 +109,7 @@ static EXCLUDING: WalkPasses = WalkPasses {
 buffers! {
     /// The queries that are asked.
     QUERIES = "queries": Inputs;
-    /// The queries as they are given, where the device says how many of them are asked.
+    /// The queries as they are given, where they are copied first.
     GIVEN_QUERIES = "given_queries": Inputs;
     /// A word of this says how many queries are asked. It is always the caller's.
     LIMITS = "query_limits": Inputs;
@@ -124,15 +124,15 @@ buffers! {
 /// The stage of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct QueryPlan {
-    /// Where queries are copied with a bound on how many are asked.
-    pub limit: Option<LimitParams>,
+    /// Where queries are copied: with a bound on how many are asked, or from anywhere in a caller's buffer.
+    pub copying: Option<Copying>,
     /// What parts partners beside filters, if anything does.
     pub exclusions: Option<Exclusions>,
 }
 
 /// The uniform blocks of the stage.
 pub(crate) struct QueryBlocks {
-    pub limited: Option<Limited>,
+    pub copied: Option<Copied>,
     scan: Scan,
     rounds: Vec<WalkRound>,
     exclusions: Option<Block>,
@@ -141,7 +141,7 @@ pub(crate) struct QueryBlocks {
 impl QueryPlan {
     /// The buffer that queries are given in.
     pub const fn given(&self) -> BufferId {
-        if self.limit.is_some() {
+        if self.copying.is_some() {
             buffer::GIVEN_QUERIES
         } else {
             buffer::QUERIES
@@ -152,13 +152,14 @@ impl QueryPlan {
     pub fn ask(&mut self, asked: &Asked, params: &Params) {
         let asks_own = asked.queries > 0 && asked.askers.is_none();
         // An excluded query finds nothing.
-        self.limit = asked.query_limit.filter(|_| asks_own).map(|limit_word| LimitParams {
+        let limit = LimitParams {
             rows: params.query_count,
             stride: 2 + params.wide_queries,
-            limit_word,
+            limit_word: asked.query_limit.unwrap_or(0),
             row_word: 7,
             value: Aabb::EXCLUDED,
-        });
+        };
+        self.copying = Copying::of(asked.query_given, asked.query_limit.is_some(), limit).filter(|_| asks_own);
     }
 
     /// Chooses how many results the output holds, where earlier steps needed so many.
@@ -192,7 +193,7 @@ impl QueryPlan {
             };
             let bytes = bytes as u64 * queries;
             sizes.push((buffer::QUERIES, bytes));
-            if self.limit.is_some() {
+            if self.copying.is_some_and(|copying| copying.is_from_own()) {
                 sizes.push((buffer::GIVEN_QUERIES, bytes));
             }
         }
@@ -267,11 +268,10 @@ impl QueryPlan {
                 .exclusions
                 .filter(|_| params.askers == askers::PARTNERS)
                 .map(|exclusions| blocks.push(&exclusions)),
-            limited: Limited::new(
-                blocks,
-                self.limit,
-                [buffer::LIMITS, buffer::GIVEN_QUERIES, buffer::QUERIES],
-            ),
+            copied: self.copying.map(|copying| {
+                let of_copy = [buffer::LIMITS, buffer::GIVEN_QUERIES, buffer::QUERIES];
+                Copied::new(blocks, copying, of_copy)
+            }),
             scan: Scan::new(
                 blocks,
                 buffer::OFFSETS,

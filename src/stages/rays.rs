@@ -1,6 +1,6 @@
 //! The rays stage: rays are sorted where they are many, and cast through the tables.
 
-use super::limits::Limited;
+use super::limits::{Copied, Copying};
 use super::order;
 use super::scan::Scan;
 use super::shape::{CapacityOf, Room, Shape, few_each};
@@ -73,7 +73,7 @@ fn casts(of: &Needed<'_>, mode: RayMode) -> bool {
 buffers! {
     /// The rays that are cast.
     RAYS = "rays": Inputs;
-    /// The rays as they are given, where the device says how many of them are cast.
+    /// The rays as they are given, where they are copied first.
     GIVEN_RAYS = "given_rays": Inputs;
     /// A word of this says how many rays are cast. It is always the caller's.
     LIMITS = "ray_limits": Inputs;
@@ -139,13 +139,13 @@ pub(crate) struct RayPlan {
     pub mode: RayMode,
     /// Whether the cells that they visit are wanted.
     pub cells: bool,
-    /// Where rays are copied with a bound on how many are cast.
-    pub limit: Option<LimitParams>,
+    /// Where rays are copied: with a bound on how many are cast, or from anywhere in a caller's buffer.
+    pub copying: Option<Copying>,
 }
 
 /// The uniform blocks of the stage.
 pub(crate) struct RayBlocks {
-    pub limited: Option<Limited>,
+    pub copied: Option<Copied>,
     hits: Scan,
     cells: Scan,
     digits: Vec<Digit>,
@@ -155,7 +155,7 @@ pub(crate) struct RayBlocks {
 impl RayPlan {
     /// The buffer that rays are given in.
     pub const fn given(&self) -> BufferId {
-        if self.limit.is_some() {
+        if self.copying.is_some() {
             buffer::GIVEN_RAYS
         } else {
             buffer::RAYS
@@ -171,16 +171,14 @@ impl RayPlan {
     pub fn ask(&mut self, descriptor: &BroadPhaseDescriptor<'_>, asked: &Asked, params: &Params) {
         self.cells = descriptor.ray_cells && asked.rays > 0;
         // A ray with a negative end meets nothing.
-        self.limit = asked
-            .ray_limit
-            .filter(|_| asked.rays > 0)
-            .map(|limit_word| LimitParams {
-                rows: params.ray_count,
-                stride: params.ray_stride,
-                limit_word,
-                row_word: 3,
-                value: (-1.0f32).to_bits(),
-            });
+        let limit = LimitParams {
+            rows: params.ray_count,
+            stride: params.ray_stride,
+            limit_word: asked.ray_limit.unwrap_or(0),
+            row_word: 3,
+            value: (-1.0f32).to_bits(),
+        };
+        self.copying = Copying::of(asked.ray_given, asked.ray_limit.is_some(), limit).filter(|_| asked.rays > 0);
     }
 
     /// Chooses whether rays are sorted, and how many hits of each counting keeps, where so many pay.
@@ -237,7 +235,7 @@ impl RayPlan {
         if rays > 0 {
             let bytes = 16 * u64::from(params.ray_stride) * rays;
             sizes.push((buffer::RAYS, bytes));
-            if self.limit.is_some() {
+            if self.copying.is_some_and(|copying| copying.is_from_own()) {
                 sizes.push((buffer::GIVEN_RAYS, bytes));
             }
             let hits = |more: u64| size_of::<RayHit>() as u64 * (u64::from(params.hit_capacity) + more);
@@ -342,11 +340,12 @@ impl RayPlan {
     /// Writes the uniform blocks.
     pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> RayBlocks {
         let params = &shape.params;
-        let limited = Limited::new(blocks, self.limit, [buffer::LIMITS, buffer::GIVEN_RAYS, buffer::RAYS]);
+        let of_copy = [buffer::LIMITS, buffer::GIVEN_RAYS, buffer::RAYS];
+        let copied = self.copying.map(|copying| Copied::new(blocks, copying, of_copy));
         let mut scan =
             |data, total_word, capacity, bit| Scan::new(blocks, data, params.ray_count + 1, total_word, capacity, bit);
         RayBlocks {
-            limited,
+            copied,
             hits: scan(buffer::OFFSETS, word::HITS_NEEDED, params.hit_capacity, Status::HITS),
             cells: scan(
                 buffer::CELL_OFFSETS,

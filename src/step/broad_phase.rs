@@ -330,8 +330,8 @@ impl GpuBroadPhase {
 
     /// Records new rays and queries against the table of the last step, which is not built again: the objects are those
     /// of that step, and a caller's buffers of them have to hold what they held then. The counters of rays and queries,
-    /// their status bits and the stage times become those of this call; pairs and their counts stay. Where several parts
-    /// of a program ask, give each a [`QuerySet`](crate::QuerySet).
+    /// their status bits and the stage times become those of this call; pairs and their counts stay. Where several
+    /// parts of a program ask, give each a [`QuerySet`](crate::QuerySet).
     ///
     /// # Errors
     /// [`StepError::NoStep`] before the first step, [`StepError::Dropped`] where its encoder was dropped; otherwise as

@@ -15,7 +15,8 @@ const SMALLEST_OUTPUT: u32 = 1024;
 
 impl Plan {
     /// Chooses whether records have clusters and how many entries the cover table has room for: none where memory is
-    /// short. What decides on it may only be the input, the descriptor and the device: the order of pairs depends on it.
+    /// short. What decides on it may only be the input, the descriptor and the device: the order of pairs depends on
+    /// it.
     pub fn fit_records(
         &mut self,
         descriptor: &BroadPhaseDescriptor<'_>,

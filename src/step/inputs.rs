@@ -2,7 +2,7 @@
 
 use super::plan::Plan;
 use crate::api::error::InputError;
-use crate::api::input::{self, DeviceCount, Queries, QueryInput, Rays, Source};
+use crate::api::input::{self, DeviceCount, Placement, Queries, QueryInput, Rays, Source};
 use crate::gpu::buffers::{BufferId, Buffers};
 use crate::gpu::recorder::Input;
 use crate::gpu::staging::Staging;
@@ -31,10 +31,13 @@ impl Placer<'_> {
                 own
             }
         };
+        let alignment = self.device.limits().min_storage_buffer_offset_alignment;
+        let Placement { offset, bytes, .. } = source.placement(alignment);
         self.placed.push(Input {
             variable: id.into(),
             buffer: buffer.clone(),
-            bytes: source.count() * size_of::<T>() as u64,
+            offset,
+            bytes,
         });
     }
 
@@ -43,6 +46,7 @@ impl Placer<'_> {
         self.placed.extend(limit.map(|DeviceCount { buffer, word }| Input {
             variable: id.into(),
             buffer: buffer.clone(),
+            offset: 0,
             bytes: 4 * (u64::from(word) + 1),
         }));
     }
@@ -70,17 +74,17 @@ impl Placer<'_> {
 }
 
 /// Whether the passes can read rays and queries.
-pub(crate) fn check_asked(asked: &QueryInput<'_>, binding_limit: u64) -> Result<(), InputError> {
-    input::check_limit("the number of rays", asked.ray_count, binding_limit)?;
-    input::check_limit("the number of queries", asked.query_count, binding_limit)?;
+pub(crate) fn check_asked(asked: &QueryInput<'_>, limits: &wgpu::Limits) -> Result<(), InputError> {
+    input::check_limit("the number of rays", asked.ray_count, limits)?;
+    input::check_limit("the number of queries", asked.query_count, limits)?;
     match &asked.rays {
-        Rays::Plain(source) => input::check("rays", source)?,
-        Rays::Swept(source) => input::check("rays", source)?,
+        Rays::Plain(source) => input::check("rays", source, limits)?,
+        Rays::Swept(source) => input::check("rays", source, limits)?,
     }
     match &asked.queries {
         Queries::None | Queries::Neighbors(_) | Queries::Partners(_) => Ok(()),
-        Queries::Boxes(source) => input::check("queries", source),
-        Queries::Spheres(source) => input::check("queries", source),
+        Queries::Boxes(source) => input::check("queries", source, limits),
+        Queries::Spheres(source) => input::check("queries", source, limits),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::gpu::buffers::{BufferId, Sizes, buffers, rounded};
 use crate::gpu::reading::{Readable, Reading};
 use crate::gpu::upload::{Block, Blocks};
 use crate::shared::asked::Asked;
-use crate::shared::blocks::{Exclusions, SortParams};
+use crate::shared::blocks::{Exclusions, GivenLayout, SortParams};
 use crate::shared::bounds::{LARGEST_COUNT, count};
 use crate::shared::digits::{counter_words, sum_words};
 use crate::shared::grid::Params;
@@ -105,6 +105,8 @@ impl Plan {
                 // That is also how moving objects come to lie behind static ones.
                 prepares: descriptor.prepares() || static_count > 0,
                 behind_objects: 0,
+                given: None,
+                given_worlds: None,
             },
             pairs: PairPlan {
                 are_wanted: descriptor.pairs,
@@ -114,10 +116,10 @@ impl Plan {
             rays: RayPlan {
                 mode: descriptor.ray_mode,
                 cells: false,
-                limit: None,
+                copying: None,
             },
             queries: QueryPlan {
-                limit: None,
+                copying: None,
                 exclusions: None,
             },
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
@@ -204,6 +206,19 @@ impl Plan {
             }),
             None => Ok(()),
         }
+    }
+
+    /// Objects and worlds do not lie as passes read them, but as this says.
+    pub fn lay(
+        &mut self,
+        descriptor: &BroadPhaseDescriptor<'_>,
+        given: [Option<GivenLayout>; 2],
+    ) -> Result<(), InputError> {
+        if given == [None; 2] {
+            return Ok(());
+        }
+        self.table.lay(&self.shape.params, given);
+        self.fit_memory(descriptor)
     }
 
     /// Asks something else of the table, whose pairs stay.

@@ -8,7 +8,7 @@ use super::plan::{OF_STEP, Plan, STEP_COUNTERS, StepBlocks};
 use super::recorded::{LastTable, OF_TABLE, Recorded};
 use crate::api::counters::word;
 use crate::api::error::StepError;
-use crate::api::input::{self, QueryInput, Statics, StepInput};
+use crate::api::input::{self, QueryInput, Source, Statics, StepInput};
 use crate::api::scene::SWEPT_STRIDE;
 use crate::api::types::{Aabb, Page};
 use crate::gpu::bindings::{Bindings, Range};
@@ -109,20 +109,21 @@ impl GpuBroadPhase {
     ) -> Result<Plan, StepError> {
         let home = Arc::clone(&self.home);
         let device = home.device();
-        input::check("objects", &input.objects)?;
-        input::check("worlds", &input.worlds)?;
-        let limit = binding_limit(&device.limits());
-        input::check_limit("the number of objects", input.object_count, limit)?;
-        input::check("static objects", &input.statics.objects)?;
-        input::check("worlds of static objects", &input.statics.worlds)?;
-        input::check("excluded pairs", &input.excluded)?;
-        input::check("data of the pair filter", &input.pair_filter_data)?;
+        let limits = &device.limits();
+        let (limit, alignment) = (binding_limit(limits), limits.min_storage_buffer_offset_alignment);
+        input::check("objects", &input.objects, limits)?;
+        input::check("worlds", &input.worlds, limits)?;
+        input::check_limit("the number of objects", input.object_count, limits)?;
+        input::check("static objects", &input.statics.objects, limits)?;
+        input::check("worlds of static objects", &input.statics.worlds, limits)?;
+        input::check_bound("excluded pairs", &input.excluded, limits)?;
+        input::check_bound("data of the pair filter", &input.pair_filter_data, limits)?;
         let asked = input.asked();
-        check_asked(&asked, limit)?;
+        check_asked(&asked, limits)?;
         let (objects, statics) = (input.objects.count(), input.statics.objects.count());
         self.descriptor.check_worlds(input.worlds.count(), objects)?;
         self.descriptor.check_worlds(input.statics.worlds.count(), statics)?;
-        let static_plan = match statics {
+        let mut static_plan = match statics {
             0 => None,
             _ => Some(Plan::of_statics(&self.descriptor, statics, self.wanted, limit)?),
         };
@@ -130,7 +131,7 @@ impl GpuBroadPhase {
             &self.descriptor,
             objects,
             static_plan.as_ref(),
-            &asked.numbers(objects.saturating_add(statics)),
+            &asked.numbers(objects.saturating_add(statics), alignment),
             self.wanted,
             limit,
         )?;
@@ -139,10 +140,21 @@ impl GpuBroadPhase {
         }
         let given = [input.excluded.count(), input.pair_filter_data.count()];
         plan.exclude(&self.descriptor, self.pair_filter().is_some(), given, limit)?;
+        let given_of = |objects: &Source<'_, Aabb>, worlds: &Source<'_, u32>| {
+            [objects.placement(alignment).given, worlds.placement(alignment).given]
+        };
+        plan.lay(&self.descriptor, given_of(&input.objects, &input.worlds))?;
+        if let Some(plan) = &mut static_plan {
+            plan.table.lay(
+                &plan.shape.params,
+                given_of(&input.statics.objects, &input.statics.worlds),
+            );
+        }
         let given = plan.table.given();
         let mut caller_owned = caller_owned(&asked, &plan);
         caller_owned.extend(input.objects.is_caller_owned().then_some(given));
-        caller_owned.extend(input.worlds.is_caller_owned().then_some(table::buffer::WORLDS));
+        let reads_worlds = plan.shape.params.has_worlds();
+        caller_owned.extend((reads_worlds && input.worlds.is_caller_owned()).then_some(plan.table.worlds()));
         caller_owned.extend(input.excluded.is_caller_owned().then_some(pairs::buffer::EXCLUDED));
         caller_owned.extend(input.pair_filter_data.is_caller_owned().then_some(pairs::buffer::DATA));
         let held = self.buffers.left(table::buffer::OBJECTS).cloned();
@@ -154,8 +166,8 @@ impl GpuBroadPhase {
 
         let mut placer = self.placer(device, encoder);
         placer.place(given, input.objects);
-        if plan.shape.params.has_worlds() {
-            placer.place(table::buffer::WORLDS, input.worlds);
+        if reads_worlds {
+            placer.place(plan.table.worlds(), input.worlds);
         }
         placer.place_limit(table::buffer::OBJECT_LIMITS, input.object_count);
         if let Some(exclusions) = plan.pairs.exclusions {
@@ -241,8 +253,9 @@ impl GpuBroadPhase {
     ) -> Result<Plan, StepError> {
         let home = Arc::clone(&self.home);
         let device = home.device();
-        let limit = binding_limit(&device.limits());
-        check_asked(input, limit)?;
+        let limits = &device.limits();
+        let (limit, alignment) = (binding_limit(limits), limits.min_storage_buffer_offset_alignment);
+        check_asked(input, limits)?;
         let LastTable {
             mut plan,
             mut inputs,
@@ -252,7 +265,12 @@ impl GpuBroadPhase {
         } = table;
         let objects = plan.shape.params.all_objects();
         plan.fit_rounds(&self.descriptor, self.wanted);
-        plan.ask(&self.descriptor, &input.numbers(objects.into()), self.wanted, limit)?;
+        plan.ask(
+            &self.descriptor,
+            &input.numbers(objects.into(), alignment),
+            self.wanted,
+            limit,
+        )?;
         let mut caller_owned = caller_owned(input, &plan);
         caller_owned.extend(OF_TABLE);
         let kept = [&OF_TABLE[..], plan.pairs.kept()].concat();
@@ -420,7 +438,7 @@ impl GpuBroadPhase {
                 drop(buffers.fit(device, plan.sizes(), &OF_STEP));
                 // Most of what building binds is given up right after it.
                 let mut bindings = Bindings::default();
-                let inputs = statics::sources(device, &label, statics, &plan.shape.params, &objects);
+                let inputs = statics::sources(device, &label, statics, &plan.table, &plan.shape.params, &objects);
                 let (blocks, uniforms) = write(device, &mut bindings, &label, &plan);
                 let mut timing = self.timing.as_mut();
                 if let Some(timing) = timing.as_deref_mut() {
@@ -515,7 +533,7 @@ fn write(device: &wgpu::Device, bindings: &mut Bindings, label: &str, plan: &Pla
 
 /// From the table to the offsets of hits, cells of rays and results.
 fn record_asked_counts(recorder: &mut Recorder<'_>, plan: &Plan, blocks: &StepBlocks, sorted: Side) {
-    limits::record(recorder, [blocks.rays.limited, blocks.queries.limited]);
+    limits::record(recorder, [blocks.rays.copied, blocks.queries.copied]);
     plan.rays.record_counts(recorder, &plan.shape, &blocks.rays, sorted);
     plan.queries
         .record_counts(recorder, &plan.shape, &blocks.queries, sorted);

@@ -32,14 +32,14 @@ use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::shaders::{Pass, passes};
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, SceneRays, Scheme, wgpu};
 use harness::*;
-use limits::check_limit;
+use limits::{check_limit, check_take};
 use order::check_order;
 use pairs::{check_exclusions, check_pairs, check_static_pairs, check_sums, list_of};
 use queries::check_queries;
 use rays::{check_ray_cells, check_rays};
 use scan::check_scan;
 use sort::strategies;
-use table::{check_scatter, check_table};
+use table::{check_scatter, check_strided, check_table};
 
 /// The table, then the walks with each of `overrides`. Returns the entries.
 fn check_scene(
@@ -123,6 +123,7 @@ fn check_parts(
         // As bytes: a NaN is not equal to itself.
         assert!(objects == bytes(&trace.objects), "{}: objects", bench.scene);
     }
+    check_strided(bench, &trace.params, worlds);
     if let Some(statics) = trace.statics.as_deref() {
         check_table(bench, statics, descriptor, static_worlds);
     }
@@ -326,6 +327,11 @@ fn every_pass_equals_its_reference() {
         }
         for (rows, stride, limit) in [(1, 2, 0), (300, 2, 77), (256, 3, 256), (500, 4, 0), (70, 4, 5000)] {
             check_limit(&mut bench, rows, stride, limit, &mut rng);
+        }
+        for (elements, words) in [(1, 1), (700, 1), (33, 8), (300, 8), (64, 12), (200, 16)] {
+            for limit in [None, Some(0), Some(elements / 2), Some(5000)] {
+                check_take(&mut bench, elements, words, limit, &mut rng);
+            }
         }
         let covered = bench.run.borrow().clone();
         let can_run = |pass: &&Pass| features.contains(pass.features());

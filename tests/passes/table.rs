@@ -2,14 +2,15 @@
 
 use crate::common::Rng;
 use crate::harness::*;
+use crate::limits::strewn;
 use crate::sort::check_sort;
 use bytemuck::{bytes_of, pod_collect_to_vec};
-use gpu_broad_phase::internals::blocks::{CLUSTER_TILE, COVER_TILE, ScatterParams};
+use gpu_broad_phase::internals::blocks::{CENTER_HALF, CLUSTER_TILE, COVER_TILE, ScatterParams, UNFILTERED};
 use gpu_broad_phase::internals::grid::{CLUSTER, Grid, Params, Record};
-use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::table::{
-    clusters, cover_emit, gather, layout, level_statistics, sample_statistics, scatter,
+    clusters, cover_emit, gather, layout, level_statistics, prepare, sample_statistics, scatter,
 };
+use gpu_broad_phase::internals::reference::{Trace, given};
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Scheme};
 
@@ -416,4 +417,35 @@ pub fn more_workgroups_than_one_dimension_has_are_all_run() {
         let keys: Vec<u32> = (0..entries).map(|entry| entry >> 7).collect();
         check_starts(&bench, (entries >> 7) + 40, &keys);
     });
+}
+
+/// Objects that lie anywhere in a caller's buffer are prepared as the boxes that they stand for.
+pub fn check_strided(bench: &mut Bench, params: &Params, worlds: &[u32]) {
+    let mut rng = Rng(u64::from(params.object_count));
+    let scene = bench.scene.clone();
+    for form in [0, UNFILTERED, CENTER_HALF, CENTER_HALF | UNFILTERED] {
+        let (layout, words) = strewn(params.object_count, form, 8, &mut rng);
+        bench.scene = format!("{scene}, {layout:?}");
+        let found = bench.run(
+            &shaders::PREPARE_STRIDED,
+            groups(params.object_count as usize),
+            uniform(params),
+            &[
+                ("given_objects", bytes(&words)),
+                ("given_layout", uniform(&layout)),
+                (
+                    "objects",
+                    poison::<Aabb>((params.first_object + params.object_count) as usize),
+                ),
+                ("object_limits", zeros(1)),
+                ("worlds", bytes(worlds)),
+            ],
+        );
+        let boxes = given::boxes(&layout, &words, params.object_count as usize);
+        let expected = prepare::prepare(params, &boxes, &[], worlds);
+        let expected = [poison::<Aabb>(params.first_object as usize), bytes(&expected)].concat();
+        // As bytes: a NaN is not equal to itself.
+        found.check("objects", &expected);
+    }
+    bench.scene = scene;
 }

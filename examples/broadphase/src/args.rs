@@ -121,7 +121,8 @@ pub struct RaysArgs {
     pub margin: MarginArgs,
     #[command(flatten)]
     pub scheme: SchemeArgs,
-    /// Result file, .csv or .npy (closest and --with-t: f8, rows × 3; else u4, rows × 2); `-` is CSV on standard output.
+    /// Result file, .csv or .npy (closest and --with-t: f8, rows × 3; else u4, rows × 2); `-` is CSV on standard
+    /// output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 }
@@ -134,13 +135,14 @@ pub struct RaysArgs {
 pub struct QueryArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
-    /// Query boxes or points, a table as that of the scene: mins then maxes (6 columns, in 2D 4), or positions (3 columns,
-    /// in 2D 2).
+    /// Query boxes or points, a table as that of the scene: mins then maxes (6 columns, in 2D 4), or positions (3
+    /// columns, in 2D 2).
     pub boxes: PathBuf,
     /// Find what comes within this distance of the box: a sphere where the box is a point.
     #[arg(long, value_name = "R", value_parser = parse_distance)]
     pub radius: Option<f32>,
-    /// Only the K nearest objects of each query, nearest first, as rows `query,object,distance`; at any distance, unless
+    /// Only the K nearest objects of each query, nearest first, as rows `query,object,distance`; at any distance,
+    /// unless
     /// --radius bounds it.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub nearest: Option<u32>,
@@ -320,8 +322,8 @@ pub struct BenchArgs {
     pub seed: u64,
     /// Who runs, apart by commas; without it all that are there and that suit the scene. The names: gpu-broad-phase,
     /// grid, hybrid-grid, brute-force (a kernel), reference (the library on the CPU; only by name), and with the
-    /// package's feature `peers` parry3d, obvhs, bvh, rstar, lampshade. In scenes that move: gpu-broad-phase, reference,
-    /// parry3d, parry3d-refit (one tree that is kept), rapier3d.
+    /// package's feature `peers` parry3d, obvhs, bvh, rstar, lampshade. In scenes that move: gpu-broad-phase,
+    /// reference, parry3d, parry3d-refit (one tree that is kept), rapier3d.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub engines: Vec<String>,
     /// Measure the sort of keys and values alone, too.
@@ -341,7 +343,8 @@ pub struct BenchArgs {
     #[arg(long, value_name = "FILE.md")]
     pub markdown: Option<PathBuf>,
     /// Measure a fixed set of things for a report on this GPU, and write it here: whether answers are right, the copy
-    /// bandwidth, then uniform and power-law in several sizes with rays, stages and the sort. Takes under eight minutes.
+    /// bandwidth, then uniform and power-law in several sizes with rays, stages and the sort. Takes under eight
+    /// minutes.
     #[arg(long, value_name = "FILE.md", conflicts_with_all = ["scene", "rays", "dimensions", "elements", "next",
         "engines", "sort", "frames", "order", "scheme", "cell_size", "min_scale", "output", "plot", "markdown"])]
     pub report: Option<PathBuf>,
@@ -441,8 +444,8 @@ pub struct PairArgs {
     /// each goes to a file of its own: -o NAME.csv makes NAME.vertices-faces.csv, NAME.edges-edges.csv and so on.
     #[arg(long, value_name = "KIND,KIND", value_parser = parse_between)]
     pub between: Vec<Between>,
-    /// The body of each box, -1 for none: boxes of one body make no pair. For a mesh the body of each vertex. A table of
-    /// one column of integers up to 1073741822.
+    /// The body of each box, -1 for none: boxes of one body make no pair. For a mesh the body of each vertex. A table
+    /// of one column of integers up to 1073741822.
     #[arg(long, value_name = "FILE")]
     pub groups: Option<PathBuf>,
     /// Leave these pairs out: a table of two columns of ids, as results have them without --local-ids. Either box may
@@ -494,8 +497,8 @@ pub struct LocalIdArgs {
 
 #[derive(Args)]
 pub struct MarginArgs {
-    /// Grow every box of the scene by this on every side: two boxes pair where they are within twice the margin on every
-    /// axis.
+    /// Grow every box of the scene by this on every side: two boxes pair where they are within twice the margin on
+    /// every axis.
     #[arg(long, value_name = "X", value_parser = parse_distance, default_value_t = 0.0, hide_default_value = true)]
     pub margin: f32,
 }
@@ -684,7 +687,8 @@ fn parse_between(text: &str) -> Result<Between, String> {
 }
 
 impl Cli {
-    /// Takes negative numbers for values, so that what is wrong with one is told of the value and not of an option `-1`.
+    /// Takes negative numbers for values, so that what is wrong with one is told of the value and not of an option
+    /// `-1`.
     pub fn parse_from_arguments(arguments: impl IntoIterator<Item = OsString>) -> clap::error::Result<Self> {
         let take_negative = |arg: Arg| {
             let takes_values = arg.get_action().takes_values();

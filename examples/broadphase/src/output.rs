@@ -40,8 +40,8 @@ pub fn is_output(path: &Path) -> bool {
     !open.is_empty() && fs::canonicalize(path).is_ok_and(|path| open.contains(&path))
 }
 
-/// A file for results. It is opened before the work, so that one that cannot be written is found out first; what it held
-/// stays until there is something to write. One that was not there is not left behind empty.
+/// A file for results. It is opened before the work, so that one that cannot be written is found out first; what it
+/// held stays until there is something to write. One that was not there is not left behind empty.
 pub struct OutputFile {
     path: PathBuf,
     file: Option<File>,

@@ -364,7 +364,8 @@ fn without_an_adapter_the_cpu_answers() {
     assert_eq!(folder.run_without_adapter(&["info"]).status, 0);
 }
 
-/// Software adapters are slower than the CPU reference: they are taken where they are named, and by what checks shaders.
+/// Software adapters are slower than the CPU reference: they are taken where they are named, and by what checks
+/// shaders.
 #[test]
 #[cfg(target_os = "linux")]
 fn nobody_gets_a_software_adapter_unasked() {

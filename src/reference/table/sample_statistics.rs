@@ -9,9 +9,9 @@ const EXTENT_SAMPLES: u32 = 256;
 
 /// What the finest cell is chosen from, of a sample of the objects.
 ///
-/// Returns 1073 words: how many have which longest side, in 1024 classes, each a quarter octave; the bits of the largest
-/// magnitude of a coordinate of 256 of them; then two for each of 24 octaves of cells: samples entered, and pairs of
-/// them that share a slot of a small hash table.
+/// Returns 1073 words: how many have which longest side, in 1024 classes, each a quarter octave; the bits of the
+/// largest magnitude of a coordinate of 256 of them; then two for each of 24 octaves of cells: samples entered, and
+/// pairs of them that share a slot of a small hash table.
 pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> Vec<u32> {
     let slots = params.octave_slots();
     let mut tables = vec![0u32; (OCTAVES * slots) as usize];

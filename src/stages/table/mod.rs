@@ -2,6 +2,7 @@
 
 pub(crate) mod statics;
 
+use super::limits::{Copied, Copying};
 use super::scan::Scan;
 use super::shape::{COUNTERS, Room, Shape};
 use super::sort::{self, Digit, Side, Sides, Sort};
@@ -12,8 +13,8 @@ use crate::api::types::Aabb;
 use crate::gpu::buffers::{BufferId, Sizes, buffers};
 use crate::gpu::recorder::{Recorder, WORKGROUP, label, variables};
 use crate::gpu::shader::{Needed, passes};
-use crate::gpu::upload::Blocks;
-use crate::shared::blocks::{CLUSTER_TILE, COVER_TILE, OCTAVES, SortParams};
+use crate::gpu::upload::{Block, Blocks};
+use crate::shared::blocks::{CLUSTER_TILE, COVER_TILE, GivenLayout, OCTAVES, SortParams};
 use crate::shared::bounds::{LARGEST_COUNT, count};
 use crate::shared::grid::{self, Grid, Params, Record};
 use crate::shared::wgsl::number;
@@ -21,9 +22,15 @@ use crate::shared::wgsl::number;
 passes! {
     "table" {
     /// Objects as the other passes read them.
-    PREPARE = "prepare" if |of| {
-        of.prepares() || of.pair_filter.is_some() || of.uses.statics || of.uses.device_counts || of.uses.excluded
-    };
+    PREPARE = "prepare" from "prepare" { given: "tight" }
+        if |of| of.prepares()
+            || of.pair_filter.is_some()
+            || of.uses.statics
+            || of.uses.device_counts
+            || of.uses.excluded;
+
+    /// Objects that lie anywhere in a caller's buffer, as the other passes read them.
+    PREPARE_STRIDED = "prepare_strided" from "prepare" { given: "strided" } if |of| of.uses.strided;
 
     /// Sizes of boxes and how crowded the cells of each octave would be, of a sample.
     SAMPLE_STATISTICS = "sample_statistics" if |of| of.is_hierarchical();
@@ -75,6 +82,8 @@ buffers! {
     OBJECT_LIMITS = "object_limits": Inputs;
     /// The world of each object, `u32`.
     WORLDS = "worlds": Inputs;
+    /// The worlds as they are given, where they are copied first. It is always the caller's.
+    GIVEN_WORLDS = "given_worlds": Inputs;
     /// What a sample of the objects tells of sizes and cells.
     SAMPLE_STATISTICS = "sample_statistics": Fixed;
     /// The hash tables in which objects of the sample are counted by cells.
@@ -130,6 +139,8 @@ const COVER_SHIFTS: u32 = number("common/cover", "COVER_SHIFTS");
 const COVER_TOTALS: u32 = 2 * COVER_SHIFTS;
 
 variables! {
+    /// Where the objects that are given lie.
+    GIVEN_LAYOUT = "given_layout";
     /// The grid as a pass leaves it.
     NEXT_GRID = "next_grid";
 }
@@ -143,10 +154,16 @@ pub(crate) struct TablePlan {
     pub prepares: bool,
     /// Bytes that lie behind the objects.
     pub behind_objects: u64,
+    /// Where objects do not lie as passes read them: how they do. Then they are prepared.
+    pub given: Option<GivenLayout>,
+    /// Where worlds do not lie one behind the other: how they do. Then they are copied.
+    pub given_worlds: Option<GivenLayout>,
 }
 
 /// The uniform blocks of the stage.
 pub(crate) struct TableBlocks {
+    given: Option<Block>,
+    worlds: Option<Copied>,
     entries: Scan,
     digits: Vec<Digit>,
 }
@@ -171,12 +188,28 @@ impl TablePlan {
         Ok(())
     }
 
+    /// Takes in where objects and worlds do not lie as passes read them.
+    pub fn lay(&mut self, params: &Params, [objects, worlds]: [Option<GivenLayout>; 2]) {
+        self.given = objects;
+        self.given_worlds = worlds.filter(|_| params.has_worlds());
+        self.prepares |= objects.is_some();
+    }
+
     /// The buffer that objects are given in.
     pub const fn given(&self) -> BufferId {
         if self.prepares {
             buffer::GIVEN_OBJECTS
         } else {
             buffer::OBJECTS
+        }
+    }
+
+    /// The buffer that worlds are given in.
+    pub const fn worlds(&self) -> BufferId {
+        if self.given_worlds.is_some() {
+            buffer::GIVEN_WORLDS
+        } else {
+            buffer::WORLDS
         }
     }
 
@@ -209,7 +242,7 @@ impl TablePlan {
             (buffer::STARTS, 4 * slots),
             (buffer::WORLDS, if params.has_worlds() { 4 * objects } else { 0 }),
         ];
-        if self.prepares {
+        if self.prepares && self.given.is_none() {
             sizes.push((buffer::GIVEN_OBJECTS, size_of::<Aabb>() as u64 * objects));
         }
         if params.is_uniform() {
@@ -228,6 +261,11 @@ impl TablePlan {
     pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> TableBlocks {
         let params = &shape.params;
         TableBlocks {
+            given: self.given.map(|given| blocks.push(&given)),
+            worlds: self.given_worlds.map(|given| {
+                let copying = Copying::of_words(given, params.object_count);
+                Copied::new(blocks, copying, [COUNTERS, buffer::GIVEN_WORLDS, buffer::WORLDS])
+            }),
             entries: Scan::new(
                 blocks,
                 buffer::ENTRY_OFFSETS,
@@ -253,11 +291,16 @@ impl TablePlan {
         if has_cover {
             recorder.clear_words(buffer::COVER_SUMS, 0, COVER_TOTALS.into());
         }
+        if let Some(worlds) = &blocks.worlds {
+            recorder.stage(label!("worlds"), |stage| worlds.record(stage));
+        }
         if self.prepares {
             // Any buffer will do where all objects take part.
-            let all = [buffer::OBJECT_LIMITS.is(COUNTERS)];
-            let limits = if params.object_limit == 0 { &all[..] } else { &[] };
-            recorder.stage(label!("prepare"), |stage| stage.run(&PREPARE, objects, limits));
+            let all = (params.object_limit == 0).then(|| buffer::OBJECT_LIMITS.is(COUNTERS));
+            let given = blocks.given.map(|block| GIVEN_LAYOUT.is_block(block));
+            let pass = if given.is_some() { &PREPARE_STRIDED } else { &PREPARE };
+            let binds: Vec<_> = all.into_iter().chain(given).collect();
+            recorder.stage(label!("prepare"), |stage| stage.run(pass, objects, &binds));
         }
         if params.is_hierarchical() {
             recorder.stage(label!("statistics"), |stage| {

@@ -1,8 +1,8 @@
 //! The table of the static objects: built where they change, kept while they do not.
 
-use super::buffer as moving;
-use crate::api::input::{Source, Statics};
-use crate::gpu::buffers::{BufferId, Buffers, buffers};
+use super::{TablePlan, buffer as moving};
+use crate::api::input::{Placement, Source, Statics};
+use crate::gpu::buffers::{BufferId, Buffers, buffers, rounded};
 use crate::gpu::filled::filled;
 use crate::gpu::recorder::{Binds, Input};
 use crate::shared::grid::Params;
@@ -83,25 +83,38 @@ pub(crate) fn sources(
     device: &wgpu::Device,
     label: &str,
     statics: &Statics<'_>,
+    plan: &TablePlan,
     params: &Params,
     objects: &wgpu::Buffer,
 ) -> Vec<Input> {
     let boxes = source(device, label, moving::GIVEN_OBJECTS, statics.objects);
-    let worlds = if params.has_worlds() {
-        source(device, label, moving::WORLDS, statics.worlds)
-    } else {
+    let mut inputs = vec![Input::whole(moving::OBJECTS, objects)];
+    if !params.has_worlds() {
         // Nobody looks at them.
-        Input {
+        inputs.push(Input {
             variable: moving::WORLDS.into(),
             ..boxes.clone()
+        });
+    } else {
+        inputs.push(source(device, label, plan.worlds(), statics.worlds));
+        if plan.given_worlds.is_some() {
+            let bytes = 4 * u64::from(params.object_count);
+            let copied = device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(&format!("{label}/{}", moving::WORLDS.name)),
+                size: rounded(bytes),
+                usage: wgpu::BufferUsages::STORAGE,
+                mapped_at_creation: false,
+            });
+            inputs.push(Input::whole(moving::WORLDS, &copied));
         }
-    };
-    vec![Input::whole(moving::OBJECTS, objects), boxes, worlds]
+    }
+    inputs.push(boxes);
+    inputs
 }
 
-/// A buffer of the caller's, or one that is given up once the table is built.
+/// A part of a buffer of the caller's, or a buffer that is given up once the table is built.
 fn source<T: bytemuck::Pod>(device: &wgpu::Device, label: &str, id: BufferId, source: Source<'_, T>) -> Input {
-    let bytes = source.count() * size_of::<T>() as u64;
+    let Placement { offset, bytes, .. } = source.placement(device.limits().min_storage_buffer_offset_alignment);
     let buffer = match source {
         Source::Device { buffer, .. } => buffer.clone(),
         Source::Host(elements) => {
@@ -117,6 +130,7 @@ fn source<T: bytemuck::Pod>(device: &wgpu::Device, label: &str, id: BufferId, so
     Input {
         variable: id.into(),
         buffer,
+        offset,
         bytes,
     }
 }
