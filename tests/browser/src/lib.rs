@@ -38,6 +38,8 @@ pub async fn run(say: Say<'_>) {
     scenes::events(&plain, say).await;
     scenes::queries(&plain, say).await;
     scenes::statics(&plain, say).await;
+    scenes::parted(&plain, say).await;
+    scenes::culling(&plain, say).await;
     scenes::later(&plain, say).await;
     troubles::too_large(&plain, say).await;
     plain.check();

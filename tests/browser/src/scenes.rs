@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, GpuBroadPhase, Headless, Neighbors, ObjectNames, ObjectSet, Outputs, PairEvents, Partners,
-    Queries, Query, QueryInput, QueryMode, RayMode, Scene, SceneQueries, SceneStatics, Source, StepInput, StepResult,
-    Uses,
+    BroadPhaseDescriptor, CullOptions, Culling, Frustum, GpuBroadPhase, Headless, Neighbors, ObjectNames, ObjectSet,
+    Outputs, PairEvents, Partners, Queries, Query, QueryInput, QueryMode, RayMode, Scene, SceneQueries, SceneStatics,
+    Source, StepInput, StepResult, Uses,
 };
 
 use crate::Say;
@@ -192,6 +192,83 @@ pub async fn statics(gpu: &Gpu, say: Say<'_>) {
         ..case.descriptor
     };
     check(gpu, descriptor, &scene, "static boxes", say).await;
+}
+
+/// Pairs that a list and a function of the caller's part.
+pub async fn parted(gpu: &Gpu, say: Say<'_>) {
+    let case = golden::uniform_boxes();
+    let scene = case.scene();
+    let all = brute_force::scene_pairs(&case.descriptor, &scene);
+    let excluded: Vec<_> = all.iter().step_by(3).copied().collect();
+    let listed = Scene {
+        excluded: &excluded,
+        ..scene
+    };
+    check(gpu, case.descriptor, &listed, "pairs without those of a list", say).await;
+    let admits = |a: u32, b: u32| !(a ^ b).is_multiple_of(5);
+    let expected: BTreeSet<_> = all.iter().filter(|pair| admits(pair.a, pair.b)).copied().collect();
+    for scheme in SCHEMES {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            pair_filter: Some("fn admits_pair(a: u32, b: u32) -> bool {\n    return (a ^ b) % 5u != 0u;\n}\n"),
+            ..case.descriptor
+        };
+        let found = gpu.whole(&mut gpu.broad_phase(&descriptor), (&scene).into()).await;
+        let found: BTreeSet<_> = found.pairs.into_iter().collect();
+        assert!(
+            found == expected,
+            "{scheme:?}: {} of {} pairs",
+            found.len(),
+            expected.len()
+        );
+    }
+    say(&format!(
+        "{:?} device, pairs that a function admits: {} of {}, 3 schemes, as by definition",
+        gpu.kind,
+        expected.len(),
+        all.len()
+    ));
+}
+
+/// What views see of the boxes.
+pub async fn culling(gpu: &Gpu, say: Say<'_>) {
+    let case = golden::power_law();
+    let scene = case.scene();
+    let views: Vec<_> = (0..7)
+        .map(|turn| {
+            let [x, y] = [(turn as f32).cos(), (turn as f32).sin()];
+            Frustum::new([
+                [x, y, 0.25, -9.0 * turn as f32],
+                [y, -x, 0.0, 30.0],
+                [0.0, 0.0, -1.0, 40.0],
+            ])
+        })
+        .chain([Frustum::new([[f32::NAN, 0.0, 0.0, 0.0]])])
+        .collect();
+    let mut culling = Culling::new(None);
+    let mut rows = 0;
+    for scheme in SCHEMES {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ..case.descriptor
+        };
+        let mut broad_phase = gpu.broad_phase(&descriptor);
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        let step = broad_phase.step(&mut encoder, (&scene).into()).expect("a step");
+        let culled = culling.record(&mut encoder, &step, Source::Host(&views), CullOptions::default());
+        culled.expect("views");
+        gpu.queue.submit([encoder.finish()]);
+        let seen = culling.read_back().await.expect("what views see");
+        let defined = reference::cull(&descriptor, &scene, &views).expect("views");
+        assert!(seen == defined, "{scheme:?}");
+        assert_eq!(seen.invalid, 1);
+        rows = seen.objects.iter().map(Vec::len).sum();
+        assert!(rows > 1000, "{rows} rows say little");
+    }
+    say(&format!(
+        "{:?} device, culling by 8 views: {rows} rows, 3 schemes, as by definition",
+        gpu.kind
+    ));
 }
 
 /// Answers of steps, of sets of queries and of events, asked for in the frame's encoder and awaited frames later.
