@@ -7,9 +7,9 @@ use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CreateError, CullDraw, CullOptions, Culling, DebugDraw, DebugLines, DescriptorError,
-    DeviceCount, Dimensions, DispatchArgs, Frustum, GpuBroadPhase, ObjectNames, OutputRows, Pair, PairEvents,
-    PairOrder, Partners, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, SceneQueries, Scheme, Source, Statics,
-    StepInput, SweptRay, Uses, adapters as all_adapters, reference::brute_force, wgpu,
+    DeviceCount, Dimensions, DispatchArgs, Frustum, GpuBroadPhase, ObjectNames, ObjectSet, OutputRows, Pair,
+    PairEvents, PairOrder, Partners, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, SceneQueries, Scheme, Source,
+    Statics, StepInput, SweptRay, Uses, adapters as all_adapters, reference::brute_force, wgpu,
 };
 use pollster::block_on;
 
@@ -273,14 +273,16 @@ fn what_stands_beside_the_step_can_be_prepared_too() {
         for preparation in beside {
             preparation.run().expect("pipelines");
         }
+        let mut set = ObjectSet::new();
+        let handles: Vec<_> = uniform(100, &mut Rng(4)).iter().map(|&of| set.insert(of)).collect();
+        set.prepare(&gpu).run().expect("pipelines");
         let prepared = pipelines(&device);
         let boxes = uniform(200, &mut Rng(2));
         for _ in 0..3 {
             let mut encoder = device.create_command_encoder(&Default::default());
-            let input = StepInput {
-                objects: Source::Host(&boxes),
-                ..Default::default()
-            };
+            // Few of them move, so that their boxes are put in place one by one.
+            set.set(handles[7], boxes[9]).expect("a handle");
+            let input = set.record(&device, &mut encoder).expect("an upload");
             let step = gpu.step(&mut encoder, input).expect("a step");
             events
                 .record(&mut encoder, &step, ObjectNames::default())
@@ -419,5 +421,43 @@ fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
             gpu.read_later(&mut encoder, Default::default())
                 .expect("the last step is still there"),
         );
+    }
+}
+
+/// Sets make theirs for the scheme that their broad phase has now.
+#[test]
+fn sets_are_prepared_for_another_descriptor_too() {
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let descriptor = BroadPhaseDescriptor::default();
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
+        let mut set = gpu.query_set("set", &descriptor);
+        let boxes = uniform(200, &mut Rng(8));
+        let rays = [Ray::new([0.0; 3], [1.0, 0.5, 0.25], 90.0); 9];
+        let uses = Uses {
+            rays: true,
+            queries: true,
+            ..Uses::default()
+        };
+        for scheme in SCHEMES {
+            let descriptor = BroadPhaseDescriptor { scheme, ..descriptor };
+            gpu.set_descriptor(&descriptor).expect("a descriptor that works");
+            set.prepare(&gpu, uses).run().expect("pipelines");
+            let prepared = pipelines(&device);
+            let mut encoder = device.create_command_encoder(&Default::default());
+            let input = StepInput {
+                objects: boxes[..].into(),
+                ..Default::default()
+            };
+            gpu.step(&mut encoder, input).expect("a step");
+            let asked = QueryInput {
+                rays: rays[..].into(),
+                queries: boxes[..30].into(),
+                ..Default::default()
+            };
+            set.record(&mut encoder, &gpu, asked).expect("a set");
+            queue.submit([encoder.finish()]);
+            assert_eq!(pipelines(&device), prepared, "{}, {scheme:?}", adapter.name);
+        }
     }
 }

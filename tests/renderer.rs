@@ -165,8 +165,8 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
         };
         for preparation in [
             gpu.prepare(uses),
-            picking.prepare(uses),
-            sensors.prepare(uses),
+            picking.prepare(&gpu, uses),
+            sensors.prepare(&gpu, uses),
             events.prepare(&gpu),
             culling.prepare(&gpu),
         ] {

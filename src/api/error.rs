@@ -298,7 +298,7 @@ pub enum StepError {
     /// [`reset`](crate::PairEvents::reset) first.
     #[error(
         "what this builds on was recorded into an encoder that was dropped, or submitted in another order: record it \
-         again"
+         again; pair events need a reset first"
     )]
     Dropped,
     /// The step is of another device than the first one that this was recorded over.

@@ -283,6 +283,36 @@ impl<'a> From<Source<'a, SweptRay>> for Rays<'a> {
     }
 }
 
+impl<'a, T> From<&'a [T]> for Source<'a, T> {
+    fn from(elements: &'a [T]) -> Self {
+        Self::Host(elements)
+    }
+}
+
+impl<'a> From<&'a [Ray]> for Rays<'a> {
+    fn from(rays: &'a [Ray]) -> Self {
+        Self::Plain(Source::Host(rays))
+    }
+}
+
+impl<'a> From<&'a [SweptRay]> for Rays<'a> {
+    fn from(rays: &'a [SweptRay]) -> Self {
+        Self::Swept(Source::Host(rays))
+    }
+}
+
+impl<'a> From<&'a [Aabb]> for Queries<'a> {
+    fn from(boxes: &'a [Aabb]) -> Self {
+        Self::Boxes(Source::Host(boxes))
+    }
+}
+
+impl<'a> From<&'a [Query]> for Queries<'a> {
+    fn from(queries: &'a [Query]) -> Self {
+        Self::Spheres(Source::Host(queries))
+    }
+}
+
 impl<'a> From<SceneRays<'a>> for Rays<'a> {
     fn from(rays: SceneRays<'a>) -> Self {
         match rays {

@@ -235,8 +235,8 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Of two objects, whichever comes first.
-    pub(crate) fn of(a: u32, b: u32) -> Self {
+    /// The pair of two objects, whichever comes first.
+    pub fn new(a: u32, b: u32) -> Self {
         Self {
             a: a.min(b),
             b: a.max(b),

@@ -1,13 +1,17 @@
 //! A buffer on the device that follows boxes on the host. All writes go through the encoder, so that each step recorded
 //! into one encoder sees the boxes as they were when it was recorded.
 
+use std::sync::Arc;
+
 use encase::UniformBuffer;
 
+use crate::api::descriptor::Uses;
 use crate::api::error::InputError;
 use crate::api::types::Aabb;
 use crate::gpu::bindings::{Bindings, Range, RangeRef};
-use crate::gpu::home::KnownDevice;
+use crate::gpu::home::{Home, KnownDevice};
 use crate::gpu::pipelines::{Form, Groups, Pipelines};
+use crate::gpu::preparation::Preparation;
 use crate::gpu::recorder::WORKGROUP;
 use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
@@ -40,7 +44,7 @@ struct Resident {
     recordings: Recordings,
     /// The last update that wrote into the buffer.
     written: Option<Recording>,
-    pipelines: Pipelines,
+    pipelines: Arc<Pipelines>,
     bindings: Bindings,
     uploads: Staging,
     /// What the pass reads changes from.
@@ -100,6 +104,15 @@ impl Mirror {
         Ok((&resident.buffer, resident.written.as_ref()))
     }
 
+    /// The pipeline of later updates on a device, which is still to be made.
+    pub fn prepare(&mut self, home: &Arc<Home>) -> Preparation {
+        let device = home.device();
+        self.resident.take_if(|resident| !resident.home.is(device));
+        let resident = self.resident.get_or_insert_with(|| Resident::new(device, 0));
+        let forms = PASSES.iter().flat_map(|&pass| Form::of(pass, Uses::ALL));
+        Preparation::new(home, &resident.pipelines, forms.collect())
+    }
+
     /// Gives up what lies on the device: the next update starts over.
     pub fn invalidate(&mut self) {
         self.resident = None;
@@ -109,7 +122,7 @@ impl Mirror {
 impl Resident {
     fn new(device: &wgpu::Device, capacity: u64) -> Self {
         Self {
-            pipelines: Pipelines::new(LABEL, PASSES.iter().copied(), &[], None, None),
+            pipelines: Arc::new(Pipelines::new(LABEL, PASSES.iter().copied(), &[], None, None)),
             bindings: Bindings::default(),
             uploads: Staging::uploads(),
             changes: Staging::new(wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST),

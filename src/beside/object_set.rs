@@ -8,7 +8,9 @@ use crate::api::scene::{Scene, SceneStatics};
 use crate::api::types::{Aabb, PairEvent, STATIC_SLOT};
 use crate::beside::events::ObjectNames;
 use crate::beside::mirror::{self, Mirror};
+use crate::gpu::preparation::Preparation;
 use crate::shared::bounds::LARGEST_COUNT;
+use crate::step::broad_phase::GpuBroadPhase;
 
 /// What a slot without an object holds: a point at the origin that takes no part.
 const FREE: Aabb = Aabb::point([0.0; 3]).with_owner(Aabb::EXCLUDED);
@@ -415,6 +417,13 @@ impl ObjectSet {
         }
         input.objects = self.moving.record(device, encoder)?;
         Ok(input)
+    }
+
+    /// What makes its pipelines ahead of the first upload of single boxes, on the device of a broad phase: see
+    /// [`Preparation`].
+    pub fn prepare(&mut self, broad_phase: &GpuBroadPhase) -> Preparation {
+        let home = broad_phase.home();
+        self.moving.mirror.prepare(home).and(self.statics.mirror.prepare(home))
     }
 
     /// Gives up what lies on the device, so that the next [`record`](Self::record) starts over and uploads everything,

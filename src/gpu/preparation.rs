@@ -16,17 +16,24 @@ use crate::api::error::CreateError;
 #[must_use = "nothing is made before `run`"]
 pub struct Preparation {
     home: Arc<Home>,
-    pipelines: Arc<Pipelines>,
-    forms: Vec<Form<'static>>,
+    parts: Vec<Part>,
 }
+
+/// Forms of passes, and what makes their pipelines.
+type Part = (Arc<Pipelines>, Vec<Form<'static>>);
 
 impl Preparation {
     pub(crate) fn new(home: &Arc<Home>, pipelines: &Arc<Pipelines>, forms: Vec<Form<'static>>) -> Self {
         Self {
             home: Arc::clone(home),
-            pipelines: Arc::clone(pipelines),
-            forms,
+            parts: vec![(Arc::clone(pipelines), forms)],
         }
+    }
+
+    /// Both of two on the same device, in one call.
+    pub fn and(mut self, other: Self) -> Self {
+        self.parts.extend(other.parts);
+        self
     }
 
     /// Makes what is not there yet.
@@ -40,7 +47,10 @@ impl Preparation {
         }
         let device = self.home.device();
         let scopes = Scopes::begin(device);
-        let error = self.pipelines.make(device, &self.forms);
+        let error = self
+            .parts
+            .iter()
+            .find_map(|(pipelines, forms)| pipelines.make(device, forms));
         match error.or_else(|| scopes.end().now()) {
             None => Ok(()),
             Some(error) => Err(CreateError::Device(error)),
@@ -50,7 +60,8 @@ impl Preparation {
 
 impl fmt::Debug for Preparation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let passes: Vec<_> = self.forms.iter().map(|form| form.pass.name).collect();
+        let forms = self.parts.iter().flat_map(|(_, forms)| forms);
+        let passes: Vec<_> = forms.map(|form| form.pass.name).collect();
         formatter.debug_struct("Preparation").field("passes", &passes).finish()
     }
 }

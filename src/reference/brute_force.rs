@@ -65,7 +65,7 @@ fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
 
 /// The pairs of a scene's list.
 fn excluded(scene: &Scene<'_>) -> HashSet<Pair> {
-    let in_order = |pair: &Pair| Pair::of(pair.a, pair.b);
+    let in_order = |pair: &Pair| Pair::new(pair.a, pair.b);
     scene.excluded.iter().map(in_order).collect()
 }
 
@@ -254,7 +254,7 @@ pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -
             match asked_for {
                 Askers::Partners(_) => {
                     let meets = |axis: usize| object.min[axis] <= by.max[axis] && by.min[axis] <= object.max[axis];
-                    if (0..axes).all(meets) && !excluded.contains(&Pair::of(*asker, *index)) {
+                    if (0..axes).all(meets) && !excluded.contains(&Pair::new(*asker, *index)) {
                         found.surely.push((*index, 0.0));
                     }
                 }

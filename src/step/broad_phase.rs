@@ -252,9 +252,13 @@ impl GpuBroadPhase {
     /// depend on the scheme, on [`filters`](BroadPhaseDescriptor::filters),
     /// [`pair_filter`](BroadPhaseDescriptor::pair_filter) and
     /// [`count_candidates`](BroadPhaseDescriptor::count_candidates), on whether there are several worlds and on whether
-    /// there are periods; and of these each depends on few. Margins, ray modes, capacities, orders and the rest cost
-    /// nothing. Buffers stay, and so does what they grew to. There is no last step then; answers that are under way
-    /// arrive. The label stays, too.
+    /// there are periods; and of these each depends on few. Margins, ray modes, capacities, orders and the rest cost no
+    /// more than passes that no step had needed before. Call [`prepare`](Self::prepare) again for what later steps use
+    /// beside the descriptor, that of query sets among it. Buffers stay, and so does what they grew to; what another
+    /// scheme needs more, such as entries of [`Scheme::Uniform`](crate::Scheme::Uniform), comes as outputs grow. There
+    /// is no last step then; answers that are under way arrive. The label stays, too. The text of
+    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter) does not stay, and [`descriptor`](Self::descriptor) does not
+    /// tell it: name it again.
     ///
     /// # Errors
     /// As [`new`](Self::new): this stays as it was.

@@ -15,8 +15,8 @@ use crate::stages::table::{self, statics};
 
 impl GpuBroadPhase {
     /// The bytes of the buffers that steps will have with a descriptor, once outputs grew to what is found, and before
-    /// anything is made. Sources are taken to lie on the host: what the caller brings in buffers of its own takes
-    /// nothing of [`inputs`](MemoryUse::inputs), as [`MemoryUse`] says. Building the table of static objects takes more
+    /// anything is made. Sources are taken to lie on the host: what the caller brings in buffers of its own, an
+    /// [`ObjectSet`](crate::ObjectSet) among it, takes nothing of [`inputs`](MemoryUse::inputs), as [`MemoryUse`] says. Building the table of static objects takes more
     /// for that one step. What stands beside the step, and sets of queries, come on top.
     ///
     /// # Errors

@@ -196,12 +196,20 @@ impl QuerySet {
         self.own.read_back().await
     }
 
-    /// What makes the pipelines ahead that the set may need, as [`GpuBroadPhase::prepare`] does.
-    pub fn prepare(&self, uses: Uses) -> Preparation {
+    /// What makes the pipelines ahead that the set may need over this broad phase, as [`GpuBroadPhase::prepare`] does:
+    /// those of `rays`, `swept_rays`, `queries`, `nearest`, `device_counts` and `strided`. Call it again where another
+    /// [descriptor](GpuBroadPhase::set_descriptor) has another scheme or other filters.
+    pub fn prepare(&mut self, broad_phase: &GpuBroadPhase, uses: Uses) -> Preparation {
+        self.own.follow(broad_phase);
         self.own.prepare(uses)
     }
 
-    /// Bytes of the buffers on the device that the set owns, by what they are for.
+    /// Bytes of the buffers on the device that the set owns.
+    pub fn memory(&self) -> u64 {
+        self.own.memory()
+    }
+
+    /// What these bytes are for.
     pub fn memory_use(&self) -> MemoryUse {
         self.own.memory_use()
     }

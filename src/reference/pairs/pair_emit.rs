@@ -27,7 +27,7 @@ impl<'a> Writer<'a> {
         }
         let slot = self.place.checked_sub(self.params.first_pair);
         if let Some(slot) = slot.and_then(|slot| self.pairs.get_mut(slot as usize)) {
-            *slot = Pair::of(own, other);
+            *slot = Pair::new(own, other);
         }
         self.place += 1;
     }

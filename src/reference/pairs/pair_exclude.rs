@@ -11,7 +11,7 @@ pub fn pair_exclude(exclusions: &Exclusions, list: &[Pair]) -> (Vec<[u32; 2]>, V
     let mut table = vec![[0; 2]; exclusions.slots() as usize];
     let mut rows = vec![0; table.len()];
     for (row, given) in (1..).zip(list) {
-        let Pair { a, b } = Pair::of(given.a, given.b);
+        let Pair { a, b } = Pair::new(given.a, given.b);
         if a == b || b >= exclusions.object_count {
             continue;
         }

@@ -49,7 +49,7 @@ impl RowWalk for StaticPairWalks<'_> {
 
     fn walk(&self, row: u32, mut accept: impl FnMut(Pair)) -> Walked {
         let own = self.input.own_records[row as usize].object;
-        let found = |other: u32| accept(Pair::of(own, other));
+        let found = |other: u32| accept(Pair::new(own, other));
         Walked {
             candidates: walk_static(self.params, &self.input, self.overrides, row, found),
             ..Walked::default()

@@ -87,7 +87,7 @@ impl RowWalk for PairWalks<'_> {
     type Found = Pair;
 
     fn walk(&self, row: u32, mut accept: impl FnMut(Pair)) -> Walked {
-        let found = |own: u32, other: u32| accept(Pair::of(own, other));
+        let found = |own: u32, other: u32| accept(Pair::new(own, other));
         Walked {
             candidates: walk_pairs(self.params, &self.input, self.overrides, row, found),
             ..Walked::default()

@@ -226,7 +226,7 @@ impl<'a> Asker<'a> {
     /// Whether the scene's list names the two.
     fn is_listed(&self, a: u32, b: u32) -> bool {
         let mut listed = self.scene.excluded.iter();
-        listed.any(|pair| Pair::of(pair.a, pair.b) == Pair::of(a, b))
+        listed.any(|pair| Pair::new(pair.a, pair.b) == Pair::new(a, b))
     }
 
     fn why(&self, question: Question, first: Party, second: Party) -> Why {
