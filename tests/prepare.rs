@@ -443,6 +443,10 @@ fn sets_are_prepared_for_another_descriptor_too() {
             let descriptor = BroadPhaseDescriptor { scheme, ..descriptor };
             gpu.set_descriptor(&descriptor).expect("a descriptor that works");
             set.prepare(&gpu, uses).run().expect("pipelines");
+            // Those of the scheme before are gone once the device is done with them.
+            device
+                .poll(wgpu::PollType::wait_indefinitely())
+                .expect("an idle device");
             let prepared = pipelines(&device);
             let mut encoder = device.create_command_encoder(&Default::default());
             let input = StepInput {
