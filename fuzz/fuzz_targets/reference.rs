@@ -48,14 +48,14 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
     let neighbors = Neighbors {
         // The largest float counts as infinite.
         radius: length(u)?.min(f32::MAX.next_down()),
-        once: u.arbitrary()?,
+        half: u.arbitrary()?,
     };
     let queries = match u.int_in_range(0..=4)? {
         0 => SceneQueries::None,
         1 => SceneQueries::Boxes(&boxes),
         2 => SceneQueries::Spheres(&queries),
         3 => SceneQueries::Neighbors(neighbors),
-        _ => SceneQueries::Partners(Partners { once: neighbors.half }),
+        _ => SceneQueries::Partners(Partners { half: neighbors.half }),
     };
     // The definition of all but neighbours knows no periods.
     let is_periodic = descriptor.periods != [0.0; 3];
