@@ -51,18 +51,17 @@ pub enum DebugLines {
 /// ```no_run
 /// # use gpu_broad_phase::{DebugDraw, DebugLines, GpuBroadPhase, StepInput, wgpu};
 /// # fn frame(
-/// #     device: &wgpu::Device, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder,
-/// #     broad_phase: &mut GpuBroadPhase,
+/// #     encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase,
 /// #     input: StepInput<'_>, pass: impl Fn(&mut wgpu::CommandEncoder) -> wgpu::RenderPass<'_>,
 /// #     line_pipeline: &wgpu::RenderPipeline, cells: &mut DebugDraw,
 /// # ) -> Result<(), Box<dyn std::error::Error>> {
 /// let step = broad_phase.step(encoder, input)?;
-/// let lines = cells.record(device, encoder, &step, DebugLines::Cells { levels: !0 }, [0, 0, 0, 90], 100_000)?;
+/// let lines = cells.record(encoder, &step, DebugLines::Cells { levels: !0 }, [0, 0, 0, 90], 100_000)?;
 /// let mut pass = pass(encoder);
 /// // Topology `LineList`, vertices as in `DebugDraw::VERTICES`.
 /// pass.set_pipeline(line_pipeline);
 /// pass.set_vertex_buffer(0, lines.vertices.slice(..));
-/// pass.draw_indirect(lines.args, 0);
+/// pass.draw_indirect(&lines.args, 0);
 /// # Ok(())
 /// # }
 /// ```

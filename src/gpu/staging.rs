@@ -11,8 +11,8 @@ const fn roomy(bytes: u64) -> u64 {
     bytes.next_multiple_of(if eighth > 256 { eighth } else { 256 })
 }
 
-/// Free buffers that stay of each size that late recordings took: how many are under way at once depends on how far the
-/// device lags behind, which changes from second to second.
+/// Free buffers that stay of each size that late recordings took, for each that one of them took: how many are under way
+/// at once depends on how far the device lags behind, which changes from second to second.
 const SPARES: u32 = 4;
 /// Stands for the next recording: callbacks of the device do not know its number.
 const JUST_BACK: u64 = u64::MAX;
@@ -22,8 +22,19 @@ pub(crate) struct Staging {
     usage: wgpu::BufferUsages,
     recording: u64,
     free: Arc<Shelf<Buffer>>,
-    /// The recording that last took a buffer of a size.
-    taken: Mutex<HashMap<u64, u64>>,
+    /// What was taken, by sizes.
+    taken: Mutex<HashMap<u64, Taken>>,
+}
+
+/// The buffers of a size that were taken.
+#[derive(Default)]
+struct Taken {
+    /// The last recording that took any.
+    last: u64,
+    /// How many it took.
+    count: u32,
+    /// How many a recording took at most.
+    most: u32,
 }
 
 /// What callbacks of the device put down for whoever comes by next.
@@ -81,7 +92,7 @@ impl Staging {
         self.recording += 1;
         let first = self.recording.saturating_sub(KEPT);
         let taken = self.taken.get_mut().unwrap_or_else(PoisonError::into_inner);
-        taken.retain(|_, last| *last >= first);
+        taken.retain(|_, taken| taken.last >= first);
         let mut spares = HashMap::new();
         self.free.lock().retain_mut(|free| {
             if free.used == JUST_BACK {
@@ -90,7 +101,8 @@ impl Staging {
             let size = free.buffer.size();
             let same = spares.entry(size).or_insert(0);
             *same += 1;
-            free.used >= first || (*same <= SPARES && taken.contains_key(&size))
+            let spares = taken.get(&size).map_or(0, |taken| SPARES * taken.most);
+            free.used >= first || *same <= spares
         });
     }
 
@@ -110,10 +122,7 @@ impl Staging {
             .min_by_key(|&index| free[index].buffer.size());
         let found = found.map(|index| free.swap_remove(index).buffer);
         drop(free);
-        let size = found.as_ref().map_or(size, wgpu::Buffer::size);
-        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        taken.insert(size, self.recording);
-        drop(taken);
+        self.note(found.as_ref().map_or(size, wgpu::Buffer::size));
         let create = || {
             device.create_buffer(&wgpu::BufferDescriptor {
                 label: Some(label),
@@ -126,6 +135,19 @@ impl Staging {
             used: self.recording,
             buffer: found.unwrap_or_else(create),
         }
+    }
+
+    /// A buffer of this size is taken.
+    fn note(&self, size: u64) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = taken.entry(size).or_default();
+        taken.count = if taken.last == self.recording {
+            taken.count + 1
+        } else {
+            1
+        };
+        taken.most = taken.most.max(taken.count);
+        taken.last = self.recording;
     }
 
     /// Records the copy of `bytes` to the front of a buffer. Their own buffer comes back once the submission of the
