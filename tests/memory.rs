@@ -120,7 +120,7 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
             ..Default::default()
         };
         let excluding = StepInput {
-            excluded: Source::Host(&listed),
+            excluded_pairs: Source::Host(&listed),
             ..with_statics
         };
         let descriptor = BroadPhaseDescriptor {
@@ -629,7 +629,7 @@ fn what_steps_take_is_forecast() {
                     statics: if turn == 0 { 0 } else { statics.len() as u32 },
                     rays: rays.len() as u32,
                     queries: 500,
-                    excluded: listed.len() as u32,
+                    excluded_pairs: listed.len() as u32,
                     pair_filter_data: 70,
                     ..StepCounts::default()
                 };
@@ -646,7 +646,7 @@ fn what_steps_take_is_forecast() {
                         },
                         rays: Source::Host(&rays[..]).into(),
                         queries: Queries::Boxes(Source::Host(&boxes[..500])),
-                        excluded: Source::Host(&listed),
+                        excluded_pairs: Source::Host(&listed),
                         pair_filter_data: Source::Host(&[7; 70]),
                         ..Default::default()
                     };

@@ -92,12 +92,12 @@ fn defined(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, admits: &dy
     let mut pairs = brute_force::scene_pairs(
         descriptor,
         &Scene {
-            excluded: &[],
+            excluded_pairs: &[],
             ..*scene
         },
     );
     let listed: BTreeSet<_> = scene
-        .excluded
+        .excluded_pairs
         .iter()
         .map(|pair| (pair.a.min(pair.b), pair.a.max(pair.b)))
         .collect();
@@ -159,7 +159,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
             let asks_partners = number % 2 == 0;
             let half = number % 4 == 0;
             let mut plain = Scene {
-                excluded: &[],
+                excluded_pairs: &[],
                 ..wild.scene(number)
             };
             if asks_partners {
@@ -181,7 +181,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 list_of(&all, objects.len(), &mut rng)
             };
             let scene = Scene {
-                excluded: &list,
+                excluded_pairs: &list,
                 pair_filter_data: &data,
                 ..plain
             };
@@ -201,10 +201,20 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
             for (list, expected) in [
                 (&list[..], &expected),
                 (&list, &expected),
-                (&[], &defined(&descriptor, &Scene { excluded: &[], ..scene }, admits)),
+                (
+                    &[],
+                    &defined(
+                        &descriptor,
+                        &Scene {
+                            excluded_pairs: &[],
+                            ..scene
+                        },
+                        admits,
+                    ),
+                ),
             ] {
                 let scene = Scene {
-                    excluded: list,
+                    excluded_pairs: list,
                     ..scene
                 };
                 let result = block_on(headless.step_scene(&scene)).unwrap();
@@ -290,7 +300,7 @@ fn a_list_may_change_in_every_frame() {
                         _ => list_of(&all, objects.len(), &mut rng),
                     };
                     let scene = Scene {
-                        excluded: &list,
+                        excluded_pairs: &list,
                         ..plain
                     };
                     let admits = bits(&data);
@@ -303,7 +313,7 @@ fn a_list_may_change_in_every_frame() {
                     let [of_list, of_data] = [bytemuck::cast_slice(&list), &data[..]]
                         .map(|words: &[u32]| upload(&adapter, &[words, &[7; 9]].concat(), wgpu::BufferUsages::STORAGE));
                     if frame % 2 == 0 {
-                        input.excluded = Source::device(&of_list, list.len() as u32);
+                        input.excluded_pairs = Source::device(&of_list, list.len() as u32);
                         input.pair_filter_data = Source::device(&of_data, data.len() as u32);
                     }
                     let result = whole(&adapter, &mut on_gpu, input);
@@ -371,7 +381,7 @@ fn crowds_are_parted_as_well() {
                     for _ in 0..3 {
                         let list = list_of(&all, crowd.len(), &mut rng);
                         let scene = Scene {
-                            excluded: &list,
+                            excluded_pairs: &list,
                             ..plain
                         };
                         let expected = defined(&descriptor, &scene, admits);
@@ -427,7 +437,7 @@ fn walks_in_many_rounds_leave_out_the_same_pairs() {
             };
             let scene = Scene {
                 objects: &objects,
-                excluded: &list,
+                excluded_pairs: &list,
                 ..Default::default()
             };
             let result = block_on(pooled(&adapter, &descriptor).step_scene(&scene)).unwrap();
@@ -456,7 +466,7 @@ fn steps_of_one_encoder_see_their_own_lists() {
         for part in 0..3 {
             let list: Vec<_> = all.iter().copied().skip(part).step_by(3).collect();
             let input = StepInput {
-                excluded: Source::Host(&list),
+                excluded_pairs: Source::Host(&list),
                 ..(&plain).into()
             };
             let output = on_gpu.step(&mut encoder, input).unwrap();
@@ -469,7 +479,7 @@ fn steps_of_one_encoder_see_their_own_lists() {
             });
             encoder.copy_buffer_to_buffer(&pairs.buffer, 0, &copy, 0, copy.size());
             let scene = Scene {
-                excluded: &list,
+                excluded_pairs: &list,
                 ..plain
             };
             shown.push((copy, brute_force::scene_pairs(&descriptor, &scene)));
@@ -510,7 +520,7 @@ fn whole_answers_in_parts_leave_out_the_same_pairs() {
             let list: Vec<_> = all.iter().copied().filter(|_| rng.below(9) == 0).collect();
             let scene = Scene {
                 objects: &objects,
-                excluded: &list,
+                excluded_pairs: &list,
                 pair_filter_data: &data,
                 ..Default::default()
             };
@@ -630,7 +640,7 @@ fn buffers_that_cannot_be_read_are_refused() {
         let short = upload(&adapter, &[0u32; 5], wgpu::BufferUsages::STORAGE);
         let other = upload(&adapter, &[0u32; 16], wgpu::BufferUsages::COPY_DST);
         let list = |buffer, count| StepInput {
-            excluded: Source::device(buffer, count),
+            excluded_pairs: Source::device(buffer, count),
             ..plain
         };
         let data = |buffer, count| StepInput {
@@ -696,7 +706,7 @@ fn tables_of_static_objects_outlast_lists() {
                     step => all.iter().copied().step_by(step).collect(),
                 };
                 let scene = Scene {
-                    excluded: &list,
+                    excluded_pairs: &list,
                     ..plain
                 };
                 let statics = Statics {
@@ -800,7 +810,7 @@ fn partners_of_a_set_of_queries_are_parted_as_those_of_its_step() {
                 for _ in 0..2 {
                     let list = list_of(&all, objects.len(), &mut rng);
                     let scene = Scene {
-                        excluded: &list,
+                        excluded_pairs: &list,
                         ..plain
                     };
                     let result = whole(&adapter, &mut on_gpu, (&scene).into());

@@ -162,11 +162,11 @@ impl Asked {
             block_on(gpu.read_back()).expect("a result");
             let still = gpu.unused_passes(Some(uses));
             unused.retain(|pass| still.contains(pass));
-            for nearest in [false, true].into_iter().filter(|_| uses.excluded) {
+            for nearest in [false, true].into_iter().filter(|_| uses.excluded_pairs) {
                 let asks = if nearest { uses.nearest } else { uses.queries };
                 let mut encoder = device.create_command_encoder(&Default::default());
                 let listing = StepInput {
-                    excluded: Source::Host(&[Pair { a: 0, b: 1 }]),
+                    excluded_pairs: Source::Host(&[Pair { a: 0, b: 1 }]),
                     pair_filter_data: Source::Host(&[7]),
                     queries: if asks {
                         Partners::default().into()
@@ -226,7 +226,7 @@ fn what_was_prepared_makes_no_pipeline_later_and_all_of_it_is_used() {
                     ..Uses::default()
                 },
                 Uses {
-                    excluded: true,
+                    excluded_pairs: true,
                     queries: true,
                     ..Uses::default()
                 },

@@ -118,7 +118,7 @@ impl Rows {
             rays,
             queries,
             query_mode: [QueryMode::All, QueryMode::Nearest(300)][place % 2],
-            excluded: &EXCLUDED[..place % 3],
+            excluded_pairs: &EXCLUDED[..place % 3],
             pair_filter_data: &DATA[..place],
         };
         let scenes = rays.map(|rays| queries.into_iter().enumerate().map(move |queries| with(rays, queries)));
@@ -135,7 +135,7 @@ fn bits(scene: &Scene<'_>) -> Vec<u8> {
         bytemuck::cast_slice(statics.objects),
         bytemuck::cast_slice(statics.worlds),
         bytemuck::bytes_of(&statics.generation),
-        bytemuck::cast_slice(scene.excluded),
+        bytemuck::cast_slice(scene.excluded_pairs),
         bytemuck::cast_slice(scene.pair_filter_data),
     ]
     .concat();

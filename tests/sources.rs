@@ -650,7 +650,7 @@ fn lists_and_views_are_bound_as_they_lie() {
             let mut encoder = adapter.device.create_command_encoder(&Default::default());
             let input = StepInput {
                 objects: Source::Host(&boxes),
-                excluded,
+                excluded_pairs: excluded,
                 ..StepInput::default()
             };
             let step = gpu.step(&mut encoder, input).map_err(|error| (error, 0))?;

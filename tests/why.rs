@@ -233,7 +233,7 @@ fn a_list_of_the_callers_is_told() {
             ..BroadPhaseDescriptor::default()
         };
         let plain = Scene {
-            excluded: &excluded,
+            excluded_pairs: &excluded,
             ..boxes(&objects)
         };
         let with_statics = Scene {
@@ -241,7 +241,7 @@ fn a_list_of_the_callers_is_told() {
                 objects: &statics,
                 ..SceneStatics::default()
             },
-            excluded: &[Pair { a: 0, b: 3 }, Pair { a: 1, b: 2 }],
+            excluded_pairs: &[Pair { a: 0, b: 3 }, Pair { a: 1, b: 2 }],
             ..boxes(&objects)
         };
         for (scene, listed, other) in [(plain, (1, 2), (0, 1)), (with_statics, (3, 0), (2, 3))] {

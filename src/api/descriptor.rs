@@ -163,7 +163,7 @@ pub struct Uses {
     /// The nearest objects of queries.
     pub nearest: bool,
     /// Lists of pairs that are not wanted.
-    pub excluded: bool,
+    pub excluded_pairs: bool,
 }
 
 impl Uses {
@@ -176,7 +176,7 @@ impl Uses {
         swept_rays: true,
         queries: true,
         nearest: true,
-        excluded: true,
+        excluded_pairs: true,
     };
 
     /// Whether rays are cast in any form.

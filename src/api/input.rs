@@ -468,7 +468,7 @@ pub struct StepInput<'a> {
     /// table later. Rays and other queries do not look at the list. A list in a buffer is bound as it lies: without a
     /// stride, and at an offset that may be bound. A step with a list copies its objects. It takes 32 bytes more per
     /// object if nothing else copies them, 24 to 48 bytes per row, and 8 more per row of a list of the host's.
-    pub excluded: Source<'a, Pair>,
+    pub excluded_pairs: Source<'a, Pair>,
     /// Words that the function of [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) reads; none by default.
     /// Without a function nothing reads them. They are copied while the step runs.
     pub pair_filter_data: Source<'a, u32>,
@@ -545,7 +545,7 @@ impl<'a> From<&Scene<'a>> for StepInput<'a> {
             object_count: None,
             worlds: Source::Host(scene.worlds),
             statics: scene.statics.into(),
-            excluded: Source::Host(scene.excluded),
+            excluded_pairs: Source::Host(scene.excluded_pairs),
             pair_filter_data: Source::Host(scene.pair_filter_data),
             rays: scene.rays.into(),
             ray_count: None,
@@ -576,7 +576,7 @@ impl<'a> TryFrom<&StepInput<'a>> for Scene<'a> {
             object_count,
             worlds,
             statics,
-            excluded,
+            excluded_pairs,
             pair_filter_data,
             rays,
             ray_count,
@@ -601,7 +601,7 @@ impl<'a> TryFrom<&StepInput<'a>> for Scene<'a> {
                 worlds: statics.worlds.on_host("worlds of static objects")?,
                 generation: statics.generation,
             },
-            excluded: excluded.on_host("excluded pairs")?,
+            excluded_pairs: excluded_pairs.on_host("excluded pairs")?,
             pair_filter_data: pair_filter_data.on_host("data of the pair filter")?,
             rays: match rays {
                 Rays::Plain(rays) => SceneRays::Plain(rays.on_host("rays")?),

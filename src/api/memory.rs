@@ -65,7 +65,7 @@ pub struct StepCounts {
     /// Results that are found in [`QueryMode::All`].
     pub results: u32,
     /// Rows of the list of pairs that are not wanted.
-    pub excluded: u32,
+    pub excluded_pairs: u32,
     /// Words that the function of [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) reads.
     pub pair_filter_data: u32,
     /// Cells that objects cover in [`Scheme::Uniform`](crate::Scheme::Uniform), summed up; other schemes have one entry

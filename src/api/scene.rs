@@ -142,8 +142,8 @@ pub struct Scene<'a> {
     pub worlds: &'a [u32],
     /// The static objects; none by default.
     pub statics: SceneStatics<'a>,
-    /// Pairs that are not wanted: see [`StepInput::excluded`](crate::StepInput::excluded).
-    pub excluded: &'a [Pair],
+    /// Pairs that are not wanted: see [`StepInput::excluded_pairs`](crate::StepInput::excluded_pairs).
+    pub excluded_pairs: &'a [Pair],
     /// Words for the caller's function: see [`StepInput::pair_filter_data`](crate::StepInput::pair_filter_data). The
     /// CPU reference does not look at them.
     pub pair_filter_data: &'a [u32],

@@ -164,7 +164,7 @@ impl Snapshot {
                 static_objects: scene.statics.objects.to_vec(),
                 static_worlds: scene.statics.worlds.to_vec(),
                 static_generation: scene.statics.generation,
-                excluded: scene.excluded.to_vec(),
+                excluded: scene.excluded_pairs.to_vec(),
                 pair_filter_data: scene.pair_filter_data.to_vec(),
                 rays: match scene.rays {
                     SceneRays::Plain(rays) => InputRays::Plain(rays.to_vec()),
@@ -193,7 +193,7 @@ impl Snapshot {
                 worlds: &input.static_worlds,
                 generation: input.static_generation,
             },
-            excluded: &input.excluded,
+            excluded_pairs: &input.excluded,
             pair_filter_data: &input.pair_filter_data,
             rays: match &input.rays {
                 InputRays::Plain(rays) => SceneRays::Plain(rays),

@@ -114,10 +114,10 @@ pub struct CullOutput {
     /// Where [`CullOptions::list_capacity`] is given: the objects that each view sees, `u32`, ascending, a list per
     /// view.
     pub lists: Option<Lists>,
-    /// Where [`CullOptions::draw`] is given: an indirect draw per view, one behind the other: that of view `v` begins at
-    /// byte `16 * v`, or `20 * v` where indices are drawn. The number of instances
-    /// is that of the objects that the view sees, with lists those that its list holds. All offsets and the first
-    /// instance are 0. The buffer has the usage `INDIRECT` as well.
+    /// Where [`CullOptions::draw`] is given: an indirect draw per view, one behind the other: that of view `v` begins
+    /// at byte `16 * v`, or `20 * v` where indices are drawn. The number of instances is that of the objects that the
+    /// view sees, with lists those that its list holds. All offsets and the first instance are 0. The buffer has the
+    /// usage `INDIRECT` as well.
     pub draws: Option<wgpu::Buffer>,
     /// 40 `u32`: 0 the views that are invalid, 2 and 3 with lists the rows that they need (64 bits, low word first),
     /// from 8 on the objects that each view sees. Others are the library's own.

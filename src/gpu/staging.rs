@@ -11,8 +11,8 @@ const fn roomy(bytes: u64) -> u64 {
     bytes.next_multiple_of(if eighth > 256 { eighth } else { 256 })
 }
 
-/// Free buffers that stay of each size that late recordings took, for each that one of them took: how many are under way
-/// at once depends on how far the device lags behind, which changes from second to second.
+/// Free buffers that stay of each size that late recordings took, for each that one of them took: how many are under
+/// way at once depends on how far the device lags behind, which changes from second to second.
 const SPARES: u32 = 4;
 /// Stands for the next recording: callbacks of the device do not know its number.
 const JUST_BACK: u64 = u64::MAX;

@@ -66,7 +66,7 @@ fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
 /// The pairs of a scene's list.
 fn excluded(scene: &Scene<'_>) -> HashSet<Pair> {
     let in_order = |pair: &Pair| Pair::new(pair.a, pair.b);
-    scene.excluded.iter().map(in_order).collect()
+    scene.excluded_pairs.iter().map(in_order).collect()
 }
 
 /// All pairs of a scene, ascending: [`pairs`] after dimensions, margin and worlds are seen to, and without a look at

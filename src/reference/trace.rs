@@ -282,9 +282,9 @@ pub(crate) fn run(
         filters: descriptor.filters,
         count_candidates: descriptor.count_candidates,
     };
-    let list = count("excluded pairs", scene.excluded.len() as u64)?;
+    let list = count("excluded pairs", scene.excluded_pairs.len() as u64)?;
     trace.exclusions = Exclusions::new(params.all_objects(), list, 0);
-    trace.exclusion_table = pair_exclude::pair_exclude(&trace.exclusions, scene.excluded).0;
+    trace.exclusion_table = pair_exclude::pair_exclude(&trace.exclusions, scene.excluded_pairs).0;
     if descriptor.pairs {
         find_pairs(&mut trace, descriptor, overrides, admits, keep)?;
     }

@@ -22,10 +22,10 @@ use crate::shared::wgsl::number;
 passes! {
     "pairs" {
     /// Enters the caller's list of pairs into the hash table that walks look in.
-    PAIR_EXCLUDE = "pair_exclude" if |of| of.uses.excluded;
+    PAIR_EXCLUDE = "pair_exclude" if |of| of.uses.excluded_pairs;
 
     /// Copies the words that the caller's function reads.
-    PAIR_DATA = "pair_data" if |of| of.uses.excluded && of.pair_filter.is_some();
+    PAIR_DATA = "pair_data" if |of| of.uses.excluded_pairs && of.pair_filter.is_some();
 
     /// Pairs per entry of scenes that are not crowded, schemes of one entry per object.
     PAIR_COUNT_ONE_CELL = "pair_count_one_cell" from "pair_count" {
@@ -176,7 +176,7 @@ fn filters_alone(of: &Needed<'_>) -> bool {
 
 /// Whether pairs are wanted, and a list or a function of the caller's may part them.
 fn excludes(of: &Needed<'_>) -> bool {
-    of.pairs && (of.pair_filter.is_some() || of.uses.excluded)
+    of.pairs && (of.pair_filter.is_some() || of.uses.excluded_pairs)
 }
 
 buffers! {

@@ -82,7 +82,7 @@ passes! {
 
 /// Whether a list or a function of the caller's may part partners.
 fn excludes(of: &Needed<'_>) -> bool {
-    of.pair_filter.is_some() || of.uses.excluded
+    of.pair_filter.is_some() || of.uses.excluded_pairs
 }
 
 /// The passes that walk: of the schemes of one entry per object, and of covered cells.

@@ -16,8 +16,9 @@ use crate::stages::table::{self, statics};
 impl GpuBroadPhase {
     /// The bytes of the buffers that steps will have with a descriptor, once outputs grew to what is found, and before
     /// anything is made. Sources are taken to lie on the host: what the caller brings in buffers of its own, an
-    /// [`ObjectSet`](crate::ObjectSet) among it, takes nothing of [`inputs`](MemoryUse::inputs), as [`MemoryUse`] says. Building the table of static objects takes more
-    /// for that one step. What stands beside the step, and sets of queries, come on top.
+    /// [`ObjectSet`](crate::ObjectSet) among it, takes nothing of [`inputs`](MemoryUse::inputs), as [`MemoryUse`] says.
+    /// Building the table of static objects takes more for that one step. What stands beside the step, and sets of
+    /// queries, come on top.
     ///
     /// # Errors
     /// [`DescriptorError`] for a descriptor that cannot work; [`DescriptorError::StepTooLarge`] where a step of that
@@ -48,7 +49,7 @@ impl GpuBroadPhase {
             };
             let objects = counts.objects.into();
             let mut step = Plan::new(&descriptor, objects, statics.as_ref(), &asked, wanted, limit)?;
-            let given = [counts.excluded, counts.pair_filter_data].map(u64::from);
+            let given = [counts.excluded_pairs, counts.pair_filter_data].map(u64::from);
             step.exclude(&descriptor, descriptor.pair_filter.is_some(), given, limit)?;
             Ok((step, statics))
         };

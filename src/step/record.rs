@@ -116,7 +116,7 @@ impl GpuBroadPhase {
         input::check_limit("the number of objects", input.object_count, limits)?;
         input::check("static objects", &input.statics.objects, limits)?;
         input::check("worlds of static objects", &input.statics.worlds, limits)?;
-        input::check_bound("excluded pairs", &input.excluded, limits)?;
+        input::check_bound("excluded pairs", &input.excluded_pairs, limits)?;
         input::check_bound("data of the pair filter", &input.pair_filter_data, limits)?;
         let asked = input.asked();
         check_asked(&asked, limits)?;
@@ -138,7 +138,7 @@ impl GpuBroadPhase {
         if let Some(limit) = input.object_count {
             plan.limit_objects(&self.descriptor, limit.word)?;
         }
-        let given = [input.excluded.count(), input.pair_filter_data.count()];
+        let given = [input.excluded_pairs.count(), input.pair_filter_data.count()];
         plan.exclude(&self.descriptor, self.pair_filter().is_some(), given, limit)?;
         let given_of = |objects: &Source<'_, Aabb>, worlds: &Source<'_, u32>| {
             [objects.placement(alignment).given, worlds.placement(alignment).given]
@@ -155,7 +155,12 @@ impl GpuBroadPhase {
         caller_owned.extend(input.objects.is_caller_owned().then_some(given));
         let reads_worlds = plan.shape.params.has_worlds();
         caller_owned.extend((reads_worlds && input.worlds.is_caller_owned()).then_some(plan.table.worlds()));
-        caller_owned.extend(input.excluded.is_caller_owned().then_some(pairs::buffer::EXCLUDED));
+        caller_owned.extend(
+            input
+                .excluded_pairs
+                .is_caller_owned()
+                .then_some(pairs::buffer::EXCLUDED),
+        );
         caller_owned.extend(input.pair_filter_data.is_caller_owned().then_some(pairs::buffer::DATA));
         let held = self.buffers.left(table::buffer::OBJECTS).cloned();
         let filled = [input.objects.recording(), input.statics.objects.recording()];
@@ -172,7 +177,7 @@ impl GpuBroadPhase {
         placer.place_limit(table::buffer::OBJECT_LIMITS, input.object_count);
         if let Some(exclusions) = plan.pairs.exclusions {
             if exclusions.list_count > 0 {
-                placer.place(pairs::buffer::EXCLUDED, input.excluded);
+                placer.place(pairs::buffer::EXCLUDED, input.excluded_pairs);
             }
             if exclusions.data_count > 0 {
                 placer.place(pairs::buffer::DATA, input.pair_filter_data);

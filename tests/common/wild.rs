@@ -175,7 +175,7 @@ impl Wild {
             },
             queries: self.asks.queries(),
             query_mode: self.mode,
-            excluded: &self.excluded,
+            excluded_pairs: &self.excluded,
             pair_filter_data: &[],
         }
     }

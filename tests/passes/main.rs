@@ -142,7 +142,7 @@ fn check_parts(
         &mut Rng(scene.objects.len() as u64),
     );
     let listed = gpu_broad_phase::Scene {
-        excluded: &list,
+        excluded_pairs: &list,
         ..input
     };
     let listed = gpu_broad_phase::internals::reference::trace(descriptor, &listed).unwrap();

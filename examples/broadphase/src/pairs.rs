@@ -37,7 +37,7 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
     let excluded = input::excluded(args.which.exclude.as_deref(), &scene, reporter)?;
     let asked = Scene {
         objects: &scene.boxes,
-        excluded: &excluded,
+        excluded_pairs: &excluded,
         ..Scene::default()
     };
     // Pairs of elements that share a vertex are dropped here, and kinds are told apart here.

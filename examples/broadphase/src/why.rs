@@ -89,7 +89,7 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
     let excluded = input::excluded(args.which.exclude.as_deref(), &scene, reporter)?;
     let step = Step {
         objects: &scene.boxes,
-        excluded: &excluded,
+        excluded_pairs: &excluded,
         rays: SceneRays::Plain(&rays),
         queries: SceneQueries::Spheres(&queries),
         ..Step::default()

@@ -204,7 +204,7 @@ fn every_kind_of_step_is_replayed_with_its_own_descriptor() {
             rays: rays[..].into(),
             queries,
             query_mode,
-            excluded: &excluded,
+            excluded_pairs: &excluded,
             ..Scene::default()
         };
         keep(&folder, "kept", &descriptor, &scene);

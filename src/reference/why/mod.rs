@@ -225,7 +225,7 @@ impl<'a> Asker<'a> {
 
     /// Whether the scene's list names the two.
     fn is_listed(&self, a: u32, b: u32) -> bool {
-        let mut listed = self.scene.excluded.iter();
+        let mut listed = self.scene.excluded_pairs.iter();
         listed.any(|pair| Pair::new(pair.a, pair.b) == Pair::new(a, b))
     }
 

@@ -27,7 +27,7 @@ passes! {
             || of.pair_filter.is_some()
             || of.uses.statics
             || of.uses.device_counts
-            || of.uses.excluded;
+            || of.uses.excluded_pairs;
 
     /// Objects that lie anywhere in a caller's buffer, as the other passes read them.
     PREPARE_STRIDED = "prepare_strided" from "prepare" { given: "strided" } if |of| of.uses.strided;

@@ -201,7 +201,7 @@ pub async fn parted(gpu: &Gpu, say: Say<'_>) {
     let all = brute_force::scene_pairs(&case.descriptor, &scene);
     let excluded: Vec<_> = all.iter().step_by(3).copied().collect();
     let listed = Scene {
-        excluded: &excluded,
+        excluded_pairs: &excluded,
         ..scene
     };
     check(gpu, case.descriptor, &listed, "pairs without those of a list", say).await;
