@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use crate::api::descriptor::Uses;
-use crate::api::error::StepError;
+use crate::api::error::{ReadBackError, StepError};
 use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
 use crate::gpu::home::Home;
 use crate::gpu::pipelines::{Form, Pipelines};
 use crate::gpu::preparation::Preparation;
+use crate::gpu::reading::or_lost;
 use crate::gpu::recorder::{Input, Recorder, variables};
 use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::shader::Pass;
@@ -105,9 +106,13 @@ impl Component {
         }
     }
 
-    /// What the device has still to say.
-    pub async fn hear(&mut self) -> Option<String> {
-        std::mem::take(&mut self.caught).wait().await
+    /// The device of what was recorded, once it has nothing to say against it.
+    pub async fn hear(&mut self) -> Result<Arc<Home>, ReadBackError> {
+        let home = self.home.clone().ok_or(ReadBackError::NoStep)?;
+        match std::mem::take(&mut self.caught).wait().await {
+            None => Ok(home),
+            Some(error) => Err(or_lost(home.device(), ReadBackError::Device(error))),
+        }
     }
 
     /// Gives up all buffers, since those that a device refused look like any others, and what binds them.

@@ -357,19 +357,14 @@ impl Culling {
     /// [`ReadBackError::Timeout`] where it takes longer than ten minutes, [`ReadBackError::Device`] where it refused
     /// the recording.
     pub async fn read_back(&mut self) -> Result<Visible, ReadBackError> {
-        let home = self.own.home.clone().ok_or(ReadBackError::NoStep)?;
-        let device = home.device();
-        if let Some(error) = self.own.hear().await {
-            self.trim();
-            return Err(reading::or_lost(device, ReadBackError::Device(error)));
-        }
+        let home = self.own.hear().await.inspect_err(|_| self.trim())?;
         let Recorded { recording, params } = self.last.clone().ok_or(ReadBackError::NoStep)?;
         if !recording.is_submitted() {
             return Err(ReadBackError::NotSubmitted);
         }
         let record = |encoder: &mut wgpu::CommandEncoder| Some(self.copy_out(&home, encoder, &params));
         let (reading, submission) = reading::submit(&home, record).await?;
-        reading.map(device, submission, self.timeout).await?;
+        reading.map(home.device(), submission, self.timeout).await?;
         let seen = seen(&reading, &params);
         reading.put_back(self.readings.shelf());
         seen
@@ -390,14 +385,9 @@ impl Culling {
         }
         let reading = self.copy_out(home, encoder, &params);
         let copied = recordings.beside().make(encoder, vec![recording]);
-        let decode = move |reading: &Reading| {
-            if !copied.is_submitted() {
-                return Err(ReadBackError::NotSubmitted);
-            }
-            seen(reading, &params)
-        };
+        let decode = move |reading: &Reading| seen(reading, &params);
         let shelf = Arc::downgrade(self.readings.shelf());
-        Ok(Later::new(home, shelf, encoder, reading, |_| {}, decode))
+        Ok(Later::new(home, shelf, encoder, reading, copied, |_| {}, decode))
     }
 
     /// Records the copies of a read-back.

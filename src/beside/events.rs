@@ -565,9 +565,6 @@ impl PairEvents {
             }
         };
         let decode = move |reading: &Reading| {
-            if !copied.is_submitted() {
-                return Err(ReadBackError::NotSubmitted);
-            }
             let counters = read_counters(reading)?;
             // Nothing was mapped of a device that is lost.
             let counted = |word| counters.get(word).copied().ok_or(ReadBackError::DeviceLost);
@@ -584,15 +581,11 @@ impl PairEvents {
             })
         };
         let shelf = Arc::downgrade(self.readings.shelf());
-        Ok(Later::new(&home, shelf, encoder, reading, arrives, decode))
+        Ok(Later::new(&home, shelf, encoder, reading, copied, arrives, decode))
     }
 
     async fn read(&mut self, all: bool) -> Result<Events, ReadBackError> {
-        let home = self.own.home.clone().ok_or(ReadBackError::NoStep)?;
-        if let Some(error) = self.own.hear().await {
-            self.trim();
-            return Err(reading::or_lost(home.device(), ReadBackError::Device(error)));
-        }
+        let home = self.own.hear().await.inspect_err(|_| self.trim())?;
         let Recorded { recording, rows } = self.last.clone().ok_or(ReadBackError::NoStep)?;
         if !recording.is_submitted() {
             return Err(ReadBackError::NotSubmitted);

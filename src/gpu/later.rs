@@ -9,6 +9,7 @@ use super::home::Home;
 use super::reading::{Reading, or_lost};
 use super::staging::{Buffer, Shelf};
 use crate::api::error::ReadBackError;
+use crate::shared::submission::Recording;
 
 /// An answer on its way to the host: what a `read_later` call returns.
 ///
@@ -24,6 +25,8 @@ use crate::api::error::ReadBackError;
 pub struct Later<T> {
     slot: Arc<Slot>,
     decode: Option<Decode<T>>,
+    /// The copying, which needs what the answer is of.
+    copied: Recording,
     home: Arc<Home>,
 }
 
@@ -48,13 +51,14 @@ enum State {
 struct Arrival(Arc<Slot>);
 
 impl<T> Later<T> {
-    /// Registers the mapping of what was read, which the encoder's submission does. `arrived` looks at it first, on
-    /// whatever thread the device calls back.
+    /// Registers the mapping of what was read, which the encoder's submission does. `copied` is that recording.
+    /// `arrived` looks at what was read first, on whatever thread the device calls back.
     pub(crate) fn new(
         home: &Arc<Home>,
         shelf: Weak<Shelf<Buffer>>,
         encoder: &wgpu::CommandEncoder,
         reading: Reading,
+        copied: Recording,
         arrived: impl FnOnce(&Reading) + Send + 'static,
         decode: impl FnOnce(&Reading) -> Result<T, ReadBackError> + Send + Sync + 'static,
     ) -> Self {
@@ -74,6 +78,7 @@ impl<T> Later<T> {
         Self {
             slot,
             decode: Some(Box::new(decode)),
+            copied,
             home: Arc::clone(home),
         }
     }
@@ -99,7 +104,11 @@ impl<T> Later<T> {
         let decode = self.decode.take()?;
         match state {
             State::There(reading) => {
-                let answer = decode(&reading);
+                let answer = if self.copied.is_submitted() {
+                    decode(&reading)
+                } else {
+                    Err(ReadBackError::NotSubmitted)
+                };
                 self.slot.give_back(reading);
                 Some(answer)
             }

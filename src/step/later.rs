@@ -6,7 +6,7 @@ use super::broad_phase::GpuBroadPhase;
 use super::readback;
 use super::watch::Arrived;
 use crate::api::counters::Counters;
-use crate::api::error::{ReadBackError, StepError};
+use crate::api::error::StepError;
 use crate::api::result::{Outputs, StageTime, StepResult};
 use crate::gpu::later::Later;
 use crate::gpu::reading::{Answer, Extent, Reading};
@@ -73,9 +73,6 @@ impl GpuBroadPhase {
         };
         let period = self.home.queue().get_timestamp_period();
         let decode = move |reading: &Reading| {
-            if !recording.is_submitted() {
-                return Err(ReadBackError::NotSubmitted);
-            }
             let answer = Answer {
                 counters: plan.counters(reading)?,
                 outputs: &written,
@@ -86,7 +83,9 @@ impl GpuBroadPhase {
             Ok(result)
         };
         let shelf = Arc::downgrade(self.readings.shelf());
-        Ok(Later::new(&self.home, shelf, encoder, reading, arrives, decode))
+        Ok(Later::new(
+            &self.home, shelf, encoder, reading, recording, arrives, decode,
+        ))
     }
 
     /// The counters that arrived last of those that [`watch_counters`](Self::watch_counters) asked for; none right
