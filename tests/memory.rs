@@ -7,7 +7,7 @@ use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, CullDraw, CullOptions, Culling, DescriptorError, Frustum,
     GpuBroadPhase, Growth, Headless, HeadlessDescriptor, HeadlessError, InputError, ObjectSet, Pair, PairOrder,
-    Queries, QueryInput, Ray, RayMode, Scheme, Source, Statics, Status, StepCounts, StepInput, StepResult,
+    Queries, QueryInput, Ray, RayMode, Scene, Scheme, Source, Statics, Status, StepCounts, StepResult,
     adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
@@ -15,7 +15,7 @@ use pollster::block_on;
 fn step(device: &wgpu::Device, queue: &wgpu::Queue, gpu: &mut GpuBroadPhase, objects: &[Aabb]) -> StepResult {
     let mut encoder = device.create_command_encoder(&Default::default());
     let rays = [Ray::new([0.0; 3], [1.0, 0.5, 0.25], f32::INFINITY)];
-    let input = StepInput {
+    let input = Scene {
         objects: Source::Host(objects),
         rays: Source::Host(&rays).into(),
         ..Default::default()
@@ -103,23 +103,23 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
                 usage: wgpu::BufferUsages::STORAGE,
             })
         });
-        let caller_owned = StepInput {
+        let caller_owned = Scene {
             objects: Source::device(&objects, moving.len() as u32),
             ..Default::default()
         };
-        let with_statics = StepInput {
+        let with_statics = Scene {
             statics: Statics {
                 objects: Source::device(&statics, fixed.len() as u32),
                 ..Default::default()
             },
             ..caller_owned
         };
-        let from_host = StepInput {
+        let from_host = Scene {
             objects: Source::Host(&moving),
             rays: Source::Host(&rays).into(),
             ..Default::default()
         };
-        let excluding = StepInput {
+        let excluding = Scene {
             excluded_pairs: Source::Host(&listed),
             ..with_statics
         };
@@ -182,7 +182,7 @@ fn steady_culling_creates_no_bind_group_and_no_buffer() {
             list_capacity: Some(u32::MAX),
             draw: Some(CullDraw::Vertices(36)),
         };
-        let input = StepInput {
+        let input = Scene {
             objects: Source::Host(&moving),
             statics: Statics {
                 objects: Source::Host(&fixed),
@@ -335,7 +335,7 @@ fn memory_that_steps_do_without_is_given_back() {
             let fixed = &objects[MANY - statics..];
             let step_of = |gpu: &mut GpuBroadPhase, moving: &[Aabb]| {
                 let mut encoder = device.create_command_encoder(&Default::default());
-                let input = StepInput {
+                let input = Scene {
                     objects: Source::Host(moving),
                     statics: Statics {
                         objects: Source::Host(fixed),
@@ -400,7 +400,7 @@ fn what_is_asked_between_steps_keeps_its_memory() {
             let before = created(&device)[1];
             let boxes = if frame == 3 { &objects } else { &objects[..50] };
             let mut encoder = device.create_command_encoder(&Default::default());
-            let input = StepInput {
+            let input = Scene {
                 objects: Source::Host(boxes),
                 ..Default::default()
             };
@@ -469,7 +469,7 @@ fn memory_of_static_objects_goes_with_them() {
         let mut held = Vec::new();
         for frame in 0..20 {
             let fixed = if frame == 1 { &objects } else { &objects[..100] };
-            let input = StepInput {
+            let input = Scene {
                 objects: Source::Host(&objects[..50]),
                 statics: Statics {
                     objects: Source::Host(fixed),
@@ -638,7 +638,7 @@ fn what_steps_take_is_forecast() {
                 for step in 0..4 {
                     let what = format!("{}, {scheme:?}, {pair_order:?}, step {step}", adapter.name);
                     let mut encoder = adapter.device.create_command_encoder(&Default::default());
-                    let input = StepInput {
+                    let input = Scene {
                         objects: Source::Host(&boxes),
                         statics: Statics {
                             objects: Source::Host(if turn == 0 { &[] } else { &statics }),

@@ -8,8 +8,8 @@ use common::steps::{SCHEMES, broad_phase, download, encoder, lists, read, record
 use common::{Rng, TestAdapter, adapters, lattice, power_law};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BadPrefix, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Queries, Query, QueryInput, Scene, SceneStatics,
-    Scheme, Source, StepError, StepInput, TableShader, wgpu,
+    Aabb, BadPrefix, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Queries, Query, QueryInput, Scene, Scheme,
+    Source, Statics, StepError, TableShader, wgpu,
 };
 
 /// Each query's list: how many, then which. `SLOTS` words a query.
@@ -203,7 +203,7 @@ impl OwnPass {
             }),
         });
         let mut encoder = encoder(adapter);
-        let step = record(broad_phase, &mut encoder, scene.into());
+        let step = record(broad_phase, &mut encoder, *scene);
         for table in [Some(step.table), step.static_table].into_iter().flatten() {
             let table = self.shader.bind(&self.table_layout, &table).unwrap();
             let mut pass = encoder.begin_compute_pass(&Default::default());
@@ -290,18 +290,18 @@ fn a_callers_walk_finds_what_queries_find() {
                 let worlds = if descriptor.worlds > 1 { &worlds[..] } else { &[] };
                 let (static_worlds, worlds) = worlds.split_at(statics.min(worlds.len()));
                 let scene = Scene {
-                    objects: &all[statics..],
-                    worlds,
-                    statics: SceneStatics {
-                        objects: &all[..statics],
-                        worlds: static_worlds,
+                    objects: Source::Host(&all[statics..]),
+                    worlds: Source::Host(worlds),
+                    statics: Statics {
+                        objects: Source::Host(&all[..statics]),
+                        worlds: Source::Host(static_worlds),
                         generation: 1,
                     },
                     queries: asked[..].into(),
                     ..Default::default()
                 };
                 let what = format!("case {case}, {statics} static, {descriptor:?} on {}", adapter.name);
-                let expected = lists(&whole(&adapter, &mut on_gpu, (&scene).into()));
+                let expected = lists(&whole(&adapter, &mut on_gpu, scene));
                 let words = pass.run(&adapter, &mut on_gpu, &scene, &asked, asked.len() * SLOTS);
                 for (query, (words, expected)) in words.chunks(SLOTS).zip(&expected).enumerate() {
                     let mut list = words[1..][..words[0] as usize].to_vec();
@@ -332,10 +332,10 @@ fn every_object_is_in_the_cell_of_its_corner() {
                 .filter(|object| object.owner == 0 && object.layers == Aabb::ALL_LAYERS && object.max[0] > 0.0)
                 .collect();
             let scene = Scene {
-                objects: &objects,
+                objects: Source::Host(&objects),
                 ..Default::default()
             };
-            whole(&adapter, &mut on_gpu, (&scene).into());
+            whole(&adapter, &mut on_gpu, scene);
             let words = pass.run(&adapter, &mut on_gpu, &scene, &objects, 3 * objects.len());
             let counters = read(&mut on_gpu).counters;
             let rows: Vec<_> = words.chunks(3).collect();
@@ -389,11 +389,11 @@ fn walks_tell_whether_they_came_to_their_end() {
             };
             let pass = OwnPass::new(&adapter, &descriptor, WHOLE);
             let scene = Scene {
-                objects: &objects,
+                objects: Source::Host(&objects),
                 ..Default::default()
             };
             let mut on_gpu = broad_phase(&adapter, &descriptor);
-            whole(&adapter, &mut on_gpu, (&scene).into());
+            whole(&adapter, &mut on_gpu, scene);
             // The others are not cut along with the first.
             let mut told = pass.run(&adapter, &mut on_gpu, &scene, &asked[..1], 3);
             told.extend(pass.run(&adapter, &mut on_gpu, &scene, &asked[1..], 3 * (asked.len() - 1)));
@@ -434,7 +434,7 @@ fn walks_through_more_rows_than_objects_are_walks_of_objects() {
             };
             let pass = OwnPass::new(&adapter, &descriptor, WHOLE);
             let scene = Scene {
-                objects: &objects,
+                objects: Source::Host(&objects),
                 ..Default::default()
             };
             let mut on_gpu = broad_phase(&adapter, &descriptor);
@@ -514,9 +514,9 @@ fn both_tables_fit_into_one_shader_with_a_buffer_of_the_callers() {
                 }],
             });
             let scene = Scene {
-                objects: &all[STATICS..],
-                statics: SceneStatics {
-                    objects: &all[..STATICS],
+                objects: Source::Host(&all[STATICS..]),
+                statics: Statics {
+                    objects: Source::Host(&all[..STATICS]),
                     generation: 1,
                     ..Default::default()
                 },
@@ -524,9 +524,9 @@ fn both_tables_fit_into_one_shader_with_a_buffer_of_the_callers() {
                 ..Default::default()
             };
             let mut on_gpu = broad_phase(&adapter, &descriptor);
-            let expected = lists(&whole(&adapter, &mut on_gpu, (&scene).into()));
+            let expected = lists(&whole(&adapter, &mut on_gpu, scene));
             let mut encoder = encoder(&adapter);
-            let step = record(&mut on_gpu, &mut encoder, (&scene).into());
+            let step = record(&mut on_gpu, &mut encoder, scene);
             let tables = [step.table, step.static_table.unwrap()];
             let groups = [(&shader, 0), (&beside, 1)]
                 .map(|(shader, index)| shader.bind(&layouts[index], &tables[index]).unwrap());
@@ -565,7 +565,7 @@ fn tables_outlive_queries_and_may_be_empty() {
 
             let boxes = [Aabb::new([0.0; 3], [1.0; 3])];
             let mut encoder = encoder(&adapter);
-            let input = StepInput {
+            let input = Scene {
                 objects: Source::Host(&boxes),
                 ..Default::default()
             };
@@ -612,7 +612,7 @@ fn a_table_of_another_kind_is_refused() {
     let descriptor = BroadPhaseDescriptor::default();
     let mut on_gpu = broad_phase(&adapter, &descriptor);
     let mut encoder = encoder(&adapter);
-    let step = record(&mut on_gpu, &mut encoder, StepInput::default());
+    let step = record(&mut on_gpu, &mut encoder, Scene::default());
     let others = [
         BroadPhaseDescriptor {
             scheme: Scheme::Uniform { cell_size: 1.0 },
