@@ -1,12 +1,17 @@
 //! The command `verify`: the GPU against the CPU reference and brute force.
 
 pub mod answer;
+mod compared;
+mod features;
 pub mod found;
 mod scenes;
+mod strewn;
+mod views;
 
 pub use scenes::LARGEST;
 
 use std::io::{self, Write};
+use std::mem::Discriminant;
 
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends};
@@ -22,6 +27,8 @@ use crate::input;
 use crate::output::print;
 use crate::report::Reporter;
 use answer::{Answer, brute_force};
+use compared::{Compared, Engines};
+use features::PARTS;
 
 /// Brute force is quadratic: more objects than this are compared with the reference alone.
 pub const BRUTE_FORCE_OBJECTS: usize = 20_000;
@@ -105,10 +112,17 @@ pub struct Verified {
     backends: Backends,
     /// Its place among the adapters of its backends.
     index: String,
-    devices: Vec<(BroadPhaseDescriptor<'static>, Headless)>,
+    devices: Vec<(Kind, Headless)>,
+    /// What answers steps with features, once there was one.
+    engines: Option<Engines>,
     /// As [`SCHEMES`].
     pub tallies: [Tally; SCHEMES.len()],
+    /// As [`PARTS`].
+    parts: [Compared; PARTS.len()],
 }
+
+/// What pipelines depend on: the scheme and several worlds.
+type Kind = (Discriminant<Scheme>, bool);
 
 /// What was compared for one scheme.
 #[derive(Default)]
@@ -181,7 +195,13 @@ pub fn compare_random(adapters: &mut [Verified], seed: u64, largest: u32) -> Res
             },
         ],
     };
-    let differences = compare(adapters, &case).with_context(|| format!("seed {seed}"))?;
+    let with_seed = || format!("seed {seed}");
+    let mut differences = compare(adapters, &case).with_context(with_seed)?;
+    // What features do is known by brute force alone.
+    if random.boxes.len() <= BRUTE_FORCE_OBJECTS {
+        let features = features::random(seed, &random);
+        differences.extend(compared::compare(adapters, &features, case.schemes).with_context(with_seed)?);
+    }
     let with_seed = |difference| format!("seed {seed}: {difference}");
     Ok(differences.into_iter().map(with_seed).collect())
 }
@@ -196,20 +216,14 @@ fn compare(adapters: &mut [Verified], case: &Case<'_>) -> Result<Vec<String>> {
             scheme,
             ..case.descriptor
         };
-        let name = || {
-            let BroadPhaseDescriptor {
-                dimensions,
-                margin,
-                worlds,
-                ..
-            } = base;
-            format!("{scheme:?}, {}D, margin {margin}, worlds {worlds}", dimensions.count())
-        };
         let of_reference = answer(base, |descriptor| Ok(reference::step_scene(descriptor, scene)?))?;
         if let Some(expected) = &brute_force
             && let Some(difference) = of_reference.difference(expected)
         {
-            differences.push(format!("CPU reference, {}: {difference}, against brute force", name()));
+            differences.push(format!(
+                "CPU reference, {}: {difference}, against brute force",
+                name(&base)
+            ));
             for adapter in &mut *adapters {
                 adapter.tallies[number].differences += 1;
             }
@@ -220,7 +234,7 @@ fn compare(adapters: &mut [Verified], case: &Case<'_>) -> Result<Vec<String>> {
                 let device = adapter.device(descriptor)?;
                 Ok(block_on(device.step_scene(scene))?)
             })
-            .with_context(|| format!("{}, {}", adapter.title, name()))?;
+            .with_context(|| format!("{}, {}", adapter.title, name(&base)))?;
             let tally = &mut adapter.tallies[number];
             tally.scenes += 1;
             tally.objects += scene.objects.len() as u64;
@@ -228,12 +242,24 @@ fn compare(adapters: &mut [Verified], case: &Case<'_>) -> Result<Vec<String>> {
             tally.pairs += expected.pairs.len() as u64;
             tally.hits += expected.hits();
             if let Some(difference) = of_gpu.difference(expected) {
-                differences.push(format!("{}, {}: {difference}", adapter.title, name()));
+                differences.push(format!("{}, {}: {difference}", adapter.title, name(&base)));
                 tally.differences += 1;
             }
         }
     }
     Ok(differences)
+}
+
+/// What a scene is looked at with, in words.
+fn name(descriptor: &BroadPhaseDescriptor<'_>) -> String {
+    let BroadPhaseDescriptor {
+        scheme,
+        dimensions,
+        margin,
+        worlds,
+        ..
+    } = descriptor;
+    format!("{scheme:?}, {}D, margin {margin}, worlds {worlds}", dimensions.count())
 }
 
 /// Pairs with the closest hits, then all hits: two steps of whoever answers.
@@ -265,22 +291,27 @@ impl Verified {
             backends,
             index: index.to_string(),
             devices: Vec::new(),
+            engines: None,
             tallies: Default::default(),
+            parts: Default::default(),
         }
     }
 
     /// The device for a descriptor, kept for the next scene: making one takes longer than a small scene.
     fn device(&mut self, descriptor: &BroadPhaseDescriptor<'static>) -> Result<&mut Headless> {
-        let made = self.devices.iter().position(|(of, _)| of == descriptor);
-        let index = match made {
-            Some(index) => index,
+        let kind = (std::mem::discriminant(&descriptor.scheme), descriptor.worlds > 1);
+        let index = match self.devices.iter().position(|(of, _)| *of == kind) {
+            Some(index) => {
+                self.devices[index].1.set_descriptor(descriptor)?;
+                index
+            }
             None => {
                 let device = block_on(Headless::with_descriptor(&HeadlessDescriptor {
                     backends: Some(self.backends),
                     adapter: Some(&self.index),
                     broad_phase: *descriptor,
                 }))?;
-                self.devices.push((*descriptor, device));
+                self.devices.push((kind, device));
                 self.devices.len() - 1
             }
         };
@@ -308,5 +339,5 @@ fn table(out: &mut impl Write, adapters: &[Verified]) -> io::Result<()> {
             )?;
         }
     }
-    Ok(())
+    compared::table(out, adapters, width)
 }

@@ -24,7 +24,6 @@ pub fn random(seed: u64, largest: u32) -> Scene {
     let boxes = count(random, largest);
     let rays = count(random, largest);
     let descriptor = variant(random);
-    // A few sizes only: each costs a device.
     let is_plain = descriptor == BroadPhaseDescriptor::default();
     let cell_size = [1.0, 0.3, 12.5][if is_plain { random.below(3) as usize } else { 0 }];
     let (mut boxes, mut rays) = match random.below(12) {

@@ -1,0 +1,331 @@
+//! Steps with features: what every scheme on the GPU and the CPU reference say, held to the definition.
+
+use std::mem::Discriminant;
+
+use anyhow::{Context, Result, bail};
+use gpu_broad_phase::reference::brute_force::{self, Found};
+use gpu_broad_phase::wgpu::{Device, Queue};
+use gpu_broad_phase::{
+    BroadPhaseDescriptor, CullOptions, Culling, GpuBroadPhase, Queries, Scene, Scheme, Source, StepResult, Visible,
+    reference,
+};
+use pollster::block_on;
+
+use super::answer::{self, Answer, first_difference};
+use super::features::{Features, PARTS, Part};
+use super::found;
+use super::views;
+use super::{SCHEMES, Verified, name};
+
+/// Outputs and tables fit after a few steps.
+const ATTEMPTS: u32 = 8;
+
+/// What was compared of a part.
+#[derive(Default)]
+pub struct Compared {
+    /// Scenes in two and in three dimensions.
+    pub scenes: [u64; 2],
+    /// What was given: elements, words, rays, queries or views.
+    pub given: u64,
+    /// Rows of the answers that depend on it, for each of [`SCHEMES`].
+    pub rows: [u64; SCHEMES.len()],
+    pub differences: u64,
+}
+
+/// What somebody says of a step and of what is asked behind it.
+#[derive(Clone)]
+pub struct Answers {
+    step: StepResult,
+    set: Option<StepResult>,
+    visible: Visible,
+}
+
+/// What is true of a step or a query set.
+struct Defined {
+    answer: Answer,
+    found: Vec<Found>,
+}
+
+/// What is true of all of it.
+struct Truth {
+    step: Defined,
+    set: Option<Defined>,
+    views: views::Defined,
+}
+
+/// What answers steps with features on an adapter, kept for the next scene.
+pub struct Engines {
+    device: Device,
+    queue: Queue,
+    made: Vec<(Kind, GpuBroadPhase)>,
+    culling: Culling,
+}
+
+/// What pipelines depend on: the scheme, several worlds, and a function for pairs.
+type Kind = (Discriminant<Scheme>, [bool; 2]);
+
+/// Every adapter and scheme on one scene with features; the differences in words.
+pub fn compare(
+    adapters: &mut [Verified],
+    features: &Features,
+    schemes: [Scheme; SCHEMES.len()],
+) -> Result<Vec<String>> {
+    let truth = Truth::of(features);
+    let mut told = Vec::new();
+    for (number, scheme) in schemes.into_iter().enumerate() {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ..features.descriptor
+        };
+        let twin = Answers::of_reference(&descriptor, features)?;
+        let faults = twin.differences(features, &truth, None);
+        for (parts, fault) in &faults {
+            told.push(format!(
+                "{}: CPU reference, {}: {fault}",
+                names(parts),
+                name(&descriptor)
+            ));
+        }
+        for adapter in &mut *adapters {
+            let what = format!("{}, {}", adapter.title, name(&descriptor));
+            let engines = adapter.engines()?;
+            let answers = engines.answers(&descriptor, features).with_context(|| what.clone())?;
+            let of_gpu = answers.differences(features, &truth, Some(&twin));
+            for (parts, fault) in &of_gpu {
+                told.push(format!("{}: {what}: {fault}", names(parts)));
+            }
+            adapter.count(number, features, &answers);
+            for (parts, _) in faults.iter().chain(&of_gpu) {
+                adapter.tallies[number].differences += 1;
+                for &part in parts {
+                    adapter.parts[part as usize].differences += 1;
+                }
+            }
+        }
+    }
+    Ok(told)
+}
+
+fn names(parts: &[Part]) -> String {
+    let names: Vec<_> = parts.iter().map(|part| part.name()).collect();
+    names.join(", ")
+}
+
+impl Verified {
+    fn engines(&mut self) -> Result<&mut Engines> {
+        if self.engines.is_none() {
+            let headless = self.device(&BroadPhaseDescriptor::default())?;
+            let engines = Engines {
+                device: headless.device().clone(),
+                queue: headless.queue().clone(),
+                made: Vec::new(),
+                culling: Culling::new(Some("verify")),
+            };
+            self.engines = Some(engines);
+        }
+        self.engines.as_mut().context("no device")
+    }
+
+    fn count(&mut self, scheme: usize, features: &Features, answers: &Answers) {
+        let mut parts = features.parts();
+        parts.push((Part::Sets, features.set_count()));
+        parts.push((Part::Views, features.views.len() as u64));
+        for (part, given) in parts {
+            if given == 0 {
+                continue;
+            }
+            let compared = &mut self.parts[part as usize];
+            compared.rows[scheme] += match part {
+                Part::Sets => answers.set.as_ref().map_or(0, rows),
+                Part::Views => answers.visible.objects.iter().map(Vec::len).sum::<usize>() as u64,
+                _ => rows(&answers.step),
+            };
+            // The scene and what is given are the same with every scheme.
+            if scheme == 0 {
+                compared.scenes[features.descriptor.dimensions.count() as usize - 2] += 1;
+                compared.given += given;
+            }
+        }
+    }
+}
+
+/// Pairs, hits and results.
+fn rows(result: &StepResult) -> u64 {
+    let hits = result.ray_hits.len() + result.ray_any.len();
+    (result.pairs.len() + hits + result.query_objects.len() + result.query_nearest.len()) as u64
+}
+
+/// What a set answers beside a step with this descriptor.
+fn of_set<'a>(descriptor: &BroadPhaseDescriptor<'a>, features: &Features) -> BroadPhaseDescriptor<'a> {
+    let ray_mode = features.set.as_ref().map(|set| set.ray_mode);
+    BroadPhaseDescriptor {
+        pairs: false,
+        ray_mode: ray_mode.unwrap_or_default(),
+        ..*descriptor
+    }
+}
+
+impl Defined {
+    fn of(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, features: &Features) -> Self {
+        let mut answer = answer::brute_force(descriptor, scene).asked_by(descriptor);
+        answer.pairs.retain(|pair| features.admits(pair.a, pair.b));
+        let found = brute_force::scene_queries(descriptor, scene);
+        let mut found = found.expect("the scene lies on the host");
+        if let Queries::Partners(_) = scene.queries {
+            for (object, found) in (0..).zip(&mut found) {
+                found
+                    .surely
+                    .retain(|&(other, _)| features.admits(other.min(object), other.max(object)));
+            }
+        }
+        Self { answer, found }
+    }
+
+    fn difference(
+        &self,
+        descriptor: &BroadPhaseDescriptor<'_>,
+        scene: &Scene<'_>,
+        result: &StepResult,
+    ) -> Option<String> {
+        let answer = Answer::of_step(descriptor, result.clone());
+        let faults = [
+            answer.difference(&self.answer),
+            found::difference(descriptor, scene, result, &self.found),
+        ];
+        let faults: Vec<_> = faults.into_iter().flatten().collect();
+        (!faults.is_empty()).then(|| faults.join("; "))
+    }
+}
+
+impl Truth {
+    fn of(features: &Features) -> Self {
+        let descriptor = &features.descriptor;
+        let set = features
+            .set
+            .as_ref()
+            .map(|set| Defined::of(&of_set(descriptor, features), &features.scene_of_set(set), features));
+        Self {
+            step: Defined::of(descriptor, &features.scene(), features),
+            set,
+            views: views::Defined::of(descriptor, &features.boxes, &features.worlds, &features.views),
+        }
+    }
+}
+
+impl Answers {
+    fn of_reference(descriptor: &BroadPhaseDescriptor<'_>, features: &Features) -> Result<Self> {
+        let admits = |a: u32, b: u32| features.admits(a, b);
+        let step = |descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>| {
+            reference::step_scene_where(descriptor, scene, &admits)
+        };
+        let scene = features.scene();
+        let set = features.set.as_ref().map(|set| {
+            let scene = features.scene_of_set(set);
+            step(&of_set(descriptor, features), &scene)
+        });
+        Ok(Self {
+            step: step(descriptor, &scene)?,
+            set: set.transpose()?,
+            visible: reference::cull(descriptor, &scene, &features.views)?,
+        })
+    }
+
+    /// Where this is not true, or not what the reference says: the parts that it may be about, and a difference in
+    /// words.
+    fn differences(&self, features: &Features, truth: &Truth, twin: Option<&Self>) -> Vec<(Vec<Part>, String)> {
+        let descriptor = &features.descriptor;
+        let of_step = || features.parts().into_iter().map(|(part, _)| part).collect();
+        let mut faults = Vec::new();
+        let worlds =
+            twin.and_then(|twin| first_difference("pairs of worlds", &self.step.world_pairs, &twin.step.world_pairs));
+        let by_definition = truth.step.difference(descriptor, &features.scene(), &self.step);
+        faults.extend(by_definition.into_iter().chain(worlds).map(|fault| (of_step(), fault)));
+
+        if let (Some(set), Some(truth), Some(result)) = (&features.set, &truth.set, &self.set) {
+            let fault = truth.difference(&of_set(descriptor, features), &features.scene_of_set(set), result);
+            faults.extend(fault.map(|fault| (vec![Part::Sets], fault)));
+        }
+
+        let by_twin = twin.filter(|twin| twin.visible != self.visible);
+        let by_twin = by_twin.map(|_| "views do not see what the CPU reference says".to_owned());
+        let fault = truth.views.difference(&self.visible).or(by_twin);
+        faults.extend(fault.map(|fault| (vec![Part::Views], fault)));
+        faults
+    }
+}
+
+impl Engines {
+    fn answers(&mut self, descriptor: &BroadPhaseDescriptor<'static>, features: &Features) -> Result<Answers> {
+        let Self {
+            device,
+            queue,
+            made,
+            culling,
+        } = self;
+        let kind = (
+            std::mem::discriminant(&descriptor.scheme),
+            [descriptor.worlds > 1, descriptor.pair_filter.is_some()],
+        );
+        let place = match made.iter().position(|(of, _)| *of == kind) {
+            Some(place) => {
+                made[place].1.set_descriptor(descriptor)?;
+                place
+            }
+            None => {
+                made.push((kind, GpuBroadPhase::new(device, queue, descriptor)?));
+                made.len() - 1
+            }
+        };
+        let broad_phase = &mut made[place].1;
+        let buffers = features.buffers(device);
+        let (scene, asked) = features.input_in(&buffers);
+        let mut set = asked.map(|asked| (broad_phase.query_set("verify", &of_set(descriptor, features)), asked));
+        for _ in 0..ATTEMPTS {
+            let mut encoder = device.create_command_encoder(&Default::default());
+            let step = broad_phase.step(&mut encoder, scene)?;
+            if let Some((set, asked)) = &mut set {
+                set.record(&mut encoder, broad_phase, *asked)?;
+            }
+            let views = Source::Host(&features.views);
+            culling.record(&mut encoder, &step, views, CullOptions::default())?;
+            queue.submit([encoder.finish()]);
+            let answers = Answers {
+                step: block_on(broad_phase.read_back())?,
+                set: match &mut set {
+                    Some((set, _)) => Some(block_on(set.read_back())?),
+                    None => None,
+                },
+                visible: block_on(culling.read_back())?,
+            };
+            let is_whole = |result: &StepResult| result.counters.is_whole();
+            if is_whole(&answers.step) && answers.set.as_ref().is_none_or(is_whole) {
+                return Ok(answers);
+            }
+        }
+        bail!("no whole answer after {ATTEMPTS} steps");
+    }
+}
+
+/// Nothing for scenes without features.
+pub fn table(out: &mut impl std::io::Write, adapters: &[Verified], width: usize) -> std::io::Result<()> {
+    let is_compared = |compared: &Compared| compared.scenes != [0; 2];
+    if !adapters.iter().flat_map(|adapter| &adapter.parts).any(is_compared) {
+        return Ok(());
+    }
+    writeln!(
+        out,
+        "\n{:<width$}  {:<15}  {:>6}  {:>6}  {:>9}  {:>12}  {:>11}  {:>11}  {:>11}",
+        "adapter", "with", "2D", "3D", "given", "hierarchical", "uniform", "adaptive", "differences"
+    )?;
+    for adapter in adapters {
+        for (compared, part) in adapter.parts.iter().zip(PARTS) {
+            let ([flat, solid], [first, second, third]) = (compared.scenes, compared.rows);
+            writeln!(
+                out,
+                "{:<width$}  {part:<15}  {flat:>6}  {solid:>6}  {:>9}  {first:>12}  {second:>11}  {third:>11}  {:>11}",
+                adapter.title, compared.given, compared.differences
+            )?;
+        }
+    }
+    Ok(())
+}

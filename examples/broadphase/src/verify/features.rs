@@ -1,0 +1,478 @@
+//! What a step can hold beside boxes and plain rays, at random.
+
+use gpu_broad_phase::reference::brute_force;
+use gpu_broad_phase::wgpu::{Buffer, Device};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Frustum, Neighbors, Pair, Partners, Queries, Query, QueryInput, QueryMode, Ray,
+    RayMode, Rays, Scene, Source, Statics, SweptRay,
+};
+
+use super::scenes;
+use super::strewn::Strewn;
+use super::views;
+use crate::generate::Random;
+
+/// Most rays of a step with features: those of the plain scene are compared anyway.
+const RAYS: usize = 400;
+/// Most rays of a query set.
+const SET_RAYS: usize = 60;
+/// Each query may find all objects.
+const QUERIES: u32 = 150;
+/// Each of more objects is not asked for neighbours: a giant radius finds their square.
+const ASKING: usize = 700;
+/// Most rows of a list of excluded pairs.
+const EXCLUDED: usize = 2_000;
+
+/// What is compared beside plain scenes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    Statics,
+    Excluded,
+    Function,
+    Strided,
+    Swept,
+    Boxes,
+    Spheres,
+    Nearest,
+    Neighbors,
+    Partners,
+    Sets,
+    Views,
+}
+
+/// As [`Part`], in its order.
+pub const PARTS: [&str; 12] = [
+    "static boxes",
+    "excluded pairs",
+    "pair function",
+    "strided sources",
+    "swept rays",
+    "box queries",
+    "sphere queries",
+    "nearest objects",
+    "neighbours",
+    "partners",
+    "query sets",
+    "views",
+];
+
+impl Part {
+    pub const fn name(self) -> &'static str {
+        PARTS[self as usize]
+    }
+}
+
+/// A function of a caller's, and below the same in Rust.
+const FUNCTION: &str = "
+fn admits_pair(a: u32, b: u32) -> bool {
+    let place = (7u * a + b + pair_owner(a) % 8u + pair_layers(b) % 4u) % (32u * pair_data_count());
+    return ((pair_data(place / 32u) >> (place % 32u)) & 1u) == 1u;
+}
+";
+
+/// What is asked of a step's table.
+pub struct Asked {
+    pub rays: Vec<SweptRay>,
+    plain: Vec<Ray>,
+    pub is_swept: bool,
+    pub ray_mode: RayMode,
+    pub queries: Asks,
+    pub query_mode: QueryMode,
+    /// Rays and queries, where they lie in buffers of a caller's.
+    strewn: Option<[Strewn; 2]>,
+}
+
+pub enum Asks {
+    Nothing,
+    Boxes(Vec<Aabb>),
+    Spheres(Vec<Query>),
+    Neighbors(Neighbors),
+    Partners(Partners),
+}
+
+/// A scene and what the step is to do beside what [`scenes`] ask of it.
+pub struct Features {
+    /// All but the scheme.
+    pub descriptor: BroadPhaseDescriptor<'static>,
+    /// Static ones first.
+    pub boxes: Vec<Aabb>,
+    pub worlds: Vec<u32>,
+    pub statics: usize,
+    pub excluded: Vec<Pair>,
+    /// Words that [`FUNCTION`] reads; empty without it.
+    pub filter_data: Vec<u32>,
+    pub asked: Asked,
+    /// What a query set asks.
+    pub set: Option<Asked>,
+    pub views: Vec<Frustum>,
+    /// Static boxes, the others, and the worlds of both, where they lie in buffers of a caller's.
+    strewn: Option<[Strewn; 4]>,
+    seed: u64,
+}
+
+/// The buffers of a device that strewn elements lie in.
+pub struct Buffers {
+    boxes: Option<[Buffer; 4]>,
+    asked: Option<[Buffer; 2]>,
+    set: Option<[Buffer; 2]>,
+}
+
+/// Some features of the random scene of a seed: not all at once, since most differences need few.
+pub fn random(seed: u64, scene: &scenes::Scene) -> Features {
+    // Scenes stay what they are.
+    let random = &mut Random::new(seed ^ 0xfea7_0000_0000_0000);
+    let mut boxes = scene.boxes.clone();
+    let statics = match random.below(2) {
+        0 => 0,
+        _ => random.below(boxes.len() as u32 + 1) as usize,
+    };
+    let are_strewn = random.once_in(3);
+    let strewn = are_strewn.then(|| {
+        let (static_boxes, moving) = boxes.split_at_mut(statics);
+        let (static_worlds, worlds) = scene.worlds.split_at(statics.min(scene.worlds.len()));
+        [
+            Strewn::of_boxes(static_boxes, random),
+            Strewn::of_boxes(moving, random),
+            Strewn::of(static_worlds, random),
+            Strewn::of(worlds, random),
+        ]
+    });
+    let asked = {
+        let count = scene.rays.len().min(RAYS);
+        let rays = if random.once_in(2) { &scene.rays[..count] } else { &[] };
+        questions(rays, &boxes, scene, are_strewn, random)
+    };
+    let set = random.once_in(2).then(|| {
+        let last = scene.rays.len().saturating_sub(SET_RAYS);
+        let are_strewn = random.once_in(3);
+        questions(&scene.rays[last..], &boxes, scene, are_strewn, random)
+    });
+    let views = match random.below(2) {
+        0 => Vec::new(),
+        _ => views::random(&boxes, scene.descriptor.worlds, random),
+    };
+    let filter_words = if random.once_in(4) { 1 + random.below(4) } else { 0 };
+    let filter_data: Vec<_> = (0..filter_words).map(|_| random.below(u32::MAX)).collect();
+    let has_list = random.once_in(3);
+    let mut features = Features {
+        descriptor: BroadPhaseDescriptor {
+            pair_filter: (!filter_data.is_empty()).then_some(FUNCTION),
+            ray_mode: asked.ray_mode,
+            ..scene.descriptor
+        },
+        boxes,
+        worlds: scene.worlds.clone(),
+        statics,
+        excluded: Vec::new(),
+        filter_data,
+        asked,
+        set,
+        views,
+        strewn,
+        seed,
+    };
+    if has_list {
+        let pairs = brute_force::scene_pairs(&features.descriptor, &features.scene());
+        features.excluded = list(
+            &pairs.expect("all of it lies on the host"),
+            features.boxes.len(),
+            random,
+        );
+    }
+    features
+}
+
+/// About a third of the pairs, with either object first, and what is none.
+fn list(pairs: &[Pair], objects: usize, random: &mut Random) -> Vec<Pair> {
+    let objects = objects as u32;
+    let mut list = Vec::new();
+    for &Pair { a, b } in pairs.iter().step_by(1 + pairs.len() / (2 * EXCLUDED)) {
+        match random.below(6) {
+            0 => list.push(Pair { a, b }),
+            1 => list.extend([Pair { a: b, b: a }, Pair { a, b }]),
+            _ => {}
+        }
+    }
+    list.push(Pair { a: 0, b: objects });
+    list.push(Pair { a: u32::MAX, b: 0 });
+    list.push(Pair {
+        a: objects / 2,
+        b: objects / 2,
+    });
+    for place in 1..list.len() {
+        list.swap(place, random.below(place as u32 + 1) as usize);
+    }
+    list
+}
+
+fn questions(rays: &[Ray], boxes: &[Aabb], scene: &scenes::Scene, are_strewn: bool, random: &mut Random) -> Asked {
+    let worlds = scene.descriptor.worlds;
+    let is_swept = random.once_in(2);
+    let rays: Vec<_> = rays.iter().map(|&ray| swept(ray, boxes, worlds, random)).collect();
+    let plain: Vec<_> = rays.iter().map(|swept| swept.ray).collect();
+    let mut queries = match random.below(6) {
+        0 => Asks::Nothing,
+        1 | 2 => Asks::Boxes(
+            (0..random.below(QUERIES))
+                .map(|_| query(boxes, worlds, random).bounds)
+                .collect(),
+        ),
+        3 => Asks::Spheres(
+            (0..random.below(QUERIES))
+                .map(|_| query(boxes, worlds, random))
+                .collect(),
+        ),
+        4 if boxes.len() <= ASKING => Asks::Neighbors(Neighbors {
+            radius: radius(boxes, random),
+            half: random.once_in(2),
+        }),
+        _ => Asks::Partners(Partners {
+            half: random.once_in(2),
+        }),
+    };
+    let query_mode = match queries {
+        Asks::Boxes(_) | Asks::Spheres(_) | Asks::Neighbors(_) if random.once_in(3) => {
+            QueryMode::Nearest([1, 3, 8, 70][random.below(4) as usize])
+        }
+        _ => QueryMode::All,
+    };
+    let strewn = are_strewn.then(|| {
+        [
+            if is_swept {
+                Strewn::of(&rays, random)
+            } else {
+                Strewn::of(&plain, random)
+            },
+            match &mut queries {
+                Asks::Boxes(boxes) => Strewn::of_boxes(boxes, random),
+                Asks::Spheres(queries) => Strewn::of(queries, random),
+                _ => Strewn::of::<u32>(&[], random),
+            },
+        ]
+    });
+    Asked {
+        rays,
+        plain,
+        is_swept,
+        ray_mode: [RayMode::Closest, RayMode::Any, RayMode::All][random.below(3) as usize],
+        queries,
+        query_mode,
+        strewn,
+    }
+}
+
+fn one_of<'a>(boxes: &'a [Aabb], random: &mut Random) -> Option<&'a Aabb> {
+    boxes.get(random.below(boxes.len() as u32) as usize)
+}
+
+/// An edge of some box, or another length where there is none or it has no end.
+fn edge(boxes: &[Aabb], random: &mut Random) -> f32 {
+    let axis = random.below(3) as usize;
+    let edge = one_of(boxes, random).map(|boxed| boxed.max[axis] - boxed.min[axis]);
+    edge.filter(|edge| *edge > 0.0 && *edge < 1e30).unwrap_or(0.75)
+}
+
+fn radius(boxes: &[Aabb], random: &mut Random) -> f32 {
+    edge(boxes, random) * [0.0, 0.5, 1.0, 2.5][random.below(4) as usize]
+}
+
+fn swept(ray: Ray, boxes: &[Aabb], worlds: u32, random: &mut Random) -> SweptRay {
+    let mut swept = SweptRay::new(ray);
+    if random.once_in(2) {
+        let extent = edge(boxes, random);
+        swept.half_extents = [(); 3].map(|()| extent * [0.0, 0.25, 0.5][random.below(3) as usize]);
+    }
+    if random.once_in(4) {
+        swept.t_min = [0.5, 1.0, -1.0, f32::NAN][random.below(4) as usize];
+    }
+    if random.once_in(8) {
+        swept.half_extents[0] = [-1.0, f32::INFINITY][random.below(2) as usize];
+    }
+    // One more than there are.
+    swept.world = random.below(worlds) + u32::from(random.once_in(16));
+    swept
+}
+
+fn query(boxes: &[Aabb], worlds: u32, random: &mut Random) -> Query {
+    let mut bounds = one_of(boxes, random).copied().unwrap_or(Aabb::point([0.0; 3]));
+    match random.below(5) {
+        0 => bounds = Aabb::point(bounds.max),
+        1 => {
+            let corner = one_of(boxes, random).map_or([1.0; 3], |boxed| boxed.min);
+            let [a, b] = [bounds.min, corner];
+            let of = |choose: fn(f32, f32) -> f32| [0, 1, 2].map(|axis| choose(a[axis], b[axis]));
+            (bounds.min, bounds.max) = (of(f32::min), of(f32::max));
+        }
+        2 => {
+            let by = edge(boxes, random);
+            bounds.min = bounds.min.map(|bound| bound - by);
+            bounds.max = bounds.max.map(|bound| bound + by);
+        }
+        _ => {}
+    }
+    if random.once_in(2) {
+        (bounds.layers, bounds.owner) = (Aabb::ALL_LAYERS, 0);
+    }
+    Query {
+        bounds,
+        radius: if random.once_in(2) { 0.0 } else { radius(boxes, random) },
+        world: random.below(worlds) + u32::from(random.once_in(16)),
+        reserved: [0; 2],
+    }
+}
+
+impl Asked {
+    /// On the host.
+    pub fn input(&self) -> QueryInput<'_> {
+        QueryInput {
+            rays: match self.is_swept {
+                true => Rays::Swept(Source::Host(&self.rays)),
+                false => Rays::Plain(Source::Host(&self.plain)),
+            },
+            queries: match &self.queries {
+                Asks::Nothing => Queries::None,
+                Asks::Boxes(boxes) => Queries::Boxes(Source::Host(boxes)),
+                Asks::Spheres(queries) => Queries::Spheres(Source::Host(queries)),
+                Asks::Neighbors(neighbors) => (*neighbors).into(),
+                Asks::Partners(partners) => (*partners).into(),
+            },
+            query_mode: self.query_mode,
+            ..QueryInput::default()
+        }
+    }
+
+    /// In the buffers that were made of this, if any.
+    fn input_in<'a>(&'a self, buffers: Option<&'a [Buffer; 2]>) -> QueryInput<'a> {
+        let input = self.input();
+        let (Some([rays, queries]), Some([in_rays, in_queries])) = (&self.strewn, buffers) else {
+            return input;
+        };
+        QueryInput {
+            rays: match self.is_swept {
+                true => Rays::Swept(rays.source(in_rays)),
+                false => Rays::Plain(rays.source(in_rays)),
+            },
+            queries: match input.queries {
+                Queries::Boxes(_) => Queries::Boxes(queries.boxes(in_queries)),
+                Queries::Spheres(_) => Queries::Spheres(queries.source(in_queries)),
+                asking => asking,
+            },
+            ..input
+        }
+    }
+
+    fn buffers(&self, device: &Device) -> Option<[Buffer; 2]> {
+        let strewn = self.strewn.as_ref();
+        strewn.map(|strewn| strewn.each_ref().map(|strewn| strewn.buffer(device)))
+    }
+
+    /// How many queries there are among so many objects.
+    fn query_count(&self, objects: usize) -> usize {
+        match &self.queries {
+            Asks::Nothing => 0,
+            Asks::Boxes(boxes) => boxes.len(),
+            Asks::Spheres(queries) => queries.len(),
+            Asks::Neighbors(_) | Asks::Partners(_) => objects,
+        }
+    }
+}
+
+impl Features {
+    /// The step, on the host.
+    pub fn scene(&self) -> Scene<'_> {
+        self.scene_of(self.asked.input(), None)
+    }
+
+    /// What the query set asks, as a step of its own, on the host.
+    pub fn scene_of_set<'a>(&'a self, set: &'a Asked) -> Scene<'a> {
+        self.scene_of(set.input(), None)
+    }
+
+    /// The step and what the query set asks, in the buffers that were made of this.
+    pub fn input_in<'a>(&'a self, buffers: &'a Buffers) -> (Scene<'a>, Option<QueryInput<'a>>) {
+        let asked = self.asked.input_in(buffers.asked.as_ref());
+        let of_set = self.set.as_ref().map(|set| set.input_in(buffers.set.as_ref()));
+        (self.scene_of(asked, buffers.boxes.as_ref()), of_set)
+    }
+
+    pub fn buffers(&self, device: &Device) -> Buffers {
+        let strewn = self.strewn.as_ref();
+        Buffers {
+            boxes: strewn.map(|strewn| strewn.each_ref().map(|strewn| strewn.buffer(device))),
+            asked: self.asked.buffers(device),
+            set: self.set.as_ref().and_then(|set| set.buffers(device)),
+        }
+    }
+
+    fn scene_of<'a>(&'a self, asked: QueryInput<'a>, buffers: Option<&'a [Buffer; 4]>) -> Scene<'a> {
+        let (static_boxes, boxes) = self.boxes.split_at(self.statics);
+        let (static_worlds, worlds) = self.worlds.split_at(self.statics.min(self.worlds.len()));
+        let mut scene = Scene {
+            objects: Source::Host(boxes),
+            worlds: Source::Host(worlds),
+            statics: Statics {
+                objects: Source::Host(static_boxes),
+                worlds: Source::Host(static_worlds),
+                generation: self.seed,
+            },
+            excluded_pairs: Source::Host(&self.excluded),
+            pair_filter_data: Source::Host(&self.filter_data),
+            rays: asked.rays,
+            queries: asked.queries,
+            query_mode: asked.query_mode,
+            ..Scene::default()
+        };
+        if let (Some(strewn), Some(buffers)) = (&self.strewn, buffers) {
+            scene.statics.objects = strewn[0].boxes(&buffers[0]);
+            scene.objects = strewn[1].boxes(&buffers[1]);
+            scene.statics.worlds = strewn[2].source(&buffers[2]);
+            scene.worlds = strewn[3].source(&buffers[3]);
+        }
+        scene
+    }
+
+    /// What [`FUNCTION`] says.
+    pub fn admits(&self, a: u32, b: u32) -> bool {
+        let Some(bits) = (32 * self.filter_data.len() as u32).checked_sub(1) else {
+            return true;
+        };
+        let of_words = self.boxes[a as usize].owner % 8 + self.boxes[b as usize].layers % 4;
+        let place = (7 * a + b + of_words) % (bits + 1);
+        self.filter_data[place as usize / 32] >> (place % 32) & 1 == 1
+    }
+
+    /// The parts of the step, with how much of each was given: elements, words or objects.
+    pub fn parts(&self) -> Vec<(Part, u64)> {
+        let count = |strewn: &[Strewn]| strewn.iter().map(|strewn| u64::from(strewn.count)).sum::<u64>();
+        let strided = self.strewn.as_ref().map_or(0, |strewn| count(strewn));
+        let strided_asked = self.asked.strewn.as_ref().map_or(0, |strewn| count(strewn));
+        let queries = self.asked.query_count(self.boxes.len()) as u64;
+        let mut parts = vec![
+            (Part::Statics, self.statics as u64),
+            (Part::Excluded, self.excluded.len() as u64),
+            (Part::Function, self.filter_data.len() as u64),
+            (Part::Strided, strided + strided_asked),
+        ];
+        if self.asked.is_swept {
+            parts.push((Part::Swept, self.asked.rays.len() as u64));
+        }
+        match self.asked.queries {
+            Asks::Nothing => {}
+            Asks::Boxes(_) => parts.push((Part::Boxes, queries)),
+            Asks::Spheres(_) => parts.push((Part::Spheres, queries)),
+            Asks::Neighbors(_) => parts.push((Part::Neighbors, queries)),
+            Asks::Partners(_) => parts.push((Part::Partners, queries)),
+        }
+        if matches!(self.asked.query_mode, QueryMode::Nearest(_)) {
+            parts.push((Part::Nearest, queries));
+        }
+        parts.retain(|(_, count)| *count > 0);
+        parts
+    }
+
+    /// Rays and queries of the set.
+    pub fn set_count(&self) -> u64 {
+        let of = |set: &Asked| set.rays.len() + set.query_count(self.boxes.len());
+        self.set.as_ref().map_or(0, of) as u64
+    }
+}

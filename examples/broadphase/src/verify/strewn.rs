@@ -1,0 +1,171 @@
+//! Elements in larger buffers of a caller's: at any place, with any stride, and boxes in any form.
+
+use bytemuck::Pod;
+use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
+use gpu_broad_phase::wgpu::{Buffer, BufferUsages, Device};
+use gpu_broad_phase::{Aabb, BoxForm, BoxWords, Source};
+
+use crate::generate::Random;
+
+/// The words of a buffer, and where the elements lie in it.
+pub struct Strewn {
+    words: Vec<u32>,
+    pub count: u32,
+    offset: u64,
+    /// In bytes; none where elements lie one behind the other.
+    stride: Option<u32>,
+    form: BoxForm,
+    box_words: BoxWords,
+}
+
+impl Strewn {
+    pub fn of<T: Pod>(elements: &[T], random: &mut Random) -> Self {
+        let row = |element: &T| bytemuck::pod_collect_to_vec(bytemuck::bytes_of(element));
+        let rows: Vec<Vec<u32>> = elements.iter().map(row).collect();
+        Self::new(&rows, random)
+    }
+
+    /// Boxes in any form. Those given become what a step is to read: a centre and half extents say a box that may be
+    /// larger by a rounding, and not every form has filter words.
+    pub fn of_boxes(boxes: &mut [Aabb], random: &mut Random) -> Self {
+        let form = [BoxForm::MinMax, BoxForm::CenterHalf][random.below(2) as usize];
+        let box_words = [BoxWords::Filters, BoxWords::Padding, BoxWords::Tight][random.below(3) as usize];
+        let rows: Vec<_> = boxes.iter_mut().map(|boxed| row(boxed, form, box_words)).collect();
+        Self {
+            form,
+            box_words,
+            ..Self::new(&rows, random)
+        }
+    }
+
+    fn new(rows: &[Vec<u32>], random: &mut Random) -> Self {
+        let element = rows.first().map_or(0, Vec::len);
+        let stride = match random.below(3) {
+            _ if rows.is_empty() => None,
+            0 => None,
+            1 => Some(element),
+            _ => Some(element + random.below(12) as usize),
+        };
+        // Where devices may bind it as it is, and where not.
+        let first = [0, 64, 1, 4, 68, random.below(500)][random.below(6) as usize] as usize;
+        let mut noise = |words: &mut Vec<u32>, length: usize| {
+            words.resize_with(length, || random.below(u32::MAX));
+        };
+        let mut words = Vec::new();
+        noise(&mut words, first);
+        for (index, row) in rows.iter().enumerate() {
+            noise(&mut words, first + index * stride.unwrap_or(element));
+            words.extend_from_slice(row);
+        }
+        // No buffer is empty.
+        words.resize(words.len().max(4), 0);
+        Self {
+            words,
+            count: rows.len() as u32,
+            offset: 4 * first as u64,
+            stride: stride.map(|words| 4 * words as u32),
+            form: BoxForm::default(),
+            box_words: BoxWords::default(),
+        }
+    }
+
+    pub fn buffer(&self, device: &Device) -> Buffer {
+        device.create_buffer_init(&BufferInitDescriptor {
+            label: Some("verify"),
+            contents: bytemuck::cast_slice(&self.words),
+            usage: BufferUsages::STORAGE,
+        })
+    }
+
+    /// The elements in the buffer that was made of this.
+    pub fn source<'a, T>(&self, buffer: &'a Buffer) -> Source<'a, T> {
+        let source = Source::device(buffer, self.count).at(self.offset);
+        match self.stride {
+            Some(stride) => source.stride(stride),
+            None => source,
+        }
+    }
+
+    /// As [`source`](Self::source), of boxes.
+    pub fn boxes<'a>(&self, buffer: &'a Buffer) -> Source<'a, Aabb> {
+        self.source(buffer).form(self.form, self.box_words)
+    }
+}
+
+/// The words of a box, which becomes what they say.
+fn row(boxed: &mut Aabb, form: BoxForm, box_words: BoxWords) -> Vec<u32> {
+    let (mut first, mut second) = (boxed.min, boxed.max);
+    let mut read = *boxed;
+    if form == BoxForm::CenterHalf {
+        let center = |axis: usize| Some(0.5 * boxed.min[axis] + 0.5 * boxed.max[axis]).filter(|at| at.is_finite());
+        first = [0, 1, 2].map(|axis| center(axis).unwrap_or_default());
+        // Infinite, negative or not a number where bounds are infinite, inverted or not numbers.
+        second = [0, 1, 2].map(|axis| 0.5 * boxed.max[axis] - 0.5 * boxed.min[axis]);
+        read = Aabb::from_center_half(first, second);
+    }
+    let filters = match box_words {
+        BoxWords::Filters => [boxed.layers, boxed.owner],
+        _ => [Aabb::ALL_LAYERS, 0],
+    };
+    let behind = |word: u32| match box_words {
+        BoxWords::Filters => Some(word),
+        // Nobody is to look at it.
+        BoxWords::Padding => Some(!word),
+        _ => None,
+    };
+    let mut row = first.map(f32::to_bits).to_vec();
+    row.extend(behind(filters[0]));
+    row.extend(second.map(f32::to_bits));
+    row.extend(behind(filters[1]));
+    [read.layers, read.owner] = filters;
+    *boxed = read;
+    row
+}
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+
+    impl Strewn {
+        /// The two vectors of each box, read as the documentation of the forms says.
+        pub fn vectors(&self) -> Vec<[[f32; 3]; 2]> {
+            let (element, second) = match self.box_words {
+                BoxWords::Tight => (6, 3),
+                _ => (8, 4),
+            };
+            let stride = self.stride.map_or(element, |bytes| bytes as usize / 4);
+            let vector = |place: usize| [0, 1, 2].map(|axis| f32::from_bits(self.words[place + axis]));
+            (0..self.count as usize)
+                .map(|index| self.offset as usize / 4 + index * stride)
+                .map(|place| [vector(place), vector(place + second)])
+                .collect()
+        }
+    }
+
+    #[test]
+    fn buffers_hold_the_boxes_that_steps_are_to_read() {
+        let random = &mut Random::new(3);
+        let mut forms = [0; 2];
+        for _ in 0..60 {
+            let mut boxes: Vec<_> = (0..random.below(9))
+                .map(|at| Aabb::new([at as f32, -1.0, 0.3], [at as f32 + 0.1, f32::INFINITY, 0.7]).with_owner(at))
+                .collect();
+            let before = boxes.clone();
+            let strewn = Strewn::of_boxes(&mut boxes, random);
+            forms[usize::from(strewn.form == BoxForm::CenterHalf)] += 1;
+            let read = strewn.vectors().into_iter().map(|[first, second]| match strewn.form {
+                BoxForm::CenterHalf => Aabb::from_center_half(first, second),
+                _ => Aabb::new(first, second),
+            });
+            for ((read, plain), before) in read.zip(&boxes).zip(&before) {
+                assert_eq!((read.min, read.max), (plain.min, plain.max));
+                let has_filters = strewn.box_words == BoxWords::Filters;
+                assert_eq!(plain.owner, if has_filters { before.owner } else { 0 });
+                let slack = |a: f32, b: f32| (a - b).abs() < 1e-5;
+                assert!(slack(plain.min[0], before.min[0]) && slack(plain.max[2], before.max[2]));
+                assert_eq!(plain.max[1], f32::INFINITY);
+            }
+        }
+        assert!(forms.iter().all(|&count| count > 10));
+    }
+}
