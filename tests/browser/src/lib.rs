@@ -38,6 +38,7 @@ pub async fn run(say: Say<'_>) {
     scenes::events(&plain, say).await;
     scenes::queries(&plain, say).await;
     scenes::statics(&plain, say).await;
+    scenes::strided(&plain, say).await;
     scenes::parted(&plain, say).await;
     scenes::culling(&plain, say).await;
     scenes::later(&plain, say).await;

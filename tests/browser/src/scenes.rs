@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, CullOptions, Culling, Frustum, GpuBroadPhase, Headless, Neighbors, ObjectNames, ObjectSet,
-    Outputs, PairEvents, Partners, Queries, Query, QueryInput, QueryMode, RayMode, Scene, Source, Statics, StepResult,
-    Uses,
+    Aabb, BoxForm, BoxWords, BroadPhaseDescriptor, CullOptions, Culling, Frustum, GpuBroadPhase, Headless, Neighbors,
+    ObjectNames, ObjectSet, Outputs, PairEvents, Partners, Queries, Query, QueryInput, QueryMode, RayMode, Rays, Scene,
+    Source, Statics, StepResult, Uses,
 };
+use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
 use crate::Say;
 use crate::agreement::{self, Expected};
@@ -119,11 +120,22 @@ pub async fn events(gpu: &Gpu, say: Say<'_>) {
 
 /// Answers to a scene by the definition and by the device.
 async fn check(gpu: &Gpu, descriptor: BroadPhaseDescriptor<'_>, scene: &Scene<'_>, what: &str, say: Say<'_>) {
+    check_given(gpu, descriptor, [scene, scene], what, say).await;
+}
+
+/// Answers to a scene on the host by the definition, and to the same one as it is given by the device.
+async fn check_given(
+    gpu: &Gpu,
+    descriptor: BroadPhaseDescriptor<'_>,
+    [scene, given]: [&Scene<'_>; 2],
+    what: &str,
+    say: Say<'_>,
+) {
     let expected = Expected::of(&descriptor, scene);
     let mut most = 0;
     for scheme in SCHEMES {
         let descriptor = BroadPhaseDescriptor { scheme, ..descriptor };
-        let found = gpu.whole(&mut gpu.broad_phase(&descriptor), *scene).await;
+        let found = gpu.whole(&mut gpu.broad_phase(&descriptor), *given).await;
         agreement::check(&descriptor, scene, &expected, &found, &format!("{what}, {scheme:?}"));
         most = found.pairs.len() + found.query_objects.len() + found.query_nearest.len();
         assert!(most > 100, "{what}: {most} rows say little");
@@ -192,6 +204,87 @@ pub async fn statics(gpu: &Gpu, say: Say<'_>) {
         ..case.descriptor
     };
     check(gpu, descriptor, &scene, "static boxes", say).await;
+}
+
+/// Elements that are fields of larger structures, in a buffer of a caller's.
+struct Fields {
+    buffer: wgpu::Buffer,
+    count: u32,
+    stride: u32,
+}
+
+impl Fields {
+    /// Bytes before each element.
+    const BEFORE: u32 = 20;
+
+    fn of<T>(gpu: &Gpu, elements: &[T], words: impl Fn(&T) -> Vec<u32>) -> Self {
+        let structure = |element: &T| {
+            let noise = [u32::MAX, 0x7fc0_0000, 7, 0, 0x3f80_0000];
+            [noise.to_vec(), words(element), vec![3, u32::MAX]].concat()
+        };
+        let structures: Vec<_> = elements.iter().map(structure).collect();
+        let contents = structures.concat();
+        Self {
+            buffer: gpu.device.create_buffer_init(&BufferInitDescriptor {
+                label: Some("structures"),
+                contents: bytemuck::cast_slice(&contents),
+                usage: wgpu::BufferUsages::STORAGE,
+            }),
+            count: elements.len() as u32,
+            stride: 4 * structures[0].len() as u32,
+        }
+    }
+
+    fn source<T>(&self) -> Source<'_, T> {
+        let whole = Source::device(&self.buffer, self.count);
+        whole.at(Self::BEFORE.into()).stride(self.stride)
+    }
+}
+
+/// Boxes, rays and queries within larger structures; boxes as centre and half extents, and without filter words.
+pub async fn strided(gpu: &Gpu, say: Say<'_>) {
+    let case = golden::uniform_boxes();
+    let scene = case.scene();
+    let boxes = scene.objects.elements().unwrap();
+    let of_center = |at: &Aabb| {
+        let of = |of: fn(f32, f32) -> f32| [0, 1, 2].map(|axis| of(at.min[axis], at.max[axis]));
+        [of(|low, high| 0.5 * (low + high)), of(|low, high| 0.5 * (high - low))]
+    };
+    let plain: Vec<_> = boxes
+        .iter()
+        .map(of_center)
+        .map(|[center, half]| Aabb::from_center_half(center, half))
+        .collect();
+    let Rays::Plain(Source::Host(rays)) = scene.rays else {
+        panic!("plain rays on the host");
+    };
+    let Queries::Boxes(Source::Host(queries)) = scene.queries else {
+        panic!("boxes on the host");
+    };
+    let in_centers = Fields::of(gpu, boxes, |at| {
+        let [center, half] = of_center(at).map(|vector| vector.map(f32::to_bits));
+        // Nobody is to take the words between them for filters.
+        [&center[..], &[0], &half, &[Aabb::EXCLUDED]].concat()
+    });
+    let in_rays = Fields::of(gpu, rays, |ray| bytemuck::cast_slice(bytemuck::bytes_of(ray)).to_vec());
+    let in_corners = Fields::of(gpu, queries, |at| {
+        [at.min, at.max].as_flattened().iter().map(|at| at.to_bits()).collect()
+    });
+    let plain = Scene {
+        objects: Source::Host(&plain),
+        ..scene
+    };
+    let given = Scene {
+        objects: in_centers.source().form(BoxForm::CenterHalf, BoxWords::Padding),
+        rays: Rays::Plain(in_rays.source()),
+        queries: in_corners.source().form(BoxForm::MinMax, BoxWords::Tight).into(),
+        ..scene
+    };
+    let descriptor = BroadPhaseDescriptor {
+        ray_mode: RayMode::All,
+        ..case.descriptor
+    };
+    check_given(gpu, descriptor, [&plain, &given], "fields of structures", say).await;
 }
 
 /// Pairs that a list and a function of the caller's part.

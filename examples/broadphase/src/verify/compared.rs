@@ -329,3 +329,176 @@ pub fn table(out: &mut impl std::io::Write, adapters: &[Verified], width: usize)
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use gpu_broad_phase::{Dimensions, NONE, QueryMode};
+
+    use super::super::features::{self, Asks};
+    use super::super::scenes;
+    use super::*;
+
+    fn features(seed: u64) -> Features {
+        features::random(seed, &scenes::random(seed, 60))
+    }
+
+    /// How often the first seeds have a part, and what is said of whoever overlooks it.
+    fn overlooked(part: Part, overlook: impl Fn(&mut Features)) -> (usize, Vec<String>) {
+        let (mut count, mut told) = (0, Vec::new());
+        for seed in 0..240 {
+            let right = features(seed);
+            let is_there = match part {
+                Part::Sets => right.set_count() > 0,
+                Part::Views => !right.views.is_empty(),
+                part => right.parts().iter().any(|(of_step, _)| *of_step == part),
+            };
+            if !is_there {
+                continue;
+            }
+            count += 1;
+            let truth = Truth::of(&right);
+            let twin = Answers::of_reference(&right.descriptor, &right).unwrap();
+            assert_eq!(twin.differences(&right, &truth, Some(&twin)), [], "seed {seed}");
+            let mut wrong = features(seed);
+            overlook(&mut wrong);
+            let descriptor = BroadPhaseDescriptor {
+                ray_mode: right.descriptor.ray_mode,
+                ..wrong.descriptor
+            };
+            let answers = Answers::of_reference(&descriptor, &wrong).unwrap();
+            let faults = answers.differences(&right, &truth, None);
+            // Sets and views meet the same boxes.
+            let about = faults.into_iter().filter(|(parts, _)| parts.contains(&part));
+            told.extend(about.map(|(_, fault)| fault));
+        }
+        (count, told)
+    }
+
+    #[test]
+    fn whoever_overlooks_a_part_is_told() {
+        type Overlook = fn(&mut Features);
+        let overlooks: [(Part, &str, Overlook); 12] = [
+            (Part::Statics, "pairs", |wrong| wrong.statics = 0),
+            (Part::Excluded, "pairs", |wrong| wrong.excluded.clear()),
+            (Part::Function, "pairs", |wrong| wrong.filter_data.clear()),
+            (Part::Strided, "pairs", |wrong| {
+                // As if every form were that of the library's own boxes.
+                let strewn = wrong.strewn.iter().flat_map(|strewn| &strewn[..2]);
+                let vectors: Vec<_> = strewn.flat_map(|strewn| strewn.vectors()).collect();
+                for (boxed, [first, second]) in wrong.boxes.iter_mut().zip(vectors) {
+                    (boxed.min, boxed.max) = (first, second);
+                }
+            }),
+            (Part::Swept, "hit", |wrong| wrong.asked.is_swept = false),
+            (Part::Boxes, "query", |wrong| {
+                if let Asks::Boxes(boxes) = &mut wrong.asked.queries {
+                    boxes.reverse();
+                }
+            }),
+            (Part::Spheres, "query", |wrong| {
+                if let Asks::Spheres(queries) = &mut wrong.asked.queries {
+                    queries.iter_mut().for_each(|query| query.radius = 0.0);
+                }
+            }),
+            (Part::Nearest, "queries are answered", |wrong| {
+                wrong.asked.query_mode = QueryMode::All;
+            }),
+            (Part::Neighbors, "query", |wrong| {
+                if let Asks::Neighbors(neighbors) = &mut wrong.asked.queries {
+                    neighbors.half = !neighbors.half;
+                }
+            }),
+            (Part::Partners, "query", |wrong| {
+                if let Asks::Partners(partners) = &mut wrong.asked.queries {
+                    partners.half = !partners.half;
+                }
+            }),
+            (Part::Sets, "hit", |wrong| {
+                if let Some(set) = &mut wrong.set {
+                    set.rays.reverse();
+                    set.plain.reverse();
+                }
+            }),
+            (Part::Views, "view", |wrong| {
+                for view in &mut wrong.views {
+                    view.plane_count = view.plane_count.min(1);
+                }
+            }),
+        ];
+        for (part, text, overlook) in overlooks {
+            let (count, told) = overlooked(part, overlook);
+            let fitting = told.iter().filter(|fault| fault.contains(text)).count();
+            assert!(
+                count >= 8 && fitting >= 3,
+                "{part:?}: {fitting} of {count}, the first: {:?}",
+                told.first()
+            );
+        }
+    }
+
+    #[test]
+    fn lost_rows_of_sets_and_views_and_wrong_counts_of_worlds_are_told() {
+        let mut told = BTreeMap::new();
+        for seed in 0..240 {
+            let features = features(seed);
+            let truth = Truth::of(&features);
+            let twin = Answers::of_reference(&features.descriptor, &features).unwrap();
+            let mut hold = |what: &'static str, part: Option<Part>, wrong: Answers| {
+                let faults = wrong.differences(&features, &truth, Some(&twin));
+                let is_about = |parts: &[Part]| part.is_none_or(|part| parts == [part]);
+                assert!(
+                    faults.len() == 1 && is_about(&faults[0].0),
+                    "seed {seed}, {what}: {faults:?}"
+                );
+                *told.entry(what).or_insert(0) += 1;
+            };
+            if let Some(set) = twin.set.as_ref().filter(|set| !set.query_objects.is_empty()) {
+                let mut set = set.clone();
+                let object = &mut set.query_objects[0];
+                *object = NONE - *object;
+                let set = Some(set);
+                hold("set", Some(Part::Sets), Answers { set, ..twin.clone() });
+            }
+            if twin.visible.objects.iter().any(|seen| !seen.is_empty()) {
+                let mut wrong = twin.clone();
+                for seen in &mut wrong.visible.objects {
+                    seen.truncate(seen.len().saturating_sub(1));
+                }
+                hold("lost", Some(Part::Views), wrong);
+            }
+            if let Some(first) = twin.visible.objects.first()
+                && first.len() < features.boxes.len()
+            {
+                let mut wrong = twin.clone();
+                wrong.visible.objects[0] = (0..features.boxes.len() as u32).collect();
+                hold("extra", Some(Part::Views), wrong);
+            }
+            if !twin.step.world_pairs.is_empty() && !features.parts().is_empty() {
+                let mut wrong = twin.clone();
+                wrong.step.world_pairs[0] += 1;
+                hold("worlds", None, wrong);
+            }
+        }
+        assert!(told.len() == 4 && told.values().all(|&count| count > 10), "{told:?}");
+    }
+
+    #[test]
+    fn every_part_comes_up_in_a_few_seeds_in_two_and_in_three_dimensions() {
+        let mut scenes = [[0; 2]; PARTS.len()];
+        for seed in 0..60 {
+            let features = features(seed);
+            let mut parts = features.parts();
+            parts.push((Part::Sets, features.set_count()));
+            parts.push((Part::Views, features.views.len() as u64));
+            for (part, _) in parts.into_iter().filter(|(_, given)| *given > 0) {
+                let is_flat = features.descriptor.dimensions == Dimensions::Two;
+                scenes[part as usize][usize::from(is_flat)] += 1;
+            }
+        }
+        for (counts, part) in scenes.iter().zip(PARTS) {
+            assert!(counts.iter().all(|&count| count > 0), "{part}: {counts:?}");
+        }
+    }
+}

@@ -19,7 +19,7 @@ const SET_RAYS: usize = 60;
 /// Each query may find all objects.
 const QUERIES: u32 = 150;
 /// Each of more objects is not asked for neighbours: a giant radius finds their square.
-const ASKING: usize = 700;
+const ASKING: usize = 1_000;
 /// Most rows of a list of excluded pairs.
 const EXCLUDED: usize = 2_000;
 
@@ -73,7 +73,7 @@ fn admits_pair(a: u32, b: u32) -> bool {
 /// What is asked of a step's table.
 pub struct Asked {
     pub rays: Vec<SweptRay>,
-    plain: Vec<Ray>,
+    pub plain: Vec<Ray>,
     pub is_swept: bool,
     pub ray_mode: RayMode,
     pub queries: Asks,
@@ -106,7 +106,7 @@ pub struct Features {
     pub set: Option<Asked>,
     pub views: Vec<Frustum>,
     /// Static boxes, the others, and the worlds of both, where they lie in buffers of a caller's.
-    strewn: Option<[Strewn; 4]>,
+    pub strewn: Option<[Strewn; 4]>,
     seed: u64,
 }
 
@@ -117,7 +117,8 @@ pub struct Buffers {
     set: Option<[Buffer; 2]>,
 }
 
-/// Some features of the random scene of a seed: not all at once, since most differences need few.
+/// Some features of the random scene of a seed: not all at once, since most differences need few. Every kind of query,
+/// a function and buffers of a caller's come in turn, the rest by chance.
 pub fn random(seed: u64, scene: &scenes::Scene) -> Features {
     // Scenes stay what they are.
     let random = &mut Random::new(seed ^ 0xfea7_0000_0000_0000);
@@ -126,7 +127,7 @@ pub fn random(seed: u64, scene: &scenes::Scene) -> Features {
         0 => 0,
         _ => random.below(boxes.len() as u32 + 1) as usize,
     };
-    let are_strewn = random.once_in(3);
+    let are_strewn = seed % 5 == 1;
     let strewn = are_strewn.then(|| {
         let (static_boxes, moving) = boxes.split_at_mut(statics);
         let (static_worlds, worlds) = scene.worlds.split_at(statics.min(scene.worlds.len()));
@@ -140,18 +141,19 @@ pub fn random(seed: u64, scene: &scenes::Scene) -> Features {
     let asked = {
         let count = scene.rays.len().min(RAYS);
         let rays = if random.once_in(2) { &scene.rays[..count] } else { &[] };
-        questions(rays, &boxes, scene, are_strewn, random)
+        questions(seed, rays, &boxes, scene, are_strewn, random)
     };
     let set = random.once_in(2).then(|| {
         let last = scene.rays.len().saturating_sub(SET_RAYS);
         let are_strewn = random.once_in(3);
-        questions(&scene.rays[last..], &boxes, scene, are_strewn, random)
+        let turn = u64::from(random.below(12));
+        questions(turn, &scene.rays[last..], &boxes, scene, are_strewn, random)
     });
     let views = match random.below(2) {
         0 => Vec::new(),
         _ => views::random(&boxes, scene.descriptor.worlds, random),
     };
-    let filter_words = if random.once_in(4) { 1 + random.below(4) } else { 0 };
+    let filter_words = if seed % 3 == 0 { 1 + random.below(4) } else { 0 };
     let filter_data: Vec<_> = (0..filter_words).map(|_| random.below(u32::MAX)).collect();
     let has_list = random.once_in(3);
     let mut features = Features {
@@ -205,33 +207,33 @@ fn list(pairs: &[Pair], objects: usize, random: &mut Random) -> Vec<Pair> {
     list
 }
 
-fn questions(rays: &[Ray], boxes: &[Aabb], scene: &scenes::Scene, are_strewn: bool, random: &mut Random) -> Asked {
+/// Rays, and queries of another kind in every turn.
+fn questions(
+    turn: u64,
+    rays: &[Ray],
+    boxes: &[Aabb],
+    scene: &scenes::Scene,
+    are_strewn: bool,
+    random: &mut Random,
+) -> Asked {
     let worlds = scene.descriptor.worlds;
     let is_swept = random.once_in(2);
     let rays: Vec<_> = rays.iter().map(|&ray| swept(ray, boxes, worlds, random)).collect();
     let plain: Vec<_> = rays.iter().map(|swept| swept.ray).collect();
-    let mut queries = match random.below(6) {
-        0 => Asks::Nothing,
-        1 | 2 => Asks::Boxes(
-            (0..random.below(QUERIES))
-                .map(|_| query(boxes, worlds, random).bounds)
-                .collect(),
-        ),
-        3 => Asks::Spheres(
-            (0..random.below(QUERIES))
-                .map(|_| query(boxes, worlds, random))
-                .collect(),
-        ),
-        4 if boxes.len() <= ASKING => Asks::Neighbors(Neighbors {
+    let half = random.once_in(2);
+    let count = random.below(QUERIES);
+    let mut queries = match turn % 4 {
+        _ if random.once_in(8) => Asks::Nothing,
+        0 => Asks::Boxes((0..count).map(|_| query(boxes, worlds, random).bounds).collect()),
+        1 => Asks::Spheres((0..count).map(|_| query(boxes, worlds, random)).collect()),
+        2 if boxes.len() <= ASKING => Asks::Neighbors(Neighbors {
             radius: radius(boxes, random),
-            half: random.once_in(2),
+            half,
         }),
-        _ => Asks::Partners(Partners {
-            half: random.once_in(2),
-        }),
+        _ => Asks::Partners(Partners { half }),
     };
     let query_mode = match queries {
-        Asks::Boxes(_) | Asks::Spheres(_) | Asks::Neighbors(_) if random.once_in(3) => {
+        Asks::Boxes(_) | Asks::Spheres(_) | Asks::Neighbors(_) if turn / 4 % 3 == 0 => {
             QueryMode::Nearest([1, 3, 8, 70][random.below(4) as usize])
         }
         _ => QueryMode::All,
