@@ -165,6 +165,46 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
     }
 }
 
+/// Joints come and go each frame, and so do the words of a function.
+#[test]
+fn excluded_pairs_of_another_length_create_no_bind_group_and_no_buffer() {
+    let objects = uniform(2000, &mut Rng(8));
+    let listed: Vec<_> = (0..128).map(|object| Pair::new(object, object + 1)).collect();
+    let words = vec![u32::MAX; 1280];
+    let text = "fn admits_pair(a: u32, b: u32) -> bool { return pair_data(a + b) != 0u; }";
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        for (pair_filter, data) in [(None, 0), (Some(text), 1)] {
+            let descriptor = BroadPhaseDescriptor {
+                pair_filter,
+                ..Default::default()
+            };
+            let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
+            // The first lengths are those with the largest capacities.
+            let lengths = [(128, 1280), (65, 641), (127, 1279), (99, 700), (100, 1001), (66, 901)];
+            for (step, (list, words_given)) in lengths.into_iter().enumerate() {
+                device
+                    .poll(wgpu::PollType::wait_indefinitely())
+                    .expect("an idle device");
+                let before = created(&device);
+                let mut encoder = device.create_command_encoder(&Default::default());
+                let input = StepInput {
+                    objects: Source::Host(&objects),
+                    excluded_pairs: Source::Host(&listed[..list]),
+                    pair_filter_data: Source::Host(&words[..data * words_given]),
+                    ..Default::default()
+                };
+                gpu.step(&mut encoder, input).expect("a step");
+                if step > 0 {
+                    let what = format!("{data}, step {step} on {}", adapter.name);
+                    assert_eq!(created(&device), before, "{what}");
+                }
+                queue.submit([encoder.finish()]);
+            }
+        }
+    }
+}
+
 /// Views that move are uploaded each time, through the same buffers.
 #[test]
 fn steady_culling_creates_no_bind_group_and_no_buffer() {

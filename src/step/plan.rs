@@ -120,7 +120,7 @@ impl Plan {
             },
             queries: QueryPlan {
                 copying: None,
-                exclusions: None,
+                has_exclusions: false,
             },
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
             is_counted: false,
@@ -188,7 +188,7 @@ impl Plan {
         let [list, data] = [count("excluded pairs", list)?, count("words of the pair filter", data)?];
         let exclusions = Exclusions::new(self.shape.params.all_objects(), list, data);
         self.pairs.exclusions = Some(exclusions);
-        self.queries.exclusions = Some(exclusions);
+        self.queries.has_exclusions = true;
         self.table.behind_objects = exclusions.bytes();
         // So that the buffer of the objects is an own one.
         self.table.prepares = true;
