@@ -278,11 +278,11 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
             assert_eq!(after[2], pipelines, "{}, frame {number}", adapter.name);
             if number >= WARM_UP {
                 assert_eq!(after, before, "{}, frame {number}", adapter.name);
-                let memory = gpu.memory()
-                    + picking.memory_use().total()
-                    + sensors.memory_use().total()
-                    + events.memory()
-                    + culling.memory();
+                let memory = gpu.memory().total()
+                    + picking.memory().total()
+                    + sensors.memory().total()
+                    + events.memory().total()
+                    + culling.memory().total();
                 assert_eq!(
                     memory,
                     *steady_memory.get_or_insert(memory),

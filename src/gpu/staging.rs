@@ -179,6 +179,11 @@ impl Staging {
         });
     }
 
+    /// Bytes of the buffers that are not under way.
+    pub fn free_bytes(&self) -> u64 {
+        self.free.lock().iter().map(|free| free.buffer.size()).sum()
+    }
+
     /// Where buffers are taken back.
     pub fn shelf(&self) -> &Arc<Shelf<Buffer>> {
         &self.free
