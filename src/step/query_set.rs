@@ -122,6 +122,21 @@ fn asking<'d>(own: &BroadPhaseDescriptor<'_>, broad_phase: &BroadPhaseDescriptor
 }
 
 impl QuerySet {
+    /// Takes another descriptor in place of the one that this was made from, of which the same fields count as in
+    /// [`GpuBroadPhase::query_set`]. Nothing is made anew but what stages are timed by. Buffers stay, and so does what
+    /// they grew to. There is no last answer then; answers that are under way arrive.
+    pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) {
+        let own = &mut self.own;
+        if descriptor.timestamps != own.descriptor.timestamps {
+            let timing = descriptor
+                .timestamps
+                .then(|| Timing::new(own.home.device(), &own.label));
+            own.timing = timing.flatten();
+        }
+        own.recorded = None;
+        own.descriptor = asking(descriptor, &own.descriptor);
+    }
+
     /// Records rays and queries against the table of the last step of a broad phase, the one that the set is of. As
     /// with [`GpuBroadPhase::query`], a caller's buffers of that step have to hold what they held then. The output is
     /// that of the set, without pairs, and with the table that was asked.
