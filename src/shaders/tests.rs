@@ -542,7 +542,6 @@ fn constants_agree_with_the_host() {
     for (name, values) in seen {
         let one_each = [
             "KEYS_PER_THREAD",
-            "MISS",
             "ROW_TURNS",
             "SORT_TILE",
             "SORT_WORKGROUP",
