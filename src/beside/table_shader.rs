@@ -9,8 +9,8 @@ use crate::shared::wgsl::File;
 use crate::step::output::{Table, TableKind, table_kind};
 
 /// WGSL with which a caller's own compute, vertex or fragment shader walks the table of a step: a collision test of
-/// particles that are no objects, a probe of a path tracer, an agent that looks around, with no output of the broad
-/// phase in between.
+/// particles that are no objects, a ray of a path tracer, an agent that looks around, with no output of the broad phase
+/// in between.
 ///
 /// [`source`](Self::source) is a text that stands before the caller's own in one module, or behind it where that begins
 /// with directives such as `enable`. It declares a bind group of its own and names that all begin with the prefix. What
@@ -47,6 +47,34 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// |---|---|---|
 /// | one table | 3 | 4 |
 /// | both tables, the second by [`beside`](Self::beside) | 5 | 7 |
+///
+/// Texts of [`with_rays`](Self::with_rays) and [`with_swept_rays`](Self::with_swept_rays) cast rays, too:
+///
+/// | WGSL | |
+/// |---|---|
+/// | `bp_ray(origin: vec3f, direction: vec3f, t_max: f32) -> bp_Ray` | a ray, as in [`Ray::new`](crate::Ray::new) |
+/// | `bp_ray_of(head: vec4u, tail: vec4u, sweep: vec4u, world: u32) -> bp_Ray` | the words of a [`SweptRay`](crate::SweptRay): origin and `t_max`, direction and layers, half extents and `t_min`, the world |
+/// | `bp_closest_hit(ray: bp_Ray) -> bp_Hit` | the first object that the ray meets: the smallest `t`, ties to the smallest object |
+/// | `bp_any_hit(ray: bp_Ray) -> bp_Hit` | whichever object is found first |
+/// | `hit.is_hit`, `hit.is_whole` | whether there is one, and whether that is sure: false where the walk was cut |
+/// | `hit.object`, `hit.t`, `hit.record` | what was hit, and where the ray enters its box; without a hit `bp_NO_OBJECT` and the largest float |
+/// | `bp_begin_cast(ray: bp_Ray) -> bp_Cast` | all hits, before the first one |
+/// | `bp_next_hit(&hits) -> bool` | goes to the next hit, false past the last one |
+/// | `bp_cast_is_whole(&hits) -> bool` | whether the cast came to its end, so that it left no hit out |
+/// | `hits.object`, `hits.t`, `hits.record` | what was hit, in no order that could be relied on |
+///
+/// All rules are those of [`Ray`](crate::Ray) and [`SweptRay`](crate::SweptRay), and `t` has the same bits as in a
+/// [`RayHit`](crate::RayHit). A ray that is invalid meets nothing. To cast through both tables, cast the same ray
+/// through each: of two closest hits the one of the smaller `t` counts, then that of the smaller object. Do not shorten
+/// `t_max` in between: it bounds `t`. (In WGSL `cast` is no name for a variable.)
+///
+/// ```wgsl
+/// let hit = bp_closest_hit(bp_ray(eye, towards, 1000.0));
+/// if (hit.is_hit) {
+///     let lamp = normalize(light - (eye + hit.t * towards));
+///     is_lit = !bp_any_hit(bp_ray(eye + hit.t * towards + 0.01 * lamp, lamp, distance_of_light)).is_hit;
+/// }
+/// ```
 ///
 /// Entries of the large list and, with the schemes of one entry per object, boxes that reach into a cell
 /// from the one before are not among that cell's entries: walks find them. The table of a step with
@@ -89,11 +117,20 @@ use crate::step::output::{Table, TableKind, table_kind};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableShader {
     kind: TableKind,
+    casts: Casts,
     /// The name by which it reads the objects.
     objects: String,
     /// Whether it is another text's, which binds them.
     borrows_objects: bool,
     source: String,
+}
+
+/// Which rays a text casts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Casts {
+    None,
+    Plain,
+    Swept,
 }
 
 const OBJECTS: &str = "objects";
@@ -108,25 +145,44 @@ impl TableShader {
     /// with a letter or one `_`. It is refused, too, where it and one name of the text make another name of the text,
     /// as `un` and `ordered` do.
     pub fn new(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
-        Self::write(table_kind(descriptor), prefix, group, None)
+        Self::write(table_kind(descriptor), Casts::None, prefix, group, None)
+    }
+
+    /// The text of [`new`](Self::new) that casts rays, too. They sweep no boxes: half extents do not count. They have
+    /// layers, a `t_min` and a world.
+    ///
+    /// # Errors
+    /// [`BadPrefix`] as [`new`](Self::new). There are more names.
+    pub fn with_rays(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
+        Self::write(table_kind(descriptor), Casts::Plain, prefix, group, None)
+    }
+
+    /// The text of [`with_rays`](Self::with_rays) for rays that may sweep a box, each one its own or none. Each test of
+    /// a box takes longer for it.
+    ///
+    /// # Errors
+    /// [`BadPrefix`] as [`with_rays`](Self::with_rays).
+    pub fn with_swept_rays(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
+        Self::write(table_kind(descriptor), Casts::Swept, prefix, group, None)
     }
 
     /// The text for a second table of the same broad phase in the same shader, the static one beside that of the
     /// objects that move. It stands in one module with this text and reads the objects by its binding, so that both
-    /// tables of a step need fewer buffers.
+    /// tables of a step need fewer buffers. It casts rays if this text does.
     ///
     /// # Errors
     /// [`BadPrefix`] as [`new`](Self::new), and where both texts would have names in common.
     pub fn beside(&self, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
-        Self::write(self.kind, prefix, group, Some(self))
+        Self::write(self.kind, self.casts, prefix, group, Some(self))
     }
 
-    fn write(kind: TableKind, prefix: &str, group: u32, first: Option<&Self>) -> Result<Self, BadPrefix> {
-        let mut text = link::join(&files(kind.0 == grid::SCHEME_UNIFORM), None);
+    fn write(kind: TableKind, casts: Casts, prefix: &str, group: u32, first: Option<&Self>) -> Result<Self, BadPrefix> {
+        let mut text = link::join(&files(kind, casts), None);
         for (name, value) in [
             ("SCHEME: u32", format!("{}u", kind.0)),
             ("FILTERS: bool", kind.1.to_string()),
             ("COUNT_CANDIDATES: bool", false.to_string()),
+            ("SWEPT: bool", (casts == Casts::Swept).to_string()),
         ] {
             text = with_constant(&text, name, &value);
         }
@@ -154,6 +210,7 @@ impl TableShader {
         }
         Ok(Self {
             kind,
+            casts,
             borrows_objects: first.is_some(),
             objects,
             source: renamed(&text, &names).replace("@group(0)", &format!("@group({group})")),
@@ -162,8 +219,8 @@ impl TableShader {
 
     /// Number and name of each of its bindings: entries beside records where these do not come in the same order.
     fn bindings(&self) -> impl Iterator<Item = (u32, &'static str)> {
-        let (is_covered, borrows_objects) = (self.kind.0 == grid::SCHEME_UNIFORM, self.borrows_objects);
-        let bindings = link::bindings(&files(is_covered)).into_iter();
+        let borrows_objects = self.borrows_objects;
+        let bindings = link::bindings(&files(self.kind, self.casts)).into_iter();
         bindings
             .filter(move |(_, _, name)| !borrows_objects || *name != OBJECTS)
             .map(|(number, _, name)| (number, name))
@@ -225,13 +282,18 @@ impl TableShader {
 }
 
 /// What walks a table: that of schemes of one entry per object, or of covered cells.
-fn files(is_covered: bool) -> Vec<File> {
-    let slots: Slots = if is_covered {
+fn files(kind: TableKind, casts: Casts) -> Vec<File> {
+    let slots: Slots = if kind.0 == grid::SCHEME_UNIFORM {
         &[("entry", "covered")]
     } else {
         &[("entry", "one_cell")]
     };
-    link::link("queries/table", slots)
+    let root = if casts == Casts::None {
+        "queries/table"
+    } else {
+        "rays/cast"
+    };
+    link::link(root, slots)
 }
 
 /// The text with a constant in place of what passes leave to their pipelines.
@@ -311,8 +373,11 @@ mod tests {
     use super::*;
     use crate::api::descriptor::Scheme;
 
-    /// Whatever scheme: valid WGSL that declares nothing outside its prefix and its group, and no loop without a
-    /// condition.
+    type Make = fn(&BroadPhaseDescriptor<'_>, &str, u32) -> Result<TableShader, BadPrefix>;
+
+    const MAKERS: [Make; 3] = [TableShader::new, TableShader::with_rays, TableShader::with_swept_rays];
+
+    /// Whatever scheme and rays: valid WGSL that declares nothing outside its prefix and its group.
     #[test]
     fn texts_are_valid_and_keep_to_their_prefix_and_group() {
         let schemes = [
@@ -320,14 +385,15 @@ mod tests {
             Scheme::Uniform { cell_size: 2.0 },
             Scheme::Adaptive { min_scale: 0.5 },
         ];
-        for (scheme, filters) in schemes.into_iter().flat_map(|scheme| [(scheme, true), (scheme, false)]) {
+        let choices = schemes.into_iter().flat_map(|scheme| [(scheme, true), (scheme, false)]);
+        for ((scheme, filters), make) in choices.flat_map(|choice| MAKERS.map(|make| (choice, make))) {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
                 filters,
                 ..Default::default()
             };
-            let first = TableShader::new(&descriptor, "bp_", 2).unwrap();
-            let second = TableShader::new(&descriptor, "Other_", 3).unwrap();
+            let first = make(&descriptor, "bp_", 2).unwrap();
+            let second = make(&descriptor, "Other_", 3).unwrap();
             let beside = first.beside("static_", 1).unwrap();
             let further = beside.beside("_", 0).unwrap();
             for (texts, own, group) in [
@@ -384,35 +450,58 @@ mod tests {
         }
     }
 
+    /// Rays make the text longer, and take no further buffer. A ray's own text is there once.
+    #[test]
+    fn rays_come_on_request_and_take_no_buffers() {
+        let descriptor = BroadPhaseDescriptor::default();
+        let [plain, rays, swept] = MAKERS.map(|make| make(&descriptor, "bp_", 0).unwrap());
+        assert!(!plain.source().contains("bp_Ray") && rays.source().contains("fn bp_closest_hit("));
+        assert!(rays.source().contains("const bp_SWEPT: bool = false;"));
+        assert!(swept.source().contains("const bp_SWEPT: bool = true;"));
+        let bindings = |shader: &TableShader| shader.bindings().collect::<Vec<_>>();
+        assert_eq!(bindings(&plain), bindings(&rays));
+        assert_eq!(bindings(&plain), bindings(&swept));
+        assert!(
+            rays.beside("static_", 1)
+                .unwrap()
+                .source()
+                .contains("fn static_closest_hit(")
+        );
+    }
+
     /// What comes out is WGSL, or the prefix is refused.
     #[test]
     fn prefixes_that_make_no_names_are_refused() {
         let descriptor = BroadPhaseDescriptor::default();
-        let first = TableShader::new(&descriptor, "bp_", 0).unwrap();
-        for prefix in ["", "1x", "a-b", "a b", "__", "__a", "é", "a.", "//", "\n", "a;", "fn a"] {
-            let expected = BadPrefix {
-                prefix: prefix.to_owned(),
-            };
-            assert_eq!(TableShader::new(&descriptor, prefix, 0), Err(expected.clone()));
-            assert_eq!(first.beside(prefix, 1), Err(expected));
-        }
-        // `unordered` is a function of the text.
-        assert!(TableShader::new(&descriptor, "un", 0).is_err());
-        assert!(first.beside("bp_", 1).is_err());
-        for prefix in ["a", "_", "A1", "_1", "bp", "bp__", "override", "vec4"] {
-            let shader = TableShader::new(&descriptor, prefix, 0).unwrap();
-            assert!(naga::front::wgsl::parse_str(shader.source()).is_ok(), "{prefix}");
+        for make in MAKERS {
+            let first = make(&descriptor, "bp_", 0).unwrap();
+            for prefix in ["", "1x", "a-b", "a b", "__", "__a", "é", "a.", "//", "\n", "a;", "fn a"] {
+                let expected = BadPrefix {
+                    prefix: prefix.to_owned(),
+                };
+                assert_eq!(make(&descriptor, prefix, 0), Err(expected.clone()));
+                assert_eq!(first.beside(prefix, 1), Err(expected));
+            }
+            // `unordered` is a function of the text.
+            assert!(make(&descriptor, "un", 0).is_err());
+            assert!(first.beside("bp_", 1).is_err());
+            for prefix in ["a", "_", "A1", "_1", "bp", "bp__", "override", "vec4"] {
+                let shader = make(&descriptor, prefix, 0).unwrap();
+                assert!(naga::front::wgsl::parse_str(shader.source()).is_ok(), "{prefix}");
+            }
         }
 
         // Words that WGSL keeps to itself come out of no prefix.
-        let text = link::join(&files(false), None);
-        let names = declared(&text);
-        for word in naga::keywords::wgsl::RESERVED {
-            for name in names.iter().filter(|name| word.ends_with(**name)) {
-                let prefix = &word[..word.len() - name.len()];
-                if let Ok(shader) = TableShader::new(&descriptor, prefix, 0) {
-                    let parsed = naga::front::wgsl::parse_str(shader.source());
-                    assert!(parsed.is_ok(), "{prefix} makes {word} of {name}");
+        for (make, casts) in MAKERS.into_iter().zip([Casts::None, Casts::Plain, Casts::Swept]) {
+            let text = link::join(&files((grid::SCHEME_HIERARCHICAL, true), casts), None);
+            let names = declared(&text);
+            for word in naga::keywords::wgsl::RESERVED {
+                for name in names.iter().filter(|name| word.ends_with(**name)) {
+                    let prefix = &word[..word.len() - name.len()];
+                    if let Ok(shader) = make(&descriptor, prefix, 0) {
+                        let parsed = naga::front::wgsl::parse_str(shader.source());
+                        assert!(parsed.is_ok(), "{prefix} makes {word} of {name}");
+                    }
                 }
             }
         }

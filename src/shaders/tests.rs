@@ -161,12 +161,12 @@ fn every_loop_has_a_condition() {
     }
 }
 
-/// The files of every module: each pass, and the two texts for callers.
+/// The files of every module: each pass, and the texts for callers, without rays and with them.
 fn modules() -> Vec<(&'static str, Vec<File>)> {
     let of_passes = passes().map(|pass| (pass.name, pass.files().to_vec()));
-    let tables = ["one_cell", "covered"].map(|entry| {
+    let tables = ["one_cell", "covered"].into_iter().flat_map(|entry| {
         let slots: link::Slots = Box::leak(Box::new([("entry", entry)]));
-        ("table", link::link("queries/table", slots))
+        ["queries/table", "rays/cast"].map(|root| (root, link::link(root, slots)))
     });
     of_passes.chain(tables).collect()
 }

@@ -131,6 +131,7 @@ pub(crate) static FILES: &[File] = files![
     "queries/query_nearest",
     "queries/query_walk",
     "queries/table",
+    "rays/cast",
     "rays/ray",
     "rays/ray_admitted",
     "rays/ray_any",
