@@ -43,10 +43,12 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// dispatch or, with the text of [`beside`](Self::beside), for the same one. WebGPU grants eight storage buffers to a
 /// shader stage:
 ///
-/// | storage buffers | most schemes | [`Scheme::Uniform`](crate::Scheme::Uniform) |
-/// |---|---|---|
-/// | one table | 3 | 4 |
-/// | both tables, the second by [`beside`](Self::beside) | 5 | 7 |
+/// | storage buffers | most schemes | without [`filters`](BroadPhaseDescriptor::filters) | [`Scheme::Uniform`](crate::Scheme::Uniform) |
+/// |---|---|---|---|
+/// | one table | 3 | 2 | 4 |
+/// | both tables, the second by [`beside`](Self::beside) | 5 | 4 | 7 |
+///
+/// With filters the objects are one of them, for their layers and owners. Rays take no further one.
 ///
 /// Texts of [`with_rays`](Self::with_rays) and [`with_swept_rays`](Self::with_swept_rays) cast rays, too:
 ///
@@ -188,6 +190,17 @@ impl TableShader {
         }
         // Uniform blocks are granted apart from storage buffers.
         text = text.replace("var<storage, read> grid:", "var<uniform> grid:");
+        if !reads_objects(kind) {
+            // What names them is not run.
+            let lines = text.lines().map(|line| {
+                if declares_objects(line) {
+                    format!("var<private> {OBJECTS}: array<vec4<u32>, 1>;\n")
+                } else {
+                    format!("{line}\n")
+                }
+            });
+            text = lines.collect();
+        }
         let own_objects = format!("{prefix}{OBJECTS}");
         let mut names: Vec<_> = declared(&text)
             .into_iter()
@@ -201,7 +214,6 @@ impl TableShader {
         }
         let objects = first.map_or(own_objects.clone(), |first| first.objects.clone());
         if first.is_some() {
-            let declares_objects = |line: &&str| line.starts_with("@group") && line.contains(&format!("> {OBJECTS}:"));
             let lines = text.lines().filter(|line| !declares_objects(line));
             text = lines.map(|line| format!("{line}\n")).collect();
             for (_, name) in names.iter_mut().filter(|(_, name)| *name == own_objects) {
@@ -217,12 +229,13 @@ impl TableShader {
         })
     }
 
-    /// Number and name of each of its bindings: entries beside records where these do not come in the same order.
+    /// Number and name of each of its bindings: entries beside records where these do not come in the same order, and
+    /// the objects where it reads them and no other text binds them.
     fn bindings(&self) -> impl Iterator<Item = (u32, &'static str)> {
-        let borrows_objects = self.borrows_objects;
+        let binds_objects = reads_objects(self.kind) && !self.borrows_objects;
         let bindings = link::bindings(&files(self.kind, self.casts)).into_iter();
         bindings
-            .filter(move |(_, _, name)| !borrows_objects || *name != OBJECTS)
+            .filter(move |(_, _, name)| binds_objects || *name != OBJECTS)
             .map(|(number, _, name)| (number, name))
     }
 
@@ -279,6 +292,16 @@ impl TableShader {
             entries: &entries,
         }))
     }
+}
+
+/// Whether walks of such tables read the objects: their layers and owners, or which of them have entries in cells.
+const fn reads_objects(kind: TableKind) -> bool {
+    kind.1 || kind.0 == grid::SCHEME_UNIFORM
+}
+
+/// Whether a line of the text declares the variable of the objects.
+fn declares_objects(line: &str) -> bool {
+    line.contains(&format!("> {OBJECTS}:"))
 }
 
 /// What walks a table: that of schemes of one entry per object, or of covered cells.
@@ -366,6 +389,31 @@ fn renamed(text: &str, names: &[(String, String)]) -> String {
     all
 }
 
+/// A text of every kind, for the tests that all WGSL of the crate has to pass.
+#[cfg(test)]
+pub(crate) fn texts() -> Vec<String> {
+    use crate::api::descriptor::Scheme;
+
+    let schemes = [
+        Scheme::Hierarchical,
+        Scheme::Uniform { cell_size: 2.0 },
+        Scheme::Adaptive { min_scale: 0.5 },
+    ];
+    let of_scheme = |scheme| {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ..Default::default()
+        };
+        let all = [
+            TableShader::new(&descriptor, "bp_", 0),
+            TableShader::with_rays(&descriptor, "bp_", 0),
+            TableShader::with_swept_rays(&descriptor, "bp_", 0),
+        ];
+        all.map(|shader| shader.unwrap().source)
+    };
+    schemes.into_iter().flat_map(of_scheme).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -443,7 +491,8 @@ mod tests {
                 } else {
                     2
                 };
-                assert_eq!(buffers.count(), each * texts.len() + 1);
+                let objects = usize::from(filters || each == 3);
+                assert_eq!(buffers.count(), each * texts.len() + objects);
             }
             let both = format!("{}{}", first.source(), second.source());
             assert!(naga::front::wgsl::parse_str(&both).is_ok());
