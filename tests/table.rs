@@ -98,9 +98,14 @@ const WHOLE: &str = "
 /// tables add to it. What comes before says where rays and words lie: `ray_words`, `told` and `TOLD`.
 const CAST: &str = "
     fn cast_through_TABLE(id: u32) {
+        let head = ray_words(4u * id);
+        let tail = ray_words(4u * id + 1u);
         let sweep = ray_words(4u * id + 2u);
         let world = ray_words(4u * id + 3u).x;
-        let ray = TABLE_ray_of(ray_words(4u * id), ray_words(4u * id + 1u), sweep, world);
+        var ray = TABLE_ray_of(head, tail, sweep, world);
+        if (all(sweep == vec4<u32>(0u)) && world == 0u && tail.w == 0xffffffffu) {
+            ray = TABLE_ray(bitcast<vec3<f32>>(head.xyz), bitcast<vec3<f32>>(tail.xyz), bitcast<f32>(head.w));
+        }
         let list = TOLD + STRIDE * id;
         let closest = TABLE_closest_hit(ray);
         let t_before = bitcast<f32>(told[list + 2u]);
@@ -588,6 +593,10 @@ fn walks_through_more_rows_than_objects_are_walks_of_objects() {
         Query::overlaps(Aabb::new([-1.0, 0.0, 1000.0], [0.5, 90.0, 1000.0])),
         Query::sphere([0.0, 50.0, 1000.0], 60.0),
     ];
+    let rays = [
+        SweptRay::new(Ray::new([-0.5, 10.0, 1000.0], [1.0, 80.0, 0.0], 1.0)),
+        SweptRay::new(Ray::new([0.0, 50.0, 0.0], [0.0, 0.0, 1.0], f32::INFINITY)).with_half_extents([60.0; 3]),
+    ];
     for adapter in adapters() {
         for scheme in [
             Scheme::Adaptive { min_scale: 1e-5 },
@@ -606,6 +615,12 @@ fn walks_through_more_rows_than_objects_are_walks_of_objects() {
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let told = pass.run(&adapter, &mut on_gpu, &scene, &asked, 9);
             assert_eq!(told, [0, 1, 1, 1, 1, 0, 2, 1, 0], "{scheme:?} on {}", adapter.name);
+
+            let shader = TableShader::with_swept_rays(&descriptor, "own_", 1).unwrap();
+            let pass = OwnPass::over(&adapter, shader, WHOLE_CASTS);
+            let told = pass.run(&adapter, &mut on_gpu, &scene, &rays, 14);
+            let expected = [0, 1, 0, 1, 0, 1, 1, 2, 1, 1, 1, 1, 1, 0];
+            assert_eq!(told, expected, "{scheme:?} on {}", adapter.name);
         }
     }
 }
@@ -778,14 +793,14 @@ fn a_callers_rays_hit_what_rays_hit() {
     let mut hits = 0;
     for adapter in adapters() {
         let mut rng = Rng(905);
-        for (case, scheme) in SCHEMES.into_iter().cycle().take(24).enumerate() {
+        for (case, scheme) in SCHEMES.into_iter().cycle().take(18).enumerate() {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
                 filters: case % 4 != 1,
                 margin: [0.0, 0.25][case % 2],
                 worlds: [1, 3][case / 3 % 2],
                 dimensions: [Dimensions::Three, Dimensions::Two][case / 6 % 2],
-                periods: [[0.0; 3], [40.0, 0.0, 9.5]][case / 12],
+                periods: [[0.0; 3], [40.0, 0.0, 9.5]][case / 9],
                 ray_mode: RAY_MODES[case / 3 % 3],
                 pairs: case % 5 == 0,
                 ..Default::default()
@@ -883,6 +898,11 @@ fn tables_outlive_queries_and_may_be_empty() {
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let empty = pass.run(&adapter, &mut on_gpu, &Scene::default(), &[Query::point([0.0; 3])], 4);
             assert_eq!(empty, [0; 4]);
+            let shader = TableShader::with_rays(&descriptor, "own_", 1).unwrap();
+            let casts = OwnPass::over(&adapter, shader, WHOLE_CASTS);
+            let ray = SweptRay::new(Ray::new([0.0; 3], [1.0; 3], f32::INFINITY));
+            let empty = casts.run(&adapter, &mut on_gpu, &Scene::default(), &[ray], 7);
+            assert_eq!(empty, [0, 1, 0, 1, 0, 1, 1]);
 
             let boxes = [Aabb::new([0.0; 3], [1.0; 3])];
             let mut encoder = encoder(&adapter);

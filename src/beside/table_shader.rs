@@ -71,10 +71,10 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// `t_max` in between: it bounds `t`. (In WGSL `cast` is no name for a variable.)
 ///
 /// ```wgsl
-/// let hit = bp_closest_hit(bp_ray(eye, towards, 1000.0));
-/// if (hit.is_hit) {
-///     let lamp = normalize(light - (eye + hit.t * towards));
-///     is_lit = !bp_any_hit(bp_ray(eye + hit.t * towards + 0.01 * lamp, lamp, distance_of_light)).is_hit;
+/// fn is_lit(eye: vec3f, towards: vec3f, lamp: vec3f) -> bool {
+///     let hit = bp_closest_hit(bp_ray(eye, towards, 1000.0));
+///     let at = eye + hit.t * towards;
+///     return hit.is_hit && !bp_any_hit(bp_ray(at, lamp - at, 0.99)).is_hit;
 /// }
 /// ```
 ///
@@ -516,6 +516,68 @@ mod tests {
                 .source()
                 .contains("fn static_closest_hit(")
         );
+        // As the documentation has it.
+        let own = "fn is_lit(eye: vec3f, towards: vec3f, lamp: vec3f) -> bool {
+                let hit = bp_closest_hit(bp_ray(eye, towards, 1000.0));
+                let at = eye + hit.t * towards;
+                return hit.is_hit && !bp_any_hit(bp_ray(at, lamp - at, 0.99)).is_hit;
+            }";
+        let text = format!("{own}{}", rays.source());
+        assert!(naga::front::wgsl::parse_str(&text).is_ok());
+    }
+
+    /// In a caller's shader that makes use of all of it.
+    #[test]
+    fn texts_translate_to_spirv_hlsl_and_msl() {
+        let queries = "
+            var<private> met: u32;
+
+            @compute @workgroup_size(64)
+            fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+                var walk = bp_begin_walk(bp_sphere_query(vec3<f32>(id), 2.0));
+                for (; bp_next_object(&walk);) {
+                    met += walk.object;
+                }
+                CASTS
+            }";
+        let casts = "
+                let ray = bp_ray(vec3<f32>(id), vec3<f32>(1.0), 9.0);
+                var hits = bp_begin_cast(ray);
+                for (; bp_next_hit(&hits);) {
+                    met += hits.object;
+                }
+                met += bp_closest_hit(ray).object + u32(bp_any_hit(ray).is_hit) + u32(bp_cast_is_whole(&hits));";
+        for text in texts() {
+            let casts = if text.contains("bp_Ray") { casts } else { "" };
+            let text = format!("{text}{}", queries.replace("CASTS", casts));
+            let module = naga::front::wgsl::parse_str(&text).unwrap();
+            let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+                .validate(&module)
+                .unwrap();
+            let options = naga::back::spv::Options {
+                fake_missing_bindings: true,
+                ..Default::default()
+            };
+            let words = naga::back::spv::write_vec(&module, &info, &options, None).unwrap();
+            assert_eq!(words[0], 0x0723_0203);
+
+            let mut hlsl = String::new();
+            let options = naga::back::hlsl::Options {
+                fake_missing_bindings: true,
+                ..Default::default()
+            };
+            naga::back::hlsl::Writer::new(&mut hlsl, &options, &Default::default())
+                .write(&module, &info, None)
+                .unwrap();
+            assert!(hlsl.contains("numthreads"));
+
+            let options = naga::back::msl::Options {
+                fake_missing_bindings: true,
+                ..Default::default()
+            };
+            let (msl, _) = naga::back::msl::write_string(&module, &info, &options, &Default::default()).unwrap();
+            assert!(msl.contains("kernel"));
+        }
     }
 
     /// What comes out is WGSL, or the prefix is refused.
