@@ -169,7 +169,8 @@ const RAYS_OF_BOTH: &str = "
     }";
 
 /// Of each ray: how many hits it has, and whether that cast came to its end; then whether the closest and any hit are
-/// there, and are sure; then whether a cast came to its end that the caller left after its first hit.
+/// there, and are sure; then whether a cast came to its end that the caller left after its first hit; then whether any
+/// hit of the same ray is sure after all these.
 const WHOLE_CASTS: &str = "
     @group(0) @binding(0) var<storage, read> asked: array<vec4<u32>>;
     @group(0) @binding(1) var<storage, read_write> told: array<u32>;
@@ -181,7 +182,7 @@ const WHOLE_CASTS: &str = "
         }
         let at = 4u * id.x;
         let ray = own_ray_of(asked[at], asked[at + 1u], asked[at + 2u], asked[at + 3u].x);
-        let out = 7u * id.x;
+        let out = 8u * id.x;
         var left = own_begin_cast(ray);
         while (own_next_hit(&left)) {
             break;
@@ -198,6 +199,8 @@ const WHOLE_CASTS: &str = "
             told[out] += 1u;
         }
         told[out + 1u] = u32(own_cast_is_whole(&hits));
+        let again = own_any_hit(own_ray_of(asked[at], asked[at + 1u], asked[at + 2u], asked[at + 3u].x));
+        told[out + 7u] = u32(again.is_whole);
     }";
 
 /// Both tables in one dispatch, with one buffer for queries and lists: three vectors a query, then `SLOTS` words a
@@ -566,9 +569,9 @@ fn casts_tell_whether_they_came_to_their_end() {
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             whole(&adapter, &mut on_gpu, (&scene).into());
             // The others are not cut along with the first.
-            let mut told = pass.run(&adapter, &mut on_gpu, &scene, &asked[..1], 7);
-            told.extend(pass.run(&adapter, &mut on_gpu, &scene, &asked[1..], 7 * (asked.len() - 1)));
-            for ((ray, told), expected) in asked.iter().zip(told.chunks(7)).zip(&expected) {
+            let mut told = pass.run(&adapter, &mut on_gpu, &scene, &asked[..1], 8);
+            told.extend(pass.run(&adapter, &mut on_gpu, &scene, &asked[1..], 8 * (asked.len() - 1)));
+            for ((ray, told), expected) in asked.iter().zip(told.chunks(8)).zip(&expected) {
                 let what = format!("{told:?}, {ray:?}, {scheme:?} on {}", adapter.name);
                 let count = expected.len();
                 assert_eq!(told[1] == 1, told[0] as usize == count, "{what}");
@@ -577,6 +580,7 @@ fn casts_tell_whether_they_came_to_their_end() {
                 assert_eq!(told[4..6], [is_hit, 1], "{what}");
                 let is_cut = count == objects.len() && adapter.name.contains("llvmpipe");
                 assert_eq!(told[1..4], [u32::from(!is_cut), is_hit, u32::from(!is_cut)], "{what}");
+                assert_eq!(told[7], u32::from(!is_cut), "{what}");
             }
             assert_eq!(expected[0].len(), objects.len());
             assert!(expected[1].len() > 10 && expected[3..].iter().all(Vec::is_empty));
@@ -618,9 +622,9 @@ fn walks_through_more_rows_than_objects_are_walks_of_objects() {
 
             let shader = TableShader::with_swept_rays(&descriptor, "own_", 1).unwrap();
             let pass = OwnPass::over(&adapter, shader, WHOLE_CASTS);
-            let told = pass.run(&adapter, &mut on_gpu, &scene, &rays, 14);
-            let expected = [0, 1, 0, 1, 0, 1, 1, 2, 1, 1, 1, 1, 1, 0];
-            assert_eq!(told, expected, "{scheme:?} on {}", adapter.name);
+            let told = pass.run(&adapter, &mut on_gpu, &scene, &rays, 16);
+            let expected = [[0, 1, 0, 1, 0, 1, 1, 1], [2, 1, 1, 1, 1, 1, 0, 1]];
+            assert_eq!(told, expected.as_flattened(), "{scheme:?} on {}", adapter.name);
         }
     }
 }
@@ -901,8 +905,8 @@ fn tables_outlive_queries_and_may_be_empty() {
             let shader = TableShader::with_rays(&descriptor, "own_", 1).unwrap();
             let casts = OwnPass::over(&adapter, shader, WHOLE_CASTS);
             let ray = SweptRay::new(Ray::new([0.0; 3], [1.0; 3], f32::INFINITY));
-            let empty = casts.run(&adapter, &mut on_gpu, &Scene::default(), &[ray], 7);
-            assert_eq!(empty, [0, 1, 0, 1, 0, 1, 1]);
+            let empty = casts.run(&adapter, &mut on_gpu, &Scene::default(), &[ray], 8);
+            assert_eq!(empty, [0, 1, 0, 1, 0, 1, 1, 1]);
 
             let boxes = [Aabb::new([0.0; 3], [1.0; 3])];
             let mut encoder = encoder(&adapter);

@@ -15,7 +15,7 @@ struct Hit {
     t: f32,
     record: u32,
     is_hit: bool,
-    // Whether that is sure: the walk came to its end, or none was needed.
+    // Whether that is sure: no loop was cut before.
     is_whole: bool,
 }
 
@@ -104,7 +104,7 @@ fn closest_hit(ray: Ray) -> Hit {
 fn any_hit(ray: Ray) -> Hit {
     var hits = cast_for(ray, true);
     if (next_hit(&hits)) {
-        return Hit(hits.object, hits.t, hits.record, true, true);
+        return Hit(hits.object, hits.t, hits.record, true, all_turns_taken());
     }
     return Hit(NO_OBJECT, LARGEST_FLOAT, 0u, false, cast_is_whole(&hits));
 }
@@ -150,7 +150,17 @@ fn next_hit(hits: ptr<function, Cast>) -> bool {
 
 // Whether the cast came to its end: neither the caller's loop nor a driver that ends loops on its own left hits out.
 fn cast_is_whole(hits: ptr<function, Cast>) -> bool {
-    return (*hits).place == WALK_DONE;
+    return (*hits).place == WALK_DONE && all_turns_taken();
+}
+
+// Whether a loop still takes all its turns, with a bound that no compiler knows. Where a driver has begun to end loops
+// on its own, those that make a ray and look at a box closely were perhaps cut as well, and what was hit is not sure.
+fn all_turns_taken() -> bool {
+    var turns = 0u;
+    for (var k = 0u; k < params.dimensions; k += 1u) {
+        turns += 1u;
+    }
+    return turns == params.dimensions;
 }
 
 // Tests the next box of the row, or that of its cluster. Tells where the ray enters the box of a candidate.

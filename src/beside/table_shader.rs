@@ -58,7 +58,7 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// | `bp_ray_of(head: vec4u, tail: vec4u, sweep: vec4u, world: u32) -> bp_Ray` | the words of a [`SweptRay`](crate::SweptRay): origin and `t_max`, direction and layers, half extents and `t_min`, the world |
 /// | `bp_closest_hit(ray: bp_Ray) -> bp_Hit` | the first object that the ray meets: the smallest `t`, ties to the smallest object |
 /// | `bp_any_hit(ray: bp_Ray) -> bp_Hit` | whichever object is found first |
-/// | `hit.is_hit`, `hit.is_whole` | whether there is one, and whether that is sure: false where the walk was cut |
+/// | `hit.is_hit`, `hit.is_whole` | whether there is one, and whether that is sure: false where a loop was cut before |
 /// | `hit.object`, `hit.t`, `hit.record` | what was hit, and where the ray enters its box; without a hit `bp_NO_OBJECT` and the largest float |
 /// | `bp_begin_cast(ray: bp_Ray) -> bp_Cast` | all hits, before the first one |
 /// | `bp_next_hit(&hits) -> bool` | goes to the next hit, false past the last one |
@@ -71,10 +71,13 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// `t_max` in between: it bounds `t`. (In WGSL `cast` is no name for a variable.)
 ///
 /// ```wgsl
-/// fn is_lit(eye: vec3f, towards: vec3f, lamp: vec3f) -> bool {
-///     let hit = bp_closest_hit(bp_ray(eye, towards, 1000.0));
-///     let at = eye + hit.t * towards;
-///     return hit.is_hit && !bp_any_hit(bp_ray(at, lamp - at, 0.99)).is_hit;
+/// fn sees(eye: vec3f, place: vec3f) -> bool {
+///     return !bp_any_hit(bp_ray(eye, place - eye, 1.0)).is_hit;
+/// }
+///
+/// fn distance_ahead(eye: vec3f, unit_direction: vec3f) -> f32 {
+///     let hit = bp_closest_hit(bp_ray(eye, unit_direction, 1000.0));
+///     return select(1000.0, hit.t, hit.is_hit);
 /// }
 /// ```
 ///
@@ -517,10 +520,13 @@ mod tests {
                 .contains("fn static_closest_hit(")
         );
         // As the documentation has it.
-        let own = "fn is_lit(eye: vec3f, towards: vec3f, lamp: vec3f) -> bool {
-                let hit = bp_closest_hit(bp_ray(eye, towards, 1000.0));
-                let at = eye + hit.t * towards;
-                return hit.is_hit && !bp_any_hit(bp_ray(at, lamp - at, 0.99)).is_hit;
+        let own = "fn sees(eye: vec3f, place: vec3f) -> bool {
+                return !bp_any_hit(bp_ray(eye, place - eye, 1.0)).is_hit;
+            }
+
+            fn distance_ahead(eye: vec3f, unit_direction: vec3f) -> f32 {
+                let hit = bp_closest_hit(bp_ray(eye, unit_direction, 1000.0));
+                return select(1000.0, hit.t, hit.is_hit);
             }";
         let text = format!("{own}{}", rays.source());
         assert!(naga::front::wgsl::parse_str(&text).is_ok());
