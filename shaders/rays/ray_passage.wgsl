@@ -1,11 +1,11 @@
 // uses: common/box, common/cells, common/grid, common/prelude, rays/ray
 // needs: geometry_limit, grid, walk_pays
 
-// How a ray passes a level: a digital differential analyser in the manner of Amanatides and Woo ("A Fast Voxel Traversal
-// Algorithm for Ray Tracing", 1987) that steps along the axis of fastest motion. Each step visits one slab of cells: on
-// the other two axes the cells between where the ray enters and leaves the slab, widened by a bound on every rounding
-// error, so that a ray through a corner visits the cells on both sides. Each cell is visited once. A ray that sweeps a
-// box has slabs and cells wider by the box's half extents.
+// How a ray passes a level: a digital differential analyser in the manner of Amanatides and Woo ("A Fast Voxel
+// Traversal Algorithm for Ray Tracing", 1987) that steps along the axis of fastest motion. Each step visits one slab of
+// cells: on the other two axes the cells between where the ray enters and leaves the slab, widened by a bound on every
+// rounding error, so that a ray through a corner visits the cells on both sides. Each cell is visited once. A ray that
+// sweeps a box has slabs and cells wider by the box's half extents.
 //
 // Who walks says up to where, `geometry_limit`, and whether so many cells are worth it, `walk_pays`.
 
