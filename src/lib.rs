@@ -32,7 +32,7 @@
 //! - [`PairEvents`] finds which pairs begin, persist and end from step to step.
 //! - [`Culling`] finds which objects each of several views sees, and makes an indirect draw of each.
 //! - [`DispatchArgs`] dispatches a caller's pass over rows that only the device has counted.
-//! - [`TableShader`] lets a caller's shader walk the table itself.
+//! - [`TableShader`] lets a caller's shader walk the table itself, by queries and by rays.
 //! - [`DebugDraw`] shows boxes, cells, pairs and ray walks as lines.
 //! - [`reference::step`] gives the same answer on the CPU.
 //!
@@ -66,7 +66,7 @@
 //!
 //! # Static objects
 //!
-//! Objects that seldom change go into [`StepInput::statics`] with a generation number, or into the static part of an
+//! Objects that seldom change go into [`Scene::statics`] with a generation number, or into the static part of an
 //! [`ObjectSet`]. They have a table of their own. It is built when the generation changes, and kept otherwise. So a
 //! step costs about what its moving objects cost. The answer is that of one list with [`Aabb::STATIC`] marks.
 //!
@@ -99,7 +99,7 @@
 //! # Performance
 //!
 //! - Reading back costs more than finding: bind the outputs. What has to be read, read in one call, or a frame later.
-//! - What seldom moves belongs to the [static part](StepInput::statics). A step then costs about what its moving
+//! - What seldom moves belongs to the [static part](Scene::statics). A step then costs about what its moving
 //!   objects cost.
 //! - Ask new rays and queries of the table that is there ([`GpuBroadPhase::query`]) instead of stepping again.
 //! - [`pairs`](BroadPhaseDescriptor::pairs), [`filters`](BroadPhaseDescriptor::filters) and
@@ -188,12 +188,12 @@ pub use api::error::{
     ReferenceError, StepError,
 };
 pub use api::frustum::{Frustum, Visible};
-pub use api::input::{BoxForm, BoxWords, DeviceCount, Queries, QueryInput, Rays, Source, Statics, StepInput};
+pub use api::input::{BoxForm, BoxWords, Queries, Rays, Source};
 pub use api::memory::{MemoryUse, StepCounts};
 pub use api::output::{Lists, PairOutput, QueryOutput, RayOutput};
 pub use api::queries::{Neighbor, Neighbors, Partners, Query, QueryMode};
 pub use api::result::{Outputs, StageTime, StepResult};
-pub use api::scene::{Scene, SceneQueries, SceneRays, SceneStatics};
+pub use api::scene::{DeviceCount, QueryInput, Scene, Statics};
 #[cfg(feature = "snapshot")]
 pub use api::snapshot::{Snapshot, SnapshotError};
 pub use api::types::{Aabb, LineVertex, NONE, OutputRows, Page, Pair, PairEvent, Ray, RayCell, RayHit, SweptRay};
@@ -235,6 +235,7 @@ pub mod internals {
         pub mod given {
             pub use crate::reference::given::*;
         }
+        pub use crate::reference::host::HostScene;
         pub use crate::reference::trace::{SortDigit, Trace, trace};
 
         macro_rules! twins {

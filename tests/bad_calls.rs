@@ -12,9 +12,9 @@ use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, DeviceCount, GpuBroadPhase, Growth, Headless,
-    HeadlessDescriptor, HeadlessError, InputError, Neighbors, NotOnHost, Page, Pair, Partners, Queries, Query,
-    QueryInput, QueryMode, Ray, RayMode, Rays, ReadBackError, Scene, SceneQueries, SceneRays, SceneStatics, Scheme,
-    Source, Statics, StepError, StepInput, StepResult, SweptRay, adapters as all_adapters, wgpu,
+    HeadlessDescriptor, HeadlessError, InputError, Neighbors, NotOnHost, Page, Pair, Queries, Query, QueryInput, Ray,
+    RayMode, Rays, ReadBackError, ReferenceError, Scene, Scheme, Source, Statics, StepError, StepResult,
+    adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -48,8 +48,8 @@ fn check_descriptor(descriptor: &BroadPhaseDescriptor<'_>, scenes: &[&[Aabb]], w
         let mut on_gpu = broad_phase(&adapter, descriptor);
         for objects in scenes {
             let scene = Scene {
-                objects,
-                worlds,
+                objects: Source::Host(objects),
+                worlds: Source::Host(worlds),
                 rays: rays.as_slice().into(),
                 queries: queries.as_slice().into(),
                 ..Default::default()
@@ -225,7 +225,7 @@ fn descriptors_that_no_step_fits_are_refused_before_any_step() {
             ));
             // As much as it says is enough for a step.
             let mut on_gpu = broad_phase(&adapter, &limited(least));
-            whole(&adapter, &mut on_gpu, StepInput::default());
+            whole(&adapter, &mut on_gpu, Scene::default());
             assert!(on_gpu.memory().total() <= least);
         }
     }
@@ -255,7 +255,7 @@ fn stage_times_that_a_device_cannot_take_are_told() {
                 let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
                 assert_eq!(gpu.has_timings(), timestamps && features == feature, "{}", adapter.name);
                 let mut encoder = device.create_command_encoder(&Default::default());
-                let input = StepInput {
+                let input = Scene {
                     objects: Source::Host(&[UNIT, UNIT]),
                     ..Default::default()
                 };
@@ -332,10 +332,10 @@ fn denormal_bounds_count_as_zero_where_boxes_grow() {
         for adapter in adapters() {
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let scene = Scene {
-                objects: &objects,
+                objects: Source::Host(&objects),
                 ..Default::default()
             };
-            let found = whole(&adapter, &mut on_gpu, (&scene).into());
+            let found = whole(&adapter, &mut on_gpu, scene);
             let on_cpu = reference::step_scene(&descriptor, &scene).unwrap();
             assert_eq!(found.pairs, on_cpu.pairs, "{descriptor:?} on {}", adapter.name);
             assert!(found.pairs.is_empty(), "{descriptor:?} on {}", adapter.name);
@@ -366,7 +366,7 @@ fn periods_from_the_smallest_to_the_largest_move_positions() {
                 let what = format!("{descriptor:?} on {}", adapter.name);
                 let mut on_gpu = broad_phase(&adapter, &descriptor);
                 let scene = Scene {
-                    objects: &points,
+                    objects: Source::Host(&points),
                     queries: Neighbors {
                         radius: 0.4,
                         half: false,
@@ -374,11 +374,11 @@ fn periods_from_the_smallest_to_the_largest_move_positions() {
                     .into(),
                     ..Default::default()
                 };
-                let found = whole(&adapter, &mut on_gpu, (&scene).into());
+                let found = whole(&adapter, &mut on_gpu, scene);
                 let on_cpu = reference::step_scene(&descriptor, &scene).unwrap();
                 assert_eq!(counted(&found.counters), counted(&on_cpu.counters), "{what}");
                 assert!(sorted(found.pairs.clone()) == sorted(on_cpu.pairs.clone()), "{what}");
-                let expected = brute_force::scene_queries(&descriptor, &scene);
+                let expected = brute_force::scene_queries(&descriptor, &scene).unwrap();
                 check_lists(&found, &expected, &what);
                 check_lists(&on_cpu, &expected, &what);
             }
@@ -396,7 +396,7 @@ fn a_finite_box_of_endless_edges_keeps_its_neighbours_in_a_period() {
             ..Default::default()
         };
         let scene = Scene {
-            objects: &objects,
+            objects: Source::Host(&objects),
             queries: Neighbors {
                 radius: 0.5,
                 half: false,
@@ -404,9 +404,9 @@ fn a_finite_box_of_endless_edges_keeps_its_neighbours_in_a_period() {
             .into(),
             ..Default::default()
         };
-        let expected = brute_force::scene_queries(&descriptor, &scene);
+        let expected = brute_force::scene_queries(&descriptor, &scene).unwrap();
         for adapter in adapters() {
-            let found = whole(&adapter, &mut broad_phase(&adapter, &descriptor), (&scene).into());
+            let found = whole(&adapter, &mut broad_phase(&adapter, &descriptor), scene);
             check_lists(&found, &expected, "on the device");
         }
         check_lists(
@@ -441,8 +441,8 @@ fn objects_of_worlds_that_do_not_exist_take_no_part_and_missing_ones_are_refused
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             for given in [0, 1, objects.len() - 1] {
                 let scene = Scene {
-                    objects: &objects,
-                    worlds: &worlds[..given],
+                    objects: Source::Host(&objects),
+                    worlds: Source::Host(&worlds[..given]),
                     ..Default::default()
                 };
                 let expected = InputError::WorldsMissing {
@@ -450,7 +450,7 @@ fn objects_of_worlds_that_do_not_exist_take_no_part_and_missing_ones_are_refused
                     objects: objects.len() as u64,
                 };
                 assert_eq!(
-                    refused(&adapter, &mut on_gpu, (&scene).into()),
+                    refused(&adapter, &mut on_gpu, scene),
                     StepError::Input(expected.clone())
                 );
                 assert_eq!(reference::step_scene(&descriptor, &scene), Err(expected.into()));
@@ -460,7 +460,7 @@ fn objects_of_worlds_that_do_not_exist_take_no_part_and_missing_ones_are_refused
 }
 
 /// The error of a step that cannot be recorded.
-fn refused(adapter: &TestAdapter, on_gpu: &mut GpuBroadPhase, input: StepInput<'_>) -> StepError {
+fn refused(adapter: &TestAdapter, on_gpu: &mut GpuBroadPhase, input: Scene<'_>) -> StepError {
     let mut encoder = encoder(adapter);
     let error = on_gpu.step(&mut encoder, input).expect_err("the step is taken");
     // What was recorded before the refusal must be no obstacle.
@@ -491,9 +491,9 @@ fn capacities_past_the_limit_of_the_device_name_value_and_limit() {
             ] {
                 let rays = [Ray::new([0.0; 3], [1.0; 3], 1.0)];
                 let scene = Scene {
-                    objects: &[UNIT, UNIT],
+                    objects: Source::Host(&[UNIT, UNIT]),
                     rays: rays.as_slice().into(),
-                    queries: SceneQueries::Boxes(&[UNIT]),
+                    queries: Queries::Boxes(Source::Host(&[UNIT])),
                     ..Default::default()
                 };
                 let descriptor = BroadPhaseDescriptor {
@@ -521,7 +521,7 @@ fn capacities_past_the_limit_of_the_device_name_value_and_limit() {
                 if bytes == 0 && !matches!(scheme, Scheme::Uniform { .. }) {
                     // Other schemes ignore it.
                     let mut on_gpu = broad_phase(&adapter, &descriptor);
-                    assert_eq!(whole(&adapter, &mut on_gpu, (&scene).into()).pairs.len(), 1);
+                    assert_eq!(whole(&adapter, &mut on_gpu, scene).pairs.len(), 1);
                     continue;
                 }
                 // Every step has pairs and entries; one without rays or queries has no room for their answers.
@@ -532,7 +532,7 @@ fn capacities_past_the_limit_of_the_device_name_value_and_limit() {
                     StepError::Input(expected)
                 } else {
                     let mut on_gpu = broad_phase(&adapter, &descriptor);
-                    let error = refused(&adapter, &mut on_gpu, (&scene).into());
+                    let error = refused(&adapter, &mut on_gpu, scene);
                     assert_eq!(error, StepError::Input(expected));
                     // Nothing was recorded.
                     let read = block_on(on_gpu.read_back());
@@ -565,11 +565,11 @@ fn capacities_at_the_limit_of_the_device_are_taken_and_one_more_is_not() {
                 ..Default::default()
             };
             let scene = Scene {
-                objects: &[UNIT, UNIT],
+                objects: Source::Host(&[UNIT, UNIT]),
                 ..Default::default()
             };
             let mut on_gpu = broad_phase(&adapter, &fixed(most));
-            let result = whole(&adapter, &mut on_gpu, (&scene).into());
+            let result = whole(&adapter, &mut on_gpu, scene);
             assert_eq!((result.pairs.len(), result.counters.pairs_capacity), (1, most));
             let expected = InputError::BufferTooLarge {
                 what: "pairs",
@@ -585,7 +585,7 @@ fn capacities_at_the_limit_of_the_device_are_taken_and_one_more_is_not() {
                 ..fixed(u32::MAX)
             };
             let mut on_gpu = broad_phase(&adapter, &growing);
-            assert_eq!(whole(&adapter, &mut on_gpu, (&scene).into()).pairs.len(), 1);
+            assert_eq!(whole(&adapter, &mut on_gpu, scene).pairs.len(), 1);
         }
     }
 }
@@ -596,9 +596,9 @@ fn outputs_that_are_far_too_small_hold_a_part_of_the_answer() {
     let crowd: Vec<_> = mixed().into_iter().chain(vec![UNIT; 300]).collect();
     let rays = [Ray::new([-9.0, 0.25, 0.25], [1.0, 0.0, 0.0], INFINITY); 3];
     let scene = Scene {
-        objects: &crowd,
+        objects: Source::Host(&crowd),
         rays: rays.as_slice().into(),
-        queries: SceneQueries::Boxes(&[UNIT, UNIT]),
+        queries: Queries::Boxes(Source::Host(&[UNIT, UNIT])),
         ..Default::default()
     };
     for scheme in SCHEMES {
@@ -618,14 +618,14 @@ fn outputs_that_are_far_too_small_hold_a_part_of_the_answer() {
                 },
                 ..Default::default()
             };
-            let pairs = brute_force::scene_pairs(&descriptor, &scene);
-            let hits = brute_force::scene_rays(&descriptor, &scene);
-            let found = brute_force::scene_queries(&descriptor, &scene);
+            let pairs = brute_force::scene_pairs(&descriptor, &scene).unwrap();
+            let hits = brute_force::scene_rays(&descriptor, &scene).unwrap();
+            let found = brute_force::scene_queries(&descriptor, &scene).unwrap();
             for adapter in adapters() {
                 let what = format!("{descriptor:?} on {}", adapter.name);
                 let mut on_gpu = broad_phase(&adapter, &descriptor);
                 let mut encoder = encoder(&adapter);
-                record(&mut on_gpu, &mut encoder, (&scene).into());
+                record(&mut on_gpu, &mut encoder, scene);
                 adapter.queue.submit([encoder.finish()]);
                 let on_cpu = reference::step_scene(&descriptor, &scene).unwrap();
                 let on_gpu = read(&mut on_gpu);
@@ -687,22 +687,22 @@ fn more_objects_rays_or_worlds_than_a_binding_holds_are_refused() {
                 ..Default::default()
             };
             let mut on_gpu = broad_phase(&adapter, &descriptor);
-            let many_objects = StepInput {
+            let many_objects = Scene {
                 objects: Source::Host(&objects),
                 ..Default::default()
             };
-            let many_rays = StepInput {
+            let many_rays = Scene {
                 rays: Source::Host(rays.as_slice()).into(),
                 ..Default::default()
             };
-            let many_queries = StepInput {
+            let many_queries = Scene {
                 queries: Queries::Boxes(Source::Host(&objects)),
                 ..Default::default()
             };
             assert_eq!(refused(&adapter, &mut on_gpu, many_objects), too_large("objects"));
             assert_eq!(refused(&adapter, &mut on_gpu, many_rays), too_large("rays"));
             assert_eq!(refused(&adapter, &mut on_gpu, many_queries), too_large("queries"));
-            let many = StepInput {
+            let many = Scene {
                 objects: Source::device(&pool, u32::MAX),
                 ..Default::default()
             };
@@ -728,15 +728,15 @@ fn more_objects_rays_or_worlds_than_a_binding_holds_are_refused() {
 }
 
 /// Sources of every kind over one buffer of the caller's.
-fn sources<'b>(buffer: &'b wgpu::Buffer, count: u32) -> [(&'static str, u64, StepInput<'b>); 6] {
-    let input = StepInput::default();
-    let with_rays = |rays| StepInput { rays, ..input };
-    let with_queries = |queries| StepInput { queries, ..input };
+fn sources<'b>(buffer: &'b wgpu::Buffer, count: u32) -> [(&'static str, u64, Scene<'b>); 6] {
+    let input = Scene::default();
+    let with_rays = |rays| Scene { rays, ..input };
+    let with_queries = |queries| Scene { queries, ..input };
     [
         (
             "objects",
             32,
-            StepInput {
+            Scene {
                 objects: Source::device(buffer, count),
                 ..input
             },
@@ -744,7 +744,7 @@ fn sources<'b>(buffer: &'b wgpu::Buffer, count: u32) -> [(&'static str, u64, Ste
         (
             "worlds",
             4,
-            StepInput {
+            Scene {
                 worlds: Source::device(buffer, count),
                 ..input
             },
@@ -779,10 +779,10 @@ fn buffers_of_the_caller_that_cannot_be_read_are_refused_and_nothing_is_lost() {
         };
         let objects = among(&[]);
         let scene = Scene {
-            objects: &objects,
+            objects: Source::Host(&objects),
             ..Default::default()
         };
-        let before = whole(adapter, on_gpu, (&scene).into());
+        let before = whole(adapter, on_gpu, scene);
         let other_usage = make(4096, wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::UNIFORM);
         for count in [0, 1, 3] {
             for (what, _, input) in sources(&other_usage, count) {
@@ -812,7 +812,7 @@ fn buffers_of_the_caller_that_cannot_be_read_are_refused_and_nothing_is_lost() {
                 assert_eq!(error.expect_err("too short"), expected);
             }
         }
-        let no_radius = StepInput {
+        let no_radius = Scene {
             queries: Queries::Neighbors(Neighbors {
                 radius: -1.0,
                 half: false,
@@ -835,32 +835,8 @@ fn buffers_of_the_caller_that_cannot_be_read_are_refused_and_nothing_is_lost() {
 }
 
 #[test]
-fn what_lies_on_the_device_alone_is_no_scene() {
-    let objects = among(&[]);
-    let statics = SceneStatics {
-        objects: &objects[..9],
-        worlds: &[7],
-        generation: 3,
-    };
-    let rays = [SweptRay::new(Ray::new([0.0; 3], [1.0; 3], 2.0))];
-    for queries in [
-        SceneQueries::None,
-        objects[..].into(),
-        [Query::point([1.0; 3])][..].into(),
-        Neighbors::default().into(),
-        Partners { half: true }.into(),
-    ] {
-        let scene = Scene {
-            objects: &objects,
-            worlds: &[1, 2],
-            statics,
-            rays: rays[..].into(),
-            queries,
-            query_mode: QueryMode::Nearest(4),
-            ..Scene::default()
-        };
-        assert_eq!(Scene::try_from(&StepInput::from(&scene)), Ok(scene));
-    }
+fn what_lies_on_the_device_alone_is_refused_by_the_reference() {
+    let descriptor = BroadPhaseDescriptor::default();
     for bench in benches() {
         let buffer = &bench.adapter.device.create_buffer(&wgpu::BufferDescriptor {
             label: Some("buffer of the caller"),
@@ -868,8 +844,8 @@ fn what_lies_on_the_device_alone_is_no_scene() {
             usage: wgpu::BufferUsages::STORAGE,
             mapped_at_creation: false,
         });
-        let input = StepInput::default();
-        let with_statics = |statics| StepInput { statics, ..input };
+        let input = Scene::default();
+        let with_statics = |statics| Scene { statics, ..input };
         let limit = Some(DeviceCount { buffer, word: 0 });
         let of_statics = [
             (
@@ -888,21 +864,21 @@ fn what_lies_on_the_device_alone_is_no_scene() {
             ),
             (
                 "numbers of objects",
-                StepInput {
+                Scene {
                     object_count: limit,
                     ..input
                 },
             ),
             (
                 "numbers of rays",
-                StepInput {
+                Scene {
                     ray_count: limit,
                     ..input
                 },
             ),
             (
                 "numbers of queries",
-                StepInput {
+                Scene {
                     query_count: limit,
                     ..input
                 },
@@ -910,10 +886,14 @@ fn what_lies_on_the_device_alone_is_no_scene() {
         ];
         let of_sources = sources(buffer, 1).map(|(what, _, input)| (what, input));
         for (what, input) in of_statics.into_iter().chain(of_sources) {
-            assert_eq!(Scene::try_from(&input), Err(NotOnHost { what }));
+            let refused = Err(NotOnHost { what });
+            let by_reference = reference::step_scene(&descriptor, &input).map(drop);
+            assert_eq!(by_reference, refused.clone().map_err(ReferenceError::from));
+            assert_eq!(brute_force::scene_pairs(&descriptor, &input).map(drop), refused);
         }
         for (_, _, input) in sources(buffer, 0) {
-            assert!(Scene::try_from(&input).is_ok_and(|scene| scene.objects.is_empty() && scene.rays.is_empty()));
+            let result = reference::step_scene(&descriptor, &input).unwrap();
+            assert!(result.pairs.is_empty() && result.ray_hits.is_empty() && result.query_objects.is_empty());
         }
     }
 }
@@ -941,7 +921,7 @@ fn empty_buffers_of_the_caller_are_no_input() {
                 );
             }
             // The next ones are read from where they lie.
-            let input = StepInput {
+            let input = Scene {
                 objects: Source::device(&buffer, 1),
                 queries: Queries::Boxes(Source::device(&buffer, 1)),
                 ..Default::default()
@@ -984,11 +964,14 @@ fn reading_windows_and_queries_before_any_step_are_refused() {
                 ..Default::default()
             }))
             .unwrap();
-            let asked = block_on(headless.query(SceneRays::default(), SceneQueries::Boxes(&[UNIT]), QueryMode::All));
+            let asked = block_on(headless.query(&QueryInput {
+                queries: Queries::Boxes(Source::Host(&[UNIT])),
+                ..QueryInput::default()
+            }));
             assert_eq!(asked, Err(HeadlessError::Step(StepError::NoStep)));
             // And the refusals leave nothing behind.
             let scene = Scene {
-                objects: &[UNIT, UNIT],
+                objects: Source::Host(&[UNIT, UNIT]),
                 ..Default::default()
             };
             check_on(&adapter, &descriptor, &mut unused, &scene, "after refusals");
@@ -1022,18 +1005,18 @@ fn encoders_that_are_dropped_leave_the_next_step_right() {
             for count in [20, 700, 300] {
                 let (lost, kept) = (uniform(count, &mut rng), lattice(200, &mut rng));
                 let scene = |objects| Scene {
-                    objects,
-                    rays: SceneRays::Plain(&rays),
-                    queries: SceneQueries::Boxes(&[UNIT]),
+                    objects: Source::Host(objects),
+                    rays: Rays::Plain(Source::Host(&rays)),
+                    queries: Queries::Boxes(Source::Host(&[UNIT])),
                     ..Default::default()
                 };
                 let asked = QueryInput {
-                    rays: SceneRays::Plain(&rays).into(),
+                    rays: Rays::Plain(Source::Host(&rays)),
                     queries: Queries::Boxes(Source::Host(&[UNIT])),
                     ..Default::default()
                 };
                 let mut dropped = encoder(&adapter);
-                record(&mut on_gpu, &mut dropped, (&scene(&lost)).into());
+                record(&mut on_gpu, &mut dropped, scene(&lost));
                 drop(dropped);
                 let what = format!("{count} objects, {scheme:?} on {}", adapter.name);
                 check_unread(&mut on_gpu, &what);
@@ -1132,12 +1115,12 @@ fn reading_before_the_submission_is_refused_and_spoils_nothing() {
             for count in [50, 400] {
                 let objects = uniform(count, &mut Rng(39));
                 let scene = Scene {
-                    objects: &objects,
-                    queries: SceneQueries::Boxes(&[UNIT]),
+                    objects: Source::Host(&objects),
+                    queries: Queries::Boxes(Source::Host(&[UNIT])),
                     ..Default::default()
                 };
                 let mut open = encoder(&adapter);
-                record(&mut on_gpu, &mut open, (&scene).into());
+                record(&mut on_gpu, &mut open, scene);
                 check_unread(&mut on_gpu, "an open encoder");
                 let ready = open.finish();
                 check_unread(&mut on_gpu, "a command buffer");
@@ -1166,11 +1149,11 @@ fn counters_of_a_step_that_did_not_run_before_are_not_watched() {
         for (count, order) in [(20, [0, 1]), (30, [1, 0]), (40, [0, 1])] {
             let objects = lattice(count, &mut Rng(42));
             let scene = Scene {
-                objects: &objects,
+                objects: Source::Host(&objects),
                 ..Default::default()
             };
             let (mut step, mut watch) = (encoder(&adapter), encoder(&adapter));
-            record(&mut on_gpu, &mut step, (&scene).into());
+            record(&mut on_gpu, &mut step, scene);
             on_gpu.watch_counters(&mut watch).unwrap();
             let buffers = [step.finish(), watch.finish()];
             let mut buffers = buffers.map(Some);
@@ -1204,11 +1187,9 @@ fn outputs_that_are_read_after_the_next_step_show_either_of_the_two() {
             for next in [lattice(100, &mut Rng(40)), crowd] {
                 let mut on_gpu = broad_phase(&adapter, &descriptor);
                 let first = uniform(200, &mut Rng(41));
-                let input = |objects| {
-                    StepInput::from(&Scene {
-                        objects,
-                        ..Default::default()
-                    })
+                let input = |objects| Scene {
+                    objects: Source::Host(objects),
+                    ..Default::default()
                 };
                 let mut encoder = encoder(&adapter);
                 let output = on_gpu.step(&mut encoder, input(&first)).unwrap();
@@ -1259,11 +1240,11 @@ fn windows_past_the_end_and_of_nothing_are_empty() {
             });
             for objects in [&[][..], &[UNIT, UNIT]] {
                 let scene = Scene {
-                    objects,
-                    queries: SceneQueries::Boxes(&[]),
+                    objects: Source::Host(objects),
+                    queries: Queries::Boxes(Source::default()),
                     ..Default::default()
                 };
-                let all = whole(adapter, on_gpu, (&scene).into());
+                let all = whole(adapter, on_gpu, scene);
                 assert_eq!(all.pairs.len(), usize::from(descriptor.pairs && !objects.is_empty()));
                 for first in ends {
                     let mut encoder = encoder(adapter);

@@ -10,8 +10,8 @@ use common::steps::{
 use common::{Rng, adapters, lattice, uniform};
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Counters, Dimensions, InputError, Neighbors, Pair, Query, QueryMode, Ray, RayHit,
-    RayMode, ReferenceError, Scene, SceneQueries, SceneRays, StepError, SweptRay,
+    Aabb, BroadPhaseDescriptor, Counters, Dimensions, InputError, Neighbors, Pair, Queries, Query, QueryMode, Ray,
+    RayHit, RayMode, Rays, ReferenceError, Scene, Source, StepError, SweptRay,
 };
 
 /// A scene in all ray modes, schemes and adapters. The counters are those of the last.
@@ -53,7 +53,7 @@ fn check_boxes(objects: &[Aabb], fault: &str) -> Counters {
         .flat_map(|[from, to]| [Query::overlaps(Aabb::new(*from, *to)), Query::sphere(*from, 0.75)])
         .collect();
     let scene = Scene {
-        objects,
+        objects: Source::Host(objects),
         rays: rays.as_slice().into(),
         queries: queries.as_slice().into(),
         ..Default::default()
@@ -217,7 +217,7 @@ fn thousands_of_equal_boxes_all_meet() {
         let rays = [Ray::new(object.min, [1.0; 3], 1.0), Ray::new([5.0; 3], [1.0; 3], 1.0)];
         let queries = [Query::overlaps(object), Query::point([5.0; 3])];
         let scene = Scene {
-            objects: &objects,
+            objects: Source::Host(&objects),
             rays: rays.as_slice().into(),
             queries: queries.as_slice().into(),
             ..Default::default()
@@ -225,7 +225,7 @@ fn thousands_of_equal_boxes_all_meet() {
         for mut bench in benches() {
             let Bench { adapter, by_mode } = &mut *bench;
             let (descriptor, on_gpu) = &mut by_mode[0];
-            let result = whole(adapter, on_gpu, (&scene).into());
+            let result = whole(adapter, on_gpu, scene);
             let what = format!("{descriptor:?} on {}", adapter.name);
             assert!(sorted(result.pairs.clone()) == expected, "{what}");
             assert_eq!(result.ray_hits, [RayHit { object: 0, t: 0.0 }, RayHit::MISS], "{what}");
@@ -258,8 +258,8 @@ fn one_object_or_none_is_enough_for_rays_and_queries() {
     ];
     for objects in [&[][..], &[UNIT], &[Aabb::point([f32::NAN; 3])]] {
         for queries in [
-            SceneQueries::Spheres(&queries),
-            SceneQueries::Boxes(&[UNIT]),
+            Queries::Spheres(Source::Host(&queries)),
+            Queries::Boxes(Source::Host(&[UNIT])),
             Neighbors {
                 radius: 3.0,
                 half: false,
@@ -268,7 +268,7 @@ fn one_object_or_none_is_enough_for_rays_and_queries() {
         ] {
             for query_mode in [QueryMode::All, QueryMode::Nearest(5)] {
                 let scene = Scene {
-                    objects,
+                    objects: Source::Host(objects),
                     rays: rays.as_slice().into(),
                     queries,
                     query_mode,
@@ -337,7 +337,7 @@ fn check_exactly(objects: &[Aabb], rays: &[Ray], fault: &str) {
     }
     assert!(expected.iter().any(|met| met.len() > 2));
     let scene = Scene {
-        objects,
+        objects: Source::Host(objects),
         rays: rays.into(),
         ..Default::default()
     };
@@ -391,8 +391,8 @@ fn rays_a_float_beside_a_face_miss_it() {
         };
         assert_eq!((hits(&on), hits(&beside)), (vec![4; 4], vec![0; 4]));
         let scene = Scene {
-            objects: &objects,
-            rays: SceneRays::Plain(&[on, beside].concat()),
+            objects: Source::Host(&objects),
+            rays: Rays::Plain(Source::Host(&[on, beside].concat())),
             ..Default::default()
         };
         check(&scene, "beside a face");
@@ -441,7 +441,7 @@ fn rays_with_a_nan_an_infinity_or_an_overlong_step_hit_nothing() {
     }
     let rays: Vec<_> = faulty.iter().flat_map(|&ray| [ray, whole_ray]).collect();
     let scene = Scene {
-        objects: &objects,
+        objects: Source::Host(&objects),
         rays: rays.as_slice().into(),
         ..Default::default()
     };
@@ -462,7 +462,7 @@ fn rays_without_a_direction_ask_for_what_lies_at_their_origin() {
         }
     }
     let scene = Scene {
-        objects: &objects,
+        objects: Source::Host(&objects),
         rays: rays.as_slice().into(),
         ..Default::default()
     };
@@ -495,7 +495,7 @@ fn rays_of_endless_negative_and_vanishing_length_end_where_they_should() {
         .chain(lengths.map(|t_max| Ray::new([f32::MIN, 0.5, 0.5], [f32::from_bits(0x7e80_0000), 0.0, 0.0], t_max)))
         .collect();
     let scene = Scene {
-        objects: &objects,
+        objects: Source::Host(&objects),
         rays: rays.as_slice().into(),
         ..Default::default()
     };
@@ -533,7 +533,7 @@ fn cells_of_faulty_and_endless_rays_end() {
             // So far apart, a level may have more slabs of cells than are visited.
             for (objects, has_cells) in [(&near, true), (&far, false)] {
                 let scene = Scene {
-                    objects,
+                    objects: Source::Host(objects),
                     rays: rays.as_slice().into(),
                     ..Default::default()
                 };
@@ -588,13 +588,13 @@ fn swept_rays_that_start_after_their_end_or_have_faulty_extents_hit_nothing() {
         .collect();
     let rays: Vec<_> = sound.iter().chain(&too_late).chain(&faulty).copied().collect();
     let scene = Scene {
-        objects: &objects,
-        rays: SceneRays::Swept(&rays),
+        objects: Source::Host(&objects),
+        rays: Rays::Swept(Source::Host(&rays)),
         ..Default::default()
     };
     assert_eq!(check(&scene, "swept").rays_invalid as usize, faulty.len());
     let none = Scene {
-        rays: SceneRays::Swept(&too_late),
+        rays: Rays::Swept(Source::Host(&too_late)),
         ..scene
     };
     assert_eq!(check(&none, "too late").hits_needed, 0);
@@ -617,7 +617,7 @@ fn queries_with_a_nan_inverted_bounds_or_a_negative_radius_find_nothing() {
     let mixed: Vec<_> = faulty.iter().flat_map(|&query| [query, all_around, excluded]).collect();
     for query_mode in [QueryMode::All, QueryMode::Nearest(2)] {
         let scene = Scene {
-            objects: &objects,
+            objects: Source::Host(&objects),
             queries: mixed.as_slice().into(),
             query_mode,
             ..Default::default()
@@ -665,9 +665,12 @@ fn infinite_huge_and_vanishing_queries_find_all_that_they_cover() {
         })
         .collect();
     for query_mode in [QueryMode::All, QueryMode::Nearest(4)] {
-        for queries in [SceneQueries::Boxes(&boxes), SceneQueries::Spheres(&queries)] {
+        for queries in [
+            Queries::Boxes(Source::Host(&boxes)),
+            Queries::Spheres(Source::Host(&queries)),
+        ] {
             let scene = Scene {
-                objects: &objects,
+                objects: Source::Host(&objects),
                 queries,
                 query_mode,
                 ..Default::default()
@@ -693,7 +696,7 @@ fn neighbors_of_a_radius_that_is_no_length_are_refused_and_faulty_objects_have_n
     ]);
     for radius in [0.0, -0.0, 1e-45, 1e-30, 2.0, 1e25, 3.4e38] {
         let scene = Scene {
-            objects: &objects,
+            objects: Source::Host(&objects),
             queries: Neighbors {
                 radius,
                 half: radius > 1.0,
@@ -708,13 +711,11 @@ fn neighbors_of_a_radius_that_is_no_length_are_refused_and_faulty_objects_have_n
         let (descriptor, on_gpu) = &mut by_mode[2];
         for radius in [-1e-45, -1.0, INFINITY, -INFINITY, f32::NAN] {
             let scene = Scene {
-                objects: &objects,
+                objects: Source::Host(&objects),
                 queries: Neighbors { radius, half: false }.into(),
                 ..Default::default()
             };
-            let error = on_gpu
-                .step(&mut encoder(adapter), (&scene).into())
-                .expect_err("no radius");
+            let error = on_gpu.step(&mut encoder(adapter), scene).expect_err("no radius");
             let is_named =
                 |error: &InputError| matches!(error, InputError::Radius(named) if named.to_bits() == radius.to_bits());
             assert!(matches!(&error, StepError::Input(error) if is_named(error)), "{error}");
@@ -736,7 +737,7 @@ fn more_nearest_objects_than_there_are_end_in_none() {
         Query::point([9.0; 3]),
     ];
     let scene = Scene {
-        objects: &objects[..5],
+        objects: Source::Host(&objects[..5]),
         queries: queries.as_slice().into(),
         query_mode: QueryMode::Nearest(40),
         ..Default::default()
@@ -752,7 +753,7 @@ fn more_nearest_objects_than_there_are_end_in_none() {
                 ..scene
             };
             let error = on_gpu
-                .step(&mut encoder(adapter), (&scene).into())
+                .step(&mut encoder(adapter), scene)
                 .expect_err("too few or too many");
             let expected = match nearest {
                 0 => InputError::Zero {
@@ -768,11 +769,11 @@ fn more_nearest_objects_than_there_are_end_in_none() {
         }
         // Nobody asks for them.
         let nobody = Scene {
-            queries: SceneQueries::None,
+            queries: Queries::None,
             query_mode: QueryMode::Nearest(1024),
             ..scene
         };
-        assert!(whole(adapter, on_gpu, (&nobody).into()).query_nearest.is_empty());
+        assert!(whole(adapter, on_gpu, nobody).query_nearest.is_empty());
     }
 }
 
@@ -781,7 +782,7 @@ fn a_radius_of_minus_zero_is_none() {
     let queries = [Query::sphere([0.0; 3], -0.0), Query::sphere([1.5; 3], -0.0)];
     for query_mode in [QueryMode::All, QueryMode::Nearest(2)] {
         let scene = Scene {
-            objects: &cubes(),
+            objects: Source::Host(&cubes()),
             queries: queries.as_slice().into(),
             query_mode,
             ..Default::default()
@@ -808,7 +809,7 @@ fn excluded_queries_are_not_invalid_whatever_they_hold() {
         with_bounds(with_bound(1, 2.0)),
     ];
     let scene = Scene {
-        objects: &cubes(),
+        objects: Source::Host(&cubes()),
         queries: queries.as_slice().into(),
         ..Default::default()
     };
@@ -831,7 +832,7 @@ fn nearest_objects_come_by_distance_however_far_or_near_they_are() {
         let queries: Vec<_> = at_all.chain([Query::sphere([0.0; 3], units[0] * 50.0)]).collect();
         for most in [1, 5, 70] {
             let scene = Scene {
-                objects: &objects,
+                objects: Source::Host(&objects),
                 queries: queries.as_slice().into(),
                 query_mode: QueryMode::Nearest(most),
                 ..Default::default()
@@ -840,7 +841,7 @@ fn nearest_objects_come_by_distance_however_far_or_near_they_are() {
                 let Bench { adapter, by_mode } = &mut *bench;
                 let (descriptor, on_gpu) = &mut by_mode[0];
                 let result = check_on(adapter, descriptor, on_gpu, &scene, "extreme distances");
-                let expected = brute_force::scene_queries(descriptor, &scene);
+                let expected = brute_force::scene_queries(descriptor, &scene).unwrap();
                 for (rows, found) in result.query_nearest.chunks(most as usize).zip(expected) {
                     let mut sorted: Vec<_> = found.surely.iter().map(|&(_, distance)| distance).collect();
                     sorted.sort_by(f64::total_cmp);
@@ -856,7 +857,7 @@ fn nearest_objects_come_by_distance_however_far_or_near_they_are() {
             }
         }
         let all = Scene {
-            objects: &objects,
+            objects: Source::Host(&objects),
             queries: queries.as_slice().into(),
             ..Default::default()
         };
@@ -879,13 +880,13 @@ fn minus_zero_is_zero_wherever_a_length_is_given() {
             ..Default::default()
         };
         for queries in [
-            SceneQueries::Spheres(&[Query::sphere([0.5; 3], -0.0)]),
+            Queries::Spheres(Source::Host(&[Query::sphere([0.5; 3], -0.0)])),
             Neighbors::within(-0.0).into(),
         ] {
             for query_mode in [QueryMode::All, QueryMode::Nearest(3)] {
                 let scene = Scene {
-                    objects: &objects,
-                    rays: SceneRays::Swept(&rays),
+                    objects: Source::Host(&objects),
+                    rays: Rays::Swept(Source::Host(&rays)),
                     queries,
                     query_mode,
                     ..Default::default()
@@ -913,7 +914,7 @@ fn a_radius_of_the_largest_float_reaches_everything() {
     let objects = [f32::MIN, f32::MAX].map(|far| Aabb::point([far, 0.0, 0.0]));
     let queries = [Query::sphere([f32::MIN, 0.0, 0.0], f32::MAX)];
     for queries in [
-        SceneQueries::Spheres(&queries),
+        Queries::Spheres(Source::Host(&queries)),
         Neighbors {
             radius: f32::MAX,
             half: false,
@@ -921,14 +922,14 @@ fn a_radius_of_the_largest_float_reaches_everything() {
         .into(),
     ] {
         let scene = Scene {
-            objects: &objects,
+            objects: Source::Host(&objects),
             queries,
             ..Default::default()
         };
         for mut bench in benches() {
             let Bench { adapter, by_mode } = &mut *bench;
             let (descriptor, on_gpu) = &mut by_mode[0];
-            let found = whole(adapter, on_gpu, (&scene).into());
+            let found = whole(adapter, on_gpu, scene);
             let on_cpu = reference::step_scene(descriptor, &scene).unwrap();
             let each =
                 |result: &gpu_broad_phase::StepResult| result.query_offsets.windows(2).all(|ends| ends[1] > ends[0]);
@@ -948,8 +949,8 @@ fn extents_that_grow_boxes_past_the_largest_float_hit_alike_with_every_scheme() 
             .with_t_min(1.0)
     });
     let scene = Scene {
-        objects: &objects,
-        rays: SceneRays::Swept(&swept),
+        objects: Source::Host(&objects),
+        rays: Rays::Swept(Source::Host(&swept)),
         ..Default::default()
     };
     check(&scene, "endless extents");
@@ -957,7 +958,7 @@ fn extents_that_grow_boxes_past_the_largest_float_hit_alike_with_every_scheme() 
         ray_mode: RayMode::All,
         ..Default::default()
     };
-    assert!(!brute_force::scene_rays(&descriptor, &scene)[0].is_empty());
+    assert!(!brute_force::scene_rays(&descriptor, &scene).unwrap()[0].is_empty());
 }
 
 /// The third component may hold anything.
@@ -985,7 +986,7 @@ fn faults_of_the_third_component_do_not_matter_in_two_dimensions() {
             })
             .collect();
         let scene = Scene {
-            objects: &objects,
+            objects: Source::Host(&objects),
             rays: rays.as_slice().into(),
             queries: objects.as_slice().into(),
             ..Default::default()

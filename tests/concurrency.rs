@@ -13,7 +13,7 @@ use common::{Rng, TestAdapter, adapters, lattice, power_law, uniform};
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Headless, ObjectSet, Pair, Ray, RayHit, RayMode,
-    ReadBackError, Scene, Scheme, StepInput, StepResult, wgpu,
+    ReadBackError, Scene, Scheme, Source, StepResult, wgpu,
 };
 
 const fn is_free_to_move_and_to_share<T: Send + Sync>() {}
@@ -99,12 +99,12 @@ impl Case {
         broad_phase(adapter, &descriptor(self.scheme))
     }
 
-    fn input(&self) -> StepInput<'_> {
-        StepInput::from(&Scene {
-            objects: &self.objects,
+    fn input(&self) -> Scene<'_> {
+        Scene {
+            objects: Source::Host(&self.objects),
             rays: self.rays.as_slice().into(),
             ..Default::default()
-        })
+        }
     }
 
     fn check(&self, result: StepResult, place: &str) {

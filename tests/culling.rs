@@ -10,12 +10,13 @@ use std::collections::HashMap;
 use common::steps::{SCHEMES, broad_phase, download, encoder, record};
 use common::views::{camera, views};
 use common::{Rng, TestAdapter, adapters, lattice, uniform};
+use gpu_broad_phase::internals::reference::HostScene;
 use gpu_broad_phase::internals::reference::cull::plane::{Side, is_outside, side_of_common};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CullDraw, CullOptions, CullOutput, Culling, DeviceCount, Dimensions, Frustum,
     GpuBroadPhase, InputError, Page, QueryInput, ReadBackError, ReferenceError, Scene, Scheme, Source, StepError,
-    StepInput, Visible, reference, wgpu,
+    Visible, reference, wgpu,
 };
 use pollster::block_on;
 
@@ -248,7 +249,7 @@ fn matrices_become_the_planes_of_their_clip_space() {
             let result = reference::cull(
                 &BroadPhaseDescriptor::default(),
                 &Scene {
-                    objects: &[Aabb::point(point)],
+                    objects: Source::Host(&[Aabb::point(point)]),
                     ..Scene::default()
                 },
                 &[view],
@@ -382,12 +383,12 @@ fn views_of_wild_scenes_see_what_the_definition_says() {
                 .entry(kind)
                 .or_insert_with(|| broad_phase(&adapter, &descriptor));
             gpu.set_descriptor(&descriptor).unwrap();
-            let (objects, _) = scene.all_objects();
+            let (objects, _) = HostScene::of(&scene).unwrap().all_objects();
             let count = [1, 2, 5, 32][rng.below(4)];
             let frusta = views(&objects, descriptor.worlds, count, &mut rng);
             let options = some_options(&mut rng);
             let mut encoder = encoder(&adapter);
-            let step = record(gpu, &mut encoder, (&scene).into());
+            let step = record(gpu, &mut encoder, scene);
             let on_device = adapter.device.create_buffer_init(&BufferInitDescriptor {
                 label: Some("views"),
                 contents: bytemuck::cast_slice(&frusta),
@@ -416,7 +417,7 @@ fn views_of_wild_scenes_see_what_the_definition_says() {
 
 fn scene_of(objects: &[Aabb]) -> Scene<'_> {
     Scene {
-        objects,
+        objects: Source::Host(objects),
         ..Scene::default()
     }
 }
@@ -493,7 +494,7 @@ fn calls_behind_one_step_and_pages_and_queries_of_it_do_not_disturb_each_other()
                 let mut outputs = Vec::new();
                 for (place, (culling, views)) in all.iter_mut().zip(&lots).enumerate() {
                     let step = match place {
-                        0 => record(&mut gpu, &mut encoder, (&scene).into()),
+                        0 => record(&mut gpu, &mut encoder, scene),
                         1 => gpu.query(&mut encoder, QueryInput::default()).unwrap(),
                         _ => gpu.page(&mut encoder, Page::default()).unwrap(),
                     };
@@ -534,7 +535,7 @@ fn objects_past_a_limit_are_not_seen() {
                 (&objects[..], false, 900),
                 (&[][..], false, 0),
             ] {
-                let input = StepInput {
+                let input = Scene {
                     objects: Source::Host(objects),
                     object_count: limited.then_some(DeviceCount {
                         buffer: &limit,
@@ -570,7 +571,7 @@ fn what_cannot_be_culled_is_refused() {
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let objects = uniform(100, &mut Rng(96));
         let mut encoder = encoder(&adapter);
-        let step = record(&mut gpu, &mut encoder, (&scene_of(&objects)).into());
+        let step = record(&mut gpu, &mut encoder, scene_of(&objects));
         let mut culling = Culling::new(None);
         let options = CullOptions::default();
         assert_eq!(block_on(culling.read_back()), Err(ReadBackError::NoStep));
@@ -617,7 +618,7 @@ fn what_cannot_be_culled_is_refused() {
         assert_eq!(culling.memory().total(), 0);
         drop(encoder);
         let mut encoder = common::steps::encoder(&adapter);
-        let step = record(&mut gpu, &mut encoder, (&scene_of(&objects)).into());
+        let step = record(&mut gpu, &mut encoder, scene_of(&objects));
         let one = [Frustum::default()];
         culling
             .record(&mut encoder, &step, Source::Host(&one), options)
@@ -628,7 +629,7 @@ fn what_cannot_be_culled_is_refused() {
 
         // What the encoder of a dropped step would have built.
         let mut dropped = common::steps::encoder(&adapter);
-        let step = record(&mut gpu, &mut dropped, (&scene_of(&objects)).into());
+        let step = record(&mut gpu, &mut dropped, scene_of(&objects));
         drop(dropped);
         let mut encoder = common::steps::encoder(&adapter);
         let answer = refused(culling.record(&mut encoder, &step, Source::Host(&one), options));
@@ -651,7 +652,7 @@ fn steps_of_other_devices_are_refused() {
             let adapter = &pair[place];
             let mut gpu = broad_phase(adapter, &BroadPhaseDescriptor::default());
             let mut encoder = encoder(adapter);
-            let step = record(&mut gpu, &mut encoder, StepInput::default());
+            let step = record(&mut gpu, &mut encoder, Scene::default());
             let one = [Frustum::default()];
             let recorded = culling.record(&mut encoder, &step, Source::Host(&one), CullOptions::default());
             recorded.map(|_| ())
@@ -678,7 +679,7 @@ fn lists_that_are_too_large_are_refused() {
         }
         let objects = vec![Aabb::point([0.0; 3]); count as usize];
         let mut encoder = encoder(&adapter);
-        let step = record(&mut gpu, &mut encoder, (&scene_of(&objects)).into());
+        let step = record(&mut gpu, &mut encoder, scene_of(&objects));
         let mut culling = Culling::new(None);
         let all = [Frustum::default(); 32];
         let options = CullOptions {

@@ -8,7 +8,7 @@ use common::steps::{SCHEMES, broad_phase, download, encoder, record, whole};
 use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DebugDraw, DebugLines, Growth, LineVertex, OutputRows, Pair, Ray, RayMode,
-    Scene, SceneRays, SceneStatics, Scheme, StepError, wgpu,
+    Rays, Scene, Scheme, Source, Statics, StepError, wgpu,
 };
 
 /// What was drawn, and what an indirect draw was told.
@@ -25,9 +25,9 @@ fn draw(
     max_lines: u32,
 ) -> Drawn {
     let mut on_gpu = broad_phase(adapter, descriptor);
-    whole(adapter, &mut on_gpu, scene.into());
+    whole(adapter, &mut on_gpu, *scene);
     let mut encoder = encoder(adapter);
-    let step = record(&mut on_gpu, &mut encoder, scene.into());
+    let step = record(&mut on_gpu, &mut encoder, *scene);
     let mut draw = DebugDraw::new(descriptor, Some("test"));
     let output = draw
         .record(&mut encoder, &step, lines, [1, 2, 3, 4], max_lines)
@@ -74,9 +74,9 @@ fn boxes_and_pairs_are_drawn_where_they_are() {
                 ..Default::default()
             };
             let scene = Scene {
-                objects: &objects[statics..],
-                statics: SceneStatics {
-                    objects: &objects[..statics],
+                objects: Source::Host(&objects[statics..]),
+                statics: Statics {
+                    objects: Source::Host(&objects[..statics]),
                     ..Default::default()
                 },
                 ..Default::default()
@@ -95,7 +95,7 @@ fn boxes_and_pairs_are_drawn_where_they_are() {
 
             let drawn = draw(&adapter, &descriptor, &scene, DebugLines::Pairs, 1_000_000);
             let mut on_gpu = broad_phase(&adapter, &descriptor);
-            let pairs = whole(&adapter, &mut on_gpu, (&scene).into()).pairs;
+            let pairs = whole(&adapter, &mut on_gpu, scene).pairs;
             assert!(pairs.len() > 50);
             assert_eq!(drawn.args[0] as usize, 2 * pairs.len());
             for (Pair { a, b }, line) in pairs.iter().zip(drawn.vertices.chunks(2)) {
@@ -136,9 +136,9 @@ fn occupied_cells_are_drawn() {
             };
             let (statics, moving) = objects.split_at(100);
             let scene = Scene {
-                objects: moving,
-                statics: SceneStatics {
-                    objects: statics,
+                objects: Source::Host(moving),
+                statics: Statics {
+                    objects: Source::Host(statics),
                     ..Default::default()
                 },
                 ..Default::default()
@@ -206,12 +206,12 @@ fn cells_without_room_for_an_entry_are_not_drawn() {
             ..Default::default()
         };
         let scene = Scene {
-            objects: &objects,
+            objects: Source::Host(&objects),
             ..Default::default()
         };
         let mut on_gpu = broad_phase(&adapter, &descriptor);
         let mut encoder = encoder(&adapter);
-        let step = record(&mut on_gpu, &mut encoder, (&scene).into());
+        let step = record(&mut on_gpu, &mut encoder, scene);
         let mut draw = DebugDraw::new(&descriptor, None);
         let lines = DebugLines::Cells { levels: !0 };
         let output = draw.record(&mut encoder, &step, lines, [0; 4], 100_000).unwrap();
@@ -234,13 +234,13 @@ fn cells_that_rays_visit_are_drawn_along_them() {
                 ..Default::default()
             };
             let scene = Scene {
-                objects: &objects,
-                rays: SceneRays::Plain(&[ray]),
+                objects: Source::Host(&objects),
+                rays: Rays::Plain(Source::Host(&[ray])),
                 ..Default::default()
             };
             let drawn = draw(&adapter, &descriptor, &scene, DebugLines::RayCells, 1_000_000);
             let mut on_gpu = broad_phase(&adapter, &descriptor);
-            let cells = whole(&adapter, &mut on_gpu, (&scene).into()).ray_cells;
+            let cells = whole(&adapter, &mut on_gpu, scene).ray_cells;
             assert_eq!(drawn.args[0] as usize, 24 * cells.len());
             assert!(cells.len() > 3);
             for (low, high, _) in boxes(&drawn) {
@@ -328,10 +328,10 @@ fn a_render_pass_draws_from_the_buffers() {
         let objects = [Aabb::new([-4.1, -4.1, 0.0], [4.1, 4.1, 1.0])];
         let mut encoder = encoder(&adapter);
         let scene = Scene {
-            objects: &objects,
+            objects: Source::Host(&objects),
             ..Default::default()
         };
-        let step = record(&mut on_gpu, &mut encoder, (&scene).into());
+        let step = record(&mut on_gpu, &mut encoder, scene);
         let lines = draw
             .record(&mut encoder, &step, DebugLines::Boxes, [255, 0, 51, 255], 12)
             .unwrap();

@@ -9,8 +9,8 @@ use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, DeviceCount, DispatchArgs, GpuBroadPhase, Growth, InputError, Neighbor,
-    OutputRows, Page, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, Rays, Source, Statics,
-    StepError, StepInput, StepOutput, StepResult, SweptRay, wgpu,
+    OutputRows, Page, PairOrder, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, Rays, Scene, Source,
+    Statics, StepError, StepOutput, StepResult, SweptRay, wgpu,
 };
 
 /// Adds one to the word of each row.
@@ -95,7 +95,7 @@ impl Input {
     }
 
     fn step(&self, encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase) -> StepOutput {
-        let input = StepInput {
+        let input = Scene {
             objects: Source::Host(&self.boxes),
             rays: Source::Host(&self.rays[..]).into(),
             queries: Queries::Boxes(Source::Host(&self.boxes[..700])),
@@ -205,7 +205,7 @@ fn outputs_that_there_are_not_have_no_rows() {
     for adapter in adapters() {
         let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let mut encoder = encoder(&adapter);
-        let output = broad_phase.step(&mut encoder, StepInput::default()).unwrap();
+        let output = broad_phase.step(&mut encoder, Scene::default()).unwrap();
         let mut args = DispatchArgs::new(None);
         for rows in [OutputRows::Hits, OutputRows::RayCells, OutputRows::QueryObjects] {
             let refused = args.record(&mut encoder, &output, rows, 64);
@@ -293,16 +293,16 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
             for (word, (rays, queries)) in (0..4).zip(forms) {
                 let limit = [77, 0, 500, 600][word as usize];
                 let what = format!("{limit} asked of {descriptor:?} on {}", adapter.name);
-                let input = StepInput {
+                let input = Scene {
                     objects: Source::Host(&boxes),
                     rays,
                     queries,
                     query_mode,
-                    ..StepInput::default()
+                    ..Scene::default()
                 };
                 let all = whole(&adapter, &mut broad_phase, input);
                 let count = |word| DeviceCount { buffer: &limits, word };
-                let limited = StepInput {
+                let limited = Scene {
                     ray_count: Some(count(word)),
                     query_count: Some(count(3 - word)),
                     ..input
@@ -333,13 +333,13 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
             buffer: &limits,
             word: 0,
         });
-        let input = StepInput {
+        let input = Scene {
             objects: Source::Host(&boxes),
             rays: Source::Host(&stale_rays[..]).into(),
             ray_count: limit,
             queries: Source::Host(&stale_queries[..]).into(),
             query_count: limit,
-            ..StepInput::default()
+            ..Scene::default()
         };
         let counters = whole(&adapter, &mut broad_phase, input).counters;
         assert_eq!((counters.rays_invalid, counters.queries_invalid), (0, 0));
@@ -352,10 +352,10 @@ fn rays_and_queries_past_a_count_on_the_device_find_nothing() {
             ("the number of queries", None, limit),
         ] {
             let mut encoder = encoder(&adapter);
-            let input = StepInput {
+            let input = Scene {
                 ray_count,
                 query_count,
-                ..StepInput::default()
+                ..Scene::default()
             };
             let refused = broad_phase.step(&mut encoder, input);
             let too_small = StepError::Input(InputError::BufferTooSmall {
@@ -426,7 +426,7 @@ fn objects_past_a_count_on_the_device_take_no_part() {
             let mut broad_phase = broad_phase(&adapter, &descriptor);
             for (statics, word) in (0..5).flat_map(|word| [(&[][..], word), (&statics[..], word)]) {
                 let limit = [3, 0, 400, 900, 900][word as usize];
-                let input = |objects, object_count| StepInput {
+                let input = |objects, object_count| Scene {
                     objects: Source::Host(objects),
                     object_count,
                     statics: Statics {
@@ -447,7 +447,7 @@ fn objects_past_a_count_on_the_device_take_no_part() {
         let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let plain = buffer(&[1], wgpu::BufferUsages::COPY_SRC);
         let mut refused = |buffer, word| {
-            let input = StepInput {
+            let input = Scene {
                 object_count: Some(DeviceCount { buffer, word }),
                 ..Default::default()
             };

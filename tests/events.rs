@@ -9,7 +9,7 @@ use common::{Rng, TestAdapter, adapters};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Events, GpuBroadPhase, Growth, Handle, InputError, ObjectNames, ObjectSet,
-    OutputRows, Page, Pair, PairEvent, PairEvents, ReadBackError, Source, Status, StepError, StepInput, wgpu,
+    OutputRows, Page, Pair, PairEvent, PairEvents, ReadBackError, Scene, Source, Status, StepError, wgpu,
 };
 use pollster::block_on;
 
@@ -204,7 +204,7 @@ fn many_pairs_that_come_and_go_are_told_once() {
         let mut events = PairEvents::new(Some("many"));
         let mut before = BTreeSet::new();
         for round in 0..3 {
-            let input = StepInput {
+            let input = Scene {
                 objects: Source::Host(&boxes),
                 ..Default::default()
             };
@@ -252,7 +252,7 @@ fn outputs_may_grow_from_step_to_step() {
         let mut seen = BTreeSet::new();
         for step in 0..24 {
             boxes.extend((0..40).map(|_| random_box(&mut rng)));
-            let input = StepInput {
+            let input = Scene {
                 objects: Source::Host(&boxes),
                 ..Default::default()
             };
@@ -350,7 +350,7 @@ fn what_cannot_be_told_apart_is_refused() {
             ..Default::default()
         };
         let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 2];
-        let input = StepInput {
+        let input = Scene {
             objects: Source::Host(&boxes),
             ..Default::default()
         };
@@ -415,7 +415,7 @@ fn what_cannot_be_told_apart_is_refused() {
 fn generations_may_lie_on_the_device() {
     for adapter in adapters() {
         let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 3];
-        let input = StepInput {
+        let input = Scene {
             objects: Source::Host(&boxes),
             ..Default::default()
         };
@@ -476,7 +476,7 @@ fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
             let mut events = PairEvents::new(None);
             let mut frame = |events: &mut PairEvents, count| {
                 let mut encoder = encoder(&adapter);
-                let input = StepInput {
+                let input = Scene {
                     objects: Source::Host(&boxes[..count]),
                     ..Default::default()
                 };
@@ -510,7 +510,7 @@ fn events_of_steps_that_did_not_run_are_refused_until_a_reset() {
             }
             // A step that did not run has no events, whatever becomes of theirs.
             let [mut step, mut own] = [encoder(&adapter), encoder(&adapter)];
-            let input = StepInput {
+            let input = Scene {
                 objects: Source::Host(&boxes),
                 ..Default::default()
             };
@@ -540,7 +540,7 @@ fn refusals_are_forgotten_and_memory_is_as_documented() {
         let mut events = PairEvents::new(None);
         let mut frame = |events: &mut PairEvents, names| {
             let mut encoder = encoder(adapter);
-            let input = StepInput {
+            let input = Scene {
                 objects: Source::Host(&boxes),
                 ..Default::default()
             };

@@ -8,12 +8,12 @@ use common::{TestAdapter, adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CreateError, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, Headless,
     HeadlessDescriptor, HeadlessError, ObjectNames, ObjectSet, OutputRows, Page, PairEvents, Queries, QueryInput, Ray,
-    ReadBackError, Source, StepError, StepInput, adapters as list_adapters, wgpu,
+    ReadBackError, Scene, Source, StepError, adapters as list_adapters, wgpu,
 };
 use pollster::block_on;
 
-fn host<'a>(objects: &'a [Aabb], rays: &'a [Ray]) -> StepInput<'a> {
-    StepInput {
+fn host<'a>(objects: &'a [Aabb], rays: &'a [Ray]) -> Scene<'a> {
+    Scene {
         objects: Source::Host(objects),
         rays: Source::Host(rays).into(),
         ..Default::default()
@@ -51,7 +51,7 @@ fn a_buffer_of_another_device_is_a_typed_error() {
         });
         let mut gpu = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
         let mut encoder = device.create_command_encoder(&Default::default());
-        let input = StepInput {
+        let input = Scene {
             objects: Source::device(&foreign, 2),
             ..Default::default()
         };

@@ -14,19 +14,19 @@ use common::{TestAdapter, adapters};
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
     BroadPhaseDescriptor, Events, GpuBroadPhase, ObjectNames, PairEvents, RayMode, Scene, Scheme, Source, Status,
-    StepInput, reference,
+    reference,
 };
 use pollster::block_on;
 
 /// By the definition, which shares nothing with the schemes.
 fn defined(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Golden {
-    let hits = brute_force::scene_rays(descriptor, scene);
+    let hits = brute_force::scene_rays(descriptor, scene).unwrap();
     let closest: Vec<_> = hits.iter().map(|hits| brute_force::closest(hits)).collect();
-    let found = brute_force::scene_queries(descriptor, scene);
+    let found = brute_force::scene_queries(descriptor, scene).unwrap();
     let names = |found: &Found| found.surely.iter().map(|&(object, _)| object).collect();
     Golden {
         boxes: hash_boxes(scene),
-        pairs: hash_pairs(&brute_force::scene_pairs(descriptor, scene)),
+        pairs: hash_pairs(&brute_force::scene_pairs(descriptor, scene).unwrap()),
         closest: hash_closest(&closest),
         any: hash(hits.iter().map(|hits| u32::from(!hits.is_empty()))),
         all: hash_all(&hits.iter().map(|hits| by_object(hits)).collect::<Vec<_>>()),
@@ -57,7 +57,7 @@ fn check(case: &Case) {
         let found = hashes(scene, &on_cpu, mode, &expected);
         assert_eq!(found, expected, "{descriptor:?} on the CPU");
         for adapter in adapters() {
-            let on_gpu = whole(&adapter, &mut broad_phase(&adapter, descriptor), StepInput::from(scene));
+            let on_gpu = whole(&adapter, &mut broad_phase(&adapter, descriptor), *scene);
             let found = hashes(scene, &on_gpu, mode, &expected);
             assert_eq!(found, expected, "{descriptor:?} on {}", adapter.name);
         }
@@ -94,7 +94,7 @@ fn events_of(
     adapter: &TestAdapter,
     broad_phase: &mut GpuBroadPhase,
     events: &mut PairEvents,
-    input: StepInput<'_>,
+    input: Scene<'_>,
 ) -> Events {
     let mut encoder = encoder(adapter);
     let output = record(broad_phase, &mut encoder, input);
@@ -111,9 +111,9 @@ fn film_hash(adapter: &TestAdapter, film: &Film, scheme: Scheme) -> u64 {
             adapter,
             &mut broad_phase,
             &mut events,
-            StepInput {
+            Scene {
                 objects: Source::Host(objects),
-                ..StepInput::default()
+                ..Scene::default()
             },
         );
         assert_eq!(found.status, Status::default());

@@ -24,7 +24,7 @@ use common::answers::{by_object, counted, hits_by_ray, lists, sorted};
 use common::{Rng, TestAdapter, adapters, lattice};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Counters, Dimensions, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, PairOrder,
-    QueryInput, QueryMode, RayMode, Scene, SceneQueries, SceneRays, Scheme, Status, StepInput, StepResult, reference,
+    Queries, QueryInput, QueryMode, RayMode, Rays, Scene, Scheme, Source, Status, StepResult, reference,
 };
 use pollster::block_on;
 use wild::{Asks, Wild};
@@ -122,7 +122,7 @@ impl Hunter {
             Engine::Headless(headless) => block_on(headless.step_scene(scene)).unwrap(),
             Engine::Own(broad_phase) => whole(descriptor, || {
                 let mut encoder = device.create_command_encoder(&Default::default());
-                broad_phase.step(&mut encoder, StepInput::from(scene)).unwrap();
+                broad_phase.step(&mut encoder, *scene).unwrap();
                 queue.submit([encoder.finish()]);
                 block_on(broad_phase.read_back()).unwrap()
             }),
@@ -134,16 +134,21 @@ impl Hunter {
         &mut self,
         number: u64,
         descriptor: &BroadPhaseDescriptor<'static>,
-        queries: SceneQueries<'_>,
+        queries: Queries<'_>,
         query_mode: QueryMode,
     ) -> StepResult {
         let TestAdapter { device, queue, .. } = self.adapter.clone();
         match self.engine(number, descriptor) {
-            Engine::Headless(headless) => block_on(headless.query(SceneRays::default(), queries, query_mode)).unwrap(),
+            Engine::Headless(headless) => block_on(headless.query(&QueryInput {
+                queries,
+                query_mode,
+                ..QueryInput::default()
+            }))
+            .unwrap(),
             Engine::Own(broad_phase) => whole(descriptor, || {
                 let mut encoder = device.create_command_encoder(&Default::default());
                 let input = QueryInput {
-                    queries: queries.into(),
+                    queries,
                     query_mode,
                     ..QueryInput::default()
                 };
@@ -244,9 +249,9 @@ fn check_definition(
         ..*descriptor
     };
     let scene = Scene {
-        rays: SceneRays::default(),
+        rays: Rays::default(),
         queries: match scene.queries {
-            SceneQueries::Neighbors(neighbors) => neighbors.into(),
+            Queries::Neighbors(neighbors) => neighbors.into(),
             _ => return,
         },
         ..*scene
@@ -327,8 +332,8 @@ fn check_twin(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, found: &
     }
     assert!(found.ray_any == twin.ray_any, "any hit");
     let is_exact = match scene.queries {
-        SceneQueries::Boxes(_) | SceneQueries::Partners(_) => true,
-        SceneQueries::Spheres(queries) => queries.iter().all(|query| query.radius == 0.0),
+        Queries::Boxes(_) | Queries::Partners(_) => true,
+        Queries::Spheres(queries) => queries.elements().unwrap().iter().all(|query| query.radius == 0.0),
         _ => false,
     };
     if is_exact {
@@ -431,7 +436,7 @@ impl Hunter {
             let result = caught(|| self.answer_later(*number, descriptor, asks.queries(), *mode));
             verdict.time += started.elapsed();
             let later = Scene {
-                rays: SceneRays::default(),
+                rays: Rays::default(),
                 queries: asks.queries(),
                 query_mode: *mode,
                 ..scene
@@ -740,7 +745,7 @@ fn small_queries_among_many_cells_end_in_time() {
                 ..BroadPhaseDescriptor::default()
             };
             let scene = Scene {
-                objects: &objects,
+                objects: Source::Host(&objects),
                 queries: queries[..].into(),
                 ..Scene::default()
             };

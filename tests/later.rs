@@ -8,8 +8,8 @@ use common::steps::{SCHEMES, UNIT, broad_phase, check_hits, check_lists, encoder
 use common::{Rng, adapters, uniform};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Events, GpuBroadPhase, Later, ObjectNames, Outputs, Page, Pair,
-    PairEvents, Queries, QueryInput, Ray, RayMode, ReadBackError, Scene, SceneQueries, Source, Status, StepError,
-    StepInput, StepResult, adapters as all_adapters, reference, reference::brute_force, wgpu,
+    PairEvents, Queries, QueryInput, Ray, RayMode, ReadBackError, Scene, Source, Status, StepError, StepResult,
+    adapters as all_adapters, reference, reference::brute_force, wgpu,
 };
 use pollster::block_on;
 
@@ -50,8 +50,8 @@ impl Frame {
         }
     }
 
-    fn input(&self) -> StepInput<'_> {
-        StepInput {
+    fn input(&self) -> Scene<'_> {
+        Scene {
             queries: Queries::Boxes(Source::Host(&self.queries)),
             ..host(&self.boxes, &self.rays)
         }
@@ -60,21 +60,21 @@ impl Frame {
     /// The answer by definition.
     fn check(&self, descriptor: &BroadPhaseDescriptor<'_>, found: &StepResult, what: &str) {
         let expected = Scene {
-            objects: &self.boxes,
+            objects: Source::Host(&self.boxes),
             rays: self.rays[..].into(),
-            queries: SceneQueries::Boxes(&self.queries),
+            queries: Queries::Boxes(Source::Host(&self.queries)),
             ..Scene::default()
         };
         assert!(found.counters.is_whole(), "{what}: {}", found.counters.status);
-        let pairs = brute_force::scene_pairs(descriptor, &expected);
+        let pairs = brute_force::scene_pairs(descriptor, &expected).unwrap();
         assert_eq!(sorted(found.pairs.clone()), pairs, "{what}");
         check_hits(
             found,
             RayMode::All,
-            &brute_force::scene_rays(descriptor, &expected),
+            &brute_force::scene_rays(descriptor, &expected).unwrap(),
             what,
         );
-        check_lists(found, &brute_force::scene_queries(descriptor, &expected), what);
+        check_lists(found, &brute_force::scene_queries(descriptor, &expected).unwrap(), what);
     }
 }
 
@@ -361,8 +361,8 @@ fn handles_cross_threads(handle: Later<StepResult>) -> impl Send + Sync + Unpin 
     handle
 }
 
-fn host<'a>(objects: &'a [Aabb], rays: &'a [Ray]) -> StepInput<'a> {
-    StepInput {
+fn host<'a>(objects: &'a [Aabb], rays: &'a [Ray]) -> Scene<'a> {
+    Scene {
         objects: Source::Host(objects),
         rays: Source::Host(rays).into(),
         ..Default::default()

@@ -9,7 +9,7 @@ use common::{KINDS, Rng, TestAdapter, adapters, scene};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CreateError, DescriptorError, GpuBroadPhase, InputError, Page, QueryInput, Ray, RayHit,
-    RayMode, Rays, Scheme, SortStrategy, Source, Statics, Status, StepError, StepInput, StepResult, wgpu,
+    RayMode, Rays, Scene, Scheme, SortStrategy, Source, Statics, Status, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -37,7 +37,7 @@ impl<'a> Device<'a> {
     fn record(&mut self, objects: &[Aabb], statics: usize, rays: &[Ray]) -> Result<wgpu::CommandEncoder, StepError> {
         let device = &self.adapter.device;
         let (statics, moving) = objects.split_at(statics);
-        let input = StepInput {
+        let input = Scene {
             objects: Source::Host(moving),
             statics: Statics {
                 objects: Source::Host(statics),

@@ -8,7 +8,7 @@ use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, CullDraw, CullOptions, Culling, DebugDraw, DebugLines,
     DescriptorError, DispatchArgs, Frustum, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, HeadlessError,
     InputError, MemoryUse, ObjectNames, ObjectSet, OutputRows, Pair, PairEvents, PairOrder, Queries, QueryInput,
-    QueryMode, QuerySet, Ray, RayMode, Scheme, Source, Statics, Status, StepCounts, StepInput, StepResult,
+    QueryMode, QuerySet, Ray, RayMode, Scene, Scheme, Source, Statics, Status, StepCounts, StepResult,
     adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
@@ -16,7 +16,7 @@ use pollster::block_on;
 fn step(device: &wgpu::Device, queue: &wgpu::Queue, gpu: &mut GpuBroadPhase, objects: &[Aabb]) -> StepResult {
     let mut encoder = device.create_command_encoder(&Default::default());
     let rays = [Ray::new([0.0; 3], [1.0, 0.5, 0.25], f32::INFINITY)];
-    let input = StepInput {
+    let input = Scene {
         objects: Source::Host(objects),
         rays: Source::Host(&rays).into(),
         ..Default::default()
@@ -103,23 +103,23 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
                 usage: wgpu::BufferUsages::STORAGE,
             })
         });
-        let caller_owned = StepInput {
+        let caller_owned = Scene {
             objects: Source::device(&objects, moving.len() as u32),
             ..Default::default()
         };
-        let with_statics = StepInput {
+        let with_statics = Scene {
             statics: Statics {
                 objects: Source::device(&statics, fixed.len() as u32),
                 ..Default::default()
             },
             ..caller_owned
         };
-        let from_host = StepInput {
+        let from_host = Scene {
             objects: Source::Host(&moving),
             rays: Source::Host(&rays).into(),
             ..Default::default()
         };
-        let excluding = StepInput {
+        let excluding = Scene {
             excluded_pairs: Source::Host(&listed),
             ..with_statics
         };
@@ -188,7 +188,7 @@ fn excluded_pairs_of_another_length_create_no_bind_group_and_no_buffer() {
                     .expect("an idle device");
                 let before = created(&device);
                 let mut encoder = device.create_command_encoder(&Default::default());
-                let input = StepInput {
+                let input = Scene {
                     objects: Source::Host(&objects),
                     excluded_pairs: Source::Host(&listed[..list]),
                     pair_filter_data: Source::Host(&words[..data * words_given]),
@@ -222,7 +222,7 @@ fn steady_culling_creates_no_bind_group_and_no_buffer() {
             list_capacity: Some(u32::MAX),
             draw: Some(CullDraw::Vertices(36)),
         };
-        let input = StepInput {
+        let input = Scene {
             objects: Source::Host(&moving),
             statics: Statics {
                 objects: Source::Host(&fixed),
@@ -375,7 +375,7 @@ fn memory_that_steps_do_without_is_given_back() {
             let fixed = &objects[MANY - statics..];
             let step_of = |gpu: &mut GpuBroadPhase, moving: &[Aabb]| {
                 let mut encoder = device.create_command_encoder(&Default::default());
-                let input = StepInput {
+                let input = Scene {
                     objects: Source::Host(moving),
                     statics: Statics {
                         objects: Source::Host(fixed),
@@ -444,7 +444,7 @@ fn what_is_asked_between_steps_keeps_its_memory() {
             let before = created(&device)[1];
             let boxes = if frame == 3 { &objects } else { &objects[..50] };
             let mut encoder = device.create_command_encoder(&Default::default());
-            let input = StepInput {
+            let input = Scene {
                 objects: Source::Host(boxes),
                 ..Default::default()
             };
@@ -513,7 +513,7 @@ fn memory_of_static_objects_goes_with_them() {
         let mut held = Vec::new();
         for frame in 0..20 {
             let fixed = if frame == 1 { &objects } else { &objects[..100] };
-            let input = StepInput {
+            let input = Scene {
                 objects: Source::Host(&objects[..50]),
                 statics: Statics {
                     objects: Source::Host(fixed),
@@ -682,7 +682,7 @@ fn what_steps_take_is_forecast() {
                 for step in 0..4 {
                     let what = format!("{}, {scheme:?}, {pair_order:?}, step {step}", adapter.name);
                     let mut encoder = adapter.device.create_command_encoder(&Default::default());
-                    let input = StepInput {
+                    let input = Scene {
                         objects: Source::Host(&boxes),
                         statics: Statics {
                             objects: Source::Host(if turn == 0 { &[] } else { &statics }),
@@ -773,7 +773,7 @@ fn what_sets_of_queries_take_is_forecast() {
                 |counts| QuerySet::forecast(&adapter.device, &of_set, &counts).expect("a set of queries that fits");
             for step in 0..4 {
                 let mut encoder = adapter.device.create_command_encoder(&Default::default());
-                let input = StepInput {
+                let input = Scene {
                     objects: Source::Host(&boxes),
                     statics: Statics {
                         objects: Source::Host(&statics[..counts.statics as usize]),

@@ -11,8 +11,8 @@ use common::{Rng, adapters};
 use gpu_broad_phase::internals::reference::{Trace, trace};
 use gpu_broad_phase::reference::{brute_force, step_scene};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, PairOrder, Ray, RayMode, Scene,
-    SceneQueries, SceneRays, SceneStatics,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, PairOrder, Queries, Ray, RayMode, Rays,
+    Scene, Source, Statics,
 };
 
 /// Small boxes on a lattice of halves, most of them touching others, some a float off, and one in `rarity` up to
@@ -102,8 +102,8 @@ fn larger_boxes_meet_all_that_they_reach_through_the_cover_table() {
         for (variant, descriptor) in variants.iter().enumerate() {
             let has_worlds = descriptor.worlds > 1;
             let scene = Scene {
-                objects: &objects,
-                worlds: if has_worlds { &worlds } else { &[] },
+                objects: Source::Host(&objects),
+                worlds: Source::Host(if has_worlds { &worlds } else { &[] }),
                 ..Default::default()
             };
             let what = format!("case {case}, {descriptor:?}");
@@ -111,11 +111,11 @@ fn larger_boxes_meet_all_that_they_reach_through_the_cover_table() {
             let has_cover = trace.grid.cover_below > 0;
             covered[variant] += u32::from(has_cover);
             uncovered_levels += u32::from(has_cover && trace.grid.cover.next < 32);
-            let mut expected = brute_force::scene_pairs(descriptor, &scene);
+            let mut expected = brute_force::scene_pairs(descriptor, &scene).unwrap();
             expected.sort_unstable();
             assert!(pairs_of(&trace) == expected, "reference, {what}");
             for (adapter, of_adapter) in &mut gpus {
-                let found = whole(adapter, &mut of_adapter[variant], (&scene).into());
+                let found = whole(adapter, &mut of_adapter[variant], scene);
                 assert!(found.pairs == trace.pairs, "{}, {what}", adapter.name);
             }
         }
@@ -142,7 +142,7 @@ fn corners_that_underflow_in_coarser_cells_are_looked_up() {
     objects.push(Aabb::new([-f32::MIN_POSITIVE; 3], [0.5; 3]));
     objects.push(Aabb::new([-9.0; 3], [0.0; 3]));
     let scene = Scene {
-        objects: &objects,
+        objects: Source::Host(&objects),
         ..Default::default()
     };
     let descriptor = BroadPhaseDescriptor::default();
@@ -152,12 +152,12 @@ fn corners_that_underflow_in_coarser_cells_are_looked_up() {
         "{:?}",
         trace.grid.cover
     );
-    let mut expected = brute_force::scene_pairs(&descriptor, &scene);
+    let mut expected = brute_force::scene_pairs(&descriptor, &scene).unwrap();
     expected.sort_unstable();
     assert!(expected.iter().any(|pair| pair.a == last as u32));
     assert!(pairs_of(&trace) == expected);
     for adapter in adapters() {
-        let found = whole(&adapter, &mut broad_phase(&adapter, &descriptor), (&scene).into());
+        let found = whole(&adapter, &mut broad_phase(&adapter, &descriptor), scene);
         assert!(found.pairs == trace.pairs, "{}", adapter.name);
     }
 }
@@ -215,13 +215,13 @@ fn a_cover_table_is_no_business_of_what_else_is_asked() {
             let mut gpu = broad_phase(&adapter, descriptor);
             for static_part in [&[][..], statics] {
                 let scene = Scene {
-                    objects: moving,
-                    statics: SceneStatics {
-                        objects: static_part,
+                    objects: Source::Host(moving),
+                    statics: Statics {
+                        objects: Source::Host(static_part),
                         ..Default::default()
                     },
-                    rays: SceneRays::Plain(&rays),
-                    queries: SceneQueries::Boxes(&asked),
+                    rays: Rays::Plain(Source::Host(&rays)),
+                    queries: Queries::Boxes(Source::Host(&asked)),
                     ..Default::default()
                 };
                 let what = format!("{} static, {descriptor:?} on {}", static_part.len(), adapter.name);
@@ -230,7 +230,7 @@ fn a_cover_table_is_no_business_of_what_else_is_asked() {
                 let expected = Expected::of(descriptor, &scene);
                 let mut step = |scene: &Scene<'_>| {
                     for _ in 0..4 {
-                        submit(&adapter, &mut gpu, scene.into());
+                        submit(&adapter, &mut gpu, *scene);
                         let result = read(&mut gpu);
                         if result.counters.is_whole() || descriptor.growth == Growth::Fixed {
                             return result;
@@ -241,7 +241,7 @@ fn a_cover_table_is_no_business_of_what_else_is_asked() {
                 let first = step(&scene);
                 check(descriptor, &scene, &expected, &first, &what);
                 let unlike = Scene {
-                    objects: &other,
+                    objects: Source::Host(&other),
                     ..Default::default()
                 };
                 step(&unlike);
@@ -261,8 +261,8 @@ fn neighbors_ask_once_each_beside_a_cover_table() {
     let mut rng = Rng(94);
     let objects = mixed(1500, 100, 4, 1.0, &mut rng);
     let scene = Scene {
-        objects: &objects,
-        queries: SceneQueries::Neighbors(Neighbors {
+        objects: Source::Host(&objects),
+        queries: Queries::Neighbors(Neighbors {
             radius: 1.0,
             half: false,
         }),
@@ -274,7 +274,7 @@ fn neighbors_ask_once_each_beside_a_cover_table() {
     let twin = step_scene(&descriptor, &scene).unwrap();
     check(&descriptor, &scene, &expected, &twin, "reference");
     for adapter in adapters() {
-        let found = whole(&adapter, &mut broad_phase(&adapter, &descriptor), (&scene).into());
+        let found = whole(&adapter, &mut broad_phase(&adapter, &descriptor), scene);
         check(&descriptor, &scene, &expected, &found, &adapter.name);
     }
 }
@@ -285,7 +285,7 @@ fn the_cover_table_saves_box_tests() {
     let mut rng = Rng(91);
     let objects = mixed(6000, 200, 6, 1.0, &mut rng);
     let scene = Scene {
-        objects: &objects,
+        objects: Source::Host(&objects),
         ..Default::default()
     };
     let descriptor = BroadPhaseDescriptor {

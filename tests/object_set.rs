@@ -9,7 +9,7 @@ use common::{Rng, TestAdapter, adapters};
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Handle, InputError, NONE, ObjectSet, Pair, Ray, RayMode,
-    Scheme, Source, StaleHandle, StepInput, StepResult, wgpu,
+    Scene, Scheme, Source, StaleHandle, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -79,7 +79,7 @@ fn record(
     rays: &[Ray],
     encoder: &mut wgpu::CommandEncoder,
 ) -> wgpu::Buffer {
-    let input = StepInput {
+    let input = Scene {
         rays: Source::Host(rays).into(),
         ..set.record(&adapter.device, encoder).unwrap()
     };
@@ -201,8 +201,8 @@ fn a_set_is_a_scene_on_the_host_and_tells_its_states_apart() {
     let generation = |set: &ObjectSet| {
         let scene = set.scene();
         assert_eq!(
-            (scene.objects, scene.statics.objects),
-            (set.slots(), set.static_slots())
+            (scene.objects.elements(), scene.statics.objects.elements()),
+            (Some(set.slots()), Some(set.static_slots()))
         );
         scene.statics.generation
     };

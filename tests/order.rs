@@ -7,7 +7,7 @@ use common::{Rng, TestAdapter, adapters, random_scene, sweep, uniform};
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
     BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, Page, PairOrder,
-    RayMode, Scene, SceneQueries, SceneRays, Scheme, SortStrategy, StepResult,
+    Queries, RayMode, Rays, Scene, Scheme, SortStrategy, Source, StepResult,
 };
 use pollster::block_on;
 
@@ -44,7 +44,7 @@ fn is_ascending(result: &StepResult) -> bool {
 }
 
 fn scene_of(adapter: &TestAdapter, gpu: &mut GpuBroadPhase, scene: &Scene<'_>) -> StepResult {
-    whole(adapter, gpu, scene.into())
+    whole(adapter, gpu, *scene)
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn every_sort_strategy_gives_the_same_bytes() {
     // More keys than a tile of any strategy.
     let boxes = uniform(9000, &mut rng);
     let scene = Scene {
-        objects: &boxes,
+        objects: Source::Host(&boxes),
         ..Default::default()
     };
     for adapter in adapters() {
@@ -95,14 +95,14 @@ fn sorted_answers_are_the_same_bytes_on_every_device_with_every_scheme_and_on_th
             let asked: Vec<_> = given.objects.iter().step_by(9).copied().collect();
             let wide = sweep(&given.rays, 1, &mut rng);
             let scene = Scene {
-                objects: &given.objects,
-                rays: SceneRays::Swept(&wide),
-                queries: SceneQueries::Boxes(&asked),
+                objects: Source::Host(&given.objects),
+                rays: Rays::Swept(Source::Host(&wide)),
+                queries: Queries::Boxes(Source::Host(&asked)),
                 ..Default::default()
             };
             let on_cpu = descriptors.map(|descriptor| reference::step_scene(&descriptor, &scene).unwrap());
             let expected = words(&on_cpu[0]);
-            let mut pairs = brute_force::scene_pairs(&descriptors[0], &scene);
+            let mut pairs = brute_force::scene_pairs(&descriptors[0], &scene).unwrap();
             pairs.sort_unstable();
             assert!(
                 on_cpu[0].pairs == pairs && on_cpu.iter().all(is_ascending),
@@ -139,10 +139,10 @@ fn windows_and_prefixes_are_ascending_in_themselves() {
             };
             let mut gpu = broad_phase(&adapter, &descriptor);
             let scene = Scene {
-                objects: &objects,
+                objects: Source::Host(&objects),
                 ..Default::default()
             };
-            submit(&adapter, &mut gpu, (&scene).into());
+            submit(&adapter, &mut gpu, scene);
             let mut joined = read(&mut gpu).pairs;
             assert_eq!(joined.len(), 500, "{what}");
             assert!(joined.is_sorted(), "{what}");
@@ -170,8 +170,8 @@ fn answers_in_parts_are_ascending_as_a_whole() {
     let objects = uniform(1200, &mut rng);
     let asked: Vec<_> = objects.iter().step_by(3).copied().collect();
     let scene = Scene {
-        objects: &objects,
-        queries: SceneQueries::Boxes(&asked),
+        objects: Source::Host(&objects),
+        queries: Queries::Boxes(Source::Host(&asked)),
         ..Default::default()
     };
     for adapter in adapters() {

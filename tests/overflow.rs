@@ -7,8 +7,8 @@ use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, GpuBroadPhase, Growth, Headless,
-    HeadlessDescriptor, HeadlessError, InputError, Pair, Queries, QueryInput, QueryMode, Ray, RayMode, SceneQueries,
-    SceneRays, Scheme, Source, Status, StepError, StepInput, StepResult, wgpu,
+    HeadlessDescriptor, HeadlessError, InputError, Pair, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme,
+    Source, Status, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -25,7 +25,7 @@ fn record(
     rays: &[Ray],
 ) -> Result<StepResult, StepError> {
     let mut encoder = adapter.device.create_command_encoder(&Default::default());
-    let input = StepInput {
+    let input = Scene {
         objects: Source::Host(objects),
         rays: Source::Host(rays).into(),
         ..Default::default()
@@ -531,7 +531,10 @@ fn a_query_after_a_step_that_ran_out_of_memory_ends() {
         );
         assert!(is_memory, "{}: {refused:?}", adapter.name);
         let asked = [objects[5]];
-        let result = block_on(headless.query(SceneRays::Plain(&[]), SceneQueries::Boxes(&asked), QueryMode::All));
+        let result = block_on(headless.query(&QueryInput {
+            queries: Queries::Boxes(Source::Host(&asked)),
+            ..QueryInput::default()
+        }));
         let result = result.expect("an answer");
         assert_eq!(
             (result.query_objects, result.counters.status),
@@ -549,15 +552,15 @@ fn rounds_of_a_crowded_step_go_after_many_that_need_fewer() {
     let nearest = [Aabb::point([1.0; 3]).into()];
     for adapter in adapters() {
         let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
-        let crowded = StepInput {
+        let crowded = Scene {
             objects: Source::Host(&points),
             queries: Queries::Spheres(Source::Host(&nearest)),
             query_mode: QueryMode::Nearest(1_024),
-            ..StepInput::default()
+            ..Scene::default()
         };
-        let calm = StepInput {
+        let calm = Scene {
             objects: Source::Host(&points[..10]),
-            ..StepInput::default()
+            ..Scene::default()
         };
         let most = steps::whole(&adapter, &mut gpu, crowded).counters.rounds_capacity;
         assert!(most > 1, "{most} rounds on {}", adapter.name);
@@ -584,9 +587,9 @@ fn watched_steps_make_room_without_a_wait() {
         let crowd: Vec<_> = (0..300)
             .map(|_| Aabb::new([0; 3].map(|_| rng.unit()), [0; 3].map(|_| 1.0 + rng.unit())))
             .collect();
-        let input = StepInput {
+        let input = Scene {
             objects: Source::Host(&crowd),
-            ..StepInput::default()
+            ..Scene::default()
         };
         for scheme in SCHEMES {
             let what = format!("{scheme:?} on {}", adapter.name);
@@ -619,7 +622,7 @@ fn watched_steps_make_room_without_a_wait() {
             assert!(frames > 1, "{what}");
             // What an encoder takes along never arrives.
             let mut dropped = steps::encoder(&adapter);
-            steps::record(&mut broad_phase, &mut dropped, StepInput::default());
+            steps::record(&mut broad_phase, &mut dropped, Scene::default());
             broad_phase.watch_counters(&mut dropped).unwrap();
             drop(dropped);
             device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
@@ -630,7 +633,7 @@ fn watched_steps_make_room_without_a_wait() {
             assert_eq!(broad_phase.watched_counters(), None, "{what}");
             // What was watched before does not outdo what is read later.
             let mut encoder = steps::encoder(&adapter);
-            steps::record(&mut broad_phase, &mut encoder, StepInput::default());
+            steps::record(&mut broad_phase, &mut encoder, Scene::default());
             broad_phase.watch_counters(&mut encoder).unwrap();
             queue.submit([encoder.finish()]);
             let needed = steps::whole(&adapter, &mut broad_phase, input).counters.pairs_needed;
@@ -648,9 +651,9 @@ fn stage_times_come_along_with_watched_counters() {
     for adapter in adapters() {
         let mut rng = Rng(0x57a6);
         let objects = uniform(500, &mut rng);
-        let input = StepInput {
+        let input = Scene {
             objects: Source::Host(&objects),
-            ..StepInput::default()
+            ..Scene::default()
         };
         let descriptor = BroadPhaseDescriptor {
             timestamps: true,

@@ -11,12 +11,13 @@ use std::collections::BTreeSet;
 use common::pool::pooled;
 use common::steps::{SCHEMES, broad_phase, encoder, lists, read, sorted, submit, whole};
 use common::{Rng, TestAdapter, adapters, lattice, random_scene, uniform};
+use gpu_broad_phase::internals::reference::HostScene;
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, Dimensions, GpuBroadPhase, Growth, Headless,
     HeadlessDescriptor, InputError, NONE, Page, Pair, PairFilterError, PairOrder, Partners, QueryInput, QueryMode,
-    ReferenceError, Scene, SceneRays, SceneStatics, Source, Statics, StepError, StepInput, StepResult, wgpu,
+    ReferenceError, Scene, Source, Statics, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -92,12 +93,15 @@ fn defined(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, admits: &dy
     let mut pairs = brute_force::scene_pairs(
         descriptor,
         &Scene {
-            excluded_pairs: &[],
+            excluded_pairs: Source::default(),
             ..*scene
         },
-    );
+    )
+    .unwrap();
     let listed: BTreeSet<_> = scene
         .excluded_pairs
+        .elements()
+        .unwrap()
         .iter()
         .map(|pair| (pair.a.min(pair.b), pair.a.max(pair.b)))
         .collect();
@@ -130,7 +134,7 @@ fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result: &Step
             0
         }
     ];
-    let (_, worlds) = scene.all_objects();
+    let (_, worlds) = HostScene::of(scene).unwrap().all_objects();
     for pair in expected.iter().filter(|_| descriptor.worlds > 1) {
         per_world[worlds[pair.a as usize] as usize] += 1;
     }
@@ -159,7 +163,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
             let asks_partners = number % 2 == 0;
             let half = number % 4 == 0;
             let mut plain = Scene {
-                excluded_pairs: &[],
+                excluded_pairs: Source::default(),
                 ..wild.scene(number)
             };
             if asks_partners {
@@ -167,7 +171,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 plain.query_mode = QueryMode::All;
             }
             let all = defined(&descriptor, &plain, &|_, _| true);
-            let (objects, _) = plain.all_objects();
+            let (objects, _) = HostScene::of(&plain).unwrap().all_objects();
             let data: Vec<u32> = (0..rng.below(5)).map(|_| rng.bits() as u32).collect();
             let (by_bits, by_words) = (bits(&data), words(&objects));
             let admits: &(dyn Fn(u32, u32) -> bool + Sync) = match descriptor.pair_filter {
@@ -181,8 +185,8 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 list_of(&all, objects.len(), &mut rng)
             };
             let scene = Scene {
-                excluded_pairs: &list,
-                pair_filter_data: &data,
+                excluded_pairs: Source::Host(&list),
+                pair_filter_data: Source::Host(&data),
                 ..plain
             };
             let expected = defined(&descriptor, &scene, admits);
@@ -206,7 +210,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                     &defined(
                         &descriptor,
                         &Scene {
-                            excluded_pairs: &[],
+                            excluded_pairs: Source::default(),
                             ..scene
                         },
                         admits,
@@ -214,7 +218,7 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 ),
             ] {
                 let scene = Scene {
-                    excluded_pairs: list,
+                    excluded_pairs: Source::Host(list),
                     ..scene
                 };
                 let result = block_on(headless.step_scene(&scene)).unwrap();
@@ -226,9 +230,18 @@ fn wild_scenes_have_the_pairs_of_the_definition_without_those_that_are_parted() 
                 assert_eq!(lists(&result), rows, "{what}: partners");
                 // Of the table that the step has left, too, and by the place of the one that is asked for.
                 let partners = Partners { half }.into();
-                let later = block_on(headless.query(SceneRays::default(), partners, QueryMode::All)).unwrap();
+                let later = block_on(headless.query(&QueryInput {
+                    queries: partners,
+                    ..QueryInput::default()
+                }))
+                .unwrap();
                 assert_eq!(lists(&later), rows, "{what}: partners later");
-                let nearest = block_on(headless.query(SceneRays::default(), partners, QueryMode::Nearest(2))).unwrap();
+                let nearest = block_on(headless.query(&QueryInput {
+                    queries: partners,
+                    query_mode: QueryMode::Nearest(2),
+                    ..QueryInput::default()
+                }))
+                .unwrap();
                 for (found, row) in nearest.query_nearest.chunks(2).zip(&rows) {
                     let mut first = row[..row.len().min(2)].to_vec();
                     first.resize(2, NONE);
@@ -284,12 +297,12 @@ fn a_list_may_change_in_every_frame() {
                     let (fixed, moving) = objects.split_at(statics);
                     let data: Vec<u32> = (0..frame % 3).map(|_| rng.bits() as u32).collect();
                     let plain = Scene {
-                        objects: moving,
-                        statics: SceneStatics {
-                            objects: fixed,
+                        objects: Source::Host(moving),
+                        statics: Statics {
+                            objects: Source::Host(fixed),
                             ..Default::default()
                         },
-                        pair_filter_data: &data,
+                        pair_filter_data: Source::Host(&data),
                         ..Default::default()
                     };
                     let all = defined(&descriptor, &plain, &|_, _| true);
@@ -300,7 +313,7 @@ fn a_list_may_change_in_every_frame() {
                         _ => list_of(&all, objects.len(), &mut rng),
                     };
                     let scene = Scene {
-                        excluded_pairs: &list,
+                        excluded_pairs: Source::Host(&list),
                         ..plain
                     };
                     let admits = bits(&data);
@@ -309,7 +322,7 @@ fn a_list_may_change_in_every_frame() {
                         Some(_) => defined(&descriptor, &scene, &admits),
                     };
                     let what = format!("{scheme:?}, frame {frame}, {}", adapter.name);
-                    let mut input = StepInput::from(&scene);
+                    let mut input = scene;
                     let [of_list, of_data] = [bytemuck::cast_slice(&list), &data[..]]
                         .map(|words: &[u32]| upload(&adapter, &[words, &[7; 9]].concat(), wgpu::BufferUsages::STORAGE));
                     if frame % 2 == 0 {
@@ -367,13 +380,13 @@ fn crowds_are_parted_as_well() {
                 for statics in [0, 250] {
                     let (fixed, moving) = crowd.split_at(statics);
                     let plain = Scene {
-                        objects: moving,
-                        statics: SceneStatics {
-                            objects: fixed,
+                        objects: Source::Host(moving),
+                        statics: Statics {
+                            objects: Source::Host(fixed),
                             generation: 7,
                             ..Default::default()
                         },
-                        pair_filter_data: &data,
+                        pair_filter_data: Source::Host(&data),
                         ..Default::default()
                     };
                     let all = defined(&descriptor, &plain, &|_, _| true);
@@ -381,12 +394,12 @@ fn crowds_are_parted_as_well() {
                     for _ in 0..3 {
                         let list = list_of(&all, crowd.len(), &mut rng);
                         let scene = Scene {
-                            excluded_pairs: &list,
+                            excluded_pairs: Source::Host(&list),
                             ..plain
                         };
                         let expected = defined(&descriptor, &scene, admits);
                         let what = format!("{scheme:?}, {rounds:?} rounds, {statics} static on {}", adapter.name);
-                        let result = whole(&adapter, &mut on_gpu, (&scene).into());
+                        let result = whole(&adapter, &mut on_gpu, scene);
                         check(&descriptor, &scene, &result, &expected, &what);
                         if pair_order == PairOrder::Sorted {
                             assert_eq!(result.pairs, expected, "{what}");
@@ -436,8 +449,8 @@ fn walks_in_many_rounds_leave_out_the_same_pairs() {
                 ..Default::default()
             };
             let scene = Scene {
-                objects: &objects,
-                excluded_pairs: &list,
+                objects: Source::Host(&objects),
+                excluded_pairs: Source::Host(&list),
                 ..Default::default()
             };
             let result = block_on(pooled(&adapter, &descriptor).step_scene(&scene)).unwrap();
@@ -457,17 +470,17 @@ fn steps_of_one_encoder_see_their_own_lists() {
         let descriptor = BroadPhaseDescriptor::default();
         let mut on_gpu = broad_phase(&adapter, &descriptor);
         let plain = Scene {
-            objects: &objects,
+            objects: Source::Host(&objects),
             ..Default::default()
         };
-        let all = brute_force::scene_pairs(&descriptor, &plain);
+        let all = brute_force::scene_pairs(&descriptor, &plain).unwrap();
         let mut encoder = encoder(&adapter);
         let mut shown = Vec::new();
         for part in 0..3 {
             let list: Vec<_> = all.iter().copied().skip(part).step_by(3).collect();
-            let input = StepInput {
+            let input = Scene {
                 excluded_pairs: Source::Host(&list),
-                ..(&plain).into()
+                ..plain
             };
             let output = on_gpu.step(&mut encoder, input).unwrap();
             let pairs = output.pairs.unwrap();
@@ -479,10 +492,10 @@ fn steps_of_one_encoder_see_their_own_lists() {
             });
             encoder.copy_buffer_to_buffer(&pairs.buffer, 0, &copy, 0, copy.size());
             let scene = Scene {
-                excluded_pairs: &list,
+                excluded_pairs: Source::Host(&list),
                 ..plain
             };
-            shown.push((copy, brute_force::scene_pairs(&descriptor, &scene)));
+            shown.push((copy, brute_force::scene_pairs(&descriptor, &scene).unwrap()));
         }
         adapter.queue.submit([encoder.finish()]);
         for (copy, expected) in shown {
@@ -519,9 +532,9 @@ fn whole_answers_in_parts_leave_out_the_same_pairs() {
                 .collect();
             let list: Vec<_> = all.iter().copied().filter(|_| rng.below(9) == 0).collect();
             let scene = Scene {
-                objects: &objects,
-                excluded_pairs: &list,
-                pair_filter_data: &data,
+                objects: Source::Host(&objects),
+                excluded_pairs: Source::Host(&list),
+                pair_filter_data: Source::Host(&data),
                 ..Default::default()
             };
             let expected = defined(&descriptor, &scene, &bits(&data));
@@ -542,7 +555,7 @@ fn whole_answers_in_parts_leave_out_the_same_pairs() {
 fn the_reference_takes_a_function_and_the_text_is_for_devices() {
     let objects = random_scene(&mut Rng(95), 200, 0).objects;
     let scene = Scene {
-        objects: &objects,
+        objects: Source::Host(&objects),
         ..Default::default()
     };
     let descriptor = BroadPhaseDescriptor {
@@ -550,7 +563,10 @@ fn the_reference_takes_a_function_and_the_text_is_for_devices() {
         ..Default::default()
     };
     let all = reference::step_scene(&descriptor, &scene).unwrap();
-    assert_eq!(sorted(all.pairs), brute_force::scene_pairs(&descriptor, &scene));
+    assert_eq!(
+        sorted(all.pairs),
+        brute_force::scene_pairs(&descriptor, &scene).unwrap()
+    );
     let none = reference::step_scene_where(&descriptor, &scene, &|_, _| false).unwrap();
     assert_eq!((none.pairs.len(), none.counters.pairs_needed), (0, 0));
     // What can be told without a compiler is told.
@@ -614,7 +630,7 @@ fn texts_that_cannot_be_used_are_refused_with_their_line() {
         // What was refused leaves the device as it was.
         let mut on_gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         let objects = [Aabb::new([0.0; 3], [1.0; 3]); 2];
-        let input = StepInput {
+        let input = Scene {
             objects: Source::Host(&objects),
             ..Default::default()
         };
@@ -631,7 +647,7 @@ fn buffers_that_cannot_be_read_are_refused() {
             ..Default::default()
         };
         let mut on_gpu = broad_phase(&adapter, &descriptor);
-        let plain = StepInput {
+        let plain = Scene {
             objects: Source::Host(&objects),
             ..Default::default()
         };
@@ -639,11 +655,11 @@ fn buffers_that_cannot_be_read_are_refused() {
         let before = read(&mut on_gpu);
         let short = upload(&adapter, &[0u32; 5], wgpu::BufferUsages::STORAGE);
         let other = upload(&adapter, &[0u32; 16], wgpu::BufferUsages::COPY_DST);
-        let list = |buffer, count| StepInput {
+        let list = |buffer, count| Scene {
             excluded_pairs: Source::device(buffer, count),
             ..plain
         };
-        let data = |buffer, count| StepInput {
+        let data = |buffer, count| Scene {
             pair_filter_data: Source::device(buffer, count),
             ..plain
         };
@@ -692,21 +708,21 @@ fn tables_of_static_objects_outlast_lists() {
             };
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let plain = Scene {
-                objects: moving,
-                statics: SceneStatics {
-                    objects: fixed,
+                objects: Source::Host(moving),
+                statics: Statics {
+                    objects: Source::Host(fixed),
                     ..Default::default()
                 },
                 ..Default::default()
             };
-            let all = brute_force::scene_pairs(&descriptor, &plain);
+            let all = brute_force::scene_pairs(&descriptor, &plain).unwrap();
             for (frame, step) in [3, 0, 1, 2, 0, 5].into_iter().enumerate() {
                 let list: Vec<_> = match step {
                     0 => Vec::new(),
                     step => all.iter().copied().step_by(step).collect(),
                 };
                 let scene = Scene {
-                    excluded_pairs: &list,
+                    excluded_pairs: Source::Host(&list),
                     ..plain
                 };
                 let statics = Statics {
@@ -714,13 +730,10 @@ fn tables_of_static_objects_outlast_lists() {
                     objects: Source::Host(if frame == 0 { fixed } else { &objects[400..] }),
                     ..Default::default()
                 };
-                let input = StepInput {
-                    statics,
-                    ..(&scene).into()
-                };
+                let input = Scene { statics, ..scene };
                 submit(&adapter, &mut on_gpu, input);
                 let result = read(&mut on_gpu);
-                let expected = brute_force::scene_pairs(&descriptor, &scene);
+                let expected = brute_force::scene_pairs(&descriptor, &scene).unwrap();
                 let what = format!("{scheme:?}, frame {frame}, {}", adapter.name);
                 check(&descriptor, &scene, &result, &expected, &what);
             }
@@ -742,8 +755,8 @@ fn another_function_may_take_the_place_of_one() {
                 ..Default::default()
             };
             let scene = Scene {
-                objects: &objects,
-                pair_filter_data: &data,
+                objects: Source::Host(&objects),
+                pair_filter_data: Source::Host(&data),
                 ..Default::default()
             };
             let mut on_gpu = broad_phase(&adapter, &with(None));
@@ -764,14 +777,14 @@ fn another_function_may_take_the_place_of_one() {
                 );
                 assert!(is_told, "{error:?}");
                 let what = format!("{scheme:?}, {text:?} on {}", adapter.name);
-                submit(&adapter, &mut on_gpu, (&scene).into());
+                submit(&adapter, &mut on_gpu, scene);
                 // One form of counting is left out once it is known to be of no use.
                 let unused: Vec<_> = on_gpu.unused_passes(None);
                 assert!(
                     unused.iter().all(|pass| pass.starts_with("pair_count")),
                     "{what}: {unused:?}"
                 );
-                let result = whole(&adapter, &mut on_gpu, (&scene).into());
+                let result = whole(&adapter, &mut on_gpu, scene);
                 let expected = defined(&descriptor, &scene, admits);
                 check(&descriptor, &scene, &result, &expected, &what);
             }
@@ -797,12 +810,12 @@ fn partners_of_a_set_of_queries_are_parted_as_those_of_its_step() {
                 let mut on_gpu = broad_phase(&adapter, &descriptor);
                 let mut set = on_gpu.query_set("partners", on_gpu.descriptor());
                 let plain = Scene {
-                    objects: moving,
-                    statics: SceneStatics {
-                        objects: fixed,
+                    objects: Source::Host(moving),
+                    statics: Statics {
+                        objects: Source::Host(fixed),
                         ..Default::default()
                     },
-                    pair_filter_data: &data,
+                    pair_filter_data: Source::Host(&data),
                     ..Default::default()
                 };
                 let all = defined(&descriptor, &plain, &|_, _| true);
@@ -810,10 +823,10 @@ fn partners_of_a_set_of_queries_are_parted_as_those_of_its_step() {
                 for _ in 0..2 {
                     let list = list_of(&all, objects.len(), &mut rng);
                     let scene = Scene {
-                        excluded_pairs: &list,
+                        excluded_pairs: Source::Host(&list),
                         ..plain
                     };
-                    let result = whole(&adapter, &mut on_gpu, (&scene).into());
+                    let result = whole(&adapter, &mut on_gpu, scene);
                     let expected = match pair_filter {
                         None => defined(&descriptor, &scene, &|_, _| true),
                         Some(_) => defined(&descriptor, &scene, &by_bits),

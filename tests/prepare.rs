@@ -8,8 +8,8 @@ use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CreateError, CullDraw, CullOptions, Culling, DebugDraw, DebugLines, DescriptorError,
     DeviceCount, Dimensions, DispatchArgs, Frustum, GpuBroadPhase, ObjectNames, ObjectSet, OutputRows, Pair,
-    PairEvents, PairOrder, Partners, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, SceneQueries, Scheme, Source,
-    Statics, StepInput, SweptRay, Uses, adapters as all_adapters, reference::brute_force, wgpu,
+    PairEvents, PairOrder, Partners, Queries, QueryInput, QueryMode, Ray, RayMode, Scene, Scheme, Source, Statics,
+    SweptRay, Uses, adapters as all_adapters, reference::brute_force, wgpu,
 };
 use pollster::block_on;
 
@@ -103,7 +103,7 @@ impl Asked {
             let mut encoder = device.create_command_encoder(&Default::default());
             // What lies as passes read it takes other passes.
             let is_strided = uses.strided && turn % 2 == 0;
-            let input = StepInput {
+            let input = Scene {
                 objects: if is_strided {
                     Source::device(&self.strided[turn / 3], boxes.len() as u32).at(4)
                 } else {
@@ -137,7 +137,7 @@ impl Asked {
                 },
                 query_count: count(0).filter(|_| uses.queries),
                 query_mode: QueryMode::All,
-                ..StepInput::default()
+                ..Scene::default()
             };
             gpu.step(&mut encoder, input).expect("a step");
             let query = QueryInput {
@@ -165,7 +165,7 @@ impl Asked {
             for nearest in [false, true].into_iter().filter(|_| uses.excluded_pairs) {
                 let asks = if nearest { uses.nearest } else { uses.queries };
                 let mut encoder = device.create_command_encoder(&Default::default());
-                let listing = StepInput {
+                let listing = Scene {
                     excluded_pairs: Source::Host(&[Pair { a: 0, b: 1 }]),
                     pair_filter_data: Source::Host(&[7]),
                     queries: if asks {
@@ -381,17 +381,17 @@ fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
             let rays = boxes[..40].iter().map(|of| Ray::new(of.min, [0.3, 1.0, 0.2], 9.0));
             let scene_rays: Vec<_> = rays.collect();
             let scene = Scene {
-                objects: &boxes,
+                objects: Source::Host(&boxes),
                 rays: scene_rays[..].into(),
-                queries: SceneQueries::Boxes(&boxes[..70]),
+                queries: Queries::Boxes(Source::Host(&boxes[..70])),
                 ..Scene::default()
             };
-            gpu.step(&mut encoder, (&scene).into()).expect("a step");
+            gpu.step(&mut encoder, scene).expect("a step");
             queue.submit([encoder.finish()]);
             let mut result = block_on(gpu.read_back()).expect("a result");
             if !result.counters.is_whole() {
                 let mut encoder = device.create_command_encoder(&Default::default());
-                gpu.step(&mut encoder, (&scene).into()).expect("a step");
+                gpu.step(&mut encoder, scene).expect("a step");
                 queue.submit([encoder.finish()]);
                 result = block_on(gpu.read_back()).expect("a result");
             }
@@ -399,17 +399,17 @@ fn another_descriptor_costs_what_differs_and_answers_as_a_new_one() {
             if descriptor.pairs {
                 assert_eq!(
                     sorted(result.pairs.clone()),
-                    brute_force::scene_pairs(descriptor, &scene),
+                    brute_force::scene_pairs(descriptor, &scene).unwrap(),
                     "{what}"
                 );
             }
             check_hits(
                 &result,
                 RayMode::All,
-                &brute_force::scene_rays(descriptor, &scene),
+                &brute_force::scene_rays(descriptor, &scene).unwrap(),
                 &what,
             );
-            check_lists(&result, &brute_force::scene_queries(descriptor, &scene), &what);
+            check_lists(&result, &brute_force::scene_queries(descriptor, &scene).unwrap(), &what);
         }
         // One that cannot work changes nothing.
         let bad = BroadPhaseDescriptor { margin: -1.0, ..base };
@@ -449,7 +449,7 @@ fn sets_are_prepared_for_another_descriptor_too() {
                 .expect("an idle device");
             let prepared = pipelines(&device);
             let mut encoder = device.create_command_encoder(&Default::default());
-            let input = StepInput {
+            let input = Scene {
                 objects: boxes[..].into(),
                 ..Default::default()
             };

@@ -13,9 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use agreement::{Expected, check, hit_bits};
 use common::{TestAdapter, adapters};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Neighbors, Pair, Partners, Query,
-    QueryMode, Ray, RayMode, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, StepInput, StepResult, SweptRay,
-    reference,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Neighbors, Pair, Partners, Queries,
+    Query, QueryMode, Ray, RayMode, Rays, Scene, Scheme, Source, Statics, StepResult, SweptRay, reference,
 };
 use pollster::block_on;
 use proptest::collection::vec;
@@ -293,7 +292,7 @@ struct SceneSeed {
     queries: Vec<QuerySeed>,
     /// Whether rays are swept ones, queries rounded ones.
     is_wide: [bool; 2],
-    asking: Option<SceneQueries<'static>>,
+    asking: Option<Queries<'static>>,
     nearest: u32,
     /// How many quarters of the objects are static ones.
     quarters: usize,
@@ -350,7 +349,7 @@ struct Given {
     boxes: Vec<Aabb>,
     rounded: Vec<Query>,
     is_wide: [bool; 2],
-    asking: Option<SceneQueries<'static>>,
+    asking: Option<Queries<'static>>,
     mode: QueryMode,
     /// How many of the first objects are static.
     statics: usize,
@@ -374,7 +373,7 @@ impl SceneSeed {
             statics: self.objects.len() * self.quarters / 4,
             is_wide: self.is_wide,
             asking: match self.asking {
-                Some(SceneQueries::Partners(_)) | None if is_periodic => Some(
+                Some(Queries::Partners(_)) | None if is_periodic => Some(
                     Neighbors {
                         radius: 1.5,
                         half: self.is_wide[0],
@@ -398,22 +397,22 @@ impl Given {
         // Every scene has another state.
         static GENERATION: AtomicU64 = AtomicU64::new(0);
         Scene {
-            objects,
-            worlds,
-            statics: SceneStatics {
-                objects: statics,
-                worlds: static_worlds,
+            objects: Source::Host(objects),
+            worlds: Source::Host(worlds),
+            statics: Statics {
+                objects: Source::Host(statics),
+                worlds: Source::Host(static_worlds),
                 generation: GENERATION.fetch_add(1, Ordering::Relaxed),
             },
             rays: if self.is_wide[0] {
-                SceneRays::Swept(&self.swept)
+                Rays::Swept(Source::Host(&self.swept))
             } else {
-                SceneRays::Plain(&self.plain)
+                Rays::Plain(Source::Host(&self.plain))
             },
             queries: match self.asking {
                 Some(asking) => asking,
-                None if self.is_wide[1] => SceneQueries::Spheres(&self.rounded),
-                None => SceneQueries::Boxes(&self.boxes),
+                None if self.is_wide[1] => Queries::Spheres(Source::Host(&self.rounded)),
+                None => Queries::Boxes(Source::Host(&self.boxes)),
             },
             query_mode: self.mode,
             ..Scene::default()
@@ -560,7 +559,7 @@ fn another_order_of_the_objects_gives_the_same_answer() {
         let mut given = seed.given(&descriptor);
         // What comes after an object depends on the order.
         given.asking = given.asking.map(|asking| match asking {
-            SceneQueries::Neighbors(neighbors) => Neighbors {
+            Queries::Neighbors(neighbors) => Neighbors {
                 half: false,
                 ..neighbors
             }
@@ -1212,7 +1211,7 @@ impl Device {
         // Entries, then what they lead to, then the rest.
         for _ in 0..4 {
             let mut encoder = device.create_command_encoder(&Default::default());
-            broad_phase.step(&mut encoder, StepInput::from(scene)).unwrap();
+            broad_phase.step(&mut encoder, *scene).unwrap();
             queue.submit([encoder.finish()]);
             let result = block_on(broad_phase.read_back()).unwrap();
             if !grows || result.counters.is_whole() {

@@ -11,8 +11,7 @@ use gpu_broad_phase::reference;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Neighbor, Neighbors, Page, Pair,
-    Partners, Queries, QueryInput, QueryMode, Ray, RayMode, Rays, Scene, SceneQueries, SceneRays, Scheme, Source,
-    Status, StepInput, StepResult, wgpu,
+    Partners, Queries, QueryInput, QueryMode, Ray, RayMode, Rays, Scene, Scheme, Source, Status, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -28,7 +27,7 @@ fn broad_phase(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> 
 
 fn step(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, scene: &Scene<'_>) -> StepResult {
     let mut encoder = adapter.device.create_command_encoder(&Default::default());
-    broad_phase.step(&mut encoder, scene.into()).unwrap();
+    broad_phase.step(&mut encoder, *scene).unwrap();
     adapter.queue.submit([encoder.finish()]);
     block_on(broad_phase.read_back()).unwrap()
 }
@@ -55,7 +54,7 @@ fn exact(expected: &[Found]) -> Vec<Vec<u32>> {
 /// Lists and nearest objects of a scene on the device, the CPU and by definition.
 fn check(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>, what: &str) {
     let what = format!("{what} on {}, {descriptor:?}", adapter.name);
-    let expected = brute_force::scene_queries(descriptor, scene);
+    let expected = brute_force::scene_queries(descriptor, scene).unwrap();
     let mut gpu = pooled(adapter, descriptor);
     for (name, result) in [
         ("device", block_on(gpu.step_scene(scene)).unwrap()),
@@ -121,10 +120,13 @@ fn random_queries_agree_with_the_reference_and_brute_force() {
                     filters: case != 5,
                     ..Default::default()
                 };
-                for queries in [SceneQueries::Spheres(&queries), SceneQueries::Boxes(&bounds)] {
+                for queries in [
+                    Queries::Spheres(Source::Host(&queries)),
+                    Queries::Boxes(Source::Host(&bounds)),
+                ] {
                     let scene = Scene {
-                        objects: &given.objects,
-                        worlds: &ids,
+                        objects: Source::Host(&given.objects),
+                        worlds: Source::Host(&ids),
                         queries,
                         ..Default::default()
                     };
@@ -161,7 +163,7 @@ fn neighbors_agree_with_the_reference_and_brute_force() {
                         ..Default::default()
                     };
                     let scene = Scene {
-                        objects: &points,
+                        objects: Source::Host(&points),
                         queries: Neighbors {
                             radius,
                             half: case % 3 == 0,
@@ -201,14 +203,14 @@ fn partners_are_the_pairs_of_each_object() {
                     ..Default::default()
                 };
                 let scene = Scene {
-                    objects: &objects,
+                    objects: Source::Host(&objects),
                     queries: Partners { half }.into(),
                     ..Default::default()
                 };
                 let what = format!("{descriptor:?} half {half} on {}", adapter.name);
                 let result = block_on(pooled(&adapter, &descriptor).step_scene(&scene)).unwrap();
                 let mut expected = vec![Vec::new(); objects.len()];
-                for Pair { a, b } in brute_force::scene_pairs(&descriptor, &scene) {
+                for Pair { a, b } in brute_force::scene_pairs(&descriptor, &scene).unwrap() {
                     expected[a as usize].push(b);
                     if !half {
                         expected[b as usize].push(a);
@@ -247,8 +249,8 @@ fn one_set_against_another() {
                     ..Default::default()
                 };
                 let scene = Scene {
-                    objects: &a,
-                    queries: SceneQueries::Boxes(&b),
+                    objects: Source::Host(&a),
+                    queries: Queries::Boxes(Source::Host(&b)),
                     ..Default::default()
                 };
                 // Pairs across the two sets put together say the same.
@@ -299,20 +301,20 @@ fn a_table_answers_again() {
             };
             let mut gpu = broad_phase(&adapter, &descriptor);
             let first = Scene {
-                objects: &objects,
+                objects: Source::Host(&objects),
                 rays: (&ray[..]).into(),
-                queries: SceneQueries::Boxes(&everything),
+                queries: Queries::Boxes(Source::Host(&everything)),
                 ..Default::default()
             };
             let before = step(&adapter, &mut gpu, &first);
             assert_eq!(before.counters.status, Status::HITS | Status::RESULTS);
             let few = query(&adapter, &mut gpu, boxes(&objects[..30]));
             let expected = Scene {
-                objects: &objects,
-                queries: SceneQueries::Boxes(&objects[..30]),
+                objects: Source::Host(&objects),
+                queries: Queries::Boxes(Source::Host(&objects[..30])),
                 ..Default::default()
             };
-            let expected = exact(&brute_force::scene_queries(&descriptor, &expected));
+            let expected = exact(&brute_force::scene_queries(&descriptor, &expected).unwrap());
             assert_eq!(lists(&few), expected, "{scheme:?} on {}", adapter.name);
             assert!(few.ray_hits.is_empty() && few.counters.query_candidates > 0);
             let stays = |result: &StepResult| {
@@ -384,7 +386,7 @@ fn pairs_outlast_a_query_that_could_grow_them() {
         let objects = uniform(500, &mut Rng(65));
         let mut gpu = broad_phase(&adapter, &descriptor);
         let scene = Scene {
-            objects: &objects,
+            objects: Source::Host(&objects),
             ..Default::default()
         };
         let before = step(&adapter, &mut gpu, &scene);
@@ -403,8 +405,8 @@ fn results_grow_or_are_a_prefix_with_the_exact_need() {
         for scheme in SCHEMES {
             let objects = uniform(800, &mut Rng(66));
             let scene = Scene {
-                objects: &objects,
-                queries: SceneQueries::Boxes(&objects),
+                objects: Source::Host(&objects),
+                queries: Queries::Boxes(Source::Host(&objects)),
                 ..Default::default()
             };
             let whole = lists(&reference::step_scene(&BroadPhaseDescriptor::default(), &scene).unwrap());
@@ -477,8 +479,11 @@ fn results_past_one_binding_come_whole_out_of_headless() {
         let mut gpu = pooled(&adapter, &descriptor);
         let objects = vec![Aabb::new([0.0; 3], [1.0; 3]); 6000];
         block_on(gpu.step(&objects, &[])).unwrap();
-        let asked = gpu.query(SceneRays::default(), SceneQueries::Boxes(&objects), QueryMode::All);
-        let result = block_on(asked).unwrap();
+        let result = block_on(gpu.query(&QueryInput {
+            queries: Queries::Boxes(Source::Host(&objects)),
+            ..QueryInput::default()
+        }))
+        .unwrap();
         assert_eq!(result.counters.status, Status::default());
         assert_eq!(result.query_objects.len(), 36_000_000);
         for ends in result.query_offsets.windows(2) {
@@ -504,7 +509,7 @@ fn a_query_of_many_rounds_is_told_and_does_not_taint_the_next_one() {
             &adapter,
             &mut gpu,
             &Scene {
-                objects: &objects,
+                objects: Source::Host(&objects),
                 ..Default::default()
             },
         );
@@ -532,7 +537,7 @@ fn several_steps_and_queries_of_one_encoder_each_see_their_own_input() {
         let (device, queue) = (&adapter.device, &adapter.queue);
         let mut encoder = device.create_command_encoder(&Default::default());
         for objects in [&first, &second] {
-            let input = StepInput {
+            let input = Scene {
                 objects: Source::Host(objects),
                 ..Default::default()
             };
@@ -543,11 +548,11 @@ fn several_steps_and_queries_of_one_encoder_each_see_their_own_input() {
         queue.submit([encoder.finish()]);
         let result = block_on(gpu.read_back()).unwrap();
         let scene = Scene {
-            objects: &second,
-            queries: SceneQueries::Boxes(&second[..50]),
+            objects: Source::Host(&second),
+            queries: Queries::Boxes(Source::Host(&second[..50])),
             ..Default::default()
         };
-        let expected = brute_force::scene_queries(&BroadPhaseDescriptor::default(), &scene);
+        let expected = brute_force::scene_queries(&BroadPhaseDescriptor::default(), &scene).unwrap();
         assert_eq!(lists(&result), exact(&expected), "{}", adapter.name);
     }
 }
@@ -573,7 +578,7 @@ fn neighbors_across_the_border_are_exact_on_every_device() {
                     ..Default::default()
                 };
                 let scene = Scene {
-                    objects: &points,
+                    objects: Source::Host(&points),
                     queries: Neighbors { radius, half: false }.into(),
                     ..Default::default()
                 };

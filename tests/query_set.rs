@@ -6,9 +6,8 @@ use common::steps::{SCHEMES, UNIT, broad_phase, check_hits, check_lists, encoder
 use common::{Rng, adapters, sweep, uniform};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Outputs, Page, PairOrder, Queries, Query,
-    QueryInput, QueryMode, QuerySet, Ray, RayMode, ReadBackError, Scene, SceneQueries, SceneRays, SceneStatics, Scheme,
-    Source, Statics, Status, StepError, StepInput, StepResult, SweptRay, adapters as all_adapters,
-    reference::brute_force, wgpu,
+    QueryInput, QueryMode, QuerySet, Ray, RayMode, Rays, ReadBackError, Scene, Scheme, Source, Statics, Status,
+    StepError, StepResult, SweptRay, adapters as all_adapters, reference::brute_force, wgpu,
 };
 use pollster::block_on;
 
@@ -57,8 +56,8 @@ impl Frame {
         }
     }
 
-    fn input(&self) -> StepInput<'_> {
-        StepInput {
+    fn input(&self) -> Scene<'_> {
+        Scene {
             objects: Source::Host(&self.boxes),
             worlds: Source::Host(&self.worlds[0]),
             statics: Statics {
@@ -73,13 +72,13 @@ impl Frame {
     }
 
     /// With what a set asks in place of what the step does.
-    fn scene<'s>(&'s self, rays: SceneRays<'s>, queries: SceneQueries<'s>) -> Scene<'s> {
+    fn scene<'s>(&'s self, rays: Rays<'s>, queries: Queries<'s>) -> Scene<'s> {
         Scene {
-            objects: &self.boxes,
-            worlds: &self.worlds[0],
-            statics: SceneStatics {
-                objects: &self.statics,
-                worlds: &self.worlds[1],
+            objects: Source::Host(&self.boxes),
+            worlds: Source::Host(&self.worlds[0]),
+            statics: Statics {
+                objects: Source::Host(&self.statics),
+                worlds: Source::Host(&self.worlds[1]),
                 generation: self.generation,
             },
             rays,
@@ -94,10 +93,10 @@ fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, found: &StepR
     check_hits(
         found,
         descriptor.ray_mode,
-        &brute_force::scene_rays(descriptor, scene),
+        &brute_force::scene_rays(descriptor, scene).unwrap(),
         what,
     );
-    check_lists(found, &brute_force::scene_queries(descriptor, scene), what);
+    check_lists(found, &brute_force::scene_queries(descriptor, scene).unwrap(), what);
 }
 
 const ROOMY: Capacities = Capacities {
@@ -174,19 +173,19 @@ fn each_set_has_its_own_answer_and_the_step_keeps_its_own() {
                     let result = block_on(gpu.read_back()).expect("a result");
                     let found = block_on(sensors.read_back()).expect("a result");
                     let picked = block_on(picking.read_back()).expect("a result");
-                    let own = frame.scene(frame.rays[..].into(), SceneQueries::Boxes(&frame.boxes[..20]));
+                    let own = frame.scene(frame.rays[..].into(), Queries::Boxes(Source::Host(&frame.boxes[..20])));
                     assert_eq!(
                         sorted(result.pairs.clone()),
-                        brute_force::scene_pairs(&descriptor, &own),
+                        brute_force::scene_pairs(&descriptor, &own).unwrap(),
                         "{what}"
                     );
                     check(&descriptor, &own, &result, &what);
-                    let scene = frame.scene(frame.rays[..31].into(), SceneQueries::Spheres(&frame.spheres));
+                    let scene = frame.scene(frame.rays[..31].into(), Queries::Spheres(Source::Host(&frame.spheres)));
                     check(&of_sensors, &scene, &found, &what);
                     if generation == 3 {
                         check(&of_picking, &scene, &picked, &what);
                     }
-                    let scene = frame.scene(frame.swept[..].into(), SceneQueries::Boxes(&frame.boxes[..9]));
+                    let scene = frame.scene(frame.swept[..].into(), Queries::Boxes(Source::Host(&frame.boxes[..9])));
                     check(&of_picking, &scene, &block_on(later).expect("an answer"), &what);
                 }
             }
@@ -215,7 +214,7 @@ fn sets_grow_and_turn_pages_on_their_own() {
         let mut whole = 0;
         for frame in 0..6 {
             let mut encoder = encoder(&adapter);
-            let input = StepInput {
+            let input = Scene {
                 objects: Source::Host(&boxes),
                 ..Default::default()
             };
@@ -304,11 +303,11 @@ fn sets_follow_their_broad_phase_and_say_what_they_lack() {
             set.record(&mut encoder, &gpu, nearest).expect("a set");
             adapter.queue.submit([encoder.finish()]);
             let found = block_on(set.read_back()).expect("a result");
-            let scene = frame.scene(frame.rays[..].into(), SceneQueries::None);
+            let scene = frame.scene(frame.rays[..].into(), Queries::None);
             check_hits(
                 &found,
                 RayMode::All,
-                &brute_force::scene_rays(&descriptor, &scene),
+                &brute_force::scene_rays(&descriptor, &scene).unwrap(),
                 name,
             );
             assert_eq!(found.query_nearest.len(), 2 * frame.boxes.len(), "{name}");
@@ -387,7 +386,7 @@ fn a_set_takes_another_descriptor_in_place() {
             rays: Source::Host(&frame.rays[..]).into(),
             ..Default::default()
         };
-        let scene = frame.scene(frame.rays[..].into(), SceneQueries::None);
+        let scene = frame.scene(frame.rays[..].into(), Queries::None);
         let mut held = 0;
         for (turn, ray_mode) in [RayMode::All, RayMode::Closest, RayMode::Any, RayMode::All]
             .into_iter()

@@ -9,8 +9,8 @@ use common::steps::{check_hits, check_lists, sorted};
 use common::{Rng, adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CullDraw, CullOptions, Culling, Events, Frustum, GpuBroadPhase, Later,
-    ObjectNames, Outputs, Pair, PairEvents, Queries, Query, QueryInput, Ray, RayMode, Scene, SceneQueries, Source,
-    StepInput, StepResult, Uses, Visible, adapters as all_adapters, reference, reference::brute_force, wgpu,
+    ObjectNames, Outputs, Pair, PairEvents, Queries, Query, QueryInput, Ray, RayMode, Scene, Source, StepResult, Uses,
+    Visible, adapters as all_adapters, reference, reference::brute_force, wgpu,
 };
 use pollster::block_on;
 
@@ -60,10 +60,10 @@ impl World {
 /// Pairs that joints hold together: some of those that overlap, and further ones. How many they are changes each frame.
 fn joints(boxes: &[Aabb], number: usize) -> Vec<Pair> {
     let scene = Scene {
-        objects: boxes,
+        objects: boxes.into(),
         ..Scene::default()
     };
-    let found = brute_force::scene_pairs(&BroadPhaseDescriptor::default(), &scene);
+    let found = brute_force::scene_pairs(&BroadPhaseDescriptor::default(), &scene).unwrap();
     let held = found.into_iter().skip(number % 3).step_by(3);
     let others = (1..BOXES as u32).map(|place| Pair::new(place - 1, place));
     held.chain(others).take(1 + 37 * number % 100).collect()
@@ -114,8 +114,8 @@ impl Asked {
         let events = self.events.take().expect("events that are there").expect("events");
         let seen = self.seen.take().expect("views that are there").expect("what they see");
         let cast = Scene {
-            objects: &self.boxes,
-            excluded_pairs: &self.excluded,
+            objects: Source::Host(&self.boxes),
+            excluded_pairs: Source::Host(&self.excluded),
             rays: self.rays[..].into(),
             ..Scene::default()
         };
@@ -124,16 +124,16 @@ impl Asked {
             check_hits(
                 found,
                 descriptor.ray_mode,
-                &brute_force::scene_rays(descriptor, &cast),
+                &brute_force::scene_rays(descriptor, &cast).unwrap(),
                 &what,
             );
         }
         let defined = reference::cull(&descriptors[0], &cast, &self.views).expect("views");
         assert_eq!(seen, defined, "{what}");
-        let of = |queries| brute_force::scene_queries(&descriptors[0], &Scene { queries, ..cast });
-        check_lists(&picking, &of(SceneQueries::Boxes(&self.probes)), &what);
-        check_lists(&sensors, &of(SceneQueries::Spheres(&self.spheres)), &what);
-        let pairs = brute_force::scene_pairs(&descriptors[0], &cast);
+        let of = |queries| brute_force::scene_queries(&descriptors[0], &Scene { queries, ..cast }).unwrap();
+        check_lists(&picking, &of(Queries::Boxes(Source::Host(&self.probes))), &what);
+        check_lists(&sensors, &of(Queries::Spheres(Source::Host(&self.spheres))), &what);
+        let pairs = brute_force::scene_pairs(&descriptors[0], &cast).unwrap();
         assert_eq!(sorted(step.pairs), pairs, "{what}");
         let now: BTreeSet<_> = pairs.iter().map(|pair| (pair.a, pair.b)).collect();
         let names = |events: Vec<gpu_broad_phase::PairEvent>| -> BTreeSet<_> {
@@ -231,7 +231,7 @@ fn thousands_of_frames_wait_for_nothing_make_nothing_and_are_right() {
             let before = counted();
             let mut encoder = device.create_command_encoder(&Default::default());
             let cast = Source::Host(&rays[..]).into();
-            let input = StepInput {
+            let input = Scene {
                 objects: Source::Host(&world.boxes),
                 rays: cast,
                 excluded_pairs: Source::Host(&excluded),

@@ -10,8 +10,8 @@ use agreement::{Expected, check};
 use common::{Rng, adapters, random_scene, rods, uniform};
 use gpu_broad_phase::reference::{brute_force, step_scene};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Headless, HeadlessDescriptor, Neighbors, Pair, RayMode,
-    Scene, SceneQueries, SceneRays, Scheme, StepInput, StepResult,
+    Aabb, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Headless, HeadlessDescriptor, Neighbors, Pair, Queries,
+    RayMode, Rays, Scene, Scheme, Source, StepResult,
 };
 use pollster::block_on;
 
@@ -25,7 +25,7 @@ const SCHEMES: [Scheme; 3] = [
 fn whole(adapter: &common::TestAdapter, broad_phase: &mut GpuBroadPhase, scene: &Scene<'_>) -> StepResult {
     for _ in 0..4 {
         let mut encoder = adapter.device.create_command_encoder(&Default::default());
-        broad_phase.step(&mut encoder, StepInput::from(scene)).unwrap();
+        broad_phase.step(&mut encoder, *scene).unwrap();
         adapter.queue.submit([encoder.finish()]);
         let mut result = block_on(broad_phase.read_back()).unwrap();
         if result.counters.is_whole() {
@@ -59,12 +59,12 @@ fn dimensions_margin_and_worlds_agree_with_brute_force() {
                     let random = random_scene(&mut rng, 600, 0);
                     let worlds = random.worlds(descriptor.worlds.min(7));
                     let scene = Scene {
-                        objects: &random.objects,
-                        worlds: &worlds,
+                        objects: Source::Host(&random.objects),
+                        worlds: Source::Host(&worlds),
                         ..Default::default()
                     };
                     let result = whole(&adapter, &mut broad_phase, &scene);
-                    let expected = brute_force::scene_pairs(&descriptor, &scene);
+                    let expected = brute_force::scene_pairs(&descriptor, &scene).unwrap();
                     assert!(
                         result.pairs == expected,
                         "{} on {}, {descriptor:?}",
@@ -109,11 +109,16 @@ fn a_margin_grows_the_finite_bounds_of_infinite_boxes() {
             let mut broad_phase = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).unwrap();
             let mut pairs = |objects: &[Aabb]| {
                 let scene = Scene {
-                    objects,
+                    objects: Source::Host(objects),
                     ..Default::default()
                 };
                 let found = whole(&adapter, &mut broad_phase, &scene).pairs;
-                assert_eq!(found, brute_force::scene_pairs(&descriptor, &scene), "{}", adapter.name);
+                assert_eq!(
+                    found,
+                    brute_force::scene_pairs(&descriptor, &scene).unwrap(),
+                    "{}",
+                    adapter.name
+                );
                 found
             };
             for end in [f32::INFINITY, FAR] {
@@ -146,8 +151,8 @@ fn a_margin_grows_the_finite_bounds_of_infinite_boxes() {
 fn rays_along_rods_look_at_each_rod_a_few_times() {
     let (objects, rays) = rods(2_000, 60, &mut Rng(11));
     let scene = Scene {
-        objects: &objects,
-        rays: SceneRays::Plain(&rays),
+        objects: Source::Host(&objects),
+        rays: Rays::Plain(Source::Host(&rays)),
         ..Default::default()
     };
     for adapter in adapters() {
@@ -182,9 +187,9 @@ fn neighbors_in_many_periodic_worlds_look_at_their_own() {
         .collect();
     let worlds: Vec<_> = (0..WORLDS * EACH).map(|object| object / EACH).collect();
     let scene = Scene {
-        objects: &objects,
-        worlds: &worlds,
-        queries: SceneQueries::Neighbors(Neighbors::within(0.45)),
+        objects: Source::Host(&objects),
+        worlds: Source::Host(&worlds),
+        queries: Queries::Neighbors(Neighbors::within(0.45)),
         ..Default::default()
     };
     for adapter in adapters() {
@@ -245,8 +250,8 @@ fn worlds_in_one_step_beat_a_step_a_world_by_far() {
         };
         let (mut together, mut alone) = (headless(WORLDS), headless(1));
         let scene = Scene {
-            objects: &objects,
-            worlds: &ids,
+            objects: Source::Host(&objects),
+            worlds: Source::Host(&ids),
             ..Default::default()
         };
         // Buffers and pipelines are made by the first steps.

@@ -6,7 +6,7 @@ use common::pool::pooled;
 use common::{Rng, adapters};
 use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::reference::brute_force;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Pair, Scene, Scheme, grid::Level};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Pair, Scene, Scheme, Source, grid::Level};
 use pollster::block_on;
 
 fn flat(scheme: Scheme) -> BroadPhaseDescriptor<'static> {
@@ -39,7 +39,7 @@ fn pairs(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb]) -> Vec<Pair> {
 /// The occupied levels, finest first, each with the side of its cells.
 fn layers(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb]) -> Vec<(f32, Level)> {
     let scene = Scene {
-        objects,
+        objects: Source::Host(objects),
         ..Default::default()
     };
     let grid = trace(descriptor, &scene).unwrap().grid;

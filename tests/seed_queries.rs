@@ -9,7 +9,7 @@ use common::answers::lists;
 use common::pool::pooled;
 use common::{Rng, adapters};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, Query, QueryMode, Scene, SceneQueries, SceneRays, Scheme, reference,
+    Aabb, BroadPhaseDescriptor, Dimensions, Queries, Query, QueryInput, Scene, Scheme, Source, reference,
 };
 use pollster::block_on;
 
@@ -30,8 +30,8 @@ fn square(min: [f32; 2], max: [f32; 2]) -> Aabb {
 /// What queries find on every adapter and on the CPU, which have to agree.
 fn found(descriptor: &BroadPhaseDescriptor<'static>, objects: &[Aabb], queries: &[Query]) -> Vec<Vec<u32>> {
     let scene = Scene {
-        objects,
-        queries: SceneQueries::Spheres(queries),
+        objects: Source::Host(objects),
+        queries: Queries::Spheres(Source::Host(queries)),
         ..Default::default()
     };
     let expected = lists(&reference::step_scene(descriptor, &scene).unwrap());
@@ -84,8 +84,8 @@ fn half_shifted_layers_find_at_a_point_and_within_a_radius() {
     );
 
     let scene = Scene {
-        objects: &units,
-        queries: SceneQueries::Spheres(&points[1..2]),
+        objects: Source::Host(&units),
+        queries: Queries::Spheres(Source::Host(&points[1..2])),
         ..Default::default()
     };
     let counters = reference::step_scene(&descriptor, &scene).unwrap().counters;
@@ -121,8 +121,11 @@ fn hash_of_points() {
             block_on(headless.step(&points, &[])).unwrap();
             let build = start.elapsed();
             let start = Instant::now();
-            let asked = headless.query(SceneRays::default(), SceneQueries::Boxes(&points), QueryMode::All);
-            let result = block_on(asked).unwrap();
+            let result = block_on(headless.query(&QueryInput {
+                queries: Queries::Boxes(Source::Host(&points)),
+                ..QueryInput::default()
+            }))
+            .unwrap();
             let lookups = start.elapsed();
             assert!(result.counters.is_whole());
             for (point, list) in points.iter().zip(lists(&result)) {

@@ -10,8 +10,8 @@ use std::io;
 
 use common::Rng;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Neighbors, Pair, Partners, Query, QueryMode, Ray, Scene, SceneQueries, SceneRays,
-    SceneStatics, Scheme, Snapshot, SnapshotError, SweptRay, reference,
+    Aabb, BroadPhaseDescriptor, Neighbors, Pair, Partners, Queries, Query, QueryMode, Ray, Rays, Scene, Scheme,
+    Snapshot, SnapshotError, Source, Statics, SweptRay, reference,
 };
 
 const EXCLUDED: [Pair; 2] = [Pair { a: 7, b: 3 }, Pair { a: u32::MAX, b: 0 }];
@@ -95,70 +95,78 @@ impl Rows {
 
     /// Every kind of rays with every kind of queries.
     fn scenes(&self) -> Vec<Scene<'_>> {
-        let rays = [SceneRays::Plain(&self.rays), SceneRays::Swept(&self.swept)];
+        let rays = [
+            Rays::Plain(Source::Host(&self.rays)),
+            Rays::Swept(Source::Host(&self.swept)),
+        ];
         let neighbors = Neighbors {
             radius: f32::from_bits(0x7fc0_4321),
             half: true,
         };
         let queries = [
-            SceneQueries::None,
-            SceneQueries::Boxes(&self.objects),
-            SceneQueries::Spheres(&self.queries),
-            SceneQueries::Neighbors(neighbors),
-            SceneQueries::Partners(Partners { half: true }),
+            Queries::None,
+            Queries::Boxes(Source::Host(&self.objects)),
+            Queries::Spheres(Source::Host(&self.queries)),
+            Queries::Neighbors(neighbors),
+            Queries::Partners(Partners { half: true }),
         ];
         let with = |rays, (place, queries): (usize, _)| Scene {
-            objects: &self.objects,
-            worlds: &self.worlds,
-            statics: SceneStatics {
-                objects: &self.objects[..self.objects.len() / 2],
-                worlds: &self.worlds[..self.worlds.len() / 2],
+            objects: Source::Host(&self.objects),
+            worlds: Source::Host(&self.worlds),
+            statics: Statics {
+                objects: Source::Host(&self.objects[..self.objects.len() / 2]),
+                worlds: Source::Host(&self.worlds[..self.worlds.len() / 2]),
                 generation: u64::MAX - 7,
             },
             rays,
             queries,
             query_mode: [QueryMode::All, QueryMode::Nearest(300)][place % 2],
-            excluded_pairs: &EXCLUDED[..place % 3],
-            pair_filter_data: &DATA[..place],
+            excluded_pairs: Source::Host(&EXCLUDED[..place % 3]),
+            pair_filter_data: Source::Host(&DATA[..place]),
+            ..Scene::default()
         };
         let scenes = rays.map(|rays| queries.into_iter().enumerate().map(move |queries| with(rays, queries)));
         scenes.into_iter().flatten().collect()
     }
 }
 
+fn of_host<T: bytemuck::NoUninit>(source: Source<'_, T>) -> &[u8] {
+    bytemuck::cast_slice(source.elements().unwrap())
+}
+
 /// All of a scene, comparable where floats are not numbers.
 fn bits(scene: &Scene<'_>) -> Vec<u8> {
     let statics = &scene.statics;
     let mut bytes = [
-        bytemuck::cast_slice(scene.objects),
-        bytemuck::cast_slice(scene.worlds),
-        bytemuck::cast_slice(statics.objects),
-        bytemuck::cast_slice(statics.worlds),
+        of_host(scene.objects),
+        of_host(scene.worlds),
+        of_host(statics.objects),
+        of_host(statics.worlds),
         bytemuck::bytes_of(&statics.generation),
-        bytemuck::cast_slice(scene.excluded_pairs),
-        bytemuck::cast_slice(scene.pair_filter_data),
+        of_host(scene.excluded_pairs),
+        of_host(scene.pair_filter_data),
     ]
     .concat();
     bytes.extend_from_slice(match scene.rays {
-        SceneRays::Plain(rays) => bytemuck::cast_slice(rays),
-        SceneRays::Swept(rays) => bytemuck::cast_slice(rays),
+        Rays::Plain(rays) => of_host(rays),
+        Rays::Swept(rays) => of_host(rays),
         _ => unreachable!(),
     });
-    bytes.extend_from_slice(match &scene.queries {
-        SceneQueries::Boxes(boxes) => bytemuck::cast_slice(boxes),
-        SceneQueries::Spheres(queries) => bytemuck::cast_slice(queries),
-        SceneQueries::Neighbors(neighbors) => bytemuck::bytes_of(&neighbors.radius),
+    bytes.extend_from_slice(match scene.queries {
+        Queries::Boxes(boxes) => of_host(boxes),
+        Queries::Spheres(queries) => of_host(queries),
+        Queries::Neighbors(ref neighbors) => bytemuck::bytes_of(&neighbors.radius),
         _ => &[],
     });
     let kinds = (
         scene.query_mode,
-        matches!(scene.rays, SceneRays::Plain(_)),
+        matches!(scene.rays, Rays::Plain(_)),
         match scene.queries {
-            SceneQueries::None => 0,
-            SceneQueries::Boxes(_) => 1,
-            SceneQueries::Spheres(_) => 2,
-            SceneQueries::Neighbors(Neighbors { half, .. }) => 3 + u32::from(half),
-            SceneQueries::Partners(Partners { half }) => 5 + u32::from(half),
+            Queries::None => 0,
+            Queries::Boxes(_) => 1,
+            Queries::Spheres(_) => 2,
+            Queries::Neighbors(Neighbors { half, .. }) => 3 + u32::from(half),
+            Queries::Partners(Partners { half }) => 5 + u32::from(half),
             _ => unreachable!(),
         },
     );
@@ -168,7 +176,7 @@ fn bits(scene: &Scene<'_>) -> Vec<u8> {
 
 fn written(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
-    Snapshot::of(descriptor, scene).write(&mut bytes).unwrap();
+    Snapshot::of(descriptor, scene).unwrap().write(&mut bytes).unwrap();
     bytes
 }
 
@@ -239,7 +247,7 @@ fn every_kind_of_input_comes_back_bit_for_bit() {
 fn a_snapshot_gives_the_answer_of_its_scene() {
     let (descriptor, objects, rays) = small_scene();
     let scene = Scene {
-        objects: &objects,
+        objects: Source::Host(&objects),
         rays: rays[..].into(),
         ..Scene::default()
     };
@@ -264,7 +272,7 @@ const FORMAT_2: &str = "\
 fn a_file_of_this_format_is_still_read() {
     let (descriptor, objects, rays) = small_scene();
     let scene = Scene {
-        objects: &objects,
+        objects: Source::Host(&objects),
         rays: rays[..].into(),
         ..Scene::default()
     };
@@ -283,7 +291,7 @@ fn a_file_of_this_format_is_still_read() {
 fn other_files_are_told_from_damaged_ones_and_from_other_formats() {
     let (descriptor, objects, _) = small_scene();
     let scene = Scene {
-        objects: &objects,
+        objects: Source::Host(&objects),
         ..Scene::default()
     };
     let bytes = written(&descriptor, &scene);
@@ -323,7 +331,7 @@ fn other_files_are_told_from_damaged_ones_and_from_other_formats() {
 fn no_cut_and_no_flipped_bit_goes_unnoticed() {
     let (descriptor, objects, rays) = small_scene();
     let scene = Scene {
-        objects: &objects,
+        objects: Source::Host(&objects),
         rays: rays[..].into(),
         ..Scene::default()
     };
@@ -399,10 +407,11 @@ fn errors_of_readers_and_writers_are_handed_on() {
     let rows = Rows::random(2_000, &mut Rng(3));
     for count in [0, rows.objects.len()] {
         let scene = Scene {
-            objects: &rows.objects[..count],
+            objects: Source::Host(&rows.objects[..count]),
             ..Scene::default()
         };
         let error = Snapshot::of(&BroadPhaseDescriptor::default(), &scene)
+            .unwrap()
             .write(Full)
             .unwrap_err();
         assert_eq!(

@@ -11,8 +11,8 @@ use common::{Rng, TestAdapter, adapters, lattice, sweep};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BoxForm, BoxWords, BroadPhaseDescriptor, CullOptions, Culling, DeviceCount, Dimensions, Frustum,
-    GpuBroadPhase, InputError, ObjectNames, Pair, PairEvents, Queries, Query, QueryInput, QueryMode, Ray, Rays, Source,
-    Statics, StepError, StepInput, StepResult, SweptRay, wgpu,
+    GpuBroadPhase, InputError, ObjectNames, Pair, PairEvents, Queries, Query, QueryInput, QueryMode, Ray, Rays, Scene,
+    Source, Statics, StepError, StepResult, SweptRay, wgpu,
 };
 use pollster::block_on;
 
@@ -250,7 +250,7 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
     let mut limit = |word| (rng.below(3) == 0).then_some(DeviceCount { buffer: &limits, word });
     let [object_count, ray_count, query_count] = [limit(0), limit(1), limit(2)];
     let (is_swept, has_spheres) = (rng.below(2) == 0, rng.below(2) == 0);
-    let plain = StepInput {
+    let plain = Scene {
         objects: Source::Host(&moving.plain),
         object_count,
         worlds: Source::Host(&moving_worlds),
@@ -272,9 +272,9 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
         },
         query_count,
         query_mode: [QueryMode::All, QueryMode::Nearest(3)][rng.below(2)],
-        ..StepInput::default()
+        ..Scene::default()
     };
-    let strewn = StepInput {
+    let strewn = Scene {
         objects: moving.source(),
         worlds: strewn_worlds.source(),
         statics: Statics {
@@ -302,7 +302,7 @@ fn check_case(adapter: &TestAdapter, case: usize) -> [usize; 3] {
     check_same(&whole(adapter, &mut on_gpu, strewn), &expected, &what);
     // Of the same table, and of one whose static objects are kept.
     let mut encoder = encoder(adapter);
-    let StepInput {
+    let Scene {
         rays,
         ray_count,
         queries,
@@ -352,7 +352,7 @@ fn elements_anywhere_in_a_buffer_give_the_answer_of_plain_ones() {
 }
 
 /// Dispatches of a step.
-fn dispatches(adapter: &TestAdapter, on_gpu: &mut GpuBroadPhase, input: StepInput<'_>) -> u32 {
+fn dispatches(adapter: &TestAdapter, on_gpu: &mut GpuBroadPhase, input: Scene<'_>) -> u32 {
     let before = on_gpu.dispatches();
     submit(adapter, on_gpu, input);
     on_gpu.dispatches() - before
@@ -378,7 +378,7 @@ fn what_lies_as_passes_read_it_is_bound_in_place() {
                 },
             );
             let mut count = |at: u64, stride: [u32; 4]| {
-                let input = StepInput {
+                let input = Scene {
                     objects: Source::device(&pool, 100).at(at).stride(stride[0]),
                     worlds: Source::device(&pool, 100).at(at).stride(stride[1]),
                     rays: Rays::Swept(Source::device(&pool, 100).at(at).stride(stride[2])),
@@ -428,7 +428,7 @@ fn names_may_lie_anywhere() {
                 words[place] += 1;
             }
             let strewn = [0, 1].map(|of| Strewn::of(&adapter, &generations[of], &mut rng));
-            let input = StepInput {
+            let input = Scene {
                 objects: Source::Host(&moving),
                 statics: Statics {
                     objects: Source::Host(&fixed),
@@ -482,48 +482,48 @@ impl<'b> Place<'b> {
 }
 
 /// Sources of every kind: what they are called, bytes of an element, and the input.
-type Input = for<'b> fn(Place<'b>) -> StepInput<'b>;
+type Input = for<'b> fn(Place<'b>) -> Scene<'b>;
 
 const SOURCES: [(&str, u32, Input); 9] = [
-    ("objects", 32, |place| StepInput {
+    ("objects", 32, |place| Scene {
         objects: place.source(),
         ..Default::default()
     }),
-    ("objects", 24, |place| StepInput {
+    ("objects", 24, |place| Scene {
         objects: place.source().form(BoxForm::CenterHalf, BoxWords::Tight),
         ..Default::default()
     }),
-    ("worlds", 4, |place| StepInput {
+    ("worlds", 4, |place| Scene {
         worlds: place.source(),
         ..Default::default()
     }),
-    ("static objects", 32, |place| StepInput {
+    ("static objects", 32, |place| Scene {
         statics: Statics {
             objects: place.source(),
             ..Default::default()
         },
         ..Default::default()
     }),
-    ("worlds of static objects", 4, |place| StepInput {
+    ("worlds of static objects", 4, |place| Scene {
         statics: Statics {
             worlds: place.source(),
             ..Default::default()
         },
         ..Default::default()
     }),
-    ("rays", 32, |place| StepInput {
+    ("rays", 32, |place| Scene {
         rays: Rays::Plain(place.source()),
         ..Default::default()
     }),
-    ("rays", 64, |place| StepInput {
+    ("rays", 64, |place| Scene {
         rays: Rays::Swept(place.source()),
         ..Default::default()
     }),
-    ("queries", 32, |place| StepInput {
+    ("queries", 32, |place| Scene {
         queries: Queries::Boxes(place.source().form(BoxForm::MinMax, BoxWords::Padding)),
         ..Default::default()
     }),
-    ("queries", 48, |place| StepInput {
+    ("queries", 48, |place| Scene {
         queries: Queries::Spheres(place.source()),
         ..Default::default()
     }),
@@ -533,7 +533,7 @@ const SOURCES: [(&str, u32, Input); 9] = [
 fn what_cannot_be_read_is_refused_with_its_values() {
     for adapter in adapters() {
         let mut on_gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
-        let mut refused = |input: StepInput<'_>| {
+        let mut refused = |input: Scene<'_>| {
             let mut encoder = encoder(&adapter);
             on_gpu.step(&mut encoder, input).err()
         };
@@ -648,10 +648,10 @@ fn lists_and_views_are_bound_as_they_lie() {
         ];
         let mut step = |excluded, views| {
             let mut encoder = adapter.device.create_command_encoder(&Default::default());
-            let input = StepInput {
+            let input = Scene {
                 objects: Source::Host(&boxes),
                 excluded_pairs: excluded,
-                ..StepInput::default()
+                ..Scene::default()
             };
             let step = gpu.step(&mut encoder, input).map_err(|error| (error, 0))?;
             let culled = culling.record(&mut encoder, &step, views, CullOptions::default());

@@ -11,9 +11,9 @@ use common::{Rng, TestAdapter, adapters, lattice, sweep};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Growth, Handle, Headless, HeadlessDescriptor,
-    InputError, Neighbors, ObjectSet, Page, Pair, PairOrder, Partners, Query, QueryInput, QueryMode, RayCell, RayMode,
-    ReadBackError, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, Source, StaleHandle, Statics, Status,
-    StepError, StepInput, StepResult, SweptRay, reference, wgpu,
+    InputError, Neighbors, ObjectSet, Page, Pair, PairOrder, Partners, Queries, Query, QueryInput, QueryMode, RayCell,
+    RayMode, Rays, ReadBackError, Scene, Scheme, Source, StaleHandle, Statics, Status, StepError, StepResult, SweptRay,
+    reference, wgpu,
 };
 use pollster::block_on;
 
@@ -89,15 +89,15 @@ impl Case {
 
     fn scene(&self) -> Scene<'_> {
         Scene {
-            objects: &self.moving,
-            worlds: &self.worlds,
-            statics: SceneStatics {
-                objects: &self.statics,
-                worlds: &self.static_worlds,
+            objects: Source::Host(&self.moving),
+            worlds: Source::Host(&self.worlds),
+            statics: Statics {
+                objects: Source::Host(&self.statics),
+                worlds: Source::Host(&self.static_worlds),
                 generation: self.generation,
             },
-            rays: SceneRays::Swept(&self.rays),
-            queries: SceneQueries::Spheres(&self.queries),
+            rays: Rays::Swept(Source::Host(&self.rays)),
+            queries: Queries::Spheres(Source::Host(&self.queries)),
             query_mode: QueryMode::All,
             ..Scene::default()
         }
@@ -108,7 +108,7 @@ impl Case {
 fn check_answer(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result: &StepResult, what: &str) {
     use gpu_broad_phase::reference::brute_force;
     if descriptor.pairs {
-        let pairs = brute_force::scene_pairs(descriptor, scene);
+        let pairs = brute_force::scene_pairs(descriptor, scene).unwrap();
         let found = sorted(result.pairs.clone());
         if found != pairs {
             let lost: Vec<_> = pairs.iter().filter(|pair| !found.contains(pair)).collect();
@@ -124,9 +124,9 @@ fn check_answer(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, result
             assert_eq!(of_worlds as usize, pairs.len(), "{what}: pairs of worlds");
         }
     }
-    let hits = brute_force::scene_rays(descriptor, scene);
+    let hits = brute_force::scene_rays(descriptor, scene).unwrap();
     check_hits(result, descriptor.ray_mode, &hits, what);
-    let found = brute_force::scene_queries(descriptor, scene);
+    let found = brute_force::scene_queries(descriptor, scene).unwrap();
     if scene.query_mode == QueryMode::All && !found.is_empty() {
         check_lists(result, &found, what);
     }
@@ -194,14 +194,14 @@ fn the_answer_is_that_of_one_list() {
                     (QueryMode::All, scene.queries),
                     (
                         QueryMode::All,
-                        SceneQueries::Neighbors(Neighbors {
+                        Queries::Neighbors(Neighbors {
                             radius: 1.3,
                             half: false,
                         }),
                     ),
                     (
                         QueryMode::All,
-                        SceneQueries::Neighbors(Neighbors {
+                        Queries::Neighbors(Neighbors {
                             radius: 0.9,
                             half: true,
                         }),
@@ -211,7 +211,7 @@ fn the_answer_is_that_of_one_list() {
                     (QueryMode::Nearest(3), scene.queries),
                     (
                         QueryMode::Nearest(4),
-                        SceneQueries::Neighbors(Neighbors {
+                        Queries::Neighbors(Neighbors {
                             radius: 2.1,
                             half: false,
                         }),
@@ -219,7 +219,7 @@ fn the_answer_is_that_of_one_list() {
                 ] {
                     (scene.query_mode, scene.queries) = (mode, queries);
                     let what = format!("{what}, {mode:?} of {:?}", std::mem::discriminant(&queries));
-                    let found = whole(&adapter, &mut on_gpu, (&scene).into());
+                    let found = whole(&adapter, &mut on_gpu, scene);
                     check(descriptor, &scene, &found, &what);
                 }
             }
@@ -275,15 +275,15 @@ fn a_kept_table_gives_the_same_bytes_as_a_new_one() {
                 // The moving ones are others, and more, in each frame.
                 let moving = Case::new(100 + frame, [0, 60 + 50 * frame as usize], 2);
                 (case.moving, case.worlds) = (moving.moving, moving.worlds);
-                let kept = whole(&adapter, &mut on_gpu, (&case.scene()).into());
+                let kept = whole(&adapter, &mut on_gpu, case.scene());
                 check(&descriptor, &case.scene(), &kept, &what);
-                let again = whole(&adapter, &mut on_gpu, (&case.scene()).into());
+                let again = whole(&adapter, &mut on_gpu, case.scene());
                 assert_eq!(bits(&again), bits(&kept), "{what}");
                 case.generation += 1000;
-                let built = whole(&adapter, &mut on_gpu, (&case.scene()).into());
+                let built = whole(&adapter, &mut on_gpu, case.scene());
                 assert_eq!(bits(&built), bits(&kept), "{what}, built anew");
                 let mut other = broad_phase(&adapter, &descriptor);
-                let first = whole(&adapter, &mut other, (&case.scene()).into());
+                let first = whole(&adapter, &mut other, case.scene());
                 assert_eq!(bits(&first), bits(&kept), "{what}, on a new broad phase");
             }
         }
@@ -306,9 +306,9 @@ fn static_objects_are_read_when_their_generation_or_count_changes() {
             let mut expect = |given: &Case, expected: &Case, what: &str| {
                 let mut expected_scene = expected.scene();
                 // Only the static ones differ.
-                expected_scene.objects = &given.moving;
+                expected_scene.objects = Source::Host(&given.moving);
                 (expected_scene.rays, expected_scene.queries) = (given.scene().rays, given.scene().queries);
-                let found = whole(&adapter, &mut on_gpu, (&given.scene()).into());
+                let found = whole(&adapter, &mut on_gpu, given.scene());
                 check(&descriptor, &expected_scene, &found, what);
             };
             expect(&first, &first, &what);
@@ -354,14 +354,14 @@ fn static_objects_may_lie_on_the_device_and_are_copied_once() {
             let moving = device_buffer(&adapter, &case.moving, usage);
             let count = case.statics.len() as u32;
             let scene = case.scene();
-            let input = StepInput {
+            let input = Scene {
                 statics: Statics {
                     objects: Source::device(&boxes, count),
                     worlds: Source::device(&worlds, count),
                     generation: 1,
                 },
                 objects: Source::device(&moving, case.moving.len() as u32),
-                ..StepInput::from(&scene)
+                ..scene
             };
             let found = whole(&adapter, &mut on_gpu, input);
             check(&descriptor, &scene, &found, &what);
@@ -401,11 +401,7 @@ fn crowds_of_static_objects_are_walked_in_rounds() {
             };
             let mut case = rods(17_000, 1);
             case.moving = rods(100, 2).statics;
-            let found = whole(
-                &adapter,
-                &mut broad_phase(&adapter, &descriptor),
-                (&case.scene()).into(),
-            );
+            let found = whole(&adapter, &mut broad_phase(&adapter, &descriptor), case.scene());
             assert!(found.counters.rounds_needed > 1, "{what}");
             check(&descriptor, &case.scene(), &found, &what);
         }
@@ -425,14 +421,14 @@ fn the_table_of_both_parts_is_asked_again() {
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let case = Case::new(8, [260, 60], 1);
             let scene = Scene {
-                rays: SceneRays::default(),
-                queries: SceneQueries::None,
+                rays: Rays::default(),
+                queries: Queries::None,
                 ..case.scene()
             };
-            whole(&adapter, &mut on_gpu, (&scene).into());
+            whole(&adapter, &mut on_gpu, scene);
             for queries in [
                 case.scene().queries,
-                SceneQueries::Neighbors(Neighbors {
+                Queries::Neighbors(Neighbors {
                     radius: 1.1,
                     half: false,
                 }),
@@ -443,8 +439,8 @@ fn the_table_of_both_parts_is_asked_again() {
                     ..scene
                 };
                 let input = QueryInput {
-                    rays: scene.rays.into(),
-                    queries: queries.into(),
+                    rays: scene.rays,
+                    queries,
                     query_mode: QueryMode::All,
                     ..QueryInput::default()
                 };
@@ -476,7 +472,7 @@ fn windows_and_prefixes_reach_over_both_parts() {
             let whole_of = everything(scheme);
             let what = format!("{scheme:?} on {}", adapter.name);
             let case = Case::new(21, [400, 120], 2);
-            let all = whole(&adapter, &mut broad_phase(&adapter, &whole_of), (&case.scene()).into());
+            let all = whole(&adapter, &mut broad_phase(&adapter, &whole_of), case.scene());
             let step = 37;
             let descriptor = BroadPhaseDescriptor {
                 growth: Growth::Fixed,
@@ -491,7 +487,7 @@ fn windows_and_prefixes_reach_over_both_parts() {
                 ..whole_of
             };
             let mut on_gpu = broad_phase(&adapter, &descriptor);
-            submit(&adapter, &mut on_gpu, (&case.scene()).into());
+            submit(&adapter, &mut on_gpu, case.scene());
             let mut parts = read(&mut on_gpu);
             assert_eq!(parts.counters.pairs_needed, all.pairs.len() as u64, "{what}");
             let longest = all.pairs.len().max(all.ray_hits.len()).max(all.query_objects.len());
@@ -558,17 +554,17 @@ fn cells_of_rays_come_from_both_tables() {
             let descriptor = everything(scheme);
             let what = format!("{scheme:?} on {}", adapter.name);
             let case = Case::new(31, [500, 80], 2);
-            let on = |scene: &Scene<'_>| whole(&adapter, &mut broad_phase(&adapter, &descriptor), scene.into());
+            let on = |scene: &Scene<'_>| whole(&adapter, &mut broad_phase(&adapter, &descriptor), *scene);
             let both = on(&case.scene());
             let [moving, statics] = [
                 Scene {
-                    statics: SceneStatics::default(),
+                    statics: Statics::default(),
                     ..case.scene()
                 },
                 Scene {
-                    objects: &case.statics,
-                    worlds: &case.static_worlds,
-                    statics: SceneStatics::default(),
+                    objects: Source::Host(&case.statics),
+                    worlds: Source::Host(&case.static_worlds),
+                    statics: Statics::default(),
                     ..case.scene()
                 },
             ]
@@ -601,14 +597,14 @@ fn missing_room_for_static_entries_is_told_and_made() {
             ..Default::default()
         };
         let mut on_gpu = broad_phase(&adapter, &descriptor);
-        submit(&adapter, &mut on_gpu, (&case.scene()).into());
+        submit(&adapter, &mut on_gpu, case.scene());
         let first = read(&mut on_gpu).counters;
         assert!(first.static_entries_needed > first.static_entries_capacity.into());
         assert!(first.status.has(Status::ENTRIES));
-        let found = whole(&adapter, &mut on_gpu, (&case.scene()).into());
+        let found = whole(&adapter, &mut on_gpu, case.scene());
         check(&descriptor, &case.scene(), &found, &adapter.name);
         // Once more, with a table that is kept.
-        submit(&adapter, &mut on_gpu, (&case.scene()).into());
+        submit(&adapter, &mut on_gpu, case.scene());
         assert!(read(&mut on_gpu).counters.is_whole());
     }
 }
@@ -639,7 +635,13 @@ fn headless_steps_scenes_with_static_objects() {
                 let found = block_on(headless.step_scene(&case.scene())).unwrap();
                 check(&descriptor, &case.scene(), &found, &adapter.name);
                 let scene = case.scene();
-                let found = block_on(headless.query(scene.rays, scene.queries, scene.query_mode)).unwrap();
+                let found = block_on(headless.query(&QueryInput {
+                    rays: scene.rays,
+                    queries: scene.queries,
+                    query_mode: scene.query_mode,
+                    ..QueryInput::default()
+                }))
+                .unwrap();
                 let without_pairs = BroadPhaseDescriptor {
                     pairs: false,
                     ..descriptor
@@ -665,14 +667,14 @@ fn steps_of_one_encoder_each_see_their_static_objects() {
             // Makes room for all.
             cases
                 .iter()
-                .for_each(|case| _ = whole(&adapter, &mut on_gpu, (&case.scene()).into()));
+                .for_each(|case| _ = whole(&adapter, &mut on_gpu, case.scene()));
             let mut encoder = encoder(&adapter);
             let mut copies = Vec::new();
             for case in &cases {
-                record(&mut on_gpu, &mut encoder, (&case.scene()).into());
+                record(&mut on_gpu, &mut encoder, case.scene());
                 // Its pairs, before the next step writes others.
                 let scene = case.scene();
-                let output = on_gpu.step(&mut encoder, (&scene).into());
+                let output = on_gpu.step(&mut encoder, scene);
                 let pairs = output.unwrap().pairs.unwrap().buffer.clone();
                 let copy = adapter.device.create_buffer(&wgpu::BufferDescriptor {
                     label: None,
@@ -710,11 +712,11 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
             let what = format!("{scheme:?} on {}", adapter.name);
             let case = Case::new(51, [900, 90], 1);
             let mut on_gpu = broad_phase(&adapter, &free);
-            let expected = whole(&adapter, &mut on_gpu, (&case.scene()).into());
+            let expected = whole(&adapter, &mut on_gpu, case.scene());
             let held = on_gpu.memory().total();
             on_gpu.trim();
             assert_eq!(on_gpu.memory().total(), 0, "{what}");
-            let again = whole(&adapter, &mut on_gpu, (&case.scene()).into());
+            let again = whole(&adapter, &mut on_gpu, case.scene());
             assert!(again.pairs == expected.pairs, "{what}");
 
             // What building the table takes counts as well.
@@ -728,21 +730,21 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
                 case.statics.truncate(statics);
                 case.moving.truncate(moving);
                 for _ in 0..2 {
-                    submit(&adapter, &mut on_gpu, (&case.scene()).into());
+                    submit(&adapter, &mut on_gpu, case.scene());
                     assert!(on_gpu.memory().total() <= tight.max_bytes.unwrap(), "{what}");
                     read(&mut on_gpu);
                 }
-                let found = whole(&adapter, &mut on_gpu, (&case.scene()).into());
+                let found = whole(&adapter, &mut on_gpu, case.scene());
                 check(&tight, &case.scene(), &found, &what);
             }
             let mut empty = broad_phase(&adapter, &free);
-            submit(&adapter, &mut empty, StepInput::default());
+            submit(&adapter, &mut empty, Scene::default());
             let few = BroadPhaseDescriptor {
                 max_bytes: Some(empty.memory().total()),
                 ..free
             };
             let mut on_gpu = broad_phase(&adapter, &few);
-            let refused = on_gpu.step(&mut encoder(&adapter), (&case.scene()).into()).err();
+            let refused = on_gpu.step(&mut encoder(&adapter), case.scene()).err();
             assert!(
                 matches!(refused, Some(StepError::Input(InputError::MemoryLimit { .. }))),
                 "{what}: {refused:?}"
@@ -758,12 +760,12 @@ fn faulty_static_sources_are_refused_and_the_last_step_stays() {
         let mut on_gpu = broad_phase(&adapter, &descriptor);
         let case = Case::new(61, [50, 50], 2);
         let scene = case.scene();
-        let expected = whole(&adapter, &mut on_gpu, (&scene).into());
-        let input = StepInput::from(&scene);
+        let expected = whole(&adapter, &mut on_gpu, scene);
+        let input = scene;
         let unbound = device_buffer(&adapter, &case.statics, wgpu::BufferUsages::COPY_DST);
         let bound = device_buffer(&adapter, &case.statics, wgpu::BufferUsages::STORAGE);
         let mut refused = |statics: Statics<'_>| {
-            let input = StepInput { statics, ..input };
+            let input = Scene { statics, ..input };
             let mut encoder = encoder(&adapter);
             on_gpu.step(&mut encoder, input).expect_err("no error")
         };
@@ -788,7 +790,7 @@ fn faulty_static_sources_are_refused_and_the_last_step_stays() {
         assert_eq!(refused(of(&bound, 51)), too_small);
         // Nothing is lost, the table neither.
         assert_eq!(bits(&read(&mut on_gpu)), bits(&expected));
-        let again = whole(&adapter, &mut on_gpu, (&scene).into());
+        let again = whole(&adapter, &mut on_gpu, scene);
         assert_eq!(bits(&again), bits(&expected));
     }
 }
@@ -812,8 +814,8 @@ fn filters_that_are_off_and_periods_keep_static_objects_apart() {
                 ..Default::default()
             };
             let mut scene = case.scene();
-            (scene.rays, scene.queries) = (SceneRays::default(), SceneQueries::None);
-            let found = whole(&adapter, &mut broad_phase(&adapter, &unfiltered), (&scene).into());
+            (scene.rays, scene.queries) = (Rays::default(), Queries::None);
+            let found = whole(&adapter, &mut broad_phase(&adapter, &unfiltered), scene);
             check(&unfiltered, &scene, &found, &what);
             let periodic = BroadPhaseDescriptor {
                 scheme,
@@ -821,12 +823,12 @@ fn filters_that_are_off_and_periods_keep_static_objects_apart() {
                 periods: [4.0, 0.0, 5.5],
                 ..Default::default()
             };
-            scene.queries = SceneQueries::Neighbors(Neighbors {
+            scene.queries = Queries::Neighbors(Neighbors {
                 radius: 1.3,
                 half: false,
             });
             for descriptor in [unfiltered, periodic] {
-                let found = whole(&adapter, &mut broad_phase(&adapter, &descriptor), (&scene).into());
+                let found = whole(&adapter, &mut broad_phase(&adapter, &descriptor), scene);
                 check(&descriptor, &scene, &found, &what);
             }
         }
@@ -886,19 +888,19 @@ fn a_set_with_static_objects_answers_by_its_handles() {
 
                 let (slots, static_slots) = (set.slots().to_vec(), set.static_slots().to_vec());
                 let scene = Scene {
-                    objects: &slots,
-                    statics: SceneStatics {
-                        objects: &static_slots,
+                    objects: Source::Host(&slots),
+                    statics: Statics {
+                        objects: Source::Host(&static_slots),
                         ..Default::default()
                     },
-                    rays: SceneRays::Plain(&rays),
+                    rays: Rays::Plain(Source::Host(&rays)),
                     ..Default::default()
                 };
                 let (mut found, mut generations) = (None, Vec::new());
                 for _ in 0..4 {
                     let mut encoder = encoder(&adapter);
-                    let input = StepInput {
-                        rays: scene.rays.into(),
+                    let input = Scene {
+                        rays: scene.rays,
                         ..set.record(&adapter.device, &mut encoder).unwrap()
                     };
                     generations.push(input.statics.generation);
@@ -1009,13 +1011,13 @@ fn a_table_whose_encoder_was_not_submitted_is_built_again() {
                 let case = Case::new(seed, [150, 40], 2);
                 let scene = case.scene();
                 let read = record_both(&adapter, fate, &mut on_gpu, |on_gpu, encoder| {
-                    record(on_gpu, encoder, (&scene).into());
+                    record(on_gpu, encoder, scene);
                 });
                 assert_eq!(read.is_err(), is_told, "{what}: {read:?}");
                 if is_told {
                     assert_eq!(read, Err(ReadBackError::NotSubmitted), "{what}");
                 }
-                let found = whole(&adapter, &mut on_gpu, (&scene).into());
+                let found = whole(&adapter, &mut on_gpu, scene);
                 check(&descriptor, &scene, &found, &what);
             }
         }
@@ -1031,17 +1033,17 @@ fn boxes_that_were_to_move_in_a_dropped_encoder_are_read_again() {
             let descriptor = everything(Scheme::Hierarchical);
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let mut case = Case::new(3, [300, 60], 2);
-            let first = whole(&adapter, &mut on_gpu, (&case.scene()).into());
+            let first = whole(&adapter, &mut on_gpu, case.scene());
             check(&descriptor, &case.scene(), &first, &what);
             let more = Case::new(4, [0, 2000], 2);
             (case.moving, case.worlds) = (more.moving, more.worlds);
             let scene = case.scene();
             let read = record_both(&adapter, fate, &mut on_gpu, |on_gpu, encoder| {
-                record(on_gpu, encoder, (&scene).into());
+                record(on_gpu, encoder, scene);
             });
             let is_told = !matches!(fate, Fate::Dropped);
             assert_eq!(read.is_err(), is_told, "{what}: {read:?}");
-            let found = whole(&adapter, &mut on_gpu, (&scene).into());
+            let found = whole(&adapter, &mut on_gpu, scene);
             check(&descriptor, &scene, &found, &what);
         }
     }
@@ -1143,17 +1145,17 @@ fn a_step_of_mostly_static_objects_costs_about_its_moving_ones() {
         };
         let scenes = [
             Scene {
-                objects: &listed,
+                objects: Source::Host(&listed),
                 ..Default::default()
             },
             Scene {
-                objects: moving,
+                objects: Source::Host(moving),
                 ..Default::default()
             },
             Scene {
-                objects: moving,
-                statics: SceneStatics {
-                    objects: statics,
+                objects: Source::Host(moving),
+                statics: Statics {
+                    objects: Source::Host(statics),
                     generation: 1,
                     ..Default::default()
                 },
@@ -1167,7 +1169,7 @@ fn a_step_of_mostly_static_objects_costs_about_its_moving_ones() {
         let frames = if count > 100_000 { 16 } else { 4 };
         for frame in 0..frames {
             for (way, scene) in scenes.iter().enumerate() {
-                let result = whole(&adapter, &mut ways[way], scene.into());
+                let result = whole(&adapter, &mut ways[way], *scene);
                 pairs[way] = result.pairs.len();
                 if frame > 0 {
                     times[way].push(result.timings);
@@ -1182,7 +1184,7 @@ fn a_step_of_mostly_static_objects_costs_about_its_moving_ones() {
                 ..Default::default()
             };
             let mut counting = broad_phase(&adapter, &descriptor);
-            submit(&adapter, &mut counting, (&scene).into());
+            submit(&adapter, &mut counting, scene);
             read(&mut counting).counters.pair_candidates
         });
         println!("{}: {tests:?} box tests", adapter.name);

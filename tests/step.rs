@@ -7,8 +7,8 @@ use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, DescriptorError, Dimensions, GpuBroadPhase, Growth, Headless,
-    HeadlessDescriptor, InputError, Page, Pair, PairOrder, QueryMode, Ray, RayHit, RayMode, Rays, ReadBackError, Scene,
-    SceneRays, Scheme, Source, Status, StepError, StepInput, StepResult, wgpu,
+    HeadlessDescriptor, InputError, Page, Pair, PairOrder, QueryInput, Ray, RayHit, RayMode, Rays, ReadBackError,
+    Scene, Scheme, Source, Status, StepError, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -43,7 +43,7 @@ fn broad_phase(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>) -> 
     GpuBroadPhase::new(&adapter.device, &adapter.queue, descriptor).unwrap()
 }
 
-fn submit<'i>(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, inputs: impl IntoIterator<Item = StepInput<'i>>) {
+fn submit<'i>(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, inputs: impl IntoIterator<Item = Scene<'i>>) {
     let mut encoder = adapter.device.create_command_encoder(&Default::default());
     for input in inputs {
         broad_phase.step(&mut encoder, input).unwrap();
@@ -51,8 +51,8 @@ fn submit<'i>(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, inputs: im
     adapter.queue.submit([encoder.finish()]);
 }
 
-fn host<'a>(objects: &'a [Aabb], rays: &'a [Ray]) -> StepInput<'a> {
-    StepInput {
+fn host<'a>(objects: &'a [Aabb], rays: &'a [Ray]) -> Scene<'a> {
+    Scene {
         objects: Source::Host(objects),
         rays: Source::Host(rays).into(),
         ..Default::default()
@@ -64,7 +64,7 @@ fn whole(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, objects: &[Aabb
 }
 
 /// Steps until nothing overflows, as a renderer does frame by frame.
-fn whole_of(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: StepInput<'_>) -> StepResult {
+fn whole_of(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: Scene<'_>) -> StepResult {
     for _ in 0..4 {
         submit(adapter, broad_phase, [input]);
         let result = block_on(broad_phase.read_back()).unwrap();
@@ -146,18 +146,18 @@ fn rays_of_every_form_and_mode_agree_with_the_reference_and_brute_force() {
                     contents: bytemuck::cast_slice(&wide),
                     usage: wgpu::BufferUsages::STORAGE,
                 });
-                for rays in [SceneRays::Plain(&scene.rays), SceneRays::Swept(&wide)] {
+                for rays in [Rays::Plain(Source::Host(&scene.rays)), Rays::Swept(Source::Host(&wide))] {
                     let given = Scene {
-                        objects: &scene.objects,
-                        worlds: &in_worlds,
+                        objects: Source::Host(&scene.objects),
+                        worlds: Source::Host(&in_worlds),
                         rays,
                         ..Default::default()
                     };
-                    let mut input = StepInput::from(&given);
-                    if matches!(rays, SceneRays::Swept(_)) {
+                    let mut input = given;
+                    if matches!(rays, Rays::Swept(Source::Host(_))) {
                         input.rays = Rays::Swept(Source::device(&buffer, wide.len() as u32));
                     }
-                    let expected = brute_force::scene_rays(&descriptors[0], &given);
+                    let expected = brute_force::scene_rays(&descriptors[0], &given).unwrap();
                     for (descriptor, on_gpu) in descriptors.iter().zip(&mut on_gpu) {
                         let found = whole_of(&adapter, on_gpu, input);
                         let reference = reference::step_scene(descriptor, &given).unwrap();
@@ -345,7 +345,7 @@ fn passes_that_every_step_needs_are_dispatched() {
                 };
                 let mut on_gpu = broad_phase(&adapter, &descriptor);
                 assert!(!on_gpu.unused_passes(None).is_empty());
-                let input = StepInput {
+                let input = Scene {
                     objects: Source::Host(&boxes),
                     worlds: Source::Host(if world_count > 1 { &worlds } else { &[] }),
                     ..Default::default()
@@ -490,7 +490,7 @@ fn either_form_of_counting_gives_the_same_pairs_and_one_alone_takes_fewer_dispat
             }
         }
         let scene = Scene {
-            objects: &crowded,
+            objects: Source::Host(&crowded),
             ..Scene::default()
         };
         let trace = gpu_broad_phase::internals::reference::trace(&BroadPhaseDescriptor::default(), &scene).unwrap();
@@ -606,7 +606,7 @@ fn only_the_used_part_of_a_callers_buffer_is_bound() {
         }
         let mut broad_phase = broad_phase(&adapter, &BroadPhaseDescriptor::default());
         for (pool, count) in &pools {
-            let input = StepInput {
+            let input = Scene {
                 objects: Source::device(pool, *count),
                 ..Default::default()
             };
@@ -650,7 +650,7 @@ fn buffers_of_the_caller_serve_as_input() {
                 },
             );
             let count = |count: usize| u32::try_from(count).unwrap();
-            let input = StepInput {
+            let input = Scene {
                 objects: Source::device(&objects, count(boxes.len())),
                 rays: Rays::Plain(Source::device(&rays, count(lines.len()))),
                 ..Default::default()
@@ -663,7 +663,7 @@ fn buffers_of_the_caller_serve_as_input() {
             let wrong = upload(&[0; 64], wgpu::BufferUsages::COPY_SRC);
             let mut encoder = adapter.device.create_command_encoder(&Default::default());
             let mut step = |buffer, count| {
-                let input = StepInput {
+                let input = Scene {
                     objects: Source::device(buffer, count),
                     ..Default::default()
                 };
@@ -761,7 +761,12 @@ fn headless_answers_alike_whether_it_counts_first_or_not() {
             let answer = |headless: &mut Headless, objects: &[Aabb], asked: &[Aabb]| {
                 [
                     block_on(headless.step(objects, &rays)).unwrap(),
-                    block_on(headless.query(rays.as_slice().into(), asked.into(), QueryMode::All)).unwrap(),
+                    block_on(headless.query(&QueryInput {
+                        rays: rays.as_slice().into(),
+                        queries: asked.into(),
+                        ..QueryInput::default()
+                    }))
+                    .unwrap(),
                 ]
             };
             let scenes = [(&small[..], &asked[1100..]), (&crowd, &asked)];

@@ -9,7 +9,7 @@ use common::steps::{INFINITY, NANS, SCHEMES, sorted, with_bound};
 use common::{KINDS, Rng, adapters, scene};
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Dimensions, Headless, HeadlessDescriptor, Ray, RayHit, Scene, StepResult,
+    Aabb, BroadPhaseDescriptor, Dimensions, Headless, HeadlessDescriptor, Ray, RayHit, Scene, Source, StepResult,
 };
 use pollster::block_on;
 use tiles::{Tiles, gather, merge_closest, ordered};
@@ -86,15 +86,16 @@ fn check(
         merge_closest(&mut closest, members, its_rays, &result.ray_hits);
     }
     let whole = Scene {
-        objects,
+        objects: Source::Host(objects),
         rays: rays.into(),
         ..Scene::default()
     };
-    let expected = brute_force::scene_pairs(descriptor, &whole);
+    let expected = brute_force::scene_pairs(descriptor, &whole).unwrap();
     assert!(!expected.is_empty());
     let dropped = found - pairs.len();
     assert!(sorted(pairs) == expected, "other pairs: {tiles:?}, {descriptor:?}");
     let expected: Vec<_> = brute_force::scene_rays(descriptor, &whole)
+        .unwrap()
         .iter()
         .map(|hits| brute_force::closest(hits))
         .collect();

@@ -16,8 +16,8 @@ use gpu_broad_phase::internals::reference::{Trace, trace};
 use gpu_broad_phase::reference::why::{Fault, Party, Placed, Question, Reason, Seat, Spot, Why, why};
 use gpu_broad_phase::reference::{brute_force, step_scene};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Pair, Partners, Query, QueryMode, Ray,
-    RayHit, RayMode, ReferenceError, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, Status, SweptRay,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Pair, Partners, Queries, Query, QueryMode,
+    Ray, RayHit, RayMode, Rays, ReferenceError, Scene, Scheme, Source, Statics, Status, SweptRay,
 };
 
 const SCHEMES: [Scheme; 3] = [
@@ -40,7 +40,7 @@ fn cube(x: f32) -> Aabb {
 
 fn boxes(objects: &[Aabb]) -> Scene<'_> {
     Scene {
-        objects,
+        objects: Source::Host(objects),
         ..Scene::default()
     }
 }
@@ -72,7 +72,7 @@ fn pair(objects: &[Aabb]) -> Why {
 fn ray_at(ray: SweptRay, objects: &[Aabb]) -> Why {
     let rays = [ray];
     let scene = Scene {
-        rays: SceneRays::Swept(&rays),
+        rays: Rays::Swept(Source::Host(&rays)),
         ..boxes(objects)
     };
     let descriptor = BroadPhaseDescriptor {
@@ -85,7 +85,7 @@ fn ray_at(ray: SweptRay, objects: &[Aabb]) -> Why {
 fn query_of(query: Query, objects: &[Aabb]) -> Why {
     let queries = [query];
     let scene = Scene {
-        queries: SceneQueries::Spheres(&queries),
+        queries: Queries::Spheres(Source::Host(&queries)),
         ..boxes(objects)
     };
     let question = Question::Query { query: 0, object: 0 };
@@ -233,15 +233,15 @@ fn a_list_of_the_callers_is_told() {
             ..BroadPhaseDescriptor::default()
         };
         let plain = Scene {
-            excluded_pairs: &excluded,
+            excluded_pairs: Source::Host(&excluded),
             ..boxes(&objects)
         };
         let with_statics = Scene {
-            statics: SceneStatics {
-                objects: &statics,
-                ..SceneStatics::default()
+            statics: Statics {
+                objects: Source::Host(&statics),
+                ..Statics::default()
             },
-            excluded_pairs: &[Pair { a: 0, b: 3 }, Pair { a: 1, b: 2 }],
+            excluded_pairs: Source::Host(&[Pair { a: 0, b: 3 }, Pair { a: 1, b: 2 }]),
             ..boxes(&objects)
         };
         for (scene, listed, other) in [(plain, (1, 2), (0, 1)), (with_statics, (3, 0), (2, 3))] {
@@ -251,7 +251,7 @@ fn a_list_of_the_callers_is_told() {
             assert!(why.to_string().contains("The list of excluded pairs names them."));
             assert!(said(descriptor, &scene, Question::Pair(other.0, other.1)).is_found);
             let asks = Scene {
-                queries: SceneQueries::Partners(Partners::default()),
+                queries: Queries::Partners(Partners::default()),
                 ..scene
             };
             let ask = |(query, object)| said(descriptor, &asks, Question::Query { query, object });
@@ -265,9 +265,9 @@ fn a_list_of_the_callers_is_told() {
 fn static_objects_come_first_and_have_a_table_of_their_own() {
     let (still, moving) = ([cube(0.0), cube(0.5)], [cube(0.75)]);
     let scene = Scene {
-        statics: SceneStatics {
-            objects: &still,
-            ..SceneStatics::default()
+        statics: Statics {
+            objects: Source::Host(&still),
+            ..Statics::default()
         },
         ..boxes(&moving)
     };
@@ -295,7 +295,7 @@ fn worlds_part_and_those_that_do_not_exist_are_told() {
     let objects = [cube(0.0); 3];
     let worlds = [0, 1, 5];
     let scene = Scene {
-        worlds: &worlds,
+        worlds: Source::Host(&worlds),
         ..boxes(&objects)
     };
     let two = BroadPhaseDescriptor {
@@ -473,7 +473,7 @@ fn what_an_answer_of_rays_leaves_out_is_told() {
     let objects = [cube(4.0), cube(2.0)];
     let rays = [Ray::new([0.0, 0.5, 0.5], [1.0, 0.0, 0.0], 9.0)];
     let scene = Scene {
-        rays: SceneRays::Plain(&rays),
+        rays: Rays::Plain(Source::Host(&rays)),
         ..boxes(&objects)
     };
     let of = |ray_mode: RayMode, object: u32| {
@@ -506,7 +506,7 @@ fn what_an_answer_of_rays_leaves_out_is_told() {
     let layered = [rays[0].with_layers(1, 1)];
     let objects = [cube(4.0).with_layers(2, 1)];
     let scene = Scene {
-        rays: SceneRays::Plain(&layered),
+        rays: Rays::Plain(Source::Host(&layered)),
         ..boxes(&objects)
     };
     let question = Question::Ray { ray: 0, object: 0 };
@@ -559,7 +559,7 @@ fn what_an_answer_of_queries_leaves_out_is_told() {
     let objects = [cube(4.0), cube(2.0)];
     let queries = [Query::sphere([0.0, 0.5, 0.5], 9.0)];
     let scene = Scene {
-        queries: SceneQueries::Spheres(&queries),
+        queries: Queries::Spheres(Source::Host(&queries)),
         query_mode: QueryMode::Nearest(1),
         ..boxes(&objects)
     };
@@ -755,10 +755,13 @@ fn check_scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene
     // The definition of all but neighbours knows no periods.
     let is_defined = descriptor.periods == [0.0; 3];
     let mut asked = 0;
-    let pairs: BTreeSet<_> = brute_force::scene_pairs(descriptor, scene).into_iter().collect();
+    let pairs: BTreeSet<_> = brute_force::scene_pairs(descriptor, scene)
+        .unwrap()
+        .into_iter()
+        .collect();
     let bare = Scene {
-        rays: SceneRays::default(),
-        queries: SceneQueries::None,
+        rays: Rays::default(),
+        queries: Queries::None,
         ..*scene
     };
     let trace = trace(descriptor, &bare).unwrap();
@@ -776,7 +779,7 @@ fn check_scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene
         }
         asked += 1;
     }
-    for (ray, hits) in (0..).zip(brute_force::scene_rays(descriptor, scene)) {
+    for (ray, hits) in (0..).zip(brute_force::scene_rays(descriptor, scene).unwrap()) {
         for object in 0..count {
             let why = ask(Question::Ray { ray, object });
             if is_defined {
@@ -788,8 +791,8 @@ fn check_scene(number: u64, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene
             asked += 1;
         }
     }
-    let objects_ask = matches!(scene.queries, SceneQueries::Neighbors(_));
-    for (query, found) in (0..).zip(brute_force::scene_queries(descriptor, scene)) {
+    let objects_ask = matches!(scene.queries, Queries::Neighbors(_));
+    for (query, found) in (0..).zip(brute_force::scene_queries(descriptor, scene).unwrap()) {
         for object in 0..count {
             let why = ask(Question::Query { query, object });
             let is_in = |list: &[(u32, f64)]| list.iter().any(|&(of, _)| of == object);

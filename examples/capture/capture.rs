@@ -7,7 +7,7 @@ use std::process::Command;
 
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, GpuBroadPhase, Headless, HeadlessDescriptor, PairOrder, Query, Ray, RayMode, Scene,
-    SceneStatics, StepInput, StepResult, wgpu,
+    Source, Statics, StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -48,10 +48,10 @@ pub fn step() -> Result<StepResult, Box<dyn Error>> {
     let queries: Vec<_> = corners.iter().map(|&middle| Query::sphere(middle, 0.5)).collect();
     let (statics, objects) = boxes.split_at(STATICS);
     let scene = Scene {
-        objects,
-        statics: SceneStatics {
-            objects: statics,
-            ..SceneStatics::default()
+        objects: Source::Host(objects),
+        statics: Statics {
+            objects: Source::Host(statics),
+            ..Statics::default()
         },
         rays: rays[..].into(),
         queries: queries[..].into(),
@@ -61,7 +61,7 @@ pub fn step() -> Result<StepResult, Box<dyn Error>> {
     // SAFETY: this device has no other capture under way.
     unsafe { device.start_graphics_debugger_capture() };
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("frame") });
-    broad_phase.step(&mut encoder, StepInput::from(&scene))?;
+    broad_phase.step(&mut encoder, scene)?;
     queue.submit([encoder.finish()]);
     // The read-back waits for the device: a capture ends with nothing under way.
     let result = block_on(broad_phase.read_back());

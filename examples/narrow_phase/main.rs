@@ -13,7 +13,7 @@ use std::path::Path;
 
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, DispatchArgs, GpuBroadPhase, Headless, OutputRows, Pair, Source, StepInput, wgpu,
+    Aabb, BroadPhaseDescriptor, DispatchArgs, GpuBroadPhase, Headless, OutputRows, Pair, Scene, Source, wgpu,
 };
 
 const SPHERES: usize = 20_000;
@@ -115,9 +115,9 @@ fn find_contacts(device: &wgpu::Device, queue: &wgpu::Queue, spheres: &[Sphere])
     let mut broad_phase = GpuBroadPhase::new(device, queue, &BroadPhaseDescriptor::default())?;
     let mut args = DispatchArgs::new(None);
     let boxes: Vec<_> = spheres.iter().map(Sphere::bounds).collect();
-    let input = StepInput {
+    let input = Scene {
         objects: Source::Host(&boxes),
-        ..StepInput::default()
+        ..Scene::default()
     };
 
     let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("frame") });

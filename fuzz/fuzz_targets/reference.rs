@@ -6,10 +6,7 @@ mod agreement;
 
 use arbitrary::{Result, Unstructured};
 use gpu_broad_phase::reference;
-use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Partners, Query, QueryMode, Ray, RayMode,
-    Scene, SceneQueries, SceneRays, SceneStatics, Scheme, SweptRay,
-};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Partners, Query, QueryMode, Ray, RayMode, Scene, Queries, Rays, Statics, Scheme, SweptRay, Source};
 use libfuzzer_sys::{Corpus, fuzz_target};
 
 use agreement::{Expected, check};
@@ -51,11 +48,11 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
         half: u.arbitrary()?,
     };
     let queries = match u.int_in_range(0..=4)? {
-        0 => SceneQueries::None,
-        1 => SceneQueries::Boxes(&boxes),
-        2 => SceneQueries::Spheres(&queries),
-        3 => SceneQueries::Neighbors(neighbors),
-        _ => SceneQueries::Partners(Partners { half: neighbors.half }),
+        0 => Queries::None,
+        1 => Queries::Boxes(Source::Host(&boxes)),
+        2 => Queries::Spheres(Source::Host(&queries)),
+        3 => Queries::Neighbors(neighbors),
+        _ => Queries::Partners(Partners { half: neighbors.half }),
     };
     // The definition of all but neighbours knows no periods.
     let is_periodic = descriptor.periods != [0.0; 3];
@@ -81,20 +78,20 @@ fn run(u: &mut Unstructured<'_>) -> Result<()> {
     let (statics, moving) = objects.split_at(count);
     let (static_worlds, worlds) = worlds.split_at(count.min(worlds.len()));
     let scene = Scene {
-        objects: moving,
-        worlds,
-        statics: SceneStatics {
-            objects: statics,
-            worlds: static_worlds,
+        objects: Source::Host(moving),
+        worlds: Source::Host(worlds),
+        statics: Statics {
+            objects: Source::Host(statics),
+            worlds: Source::Host(static_worlds),
             generation: 0,
         },
         rays: match (is_periodic, swept.is_empty()) {
-            (true, _) => SceneRays::default(),
-            (false, true) => SceneRays::Plain(&plain),
-            (false, false) => SceneRays::Swept(&swept),
+            (true, _) => Rays::default(),
+            (false, true) => Rays::Plain(Source::Host(&plain)),
+            (false, false) => Rays::Swept(Source::Host(&swept)),
         },
         queries: match queries {
-            SceneQueries::Boxes(_) | SceneQueries::Spheres(_) if is_periodic => SceneQueries::None,
+            Queries::Boxes(_) | Queries::Spheres(Source::Host(_)) if is_periodic => Queries::None,
             queries => queries,
         },
         query_mode: match u.int_in_range(0..=5)? {

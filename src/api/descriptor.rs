@@ -260,7 +260,7 @@ pub struct BroadPhaseDescriptor<'a> {
     /// | `pair_layers(object: u32) -> u32` | [`Aabb::layers`](crate::Aabb::layers) of an object |
     /// | `pair_owner(object: u32) -> u32` | [`Aabb::owner`](crate::Aabb::owner) of an object, with its flags |
     ///
-    /// The data are [`StepInput::pair_filter_data`](crate::StepInput::pair_filter_data).
+    /// The data are [`Scene::pair_filter_data`](crate::Scene::pair_filter_data).
     ///
     /// It has to give one answer for the same objects, layers, owners and words. Pairs are counted by one walk and may
     /// be written by another. Where the two answers differ, as comparisons of rounded floats may, the pairs of an

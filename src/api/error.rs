@@ -226,6 +226,9 @@ pub enum ReferenceError {
     /// The input cannot be taken.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// Part of the input lies on a device, where the reference cannot read it.
+    #[error(transparent)]
+    NotOnHost(#[from] NotOnHost),
     /// [`why`](crate::reference::why()) was asked about something that the scene does not have.
     #[error("there is no {what} {index}: the scene has {count}")]
     NoSuch {
@@ -326,7 +329,7 @@ pub struct BadPrefix {
     pub prefix: String,
 }
 
-/// A step's input that the host does not have: see [`Scene`](crate::Scene).
+/// A part of a [`Scene`](crate::Scene) that the host does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the {what} of the step lie on the device alone: give a copy on the host in their place")]
 pub struct NotOnHost {

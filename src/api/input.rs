@@ -3,13 +3,12 @@
 use std::marker::PhantomData;
 
 use crate::api::error::{InputError, NotOnHost};
-use crate::api::queries::{Askers, Neighbors, Partners, Query, QueryMode};
-use crate::api::scene::{RAY_STRIDE, SWEPT_STRIDE, Scene, SceneQueries, SceneRays, SceneStatics};
-use crate::api::types::{Aabb, Pair, Ray, SweptRay};
-use crate::shared::asked::Asked;
+use crate::api::queries::{Neighbors, Partners, Query};
+use crate::api::types::{Aabb, Ray, SweptRay};
 use crate::shared::blocks::{CENTER_HALF, GivenLayout, UNFILTERED};
 use crate::shared::bounds::binding_limit;
 use crate::shared::submission::Recording;
+use crate::shared::wgsl::number;
 
 /// Where the elements of a step lie.
 #[derive(Clone, Copy, Debug)]
@@ -130,16 +129,43 @@ impl<'a, T> Source<'a, T> {
         }
     }
 
+    /// The elements, where they lie on the host.
+    pub const fn elements(&self) -> Option<&'a [T]> {
+        match self {
+            Self::Host(elements) => Some(elements),
+            Self::Device { .. } => None,
+        }
+    }
+
+    /// The elements, with what they are for the error.
+    pub(crate) fn on_host(&self, what: &'static str) -> Result<&'a [T], NotOnHost> {
+        match *self {
+            Self::Host(elements) => Ok(elements),
+            Self::Device { count: 0, .. } => Ok(&[]),
+            Self::Device { .. } => Err(NotOnHost { what }),
+        }
+    }
+
     /// Whether the elements lie in a buffer of the caller's that is to be bound.
     pub(crate) fn is_caller_owned(&self) -> bool {
         matches!(self, Self::Device { count: 1.., .. })
     }
 
-    pub(crate) fn count(&self) -> u64 {
+    /// How many elements there are.
+    pub const fn len(&self) -> usize {
         match self {
-            Self::Host(elements) => elements.len() as u64,
-            Self::Device { count, .. } => u64::from(*count),
+            Self::Host(elements) => elements.len(),
+            Self::Device { count, .. } => *count as usize,
         }
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) const fn count(&self) -> u64 {
+        self.len() as u64
     }
 
     /// What is bound of the buffer, where offsets have to be multiples of `alignment`.
@@ -224,6 +250,11 @@ impl<T> Default for Source<'_, T> {
     }
 }
 
+/// Vectors of four words that a [`Ray`] takes.
+pub(crate) const RAY_STRIDE: u32 = 2;
+/// Vectors of four words that a [`SweptRay`] takes: `SWEPT_STRIDE` in `shaders/rays/ray_input.wgsl`.
+pub(crate) const SWEPT_STRIDE: u32 = number("rays/ray_input", "SWEPT_STRIDE");
+
 /// Where the rays of a step lie, and of which form they are.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -235,11 +266,17 @@ pub enum Rays<'a> {
 }
 
 impl Rays<'_> {
-    pub(crate) fn count(&self) -> u64 {
+    /// How many there are.
+    pub const fn len(&self) -> usize {
         match self {
-            Self::Plain(source) => source.count(),
-            Self::Swept(source) => source.count(),
+            Self::Plain(source) => source.len(),
+            Self::Swept(source) => source.len(),
         }
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.len() == 0
     }
 
     pub(crate) fn is_caller_owned(&self) -> bool {
@@ -249,7 +286,7 @@ impl Rays<'_> {
         }
     }
 
-    fn given(&self, alignment: u32) -> Option<GivenLayout> {
+    pub(crate) fn given(&self, alignment: u32) -> Option<GivenLayout> {
         match self {
             Self::Plain(source) => source.placement(alignment).given,
             Self::Swept(source) => source.placement(alignment).given,
@@ -313,15 +350,6 @@ impl<'a> From<&'a [Query]> for Queries<'a> {
     }
 }
 
-impl<'a> From<SceneRays<'a>> for Rays<'a> {
-    fn from(rays: SceneRays<'a>) -> Self {
-        match rays {
-            SceneRays::Plain(rays) => Self::Plain(Source::Host(rays)),
-            SceneRays::Swept(rays) => Self::Swept(Source::Host(rays)),
-        }
-    }
-}
-
 /// What is asked of the objects beside pairs.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
@@ -357,7 +385,7 @@ impl Queries<'_> {
         }
     }
 
-    fn given(&self, alignment: u32) -> Option<GivenLayout> {
+    pub(crate) fn given(&self, alignment: u32) -> Option<GivenLayout> {
         match self {
             Self::None | Self::Neighbors(_) | Self::Partners(_) => None,
             Self::Boxes(source) => source.placement(alignment).given,
@@ -388,256 +416,6 @@ impl<'a> From<Source<'a, Query>> for Queries<'a> {
     fn from(source: Source<'a, Query>) -> Self {
         Self::Spheres(source)
     }
-}
-
-impl<'a> From<SceneQueries<'a>> for Queries<'a> {
-    fn from(queries: SceneQueries<'a>) -> Self {
-        match queries {
-            SceneQueries::None => Self::None,
-            SceneQueries::Boxes(boxes) => Self::Boxes(Source::Host(boxes)),
-            SceneQueries::Spheres(queries) => Self::Spheres(Source::Host(queries)),
-            SceneQueries::Neighbors(neighbors) => Self::Neighbors(neighbors),
-            SceneQueries::Partners(partners) => Self::Partners(partners),
-        }
-    }
-}
-
-/// Objects that seldom change, in a table of their own that is kept while they do not: a step with the same static
-/// objects as the one before does not upload, sort or look through them.
-///
-/// In results they come first: static object `i` is object `i`, and moving object `i` is object `statics + i`. They
-/// count as marked with [`Aabb::STATIC`], whatever their owner word says, and never pair with one another, nor with
-/// moving objects of that mark, unless the descriptor's [`filters`](crate::BroadPhaseDescriptor::filters) are off: then
-/// the latter do. Everything else is as if all were in one list.
-///
-/// They are read in the first step with a [`generation`](Self::generation), and again where that, their count or what
-/// the descriptor's [`Growth`](crate::Growth) makes of their table has changed since the step before, after a step
-/// without static objects, after [`trim`](crate::GpuBroadPhase::trim) and after an error of the device. Steps with
-/// static objects have to be submitted in the order in which they are recorded. Where an encoder is dropped that their
-/// table was to be built in, or is submitted in another order, the next step builds it anew; steps that were recorded
-/// on top of it meanwhile lack it, and [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted) says so.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Statics<'a> {
-    /// The boxes. A buffer of the caller's has to hold them while they are read, not later.
-    pub objects: Source<'a, Aabb>,
-    /// The world of each; none with one world.
-    pub worlds: Source<'a, u32>,
-    /// Which state of the objects this is: any number that the state before did not have.
-    pub generation: u64,
-}
-
-impl<'a> From<SceneStatics<'a>> for Statics<'a> {
-    fn from(statics: SceneStatics<'a>) -> Self {
-        Self {
-            objects: Source::Host(statics.objects),
-            worlds: Source::Host(statics.worlds),
-            generation: statics.generation,
-        }
-    }
-}
-
-/// A number that only the device knows: a word of a buffer of the caller's with the usage `STORAGE`.
-#[derive(Clone, Copy, Debug)]
-pub struct DeviceCount<'a> {
-    /// The buffer.
-    pub buffer: &'a wgpu::Buffer,
-    /// Which word of it, a `u32` each.
-    pub word: u32,
-}
-
-/// The input of a step.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct StepInput<'a> {
-    /// The boxes; where there are static ones, those that move.
-    pub objects: Source<'a, Aabb>,
-    /// How many of [`objects`](Self::objects) take part, the first ones, where only the device knows it: particles that
-    /// a pass emitted, say. The rest count as [`excluded`](crate::Counters::excluded), and the step takes as long as if
-    /// all took part. A number past them is all of them.
-    pub object_count: Option<DeviceCount<'a>>,
-    /// The world of each object; none with one world. An object whose world does not exist is invalid.
-    pub worlds: Source<'a, u32>,
-    /// The static objects; none by default.
-    pub statics: Statics<'a>,
-    /// Pairs that are not wanted, such as those that a joint holds together; none by default. They are neither counted
-    /// nor written. Objects are numbered as in results. The list may come in any order, each row with either object
-    /// first, and it may be another one in each step. A row that comes twice counts once. A row that names one object
-    /// twice, or an object that there is not, excludes nothing: a list of which only the device knows the length is
-    /// filled up with such rows.
-    ///
-    /// Counts of worlds and [`Partners`] leave these pairs out, too, and so do partners that are asked of the step's
-    /// table later. Rays and other queries do not look at the list. A list in a buffer is bound as it lies: without a
-    /// stride, and at an offset that may be bound. A step with a list copies its objects. It takes 32 bytes more per
-    /// object if nothing else copies them, 24 to 48 bytes per row, and 8 to 16 more per row of a list of the host's.
-    /// There is room for as many rows as the next power of two: a list of the host's that stays within it may have
-    /// another length in each step, and nothing is made anew.
-    pub excluded_pairs: Source<'a, Pair>,
-    /// Words that the function of [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) reads; none by default.
-    /// Without a function nothing reads them. They are copied while the step runs.
-    pub pair_filter_data: Source<'a, u32>,
-    /// The rays; none by default.
-    pub rays: Rays<'a>,
-    /// How many of the rays are cast, the first ones, where only the device knows it: those that are still alive on
-    /// their paths, say. The rest meet nothing, whatever they hold; the step takes as long as if all were cast, less
-    /// their walks. A number past them is all of them. With a limit rays are copied, which takes memory for all of them
-    /// once more.
-    pub ray_count: Option<DeviceCount<'a>>,
-    /// The queries; none by default.
-    pub queries: Queries<'a>,
-    /// How many of [`Queries::Boxes`] or [`Queries::Spheres`] are asked, in the same way. Objects that ask are bounded
-    /// by [`object_count`](Self::object_count).
-    pub query_count: Option<DeviceCount<'a>>,
-    /// Which results of the queries are wanted.
-    pub query_mode: QueryMode,
-}
-
-/// What is asked of the table of the last step: the input of [`GpuBroadPhase::query`](crate::GpuBroadPhase::query).
-#[derive(Clone, Copy, Debug, Default)]
-pub struct QueryInput<'a> {
-    /// The rays; none by default.
-    pub rays: Rays<'a>,
-    /// As in [`StepInput::ray_count`].
-    pub ray_count: Option<DeviceCount<'a>>,
-    /// The queries; none by default.
-    pub queries: Queries<'a>,
-    /// As in [`StepInput::query_count`].
-    pub query_count: Option<DeviceCount<'a>>,
-    /// Which results of the queries are wanted.
-    pub query_mode: QueryMode,
-}
-
-impl<'a> StepInput<'a> {
-    pub(crate) const fn asked(&self) -> QueryInput<'a> {
-        QueryInput {
-            rays: self.rays,
-            ray_count: self.ray_count,
-            queries: self.queries,
-            query_count: self.query_count,
-            query_mode: self.query_mode,
-        }
-    }
-}
-
-impl QueryInput<'_> {
-    /// What the sizes of a step with so many objects depend on, where offsets of bindings have to be multiples of
-    /// `alignment`.
-    pub(crate) fn numbers(&self, objects: u64, alignment: u32) -> Asked {
-        Asked {
-            rays: self.rays.count(),
-            ray_stride: self.rays.stride(),
-            queries: self.queries.count(objects),
-            wide_queries: matches!(self.queries, Queries::Spheres(_)),
-            askers: match self.queries {
-                Queries::Neighbors(neighbors) => Some(Askers::Neighbors(neighbors)),
-                Queries::Partners(partners) => Some(Askers::Partners(partners)),
-                _ => None,
-            },
-            query_mode: self.query_mode,
-            ray_limit: self.ray_count.map(|limit| limit.word),
-            query_limit: self.query_count.map(|limit| limit.word),
-            ray_given: self.rays.given(alignment),
-            query_given: self.queries.given(alignment),
-        }
-    }
-}
-
-impl<'a> From<&Scene<'a>> for StepInput<'a> {
-    fn from(scene: &Scene<'a>) -> Self {
-        Self {
-            objects: Source::Host(scene.objects),
-            object_count: None,
-            worlds: Source::Host(scene.worlds),
-            statics: scene.statics.into(),
-            excluded_pairs: Source::Host(scene.excluded_pairs),
-            pair_filter_data: Source::Host(scene.pair_filter_data),
-            rays: scene.rays.into(),
-            ray_count: None,
-            queries: scene.queries.into(),
-            query_count: None,
-            query_mode: scene.query_mode,
-        }
-    }
-}
-
-impl<'a, T> Source<'a, T> {
-    fn on_host(&self, what: &'static str) -> Result<&'a [T], NotOnHost> {
-        match *self {
-            Self::Host(elements) => Ok(elements),
-            Self::Device { count: 0, .. } => Ok(&[]),
-            Self::Device { .. } => Err(NotOnHost { what }),
-        }
-    }
-}
-
-impl<'a> TryFrom<&StepInput<'a>> for Scene<'a> {
-    type Error = NotOnHost;
-
-    /// The scene of an input, where all of it lies on the host.
-    fn try_from(input: &StepInput<'a>) -> Result<Self, NotOnHost> {
-        let StepInput {
-            objects,
-            object_count,
-            worlds,
-            statics,
-            excluded_pairs,
-            pair_filter_data,
-            rays,
-            ray_count,
-            queries,
-            query_count,
-            query_mode,
-        } = *input;
-        for (what, limit) in [
-            ("numbers of objects", object_count),
-            ("numbers of rays", ray_count),
-            ("numbers of queries", query_count),
-        ] {
-            if limit.is_some() {
-                return Err(NotOnHost { what });
-            }
-        }
-        Ok(Self {
-            objects: objects.on_host("objects")?,
-            worlds: worlds.on_host("worlds")?,
-            statics: SceneStatics {
-                objects: statics.objects.on_host("static objects")?,
-                worlds: statics.worlds.on_host("worlds of static objects")?,
-                generation: statics.generation,
-            },
-            excluded_pairs: excluded_pairs.on_host("excluded pairs")?,
-            pair_filter_data: pair_filter_data.on_host("data of the pair filter")?,
-            rays: match rays {
-                Rays::Plain(rays) => SceneRays::Plain(rays.on_host("rays")?),
-                Rays::Swept(rays) => SceneRays::Swept(rays.on_host("rays")?),
-            },
-            queries: match queries {
-                Queries::None => SceneQueries::None,
-                Queries::Boxes(boxes) => SceneQueries::Boxes(boxes.on_host("queries")?),
-                Queries::Spheres(queries) => SceneQueries::Spheres(queries.on_host("queries")?),
-                Queries::Neighbors(neighbors) => SceneQueries::Neighbors(neighbors),
-                Queries::Partners(partners) => SceneQueries::Partners(partners),
-            },
-            query_mode,
-        })
-    }
-}
-
-/// Whether the passes can read a number of the caller's.
-pub(crate) fn check_limit(
-    what: &'static str,
-    limit: Option<DeviceCount<'_>>,
-    limits: &wgpu::Limits,
-) -> Result<(), InputError> {
-    let Some(DeviceCount { buffer, word }) = limit else {
-        return Ok(());
-    };
-    // The word's place has to be told, one more.
-    let count = word.saturating_add(1);
-    check(what, &Source::<u32>::device(buffer, count), limits)?;
-    let (needed, limit) = (4 * u64::from(count), binding_limit(limits));
-    if needed > limit {
-        return Err(InputError::BufferTooLarge { what, needed, limit });
-    }
-    Ok(())
 }
 
 /// Whether the passes can read a caller's buffer as it lies.

@@ -97,7 +97,7 @@ impl Neighbors {
 ///
 /// Boxes are compared and filtered as for pairs, so that the margin counts on both sides;
 /// [`periods`](crate::BroadPhaseDescriptor::periods) are not looked across.
-/// What [`excluded_pairs`](crate::StepInput::excluded_pairs) and
+/// What [`excluded_pairs`](crate::Scene::excluded_pairs) and
 /// [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) part is left out.
 /// [`pairs`](crate::BroadPhaseDescriptor::pairs) of the descriptor may be off: the rows do not need the list. They take
 /// longer than it does: what needs no rows is better off with pairs.

@@ -1,170 +1,188 @@
-//! What a step is asked, on the host.
+//! The input of a step.
 
-use crate::api::queries::{Neighbors, Partners, Query, QueryMode};
-use crate::api::types::{Aabb, Pair, Ray, SweptRay};
-use crate::shared::wgsl::number;
+use crate::api::error::{InputError, NotOnHost};
+use crate::api::input::{Queries, Rays, Source, check};
+use crate::api::queries::{Askers, QueryMode};
+use crate::api::types::{Aabb, Pair};
+use crate::shared::asked::Asked;
+use crate::shared::bounds::binding_limit;
 
-/// Rays on the host, in either form.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum SceneRays<'a> {
-    /// Lines, cast in world 0.
-    Plain(&'a [Ray]),
-    /// Boxes swept along lines, with starts and worlds.
-    Swept(&'a [SweptRay]),
-}
-
-impl SceneRays<'_> {
-    /// How many there are.
-    pub const fn len(&self) -> usize {
-        match self {
-            Self::Plain(rays) => rays.len(),
-            Self::Swept(rays) => rays.len(),
-        }
-    }
-
-    /// Whether there are none.
-    pub const fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// One of them in the wide form.
-    pub(crate) fn get(&self, index: usize) -> SweptRay {
-        match *self {
-            Self::Plain(rays) => SweptRay::new(rays[index]),
-            Self::Swept(rays) => rays[index],
-        }
-    }
-
-    /// All of them in the wide form.
-    pub fn iter(&self) -> impl Iterator<Item = SweptRay> {
-        let (plain, swept) = match *self {
-            Self::Plain(rays) => (rays, &[][..]),
-            Self::Swept(rays) => (&[][..], rays),
-        };
-        plain.iter().copied().map(SweptRay::new).chain(swept.iter().copied())
-    }
-}
-
-/// Vectors of four words that a [`Ray`] takes.
-pub(crate) const RAY_STRIDE: u32 = 2;
-/// Vectors of four words that a [`SweptRay`] takes: `SWEPT_STRIDE` in `shaders/rays/ray.wgsl`.
-pub(crate) const SWEPT_STRIDE: u32 = number("rays/ray", "SWEPT_STRIDE");
-
-impl Default for SceneRays<'_> {
-    fn default() -> Self {
-        Self::Plain(&[])
-    }
-}
-
-impl<'a> From<&'a [Ray]> for SceneRays<'a> {
-    fn from(rays: &'a [Ray]) -> Self {
-        Self::Plain(rays)
-    }
-}
-
-impl<'a> From<&'a [SweptRay]> for SceneRays<'a> {
-    fn from(rays: &'a [SweptRay]) -> Self {
-        Self::Swept(rays)
-    }
-}
-
-/// Queries on the host.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub enum SceneQueries<'a> {
-    /// None.
-    #[default]
-    None,
-    /// What meets each box, in world 0.
-    Boxes(&'a [Aabb]),
-    /// What lies within a radius of each box, point or sphere.
-    Spheres(&'a [Query]),
-    /// The objects' own neighbours.
-    Neighbors(Neighbors),
-    /// The objects' own partners: the pairs as rows, one per object.
-    Partners(Partners),
-}
-
-impl<'a> From<&'a [Aabb]> for SceneQueries<'a> {
-    fn from(boxes: &'a [Aabb]) -> Self {
-        Self::Boxes(boxes)
-    }
-}
-
-impl<'a> From<&'a [Query]> for SceneQueries<'a> {
-    fn from(queries: &'a [Query]) -> Self {
-        Self::Spheres(queries)
-    }
-}
-
-impl From<Neighbors> for SceneQueries<'_> {
-    fn from(neighbors: Neighbors) -> Self {
-        Self::Neighbors(neighbors)
-    }
-}
-
-impl From<Partners> for SceneQueries<'_> {
-    fn from(partners: Partners) -> Self {
-        Self::Partners(partners)
-    }
-}
-
-impl SceneQueries<'_> {
-    /// The queries of the caller's, all in the wide form; none where the objects themselves ask.
-    pub(crate) fn to_vec(self) -> Vec<Query> {
-        match self {
-            Self::None | Self::Neighbors(_) | Self::Partners(_) => Vec::new(),
-            Self::Boxes(boxes) => boxes.iter().copied().map(Query::from).collect(),
-            Self::Spheres(queries) => queries.to_vec(),
-        }
-    }
-}
-
-/// Static objects on the host: see [`Statics`](crate::Statics).
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct SceneStatics<'a> {
-    /// The boxes.
-    pub objects: &'a [Aabb],
-    /// The world of each; empty with one world.
-    pub worlds: &'a [u32],
-    /// Which state of them this is.
+/// Objects that seldom change, in a table of their own that is kept while they do not: a step with the same static
+/// objects as the one before does not upload, sort or look through them.
+///
+/// In results they come first: static object `i` is object `i`, and moving object `i` is object `statics + i`. They
+/// count as marked with [`Aabb::STATIC`], whatever their owner word says, and never pair with one another, nor with
+/// moving objects of that mark, unless the descriptor's [`filters`](crate::BroadPhaseDescriptor::filters) are off: then
+/// the latter do. Everything else is as if all were in one list.
+///
+/// They are read in the first step with a [`generation`](Self::generation), and again where that, their count or what
+/// the descriptor's [`Growth`](crate::Growth) makes of their table has changed since the step before, after a step
+/// without static objects, after [`trim`](crate::GpuBroadPhase::trim) and after an error of the device. Steps with
+/// static objects have to be submitted in the order in which they are recorded. Where an encoder is dropped that their
+/// table was to be built in, or is submitted in another order, the next step builds it anew; steps that were recorded
+/// on top of it meanwhile lack it, and [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted) says so.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Statics<'a> {
+    /// The boxes. A buffer of the caller's has to hold them while they are read, not later.
+    pub objects: Source<'a, Aabb>,
+    /// The world of each; none with one world.
+    pub worlds: Source<'a, u32>,
+    /// Which state of the objects this is: any number that the state before did not have.
     pub generation: u64,
 }
 
-/// The whole input of a step on the host: what [`Headless::step_scene`](crate::Headless::step_scene) and
-/// [`reference::step_scene`](crate::reference::step_scene) answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+/// A number that only the device knows: a word of a buffer of the caller's with the usage `STORAGE`.
+#[derive(Clone, Copy, Debug)]
+pub struct DeviceCount<'a> {
+    /// The buffer.
+    pub buffer: &'a wgpu::Buffer,
+    /// Which word of it, a `u32` each.
+    pub word: u32,
+}
+
+/// The input of a step: what [`GpuBroadPhase::step`](crate::GpuBroadPhase::step),
+/// [`Headless::step_scene`](crate::Headless::step_scene) and
+/// [`reference::step_scene`](crate::reference::step_scene) answer, the last of which needs all of it on the host.
+///
+/// ```
+/// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Ray, Scene, reference};
+///
+/// let objects = [Aabb::new([0.0; 3], [1.0; 3])];
+/// let rays = [Ray::new([0.5, 0.5, 9.0], [0.0, 0.0, -1.0], 99.0)];
+/// let scene = Scene {
+///     objects: objects[..].into(),
+///     rays: rays[..].into(),
+///     ..Scene::default()
+/// };
+/// let result = reference::step_scene(&BroadPhaseDescriptor::default(), &scene)?;
+/// assert_eq!(result.ray_hits[0].t, 8.0);
+/// # Ok::<(), gpu_broad_phase::ReferenceError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Scene<'a> {
     /// The boxes; where there are static ones, those that move.
-    pub objects: &'a [Aabb],
-    /// The world of each object; empty with one world. An object whose world does not exist is invalid.
-    pub worlds: &'a [u32],
+    pub objects: Source<'a, Aabb>,
+    /// How many of [`objects`](Self::objects) take part, the first ones, where only the device knows it: particles that
+    /// a pass emitted, say. The rest count as [`excluded`](crate::Counters::excluded), and the step takes as long as if
+    /// all took part. A number past them is all of them.
+    pub object_count: Option<DeviceCount<'a>>,
+    /// The world of each object; none with one world. An object whose world does not exist is invalid.
+    pub worlds: Source<'a, u32>,
     /// The static objects; none by default.
-    pub statics: SceneStatics<'a>,
-    /// Pairs that are not wanted: see [`StepInput::excluded_pairs`](crate::StepInput::excluded_pairs).
-    pub excluded_pairs: &'a [Pair],
-    /// Words for the caller's function: see [`StepInput::pair_filter_data`](crate::StepInput::pair_filter_data). The
-    /// CPU reference does not look at them.
-    pub pair_filter_data: &'a [u32],
-    /// The rays.
-    pub rays: SceneRays<'a>,
-    /// The queries.
-    pub queries: SceneQueries<'a>,
+    pub statics: Statics<'a>,
+    /// Pairs that are not wanted, such as those that a joint holds together; none by default. They are neither counted
+    /// nor written. Objects are numbered as in results. The list may come in any order, each row with either object
+    /// first, and it may be another one in each step. A row that comes twice counts once. A row that names one object
+    /// twice, or an object that there is not, excludes nothing: a list of which only the device knows the length is
+    /// filled up with such rows.
+    ///
+    /// Counts of worlds and [`Partners`](crate::Partners) leave these pairs out, too, and so do partners that are asked of the step's
+    /// table later. Rays and other queries do not look at the list. A list in a buffer is bound as it lies: without a
+    /// stride, and at an offset that may be bound. A step with a list copies its objects. It takes 32 bytes more per
+    /// object if nothing else copies them, 24 to 48 bytes per row, and 8 to 16 more per row of a list of the host's.
+    /// There is room for as many rows as the next power of two: a list of the host's that stays within it may have
+    /// another length in each step, and nothing is made anew.
+    pub excluded_pairs: Source<'a, Pair>,
+    /// Words that the function of [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) reads; none by default.
+    /// Without a function nothing reads them. They are copied while the step runs.
+    pub pair_filter_data: Source<'a, u32>,
+    /// The rays; none by default.
+    pub rays: Rays<'a>,
+    /// How many of the rays are cast, the first ones, where only the device knows it: those that are still alive on
+    /// their paths, say. The rest meet nothing, whatever they hold; the step takes as long as if all were cast, less
+    /// their walks. A number past them is all of them. With a limit rays are copied, which takes memory for all of them
+    /// once more.
+    pub ray_count: Option<DeviceCount<'a>>,
+    /// The queries; none by default.
+    pub queries: Queries<'a>,
+    /// How many of [`Queries::Boxes`] or [`Queries::Spheres`] are asked, in the same way. Objects that ask are bounded
+    /// by [`object_count`](Self::object_count).
+    pub query_count: Option<DeviceCount<'a>>,
     /// Which results of the queries are wanted.
     pub query_mode: QueryMode,
 }
 
-impl Scene<'_> {
-    /// All objects of the scene and their worlds as one list: the static ones first and marked with [`Aabb::STATIC`],
-    /// as indices in results count them.
-    pub fn all_objects(&self) -> (Vec<Aabb>, Vec<u32>) {
-        let marked = self
-            .statics
-            .objects
-            .iter()
-            .map(|object| object.with_owner(object.owner | Aabb::STATIC));
-        let objects = marked.chain(self.objects.iter().copied()).collect();
-        (objects, [self.statics.worlds, self.worlds].concat())
+/// What is asked of the table of the last step: the input of [`GpuBroadPhase::query`](crate::GpuBroadPhase::query).
+#[derive(Clone, Copy, Debug, Default)]
+pub struct QueryInput<'a> {
+    /// The rays; none by default.
+    pub rays: Rays<'a>,
+    /// As in [`Scene::ray_count`].
+    pub ray_count: Option<DeviceCount<'a>>,
+    /// The queries; none by default.
+    pub queries: Queries<'a>,
+    /// As in [`Scene::query_count`].
+    pub query_count: Option<DeviceCount<'a>>,
+    /// Which results of the queries are wanted.
+    pub query_mode: QueryMode,
+}
+
+impl<'a> Scene<'a> {
+    /// Whether the host knows how many of everything there are.
+    pub(crate) const fn check_counts_on_host(&self) -> Result<(), NotOnHost> {
+        let what = match (self.object_count, self.ray_count, self.query_count) {
+            (Some(_), ..) => "numbers of objects",
+            (_, Some(_), _) => "numbers of rays",
+            (.., Some(_)) => "numbers of queries",
+            _ => return Ok(()),
+        };
+        Err(NotOnHost { what })
     }
+
+    pub(crate) const fn asked(&self) -> QueryInput<'a> {
+        QueryInput {
+            rays: self.rays,
+            ray_count: self.ray_count,
+            queries: self.queries,
+            query_count: self.query_count,
+            query_mode: self.query_mode,
+        }
+    }
+}
+
+impl QueryInput<'_> {
+    /// What the objects themselves ask, if they do.
+    pub(crate) const fn askers(&self) -> Option<Askers> {
+        match self.queries {
+            Queries::Neighbors(neighbors) => Some(Askers::Neighbors(neighbors)),
+            Queries::Partners(partners) => Some(Askers::Partners(partners)),
+            _ => None,
+        }
+    }
+
+    /// What the sizes of a step with so many objects depend on, where offsets of bindings have to be multiples of
+    /// `alignment`.
+    pub(crate) fn numbers(&self, objects: u64, alignment: u32) -> Asked {
+        Asked {
+            rays: self.rays.len() as u64,
+            ray_stride: self.rays.stride(),
+            queries: self.queries.count(objects),
+            wide_queries: matches!(self.queries, Queries::Spheres(_)),
+            askers: self.askers(),
+            query_mode: self.query_mode,
+            ray_limit: self.ray_count.map(|limit| limit.word),
+            query_limit: self.query_count.map(|limit| limit.word),
+            ray_given: self.rays.given(alignment),
+            query_given: self.queries.given(alignment),
+        }
+    }
+}
+
+/// Whether the passes can read a number of the caller's.
+pub(crate) fn check_limit(
+    what: &'static str,
+    limit: Option<DeviceCount<'_>>,
+    limits: &wgpu::Limits,
+) -> Result<(), InputError> {
+    let Some(DeviceCount { buffer, word }) = limit else {
+        return Ok(());
+    };
+    // The word's place has to be told, one more.
+    let count = word.saturating_add(1);
+    check(what, &Source::<u32>::device(buffer, count), limits)?;
+    let (needed, limit) = (4 * u64::from(count), binding_limit(limits));
+    if needed > limit {
+        return Err(InputError::BufferTooLarge { what, needed, limit });
+    }
+    Ok(())
 }

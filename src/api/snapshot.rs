@@ -6,8 +6,10 @@ use crc32fast::Hasher;
 use serde::{Deserialize, Serialize};
 
 use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::api::error::NotOnHost;
+use crate::api::input::{Queries, Rays, Source};
 use crate::api::queries::{Neighbors, Partners, Query, QueryMode};
-use crate::api::scene::{Scene, SceneQueries, SceneRays, SceneStatics};
+use crate::api::scene::{Scene, Statics};
 use crate::api::types::{Aabb, Pair, Ray, SweptRay};
 
 /// A byte that no text has, and ends of lines of both kinds: what is sent as text no longer begins so.
@@ -27,10 +29,10 @@ const FORMAT: u32 = 2;
 /// # let path = folder.path().join("fault.snapshot");
 /// let objects = [Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([0.5; 3], [f32::INFINITY; 3])];
 /// let scene = Scene {
-///     objects: &objects,
+///     objects: objects[..].into(),
 ///     ..Scene::default()
 /// };
-/// Snapshot::of(&BroadPhaseDescriptor::default(), &scene).write(File::create(&path)?)?;
+/// Snapshot::of(&BroadPhaseDescriptor::default(), &scene)?.write(File::create(&path)?)?;
 ///
 /// let snapshot = Snapshot::read(File::open(&path)?)?;
 /// let result = reference::step_scene(&snapshot.descriptor, &snapshot.scene())?;
@@ -42,14 +44,15 @@ const FORMAT: u32 = 2;
 /// # In a renderer
 ///
 /// [`GpuBroadPhase::descriptor`](crate::GpuBroadPhase::descriptor) is the descriptor. An
-/// [`ObjectSet`](crate::ObjectSet) keeps copies on the host: [`ObjectSet::scene`](crate::ObjectSet::scene). A
-/// [`StepInput`](crate::StepInput) whose sources are on the host is a scene by `Scene::try_from(&input)`; what lies in
-/// buffers of the caller's alone has to be read back first, and the error says what that is.
+/// [`ObjectSet`](crate::ObjectSet) keeps copies on the host: [`ObjectSet::scene`](crate::ObjectSet::scene). What lies
+/// in buffers of the caller's alone has to be read back first, and the error says what that is.
 ///
 /// ```
 /// # use gpu_broad_phase::{GpuBroadPhase, ObjectSet, Snapshot};
-/// # fn save(broad_phase: &GpuBroadPhase, objects: &ObjectSet) -> std::io::Result<()> {
-/// Snapshot::of(broad_phase.descriptor(), &objects.scene()).write(std::fs::File::create("fault.snapshot")?)
+/// # fn save(broad_phase: &GpuBroadPhase, objects: &ObjectSet) -> Result<(), Box<dyn std::error::Error>> {
+/// let snapshot = Snapshot::of(broad_phase.descriptor(), &objects.scene())?;
+/// snapshot.write(std::fs::File::create("fault.snapshot")?)?;
+/// # Ok(())
 /// # }
 /// ```
 ///
@@ -151,62 +154,67 @@ enum InputQueries {
 
 impl Snapshot {
     /// Copies the input of a step.
-    pub fn of(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Self {
-        Self {
+    ///
+    /// # Errors
+    /// Where part of the scene lies on a device: read it back, and give the copy in its place.
+    pub fn of(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Self, NotOnHost> {
+        scene.check_counts_on_host()?;
+        Ok(Self {
             descriptor: BroadPhaseDescriptor {
                 label: None,
                 pair_filter: None,
                 ..*descriptor
             },
             input: Input {
-                objects: scene.objects.to_vec(),
-                worlds: scene.worlds.to_vec(),
-                static_objects: scene.statics.objects.to_vec(),
-                static_worlds: scene.statics.worlds.to_vec(),
+                objects: scene.objects.on_host("objects")?.to_vec(),
+                worlds: scene.worlds.on_host("worlds")?.to_vec(),
+                static_objects: scene.statics.objects.on_host("static objects")?.to_vec(),
+                static_worlds: scene.statics.worlds.on_host("worlds of static objects")?.to_vec(),
                 static_generation: scene.statics.generation,
-                excluded: scene.excluded_pairs.to_vec(),
-                pair_filter_data: scene.pair_filter_data.to_vec(),
+                excluded: scene.excluded_pairs.on_host("excluded pairs")?.to_vec(),
+                pair_filter_data: scene.pair_filter_data.on_host("data of the pair filter")?.to_vec(),
                 rays: match scene.rays {
-                    SceneRays::Plain(rays) => InputRays::Plain(rays.to_vec()),
-                    SceneRays::Swept(rays) => InputRays::Swept(rays.to_vec()),
+                    Rays::Plain(rays) => InputRays::Plain(rays.on_host("rays")?.to_vec()),
+                    Rays::Swept(rays) => InputRays::Swept(rays.on_host("rays")?.to_vec()),
                 },
                 queries: match scene.queries {
-                    SceneQueries::None => InputQueries::None,
-                    SceneQueries::Boxes(boxes) => InputQueries::Boxes(boxes.to_vec()),
-                    SceneQueries::Spheres(queries) => InputQueries::Spheres(queries.to_vec()),
-                    SceneQueries::Neighbors(neighbors) => InputQueries::Neighbors(neighbors),
-                    SceneQueries::Partners(partners) => InputQueries::Partners(partners),
+                    Queries::None => InputQueries::None,
+                    Queries::Boxes(boxes) => InputQueries::Boxes(boxes.on_host("queries")?.to_vec()),
+                    Queries::Spheres(queries) => InputQueries::Spheres(queries.on_host("queries")?.to_vec()),
+                    Queries::Neighbors(neighbors) => InputQueries::Neighbors(neighbors),
+                    Queries::Partners(partners) => InputQueries::Partners(partners),
                 },
                 query_mode: scene.query_mode,
             },
-        }
+        })
     }
 
     /// The input, as steps take it.
     pub fn scene(&self) -> Scene<'_> {
         let input = &self.input;
         Scene {
-            objects: &input.objects,
-            worlds: &input.worlds,
-            statics: SceneStatics {
-                objects: &input.static_objects,
-                worlds: &input.static_worlds,
+            objects: Source::Host(&input.objects),
+            worlds: Source::Host(&input.worlds),
+            statics: Statics {
+                objects: Source::Host(&input.static_objects),
+                worlds: Source::Host(&input.static_worlds),
                 generation: input.static_generation,
             },
-            excluded_pairs: &input.excluded,
-            pair_filter_data: &input.pair_filter_data,
+            excluded_pairs: Source::Host(&input.excluded),
+            pair_filter_data: Source::Host(&input.pair_filter_data),
             rays: match &input.rays {
-                InputRays::Plain(rays) => SceneRays::Plain(rays),
-                InputRays::Swept(rays) => SceneRays::Swept(rays),
+                InputRays::Plain(rays) => Rays::Plain(Source::Host(rays)),
+                InputRays::Swept(rays) => Rays::Swept(Source::Host(rays)),
             },
             queries: match &input.queries {
-                InputQueries::None => SceneQueries::None,
-                InputQueries::Boxes(boxes) => SceneQueries::Boxes(boxes),
-                InputQueries::Spheres(queries) => SceneQueries::Spheres(queries),
-                InputQueries::Neighbors(neighbors) => SceneQueries::Neighbors(*neighbors),
-                InputQueries::Partners(partners) => SceneQueries::Partners(*partners),
+                InputQueries::None => Queries::None,
+                InputQueries::Boxes(boxes) => Queries::Boxes(Source::Host(boxes)),
+                InputQueries::Spheres(queries) => Queries::Spheres(Source::Host(queries)),
+                InputQueries::Neighbors(neighbors) => Queries::Neighbors(*neighbors),
+                InputQueries::Partners(partners) => Queries::Partners(*partners),
             },
             query_mode: input.query_mode,
+            ..Scene::default()
         }
     }
 

@@ -134,9 +134,9 @@ pub struct CullOutput {
 /// are.
 ///
 /// ```no_run
-/// # use gpu_broad_phase::{CullDraw, CullOptions, Culling, Frustum, GpuBroadPhase, Source, StepInput, wgpu};
+/// # use gpu_broad_phase::{CullDraw, CullOptions, Culling, Frustum, GpuBroadPhase, Source, Scene, wgpu};
 /// # fn frame(
-/// #     encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase, input: StepInput<'_>,
+/// #     encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase, input: Scene<'_>,
 /// #     pass: impl Fn(&mut wgpu::CommandEncoder) -> wgpu::RenderPass<'_>, pipeline: &wgpu::RenderPipeline,
 /// #     culling: &mut Culling, camera: [[f32; 4]; 4],
 /// # ) -> Result<(), Box<dyn std::error::Error>> {

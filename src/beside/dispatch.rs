@@ -21,10 +21,10 @@ use crate::step::output::StepOutput;
 /// over the pairs of the step recorded before it:
 ///
 /// ```no_run
-/// # use gpu_broad_phase::{DispatchArgs, GpuBroadPhase, OutputRows, StepInput, wgpu};
+/// # use gpu_broad_phase::{DispatchArgs, GpuBroadPhase, OutputRows, Scene, wgpu};
 /// # fn frame(
 /// #     encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase,
-/// #     input: StepInput<'_>, narrow_phase: &wgpu::ComputePipeline, args: &mut DispatchArgs,
+/// #     input: Scene<'_>, narrow_phase: &wgpu::ComputePipeline, args: &mut DispatchArgs,
 /// # ) -> Result<(), Box<dyn std::error::Error>> {
 /// let output = broad_phase.step(encoder, input)?;
 /// let args = args.record(encoder, &output, OutputRows::Pairs, 64)?;

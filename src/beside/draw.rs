@@ -50,10 +50,10 @@ pub enum DebugLines {
 /// Makes lines of what a step found, to look at while a program runs:
 ///
 /// ```no_run
-/// # use gpu_broad_phase::{DebugDraw, DebugLines, GpuBroadPhase, StepInput, wgpu};
+/// # use gpu_broad_phase::{DebugDraw, DebugLines, GpuBroadPhase, Scene, wgpu};
 /// # fn frame(
 /// #     encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase,
-/// #     input: StepInput<'_>, pass: impl Fn(&mut wgpu::CommandEncoder) -> wgpu::RenderPass<'_>,
+/// #     input: Scene<'_>, pass: impl Fn(&mut wgpu::CommandEncoder) -> wgpu::RenderPass<'_>,
 /// #     line_pipeline: &wgpu::RenderPipeline, cells: &mut DebugDraw,
 /// # ) -> Result<(), Box<dyn std::error::Error>> {
 /// let step = broad_phase.step(encoder, input)?;

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::api::error::InputError;
-use crate::api::input::{Source, Statics, StepInput};
+use crate::api::input::Source;
 use crate::api::memory::{MemoryUse, StepCounts};
-use crate::api::scene::{Scene, SceneStatics};
+use crate::api::scene::{Scene, Statics};
 use crate::api::types::{Aabb, PairEvent, STATIC_SLOT};
 use crate::beside::events::ObjectNames;
 use crate::beside::mirror::{self, Mirror};
@@ -95,7 +95,7 @@ const fn is_live(generation: u32) -> bool {
 /// step:
 ///
 /// ```no_run
-/// # use gpu_broad_phase::{Aabb, GpuBroadPhase, ObjectSet, StepInput, wgpu};
+/// # use gpu_broad_phase::{Aabb, GpuBroadPhase, ObjectSet, Scene, wgpu};
 /// # fn frame(
 /// #     device: &wgpu::Device, queue: &wgpu::Queue, encoder: &mut wgpu::CommandEncoder,
 /// #     broad_phase: &mut GpuBroadPhase,
@@ -104,7 +104,7 @@ const fn is_live(generation: u32) -> bool {
 /// let ball = objects.insert(Aabb::new([0.0; 3], [1.0; 3]));
 /// let wall = objects.insert_static(Aabb::new([-9.0; 3], [9.0, 9.0, 0.0]));
 /// objects.move_to(ball, [0.5; 3], [1.5; 3])?;
-/// let input = StepInput {
+/// let input = Scene {
 ///     rays: Default::default(),
 ///     ..objects.record(device, encoder)?
 /// };
@@ -361,10 +361,10 @@ impl ObjectSet {
     pub fn scene(&self) -> Scene<'_> {
         let is_recorded = self.statics.changed.is_empty() && self.generation != 0;
         Scene {
-            objects: &self.moving.boxes,
-            statics: SceneStatics {
-                objects: &self.statics.boxes,
-                worlds: &[],
+            objects: Source::Host(&self.moving.boxes),
+            statics: Statics {
+                objects: Source::Host(&self.statics.boxes),
+                worlds: Source::default(),
                 generation: if is_recorded {
                     self.generation
                 } else {
@@ -399,13 +399,13 @@ impl ObjectSet {
         &mut self,
         device: &wgpu::Device,
         encoder: &mut wgpu::CommandEncoder,
-    ) -> Result<StepInput<'_>, InputError> {
+    ) -> Result<Scene<'_>, InputError> {
         for part in [&mut self.moving, &mut self.statics] {
             part.mirror.uploaded = 0;
         }
         mirror::check_count(device, self.moving.boxes.len())?;
         mirror::check_count(device, self.statics.boxes.len())?;
-        let mut input = StepInput::default();
+        let mut input = Scene::default();
         if !self.statics.boxes.is_empty() {
             if !self.statics.changed.is_empty() || self.generation == 0 {
                 self.generation = next_generation();

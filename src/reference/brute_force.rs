@@ -5,9 +5,11 @@ use std::collections::HashSet;
 
 use super::rays::ray::{enter_box, load_ray};
 use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::api::error::NotOnHost;
 use crate::api::queries::{Askers, Neighbors, Partners, Query};
-use crate::api::scene::{Scene, SceneQueries};
+use crate::api::scene::Scene;
 use crate::api::types::{Aabb, Pair, Ray, RayHit, SweptRay};
+use crate::reference::host::HostScene;
 use crate::shared::grid::{Params, ordered};
 
 /// Takes part at all: not excluded, without a NaN, no bound above its opposite.
@@ -64,20 +66,28 @@ fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
 }
 
 /// The pairs of a scene's list.
-fn excluded(scene: &Scene<'_>) -> HashSet<Pair> {
+fn excluded(scene: &HostScene<'_>) -> HashSet<Pair> {
     let in_order = |pair: &Pair| Pair::new(pair.a, pair.b);
     scene.excluded_pairs.iter().map(in_order).collect()
 }
 
 /// All pairs of a scene, ascending: [`pairs`] after dimensions, margin and worlds are seen to, and without a look at
 /// filters where those of the descriptor are off. Pairs of the scene's list are left out.
-pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Pair> {
+///
+/// # Errors
+/// Where part of the scene lies on a device.
+pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Vec<Pair>, NotOnHost> {
+    Ok(pairs_of(descriptor, &HostScene::of(scene)?))
+}
+
+/// As [`scene_pairs`].
+pub(crate) fn pairs_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Vec<Pair> {
     let (mut objects, worlds) = scene.all_objects();
     for (index, object) in objects.iter_mut().enumerate() {
         *object = as_compared(descriptor, object);
         if !descriptor.filters {
             // A static source's objects never meet, whatever the filters.
-            let kept = if index < scene.statics.objects.len() {
+            let kept = if index < scene.static_objects.len() {
                 Aabb::EXCLUDED | Aabb::STATIC
             } else {
                 Aabb::EXCLUDED
@@ -98,15 +108,23 @@ pub fn scene_pairs(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> 
 
 /// All hits of each ray of a scene, ascending by object, after dimensions, margin and worlds are seen to; layers
 /// count where the descriptor's filters are on.
-pub fn scene_rays(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Vec<RayHit>> {
+///
+/// # Errors
+/// Where part of the scene lies on a device.
+pub fn scene_rays(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Vec<Vec<RayHit>>, NotOnHost> {
+    Ok(rays_of(descriptor, &HostScene::of(scene)?))
+}
+
+/// As [`scene_rays`].
+pub(crate) fn rays_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Vec<Vec<RayHit>> {
     let params = Params {
         dimensions: descriptor.dimensions.count(),
         world_count: descriptor.worlds,
         ..Params::default()
     };
     let (objects, worlds) = scene.all_objects();
-    let hits = |ray: SweptRay| {
-        let ray = load_ray(&params, &ray);
+    let hits = |ray: &SweptRay| {
+        let ray = load_ray(&params, ray);
         let asks = ray.valid && ray.t_max >= 0.0;
         let candidates = if asks { &objects[..] } else { &[] };
         let hit = |(index, given): (u32, &Aabb)| {
@@ -134,12 +152,12 @@ pub fn closest(hits: &[RayHit]) -> RayHit {
 
 /// All hits of each ray, ascending by object, with a default descriptor.
 pub fn rays_all(objects: &[Aabb], rays: &[Ray]) -> Vec<Vec<RayHit>> {
-    let scene = Scene {
+    let scene = HostScene {
         objects,
-        rays: rays.into(),
-        ..Scene::default()
+        rays: rays.iter().copied().map(SweptRay::new).collect(),
+        ..HostScene::default()
     };
-    scene_rays(&BroadPhaseDescriptor::default(), &scene)
+    rays_of(&BroadPhaseDescriptor::default(), &scene)
 }
 
 /// The closest hit of each ray, with a default descriptor.
@@ -179,7 +197,15 @@ impl Found {
 }
 
 /// What each query of a scene finds, by the definition. Pairs of the scene's list are no partners.
-pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Found> {
+///
+/// # Errors
+/// Where part of the scene lies on a device.
+pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Vec<Found>, NotOnHost> {
+    Ok(queries_of(descriptor, &HostScene::of(scene)?))
+}
+
+/// As [`scene_queries`].
+pub(crate) fn queries_of(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Vec<Found> {
     let axes = descriptor.dimensions.count() as usize;
     let (all, worlds) = scene.all_objects();
     let objects: Vec<_> = (0..)
@@ -192,10 +218,9 @@ pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -
         .collect();
     let is_admitted = |object: &Aabb, by: &Aabb| !descriptor.filters || is_admitted(object, by);
     let norm = |gap: &dyn Fn(usize) -> f64| (0..axes).map(|axis| gap(axis).powi(2)).sum::<f64>().sqrt();
-    let asked_for = match scene.queries {
-        SceneQueries::Neighbors(neighbors) => Askers::Neighbors(neighbors),
-        SceneQueries::Partners(partners) => Askers::Partners(partners),
-        _ => {
+    let asked_for = match scene.asked.askers() {
+        Some(askers) => askers,
+        None => {
             let answer = |query: &Query| {
                 let bounds = as_compared(
                     &BroadPhaseDescriptor {
@@ -221,7 +246,7 @@ pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -
                 }
                 found
             };
-            return scene.queries.to_vec().iter().map(answer).collect();
+            return scene.queries.iter().map(answer).collect();
         }
     };
     let position = |object: &Aabb, axis: usize| match descriptor.periods[axis] {
@@ -246,7 +271,7 @@ pub fn scene_queries(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -
         for &(index, object, world) in &askers {
             let is_wanted = if half { index > asker } else { index != asker };
             // A static source's objects never meet, whatever the filters.
-            let are_static = (*index.max(asker) as usize) < scene.statics.objects.len();
+            let are_static = (*index.max(asker) as usize) < scene.static_objects.len();
             if !is_wanted || are_static || world != own_world || !is_admitted(object, by) {
                 continue;
             }

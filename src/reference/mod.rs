@@ -22,6 +22,7 @@ pub(crate) mod dispatch;
 pub(crate) mod draw;
 pub(crate) mod events;
 pub(crate) mod given;
+pub(crate) mod host;
 pub(crate) mod limits;
 pub(crate) mod lists;
 pub(crate) mod look;
@@ -49,6 +50,7 @@ use crate::api::error::ReferenceError;
 use crate::api::result::StepResult;
 use crate::api::scene::Scene;
 use crate::api::types::{Aabb, Ray};
+use crate::reference::host::HostScene;
 
 /// The answer of a step on the CPU.
 ///
@@ -67,7 +69,7 @@ pub fn step(
     step_scene(
         descriptor,
         &Scene {
-            objects,
+            objects: objects.into(),
             rays: rays.into(),
             ..Scene::default()
         },
@@ -79,7 +81,7 @@ pub fn step(
 ///
 /// # Errors
 ///
-/// As [`step`], and where worlds are missing.
+/// As [`step`], where worlds are missing, and [`ReferenceError::NotOnHost`] where part of it lies on a device.
 pub fn step_scene(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<StepResult, ReferenceError> {
     step_with(descriptor, scene, None)
 }
@@ -104,7 +106,7 @@ fn step_with(
     scene: &Scene<'_>,
     admits_pair: Option<&Admits<'_>>,
 ) -> Result<StepResult, ReferenceError> {
-    let trace = run(descriptor, scene, admits_pair, false)?;
+    let trace = run(descriptor, &HostScene::of(scene)?, admits_pair, false)?;
     let static_entries = trace
         .statics
         .as_ref()

@@ -24,10 +24,10 @@ use crate::shared::blocks::{Exclusions, Overrides, ScanParams, SortParams, add64
 use crate::api::counters::{Status, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth, PairOrder, RayMode, SortStrategy, validate};
 use crate::api::error::{InputError, ReferenceError};
-use crate::api::input::StepInput;
 use crate::api::queries::{Neighbor, Query, askers};
-use crate::api::scene::{Scene, SceneRays};
-use crate::api::types::{Aabb, Pair, RayCell, RayHit};
+use crate::api::scene::Scene;
+use crate::api::types::{Aabb, Pair, RayCell, RayHit, SweptRay};
+use crate::reference::host::HostScene;
 use crate::shared::bounds::{LARGEST_COUNT, count};
 use crate::shared::grid::{self, Grid, HOME_FLAGS, ID_MASK, Params, Record, SCHEME_UNIFORM};
 use crate::shared::lists::sort_lists;
@@ -137,7 +137,7 @@ pub struct Trace {
 ///
 /// As [`step_scene`](super::step_scene).
 pub fn trace(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Trace, ReferenceError> {
-    run(descriptor, scene, None, true)
+    run(descriptor, &HostScene::of(scene)?, None, true)
 }
 
 /// The capacity that a fixed descriptor names; none means that whatever is needed fits.
@@ -169,11 +169,11 @@ fn table_params(
 }
 
 /// The uniform blocks of a step: that of its own table and that of the static objects' one.
-fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<[Params; 2], InputError> {
-    let (moving, statics) = (scene.objects.len(), scene.statics.objects.len());
+fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>) -> Result<[Params; 2], InputError> {
+    let (moving, statics) = (scene.objects.len(), scene.static_objects.len());
     let all = count_of("objects", (moving + statics) as u64, ID_MASK)?;
     descriptor.check_worlds(scene.worlds.len() as u64, moving as u64)?;
-    descriptor.check_worlds(scene.statics.worlds.len() as u64, statics as u64)?;
+    descriptor.check_worlds(scene.static_worlds.len() as u64, statics as u64)?;
     let mut of_statics = table_params(descriptor, statics, 0)?;
     // No walk of pairs begins there.
     of_statics.has_clusters = 0;
@@ -182,7 +182,7 @@ fn params(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<[P
     for params in [&mut params, &mut of_statics] {
         params.static_count = statics as u32;
     }
-    let asked = StepInput::from(scene).asked().numbers(all.into(), 4);
+    let asked = scene.asked.numbers(all.into(), 4);
     asked.write(&mut params)?;
     Ok([params, of_statics])
 }
@@ -224,16 +224,15 @@ fn scan_output(
 /// passes but the first read them, static ones first.
 pub(crate) fn prepared(
     descriptor: &BroadPhaseDescriptor<'_>,
-    scene: &Scene<'_>,
+    scene: &HostScene<'_>,
 ) -> Result<([Params; 2], Vec<Aabb>), ReferenceError> {
     validate(descriptor)?;
     // No device sets a limit here.
     check_smallest_step(descriptor, u64::MAX)?;
     let params = params(descriptor, scene)?;
     let objects = if descriptor.prepares() || params[0].static_count > 0 {
-        let statics = scene.statics;
         [
-            prepare::prepare(&params[1], statics.objects, &[], statics.worlds),
+            prepare::prepare(&params[1], scene.static_objects, &[], scene.static_worlds),
             prepare::prepare(&params[0], scene.objects, &[], scene.worlds),
         ]
         .concat()
@@ -245,7 +244,7 @@ pub(crate) fn prepared(
 
 pub(crate) fn run(
     descriptor: &BroadPhaseDescriptor<'_>,
-    scene: &Scene<'_>,
+    scene: &HostScene<'_>,
     admits: Option<&Admits<'_>>,
     keep: bool,
 ) -> Result<Trace, ReferenceError> {
@@ -270,7 +269,7 @@ pub(crate) fn run(
             counters: trace.counters,
             ..Trace::default()
         };
-        build(&mut statics, scene.statics.worlds, descriptor.sort, keep)?;
+        build(&mut statics, scene.static_worlds, descriptor.sort, keep)?;
         trace.counters = statics.counters.clone();
         let needed = statics.counters[word::ENTRIES_NEEDED..][..2].to_vec();
         trace.counters[word::STATIC_ENTRIES_NEEDED..][..2].copy_from_slice(&needed);
@@ -289,10 +288,10 @@ pub(crate) fn run(
         find_pairs(&mut trace, descriptor, overrides, admits, keep)?;
     }
     if !scene.rays.is_empty() {
-        cast_rays(&mut trace, descriptor, overrides, scene.rays, keep)?;
+        cast_rays(&mut trace, descriptor, overrides, &scene.rays, keep)?;
     }
     if params.query_count > 0 {
-        answer_queries(&mut trace, descriptor, overrides, &scene.queries.to_vec(), admits, keep)?;
+        answer_queries(&mut trace, descriptor, overrides, &scene.queries, admits, keep)?;
     }
     Ok(trace)
 }
@@ -340,7 +339,7 @@ impl Trace {
     }
 
     /// The tables that rays walk, one after the other.
-    pub fn ray_inputs<'a>(&'a self, rays: SceneRays<'a>) -> Vec<RayReads<'a>> {
+    pub fn ray_inputs<'a>(&'a self, rays: &'a [SweptRay]) -> Vec<RayReads<'a>> {
         let tables = [Some(self), self.statics.as_deref()].into_iter().flatten();
         tables
             .map(|of| RayReads {
@@ -505,7 +504,7 @@ fn cast_rays(
     trace: &mut Trace,
     descriptor: &BroadPhaseDescriptor<'_>,
     overrides: Overrides,
-    rays: SceneRays<'_>,
+    rays: &[SweptRay],
     keep: bool,
 ) -> Result<(), InputError> {
     let mut params = trace.params;

@@ -11,8 +11,8 @@ use super::walk_shrink::WalkShrink;
 use super::watch::Watch;
 use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth, Uses};
 use crate::api::error::{CreateError, DescriptorError, StepError};
-use crate::api::input::{QueryInput, StepInput};
 use crate::api::memory::MemoryUse;
+use crate::api::scene::{QueryInput, Scene};
 use crate::api::types::Page;
 use crate::gpu::bindings::Bindings;
 use crate::gpu::buffers::Buffers;
@@ -323,7 +323,7 @@ impl GpuBroadPhase {
     /// recorded then, and the last step can still be read. [`StepError::Device`] where the device itself refuses a
     /// buffer and [`StepError::DeviceLost`] where it is lost: the encoder has to be dropped. An encoder does not say
     /// whose it is, and one of another device fails when it is finished.
-    pub fn step(&mut self, encoder: &mut wgpu::CommandEncoder, input: StepInput<'_>) -> Result<StepOutput, StepError> {
+    pub fn step(&mut self, encoder: &mut wgpu::CommandEncoder, input: Scene<'_>) -> Result<StepOutput, StepError> {
         self.guarded(encoder, |this, encoder| {
             this.record_counts(encoder, input)?;
             this.record_outputs(encoder, true);

@@ -7,10 +7,8 @@ use crate::api::counters::{Counters, Status};
 use crate::api::descriptor::MAX_ROUNDS;
 use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder};
 use crate::api::error::{HeadlessError, ReadBackError, StepError};
-use crate::api::input::{QueryInput, StepInput};
-use crate::api::queries::QueryMode;
 use crate::api::result::{Outputs, StepResult};
-use crate::api::scene::{Scene, SceneQueries, SceneRays};
+use crate::api::scene::{QueryInput, Scene};
 use crate::api::types::Page;
 use crate::api::types::{Aabb, Ray};
 use crate::gpu::reading::Reading;
@@ -199,22 +197,21 @@ impl Headless {
     /// device is lost.
     pub async fn step(&mut self, objects: &[Aabb], rays: &[Ray]) -> Result<StepResult, HeadlessError> {
         let scene = Scene {
-            objects,
+            objects: objects.into(),
             rays: rays.into(),
             ..Scene::default()
         };
         self.step_scene(&scene).await
     }
 
-    /// As [`step`](Self::step), for all that a scene can hold.
+    /// As [`step`](Self::step), for all that a scene can hold, whether it lies on the host or on this device.
     ///
     /// # Errors
     /// As [`step`](Self::step), and where worlds are missing.
     pub async fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, HeadlessError> {
-        let input = StepInput::from(scene);
         if self.steps_fit {
             let reading = self.submit(|broad_phase, encoder| {
-                broad_phase.record_counts(encoder, input)?;
+                broad_phase.record_counts(encoder, *scene)?;
                 broad_phase.record_outputs(encoder, true);
                 record_reading(broad_phase, encoder, Outputs::ALL)
             })?;
@@ -224,12 +221,12 @@ impl Headless {
         }
         loop {
             // Counting first costs a wait and saves writing into outputs that are too small.
-            let mut counters = self.count(input).await?;
+            let mut counters = self.count(*scene).await?;
             while self.broad_phase.grows() && lacking(&counters).is_some() {
                 // Missing entries hide pairs and hits: only a whole new step shows them.
                 let held = |of: &Counters| u64::from(of.entries_capacity) + u64::from(of.static_entries_capacity);
                 let before = held(&counters);
-                counters = self.count(input).await?;
+                counters = self.count(*scene).await?;
                 if let Some((needed, capacity)) = lacking(&counters).filter(|_| held(&counters) <= before) {
                     return Err(too_many("cell entries", needed, capacity));
                 }
@@ -246,22 +243,11 @@ impl Headless {
     ///
     /// # Errors
     /// As [`step`](Self::step), and [`StepError::NoStep`] before the first one.
-    pub async fn query(
-        &mut self,
-        rays: SceneRays<'_>,
-        queries: SceneQueries<'_>,
-        query_mode: QueryMode,
-    ) -> Result<StepResult, HeadlessError> {
-        let input = QueryInput {
-            rays: rays.into(),
-            queries: queries.into(),
-            query_mode,
-            ..QueryInput::default()
-        };
+    pub async fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, HeadlessError> {
         if self.queries_fit {
             let reading = self.submit(|broad_phase, encoder| {
                 // Pairs were handed out.
-                broad_phase.record_query_counts(encoder, &input, false)?;
+                broad_phase.record_query_counts(encoder, input, false)?;
                 broad_phase.record_outputs(encoder, true);
                 record_reading(broad_phase, encoder, Outputs::ALL)
             })?;
@@ -272,7 +258,7 @@ impl Headless {
         loop {
             let reading = self.submit(|broad_phase, encoder| {
                 // Pairs were handed out.
-                broad_phase.record_query_counts(encoder, &input, false)?;
+                broad_phase.record_query_counts(encoder, input, false)?;
                 record_reading(broad_phase, encoder, Outputs::default())
             })?;
             let counters = self.receive_counters(reading).await?;
@@ -333,7 +319,7 @@ impl Headless {
         Ok(())
     }
 
-    async fn count(&mut self, input: StepInput<'_>) -> Result<Counters, HeadlessError> {
+    async fn count(&mut self, input: Scene<'_>) -> Result<Counters, HeadlessError> {
         let reading = self.submit(|broad_phase, encoder| {
             broad_phase.record_counts(encoder, input)?;
             record_reading(broad_phase, encoder, Outputs::default())

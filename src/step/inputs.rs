@@ -2,7 +2,8 @@
 
 use super::plan::Plan;
 use crate::api::error::InputError;
-use crate::api::input::{self, DeviceCount, Placement, Queries, QueryInput, Rays, Source};
+use crate::api::input::{self, Placement, Queries, Rays, Source};
+use crate::api::scene::{DeviceCount, QueryInput, check_limit};
 use crate::gpu::buffers::{BufferId, Buffers};
 use crate::gpu::recorder::Input;
 use crate::gpu::staging::Staging;
@@ -79,8 +80,8 @@ impl Placer<'_> {
 
 /// Whether the passes can read rays and queries.
 pub(crate) fn check_asked(asked: &QueryInput<'_>, limits: &wgpu::Limits) -> Result<(), InputError> {
-    input::check_limit("the number of rays", asked.ray_count, limits)?;
-    input::check_limit("the number of queries", asked.query_count, limits)?;
+    check_limit("the number of rays", asked.ray_count, limits)?;
+    check_limit("the number of queries", asked.query_count, limits)?;
     match &asked.rays {
         Rays::Plain(source) => input::check("rays", source, limits)?,
         Rays::Swept(source) => input::check("rays", source, limits)?,

@@ -8,9 +8,9 @@ use super::recorded::LastTable;
 use crate::api::counters::Counters;
 use crate::api::descriptor::{BroadPhaseDescriptor, Uses};
 use crate::api::error::{ReadBackError, StepError};
-use crate::api::input::QueryInput;
 use crate::api::memory::MemoryUse;
 use crate::api::result::{Outputs, StageTime, StepResult};
+use crate::api::scene::QueryInput;
 use crate::api::types::Page;
 use crate::gpu::later::Later;
 use crate::gpu::preparation::Preparation;
@@ -27,7 +27,7 @@ use crate::stages::table::buffer;
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{
-/// #     BroadPhaseDescriptor, GpuBroadPhase, QueryInput, QuerySet, RayMode, StepError, StepInput, wgpu,
+/// #     BroadPhaseDescriptor, GpuBroadPhase, QueryInput, QuerySet, RayMode, StepError, Scene, wgpu,
 /// # };
 /// # fn load(broad_phase: &GpuBroadPhase) -> [QuerySet; 2] {
 /// let picking = broad_phase.query_set("picking", broad_phase.descriptor());
@@ -36,7 +36,7 @@ use crate::stages::table::buffer;
 /// # [picking, shadows]
 /// # }
 /// # fn frame(
-/// #     encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase, input: StepInput<'_>,
+/// #     encoder: &mut wgpu::CommandEncoder, broad_phase: &mut GpuBroadPhase, input: Scene<'_>,
 /// #     [picking, shadows]: &mut [QuerySet; 2], mouse: QueryInput<'_>, lights: QueryInput<'_>,
 /// # ) -> Result<(), StepError> {
 /// broad_phase.step(encoder, input)?;

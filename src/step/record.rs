@@ -8,8 +8,8 @@ use super::plan::{OF_STEP, Plan, STEP_COUNTERS, StepBlocks};
 use super::recorded::{LastTable, OF_TABLE, Recorded};
 use crate::api::counters::word;
 use crate::api::error::StepError;
-use crate::api::input::{self, QueryInput, Source, Statics, StepInput};
-use crate::api::scene::SWEPT_STRIDE;
+use crate::api::input::{self, SWEPT_STRIDE, Source};
+use crate::api::scene::{QueryInput, Scene, Statics, check_limit};
 use crate::api::types::{Aabb, Page};
 use crate::gpu::bindings::{Bindings, Range};
 use crate::gpu::buffers::{BufferId, Buffers};
@@ -105,7 +105,7 @@ impl GpuBroadPhase {
     pub(crate) fn record_counts(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
-        input: StepInput<'_>,
+        input: Scene<'_>,
     ) -> Result<Plan, StepError> {
         let home = Arc::clone(&self.home);
         let device = home.device();
@@ -113,7 +113,7 @@ impl GpuBroadPhase {
         let (limit, alignment) = (binding_limit(limits), limits.min_storage_buffer_offset_alignment);
         input::check("objects", &input.objects, limits)?;
         input::check("worlds", &input.worlds, limits)?;
-        input::check_limit("the number of objects", input.object_count, limits)?;
+        check_limit("the number of objects", input.object_count, limits)?;
         input::check("static objects", &input.statics.objects, limits)?;
         input::check("worlds of static objects", &input.statics.worlds, limits)?;
         input::check_bound("excluded pairs", &input.excluded_pairs, limits)?;

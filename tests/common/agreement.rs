@@ -21,12 +21,12 @@ impl Expected {
     pub fn of(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Self {
         Self {
             pairs: if descriptor.pairs {
-                brute_force::scene_pairs(descriptor, scene)
+                brute_force::scene_pairs(descriptor, scene).unwrap()
             } else {
                 Vec::new()
             },
-            hits: brute_force::scene_rays(descriptor, scene),
-            found: brute_force::scene_queries(descriptor, scene),
+            hits: brute_force::scene_rays(descriptor, scene).unwrap(),
+            found: brute_force::scene_queries(descriptor, scene).unwrap(),
         }
     }
 

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Events, Pair, PairEvent, Ray, RayHit, RayMode, Scene,
-    SceneQueries, SceneRays, Scheme, StepResult, SweptRay,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Events, Pair, PairEvent, Queries, Ray, RayHit, RayMode, Rays,
+    Scene, Scheme, Source, StepResult, SweptRay,
 };
 
 use super::answers::{hits_by_ray, lists, sorted};
@@ -56,7 +56,7 @@ pub fn hash_lists(lists: &[Vec<u32>]) -> u64 {
 }
 
 pub fn hash_boxes(scene: &Scene<'_>) -> u64 {
-    hash(bytemuck::cast_slice(scene.objects).iter().copied())
+    hash(bytemuck::cast_slice(scene.objects.elements().unwrap()).iter().copied())
 }
 
 /// The hashes of those answers that a step in this mode gives; `expected` for the others.
@@ -100,14 +100,14 @@ pub struct Case {
 impl Case {
     pub fn scene(&self) -> Scene<'_> {
         Scene {
-            objects: &self.objects,
-            worlds: &self.worlds,
+            objects: Source::Host(&self.objects),
+            worlds: Source::Host(&self.worlds),
             rays: if self.swept.is_empty() {
-                SceneRays::Plain(&self.rays)
+                Rays::Plain(Source::Host(&self.rays))
             } else {
-                SceneRays::Swept(&self.swept)
+                Rays::Swept(Source::Host(&self.swept))
             },
-            queries: SceneQueries::Boxes(&self.queries),
+            queries: Queries::Boxes(Source::Host(&self.queries)),
             ..Scene::default()
         }
     }

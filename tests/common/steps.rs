@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use gpu_broad_phase::reference;
 use gpu_broad_phase::reference::brute_force::{self, Found};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, GpuBroadPhase, NONE, Neighbor, QueryMode, RayHit, RayMode, Scene, StepInput,
-    StepOutput, StepResult, wgpu,
+    Aabb, BroadPhaseDescriptor, GpuBroadPhase, NONE, Neighbor, QueryMode, RayHit, RayMode, Scene, StepOutput,
+    StepResult, wgpu,
 };
 use pollster::block_on;
 
@@ -21,11 +21,11 @@ pub fn encoder(adapter: &TestAdapter) -> wgpu::CommandEncoder {
     adapter.device.create_command_encoder(&Default::default())
 }
 
-pub fn record(broad_phase: &mut GpuBroadPhase, encoder: &mut wgpu::CommandEncoder, input: StepInput<'_>) -> StepOutput {
+pub fn record(broad_phase: &mut GpuBroadPhase, encoder: &mut wgpu::CommandEncoder, input: Scene<'_>) -> StepOutput {
     broad_phase.step(encoder, input).unwrap()
 }
 
-pub fn submit(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: StepInput<'_>) {
+pub fn submit(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: Scene<'_>) {
     let mut encoder = encoder(adapter);
     record(broad_phase, &mut encoder, input);
     adapter.queue.submit([encoder.finish()]);
@@ -57,7 +57,7 @@ pub fn download<T: bytemuck::Pod>(
 }
 
 /// Steps until nothing overflows, as a renderer does frame by frame.
-pub fn whole(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: StepInput<'_>) -> StepResult {
+pub fn whole(adapter: &TestAdapter, broad_phase: &mut GpuBroadPhase, input: Scene<'_>) -> StepResult {
     for _ in 0..4 {
         submit(adapter, broad_phase, input);
         let result = read(broad_phase);
@@ -170,15 +170,15 @@ pub fn check_on(
 ) -> StepResult {
     let what = format!("{fault} on {}, {descriptor:?}", adapter.name);
     let on_cpu = reference::step_scene(descriptor, scene).unwrap();
-    let found = whole(adapter, on_gpu, scene.into());
+    let found = whole(adapter, on_gpu, *scene);
     assert_eq!(counted(&found.counters), counted(&on_cpu.counters), "{what}");
     let pairs = if descriptor.pairs {
-        brute_force::scene_pairs(descriptor, scene)
+        brute_force::scene_pairs(descriptor, scene).unwrap()
     } else {
         Vec::new()
     };
-    let hits = brute_force::scene_rays(descriptor, scene);
-    let in_range = brute_force::scene_queries(descriptor, scene);
+    let hits = brute_force::scene_rays(descriptor, scene).unwrap();
+    let in_range = brute_force::scene_queries(descriptor, scene).unwrap();
     for (result, place) in [(&found, "device"), (&on_cpu, "reference")] {
         let what = format!("{what}, {place}");
         assert!(sorted(result.pairs.clone()) == pairs, "{what}: other pairs");

@@ -1,8 +1,8 @@
 //! Scenes of wild structure and what is asked of them. Equal numbers give equal scenes. Knows no device.
 
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Pair, PairOrder, Partners, Query, QueryMode,
-    Ray, RayMode, Scene, SceneQueries, SceneRays, SceneStatics, Scheme, SortStrategy, SweptRay,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Pair, PairOrder, Partners, Queries, Query,
+    QueryMode, Ray, RayMode, Rays, Scene, Scheme, SortStrategy, Source, Statics, SweptRay,
 };
 
 use crate::common::Rng;
@@ -113,15 +113,15 @@ pub enum Asks {
     Nothing,
     Boxes(Vec<Aabb>),
     Rounded(Vec<Query>),
-    Objects(SceneQueries<'static>),
+    Objects(Queries<'static>),
 }
 
 impl Asks {
-    pub fn queries(&self) -> SceneQueries<'_> {
+    pub fn queries(&self) -> Queries<'_> {
         match self {
-            Self::Nothing => SceneQueries::None,
-            Self::Boxes(boxes) => SceneQueries::Boxes(boxes),
-            Self::Rounded(queries) => SceneQueries::Spheres(queries),
+            Self::Nothing => Queries::None,
+            Self::Boxes(boxes) => Queries::Boxes(Source::Host(boxes)),
+            Self::Rounded(queries) => Queries::Spheres(Source::Host(queries)),
             Self::Objects(asking) => *asking,
         }
     }
@@ -161,22 +161,22 @@ impl Wild {
         let (statics, objects) = self.objects.split_at(self.statics);
         let (static_worlds, worlds) = self.worlds.split_at(self.statics.min(self.worlds.len()));
         Scene {
-            objects,
-            worlds,
-            statics: SceneStatics {
-                objects: statics,
-                worlds: static_worlds,
+            objects: Source::Host(objects),
+            worlds: Source::Host(worlds),
+            statics: Statics {
+                objects: Source::Host(statics),
+                worlds: Source::Host(static_worlds),
                 generation,
             },
             rays: if self.is_swept {
-                SceneRays::Swept(&self.rays)
+                Rays::Swept(Source::Host(&self.rays))
             } else {
-                SceneRays::Plain(&self.plain)
+                Rays::Plain(Source::Host(&self.plain))
             },
             queries: self.asks.queries(),
             query_mode: self.mode,
-            excluded_pairs: &self.excluded,
-            pair_filter_data: &[],
+            excluded_pairs: Source::Host(&self.excluded),
+            ..Scene::default()
         }
     }
 }

@@ -30,7 +30,7 @@ use gpu_broad_phase::internals::reference::table::prepare;
 use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::shaders::{Pass, passes};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, SceneRays, Scheme, wgpu};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Rays, Scheme, Source, wgpu};
 use harness::*;
 use limits::{check_limit, check_take};
 use order::check_order;
@@ -66,14 +66,14 @@ fn check_parts(
     let (statics, moving) = scene.objects.split_at(static_count);
     let (static_worlds, worlds) = worlds.split_at(static_count.min(worlds.len()));
     let input = gpu_broad_phase::Scene {
-        objects: moving,
-        worlds,
-        statics: gpu_broad_phase::SceneStatics {
-            objects: statics,
-            worlds: static_worlds,
+        objects: Source::Host(moving),
+        worlds: Source::Host(worlds),
+        statics: gpu_broad_phase::Statics {
+            objects: Source::Host(statics),
+            worlds: Source::Host(static_worlds),
             generation: 0,
         },
-        rays: SceneRays::Plain(&scene.rays),
+        rays: Rays::Plain(Source::Host(&scene.rays)),
         ..Default::default()
     };
     let trace = trace(descriptor, &input).unwrap();
@@ -142,7 +142,7 @@ fn check_parts(
         &mut Rng(scene.objects.len() as u64),
     );
     let listed = gpu_broad_phase::Scene {
-        excluded_pairs: &list,
+        excluded_pairs: Source::Host(&list),
         ..input
     };
     let listed = gpu_broad_phase::internals::reference::trace(descriptor, &listed).unwrap();
@@ -163,8 +163,10 @@ fn check_parts(
     if !scene.rays.is_empty() {
         bench.overrides.count_candidates = true;
         let wide = sweep(&scene.rays, descriptor.worlds, &mut Rng(scene.rays.len() as u64));
-        for (rays, filters) in bench.some_of([(SceneRays::Plain(&scene.rays), false), (SceneRays::Swept(&wide), true)])
-        {
+        for (rays, filters) in bench.some_of([
+            (Rays::Plain(Source::Host(&scene.rays)), false),
+            (Rays::Swept(Source::Host(&wide)), true),
+        ]) {
             bench.overrides.filters = filters;
             check_rays(bench, &trace, rays, uniform_scheme);
             if let Some(crowded) = &crowded {

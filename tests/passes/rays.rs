@@ -1,16 +1,18 @@
 //! Rays.
 
-use crate::common::{Rng, Scene, rods};
+use std::borrow::Cow;
+
+use crate::common::{self, Rng, rods};
 use crate::harness::*;
 use crate::{check_parts, check_scene, descriptor};
 use gpu_broad_phase::internals::blocks::Overrides;
 use gpu_broad_phase::internals::grid::{Grid, Params};
-use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::rays::{
     ray_any, ray_cells_count, ray_cells_emit, ray_closest, ray_count, ray_emit, ray_keys,
 };
+use gpu_broad_phase::internals::reference::{HostScene, Trace};
 use gpu_broad_phase::internals::shaders;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, RayCell, RayHit, SceneRays, Scheme};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, RayCell, RayHit, Rays, Scene, Scheme, SweptRay};
 
 pub fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {
     let mut hits: Vec<_> = hits.iter().map(|hit| (hit.object, hit.t.to_bits())).collect();
@@ -18,28 +20,37 @@ pub fn by_object(hits: &[RayHit]) -> Vec<(u32, u32)> {
     hits
 }
 
-pub fn ray_bytes(rays: SceneRays<'_>) -> (&'static str, Vec<u8>) {
+pub fn ray_bytes(rays: Rays<'_>) -> (&'static str, Vec<u8>) {
     let contents = match rays {
-        SceneRays::Plain(rays) => bytes(rays),
-        SceneRays::Swept(rays) => bytes(rays),
+        Rays::Plain(rays) => bytes(rays.elements().unwrap()),
+        Rays::Swept(rays) => bytes(rays.elements().unwrap()),
         _ => panic!("a form of rays without a test"),
     };
     ("rays", contents)
 }
 
+/// Rays in the form that twins read.
+pub fn wide(rays: Rays<'_>) -> Cow<'_, [SweptRay]> {
+    let scene = Scene {
+        rays,
+        ..Scene::default()
+    };
+    HostScene::of(&scene).unwrap().rays
+}
+
 /// As a step with these rays has them.
-pub fn ray_params(trace: &Trace, rays: SceneRays<'_>) -> Params {
+pub fn ray_params(trace: &Trace, rays: Rays<'_>) -> Params {
     Params {
-        ray_stride: if matches!(rays, SceneRays::Swept(_)) { 4 } else { 2 },
+        ray_stride: if matches!(rays, Rays::Swept(_)) { 4 } else { 2 },
         rays_sorted: 1,
         ..trace.params
     }
 }
 
 /// Checks the keys of rays and returns the order that they give.
-pub fn check_ray_keys(bench: &Bench, trace: &Trace, rays: SceneRays<'_>) -> Vec<u32> {
+pub fn check_ray_keys(bench: &Bench, trace: &Trace, rays: Rays<'_>) -> Vec<u32> {
     let params = ray_params(trace, rays);
-    let (keys, values) = ray_keys::ray_keys(&params, &trace.grid, rays);
+    let (keys, values) = ray_keys::ray_keys(&params, &trace.grid, &wide(rays));
     let counted = Grid {
         entry_count: params.ray_count,
         ..Grid::default()
@@ -66,7 +77,7 @@ pub fn check_ray_keys(bench: &Bench, trace: &Trace, rays: SceneRays<'_>) -> Vec<
 }
 
 /// The order of a ray's hits may differ between devices, the hits may not.
-pub fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_scheme: bool) {
+pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: bool) {
     let [count_pass, emit_pass, closest_pass, any_pass] = if uniform_scheme {
         [
             &shaders::RAY_COUNT_COVERED,
@@ -82,7 +93,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_sch
             &shaders::RAY_ANY_ONE_CELL,
         ]
     };
-    bench.sweeps.set(matches!(rays, SceneRays::Swept(_)));
+    bench.sweeps.set(matches!(rays, Rays::Swept(_)));
     let order = check_ray_keys(bench, trace, rays);
     let inputs = |more: Vec<(&'static str, Vec<u8>)>| {
         let given = vec![
@@ -94,7 +105,8 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_sch
     };
     let walks = Walk::all(trace, rays.len(), false);
     let params = ray_params(trace, rays);
-    let tables = trace.ray_inputs(rays);
+    let wide = wide(rays);
+    let tables = trace.ray_inputs(&wide);
     let run = |pass, output: &'static str, count: usize| {
         let more = vec![(output, poison::<u32>(count)), ("counters", bytes(&used_counters()))];
         bench.run_walks(pass, &walks, params, &inputs(more), None)
@@ -141,7 +153,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_sch
     };
     let expected = ray_emit::ray_emit(&whole, &tables, bench.overrides, &offsets);
     let hits: Vec<RayHit> = emit((0, 0, all)).take("ray_hits", all);
-    for ((index, ray), ends) in rays.iter().enumerate().zip(offsets.windows(2)) {
+    for ((index, ray), ends) in wide.iter().enumerate().zip(offsets.windows(2)) {
         let of_ray = ends[0] as usize..ends[1] as usize;
         assert_eq!(
             by_object(&hits[of_ray.clone()]),
@@ -220,7 +232,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: SceneRays<'_>, uniform_sch
 }
 
 /// The cells are chosen in floating point, so that a few at the rim of a walk may differ between devices.
-pub fn check_ray_cells(bench: &Bench, trace: &Trace, rays: SceneRays<'_>) {
+pub fn check_ray_cells(bench: &Bench, trace: &Trace, rays: Rays<'_>) {
     let params = ray_params(trace, rays);
     let inputs = |more: Vec<(&'static str, Vec<u8>)>| [vec![ray_bytes(rays)], more].concat();
     let walks = Walk::all(trace, rays.len(), false);
@@ -242,7 +254,7 @@ pub fn check_ray_cells(bench: &Bench, trace: &Trace, rays: SceneRays<'_>) {
     );
     found.check("counters", &used_counters());
     let mut offsets: Vec<u32> = found.take("ray_cell_offsets", rays.len() + 1);
-    let expected = ray_cells_count::ray_cells_count(&params, &grids, rays);
+    let expected = ray_cells_count::ray_cells_count(&params, &grids, &wide(rays));
     for (index, (&count, &near)) in offsets.iter().zip(&expected).enumerate() {
         assert!(
             u64::from(count.abs_diff(near)) <= 8 + u64::from(near) / 4,
@@ -277,7 +289,7 @@ pub fn check_ray_cells(bench: &Bench, trace: &Trace, rays: SceneRays<'_>) {
         );
         in_rounds.check_rounds(&used_counters(), rounds);
         let shown = all.saturating_sub(first).min(capacity);
-        let expected = ray_cells_emit::ray_cells_emit(&params, &grids, rays, &offsets);
+        let expected = ray_cells_emit::ray_cells_emit(&params, &grids, &wide(rays), &offsets);
         let cells: Vec<RayCell> = found.take("ray_cells", shown as usize);
         (cells, expected)
     };
@@ -309,7 +321,7 @@ pub fn rays_along_rods_equal_their_reference() {
             objects[3].max[1] = f32::INFINITY;
             objects[5].min[0] = f32::NAN;
             objects[8].owner = Aabb::EXCLUDED;
-            let scene = Scene {
+            let scene = common::Scene {
                 name: format!("{count} rods"),
                 objects,
                 rays,

@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use gpu_broad_phase::wgpu::PollType;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Headless, HeadlessDescriptor, Ray, Source, StepInput,
+    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Headless, HeadlessDescriptor, Ray, Scene, Source,
 };
 use pollster::block_on;
 
@@ -53,7 +53,7 @@ impl Case {
     fn record(&mut self) {
         let (device, queue) = (self.headless.device(), self.headless.queue());
         let mut encoder = device.create_command_encoder(&Default::default());
-        let input = StepInput {
+        let input = Scene {
             objects: Source::Host(&self.objects),
             rays: Source::Host(self.rays.as_slice()).into(),
             ..Default::default()

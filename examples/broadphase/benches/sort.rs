@@ -7,7 +7,7 @@ mod scene;
 
 use gpu_broad_phase::wgpu::PollType;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, GpuBroadPhase, Headless, HeadlessDescriptor, SortStrategy, Source, StepInput,
+    Aabb, BroadPhaseDescriptor, GpuBroadPhase, Headless, HeadlessDescriptor, Scene, SortStrategy, Source,
 };
 use pollster::block_on;
 
@@ -17,7 +17,7 @@ const STRATEGIES: [SortStrategy; 3] = [SortStrategy::Portable, SortStrategy::Sub
 fn sort_time(headless: &Headless, broad_phase: &mut GpuBroadPhase, objects: &[Aabb]) -> f64 {
     let (device, queue) = (headless.device(), headless.queue());
     let mut encoder = device.create_command_encoder(&Default::default());
-    let input = StepInput {
+    let input = Scene {
         objects: Source::Host(objects),
         ..Default::default()
     };

@@ -4,7 +4,7 @@ use anyhow::{Error, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends, DeviceType};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Dimensions, Headless, HeadlessDescriptor, HeadlessError, InputError, MemoryUse, Ray,
-    ReferenceError, Scheme, StepError, StepResult, adapters, reference,
+    ReferenceError, Scheme, Source, StepError, StepResult, adapters, reference,
 };
 use pollster::block_on;
 
@@ -56,7 +56,7 @@ impl Engine {
 
     pub fn step(&mut self, objects: &[Aabb], rays: &[Ray]) -> Result<StepResult> {
         self.step_scene(&gpu_broad_phase::Scene {
-            objects,
+            objects: Source::Host(objects),
             rays: rays.into(),
             ..Default::default()
         })

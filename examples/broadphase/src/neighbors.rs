@@ -1,7 +1,7 @@
 //! The command `neighbors`.
 
 use anyhow::{Result, bail};
-use gpu_broad_phase::{BroadPhaseDescriptor, Neighbors, Scene};
+use gpu_broad_phase::{BroadPhaseDescriptor, Neighbors, Scene, Source};
 
 use crate::Status;
 use crate::args::NeighborsArgs;
@@ -29,7 +29,7 @@ pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
         ..Default::default()
     };
     let asked = Scene {
-        objects: &points.boxes,
+        objects: Source::Host(&points.boxes),
         queries: Neighbors {
             // Without one as far as there is anything.
             radius: args.radius.unwrap_or(f32::MAX),

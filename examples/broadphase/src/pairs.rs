@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use gpu_broad_phase::{BroadPhaseDescriptor, Pair, Scene};
+use gpu_broad_phase::{BroadPhaseDescriptor, Pair, Scene, Source};
 use rayon::slice::ParallelSliceMut;
 
 use crate::Status;
@@ -36,8 +36,8 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
     };
     let excluded = input::excluded(args.which.exclude.as_deref(), &scene, reporter)?;
     let asked = Scene {
-        objects: &scene.boxes,
-        excluded_pairs: &excluded,
+        objects: Source::Host(&scene.boxes),
+        excluded_pairs: Source::Host(&excluded),
         ..Scene::default()
     };
     // Pairs of elements that share a vertex are dropped here, and kinds are told apart here.

@@ -1,7 +1,7 @@
 //! The command `query`.
 
 use anyhow::{Result, bail};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, Neighbor, Query, QueryMode, Scene};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, Neighbor, Query, QueryMode, Scene, Source};
 
 use crate::Status;
 use crate::args::QueryArgs;
@@ -44,7 +44,7 @@ pub fn run(args: &QueryArgs, reporter: Reporter) -> Result<Status> {
         boxes.iter().map(query).collect()
     });
     let asked = Scene {
-        objects: &scene.boxes,
+        objects: Source::Host(&scene.boxes),
         queries: match radius {
             Some(_) => rounded.as_slice().into(),
             None => boxes.as_slice().into(),

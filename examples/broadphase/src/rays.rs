@@ -1,7 +1,7 @@
 //! The command `rays`.
 
 use anyhow::{Result, bail};
-use gpu_broad_phase::{BroadPhaseDescriptor, NONE, RayMode, Scene, StepResult};
+use gpu_broad_phase::{BroadPhaseDescriptor, NONE, RayMode, Scene, Source, StepResult};
 
 use crate::Status;
 use crate::args::{Mode, RaysArgs};
@@ -37,7 +37,7 @@ pub fn run(args: &RaysArgs, reporter: Reporter) -> Result<Status> {
         ..Default::default()
     };
     let asked = Scene {
-        objects: &scene.boxes,
+        objects: Source::Host(&scene.boxes),
         rays: rays.as_slice().into(),
         ..Scene::default()
     };

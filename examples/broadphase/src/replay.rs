@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Error, Result, bail};
 use gpu_broad_phase::reference::{self, brute_force};
-use gpu_broad_phase::{BroadPhaseDescriptor, Counters, Growth, HeadlessError, Scene, SceneQueries, StepResult};
+use gpu_broad_phase::{BroadPhaseDescriptor, Counters, Growth, HeadlessError, Queries, Scene, StepResult};
 
 use crate::Status;
 use crate::args::{Backend, ReplayArgs};
@@ -99,9 +99,9 @@ fn answerer(engine: &Engine) -> String {
 /// Queries of the scene, those of its objects among them.
 fn query_count(scene: &Scene<'_>) -> usize {
     match scene.queries {
-        SceneQueries::Boxes(boxes) => boxes.len(),
-        SceneQueries::Spheres(queries) => queries.len(),
-        SceneQueries::Neighbors(_) | SceneQueries::Partners(_) => object_count(scene),
+        Queries::Boxes(boxes) => boxes.len(),
+        Queries::Spheres(queries) => queries.len(),
+        Queries::Neighbors(_) | Queries::Partners(_) => object_count(scene),
         _ => 0,
     }
 }
@@ -124,7 +124,7 @@ fn differences(
     let is_small = object_count(scene).saturating_mul(asking) <= BRUTE_FORCE_OBJECTS * BRUTE_FORCE_OBJECTS;
     // Periods move boxes before they are compared, of which only neighbours have a definition.
     let is_periodic = descriptor.periods != [0.0; 3];
-    let of_neighbors = matches!(scene.queries, SceneQueries::Neighbors(_));
+    let of_neighbors = matches!(scene.queries, Queries::Neighbors(_));
     let (by_definition, queries_by_definition) = (is_small && !is_periodic, is_small && (!is_periodic || of_neighbors));
     if !(by_definition && queries_by_definition) {
         let reason = if is_small {
@@ -149,7 +149,7 @@ fn differences(
         Vec::new(),
     ];
     if queries_by_definition {
-        let expected = brute_force::scene_queries(descriptor, scene);
+        let expected = brute_force::scene_queries(descriptor, scene).expect("scenes of files lie on the host");
         for (faults, result) in faults.iter_mut().zip([&on_gpu, &on_cpu]) {
             faults.extend(found::difference(descriptor, scene, result, &expected));
         }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::Result;
 use gpu_broad_phase::grid::{Level, MAX_LEVELS};
 use gpu_broad_phase::internals::reference::{self, Trace};
-use gpu_broad_phase::{BroadPhaseDescriptor, Counters, Scene, Scheme};
+use gpu_broad_phase::{BroadPhaseDescriptor, Counters, Scene, Scheme, Source};
 
 use crate::Status;
 use crate::args::StatsArgs;
@@ -35,7 +35,7 @@ pub fn run(args: &StatsArgs, reporter: Reporter) -> Result<Status> {
     let trace = reference::trace(
         &descriptor,
         &Scene {
-            objects: &scene.boxes,
+            objects: Source::Host(&scene.boxes),
             ..Scene::default()
         },
     )?;

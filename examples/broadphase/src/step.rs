@@ -50,7 +50,10 @@ impl<'a> Step<'a> {
     /// Keeps what the step is given, where that is asked for: once, however often it is made.
     fn keep(&mut self, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<()> {
         match self.snapshot.take() {
-            Some(mut file) => file.save(|file| Snapshot::of(descriptor, scene).write(file)),
+            Some(mut file) => {
+                let snapshot = Snapshot::of(descriptor, scene)?;
+                file.save(|file| snapshot.write(file))
+            }
             None => Ok(()),
         }
     }

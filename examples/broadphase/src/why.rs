@@ -5,9 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::reference::why::{Party, Question, Reason, why};
-use gpu_broad_phase::{
-    BroadPhaseDescriptor, Query, RayMode, Scene as Step, SceneQueries, SceneRays, Scheme, reference,
-};
+use gpu_broad_phase::{BroadPhaseDescriptor, Queries, Query, RayMode, Rays, Scene as Step, Scheme, Source, reference};
 
 use crate::Status;
 use crate::args::{Mode, WhyArgs};
@@ -88,10 +86,10 @@ pub fn run(args: &WhyArgs, reporter: Reporter) -> Result<Status> {
     };
     let excluded = input::excluded(args.which.exclude.as_deref(), &scene, reporter)?;
     let step = Step {
-        objects: &scene.boxes,
-        excluded_pairs: &excluded,
-        rays: SceneRays::Plain(&rays),
-        queries: SceneQueries::Spheres(&queries),
+        objects: Source::Host(&scene.boxes),
+        excluded_pairs: Source::Host(&excluded),
+        rays: Rays::Plain(Source::Host(&rays)),
+        queries: Queries::Spheres(Source::Host(&queries)),
         ..Step::default()
     };
     let spinner = reporter.spinner("looking");

@@ -8,7 +8,7 @@ use broadphase::args::ReadingArgs;
 use broadphase::mesh::Kind;
 use broadphase::report::Reporter;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, Page, Pair, Source, StepInput, adapters,
+    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, Page, Pair, Scene, Source, adapters,
     reference::brute_force, wgpu,
 };
 use pollster::block_on;
@@ -86,7 +86,7 @@ fn cloth_ball_comes_whole_on_the_baseline_limits() {
             loop {
                 let mut encoder = device.create_command_encoder(&Default::default());
                 if all.is_empty() {
-                    let input = StepInput {
+                    let input = Scene {
                         objects: Source::Host(&scene.boxes),
                         ..Default::default()
                     };

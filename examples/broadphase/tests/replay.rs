@@ -3,8 +3,8 @@
 mod support;
 
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Pair, PairOrder, Partners, Query, QueryMode,
-    Ray, RayMode, Scene, SceneQueries, SceneStatics, Scheme, Snapshot, SweptRay,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, Growth, Neighbors, Pair, PairOrder, Partners, Queries, Query,
+    QueryMode, Ray, RayMode, Scene, Scheme, Snapshot, Source, Statics, SweptRay,
 };
 use support::{Folder, pairs};
 
@@ -15,7 +15,7 @@ const BOXES: &str = "min_x,min_y,min_z,max_x,max_y,max_z,layers,owner\n\
 
 fn keep(folder: &Folder, name: &str, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) {
     let mut bytes = Vec::new();
-    Snapshot::of(descriptor, scene).write(&mut bytes).unwrap();
+    Snapshot::of(descriptor, scene).unwrap().write(&mut bytes).unwrap();
     folder.write(name, bytes);
 }
 
@@ -161,7 +161,7 @@ fn every_kind_of_step_is_replayed_with_its_own_descriptor() {
         .collect();
     let mut found = Vec::new();
     for (queries, query_mode, descriptor) in [
-        (SceneQueries::None, QueryMode::All, of_worlds),
+        (Queries::None, QueryMode::All, of_worlds),
         (spheres[..].into(), QueryMode::All, of_worlds),
         (
             spheres[..].into(),
@@ -194,17 +194,17 @@ fn every_kind_of_step_is_replayed_with_its_own_descriptor() {
         ),
     ] {
         let scene = Scene {
-            objects: moving,
-            worlds: &worlds,
-            statics: SceneStatics {
-                objects: statics,
-                worlds: &static_worlds,
+            objects: Source::Host(moving),
+            worlds: Source::Host(&worlds),
+            statics: Statics {
+                objects: Source::Host(statics),
+                worlds: Source::Host(&static_worlds),
                 generation: 5,
             },
             rays: rays[..].into(),
             queries,
             query_mode,
-            excluded_pairs: &excluded,
+            excluded_pairs: Source::Host(&excluded),
             ..Scene::default()
         };
         keep(&folder, "kept", &descriptor, &scene);
@@ -215,7 +215,7 @@ fn every_kind_of_step_is_replayed_with_its_own_descriptor() {
         );
         let [pairs, hits, results] = [3, 4, 5].map(|column| counted[column].parse::<u64>().unwrap());
         assert!(pairs > 100 && hits > 50, "{counted:?}");
-        assert_eq!(results == 0, matches!(queries, SceneQueries::None), "{counted:?}");
+        assert_eq!(results == 0, matches!(queries, Queries::None), "{counted:?}");
         found.push((pairs, hits, results));
     }
     found.sort_unstable();
@@ -300,7 +300,7 @@ fn what_is_no_snapshot_or_cannot_be_replayed_is_refused() {
     folder.refuses(&["replay", "worlds"], &["worlds: 4294967295 worlds"]);
     let objects = [Aabb::point([0.0; 3])];
     let scene = Scene {
-        objects: &objects,
+        objects: Source::Host(&objects),
         ..Scene::default()
     };
     keep(&folder, "missing", &BroadPhaseDescriptor { worlds: 2, ..plain }, &scene);

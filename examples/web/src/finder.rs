@@ -2,7 +2,7 @@
 
 use gpu_broad_phase::{
     BroadPhaseDescriptor, Counters, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, OutputRows, Ray, RayMode,
-    Source, StageTime, StepInput,
+    Scene, Source, StageTime,
 };
 
 use crate::failure::Failure;
@@ -105,10 +105,10 @@ impl Finder {
         };
         let device = &gpu.device;
         let rays = [ray];
-        let input = StepInput {
+        let input = Scene {
             objects: Source::device(&swarm.boxes, swarm.count),
             rays: Source::Host(&rays).into(),
-            ..StepInput::default()
+            ..Scene::default()
         };
         let step = broad_phase.step(encoder, input)?;
         let (Some(pairs), Some(hits)) = (&step.pairs, &step.rays.hits) else {

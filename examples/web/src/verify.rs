@@ -1,7 +1,7 @@
 //! Whether what the GPU wrote is what the CPU finds.
 
 use gpu_broad_phase::reference::{self, brute_force};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Pair, Ray, RayHit, Scene, StepResult};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Pair, Ray, RayHit, Scene, Source, StepResult};
 
 use crate::failure::Failure;
 
@@ -32,7 +32,7 @@ pub enum Verdict {
 pub fn verify(descriptor: &BroadPhaseDescriptor<'_>, frame: &Frame) -> Result<Verdict, Failure> {
     let rays = [frame.ray];
     let scene = Scene {
-        objects: &frame.boxes,
+        objects: Source::Host(&frame.boxes),
         rays: rays[..].into(),
         ..Scene::default()
     };
@@ -45,8 +45,8 @@ pub fn verify(descriptor: &BroadPhaseDescriptor<'_>, frame: &Frame) -> Result<Ve
     }
     let by_force = frame.boxes.len() <= MOST_BY_FORCE;
     if by_force {
-        let pairs_by_force = brute_force::scene_pairs(descriptor, &scene);
-        let hits_by_force = brute_force::scene_rays(descriptor, &scene).concat();
+        let pairs_by_force = brute_force::scene_pairs(descriptor, &scene).unwrap();
+        let hits_by_force = brute_force::scene_rays(descriptor, &scene).unwrap().concat();
         let difference = first_difference("brute force", &pairs, sorted(&pairs_by_force))
             .or_else(|| first_difference("brute force", &hits, sorted_hits(&hits_by_force)));
         if let Some(difference) = difference {

@@ -7,6 +7,7 @@ use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{InputError, ReferenceError};
 use crate::api::frustum::{Frustum, Visible};
 use crate::api::scene::Scene;
+use crate::reference::host::HostScene;
 use crate::reference::trace::prepared;
 use crate::shared::grid::{Class, classify};
 
@@ -22,7 +23,8 @@ pub fn cull(
     views: &[Frustum],
 ) -> Result<Visible, ReferenceError> {
     check_views(views.len() as u64)?;
-    let ([params, _], objects) = prepared(descriptor, scene)?;
+    let scene = HostScene::of(scene)?;
+    let ([params, _], objects) = prepared(descriptor, &scene)?;
     let mut counters = vec![0; word::COUNT];
     let views = cull_views(&params, views, &mut counters);
     let (_, worlds) = scene.all_objects();

@@ -30,7 +30,7 @@ impl HitVisitor for Any {
 pub fn ray_any(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let rays = rays_of(tables);
     let any = |ray: u32| {
-        let ray = load_ray(params, &rays.get(ray as usize));
+        let ray = load_ray(params, &rays[ray as usize]);
         let mut any = Any { found: false };
         let walked = walk_tables(params, tables, overrides, &ray, &mut any);
         (u32::from(any.found), walked)

@@ -2,7 +2,7 @@
 
 use super::ray::load_ray;
 use super::ray_cells::{CellVisitor, walk_ray};
-use crate::api::scene::SceneRays;
+use crate::api::types::SweptRay;
 use crate::shared::grid::{Grid, Params};
 
 struct Count(u32);
@@ -15,10 +15,10 @@ impl CellVisitor for Count {
 
 /// How many cells the walk of each ray visits, 2^32 - 1 if they are more. Returns one word more than there are rays, so
 /// that the scan ends with the total.
-pub fn ray_cells_count(params: &Params, grids: &[&Grid], rays: SceneRays<'_>) -> Vec<u32> {
-    let count = |ray| {
+pub fn ray_cells_count(params: &Params, grids: &[&Grid], rays: &[SweptRay]) -> Vec<u32> {
+    let count = |ray: &SweptRay| {
         let mut count = Count(0);
-        walk_ray(params, grids, &load_ray(params, &ray), &mut count);
+        walk_ray(params, grids, &load_ray(params, ray), &mut count);
         count.0
     };
     rays.iter()

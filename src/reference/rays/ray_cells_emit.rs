@@ -2,8 +2,7 @@
 
 use super::ray::load_ray;
 use super::ray_cells::{CellVisitor, walk_ray};
-use crate::api::scene::SceneRays;
-use crate::api::types::RayCell;
+use crate::api::types::{RayCell, SweptRay};
 use crate::shared::grid::{Grid, Params};
 
 struct Emit<'a> {
@@ -37,7 +36,7 @@ impl CellVisitor for Emit<'_> {
 ///
 /// `offsets` is the scanned output of [`ray_cells_count`](super::ray_cells_count::ray_cells_count). Returns
 /// `ray_cell_capacity` cells; those that the shader leaves unwritten are zero.
-pub fn ray_cells_emit(params: &Params, grids: &[&Grid], rays: SceneRays<'_>, offsets: &[u32]) -> Vec<RayCell> {
+pub fn ray_cells_emit(params: &Params, grids: &[&Grid], rays: &[SweptRay], offsets: &[u32]) -> Vec<RayCell> {
     let mut cells = vec![RayCell::default(); params.ray_cell_capacity as usize];
     for (ray, &place) in rays.iter().take(params.ray_count as usize).zip(offsets) {
         let mut emit = Emit {
@@ -45,7 +44,7 @@ pub fn ray_cells_emit(params: &Params, grids: &[&Grid], rays: SceneRays<'_>, off
             first: params.first_ray_cell,
             cells: &mut cells,
         };
-        walk_ray(params, grids, &load_ray(params, &ray), &mut emit);
+        walk_ray(params, grids, &load_ray(params, ray), &mut emit);
     }
     cells
 }

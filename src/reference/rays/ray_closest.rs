@@ -39,7 +39,7 @@ pub fn ray_closest(
 ) -> Vec<RayHit> {
     let rays = rays_of(tables);
     let closest = |ray: u32| {
-        let ray = load_ray(params, &rays.get(ray as usize));
+        let ray = load_ray(params, &rays[ray as usize]);
         let mut closest = Closest {
             object: NONE,
             t: LARGEST_FLOAT,

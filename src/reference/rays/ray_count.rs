@@ -33,7 +33,7 @@ pub(crate) fn finish_counters(counters: &mut [u32], walks: &[Walked]) {
 pub fn ray_count(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, counters: &mut [u32]) -> Vec<u32> {
     let rays = rays_of(tables);
     let count = |ray: u32| {
-        let ray = load_ray(params, &rays.get(ray as usize));
+        let ray = load_ray(params, &rays[ray as usize]);
         let mut count = Count(0);
         let walked = walk_tables(params, tables, overrides, &ray, &mut count);
         (count.0, walked)

@@ -46,7 +46,7 @@ pub fn ray_emit(params: &Params, tables: &[RayReads<'_>], overrides: Overrides, 
             first: params.first_hit,
             hits: &mut hits,
         };
-        walk_tables(params, tables, overrides, &load_ray(params, &ray), &mut emit);
+        walk_tables(params, tables, overrides, &load_ray(params, ray), &mut emit);
     }
     hits
 }

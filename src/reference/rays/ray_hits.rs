@@ -7,8 +7,7 @@ use std::ops::Range;
 
 use super::ray::{LARGEST_FLOAT, LoadedRay, enter_box, load_ray};
 use super::ray_walk::{MAX_RAY_STEPS, SlabVisitor, Visit, per_axis, walk_levels};
-use crate::api::scene::SceneRays;
-use crate::api::types::{Aabb, RayHit};
+use crate::api::types::{Aabb, RayHit, SweptRay};
 use crate::reference::lists::RowWalk;
 use crate::reference::look::Lazy;
 use crate::reference::rows::{CellTable, Listing};
@@ -31,7 +30,7 @@ pub struct RayReads<'a> {
     /// Levels, records and cell table: bindings 1 to 3.
     pub table: CellTable<'a>,
     /// The rays.
-    pub rays: SceneRays<'a>,
+    pub rays: &'a [SweptRay],
     /// The objects, for their layers.
     pub objects: &'a [Aabb],
     /// Sorted values; read by the uniform scheme alone.
@@ -69,7 +68,7 @@ struct Walk<'a, V> {
 }
 
 /// The rays of a step: the same for all tables.
-pub(crate) fn rays_of<'a>(tables: &[RayReads<'a>]) -> SceneRays<'a> {
+pub(crate) fn rays_of<'a>(tables: &[RayReads<'a>]) -> &'a [SweptRay] {
     tables.first().map(|input| input.rays).unwrap_or_default()
 }
 
@@ -106,7 +105,7 @@ impl RowWalk for RayWalks<'_> {
     type Found = RayHit;
 
     fn walk(&self, row: u32, accept: impl FnMut(RayHit)) -> Walked {
-        let ray = load_ray(self.params, &rays_of(self.tables).get(row as usize));
+        let ray = load_ray(self.params, &rays_of(self.tables)[row as usize]);
         walk_tables(self.params, self.tables, self.overrides, &ray, &mut Each(accept))
     }
 }

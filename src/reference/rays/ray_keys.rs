@@ -1,6 +1,6 @@
 //! Twin of `shaders/rays/ray_keys.wgsl`.
 
-use crate::api::scene::SceneRays;
+use crate::api::types::SweptRay;
 use crate::shared::grid::{Grid, MAX_LEVELS, Params, cell_of, flush};
 use crate::shared::wgsl::number;
 
@@ -20,7 +20,7 @@ fn spread(bits: u32) -> u32 {
 ///
 /// A key is the Morton code ("A Computer Oriented Geodetic Data Base", 1966) of the cell that the ray starts in on the
 /// level of most objects, or of the cell next to it where it starts outside.
-pub fn ray_keys(params: &Params, grid: &Grid, rays: SceneRays<'_>) -> (Vec<u32>, Vec<u32>) {
+pub fn ray_keys(params: &Params, grid: &Grid, rays: &[SweptRay]) -> (Vec<u32>, Vec<u32>) {
     let level = &grid.levels[grid.fullest_level.min(MAX_LEVELS - 1) as usize];
     let lower = [level.lower_x >> grid.x_detail, level.lower_y, level.lower_z];
     let upper = [level.upper_x >> grid.x_detail, level.upper_y, level.upper_z];

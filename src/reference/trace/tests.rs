@@ -5,7 +5,7 @@ mod queries;
 
 use super::*;
 use crate::api::descriptor::{Dimensions, Scheme};
-use crate::api::scene::SceneRays;
+use crate::api::input::{Rays, Source};
 use crate::api::types::SweptRay;
 use crate::reference::rays::ray::{LoadedRay, enter_box, load_ray, reciprocal};
 use crate::reference::{brute_force, step, step_scene};
@@ -276,7 +276,7 @@ fn schemes(random: &mut SplitMix, objects: &[Aabb]) -> Vec<Scheme> {
 
 fn only(objects: &[Aabb]) -> Scene<'_> {
     Scene {
-        objects,
+        objects: Source::Host(objects),
         ..Scene::default()
     }
 }
@@ -306,9 +306,9 @@ fn check_rays(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, what: &s
     let closest = run(RayMode::Closest, descriptor.pairs);
     let any = run(RayMode::Any, false);
     let all = run(RayMode::All, false);
-    let expected = brute_force::scene_rays(descriptor, scene);
+    let expected = brute_force::scene_rays(descriptor, scene).unwrap();
     assert!(expected.is_empty() || closest.ray_hits.len() == expected.len() && any.ray_any.len() == expected.len());
-    for (index, (expected, ray)) in expected.iter().zip(scene.rays.iter()).enumerate() {
+    for (index, (expected, ray)) in expected.iter().zip(&*HostScene::of(scene).unwrap().rays).enumerate() {
         let range = all.ray_offsets[index] as usize..all.ray_offsets[index + 1] as usize;
         assert_eq!(
             sorted_hits(&all.ray_hits[range]),
@@ -332,7 +332,7 @@ fn check_rays(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, what: &s
 
 fn check(descriptor: &BroadPhaseDescriptor<'_>, objects: &[Aabb], rays: &[Ray], what: &str) -> Counters {
     let scene = Scene {
-        objects,
+        objects: Source::Host(objects),
         rays: rays.into(),
         ..Scene::default()
     };
@@ -454,7 +454,7 @@ fn swept_rays_agree_with_brute_force() {
             let wide = swept(&mut random, &lines, edge.min(1e37), worlds);
             let in_worlds: Vec<u32> = objects.iter().map(|_| random.below(worlds)).collect();
             for scheme in schemes(&mut random, &objects) {
-                for form in [SceneRays::Plain(&lines), SceneRays::Swept(&wide)] {
+                for form in [Rays::Plain(Source::Host(&lines)), Rays::Swept(Source::Host(&wide))] {
                     let descriptor = BroadPhaseDescriptor {
                         scheme,
                         dimensions,
@@ -464,8 +464,8 @@ fn swept_rays_agree_with_brute_force() {
                         ..BroadPhaseDescriptor::default()
                     };
                     let scene = Scene {
-                        objects: &objects,
-                        worlds: &in_worlds,
+                        objects: Source::Host(&objects),
+                        worlds: Source::Host(&in_worlds),
                         rays: form,
                         ..Scene::default()
                     };
@@ -493,7 +493,7 @@ fn a_swept_ray_without_extents_is_the_plain_one() {
             count_candidates: true,
             ..BroadPhaseDescriptor::default()
         };
-        let [plain, swept] = [SceneRays::Plain(&lines), SceneRays::Swept(&wide)].map(|rays| {
+        let [plain, swept] = [Rays::Plain(Source::Host(&lines)), Rays::Swept(Source::Host(&wide))].map(|rays| {
             let scene = Scene { rays, ..only(&objects) };
             step_scene(&descriptor, &scene).unwrap()
         });
@@ -1035,7 +1035,7 @@ fn box_tests_of_wide_rays_stay_few() {
                 ..BroadPhaseDescriptor::default()
             };
             let scene = Scene {
-                rays: SceneRays::Swept(&rays),
+                rays: Rays::Swept(Source::Host(&rays)),
                 ..only(&objects)
             };
             let counters = step_scene(&descriptor, &scene).unwrap().counters;
@@ -1084,7 +1084,7 @@ fn rows_longer_than_their_table_give_each_hit_once() {
             ..BroadPhaseDescriptor::default()
         };
         let scene = Scene {
-            rays: SceneRays::Swept(&rays),
+            rays: Rays::Swept(Source::Host(&rays)),
             ..only(&objects)
         };
         let grid = trace(&descriptor, &scene).unwrap().grid;
@@ -1150,7 +1150,7 @@ fn cells_of_rays_follow_the_ray() {
                 ..BroadPhaseDescriptor::default()
             };
             let scene = Scene {
-                rays: SceneRays::Swept(&rays),
+                rays: Rays::Swept(Source::Host(&rays)),
                 ..only(&objects)
             };
             let trace = trace(&descriptor, &scene).unwrap();
@@ -1225,10 +1225,11 @@ fn windows_of_ray_cells_join_to_the_whole() {
         ..BroadPhaseDescriptor::default()
     };
     let scene = Scene {
-        rays: SceneRays::Plain(&lines),
+        rays: Rays::Plain(Source::Host(&lines)),
         ..only(&objects)
     };
     let whole = trace(&descriptor, &scene).unwrap();
+    let rays = HostScene::of(&scene).unwrap().rays;
     let mut joined = Vec::new();
     for first in (0..whole.ray_cells.len()).step_by(97) {
         let params = Params {
@@ -1236,7 +1237,7 @@ fn windows_of_ray_cells_join_to_the_whole() {
             ray_cell_capacity: 97.min(whole.ray_cells.len() - first) as u32,
             ..whole.params
         };
-        let cells = ray_cells_emit::ray_cells_emit(&params, &[&whole.grid], scene.rays, &whole.ray_cell_offsets);
+        let cells = ray_cells_emit::ray_cells_emit(&params, &[&whole.grid], &rays, &whole.ray_cell_offsets);
         joined.extend(cells);
     }
     assert_eq!(joined, whole.ray_cells);
@@ -1301,13 +1302,13 @@ fn dimensions_margin_and_worlds_agree_with_brute_force() {
                         })
                         .collect();
                     let scene = Scene {
-                        worlds: if descriptor.worlds > 1 { &worlds } else { &[] },
+                        worlds: Source::Host(if descriptor.worlds > 1 { &worlds[..] } else { &[] }),
                         ..only(&objects)
                     };
                     let result = step_scene(&descriptor, &scene).unwrap();
                     let mut pairs = result.pairs;
                     pairs.sort_unstable();
-                    let expected = brute_force::scene_pairs(&descriptor, &scene);
+                    let expected = brute_force::scene_pairs(&descriptor, &scene).unwrap();
                     assert!(
                         pairs == expected,
                         "kind {kind} count {count} {descriptor:?}: {} pairs, {} expected",
@@ -1423,7 +1424,7 @@ fn work_does_not_grow_with_empty_worlds() {
                 ..Default::default()
             };
             let scene = Scene {
-                worlds: &worlds,
+                worlds: Source::Host(&worlds),
                 ..only(&objects)
             };
             step_scene(&descriptor, &scene).unwrap().counters
@@ -1490,7 +1491,7 @@ impl Order {
     const ALL: u32 = 162;
 }
 
-/// The cells of each slab by the expressions of `shaders/rays/ray_walk.wgsl`, each in the given order; none where the
+/// The cells of each slab by the expressions of `shaders/rays/ray_passage.wgsl`, each in the given order; none where the
 /// level is not walked.
 fn slabs_of(order: Order, detail: u32, reach: i32, level: &grid::Level, ray: &LoadedRay) -> Option<Vec<[[i32; 3]; 2]>> {
     const RELATIVE: f32 = 1.0 / (1u32 << 19) as f32;

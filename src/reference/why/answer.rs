@@ -112,7 +112,7 @@ pub enum Reason {
     },
     /// Both are static.
     BothStatic,
-    /// The list of excluded pairs names them: see [`StepInput::excluded_pairs`](crate::StepInput::excluded_pairs).
+    /// The list of excluded pairs names them: see [`Scene::excluded_pairs`](crate::Scene::excluded_pairs).
     Listed,
     /// Both have this owner.
     SameOwner {

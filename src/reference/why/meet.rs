@@ -1,7 +1,6 @@
 //! Where the passes put objects and bring two together: read off a trace, and off the walks of the passes themselves.
 
 use super::answer::{Meeting, Party, Placed, Seat};
-use crate::api::scene::SceneRays;
 use crate::api::types::SweptRay;
 use crate::reference::look::Look;
 use crate::reference::pairs::pair_static::walk_static_looks;
@@ -218,7 +217,7 @@ impl HitVisitor for Hits {
 pub(super) fn ray(
     trace: &Trace,
     overrides: Overrides,
-    rays: SceneRays<'_>,
+    rays: &[SweptRay],
     [ray, object]: [u32; 2],
     given: &SweptRay,
 ) -> Walked {

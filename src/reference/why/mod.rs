@@ -14,10 +14,12 @@ use parted::Filters;
 use crate::api::counters::{Status, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth, RayMode};
 use crate::api::error::ReferenceError;
-use crate::api::queries::{Neighbors, Partners, Query, QueryMode};
-use crate::api::scene::{Scene, SceneQueries, SceneRays, SceneStatics};
+use crate::api::input::{Queries, Rays};
+use crate::api::queries::{Askers, Neighbors, Partners, Query, QueryMode};
+use crate::api::scene::{QueryInput, Scene};
 use crate::api::types::{Aabb, Pair, SweptRay};
 use crate::reference::brute_force;
+use crate::reference::host::HostScene;
 use crate::reference::rays::ray::load_ray;
 use crate::reference::trace::{Trace, run};
 use crate::shared::blocks::{Overrides, wide};
@@ -36,7 +38,7 @@ use meet::Walked;
 ///     Aabb::new([0.0; 3], [1.0; 3]),
 ///     Aabb::new([3.0, 0.0, 0.0], [4.0, 1.0, 1.0]),
 /// ];
-/// let scene = Scene { objects: &objects, ..Scene::default() };
+/// let scene = Scene { objects: objects[..].into(), ..Scene::default() };
 /// let why = why(&BroadPhaseDescriptor::default(), &scene, Question::Pair(0, 1))?;
 /// assert!(!why.meets);
 /// assert!(matches!(why.reasons[..], [Reason::Apart { axis: 0, gap: 2.0, .. }]));
@@ -53,7 +55,8 @@ pub fn why(
     scene: &Scene<'_>,
     question: Question,
 ) -> Result<Why, ReferenceError> {
-    let count = scene.statics.objects.len() + scene.objects.len();
+    let given = HostScene::of(scene)?;
+    let count = given.object_count();
     let check = |what: &'static str, index: u32, count: usize| {
         let count = count as u64;
         match u64::from(index) < count {
@@ -68,36 +71,36 @@ pub fn why(
             check("object", b, count)?;
         }
         Question::Ray { ray, object } => {
-            check("ray", ray, scene.rays.len())?;
+            check("ray", ray, given.rays.len())?;
             check("object", object, count)?;
         }
         Question::Query { query, object } => {
-            match scene.queries {
-                SceneQueries::Neighbors(_) | SceneQueries::Partners(_) => check("object", query, count)?,
-                _ => check("query", query, scene.queries.to_vec().len())?,
+            match given.asked.askers() {
+                Some(_) => check("object", query, count)?,
+                None => check("query", query, given.queries.len())?,
             }
             check("object", object, count)?;
         }
     }
     // What the question is not about costs time and changes nothing.
-    let asked = Scene {
+    let asked = HostScene::of(&Scene {
         rays: match question {
             Question::Ray { .. } => scene.rays,
-            _ => SceneRays::default(),
+            _ => Rays::default(),
         },
         queries: match question {
             Question::Query { .. } => scene.queries,
-            _ => SceneQueries::None,
+            _ => Queries::None,
         },
         ..*scene
-    };
+    })?;
     let descriptor = BroadPhaseDescriptor {
         pairs: descriptor.pairs && is_pair,
         ray_cells: false,
         ..*descriptor
     };
     let trace = run(&descriptor, &asked, None, false)?;
-    let (given, worlds) = scene.all_objects();
+    let (given, worlds) = given.all_objects();
     let asker = Asker {
         descriptor: &descriptor,
         scene: &asked,
@@ -115,7 +118,7 @@ pub fn why(
 /// A step that has run, and what it was given.
 struct Asker<'a> {
     descriptor: &'a BroadPhaseDescriptor<'a>,
-    scene: &'a Scene<'a>,
+    scene: &'a HostScene<'a>,
     trace: &'a Trace,
     /// All objects as they were given, static ones first.
     given: Vec<Aabb>,
@@ -130,18 +133,15 @@ struct Alone {
 }
 
 impl Alone {
-    fn scene(&self) -> Scene<'_> {
-        let (statics, objects) = self.objects.split_at(self.statics);
+    fn scene(&self) -> HostScene<'_> {
+        let (static_objects, objects) = self.objects.split_at(self.statics);
         let (static_worlds, worlds) = self.worlds.split_at(self.statics.min(self.worlds.len()));
-        Scene {
+        HostScene {
             objects,
             worlds,
-            statics: SceneStatics {
-                objects: statics,
-                worlds: static_worlds,
-                generation: 0,
-            },
-            ..Scene::default()
+            static_objects,
+            static_worlds,
+            ..HostScene::default()
         }
     }
 }
@@ -325,7 +325,7 @@ impl<'a> Asker<'a> {
             why.overlap = Some(parted::overlap(first.1, second.1));
         }
         let alone = self.alone([low, high]);
-        why.meets = !is_listed && !brute_force::scene_pairs(&self.plain(), &alone.scene()).is_empty();
+        why.meets = !is_listed && !brute_force::pairs_of(&self.plain(), &alone.scene()).is_empty();
         why.is_found = self.trace.pairs.contains(&Pair { a: low, b: high });
         let mut walked = meet::pair(self.trace, self.overrides(), low, high);
         if why.meets && !self.descriptor.pairs {
@@ -342,7 +342,7 @@ impl<'a> Asker<'a> {
         let (trace, worlds) = (self.trace, self.descriptor.worlds);
         let who = Party::Ray(ray);
         let mut why = self.why(question, who, Party::Object(object));
-        let Some(given) = self.scene.rays.iter().nth(ray as usize) else {
+        let Some(given) = self.scene.rays.get(ray as usize).copied() else {
             return why;
         };
         let loaded = load_ray(&trace.params, &given);
@@ -360,14 +360,14 @@ impl<'a> Asker<'a> {
         }
         let hits = |members: Alone| {
             let rays = [given];
-            let scene = Scene {
-                rays: SceneRays::Swept(&rays),
+            let scene = HostScene {
+                rays: rays[..].into(),
                 ..members.scene()
             };
-            brute_force::scene_rays(&self.plain(), &scene).swap_remove(0)
+            brute_force::rays_of(&self.plain(), &scene).swap_remove(0)
         };
         why.meets = !hits(self.alone([object])).is_empty();
-        let walked = meet::ray(trace, self.overrides(), self.scene.rays, [ray, object], &given);
+        let walked = meet::ray(trace, self.overrides(), &self.scene.rays, [ray, object], &given);
         why.t = walked.t;
         why.starts_inside = why.meets && self.starts_inside(&given, object);
         match self.descriptor.ray_mode {
@@ -414,8 +414,8 @@ impl<'a> Asker<'a> {
 
     fn query(&self, question: Question, query: u32, object: u32) -> Why {
         let (trace, scene) = (self.trace, self.scene);
-        let objects_ask = matches!(scene.queries, SceneQueries::Neighbors(_) | SceneQueries::Partners(_));
-        let queries = scene.queries.to_vec();
+        let objects_ask = scene.asked.askers().is_some();
+        let queries = &scene.queries;
         let who = if objects_ask {
             Party::Object(query)
         } else {
@@ -426,12 +426,12 @@ impl<'a> Asker<'a> {
             why.reasons.push(Reason::Same);
             return why;
         }
-        let walks = trace.query_inputs(&queries, objects_ask);
+        let walks = trace.query_inputs(queries, objects_ask);
         let walked = meet::query(trace, self.overrides(), &walks, [query, object], who);
-        match scene.queries {
-            SceneQueries::Neighbors(neighbors) => self.neighbors(&mut why, neighbors, query, object),
-            SceneQueries::Partners(partners) => self.partners(&mut why, partners, query, object),
-            _ => self.boxes(&mut why, &queries[query as usize], object),
+        match scene.asked.askers() {
+            Some(Askers::Neighbors(neighbors)) => self.neighbors(&mut why, neighbors, query, object),
+            Some(Askers::Partners(partners)) => self.partners(&mut why, partners, query, object),
+            None => self.boxes(&mut why, &queries[query as usize], object),
         }
         if why.is_on_border {
             why.meets = walked.is_accepted;
@@ -439,7 +439,7 @@ impl<'a> Asker<'a> {
                 why.reasons.retain(|reason| !matches!(reason, Reason::TooFar { .. }));
             }
         }
-        match scene.query_mode {
+        match scene.asked.query_mode {
             QueryMode::Nearest(wanted) => {
                 why.rank = walked.is_accepted.then_some(walked.rank);
                 let rows = trace.query_nearest.chunks(wanted.max(1) as usize).nth(query as usize);
@@ -460,15 +460,15 @@ impl<'a> Asker<'a> {
                 }
             }
         }
-        let has_list = scene.query_mode == QueryMode::All;
+        let has_list = scene.asked.query_mode == QueryMode::All;
         let mut why = self.conclude(why, walked);
         why.place = why.place.filter(|_| has_list);
         why
     }
 
     /// What the definition says of a scene with one object to find, and of one of its queries.
-    fn defined(&self, descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, query: usize) -> Defined {
-        let found = brute_force::scene_queries(descriptor, scene).swap_remove(query);
+    fn defined(&self, descriptor: &BroadPhaseDescriptor<'_>, scene: &HostScene<'_>, query: usize) -> Defined {
+        let found = brute_force::queries_of(descriptor, scene).swap_remove(query);
         let mut distance = found.surely.iter().chain(&found.perhaps).map(|&(_, distance)| distance);
         Defined {
             meets: !found.surely.is_empty(),
@@ -489,8 +489,8 @@ impl<'a> Asker<'a> {
         let alone = self.alone([object]);
         let ask = |query: Query, descriptor: &BroadPhaseDescriptor<'_>| {
             let queries = [query];
-            let scene = Scene {
-                queries: SceneQueries::Spheres(&queries),
+            let scene = HostScene {
+                queries: queries[..].into(),
                 ..alone.scene()
             };
             self.defined(descriptor, &scene, 0)
@@ -546,8 +546,11 @@ impl<'a> Asker<'a> {
             why.reasons.push(Reason::Once);
         }
         let alone = self.alone([asker.min(object), asker.max(object)]);
-        let scene = Scene {
-            queries: SceneQueries::Partners(partners),
+        let scene = HostScene {
+            asked: QueryInput {
+                queries: Queries::Partners(partners),
+                ..QueryInput::default()
+            },
             ..alone.scene()
         };
         let defined = self.defined(&self.plain(), &scene, usize::from(asker > object));
@@ -557,8 +560,11 @@ impl<'a> Asker<'a> {
     fn neighbors(&self, why: &mut Why, neighbors: Neighbors, asker: u32, object: u32) {
         let alone = self.alone([asker.min(object), asker.max(object)]);
         let ask = |neighbors: Neighbors, alone: &Alone, descriptor: &BroadPhaseDescriptor<'_>| {
-            let scene = Scene {
-                queries: SceneQueries::Neighbors(neighbors),
+            let scene = HostScene {
+                asked: QueryInput {
+                    queries: Queries::Neighbors(neighbors),
+                    ..QueryInput::default()
+                },
                 ..alone.scene()
             };
             self.defined(descriptor, &scene, usize::from(asker > object))

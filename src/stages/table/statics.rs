@@ -1,7 +1,8 @@
 //! The table of the static objects: built where they change, kept while they do not.
 
 use super::{TablePlan, buffer as moving};
-use crate::api::input::{Placement, Source, Statics};
+use crate::api::input::{Placement, Source};
+use crate::api::scene::Statics;
 use crate::gpu::buffers::{BufferId, Buffers, buffers, rounded};
 use crate::gpu::filled::filled;
 use crate::gpu::recorder::{Binds, Input};

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gpu_broad_phase::{BroadPhaseDescriptor, GpuBroadPhase, StepInput, StepResult};
+use gpu_broad_phase::{BroadPhaseDescriptor, GpuBroadPhase, Scene, StepResult};
 
 pub struct Gpu {
     pub kind: Kind,
@@ -76,7 +76,7 @@ impl Gpu {
     }
 
     /// Steps until nothing overflows, as a renderer does frame by frame.
-    pub async fn whole(&self, broad_phase: &mut GpuBroadPhase, input: StepInput<'_>) -> StepResult {
+    pub async fn whole(&self, broad_phase: &mut GpuBroadPhase, input: Scene<'_>) -> StepResult {
         for _ in 0..4 {
             let mut encoder = self.device.create_command_encoder(&Default::default());
             let step = broad_phase.step(&mut encoder, input);

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
     BroadPhaseDescriptor, CullOptions, Culling, Frustum, GpuBroadPhase, Headless, Neighbors, ObjectNames, ObjectSet,
-    Outputs, PairEvents, Partners, Queries, Query, QueryInput, QueryMode, RayMode, Scene, SceneQueries, SceneStatics,
-    Source, StepInput, StepResult, Uses,
+    Outputs, PairEvents, Partners, Queries, Query, QueryInput, QueryMode, RayMode, Scene, Source, Statics, StepResult,
+    Uses,
 };
 
 use crate::Say;
@@ -49,7 +49,7 @@ pub async fn fixed(gpu: &Gpu, ray_modes: &[RayMode], say: Say<'_>) {
                 made.push((descriptor, gpu.broad_phase(&descriptor)));
                 made.len() - 1
             });
-            let found = gpu.whole(&mut made[index].1, scene.into()).await;
+            let found = gpu.whole(&mut made[index].1, *scene).await;
             let what = format!("{}, {descriptor:?}", case.name);
             assert_eq!(hashes(scene, &found, ray_mode, &expected), expected, "{what}");
             assert_eq!(found.timings.is_empty(), !gpu.has_timestamps(), "{what}");
@@ -123,7 +123,7 @@ async fn check(gpu: &Gpu, descriptor: BroadPhaseDescriptor<'_>, scene: &Scene<'_
     let mut most = 0;
     for scheme in SCHEMES {
         let descriptor = BroadPhaseDescriptor { scheme, ..descriptor };
-        let found = gpu.whole(&mut gpu.broad_phase(&descriptor), scene.into()).await;
+        let found = gpu.whole(&mut gpu.broad_phase(&descriptor), *scene).await;
         agreement::check(&descriptor, scene, &expected, &found, &format!("{what}, {scheme:?}"));
         most = found.pairs.len() + found.query_objects.len() + found.query_nearest.len();
         assert!(most > 100, "{what}: {most} rows say little");
@@ -138,7 +138,7 @@ async fn check(gpu: &Gpu, descriptor: BroadPhaseDescriptor<'_>, scene: &Scene<'_
 pub async fn queries(gpu: &Gpu, say: Say<'_>) {
     let case = golden::power_law();
     let scene = case.scene();
-    let spheres: Vec<_> = scene.objects[..300]
+    let spheres: Vec<_> = scene.objects.elements().unwrap()[..300]
         .iter()
         .enumerate()
         .map(|(index, object)| Query::sphere(object.min, 0.01 * index as f32))
@@ -147,7 +147,7 @@ pub async fn queries(gpu: &Gpu, say: Say<'_>) {
         pairs: false,
         ..BroadPhaseDescriptor::default()
     };
-    let asked: [(&str, SceneQueries<'_>, QueryMode); 4] = [
+    let asked: [(&str, Queries<'_>, QueryMode); 4] = [
         ("spheres", spheres[..].into(), QueryMode::All),
         ("nearest objects", spheres[..].into(), QueryMode::Nearest(5)),
         ("neighbours", Neighbors::within(2.5).into(), QueryMode::All),
@@ -178,12 +178,12 @@ pub async fn queries(gpu: &Gpu, say: Say<'_>) {
 pub async fn statics(gpu: &Gpu, say: Say<'_>) {
     let case = golden::uniform_boxes();
     let scene = case.scene();
-    let (fixed, objects) = scene.objects.split_at(700);
+    let (fixed, objects) = scene.objects.elements().unwrap().split_at(700);
     let scene = Scene {
-        objects,
-        statics: SceneStatics {
-            objects: fixed,
-            ..SceneStatics::default()
+        objects: Source::Host(objects),
+        statics: Statics {
+            objects: Source::Host(fixed),
+            ..Statics::default()
         },
         ..scene
     };
@@ -198,10 +198,10 @@ pub async fn statics(gpu: &Gpu, say: Say<'_>) {
 pub async fn parted(gpu: &Gpu, say: Say<'_>) {
     let case = golden::uniform_boxes();
     let scene = case.scene();
-    let all = brute_force::scene_pairs(&case.descriptor, &scene);
+    let all = brute_force::scene_pairs(&case.descriptor, &scene).unwrap();
     let excluded: Vec<_> = all.iter().step_by(3).copied().collect();
     let listed = Scene {
-        excluded_pairs: &excluded,
+        excluded_pairs: Source::Host(&excluded),
         ..scene
     };
     check(gpu, case.descriptor, &listed, "pairs without those of a list", say).await;
@@ -213,7 +213,7 @@ pub async fn parted(gpu: &Gpu, say: Say<'_>) {
             pair_filter: Some("fn admits_pair(a: u32, b: u32) -> bool {\n    return (a ^ b) % 5u != 0u;\n}\n"),
             ..case.descriptor
         };
-        let found = gpu.whole(&mut gpu.broad_phase(&descriptor), (&scene).into()).await;
+        let found = gpu.whole(&mut gpu.broad_phase(&descriptor), scene).await;
         let found: BTreeSet<_> = found.pairs.into_iter().collect();
         assert!(
             found == expected,
@@ -254,7 +254,7 @@ pub async fn culling(gpu: &Gpu, say: Say<'_>) {
         };
         let mut broad_phase = gpu.broad_phase(&descriptor);
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        let step = broad_phase.step(&mut encoder, (&scene).into()).expect("a step");
+        let step = broad_phase.step(&mut encoder, scene).expect("a step");
         let culled = culling.record(&mut encoder, &step, Source::Host(&views), CullOptions::default());
         culled.expect("views");
         gpu.queue.submit([encoder.finish()]);
@@ -286,9 +286,9 @@ pub async fn later(gpu: &Gpu, say: Say<'_>) {
         let mut asked = Vec::new();
         for objects in &film.frames {
             let mut encoder = gpu.device.create_command_encoder(&Default::default());
-            let input = StepInput {
+            let input = Scene {
                 objects: Source::Host(objects),
-                ..StepInput::default()
+                ..Scene::default()
             };
             let step = broad_phase.step(&mut encoder, input).expect("a step");
             events
@@ -316,11 +316,11 @@ pub async fn later(gpu: &Gpu, say: Say<'_>) {
             let now: BTreeSet<_> = brute_force::pairs(objects).into_iter().collect();
             assert!(step.pairs.iter().copied().collect::<BTreeSet<_>>() == now, "{what}");
             let scene = Scene {
-                objects,
-                queries: SceneQueries::Boxes(&objects[..100]),
+                objects: Source::Host(objects),
+                queries: Queries::Boxes(Source::Host(&objects[..100])),
                 ..Scene::default()
             };
-            let expected = brute_force::scene_queries(&descriptor, &scene);
+            let expected = brute_force::scene_queries(&descriptor, &scene).unwrap();
             let found = set.query_offsets.windows(2).map(|ends| ends[1] - ends[0]);
             assert!(
                 found.eq(expected.iter().map(|found| found.surely.len() as u32)),

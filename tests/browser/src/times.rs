@@ -1,6 +1,6 @@
 //! How long steps take.
 
-use gpu_broad_phase::{BroadPhaseDescriptor, Source, StepInput};
+use gpu_broad_phase::{BroadPhaseDescriptor, Scene, Source};
 use web_time::Instant;
 
 use crate::Say;
@@ -22,9 +22,9 @@ pub async fn step(gpu: &Gpu, count: u32, say: Say<'_>) {
         ..BroadPhaseDescriptor::default()
     };
     let mut broad_phase = gpu.broad_phase(&descriptor);
-    let input = StepInput {
+    let input = Scene {
         objects: Source::Host(&boxes),
-        ..StepInput::default()
+        ..Scene::default()
     };
     let pairs = gpu.whole(&mut broad_phase, input).await.pairs.len();
     let mut times = Vec::new();

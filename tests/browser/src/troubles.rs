@@ -1,6 +1,6 @@
 //! What a page has to live with.
 
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Headless, HeadlessError, ReadBackError, Source, StepInput};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Headless, HeadlessError, ReadBackError, Scene, Source};
 
 use crate::Say;
 use crate::golden;
@@ -12,15 +12,15 @@ pub async fn too_large(gpu: &Gpu, say: Say<'_>) {
     let boxes = vec![Aabb::point([0.0; 3]); count];
     let mut broad_phase = gpu.broad_phase(&BroadPhaseDescriptor::default());
     let mut encoder = gpu.device.create_command_encoder(&Default::default());
-    let input = StepInput {
+    let input = Scene {
         objects: Source::Host(&boxes),
-        ..StepInput::default()
+        ..Scene::default()
     };
     let refused = broad_phase.step(&mut encoder, input);
     let error = refused.expect_err("too many boxes").to_string();
     drop(encoder);
     let case = golden::uniform_boxes();
-    let found = gpu.whole(&mut broad_phase, (&case.scene()).into()).await;
+    let found = gpu.whole(&mut broad_phase, case.scene()).await;
     assert!(!found.pairs.is_empty());
     say(&format!(
         "{count} boxes: {error}; the next step: {} pairs",
@@ -34,7 +34,7 @@ pub async fn lost(say: Say<'_>) {
     let scene = case.scene();
     let gpu = Gpu::open(Kind::Rich).await;
     let mut broad_phase = gpu.broad_phase(&BroadPhaseDescriptor::default());
-    gpu.whole(&mut broad_phase, (&scene).into()).await;
+    gpu.whole(&mut broad_phase, scene).await;
     gpu.device.destroy();
     let answer = broad_phase.read_back().await;
     let error = answer.expect_err("a lost device");
@@ -49,7 +49,7 @@ pub async fn lost(say: Say<'_>) {
     assert!(is_lost, "{of_headless:?}");
     let next = Gpu::open(Kind::Rich).await;
     let mut broad_phase = next.broad_phase(&BroadPhaseDescriptor::default());
-    let found = next.whole(&mut broad_phase, (&scene).into()).await;
+    let found = next.whole(&mut broad_phase, scene).await;
     next.check();
     say(&format!(
         "a lost device: {error}; another one: {} pairs",

@@ -51,7 +51,7 @@ pub fn enter(ray: &PreparedRay, boxed: &Aabb) -> Option<f32> {
 mod tests {
     use super::*;
     use crate::generate::{Random, boxes};
-    use gpu_broad_phase::{BroadPhaseDescriptor, Scene, reference::brute_force};
+    use gpu_broad_phase::{BroadPhaseDescriptor, Scene, Source, reference::brute_force};
 
     #[test]
     fn rays_enter_boxes_where_the_library_says() {
@@ -72,11 +72,11 @@ mod tests {
             ray.origin[0] = objects[index].max[0];
         }
         let scene = Scene {
-            objects: &objects,
+            objects: Source::Host(&objects),
             rays: rays.as_slice().into(),
             ..Scene::default()
         };
-        let expected = brute_force::scene_rays(&BroadPhaseDescriptor::default(), &scene);
+        let expected = brute_force::scene_rays(&BroadPhaseDescriptor::default(), &scene).unwrap();
         for (ray, expected) in rays.iter().zip(expected) {
             let ray = PreparedRay::new(ray);
             let found: Vec<_> = (0..)

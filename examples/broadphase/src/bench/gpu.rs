@@ -8,7 +8,7 @@ use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::wgpu::{Buffer, BufferUsages, CommandEncoder, Device, PollType, Queue};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Counters, GpuBroadPhase, Growth, Headless, NONE, Page, QueryInput, RayMode,
-    Rays, Source, Status, StepInput, StepResult,
+    Rays, Scene, Source, Status, StepResult,
 };
 use pollster::block_on;
 
@@ -62,15 +62,15 @@ impl<'a> OnDevice<'a> {
         &self.buffer
     }
 
-    fn resident(&self) -> StepInput<'_> {
-        StepInput {
+    fn resident(&self) -> Scene<'_> {
+        Scene {
             objects: Source::device(&self.buffer, self.boxes.len() as u32),
             ..Default::default()
         }
     }
 
-    fn uploaded(&self) -> StepInput<'_> {
-        StepInput {
+    fn uploaded(&self) -> Scene<'_> {
+        Scene {
             objects: Source::Host(self.boxes),
             ..Default::default()
         }

@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, GpuBroadPhase, Growth, Headless, Source, Status, StepInput, reference,
-};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, GpuBroadPhase, Growth, Headless, Scene, Source, Status, reference};
 use pollster::block_on;
 use rayon::ThreadPool;
 
@@ -184,7 +182,7 @@ impl<'a> OnDevice<'a> {
         let (device, queue) = (self.headless.device(), self.headless.queue());
         let start = Instant::now();
         let mut encoder = device.create_command_encoder(&Default::default());
-        let input = StepInput {
+        let input = Scene {
             objects: Source::Host(boxes),
             ..Default::default()
         };

@@ -4,8 +4,7 @@
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends, Device, DeviceDescriptor, Limits, PollType, Queue};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, GpuBroadPhase, Scene, Source, StepInput, adapters, internals::reference::trace,
-    wgpu::Buffer,
+    Aabb, BroadPhaseDescriptor, GpuBroadPhase, Scene, Source, adapters, internals::reference::trace, wgpu::Buffer,
 };
 use pollster::block_on;
 
@@ -39,7 +38,7 @@ pub struct KeyCounts {
 impl<'a> Keys<'a> {
     pub fn new(boxes: &'a [Aabb], descriptor: &BroadPhaseDescriptor<'static>) -> Result<Self> {
         let scene = Scene {
-            objects: boxes,
+            objects: Source::Host(boxes),
             ..Scene::default()
         };
         let keys = trace(&without_pairs(descriptor), &scene)?;
@@ -144,7 +143,7 @@ impl<'a> StageOfStep<'a> {
     fn step(&mut self, wants_entries: bool) -> Result<Option<Vec<u32>>> {
         let (device, queue) = (&self.on.device, &self.on.queue);
         let mut encoder = device.create_command_encoder(&Default::default());
-        let input = StepInput {
+        let input = Scene {
             objects: Source::device(&self.buffer, self.keys.boxes.len() as u32),
             ..Default::default()
         };

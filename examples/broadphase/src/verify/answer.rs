@@ -85,11 +85,11 @@ impl Answer {
 }
 
 pub fn brute_force(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Answer {
-    let all = reference::brute_force::scene_rays(descriptor, scene);
+    let all = reference::brute_force::scene_rays(descriptor, scene).expect("scenes of files lie on the host");
     let closest: Vec<_> = all.iter().map(|hits| reference::brute_force::closest(hits)).collect();
     Answer {
         pairs: if descriptor.pairs {
-            reference::brute_force::scene_pairs(descriptor, scene)
+            reference::brute_force::scene_pairs(descriptor, scene).expect("scenes of files lie on the host")
         } else {
             Vec::new()
         },
@@ -134,14 +134,14 @@ pub fn first_difference<T: PartialEq + Debug>(what: &str, found: &[T], expected:
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gpu_broad_phase::{Aabb, Ray};
+    use gpu_broad_phase::{Aabb, Ray, Source};
 
     #[test]
     fn a_lost_pair_a_moved_hit_and_an_extra_hit_are_told() {
         let boxes = [Aabb::new([0.0; 3], [1.0; 3]); 3];
         let rays = [Ray::new([-1.0, 0.5, 0.5], [1.0, 0.0, 0.0], 9.0)];
         let scene = Scene {
-            objects: &boxes,
+            objects: Source::Host(&boxes),
             rays: rays.as_slice().into(),
             ..Scene::default()
         };

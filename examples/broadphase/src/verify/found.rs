@@ -152,19 +152,19 @@ impl Slack {
 mod tests {
     use super::*;
     use gpu_broad_phase::reference::{self, brute_force};
-    use gpu_broad_phase::{Aabb, Query};
+    use gpu_broad_phase::{Aabb, Query, Source};
 
     fn checked(query_mode: QueryMode, spoil: impl Fn(&mut StepResult)) -> [Option<String>; 2] {
         let objects: Vec<_> = (0..9).map(|place| Aabb::point([place as f32; 3])).collect();
         let queries = [Query::sphere([0.2; 3], 4.0), Query::sphere([7.1; 3], 1.0)];
         let scene = Scene {
-            objects: &objects,
+            objects: Source::Host(&objects),
             queries: queries[..].into(),
             query_mode,
             ..Scene::default()
         };
         let descriptor = BroadPhaseDescriptor::default();
-        let expected = brute_force::scene_queries(&descriptor, &scene);
+        let expected = brute_force::scene_queries(&descriptor, &scene).unwrap();
         let right = reference::step_scene(&descriptor, &scene).unwrap();
         let mut result = right.clone();
         spoil(&mut result);

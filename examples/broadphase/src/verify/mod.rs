@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::wgpu::{AdapterInfo, Backends};
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, Headless, HeadlessDescriptor, RayMode, Scene, Scheme, adapters, reference,
+    BroadPhaseDescriptor, Headless, HeadlessDescriptor, RayMode, Scene, Scheme, Source, adapters, reference,
 };
 use pollster::block_on;
 
@@ -41,7 +41,7 @@ pub fn run(args: &VerifyArgs, reporter: Reporter) -> Result<Status> {
             };
             let case = Case {
                 scene: Scene {
-                    objects: &scene.boxes,
+                    objects: Source::Host(&scene.boxes),
                     rays: rays.as_slice().into(),
                     ..Scene::default()
                 },
@@ -165,8 +165,8 @@ pub fn compare_random(adapters: &mut [Verified], seed: u64, largest: u32) -> Res
     let random = scenes::random(seed, largest);
     let case = Case {
         scene: Scene {
-            objects: &random.boxes,
-            worlds: &random.worlds,
+            objects: Source::Host(&random.boxes),
+            worlds: Source::Host(&random.worlds),
             rays: random.rays.as_slice().into(),
             ..Scene::default()
         },

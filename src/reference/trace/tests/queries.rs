@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::api::error::DescriptorError;
+use crate::api::input::{Queries, Source};
 use crate::api::queries::{Neighbor, Neighbors, Query, QueryMode};
-use crate::api::scene::SceneQueries;
 use crate::reference::brute_force::Found;
 
 /// Whether the objects are those that have to be found and none beside those that may be.
@@ -62,7 +62,7 @@ fn are_nearest(found: &[Neighbor], expected: &Found) -> bool {
 }
 
 fn check(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>, what: &str) {
-    let expected = brute_force::scene_queries(descriptor, scene);
+    let expected = brute_force::scene_queries(descriptor, scene).unwrap();
     let result = step_scene(descriptor, scene).unwrap();
     assert_eq!(
         result.query_offsets.len(),
@@ -142,10 +142,13 @@ fn queries_agree_with_brute_force() {
                     let queries = queries(&mut random, &objects, few);
                     let boxes: Vec<_> = queries.iter().map(|query| query.bounds).collect();
                     let base = Scene {
-                        worlds: if descriptor.worlds > 1 { &worlds } else { &[] },
+                        worlds: Source::Host(if descriptor.worlds > 1 { &worlds[..] } else { &[] }),
                         ..only(&objects)
                     };
-                    for queries in [SceneQueries::Spheres(&queries), SceneQueries::Boxes(&boxes)] {
+                    for queries in [
+                        Queries::Spheres(Source::Host(&queries)),
+                        Queries::Boxes(Source::Host(&boxes)),
+                    ] {
                         let scene = Scene { queries, ..base };
                         check(
                             &descriptor,
@@ -213,7 +216,7 @@ fn neighbors_agree_with_brute_force() {
                         };
                         let ids: Vec<_> = (0..count).map(|point| point % 4).collect();
                         let scene = Scene {
-                            worlds: if descriptor.worlds > 1 { &ids } else { &[] },
+                            worlds: Source::Host(if descriptor.worlds > 1 { &ids[..] } else { &[] }),
                             queries: Neighbors { radius, half }.into(),
                             ..only(&points)
                         };
@@ -377,7 +380,7 @@ fn nothing_costs_more_than_testing_everything_a_few_times() {
         }
         for objects in [&boxes, &rods] {
             let scene = Scene {
-                queries: SceneQueries::Boxes(&objects[..40]),
+                queries: Queries::Boxes(Source::Host(&objects[..40])),
                 ..only(objects)
             };
             let counters = step_scene(&descriptor([0.0; 3]), &scene).unwrap().counters;

@@ -14,7 +14,7 @@ use anyhow::{Context, Result};
 use gallery::{Demo, DrawState, Frame, Gpu, Random};
 use glam::Vec2;
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Neighbors, Queries, Source, StepInput,
+    Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Neighbors, Queries, Scene, Source,
 };
 
 /// Width by height of the world, which repeats itself in both.
@@ -94,13 +94,13 @@ impl Boids {
         time_step: f32,
         pointer: Option<Vec2>,
     ) -> Result<()> {
-        let input = StepInput {
+        let input = Scene {
             objects: Source::device(&self.boxes, self.count),
             queries: Queries::Neighbors(Neighbors {
                 radius: RADIUS,
                 half: false,
             }),
-            ..StepInput::default()
+            ..Scene::default()
         };
         let step = self.broad_phase.step(encoder, input)?;
         let neighbors = step.queries.objects.context("all neighbours are asked for")?;

@@ -18,7 +18,7 @@ use glam::camera::rh::proj::directx::{orthographic, perspective};
 use glam::camera::rh::view::look_at_mat4;
 use glam::{Mat4, UVec2, Vec3};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, CullDraw, CullOptions, CullOutput, Culling, Frustum, GpuBroadPhase, Source, StepInput,
+    Aabb, BroadPhaseDescriptor, CullDraw, CullOptions, CullOutput, Culling, Frustum, GpuBroadPhase, Scene, Source,
     StepOutput,
 };
 
@@ -113,9 +113,9 @@ impl City {
 
     /// The table, made along with the first frame.
     fn step(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<StepOutput> {
-        let input = StepInput {
+        let input = Scene {
             objects: Source::device(&self.boxes, self.count),
-            ..StepInput::default()
+            ..Scene::default()
         };
         Ok(self.broad_phase.step(encoder, input)?)
     }

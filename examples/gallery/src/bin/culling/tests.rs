@@ -1,7 +1,7 @@
 //! A small city: what views see is what the definition says, and their pictures lack nothing.
 
 use gallery::{Input, Offscreen};
-use gpu_broad_phase::{Scene, reference};
+use gpu_broad_phase::{Scene, Source, reference};
 
 use super::*;
 
@@ -42,7 +42,7 @@ fn what_is_drawn_is_what_can_be_seen() -> Result<()> {
         let (gpu, demo) = culled.parts();
         let boxes: Vec<Aabb> = gpu.read(&demo.boxes, BOXES as usize)?;
         let scene = Scene {
-            objects: &boxes,
+            objects: Source::Host(&boxes),
             ..Scene::default()
         };
         let expected = reference::cull(&BroadPhaseDescriptor::default(), &scene, &demo.frusta)?;

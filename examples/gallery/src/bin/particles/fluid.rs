@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use gallery::Gpu;
 use glam::{IVec3, Vec3};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, Neighbors, Queries, Scheme, Source, StepInput,
+    Aabb, BroadPhaseDescriptor, Capacities, GpuBroadPhase, Growth, Neighbors, Queries, Scheme, Source,
 };
 
 /// Where the kernel ends, in spacings of the fluid at rest: 32 neighbours.
@@ -169,13 +169,13 @@ impl Fluid {
 
     /// Records one time step.
     pub fn advance(&mut self, gpu: &Gpu, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
-        let input = StepInput {
+        let input = gpu_broad_phase::Scene {
             objects: Source::device(&self.boxes, self.count),
             queries: Queries::Neighbors(Neighbors {
                 radius: self.scene.reach(),
                 half: false,
             }),
-            ..StepInput::default()
+            ..gpu_broad_phase::Scene::default()
         };
         let step = self.broad_phase.step(encoder, input)?;
         let neighbors = step.queries.objects.context("all neighbours are asked for")?;

@@ -16,7 +16,7 @@ use gallery::{Demo, DrawState, Frame, Gpu, Input, Orbit, Random, SOLID_BACKGROUN
 use glam::{Mat4, UVec2, Vec2, Vec3};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, LineVertex, NONE, OutputRows, Ray,
-    RayHit, RayMode, Source, StepInput,
+    RayHit, RayMode, Scene, Source,
 };
 
 /// Cells are twelve lines each; more are not drawn.
@@ -244,10 +244,10 @@ impl Demo for Renderer {
         gpu.queue.write_buffer(&self.params, 0, bytemuck::bytes_of(&params));
         self.advance(gpu, frame.encoder);
         let rays = [pointer_ray(&self.camera, frame.size(), frame.input.pointer)];
-        let input = StepInput {
+        let input = Scene {
             objects: Source::device(&self.boxes, self.count),
             rays: Source::Host(&rays).into(),
-            ..StepInput::default()
+            ..Scene::default()
         };
         let step = self.broad_phase.step(frame.encoder, input)?;
         let hits = step.rays.closest.as_ref().context("the closest hit is asked for")?;
