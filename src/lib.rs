@@ -32,7 +32,7 @@
 //! - [`PairEvents`] finds which pairs begin, persist and end from step to step.
 //! - [`Culling`] finds which objects each of several views sees, and makes an indirect draw of each.
 //! - [`DispatchArgs`] dispatches a caller's pass over rows that only the device has counted.
-//! - [`TableShader`] lets a caller's shader walk the table itself.
+//! - [`TableShader`] lets a caller's shader walk the table itself, by queries and by rays.
 //! - [`DebugDraw`] shows boxes, cells, pairs and ray walks as lines.
 //! - [`reference::step`] gives the same answer on the CPU.
 //!

@@ -606,7 +606,7 @@ fn what_cannot_be_culled_is_refused() {
         };
         assert_eq!(answer, StepError::Input(expected));
         assert_eq!(
-            (culling.memory(), block_on(culling.read_back())),
+            (culling.memory().total(), block_on(culling.read_back())),
             (0, Err(ReadBackError::NoStep))
         );
 
@@ -615,7 +615,7 @@ fn what_cannot_be_culled_is_refused() {
         destroyed.destroy();
         let answer = refused(culling.record(&mut encoder, &step, Source::device(&destroyed, 2), options));
         assert!(matches!(answer, StepError::Device(_)), "{answer:?}");
-        assert_eq!(culling.memory(), 0);
+        assert_eq!(culling.memory().total(), 0);
         drop(encoder);
         let mut encoder = common::steps::encoder(&adapter);
         let step = record(&mut gpu, &mut encoder, scene_of(&objects));
@@ -636,7 +636,7 @@ fn what_cannot_be_culled_is_refused() {
         assert_eq!(answer, StepError::Dropped);
         culling.trim();
         assert_eq!(
-            (culling.memory(), block_on(culling.read_back())),
+            (culling.memory().total(), block_on(culling.read_back())),
             (0, Err(ReadBackError::NoStep))
         );
     }

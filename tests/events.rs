@@ -565,16 +565,16 @@ fn refusals_are_forgotten_and_memory_is_as_documented() {
         for _ in 0..3 {
             let answer = frame(&mut events, refused);
             assert!(matches!(answer, Err(StepError::Device(_))), "{answer:?}");
-            assert_eq!(events.memory(), 0);
+            assert_eq!(events.memory().total(), 0);
             frame(&mut events, ObjectNames::default()).unwrap();
             frame(&mut events, ObjectNames::default()).unwrap();
             let begun = block_on(events.read_changes()).unwrap();
             assert!(begun.begun.is_empty() && begun.ended.is_empty());
         }
         frame(&mut events, ObjectNames::default()).unwrap();
-        let each = events.memory() as f64 / f64::from(1u32 << 18);
+        let each = events.memory().total() as f64 / f64::from(1u32 << 18);
         assert!((64.0..72.1).contains(&each), "{each} bytes a pair");
         events.trim();
-        assert_eq!(events.memory(), 0);
+        assert_eq!(events.memory().total(), 0);
     }
 }

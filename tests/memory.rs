@@ -5,9 +5,10 @@ mod common;
 use common::{Rng, TestAdapter, adapters, uniform};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BroadPhaseDescriptor, Capacities, CreateError, CullDraw, CullOptions, Culling, DescriptorError, Frustum,
-    GpuBroadPhase, Growth, Headless, HeadlessDescriptor, HeadlessError, InputError, ObjectSet, Pair, PairOrder,
-    Queries, QueryInput, Ray, RayMode, Scene, Scheme, Source, Statics, Status, StepCounts, StepResult,
+    Aabb, BroadPhaseDescriptor, Capacities, CreateError, CullDraw, CullOptions, Culling, DebugDraw, DebugLines,
+    DescriptorError, DispatchArgs, Frustum, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, HeadlessError,
+    InputError, MemoryUse, ObjectNames, ObjectSet, OutputRows, Pair, PairEvents, PairOrder, Queries, QueryInput,
+    QueryMode, QuerySet, Ray, RayMode, Scene, Scheme, Source, Statics, Status, StepCounts, StepResult,
     adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
@@ -43,10 +44,9 @@ fn objects_take_at_most_160_bytes_and_pairs_8() {
             ..Default::default()
         };
         let mut gpu = GpuBroadPhase::new(device, queue, &exact).unwrap();
-        assert_eq!(gpu.memory_use().total(), 0);
+        assert_eq!(gpu.memory().total(), 0);
         assert_eq!(step(device, queue, &mut gpu, &objects).pairs.len() as u64, pairs);
-        let memory = gpu.memory_use();
-        assert_eq!(memory.total(), gpu.memory());
+        let memory = gpu.memory();
         let each = memory.objects as f64 / count as f64;
         println!("{each:.1} bytes an object beside {memory:?} on {}", adapter.name);
         assert!((60.0..=160.0).contains(&each), "{each} bytes an object");
@@ -67,7 +67,7 @@ fn objects_take_at_most_160_bytes_and_pairs_8() {
         )
         .unwrap();
         step(device, queue, &mut sorted, &objects);
-        assert!(sorted.memory_use().order >= 24 * pairs && sorted.memory_use().answers > 0);
+        assert!(sorted.memory().order >= 24 * pairs && sorted.memory().answers > 0);
     }
 }
 
@@ -165,6 +165,46 @@ fn a_steady_step_creates_no_bind_group_and_no_buffer() {
     }
 }
 
+/// Joints come and go each frame, and so do the words of a function.
+#[test]
+fn excluded_pairs_of_another_length_create_no_bind_group_and_no_buffer() {
+    let objects = uniform(2000, &mut Rng(8));
+    let listed: Vec<_> = (0..128).map(|object| Pair::new(object, object + 1)).collect();
+    let words = vec![u32::MAX; 1280];
+    let text = "fn admits_pair(a: u32, b: u32) -> bool { return pair_data(a + b) != 0u; }";
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        for (pair_filter, data) in [(None, 0), (Some(text), 1)] {
+            let descriptor = BroadPhaseDescriptor {
+                pair_filter,
+                ..Default::default()
+            };
+            let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
+            // The first lengths are those with the largest capacities.
+            let lengths = [(128, 1280), (65, 641), (127, 1279), (99, 700), (100, 1001), (66, 901)];
+            for (step, (list, words_given)) in lengths.into_iter().enumerate() {
+                device
+                    .poll(wgpu::PollType::wait_indefinitely())
+                    .expect("an idle device");
+                let before = created(&device);
+                let mut encoder = device.create_command_encoder(&Default::default());
+                let input = Scene {
+                    objects: Source::Host(&objects),
+                    excluded_pairs: Source::Host(&listed[..list]),
+                    pair_filter_data: Source::Host(&words[..data * words_given]),
+                    ..Default::default()
+                };
+                gpu.step(&mut encoder, input).expect("a step");
+                if step > 0 {
+                    let what = format!("{data}, step {step} on {}", adapter.name);
+                    assert_eq!(created(&device), before, "{what}");
+                }
+                queue.submit([encoder.finish()]);
+            }
+        }
+    }
+}
+
 /// Views that move are uploaded each time, through the same buffers.
 #[test]
 fn steady_culling_creates_no_bind_group_and_no_buffer() {
@@ -217,13 +257,13 @@ fn steady_culling_creates_no_bind_group_and_no_buffer() {
         let words = 3 * 2500u64.div_ceil(32);
         let rows = 3 * 2500;
         let bytes = 4 * (2 * words + rows);
-        let memory = culling.memory();
+        let memory = culling.memory().total();
         assert!(
             (bytes..bytes + 2000).contains(&memory),
             "{memory} bytes, {bytes} at least"
         );
         culling.trim();
-        assert_eq!(culling.memory(), 0);
+        assert_eq!(culling.memory().total(), 0);
     }
 }
 
@@ -350,27 +390,31 @@ fn memory_that_steps_do_without_is_given_back() {
             };
             let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
             let first = step_of(&mut gpu, few);
-            let small = gpu.memory();
+            let small = gpu.memory().total();
             let large = step_of(&mut gpu, &objects).pairs;
-            let held = gpu.memory();
+            let held = gpu.memory().total();
             assert!(held > small + 64 * MANY as u64, "{what}: {held} after {small}");
             // Not for the sake of one step, nor where sizes take turns.
             for _ in 0..8 {
                 assert_eq!(step_of(&mut gpu, few).pairs, first.pairs, "{what}");
-                assert_eq!(gpu.memory(), held, "{what}");
+                assert_eq!(gpu.memory().total(), held, "{what}");
             }
             for _ in 0..3 {
                 assert_eq!(step_of(&mut gpu, &objects).pairs, large, "{what}");
                 for _ in 0..7 {
                     step_of(&mut gpu, few);
-                    assert_eq!(gpu.memory(), held, "{what}");
+                    assert_eq!(gpu.memory().total(), held, "{what}");
                 }
             }
             let [_, buffers] = created(&device);
             for _ in 0..2 {
                 assert_eq!(step_of(&mut gpu, few).pairs, first.pairs, "{what}");
             }
-            assert!(gpu.memory() <= 2 * small, "{what}: {} after {small}", gpu.memory());
+            assert!(
+                gpu.memory().total() <= 2 * small,
+                "{what}: {} after {small}",
+                gpu.memory().total()
+            );
             // The same bytes from smaller buffers, and from larger ones again.
             let [_, after] = created(&device);
             assert!(after <= buffers + 3, "{what}: {after} buffers after {buffers}");
@@ -414,7 +458,7 @@ fn what_is_asked_between_steps_keeps_its_memory() {
             queue.submit([encoder.finish()]);
             let result = block_on(gpu.read_back()).expect("results");
             assert_eq!(result.query_offsets.len(), objects.len() + 1, "{}", adapter.name);
-            held.push(gpu.memory_use());
+            held.push(gpu.memory());
         }
         assert!(4 * held[20].objects < held[10].objects, "{held:?} on {}", adapter.name);
         assert_eq!(held[20].answers, held[10].answers, "{}", adapter.name);
@@ -432,17 +476,17 @@ fn outputs_that_grew_shrink_again() {
         for _ in 0..2 {
             step(&device, &queue, &mut gpu, &crowd);
         }
-        let grown = gpu.memory_use().pairs;
+        let grown = gpu.memory().pairs;
         assert!(grown >= 8 * 244_650, "{grown} on {}", adapter.name);
         for _ in 0..60 {
             assert_eq!(step(&device, &queue, &mut gpu, few).pairs.len(), 190);
         }
-        assert_eq!(gpu.memory_use().pairs, grown, "{}", adapter.name);
+        assert_eq!(gpu.memory().pairs, grown, "{}", adapter.name);
         // Within as many read-backs as it takes to see it, and steps to do without.
         for _ in 60..140 {
             assert_eq!(step(&device, &queue, &mut gpu, few).pairs.len(), 190);
         }
-        let held = gpu.memory_use().pairs;
+        let held = gpu.memory().pairs;
         assert!(held <= 8 << 16, "{held} on {}", adapter.name);
         let cut = step(&device, &queue, &mut gpu, &crowd).counters;
         assert_eq!(
@@ -481,7 +525,7 @@ fn memory_of_static_objects_goes_with_them() {
             let mut encoder = device.create_command_encoder(&Default::default());
             gpu.step(&mut encoder, input).expect("a step");
             queue.submit([encoder.finish()]);
-            held.push(gpu.memory());
+            held.push(gpu.memory().total());
         }
         assert!(
             held[1] > held[0] + 60 * objects.len() as u64,
@@ -652,7 +696,7 @@ fn what_steps_take_is_forecast() {
                     };
                     gpu.step(&mut encoder, input).expect("a step");
                     if step == 0 {
-                        assert_eq!(gpu.memory_use(), forecast(counts), "{what}");
+                        assert_eq!(gpu.memory(), forecast(counts), "{what}");
                     }
                     adapter.queue.submit([encoder.finish()]);
                     let found = block_on(gpu.read_back()).expect("a result").counters;
@@ -661,7 +705,7 @@ fn what_steps_take_is_forecast() {
                     counts.results = found.results_needed as u32;
                     counts.entries = found.entries_needed as u32;
                 }
-                let (used, said) = (gpu.memory_use(), forecast(counts));
+                let (used, said) = (gpu.memory(), forecast(counts));
                 let what = format!("{}, {scheme:?}: {used:?} of {said:?}", adapter.name);
                 assert_eq!((used.inputs, used.fixed), (said.inputs, said.fixed), "{what}");
                 // Room to spare depends on what the steps before needed, and so do the hits that counting keeps.
@@ -693,5 +737,218 @@ fn what_steps_take_is_forecast() {
         };
         let refused = GpuBroadPhase::forecast(&adapter.device, &bad, &counts).err();
         assert!(matches!(refused, Some(DescriptorError::Margin(_))), "{refused:?}");
+    }
+}
+
+/// As of steps, of what several parts of a program ask.
+#[test]
+fn what_sets_of_queries_take_is_forecast() {
+    let mut rng = Rng(14);
+    let boxes = uniform(3000, &mut rng);
+    let statics = uniform(700, &mut rng);
+    let rays: Vec<_> = boxes.iter().map(|of| Ray::new(of.min, [0.5, 0.25, 1.0], 9.0)).collect();
+    for adapter in adapters() {
+        for (turn, ray_mode) in [RayMode::All, RayMode::Closest, RayMode::Any].into_iter().enumerate() {
+            let descriptor = BroadPhaseDescriptor {
+                scheme: [Scheme::Hierarchical, Scheme::Uniform { cell_size: 2.0 }][turn % 2],
+                ..Default::default()
+            };
+            let of_set = BroadPhaseDescriptor {
+                ray_mode,
+                ray_cells: turn == 1,
+                pair_order: [PairOrder::Sorted, PairOrder::Deterministic][turn % 2],
+                ..descriptor
+            };
+            let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
+            let mut set = gpu.query_set("set", &of_set);
+            let mut counts = StepCounts {
+                objects: boxes.len() as u32,
+                statics: if turn == 2 { 0 } else { statics.len() as u32 },
+                rays: rays.len() as u32,
+                queries: 500,
+                query_mode: [QueryMode::All, QueryMode::All, QueryMode::Nearest(3)][turn],
+                ..StepCounts::default()
+            };
+            let forecast =
+                |counts| QuerySet::forecast(&adapter.device, &of_set, &counts).expect("a set of queries that fits");
+            for step in 0..4 {
+                let mut encoder = adapter.device.create_command_encoder(&Default::default());
+                let input = Scene {
+                    objects: Source::Host(&boxes),
+                    statics: Statics {
+                        objects: Source::Host(&statics[..counts.statics as usize]),
+                        ..Default::default()
+                    },
+                    ..Default::default()
+                };
+                gpu.step(&mut encoder, input).expect("a step");
+                let asked = QueryInput {
+                    rays: Source::Host(&rays[..]).into(),
+                    queries: Queries::Boxes(Source::Host(&boxes[..500])),
+                    query_mode: counts.query_mode,
+                    ..Default::default()
+                };
+                set.record(&mut encoder, &gpu, asked).expect("a set");
+                if step == 0 {
+                    let what = format!("{}, {ray_mode:?}", adapter.name);
+                    assert_eq!(set.memory(), forecast(counts), "{what}");
+                }
+                adapter.queue.submit([encoder.finish()]);
+                let found = block_on(set.read_back()).expect("a result").counters;
+                counts.hits = found.hits_needed as u32;
+                counts.results = found.results_needed as u32;
+            }
+            let (used, said) = (set.memory(), forecast(counts));
+            let what = format!("{}, {ray_mode:?}: {used:?} of {said:?}", adapter.name);
+            assert_eq!((used.inputs, used.fixed), (said.inputs, said.fixed), "{what}");
+            assert!(said.answers > 10_000 && said.pairs == 0, "{what}");
+            // The cells of rays grow, too, and the forecast does not know how many they are.
+            if !of_set.ray_cells {
+                assert!(
+                    used.total() * 10 >= said.total() * 9 && used.total() * 9 <= said.total() * 10,
+                    "{what}"
+                );
+            }
+        }
+        let tight = BroadPhaseDescriptor {
+            max_bytes: Some(1 << 16),
+            ..Default::default()
+        };
+        let counts = StepCounts {
+            objects: 1000,
+            rays: 1_000_000,
+            ..StepCounts::default()
+        };
+        let refused = QuerySet::forecast(&adapter.device, &tight, &counts).err();
+        assert!(
+            matches!(
+                refused,
+                Some(DescriptorError::StepTooLarge(InputError::MemoryLimit { limit, .. })) if limit == 1 << 16
+            ),
+            "{refused:?}"
+        );
+    }
+}
+
+/// What is made beside steps, to the byte; and wgpu counts no less on the device.
+#[test]
+fn what_stands_beside_the_step_is_forecast() {
+    let mut rng = Rng(15);
+    let boxes = uniform(3000, &mut rng);
+    for adapter in adapters() {
+        let (device, queue) = own_device(&adapter);
+        let on_device = || device.get_internal_counters().hal.buffer_memory.read() as u64;
+        for (turn, statics) in [0, 700].into_iter().enumerate() {
+            let what = format!("{statics} static on {}", adapter.name);
+            let descriptor = BroadPhaseDescriptor {
+                capacities: Capacities {
+                    pairs: Some([1 << 14, 1 << 15][turn]),
+                    ..Capacities::default()
+                },
+                ..Default::default()
+            };
+            let counts = StepCounts {
+                objects: boxes.len() as u32,
+                statics,
+                pairs: 9000,
+                ..StepCounts::default()
+            };
+            let mut set = ObjectSet::new();
+            let handles: Vec<_> = boxes.iter().map(|&of| set.insert(of)).collect();
+            for &of in &boxes[..statics as usize] {
+                set.insert_static(of);
+            }
+            assert_eq!(set.memory().total(), 0, "{what}");
+            let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
+            let [mut events, mut unnamed] = [(); 2].map(|()| PairEvents::new(None));
+            let mut culling = Culling::new(None);
+            let views = [Frustum::new([[1.0, 0.0, 0.0, 0.0]]); 5];
+            let options = CullOptions {
+                list_capacity: [None, Some(10_000)][turn],
+                draw: Some(CullDraw::Indices(36)),
+            };
+            let mut lines = DebugDraw::new(&descriptor, None);
+            let mut args = DispatchArgs::new(None);
+            let before = on_device();
+            for step in 0..3 {
+                for handle in handles.iter().take(100 * step) {
+                    set.move_to(*handle, [step as f32; 3], [step as f32 + 1.0; 3])
+                        .expect("an object");
+                }
+                let mut encoder = device.create_command_encoder(&Default::default());
+                let input = set.record(&device, &mut encoder).expect("an update");
+                let output = gpu.step(&mut encoder, input).expect("a step");
+                events.record(&mut encoder, &output, set.names()).expect("events");
+                unnamed
+                    .record(&mut encoder, &output, ObjectNames::default())
+                    .expect("events");
+                culling
+                    .record(&mut encoder, &output, Source::Host(&views), options)
+                    .expect("views");
+                lines
+                    .record(&mut encoder, &output, DebugLines::Boxes, [0; 4], 1000)
+                    .expect("lines");
+                args.record(&mut encoder, &output, OutputRows::Pairs, 64)
+                    .expect("arguments");
+                queue.submit([encoder.finish()]);
+                if step > 0 {
+                    // What the update before took is still there.
+                    let of_set = ObjectSet::forecast(&device, &counts, 100 * step as u32).expect("a set that fits");
+                    let more = set.memory().total() - of_set.total();
+                    assert!(if step == 1 { more == 0 } else { more < 4096 }, "{what}: {more}");
+                    for (events, has_generations) in [(&events, true), (&unnamed, false)] {
+                        assert_eq!(
+                            Ok(events.memory()),
+                            PairEvents::forecast(&device, &descriptor, &counts, has_generations),
+                            "{what}"
+                        );
+                    }
+                }
+                assert_eq!(
+                    Ok(culling.memory()),
+                    Culling::forecast(&device, &counts, views.len() as u32, options),
+                    "{what}"
+                );
+            }
+            // Whole boxes of twelve lines each, and an indirect draw; four words.
+            assert_eq!(lines.memory().answers, 16 * 2 * 12 * (1000 / 12), "{what}");
+            assert_eq!((lines.memory().fixed, args.memory().total()), (32, 16), "{what}");
+            device
+                .poll(wgpu::PollType::wait_indefinitely())
+                .expect("an idle device");
+            let own = [
+                set.memory(),
+                gpu.memory(),
+                events.memory(),
+                unnamed.memory(),
+                culling.memory(),
+                lines.memory(),
+                args.memory(),
+            ];
+            let own: u64 = own.iter().map(MemoryUse::total).sum();
+            // Beside uniform blocks and what uploads pass through. wgpu does not tell of GL.
+            let made = on_device() - before;
+            assert!(
+                adapter.backends == wgpu::Backends::GL || (own..own + own / 10).contains(&made),
+                "{what}: {made} bytes, {own} of them our own"
+            );
+        }
+        let counts = StepCounts {
+            objects: u32::MAX,
+            ..StepCounts::default()
+        };
+        let refused = ObjectSet::forecast(&device, &counts, 0);
+        assert!(matches!(refused, Err(InputError::TooMany { .. })), "{refused:?}");
+        let refused = Culling::forecast(&device, &counts, 33, CullOptions::default());
+        assert!(
+            matches!(refused, Err(InputError::TooMany { what: "views", .. })),
+            "{refused:?}"
+        );
+        let counts = StepCounts {
+            objects: 100_000_000,
+            ..StepCounts::default()
+        };
+        let refused = Culling::forecast(&device, &counts, 32, CullOptions::default());
+        assert!(matches!(refused, Err(InputError::BufferTooLarge { .. })), "{refused:?}");
     }
 }

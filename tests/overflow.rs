@@ -249,7 +249,7 @@ fn pairs_of_crowded_boxes_are_whole_under_every_memory_limit() {
         for objects in &scenes {
             block_on(unlimited.step(objects, &[])).expect("an answer");
         }
-        let all = unlimited.broad_phase().memory();
+        let all = unlimited.broad_phase().memory().total();
         let mut answers = 0;
         for part in 12..=34 {
             let descriptor = BroadPhaseDescriptor {
@@ -325,7 +325,7 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
             for _ in 0..2 {
                 step(&adapter, &mut gpu, &objects, &[]);
             }
-            let table = gpu.memory();
+            let table = gpu.memory().total();
             let limit = table + 10_000;
             let descriptor = BroadPhaseDescriptor {
                 max_bytes: Some(limit),
@@ -334,7 +334,7 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
             let mut headless = headless(&adapter, descriptor);
             for (objects, expected) in [&objects, &crowd, &objects].into_iter().zip(expected.iter().cycle()) {
                 let result = block_on(headless.step(objects, &[])).expect("an answer");
-                assert!(headless.broad_phase().memory() <= limit, "{what}");
+                assert!(headless.broad_phase().memory().total() <= limit, "{what}");
                 assert!(
                     result.counters.is_whole() && sorted(result.pairs) == *expected,
                     "{what}"
@@ -344,7 +344,7 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
             let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor).expect("a broad phase");
             for _ in 0..3 {
                 let part = step(&adapter, &mut gpu, &crowd, &[]);
-                assert!(gpu.memory() <= limit, "{what}");
+                assert!(gpu.memory().total() <= limit, "{what}");
                 assert_eq!(
                     (part.counters.pairs_needed, part.counters.status),
                     (1_124_250, Status::PAIRS),
@@ -355,7 +355,7 @@ fn max_bytes_is_held_and_the_answer_comes_in_parts() {
 
             let mut gpu = GpuBroadPhase::new(&adapter.device, &adapter.queue, &unlimited).expect("a broad phase");
             step(&adapter, &mut gpu, &objects[..10], &[]);
-            let few = gpu.memory();
+            let few = gpu.memory().total();
             let descriptor = BroadPhaseDescriptor {
                 max_bytes: Some(few),
                 ..unlimited
@@ -389,7 +389,7 @@ fn pairs_outlast_a_query_that_memory_is_short_for() {
         let mut gpu = GpuBroadPhase::new(device, queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
         let pairs = step(&adapter, &mut gpu, &objects, &[]).counters.pairs_capacity;
         let descriptor = BroadPhaseDescriptor {
-            max_bytes: Some(gpu.memory() + 60_000),
+            max_bytes: Some(gpu.memory().total() + 60_000),
             ..Default::default()
         };
         let mut gpu = GpuBroadPhase::new(device, queue, &descriptor).expect("a broad phase");
@@ -405,7 +405,11 @@ fn pairs_outlast_a_query_that_memory_is_short_for() {
             queue.submit([encoder.finish()]);
             let result = block_on(gpu.read_back()).expect("a result");
             assert_eq!(result.counters.results_needed, 120_000, "{}", adapter.name);
-            assert!(gpu.memory() <= descriptor.max_bytes.unwrap_or(0), "{}", adapter.name);
+            assert!(
+                gpu.memory().total() <= descriptor.max_bytes.unwrap_or(0),
+                "{}",
+                adapter.name
+            );
         }
     }
 }
@@ -426,16 +430,16 @@ fn trim_gives_memory_back_and_the_next_step_is_whole() {
             for _ in 0..2 {
                 step(&adapter, &mut gpu, &objects, &[]);
             }
-            let before = gpu.memory();
+            let before = gpu.memory().total();
             step(&adapter, &mut gpu, &objects[..500], &[]);
-            assert_eq!(gpu.memory(), before, "{what}");
+            assert_eq!(gpu.memory().total(), before, "{what}");
             gpu.trim();
-            assert_eq!(gpu.memory(), 0, "{what}");
+            assert_eq!(gpu.memory().total(), 0, "{what}");
             let read = block_on(gpu.read_back()).err();
             assert_eq!(read, Some(gpu_broad_phase::ReadBackError::NoStep), "{what}");
             let result = step(&adapter, &mut gpu, &objects[..500], &[]);
             assert_eq!(sorted(result.pairs), expected, "{what}");
-            let after = gpu.memory();
+            let after = gpu.memory().total();
             assert!(after + 1_000_000 < before, "{what}: {after} bytes of {before}");
         }
     }

@@ -546,7 +546,7 @@ fn whole_answers_in_parts_leave_out_the_same_pairs() {
                 &expected,
                 &format!("{scheme:?} on {}", adapter.name),
             );
-            assert!(headless.broad_phase().memory() <= 700_000);
+            assert!(headless.broad_phase().memory().total() <= 700_000);
         }
     }
 }

@@ -6,8 +6,8 @@ use common::steps::{SCHEMES, UNIT, broad_phase, check_hits, check_lists, encoder
 use common::{Rng, adapters, sweep, uniform};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, Dimensions, GpuBroadPhase, Outputs, Page, PairOrder, Queries, Query,
-    QueryInput, QueryMode, QuerySet, Ray, RayMode, Rays, Scene, Scheme, Source, Statics, Status, StepError, StepResult,
-    SweptRay, adapters as all_adapters, reference::brute_force, wgpu,
+    QueryInput, QueryMode, QuerySet, Ray, RayMode, Rays, ReadBackError, Scene, Scheme, Source, Statics, Status,
+    StepError, StepResult, SweptRay, adapters as all_adapters, reference::brute_force, wgpu,
 };
 use pollster::block_on;
 
@@ -204,8 +204,8 @@ fn sets_grow_and_turn_pages_on_their_own() {
         };
         let mut gpu = broad_phase(&adapter, &descriptor);
         let mut set = gpu.query_set("set", &descriptor);
-        let before = gpu.memory();
-        assert_eq!((set.memory_use().total(), before), (0, 0), "{name}");
+        let before = gpu.memory().total();
+        assert_eq!((set.memory().total(), before), (0, 0), "{name}");
         let boxes = vec![UNIT; 200];
         let asked = QueryInput {
             queries: Queries::Boxes(Source::Host(&boxes)),
@@ -237,7 +237,7 @@ fn sets_grow_and_turn_pages_on_their_own() {
             Some(40_000)
         );
         // The step itself asked for nothing.
-        assert_eq!(gpu.memory_use().answers, 0, "{name}");
+        assert_eq!(gpu.memory().answers, 0, "{name}");
         let all = block_on(set.read_back()).expect("a result");
         let mut encoder = encoder(&adapter);
         let first = Page {
@@ -248,9 +248,9 @@ fn sets_grow_and_turn_pages_on_their_own() {
         adapter.queue.submit([encoder.finish()]);
         let page = block_on(set.read_back()).expect("a result");
         assert_eq!(page.query_objects, all.query_objects[39_000..], "{name}");
-        assert!(set.memory_use().total() > 160_000, "{name}");
+        assert!(set.memory().total() > 160_000, "{name}");
         set.trim();
-        assert_eq!(set.memory_use().total(), 0, "{name}");
+        assert_eq!(set.memory().total(), 0, "{name}");
     }
 }
 
@@ -369,6 +369,55 @@ fn a_steady_set_makes_no_buffer_and_no_bind_group() {
                 assert_eq!(created(), before, "{}, frame {number}", adapter.name);
             }
             queue.submit([encoder.finish()]);
+        }
+    }
+}
+
+/// What is asked changes, and what outputs grew to stays.
+#[test]
+fn a_set_takes_another_descriptor_in_place() {
+    let frame = Frame::new(300, 4, 1, &mut Rng(41));
+    for adapter in adapters() {
+        let name = &adapter.name;
+        let descriptor = BroadPhaseDescriptor::default();
+        let mut gpu = broad_phase(&adapter, &descriptor);
+        let mut set = gpu.query_set("set", &descriptor);
+        let asked = QueryInput {
+            rays: Source::Host(&frame.rays[..]).into(),
+            ..Default::default()
+        };
+        let scene = frame.scene(frame.rays[..].into(), Queries::None);
+        let mut held = 0;
+        for (turn, ray_mode) in [RayMode::All, RayMode::Closest, RayMode::Any, RayMode::All]
+            .into_iter()
+            .enumerate()
+        {
+            let other = BroadPhaseDescriptor {
+                ray_mode,
+                capacities: ROOMY,
+                timestamps: turn % 2 == 1,
+                // What is said of the table is the broad phase's.
+                scheme: Scheme::Uniform { cell_size: 9.0 },
+                margin: 5.0,
+                ..descriptor
+            };
+            set.set_descriptor(&other);
+            assert_eq!(
+                block_on(set.read_back()).err(),
+                Some(ReadBackError::NoStep),
+                "{name}, {turn}"
+            );
+            let mut encoder = encoder(&adapter);
+            gpu.step(&mut encoder, frame.input()).expect("a step");
+            set.record(&mut encoder, &gpu, asked).expect("a set");
+            adapter.queue.submit([encoder.finish()]);
+            let found = block_on(set.read_back()).expect("a result");
+            let of_table = BroadPhaseDescriptor { ray_mode, ..descriptor };
+            check(&of_table, &scene, &found, &format!("{name}, {turn}"));
+            let times = adapter.device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
+            assert_eq!(!found.timings.is_empty(), times && turn % 2 == 1, "{name}, {turn}");
+            assert!(set.memory().answers >= held, "{name}, {turn}");
+            held = set.memory().answers;
         }
     }
 }

@@ -713,9 +713,9 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
             let case = Case::new(51, [900, 90], 1);
             let mut on_gpu = broad_phase(&adapter, &free);
             let expected = whole(&adapter, &mut on_gpu, case.scene());
-            let held = on_gpu.memory();
+            let held = on_gpu.memory().total();
             on_gpu.trim();
-            assert_eq!(on_gpu.memory(), 0, "{what}");
+            assert_eq!(on_gpu.memory().total(), 0, "{what}");
             let again = whole(&adapter, &mut on_gpu, case.scene());
             assert!(again.pairs == expected.pairs, "{what}");
 
@@ -731,7 +731,7 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
                 case.moving.truncate(moving);
                 for _ in 0..2 {
                     submit(&adapter, &mut on_gpu, case.scene());
-                    assert!(on_gpu.memory() <= tight.max_bytes.unwrap(), "{what}");
+                    assert!(on_gpu.memory().total() <= tight.max_bytes.unwrap(), "{what}");
                     read(&mut on_gpu);
                 }
                 let found = whole(&adapter, &mut on_gpu, case.scene());
@@ -740,7 +740,7 @@ fn memory_limits_hold_with_static_objects_and_trim_gives_them_back() {
             let mut empty = broad_phase(&adapter, &free);
             submit(&adapter, &mut empty, Scene::default());
             let few = BroadPhaseDescriptor {
-                max_bytes: Some(empty.memory()),
+                max_bytes: Some(empty.memory().total()),
                 ..free
             };
             let mut on_gpu = broad_phase(&adapter, &few);

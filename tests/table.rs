@@ -1,15 +1,18 @@
 //! The table of a step in a caller's own shader: a pipeline over the text of `TableShader` finds what `query` finds,
-//! and every object in the cell that it is entered in.
+//! hits what rays of a step hit, bit for bit, and finds every object in the cell that it is entered in.
 
 mod common;
 
 use bytemuck::Pod;
-use common::steps::{SCHEMES, broad_phase, download, encoder, lists, read, record, whole};
-use common::{Rng, TestAdapter, adapters, lattice, power_law};
+use common::steps::{
+    RAY_MODES, SCHEMES, broad_phase, by_object, check_hits, download, encoder, lists, read, record, whole,
+};
+use common::{KINDS, Rng, TestAdapter, adapters, lattice, power_law, rods, scene, sweep};
+use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
-    Aabb, BadPrefix, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Queries, Query, QueryInput, Scene, Scheme,
-    Source, Statics, StepError, TableShader, wgpu,
+    Aabb, BadPrefix, BroadPhaseDescriptor, Dimensions, GpuBroadPhase, Queries, Query, QueryInput, Ray, RayHit, RayMode,
+    Scene, Scheme, Source, Statics, StepError, SweptRay, TableShader, wgpu,
 };
 
 /// Each query's list: how many, then which. `SLOTS` words a query.
@@ -90,6 +93,116 @@ const WHOLE: &str = "
         told[3u * id.x + 1u] = u32(own_walk_is_whole(&walk));
     }";
 
+/// What each ray meets, in `STRIDE` words: whether there is a closest hit, its object and its t, whether there is any,
+/// how many walks came to their end and named the right records, how many hits there are, and each of them. Several
+/// tables add to it. What comes before says where rays and words lie: `ray_words`, `told` and `TOLD`.
+const CAST: &str = "
+    fn cast_through_TABLE(id: u32) {
+        let head = ray_words(4u * id);
+        let tail = ray_words(4u * id + 1u);
+        let sweep = ray_words(4u * id + 2u);
+        let world = ray_words(4u * id + 3u).x;
+        var ray = TABLE_ray_of(head, tail, sweep, world);
+        if (all(sweep == vec4<u32>(0u)) && world == 0u && tail.w == 0xffffffffu) {
+            ray = TABLE_ray(bitcast<vec3<f32>>(head.xyz), bitcast<vec3<f32>>(tail.xyz), bitcast<f32>(head.w));
+        }
+        let list = TOLD + STRIDE * id;
+        let closest = TABLE_closest_hit(ray);
+        let t_before = bitcast<f32>(told[list + 2u]);
+        let is_nearer = closest.t < t_before || (closest.t == t_before && closest.object < told[list + 1u]);
+        if (closest.is_hit && (told[list] == 0u || is_nearer)) {
+            told[list] = 1u;
+            told[list + 1u] = closest.object;
+            told[list + 2u] = bitcast<u32>(closest.t);
+        }
+        let any = TABLE_any_hit(ray);
+        told[list + 3u] |= u32(any.is_hit);
+        var is_right = closest.is_whole && any.is_whole;
+        is_right &= closest.is_hit == any.is_hit && closest.is_hit == (closest.object != TABLE_NO_OBJECT);
+        is_right &= !closest.is_hit || TABLE_record_object(closest.record) == closest.object;
+        is_right &= !any.is_hit || TABLE_record_object(any.record) == any.object;
+        var hits = TABLE_begin_cast(ray);
+        while (TABLE_next_hit(&hits)) {
+            let place = list + 6u + 2u * told[list + 5u];
+            told[list + 5u] += 1u;
+            told[place] = hits.object;
+            told[place + 1u] = bitcast<u32>(hits.t);
+            is_right &= TABLE_record_object(hits.record) == hits.object;
+            is_right &= hits.t >= closest.t && (hits.t > closest.t || hits.object >= closest.object);
+        }
+        told[list + 4u] += u32(is_right && TABLE_cast_is_whole(&hits));
+    }";
+
+const RAYS: &str = "
+    @group(0) @binding(0) var<storage, read> asked: array<vec4<u32>>;
+    @group(0) @binding(1) var<storage, read_write> told: array<u32>;
+
+    const TOLD: u32 = 0u;
+
+    fn ray_words(place: u32) -> vec4<u32> {
+        return asked[place];
+    }
+
+    @compute @workgroup_size(64)
+    fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+        if (4u * id.x < arrayLength(&asked)) {
+            cast_through_own(id.x);
+        }
+    }";
+
+/// Both tables in one dispatch, with one buffer for rays and words.
+const RAYS_OF_BOTH: &str = "
+    @group(0) @binding(0) var<storage, read_write> told: array<u32>;
+
+    const TOLD: u32 = 16u * RAY_COUNT;
+
+    fn ray_words(place: u32) -> vec4<u32> {
+        return vec4<u32>(told[4u * place], told[4u * place + 1u], told[4u * place + 2u], told[4u * place + 3u]);
+    }
+
+    @compute @workgroup_size(64)
+    fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+        if (id.x < RAY_COUNT) {
+            cast_through_own(id.x);
+            cast_through_static(id.x);
+        }
+    }";
+
+/// Of each ray: how many hits it has, and whether that cast came to its end; then whether the closest and any hit are
+/// there, and are sure; then whether a cast came to its end that the caller left after its first hit; then whether any
+/// hit of the same ray is sure after all these.
+const WHOLE_CASTS: &str = "
+    @group(0) @binding(0) var<storage, read> asked: array<vec4<u32>>;
+    @group(0) @binding(1) var<storage, read_write> told: array<u32>;
+
+    @compute @workgroup_size(64)
+    fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+        if (4u * id.x >= arrayLength(&asked)) {
+            return;
+        }
+        let at = 4u * id.x;
+        let ray = own_ray_of(asked[at], asked[at + 1u], asked[at + 2u], asked[at + 3u].x);
+        let out = 8u * id.x;
+        var left = own_begin_cast(ray);
+        while (own_next_hit(&left)) {
+            break;
+        }
+        told[out + 6u] = u32(own_cast_is_whole(&left));
+        let any = own_any_hit(ray);
+        told[out + 4u] = u32(any.is_hit);
+        told[out + 5u] = u32(any.is_whole);
+        let closest = own_closest_hit(ray);
+        told[out + 2u] = u32(closest.is_hit);
+        told[out + 3u] = u32(closest.is_whole);
+        var hits = own_begin_cast(ray);
+        while (own_next_hit(&hits)) {
+            told[out] += 1u;
+        }
+        told[out + 1u] = u32(own_cast_is_whole(&hits));
+        let again = own_any_hit(own_ray_of(asked[at], asked[at + 1u], asked[at + 2u], asked[at + 3u].x));
+        told[out + 7u] = u32(again.is_whole);
+    }";
+
 /// Both tables in one dispatch, with one buffer for queries and lists: three vectors a query, then `SLOTS` words a
 /// query.
 const BOTH: &str = "
@@ -132,8 +245,11 @@ struct OwnPass {
 
 impl OwnPass {
     fn new(adapter: &TestAdapter, descriptor: &BroadPhaseDescriptor<'_>, own: &str) -> Self {
+        Self::over(adapter, TableShader::new(descriptor, "own_", 1).unwrap(), own)
+    }
+
+    fn over(adapter: &TestAdapter, shader: TableShader, own: &str) -> Self {
         let device = &adapter.device;
-        let shader = TableShader::new(descriptor, "own_", 1).unwrap();
         let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: None,
             source: wgpu::ShaderSource::Wgsl(format!("{own}\n{}", shader.source()).into()),
@@ -413,6 +529,65 @@ fn walks_tell_whether_they_came_to_their_end() {
     }
 }
 
+/// The same of rays: the first one sweeps a box that meets every object on its way.
+#[test]
+fn casts_tell_whether_they_came_to_their_end() {
+    for adapter in adapters() {
+        for scheme in SCHEMES {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                pairs: false,
+                ..Default::default()
+            };
+            let mut rng = Rng(906);
+            let objects: Vec<_> = (0..70_000)
+                .map(|_| [0; 3].map(|_| 40.0 * rng.unit()))
+                .map(|at| Aabb::new(at, at.map(|bound| bound + 1.0)))
+                .collect();
+            let diagonal = Ray::new([-1.0; 3], [1.0; 3], 50.0);
+            let asked = [
+                SweptRay::new(diagonal).with_half_extents([60.0; 3]),
+                SweptRay::new(Ray::new([-1.0, 20.0, 20.0], [1.0, 0.0, 0.0], f32::INFINITY)),
+                SweptRay::new(diagonal),
+                SweptRay::new(Ray::new([-1.0; 3], [-1.0; 3], 50.0)),
+                SweptRay::new(Ray::new([f32::NAN; 3], [1.0; 3], 50.0)),
+                SweptRay::new(Ray::new([20.0; 3], [1.0; 3], -1.0)),
+                SweptRay::new(diagonal).with_world(1),
+            ];
+            let shader = TableShader::with_swept_rays(&descriptor, "own_", 1).unwrap();
+            let pass = OwnPass::over(&adapter, shader, WHOLE_CASTS);
+            let scene = Scene {
+                objects: Source::Host(&objects),
+                rays: asked[..].into(),
+                ..Default::default()
+            };
+            let expected = brute_force::scene_rays(&descriptor, &scene).unwrap();
+            let scene = Scene {
+                objects: Source::Host(&objects),
+                ..Default::default()
+            };
+            let mut on_gpu = broad_phase(&adapter, &descriptor);
+            whole(&adapter, &mut on_gpu, scene);
+            // The others are not cut along with the first.
+            let mut told = pass.run(&adapter, &mut on_gpu, &scene, &asked[..1], 8);
+            told.extend(pass.run(&adapter, &mut on_gpu, &scene, &asked[1..], 8 * (asked.len() - 1)));
+            for ((ray, told), expected) in asked.iter().zip(told.chunks(8)).zip(&expected) {
+                let what = format!("{told:?}, {ray:?}, {scheme:?} on {}", adapter.name);
+                let count = expected.len();
+                assert_eq!(told[1] == 1, told[0] as usize == count, "{what}");
+                assert_eq!(told[6] == 1, count == 0, "{what}");
+                let is_hit = u32::from(count > 0);
+                assert_eq!(told[4..6], [is_hit, 1], "{what}");
+                let is_cut = count == objects.len() && adapter.name.contains("llvmpipe");
+                assert_eq!(told[1..4], [u32::from(!is_cut), is_hit, u32::from(!is_cut)], "{what}");
+                assert_eq!(told[7], u32::from(!is_cut), "{what}");
+            }
+            assert_eq!(expected[0].len(), objects.len());
+            assert!(expected[1].len() > 10 && expected[3..].iter().all(Vec::is_empty));
+        }
+    }
+}
+
 /// A million cells of a level of two objects.
 #[test]
 fn walks_through_more_rows_than_objects_are_walks_of_objects() {
@@ -421,6 +596,10 @@ fn walks_through_more_rows_than_objects_are_walks_of_objects() {
         Query::overlaps(Aabb::new([-0.5, 10.0, 1000.0], [0.5, 90.0, 1000.0])),
         Query::overlaps(Aabb::new([-1.0, 0.0, 1000.0], [0.5, 90.0, 1000.0])),
         Query::sphere([0.0, 50.0, 1000.0], 60.0),
+    ];
+    let rays = [
+        SweptRay::new(Ray::new([-0.5, 10.0, 1000.0], [1.0, 80.0, 0.0], 1.0)),
+        SweptRay::new(Ray::new([0.0, 50.0, 0.0], [0.0, 0.0, 1.0], f32::INFINITY)).with_half_extents([60.0; 3]),
     ];
     for adapter in adapters() {
         for scheme in [
@@ -440,8 +619,89 @@ fn walks_through_more_rows_than_objects_are_walks_of_objects() {
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let told = pass.run(&adapter, &mut on_gpu, &scene, &asked, 9);
             assert_eq!(told, [0, 1, 1, 1, 1, 0, 2, 1, 0], "{scheme:?} on {}", adapter.name);
+
+            let shader = TableShader::with_swept_rays(&descriptor, "own_", 1).unwrap();
+            let pass = OwnPass::over(&adapter, shader, WHOLE_CASTS);
+            let told = pass.run(&adapter, &mut on_gpu, &scene, &rays, 16);
+            let expected = [[0, 1, 0, 1, 0, 1, 1, 1], [2, 1, 1, 1, 1, 1, 0, 1]];
+            assert_eq!(told, expected.as_flattened(), "{scheme:?} on {}", adapter.name);
         }
     }
+}
+
+/// Runs a step and one pass of the caller's over both of its tables, the second one's text standing beside the first
+/// one's; returns the caller's buffer, which begins with what is asked.
+fn run_beside<T: Pod>(
+    adapter: &TestAdapter,
+    broad_phase: &mut GpuBroadPhase,
+    shader: &TableShader,
+    own: &str,
+    scene: &Scene<'_>,
+    asked: &[T],
+    words: usize,
+) -> Vec<u32> {
+    let device = &adapter.device;
+    let beside = shader.beside("static_", 2).unwrap();
+    let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+        label: None,
+        source: wgpu::ShaderSource::Wgsl(format!("{own}\n{}{}", shader.source(), beside.source()).into()),
+    });
+    let own_layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label: None,
+        entries: &[wgpu::BindGroupLayoutEntry {
+            binding: 0,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer {
+                ty: wgpu::BufferBindingType::Storage { read_only: false },
+                has_dynamic_offset: false,
+                min_binding_size: None,
+            },
+            count: None,
+        }],
+    });
+    let layouts = [shader, &beside].map(|shader| shader.layout(device, wgpu::ShaderStages::COMPUTE));
+    let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: None,
+        bind_group_layouts: &[Some(&own_layout), Some(&layouts[0]), Some(&layouts[1])],
+        immediate_size: 0,
+    });
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: None,
+        layout: Some(&layout),
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: Default::default(),
+        cache: None,
+    });
+    let mut data: Vec<u32> = bytemuck::cast_slice(asked).to_vec();
+    data.resize(data.len() + words, 0);
+    let data = device.create_buffer_init(&BufferInitDescriptor {
+        label: None,
+        contents: bytemuck::cast_slice(&data),
+        usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+    });
+    let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+        label: None,
+        layout: &own_layout,
+        entries: &[wgpu::BindGroupEntry {
+            binding: 0,
+            resource: data.as_entire_binding(),
+        }],
+    });
+    let mut encoder = encoder(adapter);
+    let step = record(broad_phase, &mut encoder, *scene);
+    let tables = [step.table, step.static_table.unwrap()];
+    let groups =
+        [(shader, 0), (&beside, 1)].map(|(shader, index)| shader.bind(&layouts[index], &tables[index]).unwrap());
+    let mut pass = encoder.begin_compute_pass(&Default::default());
+    pass.set_pipeline(&pipeline);
+    pass.set_bind_group(0, &group, &[]);
+    pass.set_bind_group(1, &groups[0], &[]);
+    pass.set_bind_group(2, &groups[1], &[]);
+    pass.dispatch_workgroups(asked.len().div_ceil(64) as u32, 1, 1);
+    drop(pass);
+    adapter.queue.submit([encoder.finish()]);
+    download(device, &adapter.queue, &data, data.size())
 }
 
 /// On devices of eight storage buffers a stage.
@@ -451,8 +711,7 @@ fn both_tables_fit_into_one_shader_with_a_buffer_of_the_callers() {
     const STATICS: usize = 120;
     const SLOTS: usize = OBJECTS + 1;
     for adapter in adapters() {
-        let device = &adapter.device;
-        assert_eq!(device.limits().max_storage_buffers_per_shader_stage, 8);
+        assert_eq!(adapter.device.limits().max_storage_buffers_per_shader_stage, 8);
         let mut rng = Rng(904);
         for (case, scheme) in SCHEMES.into_iter().enumerate() {
             let descriptor = BroadPhaseDescriptor {
@@ -466,53 +725,6 @@ fn both_tables_fit_into_one_shader_with_a_buffer_of_the_callers() {
                 .replace("SLOTS", &format!("{SLOTS}u"))
                 .replace("QUERIES", &format!("{}u", asked.len()));
             let shader = TableShader::new(&descriptor, "own_", 1).unwrap();
-            let beside = shader.beside("static_", 2).unwrap();
-            let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
-                label: None,
-                source: wgpu::ShaderSource::Wgsl(format!("{own}\n{}{}", shader.source(), beside.source()).into()),
-            });
-            let own_layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-                label: None,
-                entries: &[wgpu::BindGroupLayoutEntry {
-                    binding: 0,
-                    visibility: wgpu::ShaderStages::COMPUTE,
-                    ty: wgpu::BindingType::Buffer {
-                        ty: wgpu::BufferBindingType::Storage { read_only: false },
-                        has_dynamic_offset: false,
-                        min_binding_size: None,
-                    },
-                    count: None,
-                }],
-            });
-            let layouts = [&shader, &beside].map(|shader| shader.layout(device, wgpu::ShaderStages::COMPUTE));
-            let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-                label: None,
-                bind_group_layouts: &[Some(&own_layout), Some(&layouts[0]), Some(&layouts[1])],
-                immediate_size: 0,
-            });
-            let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-                label: None,
-                layout: Some(&layout),
-                module: &module,
-                entry_point: Some("main"),
-                compilation_options: Default::default(),
-                cache: None,
-            });
-            let mut words: Vec<u32> = bytemuck::cast_slice(&asked).to_vec();
-            words.resize(words.len() + SLOTS * asked.len(), 0);
-            let data = device.create_buffer_init(&BufferInitDescriptor {
-                label: None,
-                contents: bytemuck::cast_slice(&words),
-                usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
-            });
-            let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-                label: None,
-                layout: &own_layout,
-                entries: &[wgpu::BindGroupEntry {
-                    binding: 0,
-                    resource: data.as_entire_binding(),
-                }],
-            });
             let scene = Scene {
                 objects: Source::Host(&all[STATICS..]),
                 statics: Statics {
@@ -525,20 +737,15 @@ fn both_tables_fit_into_one_shader_with_a_buffer_of_the_callers() {
             };
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let expected = lists(&whole(&adapter, &mut on_gpu, scene));
-            let mut encoder = encoder(&adapter);
-            let step = record(&mut on_gpu, &mut encoder, scene);
-            let tables = [step.table, step.static_table.unwrap()];
-            let groups = [(&shader, 0), (&beside, 1)]
-                .map(|(shader, index)| shader.bind(&layouts[index], &tables[index]).unwrap());
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            pass.set_pipeline(&pipeline);
-            pass.set_bind_group(0, &group, &[]);
-            pass.set_bind_group(1, &groups[0], &[]);
-            pass.set_bind_group(2, &groups[1], &[]);
-            pass.dispatch_workgroups(asked.len().div_ceil(64) as u32, 1, 1);
-            drop(pass);
-            adapter.queue.submit([encoder.finish()]);
-            let words: Vec<u32> = download(device, &adapter.queue, &data, data.size());
+            let words = run_beside(
+                &adapter,
+                &mut on_gpu,
+                &shader,
+                &own,
+                &scene,
+                &asked,
+                SLOTS * asked.len(),
+            );
             let found = words[12 * asked.len()..].chunks(SLOTS).map(|words| {
                 let mut list = words[1..][..words[0] as usize].to_vec();
                 list.sort_unstable();
@@ -547,6 +754,143 @@ fn both_tables_fit_into_one_shader_with_a_buffer_of_the_callers() {
             assert!(found.eq(expected), "{scheme:?} on {}", adapter.name);
         }
     }
+}
+
+/// What rays of a caller's shader were told of so many tables is what they are expected to hit, bit for bit.
+fn check_casts(words: &[u32], stride: usize, tables: u32, expected: &[Vec<RayHit>], what: &str) {
+    assert_eq!(words.len(), stride * expected.len());
+    for (ray, (told, expected)) in words.chunks(stride).zip(expected).enumerate() {
+        let what = format!("{what}: ray {ray}");
+        let closest = brute_force::closest(expected);
+        let is_hit = u32::from(!expected.is_empty());
+        assert_eq!((told[0], told[3]), (is_hit, is_hit), "{what}");
+        if is_hit == 1 {
+            assert_eq!((told[1], told[2]), (closest.object, closest.t.to_bits()), "{what}");
+        }
+        assert_eq!(told[4], tables, "{what}");
+        let mut hits: Vec<_> = told[6..].chunks(2).map(|hit| (hit[0], hit[1])).collect();
+        hits.truncate(told[5] as usize);
+        hits.sort_unstable();
+        assert_eq!(hits, by_object(expected), "{what}");
+    }
+}
+
+/// All hits of each ray of a scene as the reference has them, ascending by object.
+fn all_hits(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Vec<Vec<RayHit>> {
+    let descriptor = BroadPhaseDescriptor {
+        ray_mode: RayMode::All,
+        ..*descriptor
+    };
+    let result = reference::step_scene(&descriptor, scene).unwrap();
+    let ranges = result.ray_offsets.windows(2);
+    let hits = ranges.map(|ends| {
+        let mut hits = result.ray_hits[ends[0] as usize..ends[1] as usize].to_vec();
+        hits.sort_unstable_by_key(|hit| hit.object);
+        hits
+    });
+    hits.collect()
+}
+
+/// With each table in a dispatch of its own, and with both in one.
+#[test]
+fn a_callers_rays_hit_what_rays_hit() {
+    let mut hits = 0;
+    for adapter in adapters() {
+        let mut rng = Rng(905);
+        for (case, scheme) in SCHEMES.into_iter().cycle().take(18).enumerate() {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                filters: case % 4 != 1,
+                margin: [0.0, 0.25][case % 2],
+                worlds: [1, 3][case / 3 % 2],
+                dimensions: [Dimensions::Three, Dimensions::Two][case / 6 % 2],
+                periods: [[0.0; 3], [40.0, 0.0, 9.5]][case / 9],
+                ray_mode: RAY_MODES[case / 3 % 3],
+                pairs: case % 5 == 0,
+                ..Default::default()
+            };
+            // Every kind with every scheme, and what covers many cells.
+            let kind = (case + case / 3) % (KINDS + 1);
+            let (objects, mut rays) = if kind == KINDS {
+                rods(700, 60, &mut rng)
+            } else {
+                let scene = scene(kind, [300, 1000][case % 2], 60, &mut rng);
+                (scene.objects, scene.rays)
+            };
+            rays.truncate(60);
+            let given = sweep(&rays, descriptor.worlds, &mut rng);
+            let of_worlds = |_: &Aabb| rng.below(descriptor.worlds as usize) as u32;
+            let worlds: Vec<u32> = objects.iter().map(of_worlds).collect();
+            let worlds = if descriptor.worlds > 1 { &worlds[..] } else { &[] };
+            let mut on_gpu = broad_phase(&adapter, &descriptor);
+            let stride = 6 + 2 * objects.len();
+            let own = |text: &str| text.replace("STRIDE", &format!("{stride}u"));
+            let sweeps = case / 2 % 2 == 1;
+            let make = if sweeps {
+                TableShader::with_swept_rays
+            } else {
+                TableShader::with_rays
+            };
+            let shader = make(&descriptor, "own_", 1).unwrap();
+            let source = own(&format!("{RAYS}\n{}", CAST.replace("TABLE", "own")));
+            let pass = OwnPass::over(&adapter, shader.clone(), &source);
+            // Half extents do not count in a text whose rays sweep nothing, whatever they are.
+            let half_extents = |ray: &SweptRay| if sweeps { ray.half_extents } else { [0.0; 3] };
+            let counting: Vec<_> = given
+                .iter()
+                .map(|ray| ray.with_half_extents(half_extents(ray)))
+                .collect();
+            for statics in [0, objects.len() / 3] {
+                let (static_worlds, worlds) = worlds.split_at(statics.min(worlds.len()));
+                let scene = Scene {
+                    objects: Source::Host(&objects[statics..]),
+                    worlds: Source::Host(worlds),
+                    statics: Statics {
+                        objects: Source::Host(&objects[..statics]),
+                        worlds: Source::Host(static_worlds),
+                        generation: 1,
+                    },
+                    rays: counting[..].into(),
+                    ..Default::default()
+                };
+                let what = format!(
+                    "case {case}, {} objects of kind {kind}, {statics} static, {descriptor:?} on {}",
+                    objects.len(),
+                    adapter.name
+                );
+                let expected = all_hits(&descriptor, &scene);
+                if descriptor.periods == [0.0; 3] {
+                    // Brute force knows no periods.
+                    assert_eq!(
+                        expected,
+                        brute_force::scene_rays(&descriptor, &scene).unwrap(),
+                        "{what}"
+                    );
+                }
+                let result = whole(&adapter, &mut on_gpu, scene);
+                check_hits(&result, descriptor.ray_mode, &expected, &what);
+                let tables = if statics > 0 { 2 } else { 1 };
+                let words = stride * given.len();
+                let told = pass.run(&adapter, &mut on_gpu, &scene, &given, words);
+                check_casts(&told, stride, tables, &expected, &what);
+                if statics > 0 {
+                    let through_both = ["own", "static"].map(|table| CAST.replace("TABLE", table)).concat();
+                    let source = own(&format!("{RAYS_OF_BOTH}\n{through_both}"))
+                        .replace("RAY_COUNT", &format!("{}u", given.len()));
+                    let told = run_beside(&adapter, &mut on_gpu, &shader, &source, &scene, &given, words);
+                    check_casts(
+                        &told[16 * given.len()..],
+                        stride,
+                        2,
+                        &expected,
+                        &format!("{what}, in one"),
+                    );
+                }
+                hits += expected.iter().map(Vec::len).sum::<usize>();
+            }
+        }
+    }
+    assert!(hits > 20_000, "{hits} are few");
 }
 
 /// Later rays and queries keep the table, and empty steps have one.
@@ -562,6 +906,11 @@ fn tables_outlive_queries_and_may_be_empty() {
             let mut on_gpu = broad_phase(&adapter, &descriptor);
             let empty = pass.run(&adapter, &mut on_gpu, &Scene::default(), &[Query::point([0.0; 3])], 4);
             assert_eq!(empty, [0; 4]);
+            let shader = TableShader::with_rays(&descriptor, "own_", 1).unwrap();
+            let casts = OwnPass::over(&adapter, shader, WHOLE_CASTS);
+            let ray = SweptRay::new(Ray::new([0.0; 3], [1.0; 3], f32::INFINITY));
+            let empty = casts.run(&adapter, &mut on_gpu, &Scene::default(), &[ray], 8);
+            assert_eq!(empty, [0, 1, 0, 1, 0, 1, 1, 1]);
 
             let boxes = [Aabb::new([0.0; 3], [1.0; 3])];
             let mut encoder = encoder(&adapter);

@@ -181,7 +181,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             found: result.pairs.len(),
             kept: kept.len(),
             time,
-            bytes: headless.broad_phase().memory(),
+            bytes: headless.broad_phase().memory().total(),
         };
         row.print(&tile.to_string());
         all.add(&row);
@@ -213,7 +213,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         found: whole.pairs.len(),
         kept: whole.pairs.len(),
         time,
-        bytes: headless.broad_phase().memory(),
+        bytes: headless.broad_phase().memory().total(),
     }
     .print("undivided");
 

@@ -8,6 +8,8 @@ const OWNER_EXCLUDED: u32 = 0x80000000u;
 const OWNER_STATIC: u32 = 0x40000000u;
 const OWNER_MASK: u32 = 0x3fffffffu;
 
+const LARGEST_FLOAT: f32 = 0x1.fffffep+127;
+
 const CLASS_FINITE: u32 = 0u;
 const CLASS_INFINITE: u32 = 1u;
 const CLASS_INVALID: u32 = 2u;

@@ -65,6 +65,9 @@ struct Listing {
     is_of_records: bool,
 }
 
+// How often, in the mean, a walk may meet an object in its cells before looking at each one once is less.
+const MOST_MEETINGS: u32 = 4u;
+
 // Entries begin.., ..end of a world's share of the large list, which it may have in common with others.
 fn large_list(world: u32) -> vec2<u32> {
     let key = large_key(grid.table_cells, world);

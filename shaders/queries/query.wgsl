@@ -1,15 +1,9 @@
-// uses: common/box, common/prelude
+// uses: common/box, common/candidates, common/filtered, common/prelude
 
 // A query: everything within a radius of a box. With radius 0 that is everything that meets the box, by the exact test
 // of pairs.
 
-@group(0) @binding(5) var<storage, read> objects: array<vec4<u32>>;
-
-override FILTERS: bool = true;
-override COUNT_CANDIDATES: bool = false;
-
 const NO_OBJECT: u32 = 0xffffffffu;
-const LARGEST_FLOAT: f32 = 0x1.fffffep+127;
 // Images of the asker along an axis: one period ahead or behind, or one that only its distance to a candidate decides.
 const IMAGE_AHEAD: u32 = 1u;
 const IMAGE_BEHIND: u32 = 2u;
@@ -47,14 +41,6 @@ struct Query {
     search_max: vec3<f32>,
     valid: bool,
     answers: bool,
-}
-
-var<private> candidates: u32;
-
-fn count_candidate() {
-    if (COUNT_CANDIDATES) {
-        candidates += 1u;
-    }
 }
 
 fn flat(corner: vec3<u32>) -> vec3<u32> {

@@ -5,8 +5,6 @@
 
 // Turns of loops that a row takes at least: one more to count its entries ahead of the walk.
 const ROW_TURNS: f32 = 3.0;
-// How often, in the mean, a walk may meet what it meets before looking at each object once is less.
-const MOST_MEETINGS: u32 = 4u;
 
 // Whether objects are met again and again, in one cell after another.
 fn meets_entries_again(query: Query, second: u32, level: Level) -> bool {

@@ -19,9 +19,6 @@
 // `enter_box_closely` meets, and tells where it is not sure of what it meets. So all answers are those of
 // `enter_box_closely`.
 
-@group(0) @binding(4) var<storage, read> rays: array<vec4<u32>>;
-
-const LARGEST_FLOAT: f32 = 0x1.fffffep+127;
 // Far parameters are raised by 1 + 2^-21.
 const FAR_WIDENING: f32 = 0x1.000008p+0;
 // What is raised to the largest float.
@@ -36,12 +33,11 @@ const SHORT: u32 = 0x0f000000u;
 const SMALL_BOUND: i32 = 0x0d800000;
 // Parameters up to here may have been denormals before a device rounded them.
 const LEAST_LIMIT: i32 = 0x00800010;
-const MISS: f32 = -1.0;
+const NO_HIT: f32 = -1.0;
 const UNSURE: f32 = -2.0;
-const SWEPT_STRIDE: u32 = 4u;
 
-// Whether rays have what sweeping a box takes, as `params.ray_stride` says. A constant: other rays then need no
-// registers for it, and drivers that take both sides of a branch would pay for it at every box.
+// Whether rays sweep a box. A constant: other rays then need no registers for it, and drivers that take both sides of a
+// branch would pay for it at every box.
 override SWEPT: bool = true;
 
 struct Ray {
@@ -80,21 +76,28 @@ fn reciprocal(bits: vec3<u32>) -> vec3<f32> {
     return bitcast<vec3<f32>>(magnitude | (bits & vec3<u32>(0x80000000u)));
 }
 
-fn load_ray(index: u32) -> Ray {
-    let at = select(2u, SWEPT_STRIDE, SWEPT) * index;
+// The ray of the words of a `Ray`. Where it is told more, these are the words that a `SweptRay` has besides: the half
+// extents and where the ray starts, and its world.
+fn ray_of_words(
+    given_head: vec4<u32>,
+    given_tail: vec4<u32>,
+    is_told_more: bool,
+    given_sweep: vec4<u32>,
+    world: u32,
+) -> Ray {
     let all_ones = 0xffffffffu;
     let in_play = vec4<u32>(all_ones, all_ones, select(all_ones, 0u, params.dimensions == 2u), all_ones);
-    let head = rays[at] & in_play;
-    let tail = rays[at + 1u] & in_play;
+    let head = given_head & in_play;
+    let tail = given_tail & in_play;
     var ray: Ray;
     let origin_bits = head.xyz & vec3<u32>(0x7fffffffu);
     let direction_bits = tail.xyz & vec3<u32>(0x7fffffffu);
     ray.valid = all(origin_bits < vec3<u32>(0x7f800000u)) && all(direction_bits <= vec3<u32>(0x7e800000u))
         && (head.w & 0x7fffffffu) <= 0x7f800000u;
     var sweep = vec4<u32>(0u);
-    if (SWEPT) {
-        sweep = rays[at + 2u] & in_play;
-        ray.world = rays[at + 3u].x;
+    if (is_told_more) {
+        sweep = given_sweep & in_play;
+        ray.world = world;
         // In here: asked of a sweep that is all zeros, too, no ray was valid in Chromium.
         ray.valid = ray.valid && (sweep.w & 0x7fffffffu) <= 0x7f800000u
             && all((sweep.xyz < vec3<u32>(0x7f800000u)) | (sweep.xyz == vec3<u32>(0x80000000u)))
@@ -188,7 +191,7 @@ fn test_axis(before: AxisTest, ray: Ray, axis: u32, box_low: i32, box_high: i32,
     return AxisTest(max(before.near, at_near), min(before.far, far), shortest);
 }
 
-// Where the ray enters the box of ordered integers, no earlier than it starts, MISS, or UNSURE where
+// Where the ray enters the box of ordered integers, no earlier than it starts, NO_HIT, or UNSURE where
 // `enter_box_closely` decides. Axis by axis: on GPUs that takes fewer registers than three axes side by side.
 fn enter_box(ray: Ray, low: vec3<i32>, high: vec3<i32>, may_be_endless: bool) -> f32 {
     let t_max = bitcast<i32>(ray.t_max);
@@ -202,5 +205,5 @@ fn enter_box(ray: Ray, low: vec3<i32>, high: vec3<i32>, may_be_endless: bool) ->
     let meets = limit >= 0 && start < 0x7f800000 && start <= bitcast<i32>(bitcast<f32>(bounded) * FAR_WIDENING);
     let is_unsure = limit < LEAST_LIMIT || xyz.shortest < SHORT;
     let t = select(bitcast<f32>(min(start, t_max)), UNSURE, is_unsure);
-    return select(MISS, t, meets);
+    return select(NO_HIT, t, meets);
 }

@@ -1,4 +1,4 @@
-// uses: common/grid, common/prelude, common/round, rays/ray, rays/ray_walk
+// uses: common/box, common/grid, common/prelude, common/round, rays/ray, rays/ray_passage, rays/ray_walk
 // needs: take_cells
 
 // The cells of a walk themselves, as far as they lie within the bounds of what the level holds.

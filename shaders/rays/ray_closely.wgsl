@@ -72,7 +72,7 @@ fn key_of_parameter(bits: u32) -> u32 {
     return select(bits + KEY_SHIFT, 0u, bits == 0u);
 }
 
-// Where the ray enters the box of ordered integers, no earlier than it starts, or MISS.
+// Where the ray enters the box of ordered integers, no earlier than it starts, or NO_HIT.
 fn enter_box_closely(ray: Ray, box_low: vec3<i32>, box_high: vec3<i32>) -> f32 {
     let t_min = bitcast<u32>(ray.t_min);
     let t_max = bitcast<u32>(ray.t_max);
@@ -112,7 +112,7 @@ fn enter_box_closely(ray: Ray, box_low: vec3<i32>, box_high: vec3<i32>) -> f32 {
     }
     let start = max(nearest, key_of_parameter(t_min));
     if (!meets || start > widened(farthest) || start >= KEY_INFINITY) {
-        return MISS;
+        return NO_HIT;
     }
     let t = max(select(0u, nearest - KEY_SHIFT, nearest > KEY_SMALLEST_NORMAL), t_min);
     return bitcast<f32>(min(t, t_max));

@@ -1,4 +1,4 @@
-// uses: common/counters, common/round, common/round_counters, rays/ray, rays/ray_candidates
+// uses: common/candidates, common/counters, common/round, common/round_counters, rays/ray
 
 // What a walk adds to the counters at its end.
 

@@ -1,4 +1,4 @@
-// uses: common/prelude, common/round, common/walk_workgroup, rays/ray, rays/ray_hits, rays/ray_kept
+// uses: common/box, common/prelude, common/round, common/walk_workgroup, rays/ray_hits, rays/ray_input, rays/ray_kept
 // uses: rays/ray_order_{order}
 
 // The hits whose places fall into the page that the output buffer shows: those that counting kept, or by the walk

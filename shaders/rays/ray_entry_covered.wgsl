@@ -1,4 +1,4 @@
-// uses: common/box, common/cells, common/grid, common/rows, rays/ray_walk
+// uses: common/box, common/cells, common/grid, common/rows, rays/ray_passage
 
 // An object has an entry in every cell it covers and is reported from the first one that the walk meets.
 

@@ -1,4 +1,4 @@
-// uses: common/box, common/cells, common/grid, common/rows, rays/ray_walk
+// uses: common/box, common/cells, common/grid, common/rows, rays/ray_passage
 
 // An object has one entry, in the cell of its lower corner.
 

@@ -1,27 +1,8 @@
-// uses: common/box, common/entry_{entry}, common/grid, common/members_{entry}, common/round, common/rows, rays/ray
-// uses: rays/ray_candidates, rays/ray_closely, rays/ray_entry_{entry}, rays/ray_walk
+// uses: common/candidates, common/entry_{entry}, common/grid, common/members_{entry}, common/round, common/rows
+// uses: rays/ray, rays/ray_admitted, rays/ray_closely, rays/ray_entry_{entry}, rays/ray_pays, rays/ray_walk
 // needs: ACCEPTS_AGAIN, accept_hit, enters_part, is_too_far, search_limit
 
 // What a walk finds in its cells.
-
-@group(0) @binding(5) var<storage, read> objects: array<vec4<u32>>;
-
-override FILTERS: bool = true;
-
-// Turns of loops that a slab takes beside those over its rows: its own, and that of a closer look.
-const TURNS_PER_SLAB: f32 = 2.0;
-
-// A row of cells is about the work of as many box tests, and a step looks up some.
-const TESTS_PER_STEP: f32 = 8.0;
-
-// How often, in the mean, a walk may meet an object before looking at each one once is less.
-const MOST_MEETINGS: u32 = 4u;
-
-// Entries in the rows of the level's walk so far, and how many there may be before the walk is given up. Passes that
-// may not take a hit twice walk ahead to learn that; the others give up on the way.
-var<private> meetings: u32;
-var<private> most_meetings: u32;
-var<private> is_ahead: bool;
 
 // One more than the record that needs a closer look before the walk goes on, or 0.
 var<private> waiting: u32;
@@ -36,17 +17,10 @@ fn is_done() -> bool {
     return search_limit() < 0.0;
 }
 
-fn admitted(ray: Ray, object: u32) -> bool {
-    if (!FILTERS) {
-        return true;
-    }
-    return layers_meet(ray.layers, objects[2u * object].w);
-}
-
 // Takes the hit where the box is met, if filters admit it.
 fn accept_box(ray: Ray, low: vec4<u32>, high: vec4<u32>, t: f32) {
     if (t >= 0.0 && high.w == ray.world) {
-        if (admitted(ray, low.w)) {
+        if (admits(ray, low.w)) {
             accept_hit(low.w, t);
         }
     }
@@ -62,8 +36,8 @@ fn test_entry(ray: Ray, entry: u32, is_member: bool, level: Level, visit: Visit,
     let high = bitcast<vec3<i32>>(high_word.xyz);
     count_candidate();
     let t = enter_box(ray, low, high, false);
-    let is_near = t != MISS && !is_too_far(t);
-    if (t != MISS && is_member && high_word.w == ray.world
+    let is_near = t != NO_HIT && !is_too_far(t);
+    if (t != NO_HIT && is_member && high_word.w == ray.world
         && is_first_visit(level, entry, low, high, ray.world, visit, y, z)) {
         waiting = select(0u, record + 1u, t == UNSURE);
         accept_box(ray, low_word, high_word, t);
@@ -94,7 +68,7 @@ fn test_all(ray: Ray, listing: Listing) {
                 let high = records[2u * record + 1u];
                 count_candidate();
                 let t = enter_box(ray, bitcast<vec3<i32>>(low.xyz), bitcast<vec3<i32>>(high.xyz), true);
-                is_met = t != MISS && !is_too_far(t);
+                is_met = t != NO_HIT && !is_too_far(t);
                 if (is_member) {
                     waiting = select(0u, record + 1u, t == UNSURE);
                     accept_box(ray, low, high, t);
@@ -113,45 +87,14 @@ fn without_cells(ray: Ray, level: Level) {
     test_all(ray, listing_of(level, ray.world));
 }
 
-// Whether so many steps, of some cells per axis each, take less than testing the level's objects one by one.
 fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<f32>) -> bool {
-    let listing = listing_of(level, ray.world);
-    let rows = f32(steps) * breadth.y * breadth.z;
-    // Hashed cells share slots: as many cells as slots meet every entry about once.
-    let is_wide = any(ray.half_extents > vec3<f32>(0.0)) && level.table_mask != DENSE;
-    let meets_all = is_wide && rows * breadth.x >= f32(level.table_size);
-    let tests_fewer = f32(listing.count) > TESTS_PER_STEP * rows && !meets_all;
     row_tested = 0u;
-    meetings = 0u;
-    most_meetings = select(0xffffffffu, MOST_MEETINGS * listing.count, listing.is_of_records);
-    is_ahead = !ACCEPTS_AGAIN && grid.entry_count > most_meetings;
-    // A loop takes one turn more than it walks through, and each row has a loop of its own.
-    let turns_ahead = select(1.0, 1.5, looks_ahead());
-    let turns = turns_ahead * f32(steps) * (2.0 * (most.y + 1.0) * (most.z + 1.0) + TURNS_PER_SLAB);
-    return steps <= MAX_RAY_STEPS && tests_fewer && takes_turns(turns);
-}
-
-// Whether the walk only counts entries. Written so that schemes of one entry per object compile to nothing here.
-fn looks_ahead() -> bool {
-    return MEETS_AGAIN && is_ahead;
+    return cells_pay(ray, level, steps, breadth, most, ACCEPTS_AGAIN);
 }
 
 // Whether the slab goes on after a closer look at one of its boxes.
 fn goes_on() -> bool {
     return row_tested > 0u && !is_done();
-}
-
-// Whether the level is better looked at without cells, after all.
-fn gives_up() -> bool {
-    return MEETS_AGAIN && meetings > most_meetings;
-}
-
-// Whether the walk so far only looked ahead, and found that it pays.
-fn walks_again() -> bool {
-    let again = looks_ahead() && !gives_up();
-    is_ahead = false;
-    meetings = select(meetings, 0u, again);
-    return again;
 }
 
 // The rows of a slab, up to a box that needs a closer look. One loop over the rows of both axes: each loop around the

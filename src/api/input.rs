@@ -252,8 +252,8 @@ impl<T> Default for Source<'_, T> {
 
 /// Vectors of four words that a [`Ray`] takes.
 pub(crate) const RAY_STRIDE: u32 = 2;
-/// Vectors of four words that a [`SweptRay`] takes: `SWEPT_STRIDE` in `shaders/rays/ray.wgsl`.
-pub(crate) const SWEPT_STRIDE: u32 = number("rays/ray", "SWEPT_STRIDE");
+/// Vectors of four words that a [`SweptRay`] takes: `SWEPT_STRIDE` in `shaders/rays/ray_input.wgsl`.
+pub(crate) const SWEPT_STRIDE: u32 = number("rays/ray_input", "SWEPT_STRIDE");
 
 /// Where the rays of a step lie, and of which form they are.
 #[derive(Clone, Copy, Debug)]

@@ -1,20 +1,22 @@
-//! What the memory of a broad phase is for.
+//! What memory on the device is for.
 
 use crate::api::queries::QueryMode;
 
-/// Bytes of the buffers that a [`GpuBroadPhase`](crate::GpuBroadPhase) owns, by what makes them grow.
+/// Bytes of the buffers on the device that a [`GpuBroadPhase`](crate::GpuBroadPhase) owns, or what stands beside it, by
+/// what makes them grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct MemoryUse {
-    /// What was uploaded from the host: boxes, worlds, rays and queries. Nothing of it where the caller brings buffers,
-    /// but for boxes that are changed before use (a margin, worlds, two dimensions) or come beside static ones, and for
-    /// rays and queries with a limit on the device.
+    /// What was uploaded from the host: boxes, worlds, rays, queries, views and generations. Nothing of it where the
+    /// caller brings buffers, but for boxes that are changed before use (a margin, worlds, two dimensions) or come
+    /// beside static ones, and for rays and queries with a limit on the device.
     pub inputs: u64,
     /// The table and what is kept of each object to find its pairs.
     pub objects: u64,
-    /// Pairs.
+    /// Pairs, and their events with what they are found by.
     pub pairs: u64,
-    /// What is found for rays and queries, with what rays are sorted by and what counting keeps of their hits.
+    /// What is found for rays and queries, with what rays are sorted by and what counting keeps of their hits; what
+    /// views see; lines that are drawn.
     pub answers: u64,
     /// What [`PairOrder::Sorted`](crate::PairOrder::Sorted) takes.
     pub order: u64,
@@ -28,8 +30,17 @@ impl MemoryUse {
         self.inputs + self.objects + self.pairs + self.answers + self.order + self.fixed
     }
 
+    /// The sum of bytes of each part.
+    pub(crate) fn of(parts: impl IntoIterator<Item = (MemoryPart, u64)>) -> Self {
+        let mut sum = Self::default();
+        for (part, bytes) in parts {
+            *sum.part(part) += bytes;
+        }
+        sum
+    }
+
     /// The bytes of a part.
-    pub(crate) fn part(&mut self, part: MemoryPart) -> &mut u64 {
+    fn part(&mut self, part: MemoryPart) -> &mut u64 {
         match part {
             MemoryPart::Inputs => &mut self.inputs,
             MemoryPart::Objects => &mut self.objects,
@@ -41,7 +52,8 @@ impl MemoryUse {
     }
 }
 
-/// How many things steps have and find: what [`GpuBroadPhase::forecast`](crate::GpuBroadPhase::forecast) reckons with.
+/// How many things steps have and find: what [`GpuBroadPhase::forecast`](crate::GpuBroadPhase::forecast) and those of
+/// what stands beside the step reckon with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepCounts {
     /// Objects; where there are static ones, those that move.

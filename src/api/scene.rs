@@ -79,7 +79,9 @@ pub struct Scene<'a> {
     /// Counts of worlds and [`Partners`](crate::Partners) leave these pairs out, too, and so do partners that are asked of the step's
     /// table later. Rays and other queries do not look at the list. A list in a buffer is bound as it lies: without a
     /// stride, and at an offset that may be bound. A step with a list copies its objects. It takes 32 bytes more per
-    /// object if nothing else copies them, 24 to 48 bytes per row, and 8 more per row of a list of the host's.
+    /// object if nothing else copies them, 24 to 48 bytes per row, and 8 to 16 more per row of a list of the host's.
+    /// There is room for as many rows as the next power of two: a list of the host's that stays within it may have
+    /// another length in each step, and nothing is made anew.
     pub excluded_pairs: Source<'a, Pair>,
     /// Words that the function of [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) reads; none by default.
     /// Without a function nothing reads them. They are copied while the step runs.

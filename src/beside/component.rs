@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crate::api::descriptor::Uses;
-use crate::api::error::{ReadBackError, StepError};
+use crate::api::error::{InputError, ReadBackError, StepError};
 use crate::gpu::bindings::Bindings;
-use crate::gpu::buffers::Buffers;
+use crate::gpu::buffers::{Buffers, Sizes};
 use crate::gpu::home::Home;
 use crate::gpu::pipelines::{Form, Pipelines};
 use crate::gpu::preparation::Preparation;
@@ -14,6 +14,7 @@ use crate::gpu::recorder::{Input, Recorder, variables};
 use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::shader::Pass;
 use crate::gpu::upload::{Block, Uniforms};
+use crate::shared::bounds::binding_limit;
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
@@ -32,6 +33,15 @@ pub(crate) struct Component {
     /// Where the pipelines are, once there are any.
     pub home: Option<Arc<Home>>,
     caught: Caught,
+}
+
+/// Refuses what a device cannot bind.
+pub(crate) fn check_sizes(what: &'static str, sizes: &Sizes, device: &wgpu::Device) -> Result<(), InputError> {
+    let limit = binding_limit(&device.limits());
+    match sizes.iter().find(|&&(_, bytes)| bytes > limit) {
+        Some(&(_, needed)) => Err(InputError::BufferTooLarge { what, needed, limit }),
+        None => Ok(()),
+    }
 }
 
 impl Component {

@@ -8,9 +8,10 @@ use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{InputError, ReadBackError, StepError};
 use crate::api::frustum::{Frustum, Visible};
 use crate::api::input::{self, Source};
+use crate::api::memory::{MemoryUse, StepCounts};
 use crate::api::output::Lists;
-use crate::beside::component::Component;
-use crate::gpu::buffers::{Sizes, buffers};
+use crate::beside::component::{Component, check_sizes};
+use crate::gpu::buffers::{self, Sizes, buffers};
 use crate::gpu::group::Group;
 use crate::gpu::home::Home;
 use crate::gpu::later::Later;
@@ -24,7 +25,7 @@ use crate::gpu::upload::{Block, Blocks};
 use crate::reference::cull::view::word;
 use crate::reference::cull::visible::check_views;
 use crate::shared::blocks::CullParams;
-use crate::shared::bounds::binding_limit;
+use crate::shared::bounds::count;
 use crate::shared::grid;
 use crate::shared::submission::{Recording, Recordings};
 use crate::stages::scan::{self, Scan};
@@ -61,11 +62,11 @@ buffers! {
     /// The views as the passes read them.
     VIEWS = "views": Inputs;
     /// A bit for each object and view.
-    VISIBLE = "visible": Objects;
+    VISIBLE = "visible": Answers;
     /// How many bits each word has, then the place of its first in the lists.
-    PLACES = "places": Objects;
+    PLACES = "places": Answers;
     /// The objects that views see.
-    LISTS = "lists": Objects;
+    LISTS = "lists": Answers;
     /// Where the list of each view begins.
     OFFSETS = "offsets": Fixed;
     /// Indirect draws, one per view.
@@ -230,13 +231,10 @@ impl Culling {
         if step.table.recording.as_ref().is_some_and(Recording::is_lost) {
             return Err(StepError::Dropped);
         }
-        let params = params(step, &views, options);
-        let sizes = sizes(&params, &views);
-        let limit = binding_limit(&device.limits());
-        if let Some(&(_, needed)) = sizes.iter().find(|&&(_, bytes)| bytes > limit) {
-            let what = "what views see";
-            return Err(InputError::BufferTooLarge { what, needed, limit }.into());
-        }
+        let table = &step.table;
+        let params = params(table.params.all_objects(), table.kind.1, views.count() as u32, options);
+        let sizes = sizes(&params, views.is_caller_owned());
+        check_sizes("what views see", &sizes, device)?;
         let group = Group::begin(device, encoder, &self.own.label);
         let scopes = Scopes::begin(device);
         self.own.bindings.begin();
@@ -343,9 +341,28 @@ impl Culling {
         self.readings.clear();
     }
 
-    /// Bytes of the buffers on the device.
-    pub fn memory(&self) -> u64 {
-        self.own.buffers.bytes()
+    /// Bytes of the buffers on the device, and what they are for.
+    pub fn memory(&self) -> MemoryUse {
+        self.own.buffers.memory()
+    }
+
+    /// The bytes of the buffers that a `Culling` will have behind steps of some size, before anything is made: with so
+    /// many views of the host's, and these options.
+    ///
+    /// # Errors
+    /// [`InputError::TooMany`] for more views than [`MOST_VIEWS`](Self::MOST_VIEWS), and for more objects than a step
+    /// may have; [`InputError::BufferTooLarge`] where bits or lists do not fit a binding of the device.
+    pub fn forecast(
+        device: &wgpu::Device,
+        counts: &StepCounts,
+        views: u32,
+        options: CullOptions,
+    ) -> Result<MemoryUse, InputError> {
+        check_views(views.into())?;
+        let objects = count("objects", u64::from(counts.statics) + u64::from(counts.objects))?;
+        let sizes = sizes(&params(objects, false, views, options), false);
+        check_sizes("what views see", &sizes, device)?;
+        Ok(buffers::forecast(sizes))
     }
 
     /// Reads what the views of the last call see, once that was submitted: all of it, whatever room lists have. Submits
@@ -468,9 +485,7 @@ fn inputs(table: &Table) -> Vec<Input> {
 }
 
 /// The uniform block of a call.
-fn params(step: &StepOutput, views: &Source<'_, Frustum>, options: CullOptions) -> CullParams {
-    let view_count = views.count() as u32;
-    let objects = step.table.params.all_objects();
+fn params(objects: u32, filters: bool, view_count: u32, options: CullOptions) -> CullParams {
     let (draw_words, draw_count) = match options.draw {
         None => (0, 0),
         Some(CullDraw::Vertices(count)) => (4, count),
@@ -479,7 +494,7 @@ fn params(step: &StepOutput, views: &Source<'_, Frustum>, options: CullOptions) 
     CullParams {
         view_count,
         words: objects.div_ceil(32),
-        filters: u32::from(step.table.kind.1),
+        filters: filters.into(),
         lists: u32::from(options.list_capacity.is_some()),
         list_capacity: options
             .list_capacity
@@ -491,10 +506,10 @@ fn params(step: &StepOutput, views: &Source<'_, Frustum>, options: CullOptions) 
 }
 
 /// The buffers of a call and their bytes.
-fn sizes(params: &CullParams, views: &Source<'_, Frustum>) -> Sizes {
+fn sizes(params: &CullParams, are_views_caller_owned: bool) -> Sizes {
     let view_count = u64::from(params.view_count.max(1));
     let words = u64::from(params.view_count) * u64::from(params.words);
-    let own_views = if views.is_caller_owned() { 1 } else { view_count };
+    let own_views = if are_views_caller_owned { 1 } else { view_count };
     let mut sizes = vec![
         (buffer::FRUSTA, VIEW_BYTES * own_views),
         (buffer::VIEWS, VIEW_BYTES * view_count),

@@ -2,6 +2,7 @@
 
 use crate::api::counters::word;
 use crate::api::error::{InputError, StepError};
+use crate::api::memory::MemoryUse;
 use crate::api::output::Lists;
 use crate::api::types::OutputRows;
 use crate::beside::component::Component;
@@ -125,5 +126,10 @@ impl DispatchArgs {
         });
         self.own.end(scopes)?;
         Ok(self.own.buffers.get(buffer::ARGS).clone())
+    }
+
+    /// Bytes of the buffers on the device, and what they are for.
+    pub fn memory(&self) -> MemoryUse {
+        self.own.buffers.memory()
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{InputError, StepError};
+use crate::api::memory::MemoryUse;
 use crate::api::types::LineVertex;
 use crate::api::types::OutputRows;
 use crate::beside::component::Component;
@@ -106,7 +107,7 @@ passes! {
 
 buffers! {
     /// The ends of lines: [`LineVertex`].
-    LINES = "lines": Fixed as VERTEX;
+    LINES = "lines": Answers as VERTEX;
     /// An indirect draw, and the vertices of all lines.
     ARGS = "draw_args": Fixed as INDIRECT;
 }
@@ -226,6 +227,11 @@ impl DebugDraw {
             vertices: self.own.buffers.get(buffer::LINES).clone(),
             args: self.own.buffers.get(buffer::ARGS).clone(),
         })
+    }
+
+    /// Bytes of the buffers on the device, and what they are for.
+    pub fn memory(&self) -> MemoryUse {
+        self.own.buffers.memory()
     }
 
     /// Gives all memory back, that of the last step's outputs among it, which its bind group keeps alive otherwise.

@@ -6,15 +6,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::api::counters::{self, Status};
-use crate::api::error::{InputError, ReadBackError, StepError};
+use crate::api::descriptor::BroadPhaseDescriptor;
+use crate::api::error::{DescriptorError, ReadBackError, StepError};
 use crate::api::input::{self, Placement, Source};
+use crate::api::memory::{MemoryUse, StepCounts};
 use crate::api::types::OutputRows;
 use crate::api::types::PairEvent;
-use crate::beside::component::Component;
 use crate::beside::component::variable::STEP_COUNTERS;
+use crate::beside::component::{Component, check_sizes};
 use crate::beside::dispatch::variable::DISPATCH;
 use crate::beside::dispatch::{self, DISPATCH_ARGS};
-use crate::gpu::buffers::{BufferId, Sizes, buffers};
+use crate::gpu::buffers::{self, BufferId, Sizes, buffers};
 use crate::gpu::group::Group;
 use crate::gpu::home::Home;
 use crate::gpu::later::Later;
@@ -27,12 +29,12 @@ use crate::gpu::staging::Staging;
 use crate::gpu::upload::Blocks;
 use crate::reference::events::event::word;
 use crate::shared::blocks::{DispatchParams, EventParams};
-use crate::shared::bounds::binding_limit;
 use crate::shared::submission::{Recording, Recordings};
 use crate::stages::limits::{Copied, Copying, TAKE_ASKED};
 use crate::stages::pairs::buffer::PAIRS;
 use crate::stages::scan::{self, Scan};
 use crate::step::broad_phase::GpuBroadPhase;
+use crate::step::forecast;
 use crate::step::output::StepOutput;
 
 const ROW_BYTES: u64 = size_of::<PairEvent>() as u64;
@@ -60,37 +62,37 @@ passes! {
 
 buffers! {
     /// The pairs of a step with generations, those that persist first. The next two take turns, step by step.
-    ROWS_0 = "rows_0": Objects;
+    ROWS_0 = "rows_0": Pairs;
     /// The rows of every other step.
-    ROWS_1 = "rows_1": Objects;
+    ROWS_1 = "rows_1": Pairs;
     /// How many rows a step has.
-    COUNTERS_0 = "counters_0": Objects;
+    COUNTERS_0 = "counters_0": Fixed;
     /// The counters of every other step.
-    COUNTERS_1 = "counters_1": Objects;
+    COUNTERS_1 = "counters_1": Fixed;
     /// Workgroups over the rows of a step.
-    GROUPS_0 = "groups_0": Objects as INDIRECT;
+    GROUPS_0 = "groups_0": Fixed as INDIRECT;
     /// Workgroups over the rows of every other step.
-    GROUPS_1 = "groups_1": Objects as INDIRECT;
+    GROUPS_1 = "groups_1": Fixed as INDIRECT;
     /// What stands for the step before the first: zeros that nobody writes to.
-    NOTHING = "nothing": Objects as INDIRECT;
+    NOTHING = "nothing": Fixed as INDIRECT;
     /// The hash table of a step's pairs.
-    TABLE = "table": Objects;
+    TABLE = "table": Pairs;
     /// 1 for each pair that the step before had as well, then places.
-    MARKS = "marks": Objects;
+    MARKS = "marks": Pairs;
     /// 1 for each pair of the step before that this one has as well, then places.
-    MATCHED = "matched": Objects;
+    MATCHED = "matched": Pairs;
     /// The pairs that end.
-    ENDED = "ended": Objects;
+    ENDED = "ended": Pairs;
     /// The pairs that begin, as many as a read-back without a wait copies.
-    BEGUN = "begun": Objects;
+    BEGUN = "begun": Pairs;
     /// The generation of each static object.
-    STATIC_GENERATIONS = "static_generations": Objects;
+    STATIC_GENERATIONS = "static_generations": Inputs;
     /// The generation of each moving object.
-    GENERATIONS = "generations": Objects;
+    GENERATIONS = "generations": Inputs;
     /// The generations of static objects as they are given, where they are copied first. It is always the caller's.
-    GIVEN_STATIC_GENERATIONS = "given_static_generations": Objects;
+    GIVEN_STATIC_GENERATIONS = "given_static_generations": Inputs;
     /// The generations of moving objects as they are given, where they are copied first. It is always the caller's.
-    GIVEN_GENERATIONS = "given_generations": Objects;
+    GIVEN_GENERATIONS = "given_generations": Inputs;
 }
 
 /// Buffers that take turns, step by step.
@@ -248,7 +250,7 @@ impl PairEvents {
             ),
             uploads: Staging::uploads(),
             readings: Staging::readings(),
-            timeout: crate::BroadPhaseDescriptor::default().timeout,
+            timeout: BroadPhaseDescriptor::default().timeout,
             recordings: None,
             last: None,
             changes: Arc::default(),
@@ -269,11 +271,12 @@ impl PairEvents {
     /// # Errors
     /// [`StepError::Dropped`] where one was dropped instead, or submitted in another order: which pairs the device
     /// knows is not certain then, and [`reset`](Self::reset) lets all begin again. [`StepError::OtherDevice`] on
-    /// another device than in the first call. [`StepError::NoOutput`] for a step without pairs, [`StepError::Page`]
-    /// for the output of a page, [`InputError::Usage`], [`InputError::BufferTooSmall`] and the like for a buffer of
-    /// generations that cannot be read, [`InputError::BufferTooLarge`] where the rows do not fit a binding of the
-    /// device: nothing is recorded then. [`StepError::Device`] where the device refuses a buffer: the encoder has to be
-    /// dropped.
+    /// another device than in the first call. [`StepError::NoOutput`] for a step without pairs, [`StepError::Page`] for
+    /// the output of a page, [`InputError::Usage`](crate::InputError::Usage),
+    /// [`InputError::BufferTooSmall`](crate::InputError::BufferTooSmall) and the like for a buffer of generations that
+    /// cannot be read, [`InputError::BufferTooLarge`](crate::InputError::BufferTooLarge) where the rows do not fit a
+    /// binding of the device: nothing is recorded then. [`StepError::Device`] where the device refuses a buffer: the
+    /// encoder has to be dropped.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -300,12 +303,14 @@ impl PairEvents {
             capacity: pairs.capacity,
             previous_capacity: previous.map_or(0, |previous| previous.capacity),
         };
-        let sizes = sizes(recorded, &names, limits.min_storage_buffer_offset_alignment);
-        let limit = binding_limit(limits);
-        if let Some(&(_, needed)) = sizes.iter().find(|&&(_, bytes)| bytes > limit) {
-            let what = "pair events";
-            return Err(InputError::BufferTooLarge { what, needed, limit }.into());
-        }
+        // What the caller brings takes none where it is read in place.
+        let generations = [names.static_generations, names.generations].map(|source| {
+            let alignment = limits.min_storage_buffer_offset_alignment;
+            let is_in_place = source.is_caller_owned() && source.placement(alignment).given.is_none();
+            if is_in_place { 0 } else { source.count() }
+        });
+        let sizes = sizes(recorded, generations);
+        check_sizes("pair events", &sizes, device)?;
         let group = Group::begin(device, encoder, &self.own.label);
         let scopes = Scopes::begin(device);
         self.own.bindings.begin();
@@ -461,9 +466,46 @@ impl PairEvents {
         self.readings.clear();
     }
 
-    /// Bytes of the buffers on the device.
-    pub fn memory(&self) -> u64 {
-        self.own.buffers.bytes()
+    /// Bytes of the buffers on the device, and what they are for.
+    pub fn memory(&self) -> MemoryUse {
+        self.own.buffers.memory()
+    }
+
+    /// The bytes of the buffers that a `PairEvents` will have from the second step on, once outputs grew to what is
+    /// found, and before anything is made. `counts` and `descriptor` are those of the steps, and `has_generations` says
+    /// whether [`ObjectNames`] has a generation on the host for each object, as [`ObjectSet`](crate::ObjectSet) gives
+    /// them. [`read_later`](Self::read_later) takes 16 bytes more per row that it copies.
+    ///
+    /// # Errors
+    /// As [`GpuBroadPhase::forecast`], and where the rows do not fit a binding of the device.
+    pub fn forecast(
+        device: &wgpu::Device,
+        descriptor: &BroadPhaseDescriptor<'_>,
+        counts: &StepCounts,
+        has_generations: bool,
+    ) -> Result<MemoryUse, DescriptorError> {
+        let (step, _) = forecast::plans(device, descriptor, counts)?;
+        if !descriptor.pairs {
+            return Ok(MemoryUse::default());
+        }
+        let capacity = step.shape.params.pair_capacity;
+        let generations = match has_generations {
+            true => [counts.statics, counts.objects].map(u64::from),
+            false => [0; 2],
+        };
+        let of_side = |side| {
+            let rows = RowSide {
+                side,
+                capacity,
+                previous_capacity: capacity,
+            };
+            sizes(rows, generations)
+        };
+        let mut sizes = of_side(0);
+        let others = of_side(1).into_iter();
+        sizes.extend(others.filter(|(id, _)| [buffer::ROWS_1, buffer::COUNTERS_1, buffer::GROUPS_1].contains(id)));
+        check_sizes("pair events", &sizes, device).map_err(DescriptorError::StepTooLarge)?;
+        Ok(buffers::forecast(sizes))
     }
 
     /// Reads the events of the last step that was recorded, once it was submitted. Submits copies. On native targets
@@ -636,17 +678,11 @@ impl PairEvents {
     }
 }
 
-/// The buffers of a step and their bytes.
-fn sizes(recorded: RowSide, names: &ObjectNames<'_>, alignment: u32) -> Sizes {
+/// The buffers of a step and their bytes. `generations` are the static objects and the moving ones that have one which
+/// is not read in place.
+fn sizes(recorded: RowSide, generations: [u64; 2]) -> Sizes {
     let (rows, previous) = (u64::from(recorded.capacity), u64::from(recorded.previous_capacity));
-    // What the caller brings takes none where it is read in place.
-    let own = |source: &Source<'_, u32>| {
-        if source.is_caller_owned() && source.placement(alignment).given.is_none() {
-            4
-        } else {
-            4 * source.count().max(1)
-        }
-    };
+    let [static_generations, generations] = generations.map(|count| 4 * count.max(1));
     let mut sizes = vec![
         (ROW_SIDES[recorded.side], ROW_BYTES * rows.max(1)),
         (COUNTER_SIDES[recorded.side], 4 * word::COUNT as u64),
@@ -656,8 +692,8 @@ fn sizes(recorded: RowSide, names: &ObjectNames<'_>, alignment: u32) -> Sizes {
         (buffer::MARKS, 4 * (rows + 1)),
         (buffer::MATCHED, 4 * (previous + 1)),
         (buffer::ENDED, ROW_BYTES * previous.max(1)),
-        (buffer::STATIC_GENERATIONS, own(&names.static_generations)),
-        (buffer::GENERATIONS, own(&names.generations)),
+        (buffer::STATIC_GENERATIONS, static_generations),
+        (buffer::GENERATIONS, generations),
     ];
     sizes.extend(scan::sizes(recorded.capacity.max(recorded.previous_capacity) + 1));
     sizes

@@ -17,7 +17,7 @@ use crate::gpu::scope::Scopes;
 use crate::gpu::shader::passes;
 use crate::gpu::staging::{self, Staging};
 use crate::shared::blocks::ScatterParams;
-use crate::shared::bounds::{self, binding_limit};
+use crate::shared::bounds::{self, binding_limit, roomy};
 use crate::shared::submission::{Recording, Recordings};
 
 passes! {
@@ -113,6 +113,12 @@ impl Mirror {
         Preparation::new(home, &resident.pipelines, forms.collect())
     }
 
+    /// Bytes on the device: of the boxes, and of what changes are read from.
+    pub fn bytes(&self) -> u64 {
+        let resident = self.resident.iter();
+        resident.map(|of| of.buffer.size() + of.changes.free_bytes()).sum()
+    }
+
     /// Gives up what lies on the device: the next update starts over.
     pub fn invalidate(&mut self) {
         self.resident = None;
@@ -206,6 +212,16 @@ impl Resident {
         self.uploads.upload(&self.device, encoder, LABEL, bytes, &to.buffer);
         to
     }
+}
+
+/// Bytes on the device of so many boxes, of which so many change from one update to the next.
+pub(crate) fn bytes(boxes: u64, changed: u64) -> u64 {
+    // All boxes are uploaded where more change.
+    let of_changes = match changed {
+        1.. if changed <= boxes / 2 => roomy(4 * changed) + roomy(BOX_BYTES * changed),
+        _ => 0,
+    };
+    BOX_BYTES * boxes + of_changes
 }
 
 /// The bytes of a uniform block.

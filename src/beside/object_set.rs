@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::api::error::InputError;
 use crate::api::input::Source;
+use crate::api::memory::{MemoryUse, StepCounts};
 use crate::api::scene::{Scene, Statics};
 use crate::api::types::{Aabb, PairEvent, STATIC_SLOT};
 use crate::beside::events::ObjectNames;
@@ -433,6 +434,32 @@ impl ObjectSet {
         self.moving.mirror.invalidate();
         self.statics.mirror.invalidate();
         self.generation = 0;
+    }
+
+    /// Bytes of the buffers on the device, and what they are for.
+    pub fn memory(&self) -> MemoryUse {
+        let [moving, statics] = [&self.moving, &self.statics].map(|part| part.mirror.bytes());
+        MemoryUse {
+            inputs: moving + statics,
+            ..MemoryUse::default()
+        }
+    }
+
+    /// The bytes of the buffers that a set of so many objects will have, before anything is made, where so many of
+    /// those that move change from one [`record`](Self::record) to the next. A set that grows later has room for up to
+    /// twice as many.
+    ///
+    /// # Errors
+    /// As [`record`](Self::record).
+    pub fn forecast(device: &wgpu::Device, counts: &StepCounts, changed: u32) -> Result<MemoryUse, InputError> {
+        let StepCounts { objects, statics, .. } = *counts;
+        mirror::check_count(device, objects as usize)?;
+        mirror::check_count(device, statics as usize)?;
+        let moving = mirror::bytes(objects.max(1).into(), changed.into());
+        Ok(MemoryUse {
+            inputs: moving + mirror::bytes(statics.into(), 0),
+            ..MemoryUse::default()
+        })
     }
 
     /// Bytes that the last [`record`](Self::record) uploads, once submitted; copies on the device do not count.

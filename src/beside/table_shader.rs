@@ -9,8 +9,8 @@ use crate::shared::wgsl::File;
 use crate::step::output::{Table, TableKind, table_kind};
 
 /// WGSL with which a caller's own compute, vertex or fragment shader walks the table of a step: a collision test of
-/// particles that are no objects, a probe of a path tracer, an agent that looks around, with no output of the broad
-/// phase in between.
+/// particles that are no objects, a ray of a path tracer, an agent that looks around, with no output of the broad phase
+/// in between.
 ///
 /// [`source`](Self::source) is a text that stands before the caller's own in one module, or behind it where that begins
 /// with directives such as `enable`. It declares a bind group of its own and names that all begin with the prefix. What
@@ -43,10 +43,43 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// dispatch or, with the text of [`beside`](Self::beside), for the same one. WebGPU grants eight storage buffers to a
 /// shader stage:
 ///
-/// | storage buffers | most schemes | [`Scheme::Uniform`](crate::Scheme::Uniform) |
-/// |---|---|---|
-/// | one table | 3 | 4 |
-/// | both tables, the second by [`beside`](Self::beside) | 5 | 7 |
+/// | storage buffers | most schemes | without [`filters`](BroadPhaseDescriptor::filters) | [`Scheme::Uniform`](crate::Scheme::Uniform) |
+/// |---|---|---|---|
+/// | one table | 3 | 2 | 4 |
+/// | both tables, the second by [`beside`](Self::beside) | 5 | 4 | 7 |
+///
+/// With filters the objects are one of them, for their layers and owners. Rays take no further one.
+///
+/// Texts of [`with_rays`](Self::with_rays) and [`with_swept_rays`](Self::with_swept_rays) cast rays, too:
+///
+/// | WGSL | |
+/// |---|---|
+/// | `bp_ray(origin: vec3f, direction: vec3f, t_max: f32) -> bp_Ray` | a ray, as in [`Ray::new`](crate::Ray::new) |
+/// | `bp_ray_of(head: vec4u, tail: vec4u, sweep: vec4u, world: u32) -> bp_Ray` | the words of a [`SweptRay`](crate::SweptRay): origin and `t_max`, direction and layers, half extents and `t_min`, the world |
+/// | `bp_closest_hit(ray: bp_Ray) -> bp_Hit` | the first object that the ray meets: the smallest `t`, ties to the smallest object |
+/// | `bp_any_hit(ray: bp_Ray) -> bp_Hit` | whichever object is found first |
+/// | `hit.is_hit`, `hit.is_whole` | whether there is one, and whether that is sure: false where a loop was cut before |
+/// | `hit.object`, `hit.t`, `hit.record` | what was hit, and where the ray enters its box; without a hit `bp_NO_OBJECT` and the largest float |
+/// | `bp_begin_cast(ray: bp_Ray) -> bp_Cast` | all hits, before the first one |
+/// | `bp_next_hit(&hits) -> bool` | goes to the next hit, false past the last one |
+/// | `bp_cast_is_whole(&hits) -> bool` | whether the cast came to its end, so that it left no hit out |
+/// | `hits.object`, `hits.t`, `hits.record` | what was hit, in no order that could be relied on |
+///
+/// All rules are those of [`Ray`](crate::Ray) and [`SweptRay`](crate::SweptRay), and `t` has the same bits as in a
+/// [`RayHit`](crate::RayHit). A ray that is invalid meets nothing. To cast through both tables, cast the same ray
+/// through each: of two closest hits the one of the smaller `t` counts, then that of the smaller object. Do not shorten
+/// `t_max` in between: it bounds `t`. (In WGSL `cast` is no name for a variable.)
+///
+/// ```wgsl
+/// fn sees(eye: vec3f, place: vec3f) -> bool {
+///     return !bp_any_hit(bp_ray(eye, place - eye, 1.0)).is_hit;
+/// }
+///
+/// fn distance_ahead(eye: vec3f, unit_direction: vec3f) -> f32 {
+///     let hit = bp_closest_hit(bp_ray(eye, unit_direction, 1000.0));
+///     return select(1000.0, hit.t, hit.is_hit);
+/// }
+/// ```
 ///
 /// Entries of the large list and, with the schemes of one entry per object, boxes that reach into a cell
 /// from the one before are not among that cell's entries: walks find them. The table of a step with
@@ -89,11 +122,20 @@ use crate::step::output::{Table, TableKind, table_kind};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TableShader {
     kind: TableKind,
+    casts: Casts,
     /// The name by which it reads the objects.
     objects: String,
     /// Whether it is another text's, which binds them.
     borrows_objects: bool,
     source: String,
+}
+
+/// Which rays a text casts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Casts {
+    None,
+    Plain,
+    Swept,
 }
 
 const OBJECTS: &str = "objects";
@@ -108,30 +150,60 @@ impl TableShader {
     /// with a letter or one `_`. It is refused, too, where it and one name of the text make another name of the text,
     /// as `un` and `ordered` do.
     pub fn new(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
-        Self::write(table_kind(descriptor), prefix, group, None)
+        Self::write(table_kind(descriptor), Casts::None, prefix, group, None)
+    }
+
+    /// The text of [`new`](Self::new) that casts rays, too. They sweep no boxes: half extents do not count. They have
+    /// layers, a `t_min` and a world.
+    ///
+    /// # Errors
+    /// [`BadPrefix`] as [`new`](Self::new). There are more names.
+    pub fn with_rays(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
+        Self::write(table_kind(descriptor), Casts::Plain, prefix, group, None)
+    }
+
+    /// The text of [`with_rays`](Self::with_rays) for rays that may sweep a box, each one its own or none. Each test of
+    /// a box takes longer for it.
+    ///
+    /// # Errors
+    /// [`BadPrefix`] as [`with_rays`](Self::with_rays).
+    pub fn with_swept_rays(descriptor: &BroadPhaseDescriptor<'_>, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
+        Self::write(table_kind(descriptor), Casts::Swept, prefix, group, None)
     }
 
     /// The text for a second table of the same broad phase in the same shader, the static one beside that of the
     /// objects that move. It stands in one module with this text and reads the objects by its binding, so that both
-    /// tables of a step need fewer buffers.
+    /// tables of a step need fewer buffers. It casts rays if this text does.
     ///
     /// # Errors
     /// [`BadPrefix`] as [`new`](Self::new), and where both texts would have names in common.
     pub fn beside(&self, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
-        Self::write(self.kind, prefix, group, Some(self))
+        Self::write(self.kind, self.casts, prefix, group, Some(self))
     }
 
-    fn write(kind: TableKind, prefix: &str, group: u32, first: Option<&Self>) -> Result<Self, BadPrefix> {
-        let mut text = link::join(&files(kind.0 == grid::SCHEME_UNIFORM), None);
+    fn write(kind: TableKind, casts: Casts, prefix: &str, group: u32, first: Option<&Self>) -> Result<Self, BadPrefix> {
+        let mut text = link::join(&files(kind, casts), None);
         for (name, value) in [
             ("SCHEME: u32", format!("{}u", kind.0)),
             ("FILTERS: bool", kind.1.to_string()),
             ("COUNT_CANDIDATES: bool", false.to_string()),
+            ("SWEPT: bool", (casts == Casts::Swept).to_string()),
         ] {
             text = with_constant(&text, name, &value);
         }
         // Uniform blocks are granted apart from storage buffers.
         text = text.replace("var<storage, read> grid:", "var<uniform> grid:");
+        if !reads_objects(kind) {
+            // What names them is not run.
+            let lines = text.lines().map(|line| {
+                if declares_objects(line) {
+                    format!("var<private> {OBJECTS}: array<vec4<u32>, 1>;\n")
+                } else {
+                    format!("{line}\n")
+                }
+            });
+            text = lines.collect();
+        }
         let own_objects = format!("{prefix}{OBJECTS}");
         let mut names: Vec<_> = declared(&text)
             .into_iter()
@@ -145,7 +217,6 @@ impl TableShader {
         }
         let objects = first.map_or(own_objects.clone(), |first| first.objects.clone());
         if first.is_some() {
-            let declares_objects = |line: &&str| line.starts_with("@group") && line.contains(&format!("> {OBJECTS}:"));
             let lines = text.lines().filter(|line| !declares_objects(line));
             text = lines.map(|line| format!("{line}\n")).collect();
             for (_, name) in names.iter_mut().filter(|(_, name)| *name == own_objects) {
@@ -154,18 +225,20 @@ impl TableShader {
         }
         Ok(Self {
             kind,
+            casts,
             borrows_objects: first.is_some(),
             objects,
             source: renamed(&text, &names).replace("@group(0)", &format!("@group({group})")),
         })
     }
 
-    /// Number and name of each of its bindings: entries beside records where these do not come in the same order.
+    /// Number and name of each of its bindings: entries beside records where these do not come in the same order, and
+    /// the objects where it reads them and no other text binds them.
     fn bindings(&self) -> impl Iterator<Item = (u32, &'static str)> {
-        let (is_covered, borrows_objects) = (self.kind.0 == grid::SCHEME_UNIFORM, self.borrows_objects);
-        let bindings = link::bindings(&files(is_covered)).into_iter();
+        let binds_objects = reads_objects(self.kind) && !self.borrows_objects;
+        let bindings = link::bindings(&files(self.kind, self.casts)).into_iter();
         bindings
-            .filter(move |(_, _, name)| !borrows_objects || *name != OBJECTS)
+            .filter(move |(_, _, name)| binds_objects || *name != OBJECTS)
             .map(|(number, _, name)| (number, name))
     }
 
@@ -224,14 +297,29 @@ impl TableShader {
     }
 }
 
+/// Whether walks of such tables read the objects: their layers and owners, or which of them have entries in cells.
+const fn reads_objects(kind: TableKind) -> bool {
+    kind.1 || kind.0 == grid::SCHEME_UNIFORM
+}
+
+/// Whether a line of the text declares the variable of the objects.
+fn declares_objects(line: &str) -> bool {
+    line.contains(&format!("> {OBJECTS}:"))
+}
+
 /// What walks a table: that of schemes of one entry per object, or of covered cells.
-fn files(is_covered: bool) -> Vec<File> {
-    let slots: Slots = if is_covered {
+fn files(kind: TableKind, casts: Casts) -> Vec<File> {
+    let slots: Slots = if kind.0 == grid::SCHEME_UNIFORM {
         &[("entry", "covered")]
     } else {
         &[("entry", "one_cell")]
     };
-    link::link("queries/table", slots)
+    let root = if casts == Casts::None {
+        "queries/table"
+    } else {
+        "rays/cast"
+    };
+    link::link(root, slots)
 }
 
 /// The text with a constant in place of what passes leave to their pipelines.
@@ -304,6 +392,31 @@ fn renamed(text: &str, names: &[(String, String)]) -> String {
     all
 }
 
+/// A text of every kind, for the tests that all WGSL of the crate has to pass.
+#[cfg(test)]
+pub(crate) fn texts() -> Vec<String> {
+    use crate::api::descriptor::Scheme;
+
+    let schemes = [
+        Scheme::Hierarchical,
+        Scheme::Uniform { cell_size: 2.0 },
+        Scheme::Adaptive { min_scale: 0.5 },
+    ];
+    let of_scheme = |scheme| {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ..Default::default()
+        };
+        let all = [
+            TableShader::new(&descriptor, "bp_", 0),
+            TableShader::with_rays(&descriptor, "bp_", 0),
+            TableShader::with_swept_rays(&descriptor, "bp_", 0),
+        ];
+        all.map(|shader| shader.unwrap().source)
+    };
+    schemes.into_iter().flat_map(of_scheme).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use naga::valid::{Capabilities, ValidationFlags, Validator};
@@ -311,8 +424,11 @@ mod tests {
     use super::*;
     use crate::api::descriptor::Scheme;
 
-    /// Whatever scheme: valid WGSL that declares nothing outside its prefix and its group, and no loop without a
-    /// condition.
+    type Make = fn(&BroadPhaseDescriptor<'_>, &str, u32) -> Result<TableShader, BadPrefix>;
+
+    const MAKERS: [Make; 3] = [TableShader::new, TableShader::with_rays, TableShader::with_swept_rays];
+
+    /// Whatever scheme and rays: valid WGSL that declares nothing outside its prefix and its group.
     #[test]
     fn texts_are_valid_and_keep_to_their_prefix_and_group() {
         let schemes = [
@@ -320,14 +436,15 @@ mod tests {
             Scheme::Uniform { cell_size: 2.0 },
             Scheme::Adaptive { min_scale: 0.5 },
         ];
-        for (scheme, filters) in schemes.into_iter().flat_map(|scheme| [(scheme, true), (scheme, false)]) {
+        let choices = schemes.into_iter().flat_map(|scheme| [(scheme, true), (scheme, false)]);
+        for ((scheme, filters), make) in choices.flat_map(|choice| MAKERS.map(|make| (choice, make))) {
             let descriptor = BroadPhaseDescriptor {
                 scheme,
                 filters,
                 ..Default::default()
             };
-            let first = TableShader::new(&descriptor, "bp_", 2).unwrap();
-            let second = TableShader::new(&descriptor, "Other_", 3).unwrap();
+            let first = make(&descriptor, "bp_", 2).unwrap();
+            let second = make(&descriptor, "Other_", 3).unwrap();
             let beside = first.beside("static_", 1).unwrap();
             let further = beside.beside("_", 0).unwrap();
             for (texts, own, group) in [
@@ -377,10 +494,95 @@ mod tests {
                 } else {
                     2
                 };
-                assert_eq!(buffers.count(), each * texts.len() + 1);
+                let objects = usize::from(filters || each == 3);
+                assert_eq!(buffers.count(), each * texts.len() + objects);
             }
             let both = format!("{}{}", first.source(), second.source());
             assert!(naga::front::wgsl::parse_str(&both).is_ok());
+        }
+    }
+
+    /// Rays make the text longer, and take no further buffer. A ray's own text is there once.
+    #[test]
+    fn rays_come_on_request_and_take_no_buffers() {
+        let descriptor = BroadPhaseDescriptor::default();
+        let [plain, rays, swept] = MAKERS.map(|make| make(&descriptor, "bp_", 0).unwrap());
+        assert!(!plain.source().contains("bp_Ray") && rays.source().contains("fn bp_closest_hit("));
+        assert!(rays.source().contains("const bp_SWEPT: bool = false;"));
+        assert!(swept.source().contains("const bp_SWEPT: bool = true;"));
+        let bindings = |shader: &TableShader| shader.bindings().collect::<Vec<_>>();
+        assert_eq!(bindings(&plain), bindings(&rays));
+        assert_eq!(bindings(&plain), bindings(&swept));
+        assert!(
+            rays.beside("static_", 1)
+                .unwrap()
+                .source()
+                .contains("fn static_closest_hit(")
+        );
+        // As the documentation has it.
+        let own = "fn sees(eye: vec3f, place: vec3f) -> bool {
+                return !bp_any_hit(bp_ray(eye, place - eye, 1.0)).is_hit;
+            }
+
+            fn distance_ahead(eye: vec3f, unit_direction: vec3f) -> f32 {
+                let hit = bp_closest_hit(bp_ray(eye, unit_direction, 1000.0));
+                return select(1000.0, hit.t, hit.is_hit);
+            }";
+        let text = format!("{own}{}", rays.source());
+        assert!(naga::front::wgsl::parse_str(&text).is_ok());
+    }
+
+    /// In a caller's shader that makes use of all of it.
+    #[test]
+    fn texts_translate_to_spirv_hlsl_and_msl() {
+        let queries = "
+            var<private> met: u32;
+
+            @compute @workgroup_size(64)
+            fn main(@builtin(global_invocation_id) id: vec3<u32>) {
+                var walk = bp_begin_walk(bp_sphere_query(vec3<f32>(id), 2.0));
+                for (; bp_next_object(&walk);) {
+                    met += walk.object;
+                }
+                CASTS
+            }";
+        let casts = "
+                let ray = bp_ray(vec3<f32>(id), vec3<f32>(1.0), 9.0);
+                var hits = bp_begin_cast(ray);
+                for (; bp_next_hit(&hits);) {
+                    met += hits.object;
+                }
+                met += bp_closest_hit(ray).object + u32(bp_any_hit(ray).is_hit) + u32(bp_cast_is_whole(&hits));";
+        for text in texts() {
+            let casts = if text.contains("bp_Ray") { casts } else { "" };
+            let text = format!("{text}{}", queries.replace("CASTS", casts));
+            let module = naga::front::wgsl::parse_str(&text).unwrap();
+            let info = Validator::new(ValidationFlags::all(), Capabilities::empty())
+                .validate(&module)
+                .unwrap();
+            let options = naga::back::spv::Options {
+                fake_missing_bindings: true,
+                ..Default::default()
+            };
+            let words = naga::back::spv::write_vec(&module, &info, &options, None).unwrap();
+            assert_eq!(words[0], 0x0723_0203);
+
+            let mut hlsl = String::new();
+            let options = naga::back::hlsl::Options {
+                fake_missing_bindings: true,
+                ..Default::default()
+            };
+            naga::back::hlsl::Writer::new(&mut hlsl, &options, &Default::default())
+                .write(&module, &info, None)
+                .unwrap();
+            assert!(hlsl.contains("numthreads"));
+
+            let options = naga::back::msl::Options {
+                fake_missing_bindings: true,
+                ..Default::default()
+            };
+            let (msl, _) = naga::back::msl::write_string(&module, &info, &options, &Default::default()).unwrap();
+            assert!(msl.contains("kernel"));
         }
     }
 
@@ -388,31 +590,35 @@ mod tests {
     #[test]
     fn prefixes_that_make_no_names_are_refused() {
         let descriptor = BroadPhaseDescriptor::default();
-        let first = TableShader::new(&descriptor, "bp_", 0).unwrap();
-        for prefix in ["", "1x", "a-b", "a b", "__", "__a", "é", "a.", "//", "\n", "a;", "fn a"] {
-            let expected = BadPrefix {
-                prefix: prefix.to_owned(),
-            };
-            assert_eq!(TableShader::new(&descriptor, prefix, 0), Err(expected.clone()));
-            assert_eq!(first.beside(prefix, 1), Err(expected));
-        }
-        // `unordered` is a function of the text.
-        assert!(TableShader::new(&descriptor, "un", 0).is_err());
-        assert!(first.beside("bp_", 1).is_err());
-        for prefix in ["a", "_", "A1", "_1", "bp", "bp__", "override", "vec4"] {
-            let shader = TableShader::new(&descriptor, prefix, 0).unwrap();
-            assert!(naga::front::wgsl::parse_str(shader.source()).is_ok(), "{prefix}");
+        for make in MAKERS {
+            let first = make(&descriptor, "bp_", 0).unwrap();
+            for prefix in ["", "1x", "a-b", "a b", "__", "__a", "é", "a.", "//", "\n", "a;", "fn a"] {
+                let expected = BadPrefix {
+                    prefix: prefix.to_owned(),
+                };
+                assert_eq!(make(&descriptor, prefix, 0), Err(expected.clone()));
+                assert_eq!(first.beside(prefix, 1), Err(expected));
+            }
+            // `unordered` is a function of the text.
+            assert!(make(&descriptor, "un", 0).is_err());
+            assert!(first.beside("bp_", 1).is_err());
+            for prefix in ["a", "_", "A1", "_1", "bp", "bp__", "override", "vec4"] {
+                let shader = make(&descriptor, prefix, 0).unwrap();
+                assert!(naga::front::wgsl::parse_str(shader.source()).is_ok(), "{prefix}");
+            }
         }
 
         // Words that WGSL keeps to itself come out of no prefix.
-        let text = link::join(&files(false), None);
-        let names = declared(&text);
-        for word in naga::keywords::wgsl::RESERVED {
-            for name in names.iter().filter(|name| word.ends_with(**name)) {
-                let prefix = &word[..word.len() - name.len()];
-                if let Ok(shader) = TableShader::new(&descriptor, prefix, 0) {
-                    let parsed = naga::front::wgsl::parse_str(shader.source());
-                    assert!(parsed.is_ok(), "{prefix} makes {word} of {name}");
+        for (make, casts) in MAKERS.into_iter().zip([Casts::None, Casts::Plain, Casts::Swept]) {
+            let text = link::join(&files((grid::SCHEME_HIERARCHICAL, true), casts), None);
+            let names = declared(&text);
+            for word in naga::keywords::wgsl::RESERVED {
+                for name in names.iter().filter(|name| word.ends_with(**name)) {
+                    let prefix = &word[..word.len() - name.len()];
+                    if let Ok(shader) = make(&descriptor, prefix, 0) {
+                        let parsed = naga::front::wgsl::parse_str(shader.source());
+                        assert!(parsed.is_ok(), "{prefix} makes {word} of {name}");
+                    }
                 }
             }
         }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use super::bindings::KEPT;
-use crate::api::memory::MemoryPart;
+use crate::api::memory::{MemoryPart, MemoryUse};
 
 /// A buffer as its stage declares it: what it is called, how it is used beside storage and copies, and as what its
 /// bytes count.
@@ -205,9 +205,14 @@ impl Buffers {
     }
 
     /// Bytes of all buffers.
-    pub fn bytes(&self) -> u64 {
-        self.sizes().map(|(_, bytes)| bytes).sum()
+    pub fn memory(&self) -> MemoryUse {
+        MemoryUse::of(self.sizes())
     }
+}
+
+/// Bytes of buffers that are to be made in these sizes.
+pub(crate) fn forecast(sizes: impl IntoIterator<Item = (BufferId, u64)>) -> MemoryUse {
+    MemoryUse::of(sizes.into_iter().map(|(id, bytes)| (id.part, rounded(bytes))))
 }
 
 /// Bytes that a plan has for a buffer.

@@ -9,21 +9,12 @@ use super::scope::Scopes;
 use super::staging::{self, Shelf, Staging};
 use crate::api::counters::{Counters, Status};
 use crate::api::error::ReadBackError;
-use crate::api::result::Outputs;
 use crate::shared::submission;
 
 /// Bytes of an output that are read beyond what the last answer had: copying them costs less than waiting again.
 const SPARE: u64 = 1 << 16;
 /// The name that stage times are read by.
 pub(crate) const TIMINGS: &str = "timings";
-
-/// What is to be read.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Extent {
-    Counters,
-    /// Counters, stage times and these outputs.
-    Outputs(Outputs),
-}
 
 /// An output as a recording leaves it.
 pub(crate) struct Readable {

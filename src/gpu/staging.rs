@@ -4,12 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::bindings::KEPT;
-
-/// Sizes differ from one recording to the next: a buffer has some room to spare.
-const fn roomy(bytes: u64) -> u64 {
-    let eighth = bytes.next_power_of_two() / 8;
-    bytes.next_multiple_of(if eighth > 256 { eighth } else { 256 })
-}
+use crate::shared::bounds::roomy;
 
 /// Free buffers that stay of each size that late recordings took, for each that one of them took: how many are under
 /// way at once depends on how far the device lags behind, which changes from second to second.
@@ -163,8 +158,8 @@ impl Staging {
         if bytes.is_empty() {
             return;
         }
-        // Whatever is free is mapped.
-        let staged = self.take(device, &format!("{label}/upload"), bytes.len() as u64);
+        // Whatever is free is mapped. With room for as much as there may be, it does for other lengths as well.
+        let staged = self.take(device, &format!("{label}/upload"), to.size());
         let buffer = staged.buffer.clone();
         let Ok(mut view) = buffer.get_mapped_range_mut(..bytes.len() as u64) else {
             // The device is lost. Its error scopes hear of it here, and the encoder gets nothing that a submission
@@ -182,6 +177,11 @@ impl Staging {
                 free.put(staged);
             }
         });
+    }
+
+    /// Bytes of the buffers that are not under way.
+    pub fn free_bytes(&self) -> u64 {
+        self.free.lock().iter().map(|free| free.buffer.size()).sum()
     }
 
     /// Where buffers are taken back.

@@ -142,31 +142,28 @@ fn every_loop_has_a_condition() {
             })
             .sum()
     }
-    for pass in passes() {
-        let (module, _) = parse(pass);
+    let of_passes = passes().map(|pass| (pass.name, parse(pass).0, pass.source().to_owned()));
+    let of_texts = crate::beside::table_shader::texts()
+        .into_iter()
+        .map(|text| ("table", naga::front::wgsl::parse_str(&text).unwrap(), text));
+    for (name, module, source) in of_passes.chain(of_texts) {
         let functions = module.functions.iter().map(|(_, function)| function);
         let loops: usize = functions
             .chain(module.entry_points.iter().map(|entry| &entry.function))
-            .map(|function| check(&function.body, pass.name))
+            .map(|function| check(&function.body, name))
             .sum();
-        assert_eq!(
-            loops,
-            pass.source()
-                .lines()
-                .filter(|line| line.trim_start().starts_with("for ("))
-                .count(),
-            "{}: loops in another form",
-            pass.name
-        );
+        let lines = source.lines().map(str::trim_start);
+        let written = lines.filter(|line| line.starts_with("for (")).count();
+        assert_eq!(loops, written, "{name}: loops in another form");
     }
 }
 
-/// The files of every module: each pass, and the two texts for callers.
+/// The files of every module: each pass, and the texts for callers, without rays and with them.
 fn modules() -> Vec<(&'static str, Vec<File>)> {
     let of_passes = passes().map(|pass| (pass.name, pass.files().to_vec()));
-    let tables = ["one_cell", "covered"].map(|entry| {
+    let tables = ["one_cell", "covered"].into_iter().flat_map(|entry| {
         let slots: link::Slots = Box::leak(Box::new([("entry", entry)]));
-        ("table", link::link("queries/table", slots))
+        ["queries/table", "rays/cast"].map(|root| (root, link::link(root, slots)))
     });
     of_passes.chain(tables).collect()
 }
@@ -542,7 +539,6 @@ fn constants_agree_with_the_host() {
     for (name, values) in seen {
         let one_each = [
             "KEYS_PER_THREAD",
-            "MISS",
             "ROW_TURNS",
             "SORT_TILE",
             "SORT_WORKGROUP",

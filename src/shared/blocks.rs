@@ -1,5 +1,6 @@
 //! The uniform blocks and the pipeline overrides that only some passes have.
 
+use super::bounds::roomy;
 use super::wgsl::number;
 use crate::shared::grid::{HOME_FLAGS, Params, SCHEME_UNIFORM};
 
@@ -216,7 +217,8 @@ pub struct CullParams {
 }
 
 /// The uniform block of what parts pairs beside filters: `Exclusions` in `shaders/pairs/exclusions.wgsl`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType)]
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, encase::ShaderType, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Exclusions {
     /// Objects that results name.
     pub object_count: u32,
@@ -261,9 +263,19 @@ impl Exclusions {
         2 * self.object_count
     }
 
+    /// Bytes that there is room for in the caller's list: lists of other lengths have a table of this size, too.
+    pub fn list_bytes(&self) -> u64 {
+        4 * u64::from(self.slots())
+    }
+
+    /// Bytes that there is room for in the caller's words, with some to spare for later steps.
+    pub fn data_bytes(&self) -> u64 {
+        roomy(4 * u64::from(self.data_count))
+    }
+
     /// Bytes of all that lies behind the objects.
     pub fn bytes(&self) -> u64 {
-        8 * u64::from(self.slots()) + 16 * u64::from(self.data_count.div_ceil(4))
+        8 * u64::from(self.slots()) + self.data_bytes()
     }
 }
 

@@ -23,6 +23,12 @@ pub(crate) fn count(what: &'static str, count: u64) -> Result<u32, InputError> {
     }
 }
 
+/// Bytes of a buffer for something whose size differs from one recording to the next: with some room to spare.
+pub(crate) const fn roomy(bytes: u64) -> u64 {
+    let eighth = bytes.next_power_of_two() / 8;
+    bytes.next_multiple_of(if eighth > 256 { eighth } else { 256 })
+}
+
 /// Bytes that one buffer may have and bind.
 pub(crate) fn binding_limit(limits: &wgpu::Limits) -> u64 {
     // Sizes are rounded up to 16 bytes.

@@ -201,13 +201,14 @@ buffers! {
     EXCLUSION_ROWS = "exclusion_rows": Objects;
     /// What the caller's function reads. A copy lies behind the objects.
     DATA = "pair_filter_data": Inputs;
+    /// The uniform block of what parts pairs beside filters. It is uploaded with the list, whose length may be another
+    /// one in every step.
+    EXCLUSIONS = "exclusions": Fixed as UNIFORM;
 }
 
 variables! {
     /// The entries that walk once more, and how many they are.
     WALKS = "pair_walks";
-    /// The block of what parts pairs beside filters.
-    EXCLUSIONS = "exclusions";
     /// The records of the moving objects, where those of the static ones are walked.
     OWN_RECORDS = "own_records";
 }
@@ -243,7 +244,6 @@ pub(crate) struct PairBlocks {
     static_rounds: Vec<Block>,
     /// Of walks of the static objects' table.
     static_params: Block,
-    exclusions: Option<Block>,
 }
 
 impl PairPlan {
@@ -306,11 +306,11 @@ impl PairPlan {
         let params = &shape.params;
         let mut sizes = Sizes::new();
         if let Some(exclusions) = self.exclusions {
-            let [list, slots, data] = [exclusions.list_count, exclusions.slots(), exclusions.data_count].map(u64::from);
             sizes.extend([
-                (buffer::EXCLUDED, size_of::<Pair>() as u64 * list),
-                (buffer::EXCLUSION_ROWS, 4 * slots),
-                (buffer::DATA, 4 * data),
+                (buffer::EXCLUDED, exclusions.list_bytes()),
+                (buffer::EXCLUSION_ROWS, 4 * u64::from(exclusions.slots())),
+                (buffer::DATA, exclusions.data_bytes()),
+                (buffer::EXCLUSIONS, size_of::<Exclusions>() as u64),
             ]);
         }
         if !self.are_wanted {
@@ -409,7 +409,6 @@ impl PairPlan {
                 )
             }),
             static_params,
-            exclusions: self.exclusions.map(|exclusions| blocks.push(&exclusions)),
         }
     }
 
@@ -422,25 +421,24 @@ impl PairPlan {
     }
 
     /// Records what walks look the caller's list and data up in.
-    fn record_exclusions(&self, recorder: &mut Recorder<'_>, blocks: &PairBlocks) {
-        let (Some(exclusions), Some(block)) = (self.exclusions, blocks.exclusions) else {
+    fn record_exclusions(&self, recorder: &mut Recorder<'_>) {
+        let Some(exclusions) = self.exclusions else {
             return;
         };
-        let binds = [EXCLUSIONS.is_block(block)];
         if exclusions.list_count > 0 {
             let (first, words) = (4 * exclusions.table_begin() as usize, 2 * u64::from(exclusions.slots()));
             recorder.clear_words(table::buffer::OBJECTS, first, words);
             recorder.clear(buffer::EXCLUSION_ROWS);
         }
         recorder.stage("pair_exclude", |stage| {
-            stage.run(&PAIR_EXCLUDE, exclusions.list_count, &binds);
-            stage.run(&PAIR_DATA, exclusions.data_count, &binds);
+            stage.run(&PAIR_EXCLUDE, exclusions.list_count, &[]);
+            stage.run(&PAIR_DATA, exclusions.data_count, &[]);
         });
     }
 
     /// Records the counting of pairs, up to their number.
     pub fn record_counts(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &PairBlocks, sorted: Side) {
-        self.record_exclusions(recorder, blocks);
+        self.record_exclusions(recorder);
         if !self.are_wanted {
             return;
         }
@@ -593,7 +591,6 @@ impl PairBlocks {
     fn binds(&self, sorted: Side, round: Block) -> Vec<Binds> {
         let mut binds = sorted.binds().to_vec();
         binds.push(ROUND.is_block(round));
-        binds.extend(self.exclusions.map(|block| EXCLUSIONS.is_block(block)));
         binds
     }
 
@@ -604,7 +601,6 @@ impl PairBlocks {
             OWN_RECORDS.is(table::buffer::RECORDS),
             ROUND.is_block(round),
         ];
-        binds.extend(self.exclusions.map(|block| EXCLUSIONS.is_block(block)));
         binds.extend(statics::binds());
         binds
     }

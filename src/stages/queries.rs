@@ -2,7 +2,6 @@
 
 use super::limits::{Copied, Copying};
 use super::order;
-use super::pairs::variable::EXCLUSIONS;
 use super::scan::Scan;
 use super::shape::{CapacityOf, Room, Shape, few_each};
 use super::sort::Side;
@@ -17,9 +16,9 @@ use crate::gpu::buffers::{BufferId, Buffers, Sizes, buffers};
 use crate::gpu::reading::Readable;
 use crate::gpu::recorder::{Binds, Recorder};
 use crate::gpu::shader::{Needed, Pass, passes};
-use crate::gpu::upload::{Block, Blocks};
+use crate::gpu::upload::Blocks;
 use crate::shared::asked::Asked;
-use crate::shared::blocks::{Exclusions, LimitParams};
+use crate::shared::blocks::LimitParams;
 use crate::shared::grid::Params;
 
 passes! {
@@ -126,8 +125,8 @@ buffers! {
 pub(crate) struct QueryPlan {
     /// Where queries are copied: with a bound on how many are asked, or from anywhere in a caller's buffer.
     pub copying: Option<Copying>,
-    /// What parts partners beside filters, if anything does.
-    pub exclusions: Option<Exclusions>,
+    /// Whether a list or a function of the caller's parts partners.
+    pub has_exclusions: bool,
 }
 
 /// The uniform blocks of the stage.
@@ -135,7 +134,7 @@ pub(crate) struct QueryBlocks {
     pub copied: Option<Copied>,
     scan: Scan,
     rounds: Vec<WalkRound>,
-    exclusions: Option<Block>,
+    passes: &'static WalkPasses,
 }
 
 impl QueryPlan {
@@ -264,10 +263,10 @@ impl QueryPlan {
     pub fn write(&self, blocks: &mut Blocks, shape: &Shape) -> QueryBlocks {
         let params = &shape.params;
         QueryBlocks {
-            exclusions: self
-                .exclusions
-                .filter(|_| params.askers == askers::PARTNERS)
-                .map(|exclusions| blocks.push(&exclusions)),
+            passes: match self.has_exclusions && params.askers == askers::PARTNERS {
+                true => &EXCLUDING,
+                false => &PLAIN,
+            },
             copied: self.copying.map(|copying| {
                 let of_copy = [buffer::LIMITS, buffer::GIVEN_QUERIES, buffer::QUERIES];
                 Copied::new(blocks, copying, of_copy)
@@ -296,7 +295,7 @@ impl QueryPlan {
     pub fn record_counts(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &QueryBlocks, sorted: Side) {
         let params = &shape.params;
         if asks_all(params) {
-            let [one_cell, covered] = blocks.passes().count;
+            let [one_cell, covered] = blocks.passes.count;
             let pass = params.by_scheme(one_cell, covered);
             recorder.rounds("query_count", &blocks.rounds, |stage, round| {
                 stage.run(pass, round.walks + 1, &blocks.binds(params, round, sorted));
@@ -321,11 +320,11 @@ impl QueryPlan {
             });
         };
         if asks_all(params) {
-            let [one_cell, covered] = blocks.passes().emit;
+            let [one_cell, covered] = blocks.passes.emit;
             walk("query_emit", params.by_scheme(one_cell, covered));
         }
         if asks_nearest(params) && first {
-            let [one_cell, covered] = blocks.passes().nearest;
+            let [one_cell, covered] = blocks.passes.nearest;
             walk("query_nearest", params.by_scheme(one_cell, covered));
         }
     }
@@ -342,18 +341,9 @@ const fn asks_nearest(params: &Params) -> bool {
 }
 
 impl QueryBlocks {
-    /// The passes that walk.
-    fn passes(&self) -> &'static WalkPasses {
-        match self.exclusions {
-            None => &PLAIN,
-            Some(_) => &EXCLUDING,
-        }
-    }
-
     /// What the passes of queries bind in a round.
     fn binds(&self, params: &Params, round: &WalkRound, sorted: Side) -> Vec<Binds> {
         let mut binds = round.binds(sorted);
-        binds.extend(self.exclusions.map(|block| EXCLUSIONS.is_block(block)));
         // The records of the objects that ask are bound in the place of queries.
         if params.askers != askers::NOBODY {
             binds.push(buffer::QUERIES.is(match round.asked_by {

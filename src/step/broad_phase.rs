@@ -399,7 +399,7 @@ impl GpuBroadPhase {
         };
     }
 
-    /// Bytes of the buffers on the device that the broad phase owns.
+    /// Bytes of the buffers on the device that the broad phase owns, and what they are for.
     ///
     /// Memory that steps do without goes by itself. A buffer of which eight steps in a row need no more than half is
     /// made anew in the size that they need. Room that outputs grew to stays longer, since a burst that comes again
@@ -408,27 +408,15 @@ impl GpuBroadPhase {
     ///
     /// Memory of the host that uploads and read-backs pass through comes on top. Later steps use it again, and it is
     /// freed where eight in a row did not, but for a few spare ones of each size in use.
-    pub fn memory(&self) -> u64 {
-        let statics = self.statics.as_ref().map_or(0, |table| table.buffers.bytes());
-        self.buffers.bytes() + statics
+    pub fn memory(&self) -> MemoryUse {
+        let of_statics = self.statics.iter().flat_map(|table| table.buffers.sizes());
+        MemoryUse::of(self.buffers.sizes().chain(of_statics))
     }
 
     /// Dispatches that were recorded so far. No part of the interface: `broadphase bench` tells how many a step has.
     #[doc(hidden)]
     pub fn dispatches(&self) -> u32 {
         self.pipelines.dispatches()
-    }
-
-    /// What these bytes are for.
-    pub fn memory_use(&self) -> MemoryUse {
-        let own = self
-            .buffers
-            .sizes()
-            .chain(self.statics.iter().flat_map(|table| table.buffers.sizes()));
-        own.fold(MemoryUse::default(), |mut sum, (part, bytes)| {
-            *sum.part(part) += bytes;
-            sum
-        })
     }
 
     /// Whether stages are timed: where the descriptor asks for [`timestamps`](BroadPhaseDescriptor::timestamps) and the

@@ -1,14 +1,15 @@
-//! What steps will take, before anything is made.
+//! What steps and sets of queries will take, before anything is made.
 
 use super::broad_phase::GpuBroadPhase;
 use super::needs::Needs;
 use super::plan::Plan;
+use super::query_set::QuerySet;
 use crate::api::counters::{Counters, Status};
 use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth};
-use crate::api::error::DescriptorError;
+use crate::api::error::{DescriptorError, InputError};
 use crate::api::input::{RAY_STRIDE, SWEPT_STRIDE};
 use crate::api::memory::{MemoryUse, StepCounts};
-use crate::gpu::buffers::rounded;
+use crate::gpu::buffers;
 use crate::shared::asked::Asked;
 use crate::shared::bounds::binding_limit;
 use crate::stages::table::{self, statics};
@@ -18,7 +19,8 @@ impl GpuBroadPhase {
     /// anything is made. Sources are taken to lie on the host: what the caller brings in buffers of its own, an
     /// [`ObjectSet`](crate::ObjectSet) among it, takes nothing of [`inputs`](MemoryUse::inputs), as [`MemoryUse`] says.
     /// Building the table of static objects takes more for that one step. What stands beside the step, and sets of
-    /// queries, come on top.
+    /// queries, come on top: [`QuerySet::forecast`], [`PairEvents::forecast`](crate::PairEvents::forecast) and the
+    /// like.
     ///
     /// # Errors
     /// [`DescriptorError`] for a descriptor that cannot work; [`DescriptorError::StepTooLarge`] where a step of that
@@ -28,68 +30,119 @@ impl GpuBroadPhase {
         descriptor: &BroadPhaseDescriptor<'_>,
         counts: &StepCounts,
     ) -> Result<MemoryUse, DescriptorError> {
-        descriptor::validate(descriptor)?;
-        let descriptor = BroadPhaseDescriptor {
-            sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
-            ..*descriptor
-        };
-        let limit = binding_limit(&device.limits());
-        let asked = Asked {
-            rays: counts.rays.into(),
-            ray_stride: if counts.sweeps { SWEPT_STRIDE } else { RAY_STRIDE },
-            queries: counts.queries.into(),
-            wide_queries: counts.spheres,
-            query_mode: counts.query_mode,
-            ..Asked::default()
-        };
-        let plan = |wanted: Needs| {
-            let statics = match counts.statics {
-                0 => None,
-                statics => Some(Plan::of_statics(&descriptor, statics.into(), wanted, limit)?),
-            };
-            let objects = counts.objects.into();
-            let mut step = Plan::new(&descriptor, objects, statics.as_ref(), &asked, wanted, limit)?;
-            let given = [counts.excluded_pairs, counts.pair_filter_data].map(u64::from);
-            step.exclude(&descriptor, descriptor.pair_filter.is_some(), given, limit)?;
-            Ok((step, statics))
-        };
-        let (first, _) = plan(Needs::default()).map_err(DescriptorError::StepTooLarge)?;
-        let params = &first.shape.params;
-        let counters = Counters {
-            entries_needed: if params.is_uniform() {
-                counts.entries
-            } else {
-                counts.objects
-            }
-            .into(),
-            entries_capacity: params.entry_capacity,
-            pairs_needed: counts.pairs.into(),
-            pairs_capacity: params.pair_capacity,
-            hits_needed: counts.hits.into(),
-            hits_capacity: params.hit_capacity,
-            results_needed: counts.results.into(),
-            results_capacity: params.result_capacity,
-            rounds_needed: 1,
-            rounds_capacity: first.shape.rounds,
-            status: Status::default(),
-            ..Counters::default()
-        };
-        let needed = Needs::of(&counters, first.rays_counted());
-        let wanted = if descriptor.growth == Growth::Grow {
-            Needs::default().grown(needed, Needs::held(&counters))
-        } else {
-            Needs::default()
-        };
-        let (step, of_statics) = plan(wanted).map_err(DescriptorError::StepTooLarge)?;
+        let (step, of_statics) = plans(device, descriptor, counts)?;
         let of_statics = of_statics.iter().flat_map(|plan| {
             // Either side of the sort is as large.
             let kept = statics::kept(&plan.shape.params, table::buffer::VALUES_0);
             plan.sizes().into_iter().filter(move |(id, _)| kept.contains(id))
         });
-        let mut sum = MemoryUse::default();
-        for (id, bytes) in step.sizes().into_iter().chain(of_statics) {
-            *sum.part(id.part) += rounded(bytes);
-        }
-        Ok(sum)
+        Ok(buffers::forecast(step.sizes().into_iter().chain(of_statics)))
     }
+}
+
+impl QuerySet {
+    /// The bytes of the buffers that a set of queries will have, once outputs grew to what is found, and before
+    /// anything is made. `descriptor` is that of the set, with the other fields as the broad phase has them. `counts`
+    /// has the objects of the step, and the rays and queries of the set with what is found for them. Sources are taken
+    /// to lie on the host.
+    ///
+    /// # Errors
+    /// As [`GpuBroadPhase::forecast`].
+    pub fn forecast(
+        device: &wgpu::Device,
+        descriptor: &BroadPhaseDescriptor<'_>,
+        counts: &StepCounts,
+    ) -> Result<MemoryUse, DescriptorError> {
+        let of_step = BroadPhaseDescriptor {
+            max_bytes: None,
+            ..*descriptor
+        };
+        let of_objects = StepCounts {
+            objects: counts.objects,
+            statics: counts.statics,
+            ..StepCounts::default()
+        };
+        let (table, _) = plans(device, &of_step, &of_objects)?;
+        let (asked, limit) = (asked(counts), binding_limit(&device.limits()));
+        let plan = grown(descriptor, counts, |wanted| {
+            let mut plan = table.lent(descriptor);
+            plan.fit_rounds(descriptor, wanted);
+            plan.ask(descriptor, &asked, wanted, limit)?;
+            Ok((plan, ()))
+        });
+        let (plan, ()) = plan.map_err(DescriptorError::StepTooLarge)?;
+        Ok(buffers::forecast(plan.sizes()))
+    }
+}
+
+/// The plan of steps of some size, and that of their static objects' table, once outputs grew.
+pub(crate) fn plans(
+    device: &wgpu::Device,
+    descriptor: &BroadPhaseDescriptor<'_>,
+    counts: &StepCounts,
+) -> Result<(Plan, Option<Plan>), DescriptorError> {
+    descriptor::validate(descriptor)?;
+    let descriptor = BroadPhaseDescriptor {
+        sort: descriptor.sort.choose(device.features(), &device.adapter_info()),
+        ..*descriptor
+    };
+    let (asked, limit) = (asked(counts), binding_limit(&device.limits()));
+    let plans = grown(&descriptor, counts, |wanted| {
+        let statics = match counts.statics {
+            0 => None,
+            statics => Some(Plan::of_statics(&descriptor, statics.into(), wanted, limit)?),
+        };
+        let objects = counts.objects.into();
+        let mut step = Plan::new(&descriptor, objects, statics.as_ref(), &asked, wanted, limit)?;
+        let given = [counts.excluded_pairs, counts.pair_filter_data].map(u64::from);
+        step.exclude(&descriptor, descriptor.pair_filter.is_some(), given, limit)?;
+        Ok((step, statics))
+    });
+    plans.map_err(DescriptorError::StepTooLarge)
+}
+
+/// What is asked of the objects.
+fn asked(counts: &StepCounts) -> Asked {
+    Asked {
+        rays: counts.rays.into(),
+        ray_stride: if counts.sweeps { SWEPT_STRIDE } else { RAY_STRIDE },
+        queries: counts.queries.into(),
+        wide_queries: counts.spheres,
+        query_mode: counts.query_mode,
+        ..Asked::default()
+    }
+}
+
+/// A plan, and what comes with it, once outputs grew to what is found.
+fn grown<T>(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    counts: &StepCounts,
+    plan: impl Fn(Needs) -> Result<(Plan, T), InputError>,
+) -> Result<(Plan, T), InputError> {
+    let (first, of_first) = plan(Needs::default())?;
+    if descriptor.growth != Growth::Grow {
+        return Ok((first, of_first));
+    }
+    let params = &first.shape.params;
+    let counters = Counters {
+        entries_needed: if params.is_uniform() {
+            counts.entries
+        } else {
+            counts.objects
+        }
+        .into(),
+        entries_capacity: params.entry_capacity,
+        pairs_needed: counts.pairs.into(),
+        pairs_capacity: params.pair_capacity,
+        hits_needed: counts.hits.into(),
+        hits_capacity: params.hit_capacity,
+        results_needed: counts.results.into(),
+        results_capacity: params.result_capacity,
+        rounds_needed: 1,
+        rounds_capacity: first.shape.rounds,
+        status: Status::default(),
+        ..Counters::default()
+    };
+    let needed = Needs::of(&counters, first.rays_counted());
+    plan(Needs::default().grown(needed, Needs::held(&counters)))
 }

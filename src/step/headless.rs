@@ -11,7 +11,7 @@ use crate::api::result::{Outputs, StepResult};
 use crate::api::scene::{QueryInput, Scene};
 use crate::api::types::Page;
 use crate::api::types::{Aabb, Ray};
-use crate::gpu::reading::{Extent, Reading};
+use crate::gpu::reading::Reading;
 use crate::gpu::scope::Scopes;
 use crate::shared::lists::sort_lists;
 use crate::step::broad_phase::GpuBroadPhase;
@@ -213,7 +213,7 @@ impl Headless {
             let reading = self.submit(|broad_phase, encoder| {
                 broad_phase.record_counts(encoder, *scene)?;
                 broad_phase.record_outputs(encoder, true);
-                record_reading(broad_phase, encoder, Extent::Outputs(Outputs::ALL))
+                record_reading(broad_phase, encoder, Outputs::ALL)
             })?;
             if let Some(result) = self.take_if_whole(reading).await? {
                 return Ok(result);
@@ -249,7 +249,7 @@ impl Headless {
                 // Pairs were handed out.
                 broad_phase.record_query_counts(encoder, input, false)?;
                 broad_phase.record_outputs(encoder, true);
-                record_reading(broad_phase, encoder, Extent::Outputs(Outputs::ALL))
+                record_reading(broad_phase, encoder, Outputs::ALL)
             })?;
             if let Some(result) = self.take_if_whole(reading).await? {
                 return Ok(result);
@@ -259,7 +259,7 @@ impl Headless {
             let reading = self.submit(|broad_phase, encoder| {
                 // Pairs were handed out.
                 broad_phase.record_query_counts(encoder, input, false)?;
-                record_reading(broad_phase, encoder, Extent::Counters)
+                record_reading(broad_phase, encoder, Outputs::default())
             })?;
             let counters = self.receive_counters(reading).await?;
             if let Some((result, fits)) = self.finish(counters).await? {
@@ -322,7 +322,7 @@ impl Headless {
     async fn count(&mut self, input: Scene<'_>) -> Result<Counters, HeadlessError> {
         let reading = self.submit(|broad_phase, encoder| {
             broad_phase.record_counts(encoder, input)?;
-            record_reading(broad_phase, encoder, Extent::Counters)
+            record_reading(broad_phase, encoder, Outputs::default())
         })?;
         self.receive_counters(reading).await
     }
@@ -382,7 +382,7 @@ impl Headless {
     async fn write_page(&mut self, first: Page, after_counts: bool) -> Result<StepResult, HeadlessError> {
         let reading = self.submit(|broad_phase, encoder| {
             broad_phase.record_page(encoder, first, after_counts)?;
-            record_reading(broad_phase, encoder, Extent::Outputs(Outputs::ALL))
+            record_reading(broad_phase, encoder, Outputs::ALL)
         })?;
         self.receive(reading).await
     }
@@ -434,9 +434,10 @@ impl Headless {
 fn record_reading(
     broad_phase: &GpuBroadPhase,
     encoder: &mut wgpu::CommandEncoder,
-    extent: Extent,
+    outputs: Outputs,
 ) -> Result<Reading, StepError> {
-    let reading = broad_phase.record_reading(encoder, extent, false);
+    let written = broad_phase.outputs(outputs).ok_or(StepError::NoStep)?;
+    let reading = broad_phase.record_reading(encoder, &written, false);
     reading.ok_or(StepError::NoStep)
 }
 

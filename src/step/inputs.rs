@@ -22,24 +22,28 @@ pub(crate) struct Placer<'p> {
 impl Placer<'_> {
     /// Places a source: it lies in a buffer of the caller's, or in the own one, which host data is copied to.
     pub fn place<T: bytemuck::Pod>(&mut self, id: BufferId, source: Source<'_, T>) {
-        let buffer = match source {
-            Source::Device { buffer, count: 1.., .. } => buffer,
-            Source::Device { .. } => self.buffers.get(id),
-            Source::Host(elements) => {
+        let placed = match source {
+            Source::Device { buffer, count: 1.., .. } => {
+                let alignment = self.device.limits().min_storage_buffer_offset_alignment;
+                let Placement { offset, bytes, .. } = source.placement(alignment);
+                Input {
+                    variable: id.into(),
+                    buffer: buffer.clone(),
+                    offset,
+                    bytes,
+                }
+            }
+            source => {
                 let own = self.buffers.get(id);
-                let bytes = bytemuck::cast_slice(elements);
-                self.uploads.upload(self.device, self.encoder, self.label, bytes, own);
-                own
+                if let Source::Host(elements) = source {
+                    let bytes = bytemuck::cast_slice(elements);
+                    self.uploads.upload(self.device, self.encoder, self.label, bytes, own);
+                }
+                // Whatever is used of it, so that bind groups are those of other lengths.
+                Input::whole(id, own)
             }
         };
-        let alignment = self.device.limits().min_storage_buffer_offset_alignment;
-        let Placement { offset, bytes, .. } = source.placement(alignment);
-        self.placed.push(Input {
-            variable: id.into(),
-            buffer: buffer.clone(),
-            offset,
-            bytes,
-        });
+        self.placed.push(placed);
     }
 
     /// Places a number that only the device knows.

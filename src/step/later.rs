@@ -9,7 +9,7 @@ use crate::api::counters::Counters;
 use crate::api::error::StepError;
 use crate::api::result::{Outputs, StageTime, StepResult};
 use crate::gpu::later::Later;
-use crate::gpu::reading::{Answer, Extent, Reading};
+use crate::gpu::reading::{Answer, Reading};
 use crate::gpu::timing::Timing;
 
 impl GpuBroadPhase {
@@ -49,9 +49,7 @@ impl GpuBroadPhase {
         }
         let (plan, needs) = (recorded.plan, recorded.outputs.iter().cloned().collect());
         let written = self.outputs(outputs).ok_or(StepError::NoStep)?;
-        let reading = self
-            .record_reading(encoder, Extent::Outputs(outputs), true)
-            .ok_or(StepError::NoStep)?;
+        let reading = self.record_reading(encoder, &written, true).ok_or(StepError::NoStep)?;
         let recording = self.watch.recordings.make(encoder, needs);
         let stages = self.timing.as_ref().map_or(&[][..], Timing::stages).to_vec();
         let arrives = {

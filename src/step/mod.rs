@@ -2,7 +2,7 @@
 
 pub(crate) mod broad_phase;
 mod budget;
-mod forecast;
+pub(crate) mod forecast;
 pub(crate) mod headless;
 mod inputs;
 mod later;

@@ -120,7 +120,7 @@ impl Plan {
             },
             queries: QueryPlan {
                 copying: None,
-                exclusions: None,
+                has_exclusions: false,
             },
             sorts_outputs: descriptor.pair_order == PairOrder::Sorted,
             is_counted: false,
@@ -166,6 +166,20 @@ impl Plan {
         Ok(plan)
     }
 
+    /// As it is lent to a set of queries with this descriptor: what is asked of the table that a step left.
+    pub fn lent(mut self, descriptor: &BroadPhaseDescriptor<'_>) -> Self {
+        self.is_of_step = true;
+        self.is_lent = true;
+        self.static_bytes = 0;
+        self.pairs.are_wanted = false;
+        self.pairs.are_kept = false;
+        // What parts partners lies behind the objects.
+        self.pairs.exclusions = None;
+        self.sorts_outputs = descriptor.pair_order == PairOrder::Sorted;
+        self.rays.mode = descriptor.ray_mode;
+        self
+    }
+
     /// Only so many objects take part as a word of a buffer says.
     pub fn limit_objects(&mut self, descriptor: &BroadPhaseDescriptor<'_>, word: u32) -> Result<(), InputError> {
         self.shape.params.object_limit = word + 1;
@@ -188,7 +202,7 @@ impl Plan {
         let [list, data] = [count("excluded pairs", list)?, count("words of the pair filter", data)?];
         let exclusions = Exclusions::new(self.shape.params.all_objects(), list, data);
         self.pairs.exclusions = Some(exclusions);
-        self.queries.exclusions = Some(exclusions);
+        self.queries.has_exclusions = true;
         self.table.behind_objects = exclusions.bytes();
         // So that the buffer of the objects is an own one.
         self.table.prepares = true;

@@ -6,7 +6,7 @@ use super::broad_phase::GpuBroadPhase;
 use super::output::StepOutput;
 use super::recorded::LastTable;
 use crate::api::counters::Counters;
-use crate::api::descriptor::{BroadPhaseDescriptor, PairOrder, Uses};
+use crate::api::descriptor::{BroadPhaseDescriptor, Uses};
 use crate::api::error::{ReadBackError, StepError};
 use crate::api::memory::MemoryUse;
 use crate::api::result::{Outputs, StageTime, StepResult};
@@ -73,18 +73,7 @@ impl GpuBroadPhase {
 
     /// Takes over what is said of the table of another.
     fn follow(&mut self, other: &Self) {
-        let own = self.descriptor;
-        self.descriptor = BroadPhaseDescriptor {
-            ray_mode: own.ray_mode,
-            ray_cells: own.ray_cells,
-            pair_order: own.pair_order,
-            capacities: own.capacities,
-            growth: own.growth,
-            max_bytes: own.max_bytes,
-            timeout: own.timeout,
-            timestamps: own.timestamps,
-            ..other.descriptor
-        };
+        self.descriptor = asking(&self.descriptor, &other.descriptor);
         self.lost |= other.lost;
         if !Arc::ptr_eq(&self.pipelines, &other.pipelines) {
             self.pipelines = Arc::clone(&other.pipelines);
@@ -98,15 +87,7 @@ impl GpuBroadPhase {
         let LastTable {
             plan, inputs, sorted, ..
         } = &mut table;
-        plan.is_of_step = true;
-        plan.is_lent = true;
-        plan.static_bytes = 0;
-        plan.pairs.are_wanted = false;
-        plan.pairs.are_kept = false;
-        // What parts partners lies behind the objects.
-        plan.pairs.exclusions = None;
-        plan.sorts_outputs = descriptor.pair_order == PairOrder::Sorted;
-        plan.rays.mode = descriptor.ray_mode;
+        *plan = plan.lent(descriptor);
         let known = |inputs: &[Input], id| inputs.iter().any(|input: &Input| input.variable == id);
         for id in [
             buffer::GRID,
@@ -125,7 +106,37 @@ impl GpuBroadPhase {
     }
 }
 
+/// The descriptor of a set: what is asked and where it goes, over a broad phase of the other one.
+fn asking<'d>(own: &BroadPhaseDescriptor<'_>, broad_phase: &BroadPhaseDescriptor<'d>) -> BroadPhaseDescriptor<'d> {
+    BroadPhaseDescriptor {
+        ray_mode: own.ray_mode,
+        ray_cells: own.ray_cells,
+        pair_order: own.pair_order,
+        capacities: own.capacities,
+        growth: own.growth,
+        max_bytes: own.max_bytes,
+        timeout: own.timeout,
+        timestamps: own.timestamps,
+        ..*broad_phase
+    }
+}
+
 impl QuerySet {
+    /// Takes another descriptor in place of the one that this was made from, of which the same fields count as in
+    /// [`GpuBroadPhase::query_set`]. Nothing is made anew but what stages are timed by. Buffers stay, and so does what
+    /// they grew to. There is no last answer then; answers that are under way arrive.
+    pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) {
+        let own = &mut self.own;
+        if descriptor.timestamps != own.descriptor.timestamps {
+            let timing = descriptor
+                .timestamps
+                .then(|| Timing::new(own.home.device(), &own.label));
+            own.timing = timing.flatten();
+        }
+        own.recorded = None;
+        own.descriptor = asking(descriptor, &own.descriptor);
+    }
+
     /// Records rays and queries against the table of the last step of a broad phase, the one that the set is of. As
     /// with [`GpuBroadPhase::query`], a caller's buffers of that step have to hold what they held then. The output is
     /// that of the set, without pairs, and with the table that was asked.
@@ -204,14 +215,9 @@ impl QuerySet {
         self.own.prepare(uses)
     }
 
-    /// Bytes of the buffers on the device that the set owns.
-    pub fn memory(&self) -> u64 {
+    /// Bytes of the buffers on the device that the set owns, and what they are for.
+    pub fn memory(&self) -> MemoryUse {
         self.own.memory()
-    }
-
-    /// What these bytes are for.
-    pub fn memory_use(&self) -> MemoryUse {
-        self.own.memory_use()
     }
 
     /// Gives all memory back, as [`GpuBroadPhase::trim`] does.

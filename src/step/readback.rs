@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::api::counters::{Counters, Status, word};
 use crate::api::error::ReadBackError;
 use crate::api::result::{Outputs, StepResult};
-use crate::gpu::reading::{Answer, Copy, Extent, Readable, Reading, TIMINGS, copy_out, or_lost, submit};
+use crate::gpu::reading::{Answer, Copy, Readable, Reading, TIMINGS, copy_out, or_lost, submit};
 use crate::gpu::timing::Timing;
 use crate::stages::shape::COUNTERS;
 use crate::stages::{pairs, queries, rays};
@@ -27,7 +27,7 @@ impl GpuBroadPhase {
     /// which in browsers may be [`ReadBackError::Map`], [`ReadBackError::Timeout`] where it takes too long,
     /// [`ReadBackError::Device`] where it refused the recording.
     pub async fn read_counters(&mut self) -> Result<Counters, ReadBackError> {
-        let (reading, submission) = self.submit_reading(Extent::Counters).await?;
+        let (reading, submission) = self.submit_reading(Outputs::default()).await?;
         self.receive_counters(reading, submission).await
     }
 
@@ -57,16 +57,16 @@ impl GpuBroadPhase {
     /// # Errors
     /// As [`read_counters`](Self::read_counters).
     pub async fn read_back(&mut self) -> Result<StepResult, ReadBackError> {
-        let (reading, submission) = self.submit_reading(Extent::Outputs(Outputs::ALL)).await?;
+        let (reading, submission) = self.submit_reading(Outputs::ALL).await?;
         self.receive(reading, submission).await
     }
 
-    /// Records the copies of a read-back behind what was recorded last. Where it is the last chance, what is left out
-    /// cannot be read by further ones.
+    /// Records the copies of a read-back behind what was recorded last: of counters, stage times and outputs. Where it
+    /// is the last chance, what is left out cannot be read by further ones.
     pub(crate) fn record_reading(
         &self,
         encoder: &mut wgpu::CommandEncoder,
-        extent: Extent,
+        outputs: &[Readable],
         is_last_chance: bool,
     ) -> Option<Reading> {
         let whole = |name, buffer, bytes| Copy {
@@ -80,14 +80,11 @@ impl GpuBroadPhase {
             self.buffers.left(COUNTERS)?,
             4 * word::COUNT as u64,
         )];
-        if let Extent::Outputs(outputs) = extent {
-            if let Some((buffer, bytes)) = self.timing.as_ref().map(Timing::resolved) {
-                copies.push(whole(TIMINGS, buffer, bytes));
-            }
-            let rows = |output: &Readable| 0..output.guess(is_last_chance);
-            let outputs = self.outputs(outputs)?;
-            copies.extend(outputs.iter().map(|output| self.copy_of(output, rows(output))));
+        if let Some((buffer, bytes)) = self.timing.as_ref().map(Timing::resolved) {
+            copies.push(whole(TIMINGS, buffer, bytes));
         }
+        let rows = |output: &Readable| 0..output.guess(is_last_chance);
+        copies.extend(outputs.iter().map(|output| self.copy_of(output, rows(output))));
         Some(copy_out(&self.readings, self.home.device(), encoder, &copies))
     }
 
@@ -145,7 +142,7 @@ impl GpuBroadPhase {
     }
 
     /// Submits a read-back of what was submitted before.
-    async fn submit_reading(&mut self, extent: Extent) -> Result<(Reading, wgpu::SubmissionIndex), ReadBackError> {
+    async fn submit_reading(&mut self, outputs: Outputs) -> Result<(Reading, wgpu::SubmissionIndex), ReadBackError> {
         if self.lost {
             return Err(ReadBackError::DeviceLost);
         }
@@ -153,7 +150,8 @@ impl GpuBroadPhase {
         if !self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.is_submitted() {
             return Err(ReadBackError::NotSubmitted);
         }
-        submit(&self.home, |encoder| self.record_reading(encoder, extent, false)).await
+        let outputs = self.outputs(outputs).ok_or(ReadBackError::NoStep)?;
+        submit(&self.home, |encoder| self.record_reading(encoder, &outputs, false)).await
     }
 
     /// Listens for what the device still has to say of the recording.

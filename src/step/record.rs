@@ -182,6 +182,7 @@ impl GpuBroadPhase {
             if exclusions.data_count > 0 {
                 placer.place(pairs::buffer::DATA, input.pair_filter_data);
             }
+            placer.place(pairs::buffer::EXCLUSIONS, Source::Host(&[exclusions]));
         }
         placer.place_asked(&asked, &plan);
         let mut inputs = placer.placed;

@@ -5,7 +5,7 @@ use crate::gpu::bindings::Range;
 use crate::gpu::buffers::BufferId;
 use crate::gpu::recorder::Input;
 use crate::shared::submission::Recording;
-use crate::stages::pairs::buffer::{DATA, EXCLUDED};
+use crate::stages::pairs::buffer::{DATA, EXCLUDED, EXCLUSIONS};
 use crate::stages::sort::Side;
 use crate::stages::table::{buffer, statics};
 
@@ -51,7 +51,7 @@ pub(crate) struct LastTable {
 }
 
 /// Inputs that the table was built from or that part pairs, and the static objects' table.
-pub(crate) const OF_TABLE: [BufferId; 9] = {
+pub(crate) const OF_TABLE: [BufferId; 10] = {
     let [grid, records, starts, values] = statics::INPUTS;
     [
         buffer::OBJECTS,
@@ -63,5 +63,6 @@ pub(crate) const OF_TABLE: [BufferId; 9] = {
         values,
         EXCLUDED,
         DATA,
+        EXCLUSIONS,
     ]
 };

@@ -99,7 +99,7 @@ impl Engine {
     /// What the device's buffers are for, in bytes.
     pub fn memory(&self) -> Option<MemoryUse> {
         match &self.backing {
-            Backing::Gpu(headless, _) => Some(headless.broad_phase().memory_use()),
+            Backing::Gpu(headless, _) => Some(headless.broad_phase().memory()),
             Backing::Cpu(_) => None,
         }
     }

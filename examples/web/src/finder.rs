@@ -198,6 +198,8 @@ impl Finder {
 
     /// Bytes of the broad phase.
     pub fn memory(&self) -> Option<u64> {
-        self.broad_phase.as_ref().map(GpuBroadPhase::memory)
+        self.broad_phase
+            .as_ref()
+            .map(|broad_phase| broad_phase.memory().total())
     }
 }

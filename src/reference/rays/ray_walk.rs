@@ -1,4 +1,4 @@
-//! The walk of the ray passes: the twin of `shaders/rays/ray_walk.wgsl`.
+//! The walk of the ray passes: the twin of `shaders/rays/ray_passage.wgsl` and `ray_walk.wgsl`.
 //!
 //! A digital differential analyser in the manner of Amanatides and Woo ("A Fast Voxel Traversal Algorithm for Ray
 //! Tracing", 1987) that steps along the axis of fastest motion. Each step visits one slab of cells: on the other two

@@ -121,7 +121,7 @@ impl<'a> OnDevice<'a> {
         let dispatches = step(&mut broad_phase)?;
         let pairs = counters.pairs_needed.min(counters.pairs_capacity.into());
         Ok(Some(Exact {
-            bytes: broad_phase.memory(),
+            bytes: broad_phase.memory().total(),
             pairs,
             dispatches,
         }))

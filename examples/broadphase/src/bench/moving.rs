@@ -226,7 +226,7 @@ impl Follower for OnDevice<'_> {
     }
 
     fn memory(&self) -> Option<u64> {
-        Some(self.broad_phase.memory())
+        Some(self.broad_phase.memory().total())
     }
 }
 

@@ -1,3 +1,5 @@
+// How many boxes a walk tests, counted where the descriptor asks for it.
+
 override COUNT_CANDIDATES: bool = false;
 
 var<private> candidates: u32;

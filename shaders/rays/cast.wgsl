@@ -1,0 +1,333 @@
+// uses: common/box, common/entry_{entry}, common/grid, common/members_{entry}, common/prelude, common/rows
+// uses: queries/query, queries/table, rays/ray, rays/ray_admitted, rays/ray_closely, rays/ray_entry_{entry}
+// uses: rays/ray_passage, rays/ray_pays
+
+// A step's table as rays of a caller's shader walk it: the closest hit, any hit, or one hit after the other.
+// src/beside/table_shader.rs says how it is used. A cast is in one of the places that the walk of a query is in.
+
+// Turns of loops over slabs and rows that a cast may take per object: more than rays take whose cells pay.
+const TURNS_PER_OBJECT: f32 = 16.0;
+
+struct Hit {
+    // The object, where the ray enters its box, and the record that has the box; without a hit NO_OBJECT and the
+    // largest float.
+    object: u32,
+    t: f32,
+    record: u32,
+    is_hit: bool,
+    // Whether that is sure: no loop was cut before.
+    is_whole: bool,
+}
+
+struct Cast {
+    // What was hit last: the object, where the ray enters its box, and the record that has the box.
+    object: u32,
+    t: f32,
+    record: u32,
+    // The rest is the cast's own.
+    ray: Ray,
+    // Whether one hit is looked for: it does no harm then to meet it twice, and large boxes come first.
+    seeks_one: bool,
+    // Hits past it are not looked for.
+    limit: f32,
+    place: u32,
+    // Levels that are still to come, a bit each.
+    levels_left: u32,
+    // Turns of loops over slabs and rows that are left: that bounds a cast whatever the cells of a ray come to.
+    turns_left: f32,
+    passage: Passage,
+    slab: i32,
+    visit: Visit,
+    y: i32,
+    z: i32,
+    row: Row,
+    passed: u32,
+    // The place of the row before which candidates are tested themselves, not by their cluster.
+    members_end: u32,
+    candidate: u32,
+    // Of the level: see `cells_pay`.
+    meetings: u32,
+    most_meetings: u32,
+    is_ahead: bool,
+}
+
+// What `passage_of` asks for, of the cast that takes a level.
+var<private> level_limit: f32;
+var<private> turns_left: f32;
+var<private> seeks_one: bool;
+
+fn geometry_limit() -> f32 {
+    return level_limit;
+}
+
+// Sets turns aside, unless they are more than there are.
+fn takes_turns(turns: f32) -> bool {
+    if (!(turns <= turns_left)) {
+        return false;
+    }
+    turns_left -= turns;
+    return true;
+}
+
+fn walk_pays(ray: Ray, level: Level, steps: i32, breadth: vec3<f32>, most: vec3<f32>) -> bool {
+    return cells_pay(ray, level, steps, breadth, most, seeks_one);
+}
+
+// The ray from the origin up to the parameter `t_max`, in units of the direction, in world 0, whatever its layers.
+fn ray(origin: vec3<f32>, direction: vec3<f32>, t_max: f32) -> Ray {
+    let head = vec4<u32>(bitcast<vec3<u32>>(origin), bitcast<u32>(t_max));
+    let tail = vec4<u32>(bitcast<vec3<u32>>(direction), ALL_LAYERS);
+    return ray_of_words(head, tail, false, vec4<u32>(0u), 0u);
+}
+
+// The ray of the words of a `SweptRay`. Where rays sweep no boxes, the half extents do not count.
+fn ray_of(head: vec4<u32>, tail: vec4<u32>, sweep: vec4<u32>, world: u32) -> Ray {
+    let counting = select(vec4<u32>(0u, 0u, 0u, sweep.w), sweep, SWEPT);
+    return ray_of_words(head, tail, true, counting, world);
+}
+
+// The first object that the ray meets: the smallest t, ties to the smallest object.
+fn closest_hit(ray: Ray) -> Hit {
+    var hits = cast_for(ray, true);
+    var hit = Hit(NO_OBJECT, LARGEST_FLOAT, 0u, false, false);
+    for (; next_hit(&hits);) {
+        if (hits.t < hit.t || (hits.t == hit.t && hits.object < hit.object)) {
+            hit = Hit(hits.object, hits.t, hits.record, true, false);
+            hits.limit = hits.t;
+        }
+    }
+    hit.is_whole = cast_is_whole(&hits);
+    return hit;
+}
+
+// Whichever object the walk finds first.
+fn any_hit(ray: Ray) -> Hit {
+    var hits = cast_for(ray, true);
+    if (next_hit(&hits)) {
+        return Hit(hits.object, hits.t, hits.record, true, all_turns_taken());
+    }
+    return Hit(NO_OBJECT, LARGEST_FLOAT, 0u, false, cast_is_whole(&hits));
+}
+
+// A cast before its first hit.
+fn begin_cast(ray: Ray) -> Cast {
+    return cast_for(ray, false);
+}
+
+fn cast_for(ray: Ray, seeks_one: bool) -> Cast {
+    let large = large_list(ray.world);
+    var hits: Cast;
+    hits.object = NO_OBJECT;
+    hits.ray = ray;
+    hits.seeks_one = seeks_one;
+    hits.limit = LARGEST_FLOAT;
+    hits.place = select(WALK_DONE, WALK_ENTRIES, ray.valid && ray.t_max >= 0.0);
+    hits.levels_left = grid.occupied;
+    hits.turns_left = TURNS_PER_OBJECT * f32(params.object_count);
+    take_row(&hits, Row(large.x, large.y - large.x, 0u, large.y - large.x));
+    return hits;
+}
+
+// Whether there is one more hit; if so, the cast names it.
+fn next_hit(hits: ptr<function, Cast>) -> bool {
+    for (; (*hits).place != WALK_DONE;) {
+        // Up to a box that may be hit. What comes more rarely stands outside of the loop over boxes: drivers for CPUs
+        // take both sides of branches.
+        var t = NO_HIT;
+        for (; (*hits).passed < (*hits).row.count && t == NO_HIT;) {
+            t = test_next(hits);
+        }
+        if (t != NO_HIT) {
+            if (takes_hit(hits, t)) {
+                return true;
+            }
+        } else if ((*hits).passed == (*hits).row.count) {
+            go_on_casting(hits);
+        }
+    }
+    return false;
+}
+
+// Whether the cast came to its end: neither the caller's loop nor a driver that ends loops on its own left hits out.
+fn cast_is_whole(hits: ptr<function, Cast>) -> bool {
+    return (*hits).place == WALK_DONE && all_turns_taken();
+}
+
+// Whether a loop still takes all its turns, with a bound that no compiler knows. Where a driver has begun to end loops
+// on its own, those that make a ray and look at a box closely were perhaps cut as well, and what was hit is not sure.
+fn all_turns_taken() -> bool {
+    var turns = 0u;
+    for (var k = 0u; k < params.dimensions; k += 1u) {
+        turns += 1u;
+    }
+    return turns == params.dimensions;
+}
+
+// Tests the next box of the row, or that of its cluster. Tells where the ray enters the box of a candidate.
+fn test_next(hits: ptr<function, Cast>) -> f32 {
+    let row = (*hits).row;
+    let k = (*hits).passed;
+    let entry = row_entry(row, k);
+    let is_of_records = (*hits).place == WALK_RECORDS;
+    // What follows in the same cluster, and in the same range of the row.
+    let past = cluster_end(k, entry, select(row.count, row.unwrapped, k < row.unwrapped));
+    let is_member = !HAS_CLUSTERS || past <= (*hits).members_end;
+    (*hits).members_end = select(past, (*hits).members_end, is_member);
+    (*hits).passed = k + 1u;
+    if ((*hits).place != WALK_ROW && !is_listed(is_of_records, entry)) {
+        return NO_HIT;
+    }
+    let record = tested_record(listed_record(is_of_records, entry), is_member);
+    let low = bitcast<vec3<i32>>(records[2u * record].xyz);
+    let high_word = records[2u * record + 1u];
+    let high = bitcast<vec3<i32>>(high_word.xyz);
+    let world = (*hits).ray.world;
+    let t = enter_box((*hits).ray, low, high, true);
+    let is_met = t != NO_HIT && !(t > (*hits).limit);
+    if (!is_member) {
+        (*hits).passed = select(past, k, is_met);
+    }
+    if (!is_member || !is_met || high_word.w != world) {
+        return NO_HIT;
+    }
+    if ((*hits).place == WALK_ROW) {
+        let visit = (*hits).visit;
+        if (!is_first_visit(grid.levels[visit.level], entry, low, high, world, visit, (*hits).y, (*hits).z)) {
+            return NO_HIT;
+        }
+    }
+    (*hits).candidate = record;
+    return t;
+}
+
+// Takes the candidate that the ray seems to enter there, if it does so by a closer look, and if filters admit it.
+fn takes_hit(hits: ptr<function, Cast>, seeming_t: f32) -> bool {
+    let record = (*hits).candidate;
+    let low = records[2u * record];
+    var t = seeming_t;
+    if (t == UNSURE) {
+        let high = records[2u * record + 1u];
+        t = enter_box_closely((*hits).ray, bitcast<vec3<i32>>(low.xyz), bitcast<vec3<i32>>(high.xyz));
+    }
+    if (t == NO_HIT || t > (*hits).limit || !admits((*hits).ray, low.w)) {
+        return false;
+    }
+    (*hits).object = low.w;
+    (*hits).t = t;
+    (*hits).record = record;
+    return true;
+}
+
+fn take_row(hits: ptr<function, Cast>, row: Row) {
+    (*hits).row = row;
+    (*hits).passed = 0u;
+    (*hits).members_end = members_end_at(0u, row.count);
+}
+
+// To the next row, or to the next slab, or to the next level.
+fn go_on_casting(hits: ptr<function, Cast>) {
+    take_row(hits, Row(0u, 0u, 0u, 0u));
+    meetings = (*hits).meetings;
+    most_meetings = (*hits).most_meetings;
+    is_ahead = (*hits).is_ahead;
+    if ((*hits).place != WALK_ROW || !(goes_to_row(hits) || goes_to_slab(hits))) {
+        go_to_level(hits);
+    }
+    (*hits).meetings = meetings;
+    (*hits).most_meetings = most_meetings;
+    (*hits).is_ahead = is_ahead;
+}
+
+// Whether the slab has one more row.
+fn goes_to_row(hits: ptr<function, Cast>) -> bool {
+    let visit = (*hits).visit;
+    let level = grid.levels[visit.level];
+    let upper_y = min(visit.upper.y, level.upper_y);
+    let is_last = (*hits).y == upper_y;
+    let y = select((*hits).y + 1, max(visit.lower.y, level.lower_y), is_last);
+    let z = (*hits).z + select(0, 1, is_last);
+    if (y > upper_y || z > min(visit.upper.z, level.upper_z) || gives_up()) {
+        return false;
+    }
+    (*hits).y = y;
+    (*hits).z = z;
+    let row = long_row_of(level, visit.lower.x, visit.upper.x, y, z, (*hits).ray.world);
+    meetings += min(row.count, 0xffffffffu - meetings);
+    if (!looks_ahead() && !gives_up()) {
+        take_row(hits, row);
+    }
+    return true;
+}
+
+fn begin_slabs(hits: ptr<function, Cast>) {
+    let passage = (*hits).passage;
+    let nowhere = no_cells();
+    (*hits).slab = passage.first_slab - select(-1, 1, passage.major_inverse >= 0.0);
+    (*hits).visit.lower = nowhere.lower;
+    (*hits).visit.upper = nowhere.upper;
+    (*hits).y = 0;
+    (*hits).z = 0;
+}
+
+// Whether the level has one more slab, or is to be looked at once more.
+fn goes_to_slab(hits: ptr<function, Cast>) -> bool {
+    let passage = (*hits).passage;
+    let level = grid.levels[(*hits).visit.level];
+    let slab = (*hits).slab + select(-1, 1, passage.major_inverse >= 0.0);
+    let through = way_through(passage, slab);
+    if (slab == passage.past_slab || through.x > (*hits).limit || gives_up()) {
+        if (walks_again()) {
+            begin_slabs(hits);
+            return true;
+        }
+        if (gives_up()) {
+            list_level(hits, level);
+            return true;
+        }
+        return false;
+    }
+    (*hits).slab = slab;
+    if (!(through.x > through.y)) {
+        let cells = cells_through(passage, slab, through);
+        (*hits).visit.previous_lower = (*hits).visit.lower;
+        (*hits).visit.previous_upper = (*hits).visit.upper;
+        (*hits).visit.lower = cells.lower;
+        (*hits).visit.upper = cells.upper;
+        // Before the first row.
+        (*hits).y = max(cells.lower.y, level.lower_y) - 1;
+        (*hits).z = max(cells.lower.z, level.lower_z);
+    }
+    return true;
+}
+
+fn list_level(hits: ptr<function, Cast>, level: Level) {
+    let listing = listing_of(level, (*hits).ray.world);
+    (*hits).place = select(WALK_ENTRIES, WALK_RECORDS, listing.is_of_records);
+    take_row(hits, Row(listing.first, listing.count, 0u, listing.count));
+}
+
+// To the next level, or past everything.
+fn go_to_level(hits: ptr<function, Cast>) {
+    let rest = (*hits).levels_left;
+    if (rest == 0u) {
+        (*hits).place = WALK_DONE;
+        return;
+    }
+    // Coarse layers of the adaptive scheme hold small boxes too.
+    let coarse_first = (*hits).seeks_one && SCHEME == SCHEME_HIERARCHICAL;
+    let index = select(firstTrailingBit(rest), firstLeadingBit(rest), coarse_first);
+    let level = grid.levels[index];
+    level_limit = (*hits).limit;
+    turns_left = (*hits).turns_left;
+    seeks_one = (*hits).seeks_one;
+    let passage = passage_of((*hits).ray, level);
+    (*hits).turns_left = turns_left;
+    (*hits).levels_left = rest & ~(1u << index);
+    (*hits).visit.level = index;
+    (*hits).passage = passage;
+    (*hits).place = select(WALK_ENTRIES, WALK_ROW, passage.is_walked);
+    begin_slabs(hits);
+    if (passage.without_cells) {
+        list_level(hits, level);
+    }
+}
