@@ -153,7 +153,7 @@ pub fn random(seed: u64, scene: &scenes::Scene) -> Features {
         0 => Vec::new(),
         _ => views::random(&boxes, scene.descriptor.worlds, random),
     };
-    let filter_words = if seed % 3 == 0 { 1 + random.below(4) } else { 0 };
+    let filter_words = if seed.is_multiple_of(3) { 1 + random.below(4) } else { 0 };
     let filter_data: Vec<_> = (0..filter_words).map(|_| random.below(u32::MAX)).collect();
     let has_list = random.once_in(3);
     let mut features = Features {
@@ -233,7 +233,7 @@ fn questions(
         _ => Asks::Partners(Partners { half }),
     };
     let query_mode = match queries {
-        Asks::Boxes(_) | Asks::Spheres(_) | Asks::Neighbors(_) if turn / 4 % 3 == 0 => {
+        Asks::Boxes(_) | Asks::Spheres(_) | Asks::Neighbors(_) if (turn / 4).is_multiple_of(3) => {
             QueryMode::Nearest([1, 3, 8, 70][random.below(4) as usize])
         }
         _ => QueryMode::All,
