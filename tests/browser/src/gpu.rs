@@ -1,5 +1,6 @@
 //! A device of which every complaint is kept.
 
+use futures_intrusive::channel::shared::oneshot_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use gpu_broad_phase::{BroadPhaseDescriptor, GpuBroadPhase, Scene, StepResult};
@@ -89,5 +90,26 @@ impl Gpu {
             }
         }
         panic!("still not whole after four steps");
+    }
+
+    /// The words of a buffer that may be copied from.
+    pub async fn download(&self, buffer: &wgpu::Buffer) -> Vec<u32> {
+        let copy = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("copy"),
+            size: buffer.size(),
+            usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+            mapped_at_creation: false,
+        });
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        encoder.copy_buffer_to_buffer(buffer, 0, &copy, 0, buffer.size());
+        self.queue.submit([encoder.finish()]);
+        let (sender, receiver) = oneshot_channel();
+        copy.map_async(wgpu::MapMode::Read, .., move |mapped| {
+            sender.send(mapped).expect("a receiver");
+        });
+        self.poll();
+        receiver.receive().await.expect("an answer").expect("a mapped buffer");
+        let words = copy.get_mapped_range(..).expect("a mapped range");
+        bytemuck::cast_slice(&words).to_vec()
     }
 }

@@ -41,6 +41,7 @@ pub async fn run(say: Say<'_>) {
     scenes::strided(&plain, say).await;
     scenes::parted(&plain, say).await;
     scenes::culling(&plain, say).await;
+    scenes::own_shader(&plain, say).await;
     scenes::later(&plain, say).await;
     troubles::too_large(&plain, say).await;
     plain.check();

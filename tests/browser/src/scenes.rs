@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use gpu_broad_phase::reference::{self, brute_force};
 use gpu_broad_phase::{
-    Aabb, BoxForm, BoxWords, BroadPhaseDescriptor, CullOptions, Culling, Frustum, GpuBroadPhase, Headless, Neighbors,
-    ObjectNames, ObjectSet, Outputs, PairEvents, Partners, Queries, Query, QueryInput, QueryMode, RayMode, Rays, Scene,
-    Source, Statics, StepResult, Uses,
+    Aabb, BoxForm, BoxWords, BroadPhaseDescriptor, CullOptions, Culling, Frustum, GpuBroadPhase, Headless, NONE,
+    Neighbors, ObjectNames, ObjectSet, Outputs, PairEvents, Partners, Queries, Query, QueryInput, QueryMode, RayHit,
+    RayMode, Rays, Scene, Source, Statics, StepResult, TableShader, Uses,
 };
 use wgpu::util::{BufferInitDescriptor, DeviceExt};
 
@@ -360,6 +360,112 @@ pub async fn culling(gpu: &Gpu, say: Say<'_>) {
     }
     say(&format!(
         "{:?} device, culling by 8 views: {rows} rows, 3 schemes, as by definition",
+        gpu.kind
+    ));
+}
+
+/// Casts each ray, two vectors of four words, through the table of a step.
+const OWN_SHADER: &str = "
+@group(0) @binding(0) var<storage, read> rays: array<vec4u>;
+@group(0) @binding(1) var<storage, read_write> hits: array<vec2u>;
+
+@compute @workgroup_size(64)
+fn main(@builtin(global_invocation_id) id: vec3u) {
+    if (id.x >= arrayLength(&hits)) {
+        return;
+    }
+    let hit = bp_closest_hit(bp_ray_of(rays[2u * id.x], rays[2u * id.x + 1u], vec4u(), 0u));
+    hits[id.x] = vec2u(hit.object, select(0u, bitcast<u32>(hit.t), hit.is_hit && hit.is_whole));
+}
+";
+
+/// A shader of the caller's that casts rays, against the hits of the step.
+pub async fn own_shader(gpu: &Gpu, say: Say<'_>) {
+    let case = golden::uniform_boxes();
+    let scene = case.scene();
+    let Rays::Plain(Source::Host(rays)) = scene.rays else {
+        panic!("plain rays on the host");
+    };
+    let mut count = 0;
+    for scheme in SCHEMES {
+        let descriptor = BroadPhaseDescriptor {
+            scheme,
+            ray_mode: RayMode::Closest,
+            ..case.descriptor
+        };
+        let shader = TableShader::with_rays(&descriptor, "bp_", 1).expect("a prefix");
+        let module = gpu.device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some("shader of the caller's"),
+            source: wgpu::ShaderSource::Wgsl(format!("{}{OWN_SHADER}", shader.source()).into()),
+        });
+        let own_layout = gpu.device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: None,
+            entries: &[true, false].map(|read_only| wgpu::BindGroupLayoutEntry {
+                binding: u32::from(!read_only),
+                visibility: wgpu::ShaderStages::COMPUTE,
+                ty: wgpu::BindingType::Buffer {
+                    ty: wgpu::BufferBindingType::Storage { read_only },
+                    has_dynamic_offset: false,
+                    min_binding_size: None,
+                },
+                count: None,
+            }),
+        });
+        let layout = shader.layout(&gpu.device, wgpu::ShaderStages::COMPUTE);
+        let pipeline = gpu.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label: Some("shader of the caller's"),
+            layout: Some(&gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label: None,
+                bind_group_layouts: &[Some(&own_layout), Some(&layout)],
+                immediate_size: 0,
+            })),
+            module: &module,
+            entry_point: Some("main"),
+            compilation_options: Default::default(),
+            cache: None,
+        });
+        let given = gpu.device.create_buffer_init(&BufferInitDescriptor {
+            label: Some("rays"),
+            contents: bytemuck::cast_slice(rays),
+            usage: wgpu::BufferUsages::STORAGE,
+        });
+        let hits = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("hits"),
+            size: 8 * rays.len() as u64,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: false,
+        });
+        let own = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: None,
+            layout: &own_layout,
+            entries: &[(0, &given), (1, &hits)].map(|(binding, buffer)| wgpu::BindGroupEntry {
+                binding,
+                resource: buffer.as_entire_binding(),
+            }),
+        });
+        let mut broad_phase = gpu.broad_phase(&descriptor);
+        let expected = gpu.whole(&mut broad_phase, scene).await.ray_hits;
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        let step = broad_phase.step(&mut encoder, scene).expect("a step");
+        let table = shader.bind(&layout, &step.table).expect("a table of this descriptor");
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        pass.set_pipeline(&pipeline);
+        pass.set_bind_group(0, &own, &[]);
+        pass.set_bind_group(1, &table, &[]);
+        pass.dispatch_workgroups(rays.len().div_ceil(64) as u32, 1, 1);
+        drop(pass);
+        gpu.queue.submit([encoder.finish()]);
+        let bits = |hit: &RayHit| match hit.object {
+            NONE => [NONE, 0],
+            object => [object, hit.t.to_bits()],
+        };
+        let words: Vec<_> = expected.iter().flat_map(bits).collect();
+        assert!(gpu.download(&hits).await == words, "{scheme:?}");
+        count = expected.iter().filter(|hit| hit.object != NONE).count();
+        assert!(count > 20, "{count} hits say little");
+    }
+    say(&format!(
+        "{:?} device, rays of a caller's shader: {count} hits, 3 schemes, as those of the step",
         gpu.kind
     ));
 }
