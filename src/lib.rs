@@ -189,7 +189,7 @@ pub use api::error::{
 };
 pub use api::frustum::{Frustum, Visible};
 pub use api::input::{BoxForm, BoxWords, Queries, Rays, Source};
-pub use api::memory::{MemoryUse, StepCounts};
+pub use api::memory::{MemoryUse, QueryKind, StepCounts};
 pub use api::output::{Lists, PairOutput, QueryOutput, RayOutput};
 pub use api::queries::{Neighbor, Neighbors, Partners, Query, QueryMode};
 pub use api::result::{Outputs, StageTime, StepResult};

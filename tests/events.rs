@@ -137,6 +137,42 @@ fn record(
     events.record(encoder, &output, set.names()).unwrap();
 }
 
+/// Neither another scheme nor other filters rename an object.
+#[test]
+fn events_go_on_after_another_descriptor() {
+    for adapter in adapters() {
+        let mut rng = Rng(31);
+        let mut set = ObjectSet::new();
+        let mut handles: Vec<_> = (0..90).map(|_| set.insert(random_box(&mut rng))).collect();
+        let mut gpu = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+        let mut events = PairEvents::new(None);
+        let mut before = BTreeSet::new();
+        for (turn, scheme) in SCHEMES.into_iter().cycle().take(7).enumerate() {
+            let descriptor = BroadPhaseDescriptor {
+                scheme,
+                capacities: Capacities {
+                    pairs: Some([4000, 1 << 14][turn % 2]),
+                    entries: Some(1 << 16),
+                    ..Capacities::default()
+                },
+                ..BroadPhaseDescriptor::default()
+            };
+            gpu.set_descriptor(&descriptor).expect("a descriptor that works");
+            for _ in 0..20 {
+                disturb(&mut set, &mut handles, &mut rng);
+            }
+            let mut encoder = encoder(&adapter);
+            record(&adapter, &mut encoder, &mut gpu, &mut events, &mut set);
+            adapter.queue.submit([encoder.finish()]);
+            let now = touches(&set);
+            let what = format!("{scheme:?} on {}", adapter.name);
+            check(&read_events(&mut events), &[before, now.clone()], &what);
+            assert!(now.len() > 50, "{what}");
+            before = now;
+        }
+    }
+}
+
 #[test]
 fn events_of_a_thousand_steps_are_the_differences_of_brute_force_sets() {
     for (index, adapter) in adapters().into_iter().enumerate() {

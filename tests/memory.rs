@@ -7,9 +7,9 @@ use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Capacities, CreateError, CullDraw, CullOptions, Culling, DebugDraw, DebugLines,
     DescriptorError, DispatchArgs, Frustum, GpuBroadPhase, Growth, Headless, HeadlessDescriptor, HeadlessError,
-    InputError, MemoryUse, ObjectNames, ObjectSet, OutputRows, Pair, PairEvents, PairOrder, Queries, QueryInput,
-    QueryMode, QuerySet, Ray, RayMode, Scene, Scheme, Source, Statics, Status, StepCounts, StepResult,
-    adapters as all_adapters, wgpu,
+    InputError, MemoryUse, Neighbors, ObjectNames, ObjectSet, OutputRows, Pair, PairEvents, PairOrder, Partners,
+    Queries, Query, QueryInput, QueryKind, QueryMode, QuerySet, Ray, RayMode, Scene, Scheme, Source, Statics, Status,
+    StepCounts, StepResult, adapters as all_adapters, wgpu,
 };
 use pollster::block_on;
 
@@ -181,7 +181,16 @@ fn excluded_pairs_of_another_length_create_no_bind_group_and_no_buffer() {
             };
             let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
             // The first lengths are those with the largest capacities.
-            let lengths = [(128, 1280), (65, 641), (127, 1279), (99, 700), (100, 1001), (66, 901)];
+            let lengths = [
+                (128, 1280),
+                (65, 641),
+                (127, 1279),
+                (99, 700),
+                (0, 0),
+                (100, 1001),
+                (0, 0),
+                (66, 901),
+            ];
             for (step, (list, words_given)) in lengths.into_iter().enumerate() {
                 device
                     .poll(wgpu::PollType::wait_indefinitely())
@@ -195,7 +204,8 @@ fn excluded_pairs_of_another_length_create_no_bind_group_and_no_buffer() {
                     ..Default::default()
                 };
                 gpu.step(&mut encoder, input).expect("a step");
-                if step > 0 {
+                // Without a list and a function other passes run, which bind for themselves the first time.
+                if step > 0 && !(step == 4 && data == 0) {
                     let what = format!("{data}, step {step} on {}", adapter.name);
                     assert_eq!(created(&device), before, "{what}");
                 }
@@ -649,7 +659,11 @@ fn a_cache_of_another_device_object_is_an_error_and_no_panic() {
 fn what_steps_take_is_forecast() {
     let mut rng = Rng(13);
     let boxes = uniform(3000, &mut rng);
-    let statics = uniform(700, &mut rng);
+    // Each covers some hundred cells.
+    let statics: Vec<_> = uniform(700, &mut rng)
+        .iter()
+        .map(|of| Aabb::new(of.min, of.min.map(|low| low + 9.0)))
+        .collect();
     let rays: Vec<_> = boxes.iter().map(|of| Ray::new(of.min, [0.5, 0.25, 1.0], 9.0)).collect();
     for adapter in adapters() {
         for scheme in [
@@ -662,6 +676,7 @@ fn what_steps_take_is_forecast() {
                     scheme,
                     pair_order,
                     ray_mode: RayMode::All,
+                    ray_cells: turn == 0,
                     margin: 0.25 * turn as f32,
                     pair_filter: [None, Some("fn admits_pair(a: u32, b: u32) -> bool { return a != 9u; }")][turn],
                     ..Default::default()
@@ -704,10 +719,16 @@ fn what_steps_take_is_forecast() {
                     counts.hits = found.hits_needed as u32;
                     counts.results = found.results_needed as u32;
                     counts.entries = found.entries_needed as u32;
+                    counts.static_entries = found.static_entries_needed as u32;
+                    counts.ray_cells = found.ray_cells_needed as u32;
                 }
                 let (used, said) = (gpu.memory(), forecast(counts));
                 let what = format!("{}, {scheme:?}: {used:?} of {said:?}", adapter.name);
-                assert_eq!((used.inputs, used.fixed), (said.inputs, said.fixed), "{what}");
+                assert_eq!(
+                    (used.inputs, used.objects, used.fixed),
+                    (said.inputs, said.objects, said.fixed),
+                    "{what}"
+                );
                 // Room to spare depends on what the steps before needed, and so do the hits that counting keeps.
                 assert!(
                     used.total() * 10 >= said.total() * 9 && used.total() * 9 <= said.total() * 10,
@@ -746,9 +767,17 @@ fn what_sets_of_queries_take_is_forecast() {
     let mut rng = Rng(14);
     let boxes = uniform(3000, &mut rng);
     let statics = uniform(700, &mut rng);
+    let spheres: Vec<_> = boxes[..500].iter().map(|of| Query::sphere(of.min, 1.0)).collect();
     let rays: Vec<_> = boxes.iter().map(|of| Ray::new(of.min, [0.5, 0.25, 1.0], 9.0)).collect();
     for adapter in adapters() {
-        for (turn, ray_mode) in [RayMode::All, RayMode::Closest, RayMode::Any].into_iter().enumerate() {
+        let choices = [
+            (RayMode::All, QueryKind::Boxes, QueryMode::All),
+            (RayMode::Closest, QueryKind::Partners, QueryMode::All),
+            (RayMode::Any, QueryKind::Spheres, QueryMode::Nearest(3)),
+            (RayMode::Any, QueryKind::Neighbors, QueryMode::All),
+            (RayMode::All, QueryKind::Neighbors, QueryMode::Nearest(2)),
+        ];
+        for (turn, (ray_mode, query_kind, query_mode)) in choices.into_iter().enumerate() {
             let descriptor = BroadPhaseDescriptor {
                 scheme: [Scheme::Hierarchical, Scheme::Uniform { cell_size: 2.0 }][turn % 2],
                 ..Default::default()
@@ -763,10 +792,11 @@ fn what_sets_of_queries_take_is_forecast() {
             let mut set = gpu.query_set("set", &of_set);
             let mut counts = StepCounts {
                 objects: boxes.len() as u32,
-                statics: if turn == 2 { 0 } else { statics.len() as u32 },
+                statics: if turn % 2 == 0 { 0 } else { statics.len() as u32 },
                 rays: rays.len() as u32,
-                queries: 500,
-                query_mode: [QueryMode::All, QueryMode::All, QueryMode::Nearest(3)][turn],
+                queries: spheres.len() as u32,
+                query_kind,
+                query_mode,
                 ..StepCounts::default()
             };
             let forecast =
@@ -784,8 +814,13 @@ fn what_sets_of_queries_take_is_forecast() {
                 gpu.step(&mut encoder, input).expect("a step");
                 let asked = QueryInput {
                     rays: Source::Host(&rays[..]).into(),
-                    queries: Queries::Boxes(Source::Host(&boxes[..500])),
-                    query_mode: counts.query_mode,
+                    queries: match query_kind {
+                        QueryKind::Boxes => Queries::Boxes(Source::Host(&boxes[..500])),
+                        QueryKind::Spheres => Queries::Spheres(Source::Host(&spheres)),
+                        QueryKind::Neighbors => Neighbors::within(2.0).into(),
+                        _ => Partners::default().into(),
+                    },
+                    query_mode,
                     ..Default::default()
                 };
                 set.record(&mut encoder, &gpu, asked).expect("a set");
@@ -797,18 +832,16 @@ fn what_sets_of_queries_take_is_forecast() {
                 let found = block_on(set.read_back()).expect("a result").counters;
                 counts.hits = found.hits_needed as u32;
                 counts.results = found.results_needed as u32;
+                counts.ray_cells = found.ray_cells_needed as u32;
             }
             let (used, said) = (set.memory(), forecast(counts));
             let what = format!("{}, {ray_mode:?}: {used:?} of {said:?}", adapter.name);
             assert_eq!((used.inputs, used.fixed), (said.inputs, said.fixed), "{what}");
             assert!(said.answers > 10_000 && said.pairs == 0, "{what}");
-            // The cells of rays grow, too, and the forecast does not know how many they are.
-            if !of_set.ray_cells {
-                assert!(
-                    used.total() * 10 >= said.total() * 9 && used.total() * 9 <= said.total() * 10,
-                    "{what}"
-                );
-            }
+            assert!(
+                used.total() * 10 >= said.total() * 9 && used.total() * 9 <= said.total() * 10,
+                "{what}"
+            );
         }
         let tight = BroadPhaseDescriptor {
             max_bytes: Some(1 << 16),

@@ -641,7 +641,7 @@ fn run_beside<T: Pod>(
     words: usize,
 ) -> Vec<u32> {
     let device = &adapter.device;
-    let beside = shader.beside("static_", 2).unwrap();
+    let beside = shader.second_table("static_", 2).unwrap();
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: None,
         source: wgpu::ShaderSource::Wgsl(format!("{own}\n{}{}", shader.source(), beside.source()).into()),
@@ -948,8 +948,8 @@ fn prefixes_that_begin_no_name_are_refused() {
             "{refused}"
         );
         let first = TableShader::new(&descriptor, "bp_", 0).unwrap();
-        assert_eq!(first.beside(prefix, 1), Err(expected));
-        assert!(first.beside("bp_", 1).is_err());
+        assert_eq!(first.second_table(prefix, 1), Err(expected));
+        assert!(first.second_table("bp_", 1).is_err());
     }
 }
 

@@ -2,7 +2,7 @@
 // uses: rays/ray, rays/ray_admitted, rays/ray_closely, rays/ray_entry_{entry}, rays/ray_pays, rays/ray_walk
 // needs: ACCEPTS_AGAIN, accept_hit, enters_part, is_too_far, search_limit
 
-// What a walk finds in its cells.
+// What a walk finds in its cells. table_shader/cast walks the same way in a caller's shader, one hit at a time.
 
 // One more than the record that needs a closer look before the walk goes on, or 0.
 var<private> waiting: u32;

@@ -4,11 +4,12 @@
 
 @group(0) @binding(4) var<storage, read> rays: array<vec4<u32>>;
 
-// Vectors of a ray that sweeps a box, as `params.ray_stride` says.
+// Vectors of a ray, and of one that sweeps a box, as `params.ray_stride` says.
+const RAY_STRIDE: u32 = 2u;
 const SWEPT_STRIDE: u32 = 4u;
 
 fn load_ray(index: u32) -> Ray {
-    let at = select(2u, SWEPT_STRIDE, SWEPT) * index;
+    let at = select(RAY_STRIDE, SWEPT_STRIDE, SWEPT) * index;
     var sweep = vec4<u32>(0u);
     var world = 0u;
     if (SWEPT) {

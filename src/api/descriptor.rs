@@ -77,7 +77,8 @@ pub enum RayMode {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum PairOrder {
-    /// An order that depends on the input and the device alone, not on what ran before.
+    /// An order that depends on the input and the device alone, not on what ran before. Devices may differ, and the CPU
+    /// reference from all of them: sort both before you compare, or ask for [`Sorted`](Self::Sorted).
     #[default]
     Deterministic,
     /// Ascending, pairs by `a` and then `b`, hits and results by object: the same bytes on every device and on the CPU,
@@ -195,55 +196,55 @@ pub struct BroadPhaseDescriptor<'a> {
     /// it names what a program makes, and no answer depends on it.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub label: Option<&'a str>,
-    /// How many axes count.
+    /// How many axes count. Default: three.
     pub dimensions: Dimensions,
-    /// How objects are put into cells.
+    /// How objects are put into cells. Default: [`Scheme::Hierarchical`].
     pub scheme: Scheme,
     /// Every box is grown by this on every side, rounded outward, before anything else is done with it; finite and not
     /// negative. Two boxes then pair where their distance on every axis is at most twice the margin. Each finite bound
-    /// grows, and an infinite one stays infinite. Denormal bounds count as 0 here.
+    /// grows, and an infinite one stays infinite. Denormal bounds count as 0 here. Default: 0.
     pub margin: f32,
     /// Periods of the axes, 0 where an axis has none: the space repeats itself, and positions are moved by whole
     /// periods to `0 <= x < period`, exactly where they are not negative and with one rounding where they are. A box is
     /// moved along each axis on which both of its bounds are finite. Only [`Neighbors`](crate::Neighbors) look across
-    /// the border. Finite and not negative.
+    /// the border. Finite and not negative. Default: 0, no periods.
     pub periods: [f32; 3],
     /// How many worlds there are: independent scenes in one step, whose objects never meet. With more than one, every
-    /// step names the world of each object.
+    /// step names the world of each object. Default: 1.
     pub worlds: u32,
-    /// Whether pairs are wanted.
+    /// Whether pairs are wanted. Default: true.
     pub pairs: bool,
-    /// In which order pairs, hits and results come.
+    /// In which order pairs, hits and results come. Default: [`PairOrder::Deterministic`].
     pub pair_order: PairOrder,
     /// How keys are sorted: for measurements and tests, since the default suits the device.
     #[doc(hidden)]
     pub sort: SortStrategy,
-    /// Which hits are wanted where a step has rays.
+    /// Which hits are wanted where a step has rays. Default: [`RayMode::Closest`].
     pub ray_mode: RayMode,
     /// Whether the cells that each ray's walk visits are written too: for debug views and for looking at the walk, not
     /// for speed. Level by level, finest first, and along the ray within a level; within one slab of cells in no
     /// particular direction. Only cells within the bounds of what the level holds are visited, at most 4,096 slabs of
     /// them, and none where the ray is so far out, in cells, that rounding could move it by a cell: hits are then found
     /// without cells. They are those of the whole ray, as a walk that looks for all hits visits them; cut the ray at
-    /// its hit to see the walk up to there.
+    /// its hit to see the walk up to there. Default: false.
     pub ray_cells: bool,
-    /// Sizes of the outputs.
+    /// Sizes of the outputs. Default: multiples of the objects and rays of the step.
     pub capacities: Capacities,
-    /// What happens to outputs that are too small.
+    /// What happens to outputs that are too small. Default: [`Growth::Grow`].
     pub growth: Growth,
     /// Bytes that the buffers of the broad phase may have together
-    /// ([`GpuBroadPhase::memory`](crate::GpuBroadPhase::memory)); no limit of its own where `None`. Outputs grow no
-    /// further than fits: a step that needs more writes a prefix and says so, and [`Headless`](crate::Headless) takes
+    /// ([`GpuBroadPhase::memory`](crate::GpuBroadPhase::memory)); no limit of its own where `None`, the default. Outputs
+    /// grow no further than fits: a step that needs more writes a prefix and says so, and [`Headless`](crate::Headless) takes
     /// the answer in parts. What only saves time is given up first. Where the table of larger objects
     /// ([`Scheme::Hierarchical`]) and the boxes of clusters would leave less than half of it, there are none, and
     /// results may come in another order. Host data on its way to the device and the staging buffers of read-backs
     /// come on top.
     pub max_bytes: Option<u64>,
     /// How long a read-back waits for the device, on native targets, before it gives up with
-    /// [`ReadBackError::Timeout`](crate::ReadBackError::Timeout).
+    /// [`ReadBackError::Timeout`](crate::ReadBackError::Timeout). Default: ten minutes.
     pub timeout: Duration,
     /// Whether `layers` and `owner` of the objects are looked at. Without filters the pair loop is faster;
-    /// [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED) works all the same.
+    /// [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED) works all the same. Default: true.
     pub filters: bool,
     /// A WGSL function of the caller's that says which objects may pair; none by default. It is joined to the passes
     /// that look for pairs, and asked about every two objects whose boxes meet and which the filters admit. Pairs that
@@ -274,11 +275,12 @@ pub struct BroadPhaseDescriptor<'a> {
     #[cfg_attr(feature = "serde", serde(skip))]
     pub pair_filter: Option<&'a str>,
     /// Whether box tests are counted ([`Counters::pair_candidates`](crate::Counters::pair_candidates),
-    /// [`Counters::ray_candidates`](crate::Counters::ray_candidates)). Costs atomics; for tests and tuning.
+    /// [`Counters::ray_candidates`](crate::Counters::ray_candidates)). Costs atomics; for tests and tuning. Default:
+    /// false.
     pub count_candidates: bool,
     /// Whether each stage is timed on the GPU. A device without the feature
     /// [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY) runs the same steps without times:
-    /// [`GpuBroadPhase::has_timings`](crate::GpuBroadPhase::has_timings) tells.
+    /// [`GpuBroadPhase::has_timings`](crate::GpuBroadPhase::has_timings) tells. Default: false.
     pub timestamps: bool,
 }
 

@@ -329,9 +329,10 @@ pub struct BadPrefix {
     pub prefix: String,
 }
 
-/// A part of a [`Scene`](crate::Scene) that the host does not have.
+/// A part of a [`Scene`](crate::Scene) that the host does not have. Read it back, and give a copy on the host in its
+/// place. In place of a count that only the device knows, give sources of so many elements.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the {what} of the step lie on the device alone: give a copy on the host in their place")]
+#[error("the host needs the {what} of the step, which only the device has: read it back and give a copy on the host")]
 pub struct NotOnHost {
     /// What lies on the device.
     pub what: &'static str,

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::api::error::{InputError, NotOnHost};
+use crate::api::error::InputError;
 use crate::api::queries::{Neighbors, Partners, Query};
 use crate::api::types::{Aabb, Ray, SweptRay};
 use crate::shared::blocks::{CENTER_HALF, GivenLayout, UNFILTERED};
@@ -137,12 +137,11 @@ impl<'a, T> Source<'a, T> {
         }
     }
 
-    /// The elements, with what they are for the error.
-    pub(crate) fn on_host(&self, what: &'static str) -> Result<&'a [T], NotOnHost> {
+    /// The elements; none where they lie on a device. [`Scene::check_on_host`](crate::Scene) comes first.
+    pub(crate) const fn on_host(&self) -> &'a [T] {
         match *self {
-            Self::Host(elements) => Ok(elements),
-            Self::Device { count: 0, .. } => Ok(&[]),
-            Self::Device { .. } => Err(NotOnHost { what }),
+            Self::Host(elements) => elements,
+            Self::Device { .. } => &[],
         }
     }
 
@@ -250,9 +249,8 @@ impl<T> Default for Source<'_, T> {
     }
 }
 
-/// Vectors of four words that a [`Ray`] takes.
-pub(crate) const RAY_STRIDE: u32 = 2;
-/// Vectors of four words that a [`SweptRay`] takes: `SWEPT_STRIDE` in `shaders/rays/ray_input.wgsl`.
+/// Vectors of four words that a [`Ray`] takes, and a [`SweptRay`]: as `shaders/rays/ray_input.wgsl` says.
+pub(crate) const RAY_STRIDE: u32 = number("rays/ray_input", "RAY_STRIDE");
 pub(crate) const SWEPT_STRIDE: u32 = number("rays/ray_input", "SWEPT_STRIDE");
 
 /// Where the rays of a step lie, and of which form they are.

@@ -64,16 +64,19 @@ pub struct StepCounts {
     pub rays: u32,
     /// Whether rays sweep a box.
     pub sweeps: bool,
-    /// Queries with boxes or spheres; those that objects ask themselves are as many as the objects.
+    /// Queries with boxes or spheres. What objects ask themselves is as many queries as there are objects, whatever
+    /// this says.
     pub queries: u32,
-    /// Whether queries are spheres or the like: [`Queries::Spheres`](crate::Queries::Spheres).
-    pub spheres: bool,
+    /// What asks.
+    pub query_kind: QueryKind,
     /// Which results of the queries are wanted.
     pub query_mode: QueryMode,
     /// Pairs that are found.
     pub pairs: u32,
     /// Hits that are found in [`RayMode::All`](crate::RayMode::All).
     pub hits: u32,
+    /// Cells that rays visit, summed up, with [`ray_cells`](crate::BroadPhaseDescriptor::ray_cells).
+    pub ray_cells: u32,
     /// Results that are found in [`QueryMode::All`].
     pub results: u32,
     /// Rows of the list of pairs that are not wanted.
@@ -81,8 +84,26 @@ pub struct StepCounts {
     /// Words that the function of [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) reads.
     pub pair_filter_data: u32,
     /// Cells that objects cover in [`Scheme::Uniform`](crate::Scheme::Uniform), summed up; other schemes have one entry
-    /// per object.
+    /// per object. Where there are static objects, those of the moving ones.
     pub entries: u32,
+    /// In the same way, cells that static objects cover.
+    pub static_entries: u32,
+}
+
+/// Which queries [`StepCounts`] reckons with: as [`Queries`](crate::Queries), without the queries themselves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[non_exhaustive]
+pub enum QueryKind {
+    /// Boxes: [`Queries::Boxes`](crate::Queries::Boxes).
+    #[default]
+    Boxes,
+    /// Boxes, points and spheres with a radius: [`Queries::Spheres`](crate::Queries::Spheres).
+    Spheres,
+    /// The objects' own neighbours: [`Queries::Neighbors`](crate::Queries::Neighbors).
+    Neighbors,
+    /// The objects' own partners: [`Queries::Partners`](crate::Queries::Partners).
+    Partners,
 }
 
 /// The fields of [`MemoryUse`]: what a buffer's bytes count as.

@@ -76,12 +76,13 @@ pub struct Scene<'a> {
     /// twice, or an object that there is not, excludes nothing: a list of which only the device knows the length is
     /// filled up with such rows.
     ///
-    /// Counts of worlds and [`Partners`](crate::Partners) leave these pairs out, too, and so do partners that are asked of the step's
-    /// table later. Rays and other queries do not look at the list. A list in a buffer is bound as it lies: without a
-    /// stride, and at an offset that may be bound. A step with a list copies its objects. It takes 32 bytes more per
-    /// object if nothing else copies them, 24 to 48 bytes per row, and 8 to 16 more per row of a list of the host's.
-    /// There is room for as many rows as the next power of two: a list of the host's that stays within it may have
-    /// another length in each step, and nothing is made anew.
+    /// Counts of worlds and [`Partners`](crate::Partners) leave these pairs out, too, and so do partners that are asked
+    /// of the step's table later. Rays and other queries do not look at the list. A list in a buffer is bound as it
+    /// lies: without a stride, and at an offset that may be bound. A step with a list copies its objects. It takes 32
+    /// bytes more per object if nothing else copies them, 24 to 48 bytes per row, and 8 to 16 more per row of a list of
+    /// the host's. There is room for as many rows as the next power of two: a list of the host's that stays within it
+    /// may have another length in each step, and nothing is made anew. A step without a list runs other passes, unless
+    /// there is a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter). They bind for themselves the first time.
     pub excluded_pairs: Source<'a, Pair>,
     /// Words that the function of [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) reads; none by default.
     /// Without a function nothing reads them. They are copied while the step runs.
@@ -118,15 +119,25 @@ pub struct QueryInput<'a> {
 }
 
 impl<'a> Scene<'a> {
-    /// Whether the host knows how many of everything there are.
-    pub(crate) const fn check_counts_on_host(&self) -> Result<(), NotOnHost> {
-        let what = match (self.object_count, self.ray_count, self.query_count) {
-            (Some(_), ..) => "numbers of objects",
-            (_, Some(_), _) => "numbers of rays",
-            (.., Some(_)) => "numbers of queries",
-            _ => return Ok(()),
-        };
-        Err(NotOnHost { what })
+    /// Whether all of it lies on the host, and the host knows how many of everything there are.
+    pub(crate) fn check_on_host(&self) -> Result<(), NotOnHost> {
+        let parts = [
+            ("number of objects", self.object_count.is_some()),
+            ("number of rays", self.ray_count.is_some()),
+            ("number of queries", self.query_count.is_some()),
+            ("objects", self.objects.is_caller_owned()),
+            ("worlds", self.worlds.is_caller_owned()),
+            ("static objects", self.statics.objects.is_caller_owned()),
+            ("worlds of static objects", self.statics.worlds.is_caller_owned()),
+            ("excluded pairs", self.excluded_pairs.is_caller_owned()),
+            ("data of the pair filter", self.pair_filter_data.is_caller_owned()),
+            ("rays", self.rays.is_caller_owned()),
+            ("queries", self.queries.is_caller_owned()),
+        ];
+        match parts.into_iter().find(|&(_, is_on_device)| is_on_device) {
+            Some((what, _)) => Err(NotOnHost { what }),
+            None => Ok(()),
+        }
     }
 
     pub(crate) const fn asked(&self) -> QueryInput<'a> {

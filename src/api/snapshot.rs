@@ -158,7 +158,7 @@ impl Snapshot {
     /// # Errors
     /// Where part of the scene lies on a device: read it back, and give the copy in its place.
     pub fn of(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Self, NotOnHost> {
-        scene.check_counts_on_host()?;
+        scene.check_on_host()?;
         Ok(Self {
             descriptor: BroadPhaseDescriptor {
                 label: None,
@@ -166,21 +166,21 @@ impl Snapshot {
                 ..*descriptor
             },
             input: Input {
-                objects: scene.objects.on_host("objects")?.to_vec(),
-                worlds: scene.worlds.on_host("worlds")?.to_vec(),
-                static_objects: scene.statics.objects.on_host("static objects")?.to_vec(),
-                static_worlds: scene.statics.worlds.on_host("worlds of static objects")?.to_vec(),
+                objects: scene.objects.on_host().to_vec(),
+                worlds: scene.worlds.on_host().to_vec(),
+                static_objects: scene.statics.objects.on_host().to_vec(),
+                static_worlds: scene.statics.worlds.on_host().to_vec(),
                 static_generation: scene.statics.generation,
-                excluded: scene.excluded_pairs.on_host("excluded pairs")?.to_vec(),
-                pair_filter_data: scene.pair_filter_data.on_host("data of the pair filter")?.to_vec(),
+                excluded: scene.excluded_pairs.on_host().to_vec(),
+                pair_filter_data: scene.pair_filter_data.on_host().to_vec(),
                 rays: match scene.rays {
-                    Rays::Plain(rays) => InputRays::Plain(rays.on_host("rays")?.to_vec()),
-                    Rays::Swept(rays) => InputRays::Swept(rays.on_host("rays")?.to_vec()),
+                    Rays::Plain(rays) => InputRays::Plain(rays.on_host().to_vec()),
+                    Rays::Swept(rays) => InputRays::Swept(rays.on_host().to_vec()),
                 },
                 queries: match scene.queries {
                     Queries::None => InputQueries::None,
-                    Queries::Boxes(boxes) => InputQueries::Boxes(boxes.on_host("queries")?.to_vec()),
-                    Queries::Spheres(queries) => InputQueries::Spheres(queries.on_host("queries")?.to_vec()),
+                    Queries::Boxes(boxes) => InputQueries::Boxes(boxes.on_host().to_vec()),
+                    Queries::Spheres(queries) => InputQueries::Spheres(queries.on_host().to_vec()),
                     Queries::Neighbors(neighbors) => InputQueries::Neighbors(neighbors),
                     Queries::Partners(partners) => InputQueries::Partners(partners),
                 },

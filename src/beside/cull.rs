@@ -155,6 +155,9 @@ pub struct CullOutput {
 /// # }
 /// ```
 ///
+/// [`reference::cull`](crate::reference::cull) says the same on the CPU. Another descriptor of the broad phase needs
+/// nothing of this.
+///
 /// Nothing is read back: the device counts the objects. One `Culling` holds the output of its last call. Several may be
 /// recorded behind one step.
 ///

@@ -173,7 +173,8 @@ pub struct Events {
 ///
 /// Pairs are told apart by what names their objects for good, see [`ObjectNames`]. So a pair ends where one of its
 /// objects is removed, and another begins where a new object at the same index overlaps the other one. The order of
-/// events follows from that of the pairs and is as deterministic.
+/// events follows from that of the pairs and is as deterministic. Another descriptor of the broad phase changes no
+/// name: events go on without a [`reset`](Self::reset).
 ///
 /// ```no_run
 /// # use gpu_broad_phase::{GpuBroadPhase, Handle, ObjectSet, PairEvents, wgpu};
@@ -474,7 +475,9 @@ impl PairEvents {
     /// The bytes of the buffers that a `PairEvents` will have from the second step on, once outputs grew to what is
     /// found, and before anything is made. `counts` and `descriptor` are those of the steps, and `has_generations` says
     /// whether [`ObjectNames`] has a generation on the host for each object, as [`ObjectSet`](crate::ObjectSet) gives
-    /// them. [`read_later`](Self::read_later) takes 16 bytes more per row that it copies.
+    /// them. [`read_later`](Self::read_later) takes more on top: 16 bytes per pair that may begin unforeseen. These are
+    /// 4,096, or a quarter more than began in the last answer rounded up to a multiple of 4,096, and never more than
+    /// the pairs that the step has room for.
     ///
     /// # Errors
     /// As [`GpuBroadPhase::forecast`], and where the rows do not fit a binding of the device.

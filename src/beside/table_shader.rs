@@ -34,19 +34,20 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// | `bp_entry_record(entry: u32) -> u32`, `bp_record_object(record: u32) -> u32` | the box and the object of an entry |
 ///
 /// Each object is found once, in no order that could be relied on; where the descriptor's filters are on, layers and
-/// owners count. Walks are not cut into rounds: an invocation takes as long as its query is large, at most some times
+/// owners count. Objects are numbered as in results, static ones first, whichever of the two tables they are found in.
+/// Walks are not cut into rounds: an invocation takes as long as its query is large, at most some times
 /// as long as a look at every object. Some drivers end loops on their own and tell nobody: Mesa's software drivers do
 /// after 65,535 turns of a few invocations together. After a loop that was ended so, or by a `break`,
 /// `bp_walk_is_whole` is false.
 ///
 /// What is static has a table of its own, [`StepOutput::static_table`](crate::StepOutput::static_table), for a second
-/// dispatch or, with the text of [`beside`](Self::beside), for the same one. WebGPU grants eight storage buffers to a
-/// shader stage:
+/// dispatch or, with the text of [`second_table`](Self::second_table), for the same one. WebGPU grants eight storage
+/// buffers to a shader stage:
 ///
 /// | storage buffers | most schemes | without [`filters`](BroadPhaseDescriptor::filters) | [`Scheme::Uniform`](crate::Scheme::Uniform) |
 /// |---|---|---|---|
 /// | one table | 3 | 2 | 4 |
-/// | both tables, the second by [`beside`](Self::beside) | 5 | 4 | 7 |
+/// | both tables, the second by [`second_table`](Self::second_table) | 5 | 4 | 7 |
 ///
 /// With filters the objects are one of them, for their layers and owners. Rays take no further one.
 ///
@@ -65,20 +66,66 @@ use crate::step::output::{Table, TableKind, table_kind};
 /// | `bp_cast_is_whole(&hits) -> bool` | whether the cast came to its end, so that it left no hit out |
 /// | `hits.object`, `hits.t`, `hits.record` | what was hit, in no order that could be relied on |
 ///
-/// All rules are those of [`Ray`](crate::Ray) and [`SweptRay`](crate::SweptRay), and `t` has the same bits as in a
-/// [`RayHit`](crate::RayHit). A ray that is invalid meets nothing. To cast through both tables, cast the same ray
+/// All rules are those of [`Ray`](crate::Ray) and [`SweptRay`](crate::SweptRay), and `t` of a hit has the same bits as
+/// in a [`RayHit`](crate::RayHit). (The `t` of [`RayHit::MISS`](crate::RayHit::MISS) is infinite, which WGSL does not
+/// know.) A ray that is invalid meets nothing. To cast through both tables, cast the same ray
 /// through each: of two closest hits the one of the smaller `t` counts, then that of the smaller object. Do not shorten
 /// `t_max` in between: it bounds `t`. (In WGSL `cast` is no name for a variable.)
 ///
-/// ```wgsl
-/// fn sees(eye: vec3f, place: vec3f) -> bool {
-///     return !bp_any_hit(bp_ray(eye, place - eye, 1.0)).is_hit;
+/// Rays through both tables, where boxes move and where they are static:
+///
+/// ```
+/// # use gpu_broad_phase::{BadPrefix, BroadPhaseDescriptor, StepError, StepOutput, TableShader, wgpu};
+/// /// The two texts, and the whole shader.
+/// fn shader(descriptor: &BroadPhaseDescriptor<'_>) -> Result<([TableShader; 2], String), BadPrefix> {
+///     let moving = TableShader::with_rays(descriptor, "bp_", 1)?;
+///     let fixed = moving.second_table("static_", 2)?;
+///     let own = "
+///         struct Sight {
+///             eye: vec3f,
+///             distance: f32,
+///             direction: vec3f,
+///             object: u32,
+///         }
+///         @group(0) @binding(0) var<storage, read_write> sights: array<Sight>;
+///
+///         @compute @workgroup_size(64)
+///         fn main(@builtin(global_invocation_id) id: vec3u) {
+///             if (id.x >= arrayLength(&sights)) {
+///                 return;
+///             }
+///             let eye = sights[id.x].eye;
+///             let direction = sights[id.x].direction;
+///             let moving = bp_closest_hit(bp_ray(eye, direction, 1000.0));
+///             let fixed = static_closest_hit(static_ray(eye, direction, 1000.0));
+///             // Without a hit `t` is the largest float. Static objects have the smaller numbers.
+///             let is_fixed = fixed.t <= moving.t;
+///             sights[id.x].object = select(moving.object, fixed.object, is_fixed);
+///             sights[id.x].distance = min(moving.t, fixed.t);
+///         }";
+///     let text = format!("{}{}{own}", moving.source(), fixed.source());
+///     Ok(([moving, fixed], text))
 /// }
 ///
-/// fn distance_ahead(eye: vec3f, unit_direction: vec3f) -> f32 {
-///     let hit = bp_closest_hit(bp_ray(eye, unit_direction, 1000.0));
-///     return select(1000.0, hit.t, hit.is_hit);
+/// /// Once: the layouts of groups 1 and 2 of the pipeline.
+/// fn layouts(texts: &[TableShader; 2], device: &wgpu::Device) -> [wgpu::BindGroupLayout; 2] {
+///     texts.each_ref().map(|text| text.layout(device, wgpu::ShaderStages::COMPUTE))
 /// }
+///
+/// /// In each frame, behind the step.
+/// fn bind(
+///     [moving, fixed]: &[TableShader; 2],
+///     layouts: &[wgpu::BindGroupLayout; 2],
+///     step: &StepOutput,
+/// ) -> Result<[wgpu::BindGroup; 2], StepError> {
+///     // A step without static objects has no such table. With the other one in its place objects are found twice.
+///     let static_table = step.static_table.as_ref().unwrap_or(&step.table);
+///     Ok([moving.bind(&layouts[0], &step.table)?, fixed.bind(&layouts[1], static_table)?])
+/// }
+/// # let (_, text) = shader(&BroadPhaseDescriptor::default()).unwrap();
+/// # let module = naga::front::wgsl::parse_str(&text).unwrap();
+/// # let mut validator = naga::valid::Validator::new(Default::default(), naga::valid::Capabilities::all());
+/// # validator.validate(&module).unwrap();
 /// ```
 ///
 /// Entries of the large list and, with the schemes of one entry per object, boxes that reach into a cell
@@ -177,7 +224,7 @@ impl TableShader {
     ///
     /// # Errors
     /// [`BadPrefix`] as [`new`](Self::new), and where both texts would have names in common.
-    pub fn beside(&self, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
+    pub fn second_table(&self, prefix: &str, group: u32) -> Result<Self, BadPrefix> {
         Self::write(self.kind, self.casts, prefix, group, Some(self))
     }
 
@@ -315,9 +362,9 @@ fn files(kind: TableKind, casts: Casts) -> Vec<File> {
         &[("entry", "one_cell")]
     };
     let root = if casts == Casts::None {
-        "queries/table"
+        "table_shader/walk"
     } else {
-        "rays/cast"
+        "table_shader/cast"
     };
     link::link(root, slots)
 }
@@ -445,8 +492,8 @@ mod tests {
             };
             let first = make(&descriptor, "bp_", 2).unwrap();
             let second = make(&descriptor, "Other_", 3).unwrap();
-            let beside = first.beside("static_", 1).unwrap();
-            let further = beside.beside("_", 0).unwrap();
+            let beside = first.second_table("static_", 1).unwrap();
+            let further = beside.second_table("_", 0).unwrap();
             for (texts, own, group) in [
                 (vec![&first], "bp_", 2),
                 (vec![&second], "Other_", 3),
@@ -514,7 +561,7 @@ mod tests {
         assert_eq!(bindings(&plain), bindings(&rays));
         assert_eq!(bindings(&plain), bindings(&swept));
         assert!(
-            rays.beside("static_", 1)
+            rays.second_table("static_", 1)
                 .unwrap()
                 .source()
                 .contains("fn static_closest_hit(")
@@ -597,11 +644,11 @@ mod tests {
                     prefix: prefix.to_owned(),
                 };
                 assert_eq!(make(&descriptor, prefix, 0), Err(expected.clone()));
-                assert_eq!(first.beside(prefix, 1), Err(expected));
+                assert_eq!(first.second_table(prefix, 1), Err(expected));
             }
             // `unordered` is a function of the text.
             assert!(make(&descriptor, "un", 0).is_err());
-            assert!(first.beside("bp_", 1).is_err());
+            assert!(first.second_table("bp_", 1).is_err());
             for prefix in ["a", "_", "A1", "_1", "bp", "bp__", "override", "vec4"] {
                 let shader = make(&descriptor, prefix, 0).unwrap();
                 assert!(naga::front::wgsl::parse_str(shader.source()).is_ok(), "{prefix}");

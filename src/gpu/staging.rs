@@ -158,7 +158,7 @@ impl Staging {
         if bytes.is_empty() {
             return;
         }
-        // Whatever is free is mapped. With room for as much as there may be, it does for other lengths as well.
+        // Whatever is free is mapped. As large as the buffer it goes to, it does for other lengths as well.
         let staged = self.take(device, &format!("{label}/upload"), to.size());
         let buffer = staged.buffer.clone();
         let Ok(mut view) = buffer.get_mapped_range_mut(..bytes.len() as u64) else {

@@ -12,9 +12,9 @@ pub(crate) struct Timing {
 }
 
 impl Timing {
-    /// `None` where the device has no timestamps.
-    pub fn new(device: &wgpu::Device, label: &str) -> Option<Self> {
-        if !device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
+    /// `None` where none are wanted, or where the device has no timestamps.
+    pub fn new(device: &wgpu::Device, label: &str, are_wanted: bool) -> Option<Self> {
+        if !are_wanted || !device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
             return None;
         }
         let label = format!("{label}/timestamps");

@@ -35,22 +35,21 @@ impl<'a> HostScene<'a> {
     /// # Errors
     /// Where part of it lies on a device.
     pub fn of(scene: &Scene<'a>) -> Result<Self, NotOnHost> {
-        scene.check_counts_on_host()?;
-        scene.pair_filter_data.on_host("data of the pair filter")?;
+        scene.check_on_host()?;
         Ok(Self {
-            objects: scene.objects.on_host("objects")?,
-            worlds: scene.worlds.on_host("worlds")?,
-            static_objects: scene.statics.objects.on_host("static objects")?,
-            static_worlds: scene.statics.worlds.on_host("worlds of static objects")?,
-            excluded_pairs: scene.excluded_pairs.on_host("excluded pairs")?,
+            objects: scene.objects.on_host(),
+            worlds: scene.worlds.on_host(),
+            static_objects: scene.statics.objects.on_host(),
+            static_worlds: scene.statics.worlds.on_host(),
+            excluded_pairs: scene.excluded_pairs.on_host(),
             rays: match scene.rays {
-                Rays::Plain(rays) => rays.on_host("rays")?.iter().copied().map(SweptRay::new).collect(),
-                Rays::Swept(rays) => rays.on_host("rays")?.into(),
+                Rays::Plain(rays) => rays.on_host().iter().copied().map(SweptRay::new).collect(),
+                Rays::Swept(rays) => rays.on_host().into(),
             },
             queries: match scene.queries {
                 Queries::None | Queries::Neighbors(_) | Queries::Partners(_) => Cow::default(),
-                Queries::Boxes(boxes) => boxes.on_host("queries")?.iter().copied().map(Query::from).collect(),
-                Queries::Spheres(queries) => queries.on_host("queries")?.into(),
+                Queries::Boxes(boxes) => boxes.on_host().iter().copied().map(Query::from).collect(),
+                Queries::Spheres(queries) => queries.on_host().into(),
             },
             asked: scene.asked(),
         })

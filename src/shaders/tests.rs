@@ -163,7 +163,7 @@ fn modules() -> Vec<(&'static str, Vec<File>)> {
     let of_passes = passes().map(|pass| (pass.name, pass.files().to_vec()));
     let tables = ["one_cell", "covered"].into_iter().flat_map(|entry| {
         let slots: link::Slots = Box::leak(Box::new([("entry", entry)]));
-        ["queries/table", "rays/cast"].map(|root| (root, link::link(root, slots)))
+        ["table_shader/walk", "table_shader/cast"].map(|root| (root, link::link(root, slots)))
     });
     of_passes.chain(tables).collect()
 }

@@ -130,8 +130,6 @@ pub(crate) static FILES: &[File] = files![
     "queries/query_input",
     "queries/query_nearest",
     "queries/query_walk",
-    "queries/table",
-    "rays/cast",
     "rays/ray",
     "rays/ray_admitted",
     "rays/ray_any",
@@ -189,6 +187,8 @@ pub(crate) static FILES: &[File] = files![
     "table/scatter",
     "table/size",
     "table/worlds",
+    "table_shader/cast",
+    "table_shader/walk",
 ];
 
 /// The number that a file declares as `const NAME: u32 = 12u;` or the like, read while the crate is compiled: it is

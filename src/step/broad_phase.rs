@@ -182,7 +182,7 @@ impl GpuBroadPhase {
             replacement(descriptor),
         ));
         let error = pipelines.make(device, &forms(descriptor, None));
-        let timing = descriptor.timestamps.then(|| Timing::new(device, label)).flatten();
+        let timing = Timing::new(device, label, descriptor.timestamps);
         let mut caught = scopes.end();
         if let Some(error) = error.or_else(|| caught.now()) {
             return Err(CreateError::Device(error));
@@ -289,10 +289,7 @@ impl GpuBroadPhase {
         Preparation::new(&home, &pipelines, forms(&descriptor, None)).run()?;
         self.pipelines = pipelines;
         if descriptor.timestamps != self.descriptor.timestamps {
-            self.timing = descriptor
-                .timestamps
-                .then(|| Timing::new(device, &self.label))
-                .flatten();
+            self.timing = Timing::new(device, &self.label, descriptor.timestamps);
         }
         // Bind groups are those of the pipelines before.
         self.bindings.clear();

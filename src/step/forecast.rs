@@ -8,7 +8,8 @@ use crate::api::counters::{Counters, Status};
 use crate::api::descriptor::{self, BroadPhaseDescriptor, Growth};
 use crate::api::error::{DescriptorError, InputError};
 use crate::api::input::{RAY_STRIDE, SWEPT_STRIDE};
-use crate::api::memory::{MemoryUse, StepCounts};
+use crate::api::memory::{MemoryUse, QueryKind, StepCounts};
+use crate::api::queries::{Askers, Neighbors, Partners};
 use crate::gpu::buffers;
 use crate::shared::asked::Asked;
 use crate::shared::bounds::binding_limit;
@@ -101,13 +102,23 @@ pub(crate) fn plans(
     plans.map_err(DescriptorError::StepTooLarge)
 }
 
-/// What is asked of the objects.
+/// What is asked of the objects. Radii and directions take no memory.
 fn asked(counts: &StepCounts) -> Asked {
+    let askers = match counts.query_kind {
+        QueryKind::Boxes | QueryKind::Spheres => None,
+        QueryKind::Neighbors => Some(Askers::Neighbors(Neighbors::default())),
+        QueryKind::Partners => Some(Askers::Partners(Partners::default())),
+    };
+    let queries = match askers {
+        None => counts.queries.into(),
+        Some(_) => u64::from(counts.objects) + u64::from(counts.statics),
+    };
     Asked {
         rays: counts.rays.into(),
         ray_stride: if counts.sweeps { SWEPT_STRIDE } else { RAY_STRIDE },
-        queries: counts.queries.into(),
-        wide_queries: counts.spheres,
+        queries,
+        wide_queries: counts.query_kind == QueryKind::Spheres,
+        askers,
         query_mode: counts.query_mode,
         ..Asked::default()
     }
@@ -124,18 +135,22 @@ fn grown<T>(
         return Ok((first, of_first));
     }
     let params = &first.shape.params;
+    let [entries_needed, static_entries_needed] = if params.is_uniform() {
+        [counts.entries, counts.static_entries]
+    } else {
+        [counts.objects, counts.statics]
+    };
     let counters = Counters {
-        entries_needed: if params.is_uniform() {
-            counts.entries
-        } else {
-            counts.objects
-        }
-        .into(),
+        entries_needed: entries_needed.into(),
         entries_capacity: params.entry_capacity,
+        static_entries_needed: static_entries_needed.into(),
+        static_entries_capacity: first.static_entries,
         pairs_needed: counts.pairs.into(),
         pairs_capacity: params.pair_capacity,
         hits_needed: counts.hits.into(),
         hits_capacity: params.hit_capacity,
+        ray_cells_needed: counts.ray_cells.into(),
+        ray_cells_capacity: params.ray_cell_capacity,
         results_needed: counts.results.into(),
         results_capacity: params.result_capacity,
         rounds_needed: 1,

@@ -57,12 +57,12 @@ impl GpuBroadPhase {
     /// of the broad phase.
     pub fn query_set(&self, name: &str, descriptor: &BroadPhaseDescriptor<'_>) -> QuerySet {
         let label = format!("{}/{name}", self.label);
-        let timing = descriptor.timestamps.then(|| Timing::new(self.home.device(), &label));
+        let timing = Timing::new(self.home.device(), &label, descriptor.timestamps);
         let mut own = Self::over(
             Arc::clone(&self.home),
             Arc::clone(&self.pipelines),
             self.recordings.beside(),
-            timing.flatten(),
+            timing,
             Caught::default(),
             &label,
             descriptor,
@@ -124,17 +124,22 @@ fn asking<'d>(own: &BroadPhaseDescriptor<'_>, broad_phase: &BroadPhaseDescriptor
 impl QuerySet {
     /// Takes another descriptor in place of the one that this was made from, of which the same fields count as in
     /// [`GpuBroadPhase::query_set`]. Nothing is made anew but what stages are timed by. Buffers stay, and so does what
-    /// they grew to. There is no last answer then; answers that are under way arrive.
+    /// they grew to. There is no last answer then; answers that are under way arrive. Nothing is checked here: a
+    /// descriptor that cannot work is told by the next [`record`](Self::record). Another ray mode has other pipelines:
+    /// [prepare](Self::prepare) them once more.
     pub fn set_descriptor(&mut self, descriptor: &BroadPhaseDescriptor<'_>) {
         let own = &mut self.own;
         if descriptor.timestamps != own.descriptor.timestamps {
-            let timing = descriptor
-                .timestamps
-                .then(|| Timing::new(own.home.device(), &own.label));
-            own.timing = timing.flatten();
+            own.timing = Timing::new(own.home.device(), &own.label, descriptor.timestamps);
         }
         own.recorded = None;
         own.descriptor = asking(descriptor, &own.descriptor);
+    }
+
+    /// What the set was made from, with the fields of its broad phase that count in place of its own; without label and
+    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter).
+    pub const fn descriptor(&self) -> &BroadPhaseDescriptor<'static> {
+        self.own.descriptor()
     }
 
     /// Records rays and queries against the table of the last step of a broad phase, the one that the set is of. As

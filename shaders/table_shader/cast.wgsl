@@ -1,9 +1,14 @@
 // uses: common/box, common/entry_{entry}, common/grid, common/members_{entry}, common/prelude, common/rows
-// uses: queries/query, queries/table, rays/ray, rays/ray_admitted, rays/ray_closely, rays/ray_entry_{entry}
-// uses: rays/ray_passage, rays/ray_pays
+// uses: queries/query, rays/ray, rays/ray_admitted, rays/ray_closely, rays/ray_entry_{entry}
+// uses: rays/ray_passage, rays/ray_pays, table_shader/walk
 
 // A step's table as rays of a caller's shader walk it: the closest hit, any hit, or one hit after the other.
 // src/beside/table_shader.rs says how it is used. A cast is in one of the places that the walk of a query is in.
+//
+// It goes through cells as rays/ray_walk and tests boxes as rays/ray_hits, in their order and by the same functions of
+// rays/ray_passage, rays/ray_pays and rays/ray. Those are loops that hand each hit to a function. A caller's loop asks
+// for one hit at a time, so a cast keeps its place in a struct instead. The struct in the passes would cost them
+// registers. A change to one of the two walks is one to the other.
 
 // Turns of loops over slabs and rows that a cast may take per object: more than rays take whose cells pay.
 const TURNS_PER_OBJECT: f32 = 16.0;
@@ -51,7 +56,9 @@ struct Cast {
     is_ahead: bool,
 }
 
-// What `passage_of` asks for, of the cast that takes a level.
+// What `passage_of` and `cells_pay` ask for by functions and variables of their own: `go_to_level` and `go_on_casting`
+// copy it here from the cast before they call, and back after it. Between two calls nothing here counts, so casts may
+// take turns.
 var<private> level_limit: f32;
 var<private> turns_left: f32;
 var<private> seeks_one: bool;
