@@ -27,7 +27,8 @@ fn main() {
     app.add_plugins((GpuBroadPhasePlugin::default(), BoxesPlugin))
         .add_systems(Startup, spawn)
         .add_systems(Update, (orbit, tell));
-    app.sub_app_mut(RenderApp).add_systems(RenderGraph, color.before(camera_driver));
+    app.sub_app_mut(RenderApp)
+        .add_systems(RenderGraph, color.before(camera_driver));
     app.run();
 }
 
@@ -104,7 +105,11 @@ fn color(
             })
         };
         let colors = shared::buffer(device, "colors", 4 * u64::from(objects));
-        Coloring { count: pipeline("count"), paint: pipeline("paint"), colors }
+        Coloring {
+            count: pipeline("count"),
+            paint: pipeline("paint"),
+            colors,
+        }
     });
     if coloring.colors.size() < 4 * u64::from(objects) {
         coloring.colors = shared::buffer(device, "colors", 4 * u64::from(objects).next_power_of_two());
@@ -134,5 +139,9 @@ fn color(
         pass.set_bind_group(0, &group, &[]);
         pass.dispatch_workgroups(groups.max(1), 1, 1);
     }
-    drawn.0 = vec![Boxes { bounds: output.objects.clone(), colors: coloring.colors.clone(), count: objects }];
+    drawn.0 = vec![Boxes {
+        bounds: output.objects.clone(),
+        colors: coloring.colors.clone(),
+        count: objects,
+    }];
 }

@@ -14,6 +14,7 @@ use bevy::picking::pointer::{Location, PointerId, PointerLocation};
 use bevy::prelude::*;
 use bevy::render::renderer::{RenderDevice, RenderGraph, RenderQueue};
 use bevy::render::{Extract, ExtractSchedule, RenderApp};
+use bevy::window::PrimaryWindow;
 use bevy_gpu_broad_phase::gpu_broad_phase::wgpu;
 use bevy_gpu_broad_phase::{BroadPhaseObject, BroadPhaseOutput, GpuBroadPhasePlugin};
 use shared::{Boxes, BoxesPlugin, Drawn, Target, noise};
@@ -61,6 +62,8 @@ fn spawn(mut commands: Commands, target: Res<Target>) {
             target: bevy::camera::NormalizedRenderTarget::Image(image.clone()),
             position: Vec2::ZERO,
         };
+        // Bevy makes rays only where there is a window; nothing opens this one.
+        commands.spawn((Window::default(), PrimaryWindow));
         commands.spawn((PointerId::Touch(1), PointerLocation::new(location)));
     }
     let bounds = Aabb::from_min_max(Vec3::splat(-0.5), Vec3::splat(0.5));
@@ -69,17 +72,23 @@ fn spawn(mut commands: Commands, target: Res<Target>) {
         let of = |what: u32| noise(index * 8 + what);
         let at = Vec3::new(of(0) - 0.5, of(1) - 0.5, of(2) - 0.5) * Vec3::new(70.0, 40.0, 30.0);
         let size = Vec3::splat(0.3 + 0.5 * of(3));
-        (SLEEPS, BroadPhaseObject, bounds, Transform::from_translation(at).with_scale(size))
+        (
+            SLEEPS,
+            BroadPhaseObject,
+            bounds,
+            Transform::from_translation(at).with_scale(size),
+        )
     }));
 }
 
 fn turn(mut all: Query<&mut Transform, With<Tint>>) {
     let turn = Quat::from_rotation_y(0.002);
-    all.par_iter_mut().for_each(|mut transform| transform.translation = turn * transform.translation);
+    all.par_iter_mut()
+        .for_each(|mut transform| transform.translation = turn * transform.translation);
 }
 
 /// Moves the pointer of the picture along a figure.
-fn wander(mut pointers: Query<&mut PointerLocation, Without<bevy::window::PrimaryWindow>>, mut frame: Local<u32>) {
+fn wander(mut pointers: Query<&mut PointerLocation, Without<PrimaryWindow>>, mut frame: Local<u32>) {
     *frame += 1;
     for mut pointer in &mut pointers {
         if let Some(location) = &mut pointer.location
@@ -112,7 +121,13 @@ fn color(
         return;
     };
     let count = output.entities.object_count();
-    let of = |object| output.entities.entity(object).and_then(|entity| tints.0.get(&entity)).copied();
+    let of = |object| {
+        output
+            .entities
+            .entity(object)
+            .and_then(|entity| tints.0.get(&entity))
+            .copied()
+    };
     let bytes: Vec<u8> = (0..count).flat_map(|object| of(object).unwrap_or_default()).collect();
     let is_large = |buffer: &wgpu::Buffer| buffer.size() >= bytes.len() as u64;
     let buffer = match colors.take().filter(is_large) {
@@ -120,6 +135,10 @@ fn color(
         None => shared::buffer(device.wgpu_device(), "colors", bytes.len() as u64),
     };
     queue.write_buffer(&buffer, 0, &bytes);
-    drawn.0 = vec![Boxes { bounds: output.objects.clone(), colors: buffer.clone(), count }];
+    drawn.0 = vec![Boxes {
+        bounds: output.objects.clone(),
+        colors: buffer.clone(),
+        count,
+    }];
     *colors = Some(buffer);
 }

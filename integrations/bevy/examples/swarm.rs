@@ -26,7 +26,8 @@ fn main() {
     app.add_plugins((GpuBroadPhasePlugin::default(), BoxesPlugin))
         .add_systems(Startup, spawn)
         .add_systems(Update, bob);
-    app.sub_app_mut(RenderApp).add_systems(RenderGraph, fly.before(camera_driver));
+    app.sub_app_mut(RenderApp)
+        .add_systems(RenderGraph, fly.before(camera_driver));
     app.run();
 }
 
@@ -103,7 +104,16 @@ impl Swarm {
             let of = |what: u32| noise(agent * 4 + what + 1_000_000);
             let angle = of(0) * std::f32::consts::TAU;
             let radius = 15.0 + 25.0 * of(1);
-            [radius * angle.cos(), 8.0 * of(2), radius * angle.sin(), 1.0, -angle.sin() * 0.2, 0.0, angle.cos() * 0.2, 0.0]
+            [
+                radius * angle.cos(),
+                8.0 * of(2),
+                radius * angle.sin(),
+                1.0,
+                -angle.sin() * 0.2,
+                0.0,
+                angle.cos() * 0.2,
+                0.0,
+            ]
         };
         let words: Vec<u8> = (0..AGENTS).flat_map(at).flat_map(f32::to_le_bytes).collect();
         queue.write_buffer(&agents, 0, &words);
@@ -138,21 +148,31 @@ fn fly(
     let swarm = swarm.get_or_insert_with(|| Swarm::new(device, &queue, &output));
     let own: Vec<_> = (0..)
         .zip([&swarm.agents, &swarm.bounds, &swarm.colors])
-        .map(|(binding, buffer)| wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() })
+        .map(|(binding, buffer)| wgpu::BindGroupEntry {
+            binding,
+            resource: buffer.as_entire_binding(),
+        })
         .collect();
     let own = device.create_bind_group(&wgpu::BindGroupDescriptor {
         label: Some("swarm"),
         layout: &swarm.pipeline.get_bind_group_layout(0),
         entries: &own,
     });
-    let table = swarm.table.bind(&swarm.table_layout, &output.step.table).expect("the plugin's own table");
+    let table = swarm
+        .table
+        .bind(&swarm.table_layout, &output.step.table)
+        .expect("the plugin's own table");
     let mut pass = context.command_encoder().begin_compute_pass(&Default::default());
     pass.set_pipeline(&swarm.pipeline);
     pass.set_bind_group(0, &own, &[]);
     pass.set_bind_group(1, &table, &[]);
     pass.dispatch_workgroups(AGENTS.div_ceil(64), 1, 1);
     drop(pass);
-    let of_agents = Boxes { bounds: swarm.bounds.clone(), colors: swarm.colors.clone(), count: AGENTS };
+    let of_agents = Boxes {
+        bounds: swarm.bounds.clone(),
+        colors: swarm.colors.clone(),
+        count: AGENTS,
+    };
     let of_pillars = Boxes {
         bounds: output.objects.clone(),
         colors: swarm.pillars.clone(),

@@ -65,7 +65,10 @@ impl Sum {
     }
 
     fn negative(self) -> Self {
-        Self { value: -self.value, ..self }
+        Self {
+            value: -self.value,
+            ..self
+        }
     }
 
     /// A number that is surely not above the difference.
@@ -73,14 +76,22 @@ impl Sum {
         let mut difference = self;
         difference.add(-other.value);
         let error = difference.error + other.error;
-        if error > 0.0 { (difference.value - error * 1.5).next_down() } else { difference.value }
+        if error > 0.0 {
+            (difference.value - error * 1.5).next_down()
+        } else {
+            difference.value
+        }
     }
 }
 
 /// The largest `f32` that is not above a number.
 fn round_down(exact: f64) -> f32 {
     let near = exact as f32;
-    if f64::from(near) > exact { near.next_down() } else { near }
+    if f64::from(near) > exact {
+        near.next_down()
+    } else {
+        near
+    }
 }
 
 #[cfg(test)]
@@ -101,7 +112,10 @@ mod tests {
         for step in 0..500 {
             let x = step as f32 * 0.037 - 9.0;
             let (center, half) = (Vec3A::new(x, 3.0, -x * 11.0), Vec3A::new(0.1 + x.abs(), 1e-5, 70.0));
-            let local = Aabb { center, half_extents: half };
+            let local = Aabb {
+                center,
+                half_extents: half,
+            };
             let transform = transform(x);
             let world = world_aabb(&local, &transform).unwrap();
             let affine = transform.affine();
@@ -138,12 +152,27 @@ mod tests {
 
     #[test]
     fn what_has_no_box_is_told() {
-        let unit = Aabb { center: Vec3A::ZERO, half_extents: Vec3A::ONE };
+        let unit = Aabb {
+            center: Vec3A::ZERO,
+            half_extents: Vec3A::ONE,
+        };
         let at = |x| GlobalTransform::from_xyz(x, 0.0, 0.0);
         assert!(world_aabb(&unit, &at(f32::NAN)).is_none());
         assert!(world_aabb(&unit, &at(f32::INFINITY)).is_none());
-        assert!(world_aabb(&Aabb { half_extents: Vec3A::new(1.0, -1.0, 1.0), ..unit }, &at(0.0)).is_none());
-        let endless = Aabb { half_extents: Vec3A::new(f32::INFINITY, 1.0, 1.0), ..unit };
+        assert!(
+            world_aabb(
+                &Aabb {
+                    half_extents: Vec3A::new(1.0, -1.0, 1.0),
+                    ..unit
+                },
+                &at(0.0)
+            )
+            .is_none()
+        );
+        let endless = Aabb {
+            half_extents: Vec3A::new(f32::INFINITY, 1.0, 1.0),
+            ..unit
+        };
         let world = world_aabb(&endless, &at(0.0)).unwrap();
         assert_eq!((world.min[0], world.max[0]), (f32::NEG_INFINITY, f32::INFINITY));
         assert!(world.max[1] < 1.1);

@@ -56,12 +56,22 @@ pub(crate) fn collect(
     let put = |objects: &mut crate::objects::Objects, parts: PartsItem| {
         let bounds = world_aabb(parts.bounds, parts.transform).map(|bounds| {
             let OverlapLayers { membership, mask } = parts.layers.copied().unwrap_or_default();
-            let owner = parts.owner.map_or(0, |owner| owner.0 & gpu_broad_phase::Aabb::OWNER_MASK);
+            let owner = parts
+                .owner
+                .map_or(0, |owner| owner.0 & gpu_broad_phase::Aabb::OWNER_MASK);
             bounds.with_layers(membership, mask).with_owner(owner)
         });
         objects.put(parts.entity, bounds, parts.is_static);
     };
-    let Removed { objects: marks, bounds, transforms, layers, owners, statics, disabled } = &mut removed;
+    let Removed {
+        objects: marks,
+        bounds,
+        transforms,
+        layers,
+        owners,
+        statics,
+        disabled,
+    } = &mut removed;
     let again = (marks.read().chain(bounds.read()).chain(transforms.read()))
         .chain(layers.read().chain(owners.read()).chain(statics.read()))
         .chain(disabled.read())

@@ -28,7 +28,10 @@ pub struct OverlapLayers {
 
 impl Default for OverlapLayers {
     fn default() -> Self {
-        Self { membership: u16::MAX, mask: u16::MAX }
+        Self {
+            membership: u16::MAX,
+            mask: u16::MAX,
+        }
     }
 }
 

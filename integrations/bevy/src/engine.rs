@@ -89,7 +89,10 @@ impl Cpu {
             return;
         }
         let step = objects.begin_step();
-        let scene = Scene { rays: batch.rays[..].into(), ..objects.set.scene() };
+        let scene = Scene {
+            rays: batch.rays[..].into(),
+            ..objects.set.scene()
+        };
         let result = match reference::step_scene(descriptor, &scene) {
             Ok(result) => result,
             Err(error) => {
@@ -99,7 +102,10 @@ impl Cpu {
         };
         let entity = |object| objects.entities.entity(object);
         if has_changed {
-            let pairs = result.pairs.iter().filter_map(|pair| Some([entity(pair.a)?, entity(pair.b)?]));
+            let pairs = result
+                .pairs
+                .iter()
+                .filter_map(|pair| Some([entity(pair.a)?, entity(pair.b)?]));
             self.update = Some(Update::Whole(pairs.collect()));
         }
         if !batch.rays.is_empty() {

@@ -35,7 +35,12 @@ pub struct BroadPhaseGizmos {
 
 impl Default for BroadPhaseGizmos {
     fn default() -> Self {
-        Self { boxes: None, cells: false, pairs: None, max_lines: 1_000_000 }
+        Self {
+            boxes: None,
+            cells: false,
+            pairs: None,
+            max_lines: 1_000_000,
+        }
     }
 }
 
@@ -52,13 +57,26 @@ pub(crate) fn build_render(app: &mut App) {
     if let Some(render_app) = app.get_sub_app_mut(RenderApp) {
         render_app
             .add_systems(ExtractSchedule, extract.after(render::step))
-            .add_systems(Core3d, draw.after(Core3dSystems::MainPass).before(Core3dSystems::EarlyPostProcess))
-            .add_systems(Core2d, draw.after(Core2dSystems::MainPass).before(Core2dSystems::EarlyPostProcess));
+            .add_systems(
+                Core3d,
+                draw.after(Core3dSystems::MainPass)
+                    .before(Core3dSystems::EarlyPostProcess),
+            )
+            .add_systems(
+                Core2d,
+                draw.after(Core2dSystems::MainPass)
+                    .before(Core2dSystems::EarlyPostProcess),
+            );
     }
 }
 
 fn ask(gizmos: Res<BroadPhaseGizmos>, mut broad_phase: ResMut<BroadPhase>) {
-    let BroadPhaseGizmos { boxes, cells, pairs, max_lines } = *gizmos;
+    let BroadPhaseGizmos {
+        boxes,
+        cells,
+        pairs,
+        max_lines,
+    } = *gizmos;
     let Some(gpu) = broad_phase.engine.gpu_mut() else {
         return;
     };
@@ -70,13 +88,18 @@ fn ask(gizmos: Res<BroadPhaseGizmos>, mut broad_phase: ResMut<BroadPhase>) {
         (DebugLines::Boxes, boxes),
         (DebugLines::Pairs, pairs),
     ];
-    let asked = kinds.into_iter().filter_map(|(lines, color)| Some((lines, color?))).collect();
+    let asked = kinds
+        .into_iter()
+        .filter_map(|(lines, color)| Some((lines, color?)))
+        .collect();
     gpu.lines.asked = (asked, max_lines);
 }
 
 fn extract(broad_phase: Extract<Option<Res<BroadPhase>>>, mut commands: Commands) {
     let lines = broad_phase.as_ref().and_then(|broad_phase| broad_phase.engine.gpu());
-    commands.insert_resource(FrameLines(lines.map_or_else(Vec::new, |gpu| gpu.lines.outputs().to_vec())));
+    commands.insert_resource(FrameLines(
+        lines.map_or_else(Vec::new, |gpu| gpu.lines.outputs().to_vec()),
+    ));
 }
 
 type View = (
@@ -118,20 +141,27 @@ fn draw(
     let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
         label: Some("gpu_broad_phase/bevy/lines"),
         layout: &pipelines.layout,
-        entries: &[wgpu::BindGroupEntry { binding: 0, resource: uniforms }],
+        entries: &[wgpu::BindGroupEntry {
+            binding: 0,
+            resource: uniforms,
+        }],
     });
     let pipeline = pipelines.of_target(view.target_format, depth.texture().format(), msaa.samples());
-    let mut pass = context.command_encoder().begin_render_pass(&wgpu::RenderPassDescriptor {
-        label: Some("gpu_broad_phase/bevy/lines"),
-        color_attachments: &[Some(target.get_color_attachment())],
-        depth_stencil_attachment: Some(depth.get_attachment(wgpu::StoreOp::Store)),
-        timestamp_writes: None,
-        occlusion_query_set: None,
-        multiview_mask: None,
-    });
+    let mut pass = context
+        .command_encoder()
+        .begin_render_pass(&wgpu::RenderPassDescriptor {
+            label: Some("gpu_broad_phase/bevy/lines"),
+            color_attachments: &[Some(target.get_color_attachment())],
+            depth_stencil_attachment: Some(depth.get_attachment(wgpu::StoreOp::Store)),
+            timestamp_writes: None,
+            occlusion_query_set: None,
+            multiview_mask: None,
+        });
     if let Some(viewport) = &camera.viewport {
-        let ([x, y], [width, height]) =
-            (viewport.physical_position.as_vec2().to_array(), viewport.physical_size.as_vec2().to_array());
+        let ([x, y], [width, height]) = (
+            viewport.physical_position.as_vec2().to_array(),
+            viewport.physical_size.as_vec2().to_array(),
+        );
         pass.set_viewport(x, y, width, height, viewport.depth.start, viewport.depth.end);
     }
     pass.set_pipeline(pipeline);
@@ -157,7 +187,11 @@ impl Pipelines {
                 count: None,
             }],
         });
-        Self { device: device.clone(), layout, of_targets: HashMap::new() }
+        Self {
+            device: device.clone(),
+            layout,
+            of_targets: HashMap::new(),
+        }
     }
 
     fn of_target(
@@ -166,7 +200,11 @@ impl Pipelines {
         depth: wgpu::TextureFormat,
         samples: u32,
     ) -> &wgpu::RenderPipeline {
-        let Self { device, layout, of_targets } = self;
+        let Self {
+            device,
+            layout,
+            of_targets,
+        } = self;
         of_targets.entry((color, depth, samples)).or_insert_with(|| {
             let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
                 label: Some("gpu_broad_phase/bevy/lines"),
@@ -203,7 +241,10 @@ impl Pipelines {
                     stencil: Default::default(),
                     bias: Default::default(),
                 }),
-                multisample: wgpu::MultisampleState { count: samples, ..Default::default() },
+                multisample: wgpu::MultisampleState {
+                    count: samples,
+                    ..Default::default()
+                },
                 fragment: Some(wgpu::FragmentState {
                     module: &module,
                     entry_point: Some("fragment"),

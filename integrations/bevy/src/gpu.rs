@@ -95,8 +95,15 @@ impl Gpu {
         let mut rays = broad_phase.query_set("picking", descriptor);
         let events = PairEvents::new(Some("gpu_broad_phase/bevy/events"));
         // What steps need every now and then, so that no frame stops to compile it.
-        let uses = Uses { statics: true, ..Uses::default() };
-        let casts = Uses { rays: true, statics: true, ..Uses::default() };
+        let uses = Uses {
+            statics: true,
+            ..Uses::default()
+        };
+        let casts = Uses {
+            rays: true,
+            statics: true,
+            ..Uses::default()
+        };
         let preparation = broad_phase.prepare(uses).and(events.prepare(&broad_phase));
         let preparation = match cfg!(feature = "picking") {
             true => preparation.and(rays.prepare(&broad_phase, casts)),
@@ -124,9 +131,9 @@ impl Gpu {
 
     /// Records and submits a step where objects changed or pairs are short, and the rays. Never waits.
     pub fn step(&mut self, objects: &mut Objects, batch: &Batch) -> Result<(), GpuError> {
-        let mut encoder = self
-            .device
-            .create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("gpu_broad_phase/bevy") });
+        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
+            label: Some("gpu_broad_phase/bevy"),
+        });
         let is_busy = self.skips_frames && self.steps.len().max(self.batches.len()) >= MOST_UNDER_WAY;
         let is_due = objects.has_changed || self.is_stale && objects.entities.object_count() > 0;
         let steps = is_due && !is_busy;
@@ -135,14 +142,22 @@ impl Gpu {
         }
         let casts = !batch.rays.is_empty() && self.written.is_some() && !is_busy;
         if let (true, Some(written)) = (casts, &self.written) {
-            let input = QueryInput { rays: batch.rays[..].into(), ..QueryInput::default() };
+            let input = QueryInput {
+                rays: batch.rays[..].into(),
+                ..QueryInput::default()
+            };
             self.rays.record(&mut encoder, &self.broad_phase, input)?;
-            let hits = Outputs { rays: true, ..Outputs::default() };
+            let hits = Outputs {
+                rays: true,
+                ..Outputs::default()
+            };
             let later = self.rays.read_later(&mut encoder, hits)?;
             self.batches.push_back((batch.number, written.entities.clone(), later));
         }
         #[cfg(feature = "gizmos")]
-        let draws = self.lines.record(&mut encoder, self.written.as_ref().map(|written| &written.step))?;
+        let draws = self
+            .lines
+            .record(&mut encoder, self.written.as_ref().map(|written| &written.step))?;
         #[cfg(not(feature = "gizmos"))]
         let draws = false;
         if steps || casts || draws {
@@ -166,7 +181,10 @@ impl Gpu {
         self.events.record(encoder, &step, objects.set.names())?;
         let events = self.events.read_later(encoder)?;
         let whole = if self.is_stale {
-            let pairs = Outputs { pairs: true, ..Outputs::default() };
+            let pairs = Outputs {
+                pairs: true,
+                ..Outputs::default()
+            };
             Some((objects.entities.clone(), self.broad_phase.read_later(encoder, pairs)?))
         } else {
             self.broad_phase.watch_counters(encoder)?;
@@ -174,7 +192,12 @@ impl Gpu {
         };
         let number = objects.begin_step();
         self.steps.push_back(Step { number, events, whole });
-        self.written = moving.map(|moving| Written { step, objects: moving, statics, entities: objects.entities.clone() });
+        self.written = moving.map(|moving| Written {
+            step,
+            objects: moving,
+            statics,
+            entities: objects.entities.clone(),
+        });
         Ok(())
     }
 
@@ -184,11 +207,18 @@ impl Gpu {
         let is_ready =
             |step: &mut Step| step.events.is_ready() && step.whole.as_ref().is_none_or(|(_, whole)| whole.is_ready());
         while let Some(mut step) = self.steps.pop_front_if(is_ready) {
-            let events = step.events.take().and_then(|events| self.heard(events).transpose()).transpose()?;
+            let events = step
+                .events
+                .take()
+                .and_then(|events| self.heard(events).transpose())
+                .transpose()?;
             let whole = match &mut step.whole {
                 // Whole pairs of an earlier step have come meanwhile: events say the rest.
                 Some((entities, whole)) if self.is_stale => {
-                    let result = whole.take().and_then(|result| self.heard(result).transpose()).transpose()?;
+                    let result = whole
+                        .take()
+                        .and_then(|result| self.heard(result).transpose())
+                        .transpose()?;
                     result.map(|result| (entities, result))
                 }
                 _ => None,
@@ -203,14 +233,25 @@ impl Gpu {
                         continue;
                     }
                     let entity = |object| entities.entity(object);
-                    let pairs = result.pairs.iter().filter_map(|pair| Some([entity(pair.a)?, entity(pair.b)?]));
+                    let pairs = result
+                        .pairs
+                        .iter()
+                        .filter_map(|pair| Some([entity(pair.a)?, entity(pair.b)?]));
                     updates.push(Update::Whole(pairs.collect()));
                     (self.is_stale, self.attempts) = (false, 0);
                     self.resyncs += 1;
                 }
                 (None, Some(events)) if !self.is_stale && events.unread == 0 && events.status.is_whole() => {
-                    let of = |events: Vec<_>| events.into_iter().filter_map(|event| objects.entities_of(event)).collect();
-                    updates.push(Update::Changes { ended: of(events.ended), begun: of(events.begun) });
+                    let of = |events: Vec<_>| {
+                        events
+                            .into_iter()
+                            .filter_map(|event| objects.entities_of(event))
+                            .collect()
+                    };
+                    updates.push(Update::Changes {
+                        ended: of(events.ended),
+                        begun: of(events.begun),
+                    });
                 }
                 _ => {
                     self.is_stale = true;
@@ -230,7 +271,11 @@ impl Gpu {
                 self.events.reset();
                 self.is_stale = true;
                 self.attempts += 1;
-                if self.attempts > MOST_ATTEMPTS { Err(GpuError::ReadBack(ReadBackError::NotSubmitted)) } else { Ok(None) }
+                if self.attempts > MOST_ATTEMPTS {
+                    Err(GpuError::ReadBack(ReadBackError::NotSubmitted))
+                } else {
+                    Ok(None)
+                }
             }
             Err(error) => Err(GpuError::ReadBack(error)),
         }
@@ -265,7 +310,12 @@ impl Gpu {
 
     /// Bytes of all buffers on the device.
     pub fn bytes(&self, objects: &Objects) -> u64 {
-        let parts = [self.broad_phase.memory(), self.events.memory(), self.rays.memory(), objects.set.memory()];
+        let parts = [
+            self.broad_phase.memory(),
+            self.events.memory(),
+            self.rays.memory(),
+            objects.set.memory(),
+        ];
         parts.iter().map(|memory| memory.total()).sum()
     }
 }
@@ -273,7 +323,9 @@ impl Gpu {
 /// Opens a device of its own.
 pub(crate) fn open(descriptor: &BroadPhaseDescriptor<'_>) -> Result<Gpu, GpuError> {
     #[cfg(target_arch = "wasm32")]
-    return Err(GpuError::NoDevice("in browsers the plugin shares that of the renderer alone".into()));
+    return Err(GpuError::NoDevice(
+        "in browsers the plugin shares that of the renderer alone".into(),
+    ));
     #[cfg(not(target_arch = "wasm32"))]
     bevy::tasks::block_on(async {
         let none = |error: &dyn std::fmt::Display| GpuError::NoDevice(error.to_string());

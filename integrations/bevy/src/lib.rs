@@ -65,9 +65,9 @@ pub use components::{BroadPhaseObject, OverlapEventsEnabled, OverlapLayers, Over
 pub use gizmos::BroadPhaseGizmos;
 pub use gpu_broad_phase;
 pub use objects::ObjectEntities;
+pub use overlaps::{OverlapEnd, OverlapStart, Overlaps};
 #[cfg(feature = "picking")]
 pub use picking::BroadPhasePicking;
-pub use overlaps::{OverlapEnd, OverlapStart, Overlaps};
 pub use plugin::GpuBroadPhasePlugin;
 #[cfg(feature = "render")]
 pub use render::BroadPhaseOutput;

@@ -17,7 +17,12 @@ pub(crate) struct Lines {
 
 impl Lines {
     pub fn new(descriptor: &BroadPhaseDescriptor<'static>) -> Self {
-        Self { asked: Default::default(), draws: Vec::new(), descriptor: *descriptor, outputs: Vec::new() }
+        Self {
+            asked: Default::default(),
+            draws: Vec::new(),
+            descriptor: *descriptor,
+            outputs: Vec::new(),
+        }
     }
 
     /// Records the making of what is asked. Tells whether there is anything.
@@ -26,12 +31,14 @@ impl Lines {
         let (asked, most) = &self.asked;
         // What is no longer drawn gives its memory back.
         let label = Some("gpu_broad_phase/bevy/lines");
-        self.draws.resize_with(asked.len(), || DebugDraw::new(&self.descriptor, label));
+        self.draws
+            .resize_with(asked.len(), || DebugDraw::new(&self.descriptor, label));
         let Some(step) = step else {
             return Ok(false);
         };
         for (&(lines, color), draw) in asked.iter().zip(&mut self.draws) {
-            self.outputs.push(draw.record(encoder, step, lines, color.to_u8_array(), *most)?);
+            self.outputs
+                .push(draw.record(encoder, step, lines, color.to_u8_array(), *most)?);
         }
         Ok(!self.outputs.is_empty())
     }

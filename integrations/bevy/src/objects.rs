@@ -35,7 +35,11 @@ impl ObjectEntities {
     }
 
     fn set(&mut self, handle: Handle, entity: Option<Entity>) {
-        let part = if handle.is_static() { &mut self.statics } else { &mut self.moving };
+        let part = if handle.is_static() {
+            &mut self.statics
+        } else {
+            &mut self.moving
+        };
         let part = Arc::make_mut(part);
         let index = handle.index() as usize;
         if part.len() <= index {
@@ -45,7 +49,11 @@ impl ObjectEntities {
     }
 
     fn of_handle(&self, handle: Handle) -> Option<Entity> {
-        let part = if handle.is_static() { &self.statics } else { &self.moving };
+        let part = if handle.is_static() {
+            &self.statics
+        } else {
+            &self.moving
+        };
         part.get(handle.index() as usize).copied().flatten()
     }
 }
@@ -89,7 +97,11 @@ impl Objects {
             }
             _ => {
                 self.take_out(entity);
-                let handle = if is_static { self.set.insert_static(bounds) } else { self.set.insert(bounds) };
+                let handle = if is_static {
+                    self.set.insert_static(bounds)
+                } else {
+                    self.set.insert(bounds)
+                };
                 self.handles.insert(entity, handle);
                 self.entities.set(handle, Some(entity));
                 self.has_changed = true;
@@ -179,7 +191,10 @@ mod tests {
         objects.end_step(1);
         assert_eq!(objects.entities_of(event), None);
         assert_eq!(objects.gone_count(), 0);
-        assert_eq!((objects.entities.entity(0), objects.entities.entity(1)), (Some(b), Some(c)));
+        assert_eq!(
+            (objects.entities.entity(0), objects.entities.entity(1)),
+            (Some(b), Some(c))
+        );
         assert_eq!(objects.entities.entity(2), None);
     }
 

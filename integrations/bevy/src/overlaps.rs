@@ -1,5 +1,7 @@
 //! Which entities overlap, and the events that tell of it.
 
+use std::collections::HashSet;
+
 use bevy::ecs::entity::{Entity, EntityHashMap, EntityHashSet};
 use bevy::ecs::event::EntityEvent;
 use bevy::ecs::message::Message;
@@ -9,7 +11,8 @@ use bevy::ecs::resource::Resource;
 ///
 /// A [`Message`] comes once for each two entities. Observers of an entity with
 /// [`OverlapEventsEnabled`](crate::OverlapEventsEnabled) hear it, too: then `a` is that entity. Both come a frame or two
-/// after the boxes met, and the first ones of a large scene a few frames more.
+/// after the boxes met, and the first ones of a large scene a few frames more. Where an [`OverlapEnd`] of the same two
+/// comes in the same frame, it is the earlier one.
 #[derive(EntityEvent, Message, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OverlapStart {
     /// One of both; for observers the entity that they watch.
@@ -62,7 +65,11 @@ impl Overlaps {
     /// All pairs, each once, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = [Entity; 2]> + '_ {
         let of_each = |(&a, partners): (&Entity, &EntityHashSet)| {
-            partners.iter().filter(move |&&b| a < b).map(move |&b| [a, b]).collect::<Vec<_>>()
+            partners
+                .iter()
+                .filter(move |&&b| a < b)
+                .map(move |&b| [a, b])
+                .collect::<Vec<_>>()
         };
         self.partners.iter().flat_map(of_each)
     }
@@ -90,12 +97,34 @@ impl Overlaps {
         was_there
     }
 
+    /// Whether an update ends what has just begun, so that both cannot be told in one frame.
+    pub(crate) fn contradicts(&self, update: &Update, told: &Told) -> bool {
+        if told.started.is_empty() {
+            return false;
+        }
+        let listed = |pairs: &[[Entity; 2]]| pairs.iter().copied().map(ordered).collect::<HashSet<_>>();
+        match update {
+            Update::Changes { ended, .. } => {
+                let ended = listed(ended);
+                told.started
+                    .iter()
+                    .any(|&OverlapStart { a, b }| ended.contains(&[a, b]))
+            }
+            Update::Whole(pairs) => {
+                let pairs = listed(pairs);
+                told.started
+                    .iter()
+                    .any(|&OverlapStart { a, b }| !pairs.contains(&[a, b]))
+            }
+        }
+    }
+
     /// Takes over what a step found, and adds what is new and what is gone to `told`.
     pub(crate) fn apply(&mut self, update: Update, told: &mut Told) {
         let (ended, begun) = match update {
             Update::Changes { ended, begun } => (ended, begun),
             Update::Whole(pairs) => {
-                let now: std::collections::HashSet<_> = pairs.iter().copied().map(ordered).collect();
+                let now: HashSet<_> = pairs.iter().copied().map(ordered).collect();
                 let ended = self.iter().filter(|pair| !now.contains(pair)).collect();
                 (ended, pairs)
             }
@@ -123,7 +152,10 @@ fn ordered([a, b]: [Entity; 2]) -> [Entity; 2] {
 #[derive(Debug)]
 pub(crate) enum Update {
     /// What differs from the step before.
-    Changes { ended: Vec<[Entity; 2]>, begun: Vec<[Entity; 2]> },
+    Changes {
+        ended: Vec<[Entity; 2]>,
+        begun: Vec<[Entity; 2]>,
+    },
     /// All pairs, each once.
     Whole(Vec<[Entity; 2]>),
 }
@@ -150,12 +182,36 @@ mod tests {
         assert!(overlaps.contains(a, b) && overlaps.contains(b, a) && !overlaps.contains(a, c));
         let mut told = Told::default();
         overlaps.apply(Update::Whole(vec![[c, a], [c, b]]), &mut told);
-        assert_eq!(told.ended, [OverlapEnd { a: ordered([a, b])[0], b: ordered([a, b])[1] }]);
-        assert_eq!(told.started, [OverlapStart { a: ordered([a, c])[0], b: ordered([a, c])[1] }]);
+        assert_eq!(
+            told.ended,
+            [OverlapEnd {
+                a: ordered([a, b])[0],
+                b: ordered([a, b])[1]
+            }]
+        );
+        assert_eq!(
+            told.started,
+            [OverlapStart {
+                a: ordered([a, c])[0],
+                b: ordered([a, c])[1]
+            }]
+        );
         assert_eq!(overlaps.of(c).count(), 2);
         let mut told = Told::default();
-        overlaps.apply(Update::Changes { ended: vec![[a, c]], begun: vec![[a, c]] }, &mut told);
+        overlaps.apply(
+            Update::Changes {
+                ended: vec![[a, c]],
+                begun: vec![[a, c]],
+            },
+            &mut told,
+        );
         assert_eq!((told.ended.len(), told.started.len(), overlaps.len()), (1, 1, 2));
+        let ends = Update::Changes {
+            ended: vec![[c, a]],
+            begun: Vec::new(),
+        };
+        assert!(overlaps.contradicts(&ends, &told) && overlaps.contradicts(&Update::Whole(Vec::new()), &told));
+        assert!(!overlaps.contradicts(&ends, &Told::default()));
         overlaps.apply(Update::Whole(Vec::new()), &mut told);
         assert!(overlaps.is_empty() && overlaps.partners.is_empty() && overlaps.iter().next().is_none());
     }

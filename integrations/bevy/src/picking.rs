@@ -34,7 +34,10 @@ pub struct BroadPhasePicking {
 
 impl Default for BroadPhasePicking {
     fn default() -> Self {
-        Self { is_enabled: true, requires_pickable: false }
+        Self {
+            is_enabled: true,
+            requires_pickable: false,
+        }
     }
 }
 
@@ -50,7 +53,12 @@ struct Pointers {
 pub(crate) fn build(app: &mut App) {
     app.init_resource::<BroadPhasePicking>()
         .init_resource::<Pointers>()
-        .add_systems(PreUpdate, update_hits.in_set(PickingSystems::Backend).after(BroadPhaseSystems::Tell));
+        .add_systems(
+            PreUpdate,
+            update_hits
+                .in_set(PickingSystems::Backend)
+                .after(BroadPhaseSystems::Tell),
+        );
 }
 
 /// Batches that may be under way.
@@ -124,9 +132,7 @@ fn update_hits(
     }
     // What comes next goes along with the step of this frame.
     let rays: Vec<_> = ray_map.iter().map(|(&id, &ray)| (id, ray)).collect();
-    let cast = |&(_, ray): &(RayId, Ray3d)| {
-        Ray::new(ray.origin.to_array(), ray.direction.to_array(), f32::INFINITY)
-    };
+    let cast = |&(_, ray): &(RayId, Ray3d)| Ray::new(ray.origin.to_array(), ray.direction.to_array(), f32::INFINITY);
     broad_phase.batch.rays.clear();
     if !rays.is_empty() {
         pointers.last_batch += 1;

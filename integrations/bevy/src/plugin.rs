@@ -53,7 +53,12 @@ impl Plugin for GpuBroadPhasePlugin {
                     .after(TransformSystems::Propagate)
                     .after(VisibilitySystems::CalculateBounds),
             )
-            .add_systems(PreUpdate, (tell::tell, state::update_diagnostics).chain().in_set(BroadPhaseSystems::Tell))
+            .add_systems(
+                PreUpdate,
+                (tell::tell, state::update_diagnostics)
+                    .chain()
+                    .in_set(BroadPhaseSystems::Tell),
+            )
             .add_systems(PostUpdate, collect::collect.in_set(BroadPhaseSystems::Collect));
         #[cfg(feature = "picking")]
         crate::picking::build(app);

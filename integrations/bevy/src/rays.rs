@@ -18,12 +18,17 @@ impl Hits {
     pub fn new(batch: u64, result: &StepResult, entities: &ObjectEntities) -> Self {
         let of_ray = |range: &[u32]| {
             let hits = &result.ray_hits[range[0] as usize..range[1] as usize];
-            let mut hits: Vec<_> =
-                hits.iter().filter_map(|hit| Some((entities.entity(hit.object)?, hit.t))).collect();
+            let mut hits: Vec<_> = hits
+                .iter()
+                .filter_map(|hit| Some((entities.entity(hit.object)?, hit.t)))
+                .collect();
             hits.sort_by(|(_, one), (_, other)| one.total_cmp(other));
             hits
         };
-        Self { batch, of_rays: result.ray_offsets.windows(2).map(of_ray).collect() }
+        Self {
+            batch,
+            of_rays: result.ray_offsets.windows(2).map(of_ray).collect(),
+        }
     }
 }
 

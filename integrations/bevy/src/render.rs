@@ -44,14 +44,30 @@ pub(crate) fn build(app: &mut App) -> bool {
 
 /// Runs in the pause between two frames, so that all of the frame to come sees this step, and nothing of the frame
 /// before is still to be recorded.
-pub(crate) fn step(mut main: ResMut<MainWorld>, device: Res<RenderDevice>, queue: Res<RenderQueue>, mut commands: Commands) {
+pub(crate) fn step(
+    mut main: ResMut<MainWorld>,
+    device: Res<RenderDevice>,
+    queue: Res<RenderQueue>,
+    mut commands: Commands,
+) {
     main.resource_scope(|_, mut broad_phase: Mut<BroadPhase>| {
         broad_phase.open(device.wgpu_device(), &queue);
         broad_phase.step();
         match broad_phase.engine.gpu().map(|gpu| gpu.written().cloned()) {
-            Some(Some(Written { step, objects, statics, entities })) => {
+            Some(Some(Written {
+                step,
+                objects,
+                statics,
+                entities,
+            })) => {
                 let descriptor = broad_phase.descriptor;
-                commands.insert_resource(BroadPhaseOutput { step, objects, statics, entities, descriptor });
+                commands.insert_resource(BroadPhaseOutput {
+                    step,
+                    objects,
+                    statics,
+                    entities,
+                    descriptor,
+                });
             }
             _ => commands.remove_resource::<BroadPhaseOutput>(),
         }

@@ -1,5 +1,7 @@
 //! What the plugin keeps between frames, and the frame itself.
 
+use std::collections::VecDeque;
+
 use bevy::ecs::change_detection::DetectChangesMut;
 use bevy::ecs::resource::Resource;
 use bevy::ecs::system::{Res, ResMut};
@@ -22,7 +24,7 @@ pub struct BroadPhaseDiagnostics {
     pub objects: usize,
     /// Entities that are left out because their box or transform is not valid, such as one with a NaN.
     pub invalid: usize,
-    /// Steps that the device has not answered yet.
+    /// Steps that the device has not answered yet, or whose events are still to be told.
     pub steps_under_way: usize,
     /// How often all pairs were read because events had no room. It happens at the beginning, and after bursts.
     pub resyncs: u64,
@@ -37,6 +39,8 @@ pub struct BroadPhaseDiagnostics {
 pub(crate) struct BroadPhase {
     pub objects: Objects,
     pub engine: Engine,
+    /// What steps found that is still to be told.
+    pub updates: VecDeque<Update>,
     /// Rays of the next step.
     pub batch: Batch,
     pub descriptor: BroadPhaseDescriptor<'static>,
@@ -49,6 +53,7 @@ impl BroadPhase {
         Self {
             objects: Objects::default(),
             engine: Engine::Closed,
+            updates: VecDeque::new(),
             batch: Batch::default(),
             descriptor,
             tried: None,
@@ -102,14 +107,11 @@ impl BroadPhase {
         self.batch.rays.clear();
     }
 
-    /// What steps found that has arrived.
-    pub fn take_updates(&mut self) -> Vec<Update> {
+    /// Takes over what steps found that has arrived.
+    pub fn hear(&mut self) {
         match self.engine.take_updates(&mut self.objects) {
-            Ok(updates) => updates,
-            Err(error) => {
-                self.fall_back(&error);
-                Vec::new()
-            }
+            Ok(updates) => self.updates.extend(updates),
+            Err(error) => self.fall_back(&error),
         }
     }
 
@@ -119,7 +121,7 @@ impl BroadPhase {
             is_on_gpu: gpu.is_some(),
             objects: self.objects.set.len(),
             invalid: self.objects.invalid_count(),
-            steps_under_way: gpu.map_or(0, Gpu::steps_under_way),
+            steps_under_way: gpu.map_or(0, Gpu::steps_under_way) + self.updates.len(),
             resyncs: gpu.map_or(0, Gpu::resyncs),
             device_bytes: gpu.map_or(0, |gpu| gpu.bytes(&self.objects)),
             leaving: self.objects.gone_count(),

@@ -38,11 +38,21 @@ pub fn app(title: &str, frames: u32) -> App {
     let mut app = App::new();
     let plugins = DefaultPlugins.build();
     let Some(file) = option("--screenshot") else {
-        let window = Window { title: title.into(), ..default() };
-        app.add_plugins(plugins.set(WindowPlugin { primary_window: Some(window), ..default() }));
+        let window = Window {
+            title: title.into(),
+            ..default()
+        };
+        app.add_plugins(plugins.set(WindowPlugin {
+            primary_window: Some(window),
+            ..default()
+        }));
         return app.init_resource::<Target>().take();
     };
-    let window = WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() };
+    let window = WindowPlugin {
+        primary_window: None,
+        exit_condition: ExitCondition::DontExit,
+        ..default()
+    };
     app.add_plugins(plugins.set(window).disable::<WinitPlugin>());
     app.add_plugins(ScheduleRunnerPlugin::run_loop(Duration::ZERO));
     let mut image = Image::new_target_texture(PICTURE.x, PICTURE.y, TextureFormat::Rgba8UnormSrgb, None);
@@ -51,9 +61,15 @@ pub fn app(title: &str, frames: u32) -> App {
     let target = app.world_mut().resource_mut::<Assets<Image>>().add(image);
     let frames = option("--frames").map_or(frames, |frames| frames.parse().expect("a number of frames"));
     app.insert_resource(Target(RenderTarget::Image(target.clone().into())))
-        .insert_resource(Picture { file: file.into(), frames, target })
+        .insert_resource(Picture {
+            file: file.into(),
+            frames,
+            target,
+        })
         // As fast as a picture can be taken, and the same in each run.
-        .insert_resource(bevy::time::TimeUpdateStrategy::ManualDuration(Duration::from_millis(16)))
+        .insert_resource(bevy::time::TimeUpdateStrategy::ManualDuration(Duration::from_millis(
+            16,
+        )))
         .add_systems(Update, take_picture);
     app.take()
 }
@@ -79,7 +95,9 @@ fn take_picture(
     // No window holds frames back here: without this a slow device would fall behind.
     _ = device.wgpu_device().poll(wgpu::PollType::wait_indefinitely());
     if *frame == picture.frames {
-        commands.spawn(Screenshot::image(picture.target.clone())).observe(save_to_disk(picture.file.clone()));
+        commands
+            .spawn(Screenshot::image(picture.target.clone()))
+            .observe(save_to_disk(picture.file.clone()));
     }
     if *frame > picture.frames + 20 {
         exit.write(AppExit::Success);
@@ -113,9 +131,11 @@ pub struct BoxesPlugin;
 
 impl Plugin for BoxesPlugin {
     fn build(&self, app: &mut App) {
-        app.sub_app_mut(RenderApp)
-            .init_resource::<Drawn>()
-            .add_systems(Core3d, draw.after(Core3dSystems::MainPass).before(Core3dSystems::EarlyPostProcess));
+        app.sub_app_mut(RenderApp).init_resource::<Drawn>().add_systems(
+            Core3d,
+            draw.after(Core3dSystems::MainPass)
+                .before(Core3dSystems::EarlyPostProcess),
+        );
     }
 }
 
@@ -141,28 +161,37 @@ fn draw(
         return;
     };
     let device = device.wgpu_device();
-    let pipeline = pipeline.get_or_insert_with(|| {
-        make_pipeline(device, view.target_format, depth.texture().format(), msaa.samples())
-    });
+    let pipeline = pipeline
+        .get_or_insert_with(|| make_pipeline(device, view.target_format, depth.texture().format(), msaa.samples()));
     let layout = pipeline.get_bind_group_layout(0);
     let groups: Vec<_> = (drawn.0.iter())
         .map(|boxes| {
-            let resources = [uniforms.clone(), boxes.bounds.as_entire_binding(), boxes.colors.as_entire_binding()];
+            let resources = [
+                uniforms.clone(),
+                boxes.bounds.as_entire_binding(),
+                boxes.colors.as_entire_binding(),
+            ];
             let entries: Vec<_> = (0..)
                 .zip(resources)
                 .map(|(binding, resource)| wgpu::BindGroupEntry { binding, resource })
                 .collect();
-            device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some("boxes"), layout: &layout, entries: &entries })
+            device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: Some("boxes"),
+                layout: &layout,
+                entries: &entries,
+            })
         })
         .collect();
-    let mut pass = context.command_encoder().begin_render_pass(&wgpu::RenderPassDescriptor {
-        label: Some("boxes"),
-        color_attachments: &[Some(target.get_color_attachment())],
-        depth_stencil_attachment: Some(depth.get_attachment(wgpu::StoreOp::Store)),
-        timestamp_writes: None,
-        occlusion_query_set: None,
-        multiview_mask: None,
-    });
+    let mut pass = context
+        .command_encoder()
+        .begin_render_pass(&wgpu::RenderPassDescriptor {
+            label: Some("boxes"),
+            color_attachments: &[Some(target.get_color_attachment())],
+            depth_stencil_attachment: Some(depth.get_attachment(wgpu::StoreOp::Store)),
+            timestamp_writes: None,
+            occlusion_query_set: None,
+            multiview_mask: None,
+        });
     pass.set_pipeline(pipeline);
     for (boxes, group) in drawn.0.iter().zip(&groups) {
         pass.set_bind_group(0, group, &[offset.offset]);
@@ -183,13 +212,21 @@ fn make_pipeline(
     let entry = |binding, ty| wgpu::BindGroupLayoutEntry {
         binding,
         visibility: wgpu::ShaderStages::VERTEX,
-        ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset: binding == 0, min_binding_size: None },
+        ty: wgpu::BindingType::Buffer {
+            ty,
+            has_dynamic_offset: binding == 0,
+            min_binding_size: None,
+        },
         count: None,
     };
     let storage = wgpu::BufferBindingType::Storage { read_only: true };
     let group = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label: Some("boxes"),
-        entries: &[entry(0, wgpu::BufferBindingType::Uniform), entry(1, storage), entry(2, storage)],
+        entries: &[
+            entry(0, wgpu::BufferBindingType::Uniform),
+            entry(1, storage),
+            entry(2, storage),
+        ],
     });
     let layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label: Some("boxes"),
@@ -213,7 +250,10 @@ fn make_pipeline(
             stencil: Default::default(),
             bias: Default::default(),
         }),
-        multisample: wgpu::MultisampleState { count: samples, ..Default::default() },
+        multisample: wgpu::MultisampleState {
+            count: samples,
+            ..Default::default()
+        },
         fragment: Some(wgpu::FragmentState {
             module: &module,
             entry_point: Some("fragment"),

@@ -20,15 +20,27 @@ pub fn alone() -> MutexGuard<'static, ()> {
 /// An app without a renderer: the plugin's own device, or the CPU.
 pub fn minimal(force_cpu: bool) -> App {
     let mut app = App::new();
-    app.add_plugins((MinimalPlugins, TransformPlugin, GpuBroadPhasePlugin { force_cpu, ..default() }));
+    app.add_plugins((
+        MinimalPlugins,
+        TransformPlugin,
+        GpuBroadPhasePlugin { force_cpu, ..default() },
+    ));
     ready(app, !force_cpu)
 }
 
 /// An app with a renderer and no window.
 pub fn rendered(pipelined: bool, force_cpu: bool) -> App {
     let mut app = App::new();
-    let window = WindowPlugin { primary_window: None, exit_condition: ExitCondition::DontExit, ..default() };
-    let mut plugins = DefaultPlugins.build().set(window).disable::<bevy::log::LogPlugin>();
+    let window = WindowPlugin {
+        primary_window: None,
+        exit_condition: ExitCondition::DontExit,
+        ..default()
+    };
+    let mut plugins = DefaultPlugins
+        .build()
+        .set(window)
+        .disable::<bevy::log::LogPlugin>()
+        .disable::<bevy::winit::WinitPlugin>();
     if !pipelined {
         plugins = plugins.disable::<bevy::render::pipelined_rendering::PipelinedRenderingPlugin>();
     }
@@ -42,7 +54,11 @@ fn ready(mut app: App, on_gpu: bool) -> App {
     // The first step opens the device.
     app.update();
     app.update();
-    assert_eq!(app.world().resource::<BroadPhaseDiagnostics>().is_on_gpu, on_gpu, "a Vulkan or GL adapter is needed");
+    assert_eq!(
+        app.world().resource::<BroadPhaseDiagnostics>().is_on_gpu,
+        on_gpu,
+        "a Vulkan or GL adapter is needed"
+    );
     app
 }
 
@@ -96,7 +112,13 @@ pub fn brute_force(world: &mut World) -> Pairs {
         .iter(world)
         .filter_map(|(entity, bounds, transform, layers, owner, is_static)| {
             let bounds = world_aabb(bounds, transform)?;
-            Some((entity, bounds, layers.copied().unwrap_or_default(), owner.map_or(0, |owner| owner.0), is_static))
+            Some((
+                entity,
+                bounds,
+                layers.copied().unwrap_or_default(),
+                owner.map_or(0, |owner| owner.0),
+                is_static,
+            ))
         })
         .collect();
     let mut pairs = Pairs::new();
@@ -114,7 +136,11 @@ pub fn brute_force(world: &mut World) -> Pairs {
 }
 
 pub fn told(world: &World) -> Pairs {
-    world.resource::<Overlaps>().iter().map(|[a, b]| ordered(a, b)).collect()
+    world
+        .resource::<Overlaps>()
+        .iter()
+        .map(|[a, b]| ordered(a, b))
+        .collect()
 }
 
 /// Lets frames go by until all steps have been heard of.
@@ -132,5 +158,8 @@ pub fn settle(app: &mut App) {
         }
         std::thread::sleep(std::time::Duration::from_millis(1));
     }
-    panic!("steps are not heard of: {:?}", app.world().resource::<BroadPhaseDiagnostics>());
+    panic!(
+        "steps are not heard of: {:?}",
+        app.world().resource::<BroadPhaseDiagnostics>()
+    );
 }

@@ -28,14 +28,23 @@ fn listen(
     mut heard: ResMut<Heard>,
 ) {
     for end in ends.read() {
-        assert!(heard.pairs.remove(&ordered(end.a, end.b)), "{end:?} ends and never began");
+        assert!(
+            heard.pairs.remove(&ordered(end.a, end.b)),
+            "{end:?} ends and never began"
+        );
         heard.messages += 1;
-        heard.expected += [end.a, end.b].iter().filter(|&&entity| listening.contains(entity)).count();
+        heard.expected += [end.a, end.b]
+            .iter()
+            .filter(|&&entity| listening.contains(entity))
+            .count();
     }
     for start in starts.read() {
         assert!(heard.pairs.insert(ordered(start.a, start.b)), "{start:?} begins twice");
         heard.messages += 1;
-        heard.expected += [start.a, start.b].iter().filter(|&&entity| listening.contains(entity)).count();
+        heard.expected += [start.a, start.b]
+            .iter()
+            .filter(|&&entity| listening.contains(entity))
+            .count();
     }
 }
 
@@ -46,7 +55,10 @@ fn spawn(world: &mut World, random: &mut Random) -> Entity {
     let mut entity = world.spawn((BroadPhaseObject, unit_box(), transform, Visibility::Visible));
     match random.below(8) {
         0 => drop(entity.insert(StaticObject)),
-        1 => drop(entity.insert(OverlapLayers { membership: 1, mask: 0b110 })),
+        1 => drop(entity.insert(OverlapLayers {
+            membership: 1,
+            mask: 0b110,
+        })),
         2 => drop(entity.insert(OverlapOwner(1 + random.below(3) as u32))),
         3 => drop(entity.insert(OverlapEventsEnabled)),
         _ => {}
@@ -112,12 +124,15 @@ fn shake(world: &mut World, all: &mut Vec<Entity>, random: &mut Random, frame: u
 
 fn events_follow(mut app: App, frames: usize, seed: u64) -> usize {
     app.init_resource::<Heard>().add_systems(Update, listen);
-    app.world_mut().add_observer(|event: On<OverlapStart>, overlaps: Res<Overlaps>, mut heard: ResMut<Heard>| {
-        assert_ne!(event.a, event.b);
-        _ = overlaps.contains(event.a, event.b);
-        heard.observed += 1;
-    });
-    app.world_mut().add_observer(|_: On<OverlapEnd>, mut heard: ResMut<Heard>| heard.observed += 1);
+    app.world_mut().add_observer(
+        |event: On<OverlapStart>, overlaps: Res<Overlaps>, mut heard: ResMut<Heard>| {
+            assert_ne!(event.a, event.b);
+            _ = overlaps.contains(event.a, event.b);
+            heard.observed += 1;
+        },
+    );
+    app.world_mut()
+        .add_observer(|_: On<OverlapEnd>, mut heard: ResMut<Heard>| heard.observed += 1);
     let (mut random, mut all) = (Random(seed), Vec::new());
     for _ in 0..100 {
         all.push(spawn(app.world_mut(), &mut random));
@@ -152,7 +167,10 @@ fn hold_back(app: &App, behind: usize) {
     if behind > 2
         && let Some(device) = app.world().get_resource::<bevy::render::renderer::RenderDevice>()
     {
-        device.wgpu_device().poll(bevy_gpu_broad_phase::gpu_broad_phase::wgpu::PollType::wait_indefinitely()).unwrap();
+        device
+            .wgpu_device()
+            .poll(bevy_gpu_broad_phase::gpu_broad_phase::wgpu::PollType::wait_indefinitely())
+            .unwrap();
     }
 }
 
@@ -191,7 +209,11 @@ fn a_burst_is_made_good() {
     let mut all = Vec::new();
     for at in 0..side * side {
         let at = Vec3::new((at % side) as f32, (at / side) as f32, 0.0) * 0.9;
-        all.push(app.world_mut().spawn((BroadPhaseObject, unit_box(), Transform::from_translation(at))).id());
+        all.push(
+            app.world_mut()
+                .spawn((BroadPhaseObject, unit_box(), Transform::from_translation(at)))
+                .id(),
+        );
     }
     settle(&mut app);
     let expected = brute_force(app.world_mut());
@@ -206,7 +228,9 @@ fn a_burst_is_made_good() {
     assert_eq!(told(app.world()), brute_force(app.world_mut()));
     for entity in all {
         app.world_mut().get_mut::<Transform>(entity).unwrap().translation = Vec3::ZERO;
-        app.world_mut().entity_mut(entity).insert(OverlapLayers { membership: 1, mask: 2 });
+        app.world_mut()
+            .entity_mut(entity)
+            .insert(OverlapLayers { membership: 1, mask: 2 });
     }
     settle(&mut app);
     assert_eq!(told(app.world()), Pairs::new());
@@ -217,13 +241,19 @@ fn a_burst_is_made_good() {
 fn a_box_that_is_not_valid_is_left_out_and_counted() {
     let mut app = minimal(true);
     let [a, b] = [0.0, 0.5].map(|x| {
-        app.world_mut().spawn((BroadPhaseObject, unit_box(), Transform::from_xyz(x, 0.0, 0.0))).id()
+        app.world_mut()
+            .spawn((BroadPhaseObject, unit_box(), Transform::from_xyz(x, 0.0, 0.0)))
+            .id()
     });
     let state = |app: &mut App| {
         app.update();
         app.update();
         let diagnostics = *app.world().resource::<BroadPhaseDiagnostics>();
-        (app.world().resource::<Overlaps>().contains(a, b), diagnostics.objects, diagnostics.invalid)
+        (
+            app.world().resource::<Overlaps>().contains(a, b),
+            diagnostics.objects,
+            diagnostics.invalid,
+        )
     };
     assert_eq!(state(&mut app), (true, 2, 0));
     app.world_mut().get_mut::<Transform>(b).unwrap().translation.y = f32::NAN;
@@ -248,5 +278,8 @@ fn two_apps_do_not_meet() {
         apps.iter_mut().for_each(App::update);
     }
     apps.iter_mut().for_each(settle);
-    assert_eq!(apps.each_ref().map(|app| app.world().resource::<Overlaps>().len()), [1, 3]);
+    assert_eq!(
+        apps.each_ref().map(|app| app.world().resource::<Overlaps>().len()),
+        [1, 3]
+    );
 }

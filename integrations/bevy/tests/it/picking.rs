@@ -20,28 +20,48 @@ const POINTER: PointerId = PointerId::Touch(7);
 
 /// A camera that looks along -z at what lies around the origin, and a pointer in its image.
 fn scene(app: &mut App, at: Vec2) -> (Entity, Entity) {
+    // Bevy makes rays only where there is a window; nothing opens this one.
+    app.world_mut().spawn((Window::default(), bevy::window::PrimaryWindow));
     let mut image = Image::new_target_texture(SIDE, SIDE, TextureFormat::Rgba8UnormSrgb, None);
     image.asset_usage = RenderAssetUsages::default();
     let image = app.world_mut().resource_mut::<Assets<Image>>().add(image);
     let target = RenderTarget::Image(image.clone().into());
     let camera = app
         .world_mut()
-        .spawn((Camera3d::default(), Camera { order: 3, ..default() }, target, Transform::from_xyz(0.0, 0.0, 10.0)))
+        .spawn((
+            Camera3d::default(),
+            Camera { order: 3, ..default() },
+            target,
+            Transform::from_xyz(0.0, 0.0, 10.0),
+        ))
         .id();
-    let location = Location { target: NormalizedRenderTarget::Image(image.into()), position: at };
+    let location = Location {
+        target: NormalizedRenderTarget::Image(image.into()),
+        position: at,
+    };
     let pointer = app.world_mut().spawn((POINTER, PointerLocation::new(location))).id();
     (camera, pointer)
 }
 
 fn block(app: &mut App, at: [f32; 3]) -> Entity {
     let at = Transform::from_translation(at.into());
-    app.world_mut().spawn((BroadPhaseObject, unit_box(), at, Visibility::Visible)).id()
+    app.world_mut()
+        .spawn((BroadPhaseObject, unit_box(), at, Visibility::Visible))
+        .id()
 }
 
 fn ray(app: &App, camera: Entity, pointer: Entity) -> Ray3d {
     let world = app.world();
-    let position = world.get::<PointerLocation>(pointer).unwrap().location().unwrap().position;
-    let camera = (world.get::<Camera>(camera).unwrap(), world.get::<GlobalTransform>(camera).unwrap());
+    let position = world
+        .get::<PointerLocation>(pointer)
+        .unwrap()
+        .location()
+        .unwrap()
+        .position;
+    let camera = (
+        world.get::<Camera>(camera).unwrap(),
+        world.get::<GlobalTransform>(camera).unwrap(),
+    );
     camera.0.viewport_to_world(camera.1, position).unwrap()
 }
 
@@ -79,9 +99,14 @@ fn told(app: &mut App) -> Vec<(Entity, f32, Vec3)> {
 
 fn last_hits(app: &mut App) -> Vec<(Entity, f32, Vec3)> {
     let mut messages = app.world_mut().resource_mut::<Messages<PointerHits>>();
-    let hits: Vec<_> = messages.drain().filter(|hits| hits.pointer == POINTER && hits.order == 3.0).collect();
+    let hits: Vec<_> = messages
+        .drain()
+        .filter(|hits| hits.pointer == POINTER && hits.order == 3.0)
+        .collect();
     let hits = hits.last().map(|hits| hits.picks.clone()).unwrap_or_default();
-    hits.into_iter().map(|(entity, hit)| (entity, hit.depth, hit.position.unwrap())).collect()
+    hits.into_iter()
+        .map(|(entity, hit)| (entity, hit.depth, hit.position.unwrap()))
+        .collect()
 }
 
 fn pointers_hit_boxes(mut app: App) {
@@ -105,8 +130,16 @@ fn pointers_hit_boxes(mut app: App) {
             assert!(entity == expected || told.iter().filter(|hit| (hit.1 - depth).abs() < 1e-4).count() > 1);
             assert!((depth - distance).abs() < 1e-3 && (position - ray.get_point(depth)).length() < 1e-3);
         }
-        let hovered = app.world().resource::<HoverMap>().get(&POINTER).cloned().unwrap_or_default();
-        assert_eq!(hovered.keys().copied().collect::<Vec<_>>(), Vec::from_iter(told.first().map(|hit| hit.0)));
+        let hovered = app
+            .world()
+            .resource::<HoverMap>()
+            .get(&POINTER)
+            .cloned()
+            .unwrap_or_default();
+        assert_eq!(
+            hovered.keys().copied().collect::<Vec<_>>(),
+            Vec::from_iter(told.first().map(|hit| hit.0))
+        );
         found += told.len();
     }
     assert!(found > 10, "{found}");
@@ -135,7 +168,10 @@ fn what_is_not_to_be_picked_is_passed_over() {
     world.entity_mut(ignored).insert(Pickable::IGNORE);
     world.entity_mut(hidden).insert(Visibility::Hidden);
     world.entity_mut(elsewhere).insert(RenderLayers::layer(1));
-    world.entity_mut(through).insert(Pickable { should_block_lower: false, is_hoverable: true });
+    world.entity_mut(through).insert(Pickable {
+        should_block_lower: false,
+        is_hoverable: true,
+    });
     world.entity_mut(blocks).insert(Pickable::default());
     let entities = |told: Vec<(Entity, f32, Vec3)>| told.into_iter().map(|hit| hit.0).collect::<Vec<_>>();
     assert_eq!(entities(told(&mut app)), [through, blocks]);
@@ -161,14 +197,19 @@ fn hover_does_not_flicker() {
     let mut app = rendered(false, false);
     scene(&mut app, Vec2::splat(SIDE as f32 / 2.0));
     let still = block(&mut app, [0.0, 0.0, 0.0]);
-    let moving: Vec<_> = (0..50).map(|index| block(&mut app, [5.0 + index as f32, 3.0, 0.0])).collect();
+    let moving: Vec<_> = (0..50)
+        .map(|index| block(&mut app, [5.0 + index as f32, 3.0, 0.0]))
+        .collect();
     assert_eq!(told(&mut app)[0].0, still);
     for frame in 0..30 {
         for &entity in &moving {
             app.world_mut().get_mut::<Transform>(entity).unwrap().translation.y += 0.01;
         }
         app.update();
-        assert!(app.world().resource::<HoverMap>()[&POINTER].contains_key(&still), "frame {frame}");
+        assert!(
+            app.world().resource::<HoverMap>()[&POINTER].contains_key(&still),
+            "frame {frame}"
+        );
         last_hits(&mut app);
     }
 }
