@@ -1,4 +1,4 @@
-//! Boxes under the mouse: `Pointer` events of `bevy_picking` by the boxes of 10,000 entities. Hovered ones shine, clicked
+//! Boxes under the mouse: `Pointer` events of `bevy_picking` by the boxes of 5,000 entities. Hovered ones shine, clicked
 //! ones stay marked. Without a window a pointer goes through the picture by itself.
 //!
 //! `cargo run --release --example picking`, or `-- --screenshot FILE.png` without a window. `--features gizmos` adds
@@ -67,11 +67,11 @@ fn spawn(mut commands: Commands, target: Res<Target>) {
         commands.spawn((PointerId::Touch(1), PointerLocation::new(location)));
     }
     let bounds = Aabb::from_min_max(Vec3::splat(-0.5), Vec3::splat(0.5));
-    let count = shared::count(10_000) as u32;
+    let count = shared::count(5_000) as u32;
     commands.spawn_batch((0..count).map(move |index| {
         let of = |what: u32| noise(index * 8 + what);
         let at = Vec3::new(of(0) - 0.5, of(1) - 0.5, of(2) - 0.5) * Vec3::new(70.0, 40.0, 30.0);
-        let size = Vec3::splat(0.3 + 0.5 * of(3));
+        let size = Vec3::splat(0.5 + 0.7 * of(3));
         (
             SLEEPS,
             BroadPhaseObject,

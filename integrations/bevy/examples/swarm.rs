@@ -35,11 +35,11 @@ fn spawn(mut commands: Commands, target: Res<Target>) {
     let eye = Transform::from_xyz(0.0, 42.0, 62.0).looking_at(Vec3::new(0.0, -4.0, 0.0), Vec3::Y);
     commands.spawn((Camera3d::default(), target.0.clone(), eye));
     let bounds = bevy::camera::primitives::Aabb::from_min_max(Vec3::splat(-0.5), Vec3::splat(0.5));
-    let count = shared::count(1500) as u32;
+    let count = shared::count(500) as u32;
     commands.spawn_batch((0..count).map(move |index| {
         let of = |what: u32| noise(index * 8 + what);
         let at = Vec3::new(of(0) - 0.5, 0.0, of(1) - 0.5) * 90.0;
-        let size = Vec3::new(0.6 + of(2), 2.0 + 8.0 * of(3), 0.6 + of(4));
+        let size = Vec3::new(1.2 + 2.0 * of(2), 3.0 + 9.0 * of(3), 1.2 + 2.0 * of(4));
         let transform = Transform::from_translation(at).with_scale(size);
         (Pillar { phase: of(5) * 6.0 }, BroadPhaseObject, bounds, transform)
     }));

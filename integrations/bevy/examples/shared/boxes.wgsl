@@ -26,7 +26,7 @@ fn vertex(@builtin(vertex_index) index: u32, @builtin(instance_index) instance: 
     let is_upper = side >= 3u;
     // Two triangles of a square.
     let turn = index % 6u;
-    let corner = select(turn, select(turn - 2u, 1u, turn == 5u), turn >= 3u);
+    let corner = select(turn, turn - 2u, turn >= 3u);
     let in_side = vec2f(f32(corner & 1u), f32(corner >> 1u));
     var at = vec3f(0.0);
     at[axis] = f32(is_upper);

@@ -4,8 +4,12 @@ use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bevy::camera::primitives::Aabb;
+use bevy::log::LogPlugin;
 use bevy::prelude::*;
+use bevy::render::RenderPlugin;
+use bevy::render::pipelined_rendering::PipelinedRenderingPlugin;
 use bevy::window::ExitCondition;
+use bevy::winit::WinitPlugin;
 use bevy_gpu_broad_phase::{
     BroadPhaseDiagnostics, BroadPhaseObject, GpuBroadPhasePlugin, OverlapLayers, OverlapOwner, Overlaps, StaticObject,
     world_aabb,
@@ -30,6 +34,11 @@ pub fn minimal(force_cpu: bool) -> App {
 
 /// An app with a renderer and no window.
 pub fn rendered(pipelined: bool, force_cpu: bool) -> App {
+    ready(with_renderer(pipelined, force_cpu, RenderPlugin::default()), !force_cpu)
+}
+
+/// An app with a renderer and no window, before its plugins are finished.
+pub fn with_renderer(pipelined: bool, force_cpu: bool, renderer: RenderPlugin) -> App {
     let mut app = App::new();
     let window = WindowPlugin {
         primary_window: None,
@@ -37,15 +46,15 @@ pub fn rendered(pipelined: bool, force_cpu: bool) -> App {
         ..default()
     };
     let mut plugins = DefaultPlugins
-        .build()
         .set(window)
-        .disable::<bevy::log::LogPlugin>()
-        .disable::<bevy::winit::WinitPlugin>();
+        .set(renderer)
+        .disable::<LogPlugin>()
+        .disable::<WinitPlugin>();
     if !pipelined {
-        plugins = plugins.disable::<bevy::render::pipelined_rendering::PipelinedRenderingPlugin>();
+        plugins = plugins.disable::<PipelinedRenderingPlugin>();
     }
     app.add_plugins((plugins, GpuBroadPhasePlugin { force_cpu, ..default() }));
-    ready(app, !force_cpu)
+    app
 }
 
 fn ready(mut app: App, on_gpu: bool) -> App {

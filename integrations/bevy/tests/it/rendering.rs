@@ -4,13 +4,14 @@ use std::sync::{Arc, Mutex};
 
 use bevy::prelude::*;
 use bevy::render::renderer::{RenderContext, RenderDevice, RenderGraph};
-use bevy::render::{Extract, ExtractSchedule, RenderApp};
+use bevy::render::settings::WgpuSettings;
+use bevy::render::{Extract, ExtractSchedule, RenderApp, RenderPlugin};
 use bevy_gpu_broad_phase::gpu_broad_phase::{Pair, wgpu};
-use bevy_gpu_broad_phase::{
-    BroadPhaseDiagnostics, BroadPhaseObject, BroadPhaseOutput, GpuBroadPhasePlugin, StaticObject,
-};
+use bevy_gpu_broad_phase::{BroadPhaseDiagnostics, BroadPhaseObject, BroadPhaseOutput, StaticObject};
 
-use crate::common::{Pairs, Random, alone, brute_force, minimal, ordered, rendered, settle, told, unit_box};
+use crate::common::{
+    Pairs, Random, alone, brute_force, minimal, ordered, rendered, settle, told, unit_box, with_renderer,
+};
 
 fn crowd(world: &mut World, random: &mut Random, count: usize, side: f32) -> Vec<Entity> {
     let spawn = |_| {
@@ -76,8 +77,7 @@ fn copy(mut context: RenderContext, output: Option<Res<BroadPhaseOutput>>, expec
 
 /// A pass of the render graph finds, on the device, the pairs of exactly the frame that it draws.
 fn passes_see_the_step_of_their_frame(pipelined: bool) {
-    let mut app = App::new();
-    std::mem::swap(&mut app, &mut unfinished(pipelined));
+    let mut app = with_renderer(pipelined, false, RenderPlugin::default());
     let seen = Seen::default();
     app.init_resource::<Expected>().add_systems(Last, |world: &mut World| {
         let pairs = brute_force(world);
@@ -128,25 +128,6 @@ fn passes_see_the_step_of_their_frame(pipelined: bool) {
         compared += 1;
     }
     assert!(compared >= 30, "{compared}");
-}
-
-fn unfinished(pipelined: bool) -> App {
-    let mut app = App::new();
-    let window = WindowPlugin {
-        primary_window: None,
-        exit_condition: bevy::window::ExitCondition::DontExit,
-        ..default()
-    };
-    let mut plugins = DefaultPlugins
-        .build()
-        .set(window)
-        .disable::<bevy::log::LogPlugin>()
-        .disable::<bevy::winit::WinitPlugin>();
-    if !pipelined {
-        plugins = plugins.disable::<bevy::render::pipelined_rendering::PipelinedRenderingPlugin>();
-    }
-    app.add_plugins((plugins, GpuBroadPhasePlugin::default()));
-    app
 }
 
 #[test]
@@ -279,30 +260,19 @@ fn a_lost_device_leaves_the_cpu() {
 #[test]
 fn a_device_below_the_limits_leaves_the_cpu() {
     let _alone = alone();
-    let mut app = App::new();
     let limits = wgpu::Limits {
         max_storage_buffers_per_shader_stage: 4,
         ..wgpu::Limits::default()
     };
-    let settings = bevy::render::settings::WgpuSettings {
+    let settings = WgpuSettings {
         constrained_limits: Some(limits),
         ..default()
     };
-    let window = WindowPlugin {
-        primary_window: None,
-        exit_condition: bevy::window::ExitCondition::DontExit,
+    let renderer = RenderPlugin {
+        render_creation: settings.into(),
         ..default()
     };
-    let plugins = DefaultPlugins
-        .build()
-        .set(window)
-        .set(bevy::render::RenderPlugin {
-            render_creation: settings.into(),
-            ..default()
-        })
-        .disable::<bevy::log::LogPlugin>()
-        .disable::<bevy::winit::WinitPlugin>();
-    app.add_plugins((plugins, GpuBroadPhasePlugin::default()));
+    let mut app = with_renderer(true, false, renderer);
     app.finish();
     app.cleanup();
     crowd(app.world_mut(), &mut Random(9), 100, 5.0);
