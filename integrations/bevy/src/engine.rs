@@ -58,6 +58,7 @@ impl Engine {
     }
 
     /// The last hits that have arrived since the call before.
+    #[cfg_attr(not(feature = "picking"), allow(dead_code, reason = "nothing else casts rays"))]
     pub fn take_hits(&mut self) -> Option<Hits> {
         match self {
             Self::Closed => None,

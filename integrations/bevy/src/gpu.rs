@@ -49,6 +49,7 @@ impl From<StepError> for GpuError {
 
 /// What a step wrote, and what it read of the objects: for passes that run behind it.
 #[derive(Clone)]
+#[cfg_attr(not(feature = "render"), allow(dead_code, reason = "passes of a renderer read it"))]
 pub(crate) struct Written {
     pub step: StepOutput,
     pub objects: wgpu::Buffer,
@@ -295,6 +296,7 @@ impl Gpu {
         hits
     }
 
+    #[cfg(feature = "render")]
     pub fn written(&self) -> Option<&Written> {
         self.written.as_ref()
     }

@@ -6,7 +6,7 @@ use bevy::ecs::change_detection::DetectChangesMut;
 use bevy::ecs::resource::Resource;
 use bevy::ecs::system::{Res, ResMut};
 use bevy::log::warn;
-use gpu_broad_phase::{BroadPhaseDescriptor, wgpu};
+use gpu_broad_phase::BroadPhaseDescriptor;
 
 use crate::engine::{Cpu, Engine};
 use crate::gpu::{self, Gpu, GpuError};
@@ -45,7 +45,8 @@ pub(crate) struct BroadPhase {
     pub batch: Batch,
     pub descriptor: BroadPhaseDescriptor<'static>,
     /// The device that was tried last, so that one that cannot is tried once.
-    tried: Option<wgpu::Device>,
+    #[cfg(feature = "render")]
+    tried: Option<gpu_broad_phase::wgpu::Device>,
 }
 
 impl BroadPhase {
@@ -56,6 +57,7 @@ impl BroadPhase {
             updates: VecDeque::new(),
             batch: Batch::default(),
             descriptor,
+            #[cfg(feature = "render")]
             tried: None,
         }
     }
@@ -68,7 +70,7 @@ impl BroadPhase {
 
     /// Takes a device of the caller's, unless it has or had that one.
     #[cfg(feature = "render")]
-    pub fn open(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) {
+    pub fn open(&mut self, device: &gpu_broad_phase::wgpu::Device, queue: &gpu_broad_phase::wgpu::Queue) {
         if self.tried.as_ref() != Some(device) {
             self.tried = Some(device.clone());
             let opened = Gpu::new(device, queue, &self.descriptor, false);

@@ -2,5 +2,7 @@
 
 mod common;
 mod events;
+#[cfg(feature = "gizmos")]
+mod gizmos;
 mod picking;
 mod rendering;
