@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Formatting, lints, documents and tests of the plugin, on Mesa's software Vulkan. Installs what is missing (Debian or
+# Ubuntu): the driver, and the toolchain by rustup. It takes what `cargo test` takes: ./run.sh --test it events
+set -euo pipefail
+cd "$(dirname "$0")"
+
+../../.ci/setup
+if command -v rustup >/dev/null; then
+    rustup toolchain install >&2 # that of rust-toolchain.toml
+fi
+export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-$(mktemp -d)}"
+if [ $# -eq 0 ]; then
+    cargo fmt --check
+    cargo clippy --locked --all-targets --features gizmos -- -D warnings
+    cargo clippy --locked --no-default-features -- -D warnings
+    RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --features gizmos
+fi
+# GL takes one thread per device at a time: renderers have two.
+WGPU_BACKEND="${WGPU_BACKEND:-vulkan}" cargo test --locked --features gizmos "$@"

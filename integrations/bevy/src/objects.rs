@@ -1,0 +1,217 @@
+//! The objects of a step, and the entities that they are.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use bevy::ecs::entity::{Entity, EntityHashMap, EntityHashSet};
+use gpu_broad_phase::{Aabb, Handle, ObjectSet, PairEvent};
+
+/// Which entities the objects of a step are. Results of a step number objects: static ones first, then the others. A
+/// clone copies nothing.
+#[derive(Clone, Debug, Default)]
+pub struct ObjectEntities {
+    statics: Arc<Vec<Option<Entity>>>,
+    moving: Arc<Vec<Option<Entity>>>,
+}
+
+impl ObjectEntities {
+    /// The entity of an object, as pairs, hits and table entries number it. `None` for a number that no object has.
+    pub fn entity(&self, object: u32) -> Option<Entity> {
+        let index = object as usize;
+        match index.checked_sub(self.statics.len()) {
+            None => self.statics[index],
+            Some(index) => self.moving.get(index).copied().flatten(),
+        }
+    }
+
+    /// Numbers that static objects take: those below it.
+    pub fn static_count(&self) -> u32 {
+        self.statics.len() as u32
+    }
+
+    /// Numbers that objects take, free ones among them: those below it.
+    pub fn object_count(&self) -> u32 {
+        (self.statics.len() + self.moving.len()) as u32
+    }
+
+    fn set(&mut self, handle: Handle, entity: Option<Entity>) {
+        let part = if handle.is_static() {
+            &mut self.statics
+        } else {
+            &mut self.moving
+        };
+        let part = Arc::make_mut(part);
+        let index = handle.index() as usize;
+        if part.len() <= index {
+            part.resize(index + 1, None);
+        }
+        part[index] = entity;
+    }
+
+    fn of_handle(&self, handle: Handle) -> Option<Entity> {
+        let part = if handle.is_static() {
+            &self.statics
+        } else {
+            &self.moving
+        };
+        part.get(handle.index() as usize).copied().flatten()
+    }
+}
+
+/// The boxes of all entities that take part.
+#[derive(Default)]
+pub(crate) struct Objects {
+    pub set: ObjectSet,
+    pub entities: ObjectEntities,
+    handles: EntityHashMap<Handle>,
+    /// Entities of handles that are gone, until the events of the first step without them have come.
+    gone: HashMap<Handle, Entity>,
+    /// The handles of `gone`, each with that step, in its order.
+    leaving: VecDeque<(u64, Handle)>,
+    /// Entities without a valid box.
+    invalid: EntityHashSet,
+    /// The number of the next step.
+    next_step: u64,
+    /// Whether anything is another than in the step before.
+    pub has_changed: bool,
+}
+
+impl Objects {
+    /// Gives an entity a box, `None` where it has no valid one. `is_static` may be another than before.
+    pub fn put(&mut self, entity: Entity, bounds: Option<Aabb>, is_static: bool) {
+        let Some(bounds) = bounds else {
+            self.take_out(entity);
+            self.invalid.insert(entity);
+            return;
+        };
+        if !self.invalid.is_empty() {
+            self.invalid.remove(&entity);
+        }
+        match self.handles.get(&entity) {
+            Some(&handle) if handle.is_static() == is_static => {
+                // A handle of the map is live.
+                let before = self.set.get(handle).ok().copied();
+                if before != Some(bounds) && self.set.set(handle, bounds).is_ok() {
+                    self.has_changed = true;
+                }
+            }
+            _ => {
+                self.take_out(entity);
+                let handle = if is_static {
+                    self.set.insert_static(bounds)
+                } else {
+                    self.set.insert(bounds)
+                };
+                self.handles.insert(entity, handle);
+                self.entities.set(handle, Some(entity));
+                self.has_changed = true;
+            }
+        }
+    }
+
+    /// Takes an entity out, whether it was in or not.
+    pub fn remove(&mut self, entity: Entity) {
+        self.invalid.remove(&entity);
+        self.take_out(entity);
+    }
+
+    fn take_out(&mut self, entity: Entity) {
+        if let Some(handle) = self.handles.remove(&entity)
+            && self.set.remove(handle).is_ok()
+        {
+            self.entities.set(handle, None);
+            self.gone.insert(handle, entity);
+            self.leaving.push_back((self.next_step, handle));
+            self.has_changed = true;
+        }
+    }
+
+    /// Begins a step and tells its number.
+    pub fn begin_step(&mut self) -> u64 {
+        self.has_changed = false;
+        self.next_step += 1;
+        self.next_step - 1
+    }
+
+    /// Forgets what is gone since before this step, whose events have come.
+    pub fn end_step(&mut self, step: u64) {
+        while let Some((_, handle)) = self.leaving.pop_front_if(|(gone_since, _)| *gone_since <= step) {
+            self.gone.remove(&handle);
+        }
+    }
+
+    /// The entities of an event, gone ones among them.
+    pub fn entities_of(&self, event: PairEvent) -> Option<[Entity; 2]> {
+        let [a, b] = <[Handle; 2]>::from(event).map(|handle| match self.set.contains(handle) {
+            true => self.entities.of_handle(handle),
+            false => self.gone.get(&handle).copied(),
+        });
+        Some([a?, b?])
+    }
+
+    /// The box of an entity in the step to come.
+    #[cfg(test)]
+    pub fn bounds(&self, entity: Entity) -> Option<&Aabb> {
+        self.set.get(*self.handles.get(&entity)?).ok()
+    }
+
+    pub fn invalid_count(&self) -> usize {
+        self.invalid.len()
+    }
+
+    /// Handles that are gone and still known.
+    pub fn gone_count(&self) -> usize {
+        self.gone.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bevy::ecs::world::World;
+
+    #[test]
+    fn entities_that_are_gone_are_known_until_their_events_have_come() {
+        let mut world = World::new();
+        let [a, b, c] = [(); 3].map(|()| world.spawn_empty().id());
+        let mut objects = Objects::default();
+        let unit = Aabb::new([0.0; 3], [1.0; 3]);
+        objects.put(a, Some(unit), false);
+        objects.put(b, Some(unit), true);
+        let event = PairEvent::from([objects.handles[&b], objects.handles[&a]]);
+        assert_eq!(objects.begin_step(), 0);
+        objects.remove(a);
+        // Takes the slot of the one that is gone.
+        objects.put(c, Some(unit), false);
+        assert_eq!(objects.handles[&c].index(), 0);
+        assert_eq!(objects.begin_step(), 1);
+        assert_eq!(objects.entities_of(event), Some([b, a]));
+        objects.end_step(0);
+        assert_eq!(objects.entities_of(event), Some([b, a]));
+        objects.end_step(1);
+        assert_eq!(objects.entities_of(event), None);
+        assert_eq!(objects.gone_count(), 0);
+        assert_eq!(
+            (objects.entities.entity(0), objects.entities.entity(1)),
+            (Some(b), Some(c))
+        );
+        assert_eq!(objects.entities.entity(2), None);
+    }
+
+    #[test]
+    fn an_invalid_box_is_out_and_comes_back() {
+        let mut world = World::new();
+        let a = world.spawn_empty().id();
+        let mut objects = Objects::default();
+        let unit = Aabb::new([0.0; 3], [1.0; 3]);
+        objects.put(a, Some(unit), false);
+        objects.put(a, None, false);
+        assert_eq!((objects.set.len(), objects.invalid_count()), (0, 1));
+        objects.put(a, Some(unit), true);
+        assert_eq!((objects.set.len(), objects.invalid_count()), (1, 0));
+        assert_eq!(objects.bounds(a), Some(&unit));
+        objects.put(a, None, true);
+        objects.remove(a);
+        assert_eq!(objects.invalid_count(), 0);
+    }
+}

@@ -1,0 +1,218 @@
+//! Which entities overlap, and the events that tell of it.
+
+use std::collections::HashSet;
+
+use bevy::ecs::entity::{Entity, EntityHashMap, EntityHashSet};
+use bevy::ecs::event::EntityEvent;
+use bevy::ecs::message::Message;
+use bevy::ecs::resource::Resource;
+
+/// Two entities overlap that did not before. Boxes that touch overlap.
+///
+/// A [`Message`] comes once for each two entities. Observers of an entity with
+/// [`OverlapEventsEnabled`](crate::OverlapEventsEnabled) hear it, too: then `a` is that entity. Both come a frame or two
+/// after the boxes met, and the first ones of a large scene a few frames more. Where an [`OverlapEnd`] of the same two
+/// comes in the same frame, it is the earlier one.
+#[derive(EntityEvent, Message, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OverlapStart {
+    /// One of both; for observers the entity that they watch.
+    #[event_target]
+    pub a: Entity,
+    /// The other.
+    pub b: Entity,
+}
+
+/// Two entities no longer overlap, or one of them is gone, disabled or without a valid box. As [`OverlapStart`].
+///
+/// Either entity may be despawned by now. An observer of the other one hears it all the same.
+#[derive(EntityEvent, Message, Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct OverlapEnd {
+    /// One of both; for observers the entity that they watch.
+    #[event_target]
+    pub a: Entity,
+    /// The other.
+    pub b: Entity,
+}
+
+/// Which entities overlap: what all [`OverlapStart`] and [`OverlapEnd`] messages so far come to.
+#[derive(Resource, Debug, Default)]
+pub struct Overlaps {
+    partners: EntityHashMap<EntityHashSet>,
+    len: usize,
+}
+
+impl Overlaps {
+    /// Whether two entities overlap.
+    pub fn contains(&self, a: Entity, b: Entity) -> bool {
+        self.partners.get(&a).is_some_and(|partners| partners.contains(&b))
+    }
+
+    /// The entities that overlap this one, in no particular order.
+    pub fn of(&self, entity: Entity) -> impl Iterator<Item = Entity> + '_ {
+        self.partners.get(&entity).into_iter().flatten().copied()
+    }
+
+    /// How many pairs of entities overlap.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether no entities overlap.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// All pairs, each once, in no particular order.
+    pub fn iter(&self) -> impl Iterator<Item = [Entity; 2]> + '_ {
+        let of_each = |(&a, partners): (&Entity, &EntityHashSet)| {
+            partners
+                .iter()
+                .filter(move |&&b| a < b)
+                .map(move |&b| [a, b])
+                .collect::<Vec<_>>()
+        };
+        self.partners.iter().flat_map(of_each)
+    }
+
+    fn insert(&mut self, [a, b]: [Entity; 2]) -> bool {
+        let is_new = self.partners.entry(a).or_default().insert(b);
+        if is_new {
+            self.partners.entry(b).or_default().insert(a);
+            self.len += 1;
+        }
+        is_new
+    }
+
+    fn remove(&mut self, [a, b]: [Entity; 2]) -> bool {
+        let mut was_there = false;
+        for (one, other) in [(a, b), (b, a)] {
+            if let Some(partners) = self.partners.get_mut(&one) {
+                was_there |= partners.remove(&other);
+                if partners.is_empty() {
+                    self.partners.remove(&one);
+                }
+            }
+        }
+        self.len -= usize::from(was_there);
+        was_there
+    }
+
+    /// Whether an update ends what has just begun, so that both cannot be told in one frame.
+    pub(crate) fn contradicts(&self, update: &Update, told: &Told) -> bool {
+        if told.started.is_empty() {
+            return false;
+        }
+        let listed = |pairs: &[[Entity; 2]]| pairs.iter().copied().map(ordered).collect::<HashSet<_>>();
+        match update {
+            Update::Changes { ended, .. } => {
+                let ended = listed(ended);
+                told.started
+                    .iter()
+                    .any(|&OverlapStart { a, b }| ended.contains(&[a, b]))
+            }
+            Update::Whole(pairs) => {
+                let pairs = listed(pairs);
+                told.started
+                    .iter()
+                    .any(|&OverlapStart { a, b }| !pairs.contains(&[a, b]))
+            }
+        }
+    }
+
+    /// Takes over what a step found, and adds what is new and what is gone to `told`.
+    pub(crate) fn apply(&mut self, update: Update, told: &mut Told) {
+        let (ended, begun) = match update {
+            Update::Changes { ended, begun } => (ended, begun),
+            Update::Whole(pairs) => {
+                let now: HashSet<_> = pairs.iter().copied().map(ordered).collect();
+                let ended = self.iter().filter(|pair| !now.contains(pair)).collect();
+                (ended, pairs)
+            }
+        };
+        for pair in ended {
+            if self.remove(pair) {
+                let [a, b] = ordered(pair);
+                told.ended.push(OverlapEnd { a, b });
+            }
+        }
+        for pair in begun {
+            if self.insert(pair) {
+                let [a, b] = ordered(pair);
+                told.started.push(OverlapStart { a, b });
+            }
+        }
+    }
+}
+
+fn ordered([a, b]: [Entity; 2]) -> [Entity; 2] {
+    if a < b { [a, b] } else { [b, a] }
+}
+
+/// What is known of the pairs after a step.
+#[derive(Debug)]
+pub(crate) enum Update {
+    /// What differs from the step before.
+    Changes {
+        ended: Vec<[Entity; 2]>,
+        begun: Vec<[Entity; 2]>,
+    },
+    /// All pairs, each once.
+    Whole(Vec<[Entity; 2]>),
+}
+
+/// Events to be told, ended ones first.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    pub ended: Vec<OverlapEnd>,
+    pub started: Vec<OverlapStart>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bevy::ecs::world::World;
+
+    #[test]
+    fn whole_pairs_are_told_as_their_difference() {
+        let mut world = World::new();
+        let [a, b, c] = [(); 3].map(|()| world.spawn_empty().id());
+        let (mut overlaps, mut told) = (Overlaps::default(), Told::default());
+        overlaps.apply(Update::Whole(vec![[b, a], [b, c]]), &mut told);
+        assert_eq!((overlaps.len(), told.started.len()), (2, 2));
+        assert!(overlaps.contains(a, b) && overlaps.contains(b, a) && !overlaps.contains(a, c));
+        let mut told = Told::default();
+        overlaps.apply(Update::Whole(vec![[c, a], [c, b]]), &mut told);
+        assert_eq!(
+            told.ended,
+            [OverlapEnd {
+                a: ordered([a, b])[0],
+                b: ordered([a, b])[1]
+            }]
+        );
+        assert_eq!(
+            told.started,
+            [OverlapStart {
+                a: ordered([a, c])[0],
+                b: ordered([a, c])[1]
+            }]
+        );
+        assert_eq!(overlaps.of(c).count(), 2);
+        let mut told = Told::default();
+        overlaps.apply(
+            Update::Changes {
+                ended: vec![[a, c]],
+                begun: vec![[a, c]],
+            },
+            &mut told,
+        );
+        assert_eq!((told.ended.len(), told.started.len(), overlaps.len()), (1, 1, 2));
+        let ends = Update::Changes {
+            ended: vec![[c, a]],
+            begun: Vec::new(),
+        };
+        assert!(overlaps.contradicts(&ends, &told) && overlaps.contradicts(&Update::Whole(Vec::new()), &told));
+        assert!(!overlaps.contradicts(&ends, &Told::default()));
+        overlaps.apply(Update::Whole(Vec::new()), &mut told);
+        assert!(overlaps.is_empty() && overlaps.partners.is_empty() && overlaps.iter().next().is_none());
+    }
+}

@@ -1,0 +1,147 @@
+//! A backend for `bevy_picking`: pointers hit the boxes of entities.
+
+use std::collections::{HashMap, VecDeque};
+
+use bevy::app::{App, PreUpdate};
+use bevy::camera::Camera;
+use bevy::camera::visibility::{InheritedVisibility, RenderLayers, ViewVisibility, VisibilityClass};
+use bevy::ecs::entity::Entity;
+use bevy::ecs::message::Messages;
+use bevy::ecs::query::Has;
+use bevy::ecs::resource::Resource;
+use bevy::ecs::schedule::IntoScheduleConfigs;
+use bevy::ecs::system::{Query, Res, ResMut};
+use bevy::picking::backend::ray::{RayId, RayMap};
+use bevy::picking::backend::{HitData, PointerHits};
+use bevy::picking::{Pickable, PickingSystems};
+use bevy::shape::Ray3d;
+use gpu_broad_phase::Ray;
+
+use crate::schedule::BroadPhaseSystems;
+use crate::state::BroadPhase;
+
+/// Picking by the boxes of entities: on as the default. It does nothing without Bevy's `PickingPlugin`.
+///
+/// All pointers are cast in one batch, in the step of their frame. The answer comes a frame or two later, and is told
+/// in every frame until the next one comes.
+#[derive(Resource, Clone, Copy, Debug)]
+pub struct BroadPhasePicking {
+    /// Whether pointers are cast at all.
+    pub is_enabled: bool,
+    /// Whether only entities with a [`Pickable`] may be hit. Default: false, as with meshes.
+    pub requires_pickable: bool,
+}
+
+impl Default for BroadPhasePicking {
+    fn default() -> Self {
+        Self {
+            is_enabled: true,
+            requires_pickable: false,
+        }
+    }
+}
+
+/// Rays that are under way, and the answer that came last.
+#[derive(Resource, Default)]
+struct Pointers {
+    last_batch: u64,
+    asked: VecDeque<(u64, Vec<(RayId, Ray3d)>)>,
+    /// What each pointer met through each camera: the ray, and entities with their distance along it, nearest first.
+    known: HashMap<RayId, (Ray3d, Vec<(Entity, f32)>)>,
+}
+
+pub(crate) fn build(app: &mut App) {
+    app.init_resource::<BroadPhasePicking>()
+        .init_resource::<Pointers>()
+        .add_systems(
+            PreUpdate,
+            update_hits
+                .in_set(PickingSystems::Backend)
+                .after(BroadPhaseSystems::Tell),
+        );
+}
+
+/// Batches that may be under way.
+const MOST_ASKED: usize = 64;
+
+type Seen = (
+    Option<&'static Pickable>,
+    Option<&'static InheritedVisibility>,
+    Option<&'static ViewVisibility>,
+    Has<VisibilityClass>,
+    Option<&'static RenderLayers>,
+);
+
+fn update_hits(
+    settings: Res<BroadPhasePicking>,
+    ray_map: Option<Res<RayMap>>,
+    mut broad_phase: ResMut<BroadPhase>,
+    mut pointers: ResMut<Pointers>,
+    cameras: Query<(&Camera, Option<&RenderLayers>)>,
+    entities: Query<Seen>,
+    messages: Option<ResMut<Messages<PointerHits>>>,
+) {
+    let (Some(ray_map), Some(mut messages), true) = (ray_map, messages, settings.is_enabled) else {
+        pointers.known.clear();
+        return;
+    };
+    let pointers = &mut *pointers;
+    if let Some(hits) = broad_phase.engine.take_hits() {
+        let answered = |(number, _): &mut (u64, _)| *number <= hits.batch;
+        while let Some((number, rays)) = pointers.asked.pop_front_if(answered) {
+            if number == hits.batch {
+                let of_rays = rays.into_iter().zip(hits.of_rays.iter());
+                pointers.known = of_rays.map(|((id, ray), hits)| (id, (ray, hits.clone()))).collect();
+            }
+        }
+    }
+    // A ray that is no longer there has left the viewport of its camera.
+    pointers.known.retain(|id, _| ray_map.map.contains_key(id));
+    for (id, (ray, hits)) in &pointers.known {
+        let Ok((camera, camera_layers)) = cameras.get(id.camera) else {
+            continue;
+        };
+        let camera_layers = camera_layers.cloned().unwrap_or_default();
+        let mut picks = Vec::new();
+        for &(entity, distance) in hits {
+            let Ok((pickable, inherited, in_view, is_drawn, layers)) = entities.get(entity) else {
+                continue;
+            };
+            let is_visible = inherited.is_none_or(|visible| visible.get())
+                && (!is_drawn || in_view.is_none_or(|visible| visible.get()));
+            let meets = match layers {
+                Some(layers) => camera_layers.intersects(layers),
+                None => camera_layers.intersects(&RenderLayers::default()),
+            };
+            let is_wanted = match pickable {
+                Some(pickable) => pickable.is_hoverable,
+                None => !settings.requires_pickable,
+            };
+            if !(is_visible && meets && is_wanted) {
+                continue;
+            }
+            let position = ray.get_point(distance);
+            picks.push((entity, HitData::new(id.camera, distance, Some(position), None)));
+            if pickable.is_some_and(|pickable| pickable.should_block_lower) {
+                break;
+            }
+        }
+        if !picks.is_empty() {
+            messages.write(PointerHits::new(id.pointer, picks, camera.order as f32));
+        }
+    }
+    // What comes next goes along with the step of this frame.
+    let rays: Vec<_> = ray_map.iter().map(|(&id, &ray)| (id, ray)).collect();
+    let cast = |&(_, ray): &(RayId, Ray3d)| Ray::new(ray.origin.to_array(), ray.direction.to_array(), f32::INFINITY);
+    broad_phase.batch.rays.clear();
+    if !rays.is_empty() {
+        pointers.last_batch += 1;
+        broad_phase.batch.number = pointers.last_batch;
+        broad_phase.batch.rays.extend(rays.iter().map(cast));
+        pointers.asked.push_back((pointers.last_batch, rays));
+        // Those of a device that is lost, or of steps without objects, have no answer.
+        if pointers.asked.len() > MOST_ASKED {
+            pointers.asked.pop_front();
+        }
+    }
+}

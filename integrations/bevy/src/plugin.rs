@@ -1,0 +1,83 @@
+//! The plugin: what runs when.
+
+use bevy::app::{App, Plugin, PostUpdate, PreUpdate};
+use bevy::camera::visibility::VisibilitySystems;
+use bevy::ecs::schedule::IntoScheduleConfigs;
+use bevy::transform::TransformSystems;
+use gpu_broad_phase::Dimensions;
+
+use crate::overlaps::{OverlapEnd, OverlapStart, Overlaps};
+use crate::schedule::BroadPhaseSystems;
+use crate::state::{self, BroadPhase, BroadPhaseDiagnostics};
+use crate::{collect, engine, tell};
+
+/// Finds which entities with a [`BroadPhaseObject`](crate::BroadPhaseObject) overlap.
+///
+/// With Bevy's renderer, steps run on its device, between the main schedule and the frame that draws it. Without a
+/// renderer the plugin opens a device of its own. Where neither device can, one warning says why, and the CPU gives the
+/// same events.
+///
+/// ```no_run
+/// use bevy::prelude::*;
+/// use bevy_gpu_broad_phase::{GpuBroadPhasePlugin, OverlapStart};
+///
+/// App::new()
+///     .add_plugins((DefaultPlugins, GpuBroadPhasePlugin::default()))
+///     .add_systems(Update, |mut starts: MessageReader<OverlapStart>| {
+///         starts.read().for_each(|start| println!("{} meets {}", start.a, start.b));
+///     })
+///     .run();
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GpuBroadPhasePlugin {
+    /// Uses the CPU even where a device can.
+    pub force_cpu: bool,
+    /// How many axes count. [`Dimensions::Two`] leaves z out, for 2D games.
+    pub dimensions: Dimensions,
+    /// Every box is grown by this on every side: entities then overlap up to twice this apart. Finite and not negative.
+    pub margin: f32,
+}
+
+impl Plugin for GpuBroadPhasePlugin {
+    fn build(&self, app: &mut App) {
+        let descriptor = engine::descriptor(self.dimensions, self.margin);
+        app.insert_resource(BroadPhase::new(descriptor))
+            .init_resource::<Overlaps>()
+            .init_resource::<BroadPhaseDiagnostics>()
+            .add_message::<OverlapStart>()
+            .add_message::<OverlapEnd>()
+            .configure_sets(
+                PostUpdate,
+                (BroadPhaseSystems::Collect, BroadPhaseSystems::Step)
+                    .chain()
+                    .after(TransformSystems::Propagate)
+                    .after(VisibilitySystems::CalculateBounds),
+            )
+            .add_systems(
+                PreUpdate,
+                (tell::tell, state::update_diagnostics)
+                    .chain()
+                    .in_set(BroadPhaseSystems::Tell),
+            )
+            .add_systems(PostUpdate, collect::collect.in_set(BroadPhaseSystems::Collect));
+        #[cfg(feature = "picking")]
+        crate::picking::build(app);
+        #[cfg(feature = "gizmos")]
+        crate::gizmos::build(app);
+    }
+
+    fn finish(&self, app: &mut App) {
+        #[cfg(feature = "render")]
+        if !self.force_cpu && crate::render::build(app) {
+            #[cfg(feature = "gizmos")]
+            crate::gizmos::build_render(app);
+            return;
+        }
+        app.add_systems(PostUpdate, state::step.in_set(BroadPhaseSystems::Step));
+        let mut broad_phase = app.world_mut().resource_mut::<BroadPhase>();
+        match self.force_cpu {
+            true => broad_phase.open_cpu(),
+            false => broad_phase.open_own(),
+        }
+    }
+}

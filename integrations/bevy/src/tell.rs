@@ -1,0 +1,43 @@
+//! Tells what has arrived: messages, observers and the set of overlaps.
+
+use bevy::ecs::entity::Entity;
+use bevy::ecs::world::{Mut, World};
+
+use crate::components::OverlapEventsEnabled;
+use crate::overlaps::{OverlapEnd, OverlapStart, Overlaps, Told};
+use crate::state::BroadPhase;
+
+pub(crate) fn tell(world: &mut World) {
+    let mut told = Told::default();
+    world.resource_scope(|world, mut broad_phase: Mut<BroadPhase>| {
+        broad_phase.hear();
+        let mut overlaps = world.resource_mut::<Overlaps>();
+        // What began in one step and ended in the next is told in two frames: readers could not tell which came first.
+        let (updates, told) = (&mut broad_phase.updates, &mut told);
+        while let Some(update) = updates.pop_front_if(|update| !overlaps.contradicts(update, told)) {
+            overlaps.apply(update, told);
+        }
+    });
+    // Observers see the set as it is after all of them, and so do readers of messages.
+    let listens = |world: &World, entity: Entity| {
+        world
+            .get_entity(entity)
+            .is_ok_and(|entity| entity.contains::<OverlapEventsEnabled>())
+    };
+    for &OverlapEnd { a, b } in &told.ended {
+        for (a, b) in [(a, b), (b, a)] {
+            if listens(world, a) {
+                world.trigger(OverlapEnd { a, b });
+            }
+        }
+    }
+    for &OverlapStart { a, b } in &told.started {
+        for (a, b) in [(a, b), (b, a)] {
+            if listens(world, a) {
+                world.trigger(OverlapStart { a, b });
+            }
+        }
+    }
+    world.write_message_batch(told.ended);
+    world.write_message_batch(told.started);
+}
