@@ -173,7 +173,7 @@ export class GpuBroadPhase extends BroadPhase {
         this.#home.check();
         const merged = { ...queryOptions(this.#options), ...options };
         const settings = settingsOf(merged);
-        const set = new GpuQuerySet(this.#gpu, this.#gpu.query_set(settings), this.#home, merged, () => this.#sets.delete(set));
+        const set = new GpuQuerySet(this.#gpu, this.#gpu.query_set(settings), this.#home, merged, () => this.#recording.step, () => this.#sets.delete(set));
         settings.free();
         this.#sets.add(set);
         return set;
@@ -213,7 +213,7 @@ export class GpuQuerySet implements QuerySet {
     #isDisposed = false;
 
     /** @internal */
-    constructor(gpu: Gpu, set: WasmSet, home: Home, options: QueryOptions, forget: () => void) {
+    constructor(gpu: Gpu, set: WasmSet, home: Home, options: QueryOptions, tableOf: () => number, forget: () => void) {
         this.#home = home;
         this.#set = set;
         this.#forget = forget;
@@ -221,7 +221,7 @@ export class GpuQuerySet implements QuerySet {
         this.#recording = new Recording(home, options.rayMode ?? "closest", (input) => {
             set.query(gpu, input);
             return new Outputs(set);
-        });
+        }, tableOf);
     }
 
     #check(): void {
@@ -250,7 +250,7 @@ export class GpuQuerySet implements QuerySet {
     }
 
     #promised<T>(make: () => Promise<T>): Promise<T> {
-        return this.#home.promised(() => {
+        return this.#home.promised(async () => {
             this.#check();
             return make();
         });

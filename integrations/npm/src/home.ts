@@ -1,4 +1,4 @@
-import { DeviceError, DeviceLostError, DisposedError, OverflowError, translated } from "./errors.js";
+import { DeviceLostError, DisposedError, translated } from "./errors.js";
 import { Reader } from "./reading.js";
 import type { Buffer, Gpu } from "./wasm/gpu_broad_phase.js";
 
@@ -9,7 +9,9 @@ export class Home {
     /** Buffers that `createBuffer` made, as the module knows them. */
     readonly buffers = new Map<GPUBuffer, Buffer>();
     isDisposed = false;
+    /** Why nothing works any more. */
     #error: Error | undefined;
+    /** What rejects the promises that are under way. */
     readonly #pending = new Set<(error: Error) => void>();
 
     constructor(readonly gpu: Gpu) {
@@ -41,20 +43,15 @@ export class Home {
     /** A promise that also rejects when the device is lost or the broad phase is disposed of. */
     promised<T>(make: () => Promise<T>): Promise<T> {
         return new Promise((resolve, reject) => {
-            const ended = (error: Error): void => reject(error);
-            try {
-                this.check();
-                this.#pending.add(ended);
-                make().then(resolve, async (error: unknown) => {
-                    if (!(error instanceof OverflowError || error instanceof DeviceError)) {
-                        // A device that is lost refuses to map first, and says why then.
-                        await new Promise((later) => setTimeout(later, 100));
-                    }
-                    reject(translated(error));
-                }).finally(() => this.#pending.delete(ended));
-            } catch (error) {
+            this.check();
+            this.#pending.add(reject);
+            make().then(resolve, async (error: unknown) => {
+                // A device that is lost refuses to map first, and says why then.
+                if (error instanceof DOMException || (error instanceof Error && error.name === "Other")) {
+                    await new Promise((later) => setTimeout(later, 100));
+                }
                 reject(translated(error));
-            }
+            }).finally(() => this.#pending.delete(reject));
         });
     }
 }

@@ -51,7 +51,7 @@ export type Boxes = Float32Array | ArrayBuffer | ArrayBoxes | BufferBoxes;
 
 /** Rays on the host, with what else they have. */
 export interface ArrayRays {
-    /** Seven floats per ray: origin x, y, z, the largest t, direction x, y, z. */
+    /** Seven floats per ray: origin x, y, z, direction x, y, z, the largest t. */
     readonly rays: Float32Array;
     /** One word per ray, as of boxes. Default: all layers. */
     readonly layers?: Uint32Array;
@@ -70,7 +70,7 @@ export interface BufferRays extends BufferRows {
 }
 
 /**
- * Rays: seven floats each (origin x, y, z, largest t, direction x, y, z), the same with more, rows of 32 bytes (origin,
+ * Rays: seven floats each (origin x, y, z, direction x, y, z, largest t), the same with more, rows of 32 bytes (origin,
  * largest t, direction, layers), or a buffer on the GPU. t is in units of the direction, which need not have length
  * one; the largest t may be `Infinity`.
  */
@@ -467,9 +467,11 @@ function packedRays({ rays, layers, halfExtents, tMin, worlds }: ArrayRays, stri
     const words = new Uint32Array(floats.buffer);
     for (let row = 0; row < count; row += 1) {
         const to = stride * row;
-        for (let value = 0; value < 7; value += 1) {
-            floats[to + value] = rays[7 * row + value]!;
+        for (let axis = 0; axis < 3; axis += 1) {
+            floats[to + axis] = rays[7 * row + axis]!;
+            floats[to + 4 + axis] = rays[7 * row + 3 + axis]!;
         }
+        floats[to + 3] = rays[7 * row + 6]!;
         words[to + 7] = layers?.[row] ?? ALL_LAYERS;
         if (stride === 16) {
             for (let axis = 0; axis < 3; axis += 1) {

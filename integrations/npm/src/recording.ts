@@ -51,16 +51,21 @@ export class Recording {
     #made = 0;
     #asked: Asked | undefined;
     #outputs: Outputs | undefined;
+    /** What a repeated step is given; nothing where its rows were overwritten. */
     #input: Input | undefined;
+    #table = 0;
     #refusal: Promise<string | undefined> = Promise.resolve(undefined);
     /** The counts of the last answer that was read. */
     readonly #last = new Map<string, number>();
 
-    /** `record` records an input, once more if it is repeated. */
+    /**
+     * `record` records an input, once more if it is repeated. `tableOf` tells which step's table a set of queries asks.
+     */
     constructor(
         readonly home: Home,
         readonly rayMode: RayMode,
         readonly record: (input: Input, isRepeated: boolean) => Outputs,
+        readonly tableOf: () => number = () => 0,
     ) {}
 
     get step(): number {
@@ -71,12 +76,14 @@ export class Recording {
     make(uploads: Uploads, parts: Parts, keepStatics: boolean): Outputs {
         const { device } = this.home;
         device.pushErrorScope("validation");
+        this.#input?.free();
+        this.#input = undefined;
         try {
             const input = calling(() => uploaded(this.home, uploads, parts, keepStatics));
             const outputs = this.#record(input, false);
-            this.#input?.free();
             this.#input = input;
             this.#asked = askedOf(parts);
+            this.#table = this.tableOf();
             this.#step += 1;
             return outputs;
         } finally {
@@ -144,7 +151,7 @@ export class Recording {
                 return { rows, counters, asked };
             }
             const what = status === 0 ? "rows" : counters.missing.join(", ");
-            if (this.#step !== step) {
+            if (this.#step !== step || this.#table !== this.tableOf() || this.#input === undefined) {
                 throw new OverflowError(`there was no room for all ${what}, and a later step has taken the place of this one`);
             }
             if (status !== 0 && this.#made === made) {
@@ -153,7 +160,7 @@ export class Recording {
                     throw new OverflowError(`there is no room for all ${what}: a buffer holds no more, or maxBytes allows no more`);
                 }
                 before = state;
-                this.#record(this.#input!, true);
+                this.#record(this.#input, true);
             }
         }
     }

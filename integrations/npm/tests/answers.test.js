@@ -86,9 +86,9 @@ for (const cpu of [false, true]) {
             const cast = rays(12, 400, 12);
             // By definition, in doubles: only objects are compared, and t within rounding.
             const enter = (box, ray, grow = [0, 0, 0]) => {
-                let [low, high] = [0, cast[7 * ray + 3]];
+                let [low, high] = [0, cast[7 * ray + 6]];
                 for (let axis = 0; axis < 3; axis += 1) {
-                    const [origin, direction] = [cast[7 * ray + axis], cast[7 * ray + 4 + axis]];
+                    const [origin, direction] = [cast[7 * ray + axis], cast[7 * ray + 3 + axis]];
                     let [near, far] = [
                         (objects[6 * box + axis] - grow[axis] - origin) / direction,
                         (objects[6 * box + 3 + axis] + grow[axis] - origin) / direction,
@@ -262,6 +262,70 @@ test("GPU: a crowd needs repeated steps, and the answer is whole", async () => {
     });
     assert.equal(pairs, 244650);
     assert.ok(rounds >= 1);
+});
+
+for (const cpu of [false, true]) {
+    test(`${cpu ? "CPU" : "GPU"}: a loop that does not await its answers gets those of each step`, async () => {
+        await run(async (cpu) => {
+            const broadPhase = await lib.BroadPhase.create({ cpu, events: true });
+            const set = broadPhase.createQuerySet({ rayMode: "all" });
+            const cast = rays(61, 50, 10);
+            const frames = Array.from({ length: 8 }, (_, frame) => boxes(70 + frame, 600 + 50 * frame, 1.6));
+            const alone = [];
+            for (const objects of frames) {
+                broadPhase.step({ objects });
+                set.query({ rays: cast });
+                const { objects: hits, offsets } = await set.readRayHits();
+                alone.push(lists(hits, offsets));
+            }
+            const answers = frames.map((objects) => {
+                broadPhase.step({ objects });
+                set.query({ rays: cast });
+                return [broadPhase.readPairs(), broadPhase.readCounters(), broadPhase.readEvents(), set.readRayHits()];
+            });
+            for (const [frame, reads] of answers.entries()) {
+                const [pairs, counters, events, hits] = await Promise.all(reads);
+                const wanted = pairsOf(frames[frame]);
+                equal(sorted(pairs), wanted, `pairs of frame ${frame}`);
+                equal([counters.objects, counters.pairsNeeded], [frames[frame].length / 6, wanted.length / 2], "counters");
+                equal(lists(hits.objects, hits.offsets), alone[frame], `hits of frame ${frame}`);
+                const before = frame > 0 ? pairsOf(frames[frame - 1]).length / 2 : pairsOf(frames.at(-1)).length / 2;
+                equal([(events.begun.length - events.ended.length) / 4], [wanted.length / 2 - before], "events");
+            }
+            broadPhase.dispose();
+        }, cpu);
+    });
+}
+
+test("GPU: what has no room, and a later step has overwritten, is an error by name", async () => {
+    const told = await run(async () => {
+        const crowd = boxes(81, 400, 1, 0.5);
+        const broadPhase = await lib.BroadPhase.create({ capacities: { pairs: 100 } });
+        const lost = [];
+        broadPhase.step({ objects: crowd });
+        lost.push(thrown(() => broadPhase.readPairs()));
+        const counters = broadPhase.readCounters();
+        broadPhase.step({ objects: boxes(82, 10, 1) });
+        equal(sorted(await broadPhase.readPairs()), pairsOf(boxes(82, 10, 1)));
+        const { pairsNeeded, missing } = await counters;
+        // A step that is refused has overwritten the rows that a repeated one needs.
+        const other = await lib.BroadPhase.create({ capacities: { pairs: 100 } });
+        other.step({ objects: crowd });
+        const pending = thrown(() => other.readPairs());
+        const refused = await thrown(() => other.step({ objects: boxes(83, 400, 1), neighbors: { radius: -1 } }));
+        lost.push(pending);
+        // What is bounded stays a prefix.
+        const small = await lib.BroadPhase.create({ maxBytes: 300000 });
+        small.step({ objects: crowd });
+        lost.push(thrown(() => small.readPairs()));
+        const told = [await Promise.all(lost), pairsNeeded === pairsOf(crowd).length / 2, missing, refused];
+        for (const each of [broadPhase, other, small]) each.dispose();
+        return told;
+    });
+    assert.match(told[0][0], /^OverflowError: there was no room for all pairs, and a later step has taken the place of this one$/);
+    assert.match(told[0][1], /^OverflowError: there was no room for all pairs, and a later step/);
+    assert.match(told[0][2], /^OverflowError: there is no room for all pairs: a buffer holds no more, or maxBytes allows no more$/);
+    assert.deepEqual(told.slice(1), [true, ["pairs"], "RangeError: the radius -1 is not a finite length"]);
 });
 
 test("GPU: a function of WGSL admits pairs", async () => {

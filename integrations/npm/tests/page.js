@@ -42,9 +42,9 @@ function rays(seed, count, side) {
     for (let ray = 0; ray < count; ray += 1) {
         for (let axis = 0; axis < 3; axis += 1) {
             array[7 * ray + axis] = next() * side;
-            array[7 * ray + 4 + axis] = next() - 0.5;
+            array[7 * ray + 3 + axis] = next() - 0.5;
         }
-        array[7 * ray + 3] = next() < 0.5 ? Infinity : 10 * next();
+        array[7 * ray + 6] = next() < 0.5 ? Infinity : 10 * next();
     }
     return array;
 }
