@@ -7,15 +7,16 @@ use anyhow::{Context, Result};
 use wasm_bindgen_cli_support::Bindgen;
 
 fn main() -> Result<()> {
-    let mut paths = std::env::args_os().skip(1).map(PathBuf::from);
-    let usage = "bindgen MODULE FOLDER";
-    let (module, folder) = (paths.next().context(usage)?, paths.next().context(usage)?);
+    let mut words = std::env::args_os().skip(1);
+    let usage = "bindgen MODULE FOLDER [--typescript]";
+    let (module, folder) = (words.next().context(usage)?, words.next().context(usage)?);
+    let (module, folder) = (PathBuf::from(module), PathBuf::from(folder));
     Bindgen::new()
         .input_path(module)
         .web(true)?
         .omit_default_module_path(false)
         .remove_name_section(true)
         .remove_producers_section(true)
-        .typescript(false)
+        .typescript(words.next().is_some_and(|word| word == "--typescript"))
         .generate(folder)
 }

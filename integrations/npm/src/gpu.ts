@@ -1,0 +1,291 @@
+import type { Counters, PairEvents, QueryResults, RayHits } from "./answers.js";
+import { BroadPhase, type QuerySet } from "./broad_phase.js";
+import { DisposedError, NoWebGpuError, OverflowError, calling, translated } from "./errors.js";
+import { Home } from "./home.js";
+import { type QueryInput, type StepInput, partsOfQuery, partsOfStep } from "./input.js";
+import { type GpuOptions, type QueryOptions, settingsOf } from "./options.js";
+import { Outputs, type QueryOutput, type StepOutput } from "./outputs.js";
+import { Recording } from "./recording.js";
+import { ROWS_USAGE, Uploads } from "./uploads.js";
+import { Gpu, type Set as WasmSet, open } from "./wasm/gpu_broad_phase.js";
+
+/** A buffer that a broad phase makes: its bytes, or what is in it at first. */
+export type BufferContents = number | ArrayBuffer | ArrayBufferView;
+
+/** How a buffer is made. */
+export interface BufferOptions {
+    /** Bits of `GPUBufferUsage` beside `STORAGE`, `COPY_SRC` and `COPY_DST`, which all have. */
+    readonly usage?: GPUBufferUsageFlags;
+    /** What tools call it. */
+    readonly label?: string;
+}
+
+/** A broad phase on a GPU device of its own. `BroadPhase.create` makes it. */
+export class GpuBroadPhase extends BroadPhase {
+    readonly #gpu: Gpu;
+    readonly #home: Home;
+    readonly #options: Readonly<GpuOptions>;
+    readonly #uploads: Uploads;
+    readonly #recording: Recording;
+    readonly #sets = new Set<GpuQuerySet>();
+    /** Which static objects are uploaded. */
+    #statics = "";
+
+    /** @internal */
+    constructor(gpu: Gpu, options: GpuOptions) {
+        super();
+        this.#gpu = gpu;
+        this.#options = options;
+        this.#home = new Home(gpu);
+        this.#uploads = new Uploads(this.#home, "gpu_broad_phase");
+        this.#recording = new Recording(this.#home, options.rayMode ?? "closest", (input, isRepeated) => {
+            gpu.step(input, isRepeated);
+            return new Outputs(gpu);
+        });
+    }
+
+    /** The device. A renderer may use it, too. */
+    get device(): GPUDevice {
+        return this.#home.device;
+    }
+
+    /** What the browser says of the GPU. */
+    get adapter(): GPUAdapterInfo {
+        return this.#home.device.adapterInfo;
+    }
+
+    get options(): Readonly<GpuOptions> {
+        return this.#options;
+    }
+
+    /** Bytes of the buffers that the broad phase owns, without inputs and those that `createBuffer` made. */
+    get memory(): number {
+        this.#home.check();
+        return this.#gpu.memory();
+    }
+
+    /**
+     * Makes a buffer on the device. Its rows are read in place where it is an input. It is yours, and `destroy` frees it.
+     *
+     * @throws DeviceLostError, DisposedError.
+     */
+    createBuffer(contents: BufferContents, { usage = 0, label = "rows" }: BufferOptions = {}): GPUBuffer {
+        this.#home.check();
+        const bytes = typeof contents === "number" ? contents : contents.byteLength;
+        if (!Number.isInteger(bytes) || bytes <= 0 || bytes % 4 !== 0) {
+            throw new TypeError(`a buffer of ${bytes} bytes cannot be made: a multiple of 4 above 0 is needed`);
+        }
+        const limit = this.device.limits.maxBufferSize;
+        if (bytes > limit) {
+            throw new RangeError(`a buffer of ${bytes} bytes cannot be made: the device allows ${limit}`);
+        }
+        const { buffers } = this.#home;
+        const buffer = calling(() => this.#gpu.create_buffer(label, bytes, ROWS_USAGE | usage));
+        const js = buffer.js();
+        buffers.set(js, buffer);
+        // The module has to let go of it, too.
+        js.destroy = () => {
+            buffers.get(js)?.free();
+            buffers.delete(js);
+            GPUBuffer.prototype.destroy.call(js);
+        };
+        if (typeof contents !== "number") {
+            const [data, offset] = ArrayBuffer.isView(contents) ? [contents.buffer, contents.byteOffset] : [contents, 0];
+            this.device.queue.writeBuffer(js, 0, data, offset, bytes);
+        }
+        return js;
+    }
+
+    step(input: StepInput): StepOutput {
+        this.#home.check();
+        const parts = partsOfStep(input, this.#options.worlds ?? 1);
+        const statics = `${parts.statics} ${parts.staticVersion}`;
+        const keepsStatics = statics === this.#statics;
+        this.#statics = "";
+        const output = this.#recording.make(this.#uploads, parts, keepsStatics);
+        this.#statics = statics;
+        return output;
+    }
+
+    readPairs(): Promise<Uint32Array> {
+        return this.#home.promised(async () => {
+            const { rows } = await this.#recording.read(() => {
+                const { buffer, capacity } = this.#recording.last().outputs.pairs;
+                return [{ buffer, words: 2, needed: "pairsNeeded", capacity }];
+            }, true);
+            return rows[0]!;
+        });
+    }
+
+    readWorldPairs(): Promise<Uint32Array> {
+        return this.#home.promised(async () => {
+            const { rows } = await this.#recording.read(() => {
+                const { perWorld } = this.#recording.last().outputs.pairs;
+                return perWorld === null ? [] : [{ buffer: perWorld, words: 1, rows: this.#options.worlds ?? 1 }];
+            }, true);
+            return rows[0] ?? new Uint32Array();
+        });
+    }
+
+    readRayHits(): Promise<RayHits> {
+        return this.#home.promised(() => this.#recording.rays());
+    }
+
+    readQueryResults(): Promise<QueryResults> {
+        return this.#home.promised(() => this.#recording.queries());
+    }
+
+    readCounters(): Promise<Counters> {
+        return this.#home.promised(async () => (await this.#recording.read(() => [], false)).counters);
+    }
+
+    readEvents(): Promise<PairEvents> {
+        return this.#home.promised(async () => {
+            const { step } = this.#recording;
+            // Right behind the step, before another one can be recorded.
+            const { events } = this.#recording.last().outputs;
+            const answer = await this.#gpu.read_events();
+            try {
+                if (answer.unread() === 0) {
+                    return { begun: answer.begun(), ended: answer.ended() };
+                }
+            } finally {
+                answer.free();
+            }
+            // Two further steps write into the same buffers.
+            if (this.#recording.step > step + 1) {
+                throw new OverflowError("more pairs began or ended than were copied, and later steps have taken their place");
+            }
+            const [counters, rows, ended] = await this.#home.reader.read([
+                { buffer: events.counters, bytes: 32 },
+                { buffer: events.rows, bytes: 16 * events.capacity },
+                { buffer: events.ended, bytes: 16 * events.endedCapacity },
+            ]);
+            const persisting = counters![0]!;
+            return {
+                begun: rows!.slice(4 * persisting, 4 * (persisting + counters![4]!)),
+                ended: ended!.slice(0, 4 * counters![6]!),
+            };
+        });
+    }
+
+    createQuerySet(options: QueryOptions = {}): GpuQuerySet {
+        this.#home.check();
+        const merged = { ...queryOptions(this.#options), ...options };
+        const settings = settingsOf(merged);
+        const set = new GpuQuerySet(this.#gpu, this.#gpu.query_set(settings), this.#home, merged, () => this.#recording.step, () => this.#sets.delete(set));
+        settings.free();
+        this.#sets.add(set);
+        return set;
+    }
+
+    dispose(): void {
+        if (this.#home.isDisposed) {
+            return;
+        }
+        this.#home.end(new DisposedError("the broad phase was disposed of"));
+        for (const set of this.#sets) {
+            set.dispose();
+        }
+        this.#recording.dispose();
+        this.#uploads.dispose();
+        for (const buffer of [...this.#home.buffers.keys()]) {
+            buffer.destroy();
+        }
+        this.#home.isDisposed = true;
+        this.#gpu.free();
+        this.#home.device.destroy();
+    }
+}
+
+function queryOptions({ rayMode, pairOrder, capacities, maxBytes }: QueryOptions): QueryOptions {
+    const options = { rayMode, pairOrder, capacities, maxBytes };
+    return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+/** Rays and queries on the GPU with outputs of their own. `createQuerySet` makes it. */
+export class GpuQuerySet implements QuerySet {
+    readonly #home: Home;
+    readonly #set: WasmSet;
+    readonly #uploads: Uploads;
+    readonly #recording: Recording;
+    readonly #forget: () => void;
+    #isDisposed = false;
+
+    /** @internal */
+    constructor(gpu: Gpu, set: WasmSet, home: Home, options: QueryOptions, tableOf: () => number, forget: () => void) {
+        this.#home = home;
+        this.#set = set;
+        this.#forget = forget;
+        this.#uploads = new Uploads(home, "gpu_broad_phase/queries");
+        this.#recording = new Recording(home, options.rayMode ?? "closest", (input) => {
+            set.query(gpu, input);
+            return new Outputs(set);
+        }, tableOf);
+    }
+
+    #check(): void {
+        this.#home.check();
+        if (this.#isDisposed) {
+            throw new DisposedError("the set of queries was disposed of");
+        }
+    }
+
+    query(input: QueryInput): QueryOutput {
+        this.#check();
+        const parts = partsOfQuery(input);
+        return this.#recording.make(this.#uploads, parts, false);
+    }
+
+    readRayHits(): Promise<RayHits> {
+        return this.#promised(() => this.#recording.rays());
+    }
+
+    readQueryResults(): Promise<QueryResults> {
+        return this.#promised(() => this.#recording.queries());
+    }
+
+    readCounters(): Promise<Counters> {
+        return this.#promised(async () => (await this.#recording.read(() => [], false)).counters);
+    }
+
+    #promised<T>(make: () => Promise<T>): Promise<T> {
+        return this.#home.promised(async () => {
+            this.#check();
+            return make();
+        });
+    }
+
+    dispose(): void {
+        if (this.#isDisposed) {
+            return;
+        }
+        this.#isDisposed = true;
+        this.#forget();
+        this.#recording.dispose();
+        this.#uploads.dispose();
+        this.#set.free();
+    }
+}
+
+/** Opens a device and makes a broad phase on it. @internal */
+export async function createOnGpu(options: GpuOptions): Promise<GpuBroadPhase> {
+    const settings = settingsOf(options);
+    try {
+        if (typeof navigator === "undefined" || navigator.gpu === undefined) {
+            throw new NoWebGpuError("this browser has no WebGPU, or the page is not loaded by https or from localhost");
+        }
+        const limits = Object.entries(options.requiredLimits ?? {});
+        const opened = await open(
+            options.powerPreference,
+            [...(options.requiredFeatures ?? [])],
+            limits.map(([name]) => name),
+            Float64Array.from(limits, ([, value]) => value),
+        );
+        return new GpuBroadPhase(new Gpu(opened, settings, options.events ?? false), options);
+    } catch (error) {
+        throw translated(error);
+    } finally {
+        settings.free();
+    }
+}

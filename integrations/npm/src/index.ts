@@ -1,0 +1,51 @@
+/**
+ * Finds which axis-aligned boxes overlap, and which boxes rays meet, on the GPU by WebGPU.
+ *
+ * @packageDocumentation
+ */
+export { type Counters, type Missing, type PairEvents, type QueryResults, type RayHits, STATIC_NAME } from "./answers.js";
+export { type Answers, BroadPhase, type QuerySet } from "./broad_phase.js";
+export type { CpuBroadPhase, CpuQuerySet } from "./cpu.js";
+export { DeviceError, DeviceLostError, DisposedError, NoWebGpuError, OverflowError } from "./errors.js";
+export type { BufferContents, BufferOptions, GpuBroadPhase, GpuQuerySet } from "./gpu.js";
+export {
+    type ArrayBoxes,
+    type ArrayRays,
+    type BoxQueries,
+    type Boxes,
+    type BufferBoxes,
+    type BufferRays,
+    type BufferRows,
+    type DeviceCount,
+    EXCLUDED_OBJECT,
+    NO_OBJECT,
+    type NeighborQuery,
+    type PartnerQuery,
+    type Queries,
+    type QueryInput,
+    type Rays,
+    STATIC_OBJECT,
+    type SphereQueries,
+    type Statics,
+    type StepInput,
+    type WordRows,
+} from "./input.js";
+export type {
+    Capacities,
+    CommonOptions,
+    CpuOptions,
+    GpuOptions,
+    PairOrder,
+    QueryOptions,
+    RayMode,
+    Scheme,
+} from "./options.js";
+export type {
+    EventOutput,
+    ListOutput,
+    PairOutput,
+    QueryOutput,
+    RowsOutput,
+    StepOutput,
+    TableOutput,
+} from "./outputs.js";

@@ -1,0 +1,557 @@
+import { Askers, Part, Words } from "./wasm/gpu_broad_phase.js";
+import { whole } from "./options.js";
+
+/**
+ * Rows in a buffer on the GPU. A buffer that `createBuffer` made is read in place. Another one needs
+ * `GPUBufferUsage.COPY_SRC`, and is copied on the GPU.
+ */
+export interface BufferRows {
+    /** The buffer, of the device of the broad phase. */
+    readonly buffer: GPUBuffer;
+    /** How many rows there are. */
+    readonly count: number;
+    /** The byte where the first row begins, a multiple of 4. Default: 0. */
+    readonly offset?: number;
+    /** Bytes from each row to the next, a multiple of 4. Without it rows lie one behind the other. */
+    readonly stride?: number;
+}
+
+/** Boxes in a buffer on the GPU. */
+export interface BufferBoxes extends BufferRows {
+    /** What the two vectors of three floats are: two corners, or centre and half extents. Default: `"min-max"`. */
+    readonly form?: "min-max" | "center-half";
+    /**
+     * What is behind each of the two vectors: a word of filters (the layers, then the owner), a word that is not looked
+     * at, or nothing. Rows have 32, 32 and 24 bytes. Default: `"filters"`.
+     */
+    readonly words?: "filters" | "padding" | "none";
+}
+
+/** Boxes on the host, with what filters them. */
+export interface ArrayBoxes {
+    /** Six floats per box: min x, y, z, then max x, y, z. */
+    readonly boxes: Float32Array;
+    /**
+     * One word per box. Low 16 bits: the layers that it is a member of. High 16 bits: the layers that it meets. Two
+     * boxes pair where each one's membership meets the other's mask. Default: all layers.
+     */
+    readonly layers?: Uint32Array;
+    /**
+     * One word per box. Low 30 bits: boxes of one nonzero owner never pair. `STATIC_OBJECT` and `EXCLUDED_OBJECT` are
+     * flags. Default: 0.
+     */
+    readonly owners?: Uint32Array;
+}
+
+/**
+ * Boxes: six floats each (min x, y, z, then max x, y, z), the same with filters, rows of 32 bytes (min, layers, max,
+ * owner), or a buffer on the GPU. Boxes that only touch overlap. One with a NaN or with min > max takes no part.
+ */
+export type Boxes = Float32Array | ArrayBuffer | ArrayBoxes | BufferBoxes;
+
+/** Rays on the host, with what else they have. */
+export interface ArrayRays {
+    /** Seven floats per ray: origin x, y, z, direction x, y, z, the largest t. */
+    readonly rays: Float32Array;
+    /** One word per ray, as of boxes. Default: all layers. */
+    readonly layers?: Uint32Array;
+    /** Three floats per ray: half the edges of a box that is swept along. Default: 0. */
+    readonly halfExtents?: Float32Array;
+    /** The smallest t of each ray. Default: 0. */
+    readonly tMin?: Float32Array;
+    /** The world of each ray. Default: 0. */
+    readonly worlds?: Uint32Array;
+}
+
+/** Rays in a buffer on the GPU: 32 bytes each (origin, largest t, direction, layers). */
+export interface BufferRays extends BufferRows {
+    /** Whether rows have 64 bytes: those of a ray, then half extents, smallest t, world, three unused words. */
+    readonly swept?: boolean;
+}
+
+/**
+ * Rays: seven floats each (origin x, y, z, direction x, y, z, largest t), the same with more, rows of 32 bytes (origin,
+ * largest t, direction, layers), or a buffer on the GPU. t is in units of the direction, which need not have length
+ * one; the largest t may be `Infinity`.
+ */
+export type Rays = Float32Array | ArrayBuffer | ArrayRays | BufferRays;
+
+/** One word per row: an array, or a buffer on the GPU. */
+export type WordRows = Uint32Array | BufferRows;
+
+/** Boxes that ask what they meet. */
+export interface BoxQueries {
+    readonly boxes: Boxes;
+    /** How many of the nearest are wanted, at most 1,024; all that meet the box without it. */
+    readonly nearest?: number;
+}
+
+/** Spheres that ask what comes within their radius. */
+export interface SphereQueries {
+    /**
+     * Four floats per sphere: centre x, y, z and radius, 0 for a point. Or rows of 48 bytes: a box of 32, radius, world,
+     * two unused words. Or a buffer on the GPU with such rows.
+     */
+    readonly spheres: Float32Array | ArrayBuffer | BufferRows;
+    /** The world of each sphere, beside four floats per sphere. Default: 0. */
+    readonly worlds?: Uint32Array;
+    /** How many of the nearest are wanted, at most 1,024; all without it. */
+    readonly nearest?: number;
+}
+
+/** Queries: what meets boxes, or comes within the radius of spheres. */
+export type Queries = BoxQueries | SphereQueries;
+
+/** Each object asks which others lie within a radius of its lower corner. Objects are meant to be points. */
+export interface NeighborQuery {
+    /** The largest distance; finite and not negative. */
+    readonly radius: number;
+    /** Whether only neighbours after the object itself are wanted: each pair once. Default: false. */
+    readonly half?: boolean;
+    /** How many of the nearest are wanted, at most 1,024; all without it. */
+    readonly nearest?: number;
+}
+
+/** Each object asks which others its box overlaps: the pairs as one list per object. */
+export interface PartnerQuery {
+    /** Whether only partners after the object itself are wanted: each pair once. Default: false. */
+    readonly half?: boolean;
+}
+
+/** A number that only the GPU knows: a word of a buffer. */
+export interface DeviceCount {
+    readonly buffer: GPUBuffer;
+    /** Which word of the buffer, a `u32` each. Default: 0. */
+    readonly word?: number;
+}
+
+/** Objects that seldom change. They come first in the numbering, and never pair with each other. */
+export interface Statics {
+    readonly objects: Boxes;
+    /** Which state of the objects this is: another number where they have changed. Default: 0. */
+    readonly version?: number;
+    /** The world of each; needed with several worlds. */
+    readonly worlds?: WordRows;
+    /** What tells apart the objects that have an index one after the other, for events. */
+    readonly generations?: WordRows;
+}
+
+/** What is asked of a table of objects: rays, and queries of one kind. */
+export interface QueryInput {
+    readonly rays?: Rays;
+    /** How many of the rays are cast, where only the GPU knows it. */
+    readonly rayCount?: DeviceCount;
+    readonly queries?: Queries;
+    /** How many of the queries are asked, where only the GPU knows it. */
+    readonly queryCount?: DeviceCount;
+    /** In place of `queries`. */
+    readonly neighbors?: NeighborQuery;
+    /** In place of `queries`. */
+    readonly partners?: PartnerQuery;
+}
+
+/** The input of a step. Arrays are read before `step` returns. */
+export interface StepInput extends QueryInput {
+    /** The objects; where there are static ones, those that move. */
+    readonly objects: Boxes;
+    /** How many of the objects take part, the first ones, where only the GPU knows it. */
+    readonly objectCount?: DeviceCount;
+    /** The world of each object; needed with several worlds. */
+    readonly worlds?: WordRows;
+    /** What tells apart the objects that have an index one after the other, for events. */
+    readonly generations?: WordRows;
+    readonly statics?: Statics;
+    /** Pairs that are not wanted: two words each, either object first. */
+    readonly excludedPairs?: Uint32Array | BufferRows;
+    /** Words that `pairFilter` reads. */
+    readonly pairFilterData?: WordRows;
+}
+
+/** A flag of an owner: the object never pairs with another static one. */
+export const STATIC_OBJECT = 0x40000000;
+/** A flag of an owner: the object takes no part in anything. Combine flags by `>>> 0`, which keeps them positive. */
+export const EXCLUDED_OBJECT = 0x80000000;
+/** The object of a ray that hits nothing, and of a place past the last near object. */
+export const NO_OBJECT = 0xffffffff;
+const ALL_LAYERS = 0xffffffff;
+
+/** Rows of an input on the host, in a layout that the passes read. @internal */
+export interface HostRows {
+    readonly part: Part;
+    readonly count: number;
+    /** What is uploaded. */
+    readonly words: Float32Array | Uint32Array;
+    /** Whether these are boxes of six floats. */
+    readonly isTight: boolean;
+}
+
+/** Rows of an input in a buffer on the GPU. @internal */
+export interface DeviceRows {
+    readonly part: Part;
+    readonly rows: BufferBoxes;
+    /** Bytes of a row. */
+    readonly bytes: number;
+}
+
+/** What asks. @internal */
+export interface Question {
+    readonly askers: Askers;
+    readonly radius: number;
+    readonly half: boolean;
+    readonly nearest: number | undefined;
+}
+
+/** An input with all of its rows told apart. @internal */
+export interface Parts {
+    readonly host: HostRows[];
+    readonly device: DeviceRows[];
+    readonly counts: { readonly of: "objects" | "rays" | "queries"; readonly count: DeviceCount }[];
+    areSwept: boolean;
+    question: Question;
+    /** Objects of the input. */
+    objects: number;
+    statics: number;
+    staticVersion: number;
+}
+
+const NAMES: Record<Part, string> = {
+    [Part.Objects]: "objects",
+    [Part.Worlds]: "worlds",
+    [Part.Generations]: "generations",
+    [Part.Statics]: "statics.objects",
+    [Part.StaticWorlds]: "statics.worlds",
+    [Part.StaticGenerations]: "statics.generations",
+    [Part.ExcludedPairs]: "excludedPairs",
+    [Part.PairFilterData]: "pairFilterData",
+    [Part.Rays]: "rays",
+    [Part.Queries]: "queries",
+};
+
+/** How an input calls its rows. @internal */
+export function nameOf(part: Part): string {
+    return NAMES[part];
+}
+
+function isBufferRows(input: object): input is BufferRows {
+    return "buffer" in input && !ArrayBuffer.isView(input);
+}
+
+/** How many rows of so many values an array has. */
+function rowsOf(name: string, array: ArrayLike<number>, values: number): number {
+    if (array.length % values !== 0) {
+        throw new TypeError(`${name} has ${array.length} values, which is not a multiple of ${values}`);
+    }
+    return array.length / values;
+}
+
+function bytesAsWords(name: string, rows: ArrayBuffer, bytes: number): Uint32Array {
+    if (rows.byteLength % bytes !== 0) {
+        throw new TypeError(`${name} has ${rows.byteLength} bytes, which is not a multiple of ${bytes}`);
+    }
+    return new Uint32Array(rows);
+}
+
+function demand(name: string, array: unknown, type: typeof Float32Array | typeof Uint32Array): void {
+    if (!(array instanceof type)) {
+        throw new TypeError(`${name} is no ${type.name}`);
+    }
+}
+
+/** Demands a value per row. */
+function perRow(name: string, array: ArrayLike<number> | undefined, type: typeof Float32Array | typeof Uint32Array, values: number, rows: number): void {
+    if (array === undefined) {
+        return;
+    }
+    demand(name, array, type);
+    if (array.length !== values * rows) {
+        throw new TypeError(`${name} has ${array.length} values, ${values * rows} are needed for ${rows} rows`);
+    }
+}
+
+function unfit(name: string, known: string): TypeError {
+    return new TypeError(`${name} is none of these: ${known}`);
+}
+
+/** Rows of 32 bytes: min, layers, max, owner. */
+function packedBoxes(boxes: Float32Array, layers: Uint32Array | undefined, owners: Uint32Array | undefined): Uint32Array {
+    const count = boxes.length / 6;
+    const floats = new Float32Array(8 * count);
+    const words = new Uint32Array(floats.buffer);
+    for (let row = 0; row < count; row += 1) {
+        const [from, to] = [6 * row, 8 * row];
+        floats[to] = boxes[from]!;
+        floats[to + 1] = boxes[from + 1]!;
+        floats[to + 2] = boxes[from + 2]!;
+        words[to + 3] = layers?.[row] ?? ALL_LAYERS;
+        floats[to + 4] = boxes[from + 3]!;
+        floats[to + 5] = boxes[from + 4]!;
+        floats[to + 6] = boxes[from + 5]!;
+        words[to + 7] = owners?.[row] ?? 0;
+    }
+    return words;
+}
+
+class Collector {
+    readonly parts: Parts = {
+        host: [],
+        device: [],
+        counts: [],
+        areSwept: false,
+        question: { askers: Askers.Boxes, radius: 0, half: false, nearest: undefined },
+        objects: 0,
+        statics: 0,
+        staticVersion: 0,
+    };
+
+    device(part: Part, rows: BufferRows, bytes: number, name = nameOf(part)): number {
+        if (typeof GPUBuffer === "undefined" || !(rows.buffer instanceof GPUBuffer)) {
+            throw new TypeError(`${name}.buffer is no GPUBuffer`);
+        }
+        for (const field of ["count", "offset", "stride"] as const) {
+            const value = rows[field];
+            if (value !== undefined || field === "count") {
+                whole(`${name}.${field}`, value);
+            }
+        }
+        const count = rows.count;
+        const end = count === 0 ? 0 : (rows.offset ?? 0) + (count - 1) * (rows.stride ?? bytes) + bytes;
+        if (end > rows.buffer.size) {
+            throw new RangeError(`${name}.buffer has ${rows.buffer.size} bytes, ${end} are needed`);
+        }
+        if (count > 0) {
+            this.parts.device.push({ part, rows, bytes });
+        }
+        return count;
+    }
+
+    host(part: Part, words: Float32Array | Uint32Array, count: number, isTight = false): number {
+        if (count > 0) {
+            this.parts.host.push({ part, words, count, isTight });
+        }
+        return count;
+    }
+
+    boxes(part: Part, boxes: Boxes, name = nameOf(part)): number {
+        if (boxes instanceof Float32Array) {
+            return this.host(part, boxes, rowsOf(name, boxes, 6), true);
+        }
+        if (boxes instanceof ArrayBuffer) {
+            return this.host(part, bytesAsWords(name, boxes, 32), boxes.byteLength / 32);
+        }
+        if (typeof boxes === "object" && boxes !== null && isBufferRows(boxes)) {
+            return this.device(part, boxes, boxes.words === "none" ? 24 : 32, name);
+        }
+        if (typeof boxes === "object" && boxes !== null && "boxes" in boxes) {
+            demand(`${name}.boxes`, boxes.boxes, Float32Array);
+            const count = rowsOf(`${name}.boxes`, boxes.boxes, 6);
+            perRow(`${name}.layers`, boxes.layers, Uint32Array, 1, count);
+            perRow(`${name}.owners`, boxes.owners, Uint32Array, 1, count);
+            if (boxes.layers === undefined && boxes.owners === undefined) {
+                return this.host(part, boxes.boxes, count, true);
+            }
+            return this.host(part, packedBoxes(boxes.boxes, boxes.layers, boxes.owners), count);
+        }
+        throw unfit(name, "a Float32Array, an ArrayBuffer, an object with boxes, an object with buffer and count");
+    }
+
+    words(part: Part, words: WordRows | undefined, values = 1): number {
+        const name = nameOf(part);
+        if (words === undefined) {
+            return 0;
+        }
+        if (words instanceof Uint32Array) {
+            return this.host(part, words, rowsOf(name, words, values));
+        }
+        if (typeof words === "object" && words !== null && isBufferRows(words)) {
+            return this.device(part, words, 4 * values);
+        }
+        throw unfit(name, "a Uint32Array, an object with buffer and count");
+    }
+
+    /** As many words as objects, where there are any. */
+    wordsOf(part: Part, words: WordRows | undefined, objects: number): void {
+        const count = this.words(part, words);
+        if (words !== undefined && count !== objects) {
+            throw new TypeError(`${nameOf(part)} has ${count} values, ${objects} are needed for ${objects} objects`);
+        }
+    }
+
+    rays(rays: Rays): void {
+        const part = Part.Rays;
+        if (rays instanceof Float32Array) {
+            this.host(part, packedRays({ rays }, 8), rowsOf("rays", rays, 7));
+        } else if (rays instanceof ArrayBuffer) {
+            this.host(part, bytesAsWords("rays", rays, 32), rays.byteLength / 32);
+        } else if (typeof rays === "object" && rays !== null && isBufferRows(rays)) {
+            this.parts.areSwept = rays.swept ?? false;
+            this.device(part, rays, this.parts.areSwept ? 64 : 32);
+        } else if (typeof rays === "object" && rays !== null && "rays" in rays) {
+            demand("rays.rays", rays.rays, Float32Array);
+            const count = rowsOf("rays.rays", rays.rays, 7);
+            perRow("rays.layers", rays.layers, Uint32Array, 1, count);
+            perRow("rays.halfExtents", rays.halfExtents, Float32Array, 3, count);
+            perRow("rays.tMin", rays.tMin, Float32Array, 1, count);
+            perRow("rays.worlds", rays.worlds, Uint32Array, 1, count);
+            this.parts.areSwept = [rays.halfExtents, rays.tMin, rays.worlds].some((array) => array !== undefined);
+            this.host(part, packedRays(rays, this.parts.areSwept ? 16 : 8), count);
+        } else {
+            throw unfit("rays", "a Float32Array, an ArrayBuffer, an object with rays, an object with buffer and count");
+        }
+    }
+
+    spheres({ spheres, worlds }: SphereQueries): void {
+        const [part, name] = [Part.Queries, "queries.spheres"];
+        if (worlds !== undefined && !(spheres instanceof Float32Array)) {
+            throw new TypeError("queries.worlds are for spheres of four floats: other rows have their world in them");
+        }
+        if (spheres instanceof Float32Array) {
+            const count = rowsOf(name, spheres, 4);
+            perRow("queries.worlds", worlds, Uint32Array, 1, count);
+            this.host(part, packedSpheres(spheres, worlds), count);
+        } else if (spheres instanceof ArrayBuffer) {
+            this.host(part, bytesAsWords(name, spheres, 48), spheres.byteLength / 48);
+        } else if (typeof spheres === "object" && spheres !== null && isBufferRows(spheres)) {
+            this.device(part, spheres, 48, name);
+        } else {
+            throw unfit(name, "a Float32Array, an ArrayBuffer, an object with buffer and count");
+        }
+    }
+
+    count(of: "objects" | "rays" | "queries", count: DeviceCount | undefined): void {
+        if (count !== undefined) {
+            this.parts.counts.push({ of, count });
+        }
+    }
+
+    asked(input: QueryInput): void {
+        const kinds = (["queries", "neighbors", "partners"] as const).filter((kind) => input[kind] !== undefined);
+        if (kinds.length > 1) {
+            throw new TypeError(`a step has queries of one kind, not ${kinds.join(" and ")}`);
+        }
+        if (input.rays !== undefined) {
+            this.rays(input.rays);
+        }
+        this.count("rays", input.rayCount);
+        this.count("queries", input.queryCount);
+        const { queries, neighbors, partners } = input;
+        const question = { askers: Askers.Boxes, radius: 0, half: false, nearest: undefined as number | undefined };
+        if (queries !== undefined) {
+            if ("boxes" in queries) {
+                this.boxes(Part.Queries, queries.boxes, "queries.boxes");
+            } else if ("spheres" in queries) {
+                question.askers = Askers.Spheres;
+                this.spheres(queries);
+            } else {
+                throw unfit("queries", "an object with boxes, an object with spheres");
+            }
+            question.nearest = queries.nearest;
+        } else if (neighbors !== undefined) {
+            question.askers = Askers.Neighbors;
+            question.radius = neighbors.radius;
+            question.half = neighbors.half ?? false;
+            question.nearest = neighbors.nearest;
+        } else if (partners !== undefined) {
+            question.askers = Askers.Partners;
+            question.half = partners.half ?? false;
+        }
+        if (question.nearest !== undefined) {
+            whole("nearest", question.nearest);
+        }
+        this.parts.question = question;
+    }
+}
+
+function packedRays({ rays, layers, halfExtents, tMin, worlds }: ArrayRays, stride: 8 | 16): Uint32Array {
+    const count = Math.floor(rays.length / 7);
+    const floats = new Float32Array(stride * count);
+    const words = new Uint32Array(floats.buffer);
+    for (let row = 0; row < count; row += 1) {
+        const to = stride * row;
+        for (let axis = 0; axis < 3; axis += 1) {
+            floats[to + axis] = rays[7 * row + axis]!;
+            floats[to + 4 + axis] = rays[7 * row + 3 + axis]!;
+        }
+        floats[to + 3] = rays[7 * row + 6]!;
+        words[to + 7] = layers?.[row] ?? ALL_LAYERS;
+        if (stride === 16) {
+            for (let axis = 0; axis < 3; axis += 1) {
+                floats[to + 8 + axis] = halfExtents?.[3 * row + axis] ?? 0;
+            }
+            floats[to + 11] = tMin?.[row] ?? 0;
+            words[to + 12] = worlds?.[row] ?? 0;
+        }
+    }
+    return words;
+}
+
+function packedSpheres(spheres: Float32Array, worlds: Uint32Array | undefined): Uint32Array {
+    const count = spheres.length / 4;
+    const floats = new Float32Array(12 * count);
+    const words = new Uint32Array(floats.buffer);
+    for (let row = 0; row < count; row += 1) {
+        const to = 12 * row;
+        for (let axis = 0; axis < 3; axis += 1) {
+            floats[to + axis] = floats[to + 4 + axis] = spheres[4 * row + axis]!;
+        }
+        words[to + 3] = ALL_LAYERS;
+        floats[to + 8] = spheres[4 * row + 3]!;
+        words[to + 9] = worlds?.[row] ?? 0;
+    }
+    return words;
+}
+
+/** Tells apart the rows of what is asked of a table. @internal */
+export function partsOfQuery(input: QueryInput): Parts {
+    const collector = new Collector();
+    collector.asked(input);
+    return collector.parts;
+}
+
+/** Tells apart the rows of a step's input, of a broad phase with so many worlds. @internal */
+export function partsOfStep(input: StepInput, worlds: number): Parts {
+    const collector = new Collector();
+    const { parts } = collector;
+    parts.objects = collector.boxes(Part.Objects, input.objects);
+    collector.count("objects", input.objectCount);
+    collector.wordsOf(Part.Worlds, input.worlds, parts.objects);
+    collector.wordsOf(Part.Generations, input.generations, parts.objects);
+    const statics = input.statics;
+    if (statics !== undefined) {
+        parts.statics = collector.boxes(Part.Statics, statics.objects);
+        parts.staticVersion = whole("statics.version", statics.version ?? 0);
+        collector.wordsOf(Part.StaticWorlds, statics.worlds, parts.statics);
+        collector.wordsOf(Part.StaticGenerations, statics.generations, parts.statics);
+    }
+    if (worlds > 1) {
+        const missing = parts.objects > 0 && input.worlds === undefined ? "worlds" : parts.statics > 0 && statics?.worlds === undefined ? "statics.worlds" : undefined;
+        if (missing !== undefined) {
+            throw new TypeError(`${missing} is missing: there are ${worlds} worlds`);
+        }
+    }
+    collector.words(Part.ExcludedPairs, input.excludedPairs, 2);
+    collector.words(Part.PairFilterData, input.pairFilterData);
+    collector.asked(input);
+    return parts;
+}
+
+/** Rows in the layout of 32 bytes per box, for the CPU. @internal */
+export function asWords({ words, isTight }: HostRows): Uint32Array {
+    if (isTight) {
+        return packedBoxes(words as Float32Array, undefined, undefined);
+    }
+    return words instanceof Uint32Array ? words : new Uint32Array(words.buffer, words.byteOffset, words.length);
+}
+
+/** The form of boxes in a buffer. @internal */
+export function wordsKind(rows: BufferBoxes): Words {
+    switch (rows.words ?? "filters") {
+        case "filters":
+            return Words.Filters;
+        case "padding":
+            return Words.Padding;
+        case "none":
+            return Words.Nothing;
+        default:
+            throw new TypeError(`words is ${JSON.stringify(rows.words)}; it can be "filters", "padding", "none"`);
+    }
+}

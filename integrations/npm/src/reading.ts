@@ -1,0 +1,63 @@
+/** Bytes at the front of a buffer. @internal */
+export interface Bytes {
+    readonly buffer: GPUBuffer;
+    /** A multiple of 4. */
+    readonly bytes: number;
+}
+
+/** Spare buffers that are kept for later read-backs. */
+const MOST_SPARES = 4;
+/** Of a mapping: MAP_READ and COPY_DST. */
+const USAGE = 0x01 | 0x08;
+
+/** Copies from buffers of the device to the host. @internal */
+export class Reader {
+    readonly #device: GPUDevice;
+    /** What no read-back is using. */
+    #spares: GPUBuffer[] = [];
+
+    constructor(device: GPUDevice) {
+        this.#device = device;
+    }
+
+    /** The words at the front of each buffer, as they are behind all that was submitted. */
+    async read(parts: readonly Bytes[]): Promise<Uint32Array[]> {
+        const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
+        const staging = this.#take(total);
+        const encoder = this.#device.createCommandEncoder({ label: "gpu_broad_phase/readback" });
+        let end = 0;
+        for (const { buffer, bytes } of parts) {
+            if (bytes > 0) {
+                encoder.copyBufferToBuffer(buffer, 0, staging, end, bytes);
+            }
+            end += bytes;
+        }
+        this.#device.queue.submit([encoder.finish()]);
+        await staging.mapAsync(1, 0, total);
+        const mapped = staging.getMappedRange(0, total);
+        let start = 0;
+        const arrays = parts.map(({ bytes }) => {
+            start += bytes;
+            return new Uint32Array(mapped.slice(start - bytes, start));
+        });
+        staging.unmap();
+        this.#spares.push(staging);
+        if (this.#spares.length > MOST_SPARES) {
+            this.#spares.shift()!.destroy();
+        }
+        return arrays;
+    }
+
+    #take(bytes: number): GPUBuffer {
+        const index = this.#spares.findIndex(({ size }) => size >= bytes && size <= 4 * bytes + 65536);
+        if (index >= 0) {
+            return this.#spares.splice(index, 1)[0]!;
+        }
+        const size = Math.max(256, 2 ** Math.ceil(Math.log2(bytes)));
+        return this.#device.createBuffer({
+            label: "gpu_broad_phase/readback",
+            size: size <= this.#device.limits.maxBufferSize ? size : bytes,
+            usage: USAGE,
+        });
+    }
+}

@@ -1,0 +1,342 @@
+// Answers are those of the definition, in every scheme, on the GPU and on the CPU.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { suite } from "./suite.js";
+
+const { run } = suite();
+
+const SCHEMES = ["hierarchical", { type: "uniform", cellSize: 1.5 }, { type: "adaptive", minScale: 0.5 }];
+
+for (const cpu of [false, true]) {
+    const where = cpu ? "CPU" : "GPU";
+
+    for (const scheme of SCHEMES) {
+        test(`${where}, ${scheme.type ?? scheme}: pairs are those of the definition`, async () => {
+            const counts = await run(
+                async ({ cpu, scheme }) => {
+                    const broadPhase = await lib.BroadPhase.create({ cpu, scheme });
+                    const counts = [];
+                    for (const [seed, count, size, step] of [[1, 3000, 1.2, 0], [2, 2000, 2, 0.25], [3, 500, 9, 0], [4, 1, 1, 0], [5, 0, 1, 0]]) {
+                        const objects = boxes(seed, count, size, Math.cbrt(count), step);
+                        broadPhase.step({ objects });
+                        const pairs = await broadPhase.readPairs();
+                        counts.push(equal(sorted(pairs), pairsOf(objects)) / 2);
+                        const counters = await broadPhase.readCounters();
+                        equal([counters.objects, counters.pairsNeeded, counters.missing.length], [count, pairs.length / 2, 0]);
+                    }
+                    broadPhase.dispose();
+                    return counts;
+                },
+                { cpu, scheme },
+            );
+            assert.ok(counts[0] > 1000 && counts[1] > 1000 && counts[2] > 10000, String(counts));
+        });
+    }
+
+    test(`${where}: sorted pairs come ascending, boxes as rows, with filters, margin, two axes, worlds`, async () => {
+        await run(async (cpu) => {
+            const objects = boxes(7, 1500, 1.5);
+            const count = 1500;
+            const next = random(8);
+            const layers = Uint32Array.from({ length: count }, () => ((1 << Math.floor(4 * next())) | ((1 + Math.floor(15 * next())) << 16)) >>> 0);
+            const owners = Uint32Array.from({ length: count }, () => Math.floor(5 * next()));
+            const meets = (a, b) => (layers[a] & (layers[b] >>> 16)) !== 0 && (layers[b] & (layers[a] >>> 16)) !== 0;
+            const admits = (a, b) => meets(a, b) && (owners[a] === 0 || owners[a] !== owners[b]);
+            const broadPhase = await lib.BroadPhase.create({ cpu, pairOrder: "sorted" });
+            broadPhase.step({ objects: { boxes: objects, layers, owners } });
+            const filtered = await broadPhase.readPairs();
+            if (equal(filtered, pairsOf(objects, admits), "filters") < 200) throw new Error("few pairs");
+            // The same as rows of 32 bytes.
+            const rows = new ArrayBuffer(32 * count);
+            const [floats, words] = [new Float32Array(rows), new Uint32Array(rows)];
+            for (let row = 0; row < count; row += 1) {
+                floats.set(objects.subarray(6 * row, 6 * row + 3), 8 * row);
+                words[8 * row + 3] = layers[row];
+                floats.set(objects.subarray(6 * row + 3, 6 * row + 6), 8 * row + 4);
+                words[8 * row + 7] = owners[row];
+            }
+            broadPhase.step({ objects: rows });
+            equal(await broadPhase.readPairs(), filtered, "rows");
+            const excluded = filtered.slice(0, 100).reverse();
+            broadPhase.step({ objects: rows, excludedPairs: excluded });
+            equal(await broadPhase.readPairs(), filtered.slice(100), "excluded pairs");
+            broadPhase.dispose();
+
+            const flat = await lib.BroadPhase.create({ cpu, pairOrder: "sorted", dimensions: 2, margin: 0.25 });
+            flat.step({ objects: boxes(9, 800, 0.5, 28, 0.125) });
+            const grown = boxes(9, 800, 0.5, 28, 0.125).map((value, index) => (index % 3 === 2 ? 0 : index % 6 < 3 ? value - 0.25 : value + 0.25));
+            equal(await flat.readPairs(), pairsOf(grown), "margin in 2D");
+            flat.dispose();
+
+            const worlds = Uint32Array.from({ length: count }, (_, object) => object % 3);
+            const parted = await lib.BroadPhase.create({ cpu, pairOrder: "sorted", worlds: 3 });
+            parted.step({ objects, worlds });
+            const wanted = pairsOf(objects, (a, b) => worlds[a] === worlds[b]);
+            equal(await parted.readPairs(), wanted, "worlds");
+            const perWorld = [0, 0, 0];
+            for (let pair = 0; pair < wanted.length; pair += 2) perWorld[worlds[wanted[pair]]] += 1;
+            equal(await parted.readWorldPairs(), perWorld, "pairs of worlds");
+            parted.dispose();
+        }, cpu);
+    });
+
+    test(`${where}: rays in every mode, swept ones, and statics`, async () => {
+        const hits = await run(async (cpu) => {
+            const objects = boxes(11, 2000, 1.5);
+            const cast = rays(12, 400, 12);
+            // By definition, in doubles: only objects are compared, and t within rounding.
+            const enter = (box, ray, grow = [0, 0, 0]) => {
+                let [low, high] = [0, cast[7 * ray + 6]];
+                for (let axis = 0; axis < 3; axis += 1) {
+                    const [origin, direction] = [cast[7 * ray + axis], cast[7 * ray + 3 + axis]];
+                    let [near, far] = [
+                        (objects[6 * box + axis] - grow[axis] - origin) / direction,
+                        (objects[6 * box + 3 + axis] + grow[axis] - origin) / direction,
+                    ];
+                    if (near > far) [near, far] = [far, near];
+                    [low, high] = [Math.max(low, near), Math.min(high, far)];
+                }
+                return low <= high ? low : NaN;
+            };
+            const wanted = Array.from({ length: 400 }, (_, ray) => {
+                const found = [];
+                for (let box = 0; box < 2000; box += 1) if (!Number.isNaN(enter(box, ray))) found.push(box);
+                return found;
+            });
+            const all = await lib.BroadPhase.create({ cpu, rayMode: "all" });
+            all.step({ objects, rays: cast });
+            const found = await all.readRayHits();
+            equal(lists(found.objects, found.offsets), wanted, "all");
+            // Half of the objects static, half moving: the same numbers.
+            const statics = { objects: objects.slice(0, 6000), version: 1 };
+            for (let step = 0; step < 3; step += 1) {
+                all.step({ objects: objects.slice(6000), statics, rays: cast });
+                const again = await all.readRayHits();
+                equal(lists(again.objects, again.offsets), wanted, "statics");
+                equal(sorted(await all.readPairs()), pairsOf(objects, (a, b) => b >= 1000), "pairs with statics");
+            }
+            all.dispose();
+            const closest = await lib.BroadPhase.create({ cpu });
+            closest.step({ objects, rays: { rays: cast, layers: new Uint32Array(400).fill(0xffffffff) } });
+            const nearest = await closest.readRayHits();
+            for (let ray = 0; ray < 400; ray += 1) {
+                const best = wanted[ray].reduce((best, box) => (enter(box, ray) < enter(best, ray) ? box : best), wanted[ray][0] ?? lib.NO_OBJECT);
+                const [object, t] = [nearest.objects[ray], nearest.t[ray]];
+                const is = best === lib.NO_OBJECT ? object === best && t === Infinity : Math.abs(t - enter(best, ray)) <= 1e-5 * (1 + t) && wanted[ray].includes(object);
+                if (!is) throw new Error(`ray ${ray}: ${object} at ${t}, not ${best} at ${enter(best, ray)}`);
+            }
+            // A set of its own does not change what the step found.
+            const set = closest.createQuerySet({ rayMode: "any" });
+            set.query({ rays: { rays: cast, halfExtents: new Float32Array(1200).fill(0.25) } });
+            const { any } = await set.readRayHits();
+            const swept = wanted.map((_, ray) => {
+                for (let box = 0; box < 2000; box += 1) if (!Number.isNaN(enter(box, ray, [0.25, 0.25, 0.25]))) return 1;
+                return 0;
+            });
+            equal(any, swept, "swept");
+            equal((await closest.readRayHits()).objects, nearest.objects, "after a set");
+            set.dispose();
+            closest.dispose();
+            return found.objects.length;
+        }, cpu);
+        assert.ok(hits > 1000, String(hits));
+    });
+
+    test(`${where}: queries by boxes, spheres, nearest, neighbours, partners`, async () => {
+        const results = await run(async (cpu) => {
+            const count = 1200;
+            const objects = boxes(21, count, 1.5);
+            const asked = boxes(22, 60, 3, 10);
+            const broadPhase = await lib.BroadPhase.create({ cpu });
+            broadPhase.step({ objects, queries: { boxes: asked } });
+            const both = new Float32Array(6 * (count + 60));
+            both.set(objects);
+            both.set(asked, 6 * count);
+            const wanted = Array.from({ length: 60 }, () => []);
+            const all = pairsOf(both);
+            for (let pair = 0; pair < all.length; pair += 2) {
+                if (all[pair] < count && all[pair + 1] >= count) wanted[all[pair + 1] - count].push(all[pair]);
+            }
+            const found = await broadPhase.readQueryResults();
+            const results = found.objects.length;
+            equal(lists(found.objects, found.offsets), wanted, "boxes");
+            const distance = (box, [x, y, z]) => {
+                const gap = [x, y, z].map((at, axis) => Math.max(objects[6 * box + axis] - at, at - objects[6 * box + 3 + axis], 0));
+                return Math.hypot(...gap);
+            };
+            const spheres = new Float32Array(4 * 50);
+            const next = random(23);
+            for (let value = 0; value < 200; value += 1) spheres[value] = value % 4 === 3 ? next() * 2 : next() * 10;
+            broadPhase.step({ objects, queries: { spheres } });
+            const near = await broadPhase.readQueryResults();
+            const within = Array.from({ length: 50 }, (_, sphere) => {
+                const [x, y, z, radius] = spheres.subarray(4 * sphere, 4 * sphere + 4);
+                return Array.from({ length: count }, (_, box) => box).filter((box) => distance(box, [x, y, z]) <= radius);
+            });
+            equal(lists(near.objects, near.offsets), within, "spheres");
+            const far = spheres.map((value, index) => (index % 4 === 3 ? Infinity : value));
+            broadPhase.step({ objects, queries: { spheres: far, nearest: 5 } });
+            const five = await broadPhase.readQueryResults();
+            equal([five.objects.length, five.squaredDistances.length, five.offsets.length], [250, 250, 0]);
+            for (let sphere = 0; sphere < 50; sphere += 1) {
+                const at = far.subarray(4 * sphere, 4 * sphere + 3);
+                const best = Array.from({ length: count }, (_, box) => distance(box, at)).sort((a, b) => a - b);
+                for (let place = 0; place < 5; place += 1) {
+                    const given = Math.sqrt(five.squaredDistances[5 * sphere + place]);
+                    if (Math.abs(given - best[place]) > 1e-4) throw new Error(`nearest: ${given}, not ${best[place]}`);
+                }
+            }
+            broadPhase.step({ objects, partners: {} });
+            const partners = await broadPhase.readQueryResults();
+            const rows = Array.from({ length: count }, () => []);
+            const pairs = pairsOf(objects);
+            for (let pair = 0; pair < pairs.length; pair += 2) {
+                rows[pairs[pair]].push(pairs[pair + 1]);
+                rows[pairs[pair + 1]].push(pairs[pair]);
+            }
+            equal(lists(partners.objects, partners.offsets), rows.map((row) => row.sort((a, b) => a - b)), "partners");
+            const points = objects.map((value, index) => objects[index - (index % 6) + (index % 3)]);
+            broadPhase.step({ objects: points, neighbors: { radius: 1.1, half: true } });
+            const neighbors = await broadPhase.readQueryResults();
+            const close = Array.from({ length: count }, (_, a) =>
+                Array.from({ length: count }, (_, b) => b).filter(
+                    (b) => b > a && Math.hypot(...[0, 1, 2].map((axis) => points[6 * a + axis] - points[6 * b + axis])) <= 1.1,
+                ),
+            );
+            equal(lists(neighbors.objects, neighbors.offsets), close, "neighbours");
+            broadPhase.dispose();
+            return results;
+        }, cpu);
+        assert.ok(results > 300, String(results));
+    });
+
+    test(`${where}: events are what changed between steps`, async () => {
+        const changes = await run(async (cpu) => {
+            const broadPhase = await lib.BroadPhase.create({ cpu, events: true });
+            const next = random(31);
+            const statics = { objects: boxes(32, 300, 1.5, 9), version: 7 };
+            const objects = boxes(33, 900, 1.5, 9);
+            let before = new Set();
+            let changes = 0;
+            for (let frame = 0; frame < 6; frame += 1) {
+                for (let row = 0; row < 900; row += 1) {
+                    const [axis, move] = [Math.floor(3 * next()), next() - 0.5];
+                    objects[6 * row + axis] += move;
+                    objects[6 * row + 3 + axis] += move;
+                }
+                broadPhase.step({ objects, statics });
+                const { begun, ended } = await broadPhase.readEvents();
+                const both = new Float32Array([...statics.objects, ...objects]);
+                const pairs = pairsOf(both, (a, b) => b >= 300);
+                const name = (object) => (object < 300 ? (object | lib.STATIC_NAME) >>> 0 : object - 300);
+                const now = new Set();
+                for (let pair = 0; pair < pairs.length; pair += 2) now.add(`${name(pairs[pair])} 0 ${name(pairs[pair + 1])} 0`);
+                const told = (words) => Array.from({ length: words.length / 4 }, (_, row) => words.subarray(4 * row, 4 * row + 4).join(" ")).sort();
+                equal(told(begun), [...now].filter((pair) => !before.has(pair)).sort(), "begun");
+                equal(told(ended), [...before].filter((pair) => !now.has(pair)).sort(), "ended");
+                if (frame > 0) changes += (begun.length + ended.length) / 4;
+                before = now;
+            }
+            broadPhase.dispose();
+            return changes;
+        }, cpu);
+        assert.ok(changes > 500, String(changes));
+    });
+}
+
+test("GPU: a crowd needs repeated steps, and the answer is whole", async () => {
+    const [pairs, rounds] = await run(async () => {
+        // 700 boxes at one place: 244,650 pairs, far more than four per object.
+        const objects = boxes(41, 700, 0.1, 0.05).map((value, index) => (index % 6 < 3 ? value : value + 1));
+        const broadPhase = await lib.BroadPhase.create({ scheme: { type: "uniform", cellSize: 0.02 }, events: true });
+        broadPhase.step({ objects });
+        const pairs = await broadPhase.readPairs();
+        equal(sorted(pairs), pairsOf(objects));
+        // Those of one step are read together.
+        broadPhase.step({ objects: boxes(42, 4000, 6) , rays: rays(43, 100, 16), partners: {} });
+        const [many, hits, partners] = await Promise.all([broadPhase.readPairs(), broadPhase.readRayHits(), broadPhase.readQueryResults()]);
+        equal([partners.objects.length, hits.objects.length], [many.length, 100]);
+        const counters = await broadPhase.readCounters();
+        broadPhase.dispose();
+        return [pairs.length / 2, counters.roundsNeeded];
+    });
+    assert.equal(pairs, 244650);
+    assert.ok(rounds >= 1);
+});
+
+for (const cpu of [false, true]) {
+    test(`${cpu ? "CPU" : "GPU"}: a loop that does not await its answers gets those of each step`, async () => {
+        await run(async (cpu) => {
+            const broadPhase = await lib.BroadPhase.create({ cpu, events: true });
+            const set = broadPhase.createQuerySet({ rayMode: "all" });
+            const cast = rays(61, 50, 10);
+            const frames = Array.from({ length: 8 }, (_, frame) => boxes(70 + frame, 600 + 50 * frame, 1.6));
+            const alone = [];
+            for (const objects of frames) {
+                broadPhase.step({ objects });
+                set.query({ rays: cast });
+                const { objects: hits, offsets } = await set.readRayHits();
+                alone.push(lists(hits, offsets));
+            }
+            const answers = frames.map((objects) => {
+                broadPhase.step({ objects });
+                set.query({ rays: cast });
+                return [broadPhase.readPairs(), broadPhase.readCounters(), broadPhase.readEvents(), set.readRayHits()];
+            });
+            for (const [frame, reads] of answers.entries()) {
+                const [pairs, counters, events, hits] = await Promise.all(reads);
+                const wanted = pairsOf(frames[frame]);
+                equal(sorted(pairs), wanted, `pairs of frame ${frame}`);
+                equal([counters.objects, counters.pairsNeeded], [frames[frame].length / 6, wanted.length / 2], "counters");
+                equal(lists(hits.objects, hits.offsets), alone[frame], `hits of frame ${frame}`);
+                const before = frame > 0 ? pairsOf(frames[frame - 1]).length / 2 : pairsOf(frames.at(-1)).length / 2;
+                equal([(events.begun.length - events.ended.length) / 4], [wanted.length / 2 - before], "events");
+            }
+            broadPhase.dispose();
+        }, cpu);
+    });
+}
+
+test("GPU: what has no room, and a later step has overwritten, is an error by name", async () => {
+    const told = await run(async () => {
+        const crowd = boxes(81, 400, 1, 0.5);
+        const broadPhase = await lib.BroadPhase.create({ capacities: { pairs: 100 } });
+        const lost = [];
+        broadPhase.step({ objects: crowd });
+        lost.push(thrown(() => broadPhase.readPairs()));
+        const counters = broadPhase.readCounters();
+        broadPhase.step({ objects: boxes(82, 10, 1) });
+        equal(sorted(await broadPhase.readPairs()), pairsOf(boxes(82, 10, 1)));
+        const { pairsNeeded, missing } = await counters;
+        // A step that is refused has overwritten the rows that a repeated one needs.
+        const other = await lib.BroadPhase.create({ capacities: { pairs: 100 } });
+        other.step({ objects: crowd });
+        const pending = thrown(() => other.readPairs());
+        const refused = await thrown(() => other.step({ objects: boxes(83, 400, 1), neighbors: { radius: -1 } }));
+        lost.push(pending);
+        // What is bounded stays a prefix.
+        const small = await lib.BroadPhase.create({ maxBytes: 300000 });
+        small.step({ objects: crowd });
+        lost.push(thrown(() => small.readPairs()));
+        const told = [await Promise.all(lost), pairsNeeded === pairsOf(crowd).length / 2, missing, refused];
+        for (const each of [broadPhase, other, small]) each.dispose();
+        return told;
+    });
+    assert.match(told[0][0], /^OverflowError: there was no room for all pairs, and a later step has taken the place of this one$/);
+    assert.match(told[0][1], /^OverflowError: there was no room for all pairs, and a later step/);
+    assert.match(told[0][2], /^OverflowError: there is no room for all pairs: a buffer holds no more, or maxBytes allows no more$/);
+    assert.deepEqual(told.slice(1), [true, ["pairs"], "RangeError: the radius -1 is not a finite length"]);
+});
+
+test("GPU: a function of WGSL admits pairs", async () => {
+    await run(async () => {
+        const objects = boxes(51, 1000, 1.5);
+        const pairFilter = "fn admits_pair(a: u32, b: u32) -> bool { return (a + b) % pair_data(0u) == 0u; }";
+        const broadPhase = await lib.BroadPhase.create({ pairFilter, pairOrder: "sorted" });
+        broadPhase.step({ objects, pairFilterData: new Uint32Array([3]) });
+        equal(await broadPhase.readPairs(), pairsOf(objects, (a, b) => (a + b) % 3 === 0));
+        broadPhase.dispose();
+        const error = await thrown(() => lib.BroadPhase.create({ pairFilter: "fn admits(a: u32) {}" }));
+        if (!error.startsWith("RangeError")) throw new Error(error);
+    });
+});

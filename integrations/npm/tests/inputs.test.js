@@ -1,0 +1,271 @@
+// Inputs in buffers, and inputs that cannot be taken.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { suite } from "./suite.js";
+
+const { run } = suite();
+
+test("buffers of the device are read in place, others are copied, and outputs are real buffers", async () => {
+    await run(async () => {
+        const { STORAGE, COPY_DST, COPY_SRC, VERTEX } = GPUBufferUsage;
+        const objects = boxes(1, 1000, 1.4);
+        const wanted = pairsOf(objects);
+        const broadPhase = await lib.BroadPhase.create({ pairOrder: "sorted", rayMode: "all", events: true });
+        const { device } = broadPhase;
+        const step = async (what, objects, more = {}) => {
+            const output = broadPhase.step({ objects, ...more });
+            equal(await broadPhase.readPairs(), wanted, what);
+            return output;
+        };
+        const own = broadPhase.createBuffer(objects, { usage: VERTEX, label: "boxes" });
+        if (!(own instanceof GPUBuffer) || own.size !== 24000 || (own.usage & VERTEX) === 0 || own.label !== "boxes") throw new Error("no such buffer");
+        await step("own, six floats", { buffer: own, count: 1000, words: "none" });
+        // Rows of 80 bytes with centre and half extents, behind 16 others.
+        const wide = new Float32Array(20 * 1000);
+        for (let row = 0; row < 1000; row += 1) {
+            for (let axis = 0; axis < 3; axis += 1) {
+                const [low, high] = [objects[6 * row + axis], objects[6 * row + 3 + axis]];
+                wide[20 * row + 4 + axis] = low;
+                wide[20 * row + 8 + axis] = high;
+            }
+        }
+        const strided = broadPhase.createBuffer(wide.buffer);
+        await step("own, strided", { buffer: strided, count: 1000, offset: 16, stride: 80, words: "padding" });
+        const foreign = device.createBuffer({ size: wide.byteLength, usage: COPY_SRC | COPY_DST });
+        device.queue.writeBuffer(foreign, 0, wide);
+        await step("foreign, strided", { buffer: foreign, count: 1000, offset: 16, stride: 80, words: "padding" });
+        const halves = new Float32Array([1, 1, 1, 0, 0.5, 0.5, 0.5, 0, 2, 2, 2, 0, 0.5, 0.5, 0.5, 0, 9, 9, 9, 0, 1, 1, 1, 0]);
+        broadPhase.step({ objects: { buffer: broadPhase.createBuffer(halves), count: 3, form: "center-half", words: "padding" } });
+        equal(await broadPhase.readPairs(), [0, 1], "centres");
+
+        // A count that only the device knows.
+        const count = broadPhase.createBuffer(new Uint32Array([7, 600]));
+        broadPhase.step({ objects, objectCount: { buffer: count, word: 1 } });
+        equal(await broadPhase.readPairs(), pairsOf(objects.subarray(0, 3600)), "count on the device");
+        const far = device.createBuffer({ size: 4, usage: COPY_SRC | COPY_DST });
+        device.queue.writeBuffer(far, 0, new Uint32Array([500]));
+        broadPhase.step({ objects, objectCount: { buffer: far } });
+        equal(await broadPhase.readPairs(), pairsOf(objects.subarray(0, 3000)), "count in a foreign buffer");
+
+        // What outputs hold is what is read.
+        const cast = rays(2, 50, 10);
+        broadPhase.step({ objects, rays: cast, queries: { boxes: boxes(3, 20, 3, 10) } });
+        await broadPhase.readPairs();
+        const output = broadPhase.step({ objects, rays: cast, queries: { boxes: boxes(3, 20, 3, 10) } });
+        const words = await download(device, output.pairs.buffer);
+        equal(words.subarray(0, wanted.length), wanted, "the buffer of pairs");
+        if (output.pairs.capacity < wanted.length / 2 || output.pairs.buffer.size < 8 * output.pairs.capacity) throw new Error("capacity");
+        equal((await download(device, output.counters)).subarray(10, 12), [wanted.length / 2, 0], "counters");
+        const hits = await broadPhase.readRayHits();
+        equal((await download(device, output.rays.offsets)).subarray(0, 51), hits.offsets, "offsets of rays");
+        const results = await broadPhase.readQueryResults();
+        equal((await download(device, output.queries.buffer)).subarray(0, results.objects.length), results.objects, "results");
+        const { begun } = await broadPhase.readEvents();
+        const counted = await download(device, output.events.counters);
+        equal([counted[0], counted[4], begun.length], [wanted.length / 2, 0, 0], "events");
+        for (const name of ["starts", "records", "grid", "entries"]) {
+            if (!(output.table[name] instanceof GPUBuffer)) throw new Error(name);
+        }
+        if (!(broadPhase.memory > 0) || typeof broadPhase.adapter.vendor !== "string") throw new Error("memory");
+        // Outputs bind in a caller's shader.
+        const module = device.createShaderModule({
+            code: `@group(0) @binding(0) var<storage, read> pairs: array<vec2u>;
+                   @group(0) @binding(1) var<storage, read> counters: array<u32>;
+                   @group(0) @binding(2) var<storage, read_write> sum: array<atomic<u32>>;
+                   @compute @workgroup_size(64) fn main(@builtin(global_invocation_id) id: vec3u) {
+                       if (id.x < counters[10]) { atomicAdd(&sum[0], pairs[id.x].y - pairs[id.x].x); }
+                   }`,
+        });
+        const pipeline = device.createComputePipeline({ layout: "auto", compute: { module } });
+        const sum = broadPhase.createBuffer(4);
+        const entries = [output.pairs.buffer, output.counters, sum].map((buffer, binding) => ({ binding, resource: { buffer } }));
+        const encoder = device.createCommandEncoder();
+        const pass = encoder.beginComputePass();
+        pass.setPipeline(pipeline);
+        pass.setBindGroup(0, device.createBindGroup({ layout: pipeline.getBindGroupLayout(0), entries }));
+        pass.dispatchWorkgroups(Math.ceil(output.pairs.capacity / 64));
+        pass.end();
+        device.queue.submit([encoder.finish()]);
+        let distance = 0;
+        for (let pair = 0; pair < wanted.length; pair += 2) distance += wanted[pair + 1] - wanted[pair];
+        equal(await download(device, sum), [distance], "a caller's shader");
+        own.destroy();
+        own.destroy();
+        broadPhase.dispose();
+    });
+});
+
+test("device options: features and limits of a renderer", async () => {
+    const told = await run(async () => {
+        const adapter = await navigator.gpu.requestAdapter();
+        const limit = adapter.limits.maxTextureDimension2D;
+        const features = ["float32-filterable", "timestamp-query", "shader-f16"].filter((name) => adapter.features.has(name));
+        const broadPhase = await lib.BroadPhase.create({
+            powerPreference: "high-performance",
+            requiredFeatures: features,
+            requiredLimits: { maxTextureDimension2D: limit, maxColorAttachmentBytesPerSample: 32 },
+        });
+        if (!(broadPhase.device instanceof GPUDevice)) throw new Error("no device");
+        const has = features.every((name) => broadPhase.device.features.has(name)) && broadPhase.device.limits.maxTextureDimension2D === limit;
+        broadPhase.dispose();
+        return [
+            features.length,
+            has,
+            await thrown(() => lib.BroadPhase.create({ requiredLimits: { maxTextureDimension2D: 2 * limit } })),
+            await thrown(() => lib.BroadPhase.create({ requiredLimits: { maxWings: 2 } })),
+            await thrown(() => lib.BroadPhase.create({ requiredFeatures: ["wings"] })),
+        ];
+    });
+    assert.ok(told[0] > 0);
+    assert.equal(told[1], true);
+    assert.match(told[2], /^RangeError: the limit maxTextureDimension2D is asked to be \d+, the adapter has \d+$/);
+    assert.match(told[3], /^RangeError: the limit maxWings cannot be asked for$/);
+    assert.match(told[4], /^RangeError: the feature wings cannot be asked for; these can: depth-clip-control, /);
+});
+
+for (const cpu of [false, true]) {
+    test(`${cpu ? "CPU" : "GPU"}: what cannot be taken is told with its numbers, and the next step works`, async () => {
+        const told = await run(async (cpu) => {
+            const broadPhase = await lib.BroadPhase.create({ cpu });
+            const parted = await lib.BroadPhase.create({ cpu, worlds: 2 });
+            const good = boxes(1, 500, 1.5);
+            const bad = {
+                objects: () => broadPhase.step({ objects: new Float32Array(7) }),
+                bytes: () => broadPhase.step({ objects: new ArrayBuffer(40) }),
+                plain: () => broadPhase.step({ objects: [0, 0, 0, 1, 1, 1] }),
+                none: () => broadPhase.step({}),
+                doubles: () => broadPhase.step({ objects: { boxes: new Float64Array(6) } }),
+                layers: () => broadPhase.step({ objects: { boxes: good, layers: new Uint32Array(3) } }),
+                owners: () => broadPhase.step({ objects: { boxes: good, owners: new Float32Array(500) } }),
+                rays: () => broadPhase.step({ objects: good, rays: new Float32Array(8) }),
+                halfExtents: () => broadPhase.step({ objects: good, rays: { rays: new Float32Array(14), halfExtents: new Float32Array(5) } }),
+                spheres: () => broadPhase.step({ objects: good, queries: { spheres: new Float32Array(6) } }),
+                excluded: () => broadPhase.step({ objects: good, excludedPairs: new Uint32Array(3) }),
+                kinds: () => broadPhase.step({ objects: good, partners: {}, neighbors: { radius: 1 } }),
+                unknown: () => broadPhase.step({ objects: good, queries: {} }),
+                worlds: () => parted.step({ objects: good }),
+                worldCount: () => parted.step({ objects: good, worlds: new Uint32Array(499) }),
+                version: () => broadPhase.step({ objects: good, statics: { objects: good, version: 0.5 } }),
+                option: () => lib.BroadPhase.create({ cpu, dimension: 2 }),
+                dimensions: () => lib.BroadPhase.create({ cpu, dimensions: 4 }),
+                scheme: () => lib.BroadPhase.create({ cpu, scheme: { type: "octree" } }),
+                cellSize: () => lib.BroadPhase.create({ cpu, scheme: { type: "uniform", cellSize: 0 } }),
+                margin: () => lib.BroadPhase.create({ cpu, margin: -1 }),
+                noWorlds: () => lib.BroadPhase.create({ cpu, worlds: 0 }),
+            };
+            const told = {};
+            for (const [name, call] of Object.entries(bad)) {
+                told[name] = await thrown(call);
+            }
+            told.radius = await thrown(async () => {
+                broadPhase.step({ objects: good, neighbors: { radius: NaN } });
+                await broadPhase.readQueryResults();
+            });
+            broadPhase.step({ objects: good });
+            equal(sorted(await broadPhase.readPairs()), pairsOf(good));
+            broadPhase.dispose();
+            parted.dispose();
+            return told;
+        }, cpu);
+        assert.deepEqual(told, {
+            objects: "TypeError: objects has 7 values, which is not a multiple of 6",
+            bytes: "TypeError: objects has 40 bytes, which is not a multiple of 32",
+            plain: "TypeError: objects is none of these: a Float32Array, an ArrayBuffer, an object with boxes, an object with buffer and count",
+            none: "TypeError: objects is none of these: a Float32Array, an ArrayBuffer, an object with boxes, an object with buffer and count",
+            doubles: "TypeError: objects.boxes is no Float32Array",
+            layers: "TypeError: objects.layers has 3 values, 500 are needed for 500 rows",
+            owners: "TypeError: objects.owners is no Uint32Array",
+            rays: "TypeError: rays has 8 values, which is not a multiple of 7",
+            halfExtents: "TypeError: rays.halfExtents has 5 values, 6 are needed for 2 rows",
+            spheres: "TypeError: queries.spheres has 6 values, which is not a multiple of 4",
+            excluded: "TypeError: excludedPairs has 3 values, which is not a multiple of 2",
+            kinds: "TypeError: a step has queries of one kind, not neighbors and partners",
+            unknown: "TypeError: queries is none of these: an object with boxes, an object with spheres",
+            worlds: "TypeError: worlds is missing: there are 2 worlds",
+            worldCount: "TypeError: worlds has 499 values, 500 are needed for 500 objects",
+            version: "RangeError: statics.version is 0.5, a whole number from 0 to 4294967295 is needed",
+            option: "TypeError: there is no option dimension",
+            dimensions: "TypeError: dimensions is 4; it can be 2, 3",
+            scheme: 'TypeError: scheme.type is "octree"; it can be "uniform", "adaptive"',
+            cellSize: "RangeError: cell size 0 is not between 2^-100 and 2^100",
+            margin: "RangeError: the margin -1 is not a finite length",
+            noWorlds: "RangeError: the number of worlds is 0",
+            radius: "RangeError: the radius NaN is not a finite length",
+        });
+    });
+}
+
+test("GPU: buffers that cannot be used are told", async () => {
+    const told = await run(async () => {
+        const broadPhase = await lib.BroadPhase.create();
+        const other = await lib.BroadPhase.create();
+        const { device } = broadPhase;
+        const mute = device.createBuffer({ size: 3200, usage: GPUBufferUsage.STORAGE });
+        const short = broadPhase.createBuffer(64);
+        const gone = broadPhase.createBuffer(boxes(1, 100, 1));
+        gone.destroy();
+        const rows = (buffer, count = 100) => ({ objects: { buffer, count } });
+        const told = [
+            await thrown(() => broadPhase.step(rows(mute))),
+            await thrown(() => broadPhase.step(rows(short))),
+            await thrown(() => broadPhase.step(rows("boxes"))),
+            await thrown(() => broadPhase.step(rows(short, -1))),
+            await thrown(() => broadPhase.step({ objects: { buffer: short, count: 1, offset: 2 } })),
+            await thrown(() => broadPhase.step({ objects: { buffer: short, count: 1, words: "four" } })),
+            await thrown(() => broadPhase.createBuffer(6)),
+            await thrown(() => broadPhase.createBuffer(2 * device.limits.maxBufferSize)),
+        ];
+        const refused = async (buffer, count) => {
+            broadPhase.step({ objects: { buffer, count, words: "none" } });
+            return thrown(() => broadPhase.readPairs());
+        };
+        told.push(await refused(gone, 100), await refused(other.createBuffer(boxes(1, 100, 1)), 100));
+        const objects = boxes(4, 500, 1.5);
+        broadPhase.step({ objects });
+        equal(sorted(await broadPhase.readPairs()), pairsOf(objects));
+        const output = broadPhase.step({ objects });
+        told.push(await thrown(() => output.rays), await thrown(() => output.events), await thrown(() => broadPhase.readEvents()));
+        const first = await lib.BroadPhase.create();
+        told.push(await thrown(() => first.readPairs()), await thrown(() => first.createQuerySet().query({ rays: rays(1, 1, 1) })));
+        for (const each of [broadPhase, other, first]) each.dispose();
+        return told;
+    });
+    const wanted = [
+        /^TypeError: objects.buffer lacks GPUBufferUsage.COPY_SRC/,
+        /^RangeError: objects.buffer has 64 bytes, 3200 are needed$/,
+        /^TypeError: objects.buffer is no GPUBuffer$/,
+        /^RangeError: objects.count is -1, a whole number/,
+        /^(Type|Range)Error: .*2.*multiple of 4/,
+        /^TypeError: words is "four"; it can be /,
+        /^TypeError: a buffer of 6 bytes cannot be made/,
+        /^RangeError: a buffer of \d+ bytes cannot be made: the device allows \d+$/,
+        /^DeviceError: the device refused the step: /,
+        /^DeviceError: the device refused the step: /,
+        /^Error: the step has no rays/,
+        /^Error: the step has no events/,
+        /^Error: the step has no events/,
+        /^Error: there was no step yet$/,
+        /^DeviceError: no step has been recorded yet$/,
+    ];
+    for (const [index, pattern] of wanted.entries()) {
+        assert.match(told[index], pattern);
+    }
+    assert.equal(told.length, wanted.length);
+});
+
+test("CPU: buffers and WGSL are refused by name", async () => {
+    const told = await run(async () => {
+        const gpu = await lib.BroadPhase.create();
+        const cpu = await lib.BroadPhase.create({ cpu: true });
+        if (cpu.device !== null) throw new Error("a device");
+        const told = [
+            await thrown(() => cpu.step({ objects: { buffer: gpu.createBuffer(320), count: 10 } })),
+            await thrown(() => lib.BroadPhase.create({ cpu: true, pairFilter: "" })),
+        ];
+        gpu.dispose();
+        cpu.dispose();
+        return told;
+    });
+    assert.match(told[0], /^TypeError: objects is a GPUBuffer, and this broad phase is on the CPU$/);
+    assert.match(told[1], /^TypeError: pairFilter is WGSL, and this broad phase is on the CPU$/);
+});

@@ -1,0 +1,138 @@
+// What becomes of devices, buffers and memory.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { suite } from "./suite.js";
+
+const { run } = suite({ flags: ["--js-flags=--expose-gc"] });
+
+test("a lost device rejects every promise and is told by every call", async () => {
+    const told = await run(async () => {
+        const broadPhase = await lib.BroadPhase.create({ events: true });
+        const set = broadPhase.createQuerySet();
+        const objects = boxes(1, 2000, 1.5);
+        broadPhase.step({ objects, rays: rays(2, 10, 12), partners: {} });
+        set.query({ rays: rays(2, 10, 12), queries: { boxes: boxes(7, 5, 3, 9) } });
+        await broadPhase.readPairs();
+        broadPhase.step({ objects, rays: rays(2, 10, 12), partners: {} });
+        const reads = (of) => ["readPairs", "readWorldPairs", "readRayHits", "readQueryResults", "readCounters", "readEvents"].filter((name) => name in of);
+        const pending = [broadPhase, set].flatMap((of) => reads(of).map((name) => thrown(() => of[name]())));
+        broadPhase.device.destroy();
+        const under = await Promise.all(pending);
+        const later = await Promise.all([broadPhase, set].flatMap((of) => reads(of).map((name) => thrown(() => of[name]()))));
+        const calls = [
+            () => broadPhase.step({ objects }),
+            () => set.query({ rays: rays(2, 1, 1) }),
+            () => broadPhase.createBuffer(16),
+            () => broadPhase.createQuerySet(),
+        ];
+        const thrownBy = await Promise.all(calls.map(thrown));
+        broadPhase.dispose();
+        const after = await thrown(() => broadPhase.step({ objects }));
+        // Another one takes its place.
+        const next = await lib.BroadPhase.create();
+        next.step({ objects });
+        equal(sorted(await next.readPairs()), pairsOf(objects));
+        next.dispose();
+        return { under, later, thrownBy, after };
+    });
+    assert.equal(told.under.length, 9);
+    for (const error of [...told.under, ...told.later, ...told.thrownBy]) {
+        assert.match(error, /^DeviceLostError: the device is lost: /);
+    }
+    assert.match(told.after, /^(DisposedError|DeviceLostError)/);
+});
+
+for (const cpu of [false, true]) {
+    test(`${cpu ? "CPU" : "GPU"}: disposing twice is fine, and use after that is an error by name`, async () => {
+        const told = await run(async (cpu) => {
+            const broadPhase = await lib.BroadPhase.create({ cpu });
+            const objects = boxes(3, 3000, 1.5);
+            broadPhase.step({ objects });
+            const set = broadPhase.createQuerySet();
+            const gone = broadPhase.createQuerySet();
+            gone.dispose();
+            gone.dispose();
+            const ofSet = [await thrown(() => gone.query({})), await thrown(() => gone.readRayHits())];
+            equal(sorted(await broadPhase.readPairs()), pairsOf(objects));
+            const pending = [thrown(() => broadPhase.readPairs()), thrown(() => broadPhase.readCounters())];
+            broadPhase.dispose();
+            broadPhase.dispose();
+            set.dispose();
+            const calls = [
+                () => broadPhase.step({ objects }),
+                () => broadPhase.readPairs(),
+                () => broadPhase.readCounters(),
+                () => broadPhase.createQuerySet(),
+                () => set.query({}),
+                () => set.readRayHits(),
+            ];
+            return [...ofSet, ...(await Promise.all(pending)), ...(await Promise.all(calls.map(thrown)))];
+        }, cpu);
+        for (const error of told) {
+            assert.match(error, /^DisposedError: the (broad phase|set of queries) was disposed of$/);
+        }
+    });
+}
+
+test("5,000 frames: memory of the module, buffers and the heap stay as they are", async () => {
+    const { early, late, made } = await run(async () => {
+        const { default: init } = await import("/dist/wasm/gpu_broad_phase.js");
+        const { memory } = await init();
+        let created = 0;
+        const { createBuffer } = GPUDevice.prototype;
+        GPUDevice.prototype.createBuffer = function (descriptor) {
+            created += 1;
+            return createBuffer.call(this, descriptor);
+        };
+        const broadPhase = await lib.BroadPhase.create({ events: true });
+        const picking = broadPhase.createQuerySet();
+        const objects = boxes(5, 150, 1.2);
+        const cast = rays(6, 8, 5);
+        const own = broadPhase.createBuffer(objects);
+        const measure = () => {
+            gc();
+            return { created, wasm: memory.buffer.byteLength, heap: performance.memory.usedJSHeapSize };
+        };
+        const marks = [];
+        const begin = performance.now();
+        for (let frame = 0; frame < 5000; frame += 1) {
+            const move = Math.sin(frame / 50) / 100;
+            for (let value = 0; value < objects.length; value += 6) {
+                objects[value] += move;
+                objects[value + 3] += move;
+            }
+            broadPhase.step(frame % 2 === 0 ? { objects, rays: cast } : { objects: { buffer: own, count: 150, words: "none" }, rays: cast });
+            picking.query({ rays: cast });
+            if (frame % 4 === 0) await Promise.all([broadPhase.readPairs(), broadPhase.readEvents(), picking.readRayHits()]);
+            else await broadPhase.device.queue.onSubmittedWorkDone();
+            if (frame === 999 || frame === 4999) marks.push(measure());
+        }
+        console.log(`${(performance.now() - begin) / 5000} ms per frame`);
+        broadPhase.dispose();
+        return { early: marks[0], late: marks[1], made: broadPhase.options.events };
+    });
+    assert.ok(made);
+    assert.equal(late.wasm, early.wasm, "memory of the module");
+    assert.ok(late.created - early.created <= 8, `${early.created} buffers after 1,000 frames, ${late.created} after 5,000`);
+    assert.ok(late.heap < early.heap + 1e6, `heap of ${early.heap} bytes after 1,000 frames, ${late.heap} after 5,000`);
+    console.log(`after 1,000 and 5,000 frames: ${JSON.stringify([early, late])}`);
+});
+
+test("broad phases that come and go leave no memory of the module behind", async () => {
+    const sizes = await run(async () => {
+        const { default: init } = await import("/dist/wasm/gpu_broad_phase.js");
+        const { memory } = await init();
+        const sizes = [];
+        for (let turn = 0; turn < 12; turn += 1) {
+            const broadPhase = await lib.BroadPhase.create();
+            const buffer = broadPhase.createBuffer(boxes(turn, 3000, 1));
+            broadPhase.step({ objects: { buffer, count: 3000, words: "none" } });
+            await broadPhase.readPairs();
+            if (turn % 2 === 0) buffer.destroy();
+            broadPhase.dispose();
+            sizes.push(memory.buffer.byteLength);
+        }
+        return sizes;
+    });
+    assert.equal(sizes.at(-1), sizes[5], String(sizes));
+});

@@ -1,0 +1,109 @@
+// The package loads in a plain page and in one that Vite built, and says where it cannot work.
+import { test } from "node:test";
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { launch, open } from "./browser.js";
+import { serve } from "./serve.js";
+import { suite } from "./suite.js";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const vite = join(root, "node_modules/vite/bin/vite.js");
+
+const SCRIPT = (from) => `
+import { BroadPhase } from ${JSON.stringify(from)};
+const objects = new Float32Array([0, 0, 0, 1, 1, 1, 0.5, 0.5, 0.5, 2, 2, 2]);
+const found = [];
+for (const cpu of [false, true]) {
+    const broadPhase = await BroadPhase.create({ cpu });
+    broadPhase.step({ objects });
+    found.push([...(await broadPhase.readPairs())].join(","));
+    broadPhase.dispose();
+}
+document.title = found.join(" ");
+`;
+const page = (script) => `<!doctype html><link rel="icon" href="data:,"><title>-</title><script type="module">${script}</script>`;
+
+async function titleOf(address) {
+    const browser = await launch();
+    try {
+        const tab = await open(browser, address);
+        await tab.waitForFunction(() => document.title !== "-", undefined, { timeout: 60000 }).catch((error) => {
+            throw new Error(`${tab.said.join("\n")}\n${error.message}`);
+        });
+        assert.deepEqual(tab.said, []);
+        return await tab.title();
+    } finally {
+        await browser.close();
+    }
+}
+
+/** A folder with the package as npm packs it, and a page. */
+function project(html, more = {}) {
+    const folder = mkdtempSync(join(tmpdir(), "gpu-broad-phase-"));
+    const packed = execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: root, encoding: "utf8" });
+    const target = join(folder, "node_modules/gpu-broad-phase");
+    mkdirSync(target, { recursive: true });
+    execFileSync("tar", ["-xzf", join(folder, packed.trim()), "-C", target, "--strip-components=1"]);
+    for (const [name, text] of Object.entries({ "index.html": html, "package.json": '{ "type": "module" }', ...more })) {
+        writeFileSync(join(folder, name), text);
+    }
+    return folder;
+}
+
+test("a plain page with a relative import", async () => {
+    const folder = project(page(SCRIPT("./node_modules/gpu-broad-phase/dist/index.js")));
+    const server = await serve({ "/": folder });
+    assert.equal(await titleOf(`${server.address}/`), "0,1 0,1");
+    server.close();
+});
+
+test("a page under a path, built by Vite", async () => {
+    const folder = project(page('import "./main.js";'), { "main.js": SCRIPT("gpu-broad-phase") });
+    execFileSync(process.execPath, [vite, "build", "--base", "./", "--logLevel", "warn"], { cwd: folder });
+    const deployed = join(folder, "site/deep");
+    mkdirSync(deployed, { recursive: true });
+    cpSync(join(folder, "dist"), deployed, { recursive: true });
+    const modules = readdirSync(join(deployed, "assets")).filter((name) => name.endsWith(".wasm"));
+    assert.equal(modules.length, 1, "the module is there once");
+    const server = await serve({ "/": join(folder, "site") });
+    assert.equal(await titleOf(`${server.address}/deep/`), "0,1 0,1");
+    server.close();
+});
+
+test("Vite's development server", async () => {
+    const folder = project(page('import "./main.js";'), { "main.js": SCRIPT("gpu-broad-phase") });
+    const port = 20000 + (process.pid % 20000);
+    const server = spawn(process.execPath, [vite, "--host", "127.0.0.1", "--port", port, "--strictPort"], { cwd: folder });
+    try {
+        await new Promise((ready, failed) => {
+            server.stdout.on("data", (text) => String(text).includes("ready") && ready());
+            server.on("exit", (status) => failed(new Error(`Vite ended with ${status}`)));
+        });
+        assert.equal(await titleOf(`http://127.0.0.1:${port}/`), "0,1 0,1");
+    } finally {
+        server.kill();
+    }
+});
+
+const { run } = suite({ gpu: false });
+
+test("without WebGPU: an error by name, and the CPU answers", async () => {
+    const told = await run(async () => {
+        const has = navigator.gpu !== undefined;
+        const none = await thrown(() => lib.BroadPhase.create());
+        const broadPhase = await lib.BroadPhase.create({ cpu: true });
+        const objects = boxes(1, 1000, 1.5);
+        broadPhase.step({ objects });
+        equal(sorted(await broadPhase.readPairs()), pairsOf(objects));
+        broadPhase.dispose();
+        Object.defineProperty(Navigator.prototype, "gpu", { get: () => undefined, configurable: true });
+        return [has, none, await thrown(() => lib.BroadPhase.create())];
+        // Chromium says that it has no adapter.
+    }, undefined, { silent: false });
+    assert.match(told[1], told[0] ? /^NoWebGpuError: the browser has WebGPU but gives no adapter$/ : /^NoWebGpuError: this browser has no WebGPU/);
+    assert.match(told[2], /^NoWebGpuError: this browser has no WebGPU/);
+});

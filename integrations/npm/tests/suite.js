@@ -1,0 +1,40 @@
+// A browser, a server of this package and pages of tests/page.html, for the tests of one file.
+import { after, before } from "node:test";
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import assert from "node:assert/strict";
+import { launch, open } from "./browser.js";
+import { serve } from "./serve.js";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** Gives `run(function, argument)`, which calls a function in a fresh page and demands a silent console. */
+export function suite(options = {}) {
+    const data = mkdtempSync(join(tmpdir(), "gpu-broad-phase-"));
+    let browser;
+    let server;
+    before(async () => {
+        server = await serve({ "/dist/": join(root, "dist"), "/tests/": join(root, "tests"), "/data/": data });
+        browser = await launch(options);
+    });
+    after(async () => {
+        await browser?.close();
+        server?.close();
+    });
+    const run = async (call, argument, { silent = true } = {}) => {
+        const page = await open(browser, `${server.address}/tests/page.html`);
+        try {
+            await page.waitForFunction(() => globalThis.ready);
+            const value = await page.evaluate(call, argument);
+            if (silent) {
+                assert.deepEqual(page.said, [], "the console is silent");
+            }
+            return value;
+        } finally {
+            await page.close();
+        }
+    };
+    return { run, data, root };
+}

@@ -1,0 +1,131 @@
+// What a caller's TypeScript may say, and what it may not. Compiled against dist/index.d.ts, never run.
+import {
+    type Answers,
+    BroadPhase,
+    type Boxes,
+    type Counters,
+    type CpuBroadPhase,
+    DeviceError,
+    DeviceLostError,
+    DisposedError,
+    EXCLUDED_OBJECT,
+    type GpuBroadPhase,
+    type GpuOptions,
+    NO_OBJECT,
+    NoWebGpuError,
+    OverflowError,
+    type QuerySet,
+    STATIC_NAME,
+    STATIC_OBJECT,
+    type Scheme,
+    type StepInput,
+    type StepOutput,
+} from "gpu-broad-phase";
+
+const floats = new Float32Array(12);
+const words = new Uint32Array(2);
+
+export async function onGpu(): Promise<void> {
+    const options: GpuOptions = {
+        scheme: { type: "uniform", cellSize: 2 },
+        dimensions: 3,
+        margin: 0.1,
+        periods: [0, 0, 10],
+        worlds: 2,
+        rayMode: "all",
+        pairOrder: "sorted",
+        capacities: { pairs: 100, rounds: 2 },
+        maxBytes: 2 ** 28,
+        events: true,
+        pairFilter: "fn admits_pair(a: u32, b: u32) -> bool { return true; }",
+        powerPreference: "high-performance",
+        requiredFeatures: ["float32-filterable"],
+        requiredLimits: { maxTextureDimension2D: 8192 },
+    };
+    const broadPhase: GpuBroadPhase = await BroadPhase.create(options);
+    const device: GPUDevice = broadPhase.device;
+    const adapter: GPUAdapterInfo = broadPhase.adapter;
+    const own: GPUBuffer = broadPhase.createBuffer(floats, { usage: 0x20, label: "boxes" });
+    const inputs: StepInput[] = [
+        { objects: floats },
+        { objects: new ArrayBuffer(64) },
+        { objects: { boxes: floats, layers: words, owners: words }, worlds: words },
+        { objects: { buffer: own, count: 2, words: "none", form: "center-half", offset: 16, stride: 80 } },
+        { objects: floats, statics: { objects: floats, version: 3, worlds: words, generations: words } },
+        { objects: floats, rays: { rays: floats, halfExtents: floats, tMin: floats, worlds: words } },
+        { objects: floats, rays: { buffer: own, count: 1, swept: true }, rayCount: { buffer: own, word: 1 } },
+        { objects: floats, queries: { boxes: floats, nearest: 4 } },
+        { objects: floats, queries: { spheres: floats, worlds: words } },
+        { objects: floats, neighbors: { radius: 1, half: true, nearest: 2 } },
+        { objects: floats, partners: { half: true }, excludedPairs: words, pairFilterData: words },
+    ];
+    for (const input of inputs) {
+        const output: StepOutput = broadPhase.step(input);
+        const buffers: (GPUBuffer | null)[] = [
+            output.pairs.buffer,
+            output.pairs.perWorld,
+            output.rays.offsets,
+            output.queries.buffer,
+            output.events.rows,
+            output.table.grid,
+            output.counters,
+        ];
+        const capacity: number = output.pairs.capacity + output.events.endedCapacity;
+        void [buffers, capacity, device, adapter];
+    }
+    const pairs: Uint32Array = await broadPhase.readPairs();
+    const { objects, t, offsets, any } = await broadPhase.readRayHits();
+    const { begun, ended } = await broadPhase.readEvents();
+    const counters: Counters = await broadPhase.readCounters();
+    const isWhole: boolean = counters.missing.length === 0;
+    const set = broadPhase.createQuerySet({ rayMode: "any" });
+    set.query({ rays: floats }).rays.buffer.destroy();
+    void [pairs, objects, t, offsets, any, begun, ended, isWhole, STATIC_NAME, STATIC_OBJECT, EXCLUDED_OBJECT, NO_OBJECT];
+    set.dispose();
+    broadPhase.dispose();
+}
+
+export async function anywhere(): Promise<BroadPhase> {
+    const scheme: Scheme = { type: "adaptive", minScale: 1 };
+    try {
+        return await BroadPhase.create({ scheme });
+    } catch (error) {
+        if (!(error instanceof NoWebGpuError)) {
+            throw error;
+        }
+        const cpu: CpuBroadPhase = await BroadPhase.create({ cpu: true, scheme });
+        const none: null = cpu.device;
+        const nothing: undefined = cpu.step({ objects: floats });
+        void [none, nothing];
+        return cpu;
+    }
+}
+
+export function either(broadPhase: BroadPhase, boxes: Boxes): [GPUBuffer | undefined, QuerySet, Answers] {
+    const set = broadPhase.createQuerySet();
+    return [broadPhase.step({ objects: boxes })?.pairs.buffer, set, broadPhase];
+}
+
+export function handled(error: unknown): string {
+    if (error instanceof DeviceLostError || error instanceof DisposedError) {
+        return error.name;
+    }
+    return error instanceof OverflowError || error instanceof DeviceError ? error.message : "";
+}
+
+export async function refused(gpu: GpuBroadPhase, cpu: CpuBroadPhase): Promise<void> {
+    // @ts-expect-error there is no such option
+    await BroadPhase.create({ dimension: 2 });
+    // @ts-expect-error WGSL does not run on the CPU
+    await BroadPhase.create({ cpu: true, pairFilter: "" });
+    // @ts-expect-error a plain array is no Float32Array
+    gpu.step({ objects: [0, 0, 0, 1, 1, 1] });
+    // @ts-expect-error objects are missing
+    gpu.step({ rays: floats });
+    // @ts-expect-error there is no such mode
+    gpu.createQuerySet({ rayMode: "nearest" });
+    // @ts-expect-error the CPU has no buffers
+    cpu.createBuffer(16);
+    // @ts-expect-error create makes it
+    new BroadPhase();
+}

@@ -1,0 +1,223 @@
+//! The same answers from the CPU reference, for a worker.
+
+use std::collections::BTreeSet;
+
+use bytemuck::Pod;
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Events, Pair, PairEvent, Queries, Query, Ray, Rays, Scene, Source, Statics, StepResult,
+    SweptRay, reference,
+};
+use wasm_bindgen::prelude::*;
+
+use crate::answer::{Answer, EventAnswer};
+use crate::failure::Failure;
+use crate::input::{Askers, PARTS, Part, Question};
+use crate::settings::Settings;
+
+/// Set in the name of a static object.
+const STATIC_NAME: u32 = 1 << 31;
+
+/// The input of a step on the host: rows as words.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct HostInput {
+    parts: [Vec<u32>; PARTS],
+    question: Question,
+}
+
+#[wasm_bindgen]
+impl HostInput {
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Rows in the layouts of the device's buffers.
+    pub fn set_rows(&mut self, part: Part, words: Vec<u32>) {
+        self.parts[part as usize] = words;
+    }
+
+    pub fn set_swept(&mut self) {
+        self.question.are_swept = true;
+    }
+
+    pub fn set_askers(&mut self, askers: Askers, radius: f32, is_half: bool, nearest: Option<u32>) {
+        self.question = Question {
+            askers,
+            radius,
+            is_half,
+            nearest,
+            ..self.question
+        };
+    }
+}
+
+impl HostInput {
+    fn rows<T: Pod>(&self, part: Part) -> &[T] {
+        // TypeScript gives whole rows.
+        bytemuck::cast_slice(&self.parts[part as usize])
+    }
+
+    fn source<T: Pod>(&self, part: Part) -> Source<'_, T> {
+        self.rows(part).into()
+    }
+
+    fn scene(&self) -> Scene<'_> {
+        Scene {
+            objects: self.source(Part::Objects),
+            worlds: self.source(Part::Worlds),
+            statics: Statics {
+                objects: self.source(Part::Statics),
+                worlds: self.source(Part::StaticWorlds),
+                generation: 0,
+            },
+            excluded_pairs: self.source(Part::ExcludedPairs),
+            ..Scene::default()
+        }
+        .asking(self)
+    }
+}
+
+/// Puts the rays and queries of an input into a scene.
+trait Asking<'a> {
+    fn asking(self, input: &'a HostInput) -> Self;
+}
+
+impl<'a> Asking<'a> for Scene<'a> {
+    fn asking(self, input: &'a HostInput) -> Self {
+        let question = input.question;
+        Self {
+            rays: if question.are_swept {
+                Rays::Swept(input.source::<SweptRay>(Part::Rays))
+            } else {
+                Rays::Plain(input.source::<Ray>(Part::Rays))
+            },
+            queries: question.of_objects().unwrap_or_else(|| match question.askers {
+                Askers::Spheres => Queries::Spheres(input.source::<Query>(Part::Queries)),
+                _ => Queries::Boxes(input.source::<Aabb>(Part::Queries)),
+            }),
+            query_mode: question.query_mode(),
+            ..self
+        }
+    }
+}
+
+/// A broad phase on the CPU, and the input of its last step.
+#[wasm_bindgen]
+pub struct Cpu {
+    settings: Settings,
+    input: Option<HostInput>,
+    result: Option<StepResult>,
+    /// The pairs of the last step under their names, where events are wanted.
+    before: Option<BTreeSet<PairEvent>>,
+    events: Events,
+}
+
+#[wasm_bindgen]
+impl Cpu {
+    /// # Errors
+    /// Where the settings cannot work.
+    #[wasm_bindgen(constructor)]
+    pub fn new(settings: Settings, has_events: bool) -> Result<Self, JsValue> {
+        // Says what is wrong with the settings.
+        reference::step_scene(&settings.descriptor(), &Scene::default()).map_err(Failure::from)?;
+        Ok(Self {
+            settings,
+            input: None,
+            result: None,
+            before: has_events.then(BTreeSet::new),
+            events: Events::default(),
+        })
+    }
+
+    /// Takes the input of a step. The answer is found when it is asked for, unless events depend on it.
+    ///
+    /// # Errors
+    /// As `reference::step_scene`.
+    pub fn step(&mut self, input: HostInput) -> Result<(), JsValue> {
+        self.result = None;
+        self.input = Some(input);
+        if self.before.is_some() {
+            self.find_events().map_err(JsValue::from)?;
+        }
+        Ok(())
+    }
+
+    /// What the last step found.
+    ///
+    /// # Errors
+    /// As `reference::step_scene`.
+    pub fn read(&mut self) -> Result<Answer, JsValue> {
+        Ok(Answer::from(self.result()?.clone()))
+    }
+
+    /// What the last step changed.
+    pub fn read_events(&self) -> EventAnswer {
+        EventAnswer::from(self.events.clone())
+    }
+
+    /// What rays and queries find among the objects of the last step.
+    ///
+    /// # Errors
+    /// As `reference::step_scene`.
+    pub fn query(&self, settings: &Settings, asked: &HostInput) -> Result<Answer, JsValue> {
+        let input = self.input.as_ref().ok_or_else(no_step)?;
+        let descriptor = BroadPhaseDescriptor {
+            pairs: false,
+            ..settings.descriptor()
+        };
+        let result = reference::step_scene(&descriptor, &input.scene().asking(asked)).map_err(Failure::from)?;
+        Ok(Answer::from(result))
+    }
+}
+
+impl Cpu {
+    fn result(&mut self) -> Result<&StepResult, Failure> {
+        let input = self.input.as_ref().ok_or_else(no_step)?;
+        let result = match self.result.take() {
+            Some(result) => result,
+            None => reference::step_scene(&self.settings.descriptor(), &input.scene())?,
+        };
+        Ok(self.result.insert(result))
+    }
+
+    fn find_events(&mut self) -> Result<(), Failure> {
+        let pairs = self.result()?.pairs.clone();
+        let Some(input) = &self.input else {
+            return Ok(());
+        };
+        let statics = input.rows::<Aabb>(Part::Statics).len() as u32;
+        let name = |object: u32| {
+            let (part, index, bit) = match object.checked_sub(statics) {
+                Some(index) => (Part::Generations, index, 0),
+                None => (Part::StaticGenerations, object, STATIC_NAME),
+            };
+            let generation = input.rows::<u32>(part).get(index as usize).copied();
+            (index | bit, generation.unwrap_or(0))
+        };
+        let rows: Vec<_> = pairs
+            .iter()
+            .map(|&Pair { a, b }| {
+                let [(a, a_generation), (b, b_generation)] = [a, b].map(name);
+                PairEvent {
+                    a,
+                    a_generation,
+                    b,
+                    b_generation,
+                }
+            })
+            .collect();
+        let now: BTreeSet<_> = rows.iter().copied().collect();
+        let before = self.before.replace(now.clone()).unwrap_or_default();
+        self.events = Events {
+            begun: rows.into_iter().filter(|row| !before.contains(row)).collect(),
+            ended: before.difference(&now).copied().collect(),
+            ..Events::default()
+        };
+        Ok(())
+    }
+}
+
+fn no_step() -> Failure {
+    Failure::new(Failure::OTHER, "no step has been recorded yet")
+}

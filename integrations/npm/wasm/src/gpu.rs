@@ -1,0 +1,449 @@
+//! The broad phase on a device of its own.
+
+use gpu_broad_phase::{EventOutput, GpuBroadPhase, Lists, PairEvents, QuerySet, StepError, StepOutput, Table};
+use wasm_bindgen::prelude::*;
+use wasm_bindgen_futures::future_to_promise;
+
+use crate::answer::EventAnswer;
+use crate::failure::Failure;
+use crate::input::Input;
+use crate::settings::Settings;
+
+#[wasm_bindgen]
+extern "C" {
+    #[wasm_bindgen(typescript_type = "GPUBuffer")]
+    pub type JsBuffer;
+    #[wasm_bindgen(typescript_type = "GPUDevice")]
+    pub type JsDevice;
+    #[wasm_bindgen(typescript_type = "Promise<EventAnswer>")]
+    pub type PromisedEvents;
+}
+
+/// A buffer of the device.
+#[wasm_bindgen]
+pub struct Buffer {
+    buffer: wgpu::Buffer,
+}
+
+#[wasm_bindgen]
+impl Buffer {
+    pub fn js(&self) -> Result<JsBuffer, JsValue> {
+        Ok(js_buffer(&self.buffer)?)
+    }
+}
+
+impl Buffer {
+    pub fn buffer(&self) -> &wgpu::Buffer {
+        &self.buffer
+    }
+}
+
+/// A buffer of an output.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum Output {
+    Counters,
+    Pairs,
+    WorldPairs,
+    Rays,
+    RayOffsets,
+    Queries,
+    QueryOffsets,
+    EventRows,
+    EventsEnded,
+    EventCounters,
+    TableStarts,
+    TableRecords,
+    TableGrid,
+    TableEntries,
+}
+
+/// The adapter's answer, before the broad phase is made on it.
+#[wasm_bindgen]
+pub struct Opened {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+}
+
+/// Asks for a device. Limits come as pairs of name and value.
+///
+/// # Errors
+/// Where there is no adapter, or it gives no such device.
+#[wasm_bindgen]
+pub async fn open(
+    power_preference: Option<String>,
+    features: Vec<String>,
+    limit_names: Vec<String>,
+    limit_values: Vec<f64>,
+) -> Result<Opened, JsValue> {
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+        backends: wgpu::Backends::BROWSER_WEBGPU,
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    });
+    let options = wgpu::RequestAdapterOptions {
+        power_preference: match power_preference.as_deref() {
+            Some("low-power") => wgpu::PowerPreference::LowPower,
+            Some("high-performance") => wgpu::PowerPreference::HighPerformance,
+            _ => wgpu::PowerPreference::None,
+        },
+        ..Default::default()
+    };
+    let adapter = instance
+        .request_adapter(&options)
+        .await
+        .map_err(|_| Failure::new(Failure::NO_DEVICE, "the browser has WebGPU but gives no adapter"))?;
+    let own = GpuBroadPhase::device_descriptor(&adapter);
+    let mut required_features = own.required_features;
+    for name in features {
+        required_features |= feature(&name)?;
+    }
+    let mut limits = wgpu::Limits::default();
+    let available = adapter.limits();
+    for (name, value) in limit_names.iter().zip(limit_values) {
+        set_limit(&mut limits, &available, name, value)?;
+    }
+    let descriptor = wgpu::DeviceDescriptor {
+        required_features,
+        required_limits: limits.or_better_values_from(&own.required_limits),
+        ..own
+    };
+    let (device, queue) = adapter
+        .request_device(&descriptor)
+        .await
+        .map_err(|error| Failure::new(Failure::NO_DEVICE, format!("the adapter gives no device: {error}")))?;
+    Ok(Opened { device, queue })
+}
+
+/// Features by their names in WebGPU: all that wgpu can ask a browser for.
+const FEATURES: [(&str, wgpu::Features); 16] = [
+    ("depth-clip-control", wgpu::Features::DEPTH_CLIP_CONTROL),
+    ("depth32float-stencil8", wgpu::Features::DEPTH32FLOAT_STENCIL8),
+    ("texture-compression-bc", wgpu::Features::TEXTURE_COMPRESSION_BC),
+    (
+        "texture-compression-bc-sliced-3d",
+        wgpu::Features::TEXTURE_COMPRESSION_BC_SLICED_3D,
+    ),
+    ("texture-compression-etc2", wgpu::Features::TEXTURE_COMPRESSION_ETC2),
+    ("texture-compression-astc", wgpu::Features::TEXTURE_COMPRESSION_ASTC),
+    (
+        "texture-compression-astc-sliced-3d",
+        wgpu::Features::TEXTURE_COMPRESSION_ASTC_SLICED_3D,
+    ),
+    ("timestamp-query", wgpu::Features::TIMESTAMP_QUERY),
+    ("indirect-first-instance", wgpu::Features::INDIRECT_FIRST_INSTANCE),
+    ("shader-f16", wgpu::Features::SHADER_F16),
+    ("rg11b10ufloat-renderable", wgpu::Features::RG11B10UFLOAT_RENDERABLE),
+    ("bgra8unorm-storage", wgpu::Features::BGRA8UNORM_STORAGE),
+    ("float32-filterable", wgpu::Features::FLOAT32_FILTERABLE),
+    ("float32-blendable", wgpu::Features::FLOAT32_BLENDABLE),
+    ("dual-source-blending", wgpu::Features::DUAL_SOURCE_BLENDING),
+    ("clip-distances", wgpu::Features::CLIP_DISTANCES),
+];
+
+fn feature(name: &str) -> Result<wgpu::Features, Failure> {
+    let found = FEATURES.iter().find(|(known, _)| *known == name);
+    found.map(|&(_, feature)| feature).ok_or_else(|| {
+        let known: Vec<_> = FEATURES.iter().map(|(known, _)| *known).collect();
+        let known = known.join(", ");
+        Failure::new(
+            Failure::REFUSED,
+            format!("the feature {name} cannot be asked for; these can: {known}"),
+        )
+    })
+}
+
+/// Sets a limit by its name in WebGPU.
+fn set_limit(limits: &mut wgpu::Limits, available: &wgpu::Limits, name: &str, value: f64) -> Result<(), Failure> {
+    macro_rules! limits {
+        ($($name:literal $field:ident)+) => {
+            match name {
+                $($name => {
+                    let most = available.$field as f64;
+                    if value > most {
+                        let message = format!("the limit {name} is asked to be {value}, the adapter has {most}");
+                        return Err(Failure::new(Failure::REFUSED, message));
+                    }
+                    limits.$field = limits.$field.max(value as _);
+                    Ok(())
+                })+
+                _ => {
+                    let message = format!("the limit {name} cannot be asked for");
+                    Err(Failure::new(Failure::REFUSED, message))
+                }
+            }
+        };
+    }
+    limits! {
+        "maxTextureDimension1D" max_texture_dimension_1d
+        "maxTextureDimension2D" max_texture_dimension_2d
+        "maxTextureDimension3D" max_texture_dimension_3d
+        "maxTextureArrayLayers" max_texture_array_layers
+        "maxBindGroups" max_bind_groups
+        "maxBindGroupsPlusVertexBuffers" max_bind_groups_plus_vertex_buffers
+        "maxBindingsPerBindGroup" max_bindings_per_bind_group
+        "maxDynamicUniformBuffersPerPipelineLayout" max_dynamic_uniform_buffers_per_pipeline_layout
+        "maxDynamicStorageBuffersPerPipelineLayout" max_dynamic_storage_buffers_per_pipeline_layout
+        "maxSampledTexturesPerShaderStage" max_sampled_textures_per_shader_stage
+        "maxSamplersPerShaderStage" max_samplers_per_shader_stage
+        "maxStorageBuffersPerShaderStage" max_storage_buffers_per_shader_stage
+        "maxStorageTexturesPerShaderStage" max_storage_textures_per_shader_stage
+        "maxUniformBuffersPerShaderStage" max_uniform_buffers_per_shader_stage
+        "maxUniformBufferBindingSize" max_uniform_buffer_binding_size
+        "maxStorageBufferBindingSize" max_storage_buffer_binding_size
+        "maxVertexBuffers" max_vertex_buffers
+        "maxBufferSize" max_buffer_size
+        "maxVertexAttributes" max_vertex_attributes
+        "maxVertexBufferArrayStride" max_vertex_buffer_array_stride
+        "maxInterStageShaderVariables" max_inter_stage_shader_variables
+        "maxColorAttachments" max_color_attachments
+        "maxColorAttachmentBytesPerSample" max_color_attachment_bytes_per_sample
+        "maxComputeWorkgroupStorageSize" max_compute_workgroup_storage_size
+        "maxComputeInvocationsPerWorkgroup" max_compute_invocations_per_workgroup
+        "maxComputeWorkgroupSizeX" max_compute_workgroup_size_x
+        "maxComputeWorkgroupSizeY" max_compute_workgroup_size_y
+        "maxComputeWorkgroupSizeZ" max_compute_workgroup_size_z
+        "maxComputeWorkgroupsPerDimension" max_compute_workgroups_per_dimension
+    }
+}
+
+/// A broad phase, its events where they are wanted, and the outputs of its last step.
+#[wasm_bindgen]
+pub struct Gpu {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    broad_phase: GpuBroadPhase,
+    events: Option<PairEvents>,
+    output: Option<StepOutput>,
+    event_output: Option<EventOutput>,
+}
+
+#[wasm_bindgen]
+impl Gpu {
+    /// Makes a broad phase and the pipelines of its usual steps.
+    ///
+    /// # Errors
+    /// Where the settings cannot work.
+    #[wasm_bindgen(constructor)]
+    pub fn new(opened: Opened, settings: &Settings, has_events: bool) -> Result<Self, JsValue> {
+        let Opened { device, queue } = opened;
+        let broad_phase = GpuBroadPhase::new(&device, &queue, &settings.descriptor()).map_err(Failure::from)?;
+        Ok(Self {
+            device,
+            queue,
+            broad_phase,
+            events: has_events.then(|| PairEvents::new(None)),
+            output: None,
+            event_output: None,
+        })
+    }
+
+    pub fn device(&self) -> Result<JsDevice, JsValue> {
+        let device = self.device.as_webgpu().ok_or_else(not_webgpu)?;
+        Ok(JsValue::from(device.clone()).unchecked_into())
+    }
+
+    /// A buffer with these bits of `GPUBufferUsage`.
+    pub fn create_buffer(&self, label: &str, size: f64, usage: u32) -> Buffer {
+        let buffer = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some(label),
+            size: size as u64,
+            usage: wgpu::BufferUsages::from_bits_truncate(usage),
+            mapped_at_creation: false,
+        });
+        Buffer { buffer }
+    }
+
+    /// Records and submits a step. A repeated one has no events: the step did.
+    ///
+    /// # Errors
+    /// As `GpuBroadPhase::step`.
+    pub fn step(&mut self, input: &Input, is_repeated: bool) -> Result<(), JsValue> {
+        let recorded = self.record(input, is_repeated);
+        if recorded.is_err()
+            && let Some(events) = &mut self.events
+        {
+            // The encoder was dropped.
+            events.reset();
+        }
+        Ok(recorded.map_err(Failure::from)?)
+    }
+
+    fn record(&mut self, input: &Input, is_repeated: bool) -> Result<(), StepError> {
+        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
+            label: Some("gpu_broad_phase/step"),
+        });
+        let output = self.broad_phase.step(&mut encoder, input.scene())?;
+        if let Some(events) = self.events.as_mut().filter(|_| !is_repeated) {
+            self.event_output = Some(events.record(&mut encoder, &output, input.names())?);
+        }
+        self.broad_phase.watch_counters(&mut encoder)?;
+        self.queue.submit([encoder.finish()]);
+        self.output = Some(output);
+        Ok(())
+    }
+
+    /// A buffer of the last step, where it has such a one.
+    ///
+    /// # Errors
+    /// None in a browser.
+    pub fn output(&self, which: Output) -> Result<Option<JsBuffer>, JsValue> {
+        let of_events = self.event_output.as_ref().and_then(|output| match which {
+            Output::EventRows => Some(&output.rows),
+            Output::EventsEnded => Some(&output.ended),
+            Output::EventCounters => Some(&output.counters),
+            _ => None,
+        });
+        let found = of_events.or_else(|| buffer_of(self.output.as_ref()?, which));
+        Ok(found.map(js_buffer).transpose()?)
+    }
+
+    /// Rows that there is room for in a buffer of the last step.
+    pub fn capacity(&self, which: Output) -> u32 {
+        let of_events = self.event_output.as_ref().map_or(0, |output| match which {
+            Output::EventRows => output.capacity,
+            Output::EventsEnded => output.ended_capacity,
+            _ => 0,
+        });
+        of_events.max(self.output.as_ref().map_or(0, |output| capacity_of(output, which)))
+    }
+
+    /// Copies the events of the last step to the host.
+    ///
+    /// # Errors
+    /// As `PairEvents::read_later`.
+    pub fn read_events(&mut self) -> Result<PromisedEvents, JsValue> {
+        let events = self.events.as_mut().ok_or(StepError::NoStep).map_err(Failure::from)?;
+        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
+            label: Some("gpu_broad_phase/readback"),
+        });
+        let later = events.read_later(&mut encoder).map_err(Failure::from)?;
+        self.queue.submit([encoder.finish()]);
+        let promise = future_to_promise(async move {
+            let found = later.await.map_err(Failure::from)?;
+            Ok(EventAnswer::from(found).into())
+        });
+        Ok(promise.unchecked_into())
+    }
+
+    /// A set of rays and queries with outputs of its own.
+    pub fn query_set(&self, settings: &Settings) -> Set {
+        Set {
+            device: self.device.clone(),
+            queue: self.queue.clone(),
+            set: self.broad_phase.query_set("queries", &settings.descriptor()),
+            output: None,
+        }
+    }
+
+    /// Bytes of the buffers on the device, without those of the caller.
+    pub fn memory(&self) -> f64 {
+        let of_events = self.events.as_ref().map_or(0, |events| events.memory().total());
+        (self.broad_phase.memory().total() + of_events) as f64
+    }
+
+    pub fn mark_lost(&mut self) {
+        self.broad_phase.mark_lost();
+    }
+}
+
+/// Rays and queries that ask the table of the last step.
+#[wasm_bindgen]
+pub struct Set {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    set: QuerySet,
+    output: Option<StepOutput>,
+}
+
+#[wasm_bindgen]
+impl Set {
+    /// Records and submits.
+    ///
+    /// # Errors
+    /// As `QuerySet::record`.
+    pub fn query(&mut self, gpu: &Gpu, input: &Input) -> Result<(), JsValue> {
+        Ok(self.record(gpu, input).map_err(Failure::from)?)
+    }
+
+    fn record(&mut self, gpu: &Gpu, input: &Input) -> Result<(), StepError> {
+        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
+            label: Some("gpu_broad_phase/query"),
+        });
+        let output = self.set.record(&mut encoder, &gpu.broad_phase, input.query_input())?;
+        self.set.watch_counters(&mut encoder)?;
+        self.queue.submit([encoder.finish()]);
+        self.output = Some(output);
+        Ok(())
+    }
+
+    /// A buffer of the last answer, where it has such a one.
+    ///
+    /// # Errors
+    /// None in a browser.
+    pub fn output(&self, which: Output) -> Result<Option<JsBuffer>, JsValue> {
+        let found = self.output.as_ref().and_then(|output| buffer_of(output, which));
+        Ok(found.map(js_buffer).transpose()?)
+    }
+
+    /// Rows that there is room for in a buffer of the last answer.
+    pub fn capacity(&self, which: Output) -> u32 {
+        self.output.as_ref().map_or(0, |output| capacity_of(output, which))
+    }
+}
+
+fn not_webgpu() -> Failure {
+    Failure::new(Failure::OTHER, "this is no object of WebGPU")
+}
+
+fn js_buffer(buffer: &wgpu::Buffer) -> Result<JsBuffer, Failure> {
+    let buffer = buffer.as_webgpu().ok_or_else(not_webgpu)?;
+    Ok(JsValue::from(buffer.clone()).unchecked_into())
+}
+
+fn buffer_of(output: &StepOutput, which: Output) -> Option<&wgpu::Buffer> {
+    let StepOutput {
+        counters,
+        pairs,
+        rays,
+        queries,
+        table,
+        ..
+    } = output;
+    let Table {
+        starts,
+        records,
+        grid,
+        entries,
+        ..
+    } = table;
+    match which {
+        Output::Counters => Some(counters),
+        Output::Pairs => Some(&pairs.as_ref()?.buffer),
+        Output::WorldPairs => pairs.as_ref()?.per_world.as_ref(),
+        Output::Rays => {
+            let of_all = rays.hits.as_ref().map(|hits| &hits.buffer);
+            rays.closest.as_ref().or(rays.any.as_ref()).or(of_all)
+        }
+        Output::RayOffsets => Some(&rays.hits.as_ref()?.offsets),
+        Output::Queries => {
+            let of_all = queries.objects.as_ref().map(|objects| &objects.buffer);
+            queries.nearest.as_ref().or(of_all)
+        }
+        Output::QueryOffsets => Some(&queries.objects.as_ref()?.offsets),
+        Output::TableStarts => Some(starts),
+        Output::TableRecords => Some(records),
+        Output::TableGrid => Some(grid),
+        Output::TableEntries => entries.as_ref(),
+        Output::EventRows | Output::EventsEnded | Output::EventCounters => None,
+    }
+}
+
+fn capacity_of(output: &StepOutput, which: Output) -> u32 {
+    let of = |lists: &Option<Lists>| lists.as_ref().map_or(0, |lists| lists.capacity);
+    match which {
+        Output::Pairs => output.pairs.as_ref().map_or(0, |pairs| pairs.capacity),
+        Output::Rays => of(&output.rays.hits),
+        Output::Queries => of(&output.queries.objects),
+        _ => 0,
+    }
+}

@@ -1,0 +1,244 @@
+//! What a step is asked: rows in buffers of the device, and how they are to be read.
+
+use bytemuck::Pod;
+use gpu_broad_phase::{
+    Aabb, BoxForm, BoxWords, DeviceCount, Neighbors, ObjectNames, Partners, Queries, QueryInput, QueryMode, Rays,
+    Scene, Source, Statics,
+};
+use wasm_bindgen::prelude::*;
+
+use crate::gpu::Buffer;
+
+/// What rows are of.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum Part {
+    Objects,
+    Worlds,
+    Generations,
+    Statics,
+    StaticWorlds,
+    StaticGenerations,
+    ExcludedPairs,
+    PairFilterData,
+    Rays,
+    Queries,
+}
+
+pub const PARTS: usize = Part::Queries as usize + 1;
+
+/// What a number that only the device knows is of.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum Counted {
+    Objects,
+    Rays,
+    Queries,
+}
+
+/// What asks.
+#[wasm_bindgen]
+#[derive(Clone, Copy, Default)]
+pub enum Askers {
+    #[default]
+    Boxes,
+    /// Boxes, points and spheres with a radius: rows of 48 bytes.
+    Spheres,
+    Neighbors,
+    Partners,
+}
+
+/// What a box has beside its six floats.
+#[wasm_bindgen]
+#[derive(Clone, Copy)]
+pub enum Words {
+    Filters,
+    Padding,
+    Nothing,
+}
+
+/// What is asked, but for the rows.
+#[derive(Clone, Copy, Default)]
+pub struct Question {
+    pub are_swept: bool,
+    pub askers: Askers,
+    pub radius: f32,
+    pub is_half: bool,
+    /// How many nearest objects are wanted, in place of all.
+    pub nearest: Option<u32>,
+}
+
+impl Question {
+    pub fn query_mode(self) -> QueryMode {
+        self.nearest.map_or(QueryMode::All, QueryMode::Nearest)
+    }
+
+    /// The objects' own queries, if it is they who ask.
+    pub fn of_objects(self) -> Option<Queries<'static>> {
+        match self.askers {
+            Askers::Neighbors => Some(Queries::Neighbors(Neighbors {
+                radius: self.radius,
+                half: self.is_half,
+            })),
+            Askers::Partners => Some(Queries::Partners(Partners { half: self.is_half })),
+            Askers::Boxes | Askers::Spheres => None,
+        }
+    }
+}
+
+/// Where rows lie on the device.
+struct Rows {
+    buffer: wgpu::Buffer,
+    count: u32,
+    offset: u64,
+    stride: Option<u32>,
+    form: BoxForm,
+    words: BoxWords,
+}
+
+/// The input of a step, or of a set of queries. It keeps its buffers, so that it can be given once more.
+#[wasm_bindgen]
+#[derive(Default)]
+pub struct Input {
+    parts: [Option<Rows>; PARTS],
+    counts: [Option<(wgpu::Buffer, u32)>; 3],
+    question: Question,
+    generation: u64,
+}
+
+#[wasm_bindgen]
+impl Input {
+    #[wasm_bindgen(constructor)]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Rows in a buffer, one behind the other where no stride is named.
+    pub fn set_rows(&mut self, part: Part, buffer: &Buffer, count: u32, offset: f64, stride: Option<u32>) {
+        self.parts[part as usize] = Some(Rows {
+            buffer: buffer.buffer().clone(),
+            count,
+            offset: offset as u64,
+            stride,
+            form: BoxForm::default(),
+            words: BoxWords::default(),
+        });
+    }
+
+    /// What the boxes of a part look like, whose rows were named.
+    pub fn set_form(&mut self, part: Part, is_center_half: bool, words: Words) {
+        if let Some(rows) = &mut self.parts[part as usize] {
+            rows.form = if is_center_half {
+                BoxForm::CenterHalf
+            } else {
+                BoxForm::MinMax
+            };
+            rows.words = match words {
+                Words::Filters => BoxWords::Filters,
+                Words::Padding => BoxWords::Padding,
+                Words::Nothing => BoxWords::Tight,
+            };
+        }
+    }
+
+    pub fn set_count(&mut self, counted: Counted, buffer: &Buffer, word: u32) {
+        self.counts[counted as usize] = Some((buffer.buffer().clone(), word));
+    }
+
+    pub fn set_static_generation(&mut self, generation: f64) {
+        self.generation = generation as u64;
+    }
+
+    pub fn set_swept(&mut self) {
+        self.question.are_swept = true;
+    }
+
+    pub fn set_askers(&mut self, askers: Askers, radius: f32, is_half: bool, nearest: Option<u32>) {
+        self.question = Question {
+            askers,
+            radius,
+            is_half,
+            nearest,
+            ..self.question
+        };
+    }
+}
+
+impl Input {
+    fn source<T: Pod>(&self, part: Part) -> Source<'_, T> {
+        self.parts[part as usize].as_ref().map_or_else(Source::default, |rows| {
+            let source = Source::device(&rows.buffer, rows.count).at(rows.offset);
+            rows.stride.map_or(source, |stride| source.stride(stride))
+        })
+    }
+
+    fn boxes(&self, part: Part) -> Source<'_, Aabb> {
+        let source = self.source(part);
+        match &self.parts[part as usize] {
+            Some(rows) => source.form(rows.form, rows.words),
+            None => source,
+        }
+    }
+
+    fn device_count(&self, counted: Counted) -> Option<DeviceCount<'_>> {
+        let (buffer, word) = self.counts[counted as usize].as_ref()?;
+        Some(DeviceCount { buffer, word: *word })
+    }
+
+    fn static_count(&self) -> u32 {
+        self.parts[Part::Statics as usize].as_ref().map_or(0, |rows| rows.count)
+    }
+
+    pub fn query_input(&self) -> QueryInput<'_> {
+        let question = self.question;
+        QueryInput {
+            rays: if question.are_swept {
+                Rays::Swept(self.source(Part::Rays))
+            } else {
+                Rays::Plain(self.source(Part::Rays))
+            },
+            ray_count: self.device_count(Counted::Rays),
+            queries: question.of_objects().unwrap_or_else(|| match question.askers {
+                Askers::Spheres => Queries::Spheres(self.source(Part::Queries)),
+                _ => Queries::Boxes(self.boxes(Part::Queries)),
+            }),
+            query_count: self.device_count(Counted::Queries),
+            query_mode: question.query_mode(),
+        }
+    }
+
+    pub fn scene(&self) -> Scene<'_> {
+        let QueryInput {
+            rays,
+            ray_count,
+            queries,
+            query_count,
+            query_mode,
+        } = self.query_input();
+        Scene {
+            objects: self.boxes(Part::Objects),
+            object_count: self.device_count(Counted::Objects),
+            worlds: self.source(Part::Worlds),
+            statics: Statics {
+                objects: self.boxes(Part::Statics),
+                worlds: self.source(Part::StaticWorlds),
+                generation: self.generation,
+            },
+            excluded_pairs: self.source(Part::ExcludedPairs),
+            pair_filter_data: self.source(Part::PairFilterData),
+            rays,
+            ray_count,
+            queries,
+            query_count,
+            query_mode,
+        }
+    }
+
+    pub fn names(&self) -> ObjectNames<'_> {
+        ObjectNames {
+            static_count: self.static_count(),
+            static_generations: self.source(Part::StaticGenerations),
+            generations: self.source(Part::Generations),
+        }
+    }
+}
