@@ -8,7 +8,9 @@ use bevy::render::renderer::{RenderContext, RenderDevice, RenderGraph};
 use bevy::render::settings::WgpuSettings;
 use bevy::render::{Extract, ExtractSchedule, RenderApp, RenderPlugin};
 use bevy_gpu_broad_phase::gpu_broad_phase::{Pair, wgpu};
-use bevy_gpu_broad_phase::{BroadPhaseDiagnostics, BroadPhaseObject, BroadPhaseOutput, StaticObject};
+use bevy_gpu_broad_phase::{
+    BroadPhaseDiagnostics, BroadPhaseObject, BroadPhaseOutput, GpuBroadPhasePlugin, StaticObject,
+};
 
 use crate::common::{
     Pairs, Random, alone, brute_force, minimal, ordered, rendered, settle, told, unit_box, with_renderer,
@@ -304,6 +306,34 @@ fn a_device_below_the_limits_leaves_the_cpu() {
     for _ in 0..3 {
         app.update();
     }
+    assert!(!app.world().resource::<BroadPhaseDiagnostics>().is_on_gpu);
+    assert_eq!(told(app.world()), brute_force(app.world_mut()));
+    assert!(!told(app.world()).is_empty());
+}
+
+/// Where there is no adapter, the CPU steps. Which backends there are is for a whole process: this takes one of its own.
+#[test]
+fn no_adapter_leaves_the_cpu() {
+    let ran = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "rendering::steps_without_an_adapter", "--ignored"])
+        // No machine has both.
+        .env("WGPU_BACKEND", if cfg!(windows) { "metal" } else { "dx12" })
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && text.contains("1 passed"), "{text}");
+}
+
+#[test]
+#[ignore = "a part of `no_adapter_leaves_the_cpu`"]
+fn steps_without_an_adapter() {
+    let mut app = App::new();
+    app.add_plugins((MinimalPlugins, TransformPlugin, GpuBroadPhasePlugin::default()));
+    app.finish();
+    app.cleanup();
+    crowd(app.world_mut(), &mut Random(4), 100, 5.0);
+    app.update();
+    app.update();
     assert!(!app.world().resource::<BroadPhaseDiagnostics>().is_on_gpu);
     assert_eq!(told(app.world()), brute_force(app.world_mut()));
     assert!(!told(app.world()).is_empty());
