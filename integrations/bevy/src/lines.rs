@@ -22,9 +22,7 @@ pub(crate) struct Lines {
 impl Lines {
     pub fn new(device: &wgpu::Device, descriptor: &BroadPhaseDescriptor<'static>) -> Self {
         let limits = device.limits();
-        let bytes = limits
-            .max_buffer_size
-            .min(limits.max_storage_buffer_binding_size.into());
+        let bytes = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
         let room = bytes / (2 * size_of::<LineVertex>() as u64);
         Self {
             room: u32::try_from(room).unwrap_or(u32::MAX),
