@@ -1,5 +1,5 @@
-//! Boxes under the mouse: `Pointer` events of `bevy_picking` by the boxes of 5,000 entities. Hovered ones shine, clicked
-//! ones stay marked. Without a window a pointer goes through the picture by itself.
+//! Boxes under the mouse: `PointerOver` and the like of `bevy_picking`, by the boxes of 5,000 entities. What is hovered
+//! shines, and what was hovered stays marked. Without a window a pointer goes through the picture by itself.
 //!
 //! `cargo run --release --example picking`, or `-- --screenshot FILE.png` without a window. `--features gizmos` adds
 //! lines around all boxes.
@@ -9,7 +9,7 @@ mod shared;
 use bevy::camera::RenderTarget;
 use bevy::camera::primitives::Aabb;
 use bevy::core_pipeline::schedule::camera_driver;
-use bevy::picking::events::{PointerClick, PointerOut, PointerOver};
+use bevy::picking::events::{PointerOut, PointerOver};
 use bevy::picking::pointer::{Location, PointerId, PointerLocation};
 use bevy::prelude::*;
 use bevy::render::renderer::{RenderDevice, RenderGraph, RenderQueue};
@@ -33,8 +33,7 @@ fn main() {
         .add_systems(Startup, spawn)
         .add_systems(Update, (turn, wander))
         .add_observer(|over: On<PointerOver>, mut tints: Query<&mut Tint>| paint(&mut tints, over.entity, HOVERED))
-        .add_observer(|out: On<PointerOut>, mut tints: Query<&mut Tint>| paint(&mut tints, out.entity, PASSED))
-        .add_observer(|click: On<PointerClick>, mut tints: Query<&mut Tint>| paint(&mut tints, click.entity, PASSED));
+        .add_observer(|out: On<PointerOut>, mut tints: Query<&mut Tint>| paint(&mut tints, out.entity, PASSED));
     #[cfg(feature = "gizmos")]
     app.insert_resource(bevy_gpu_broad_phase::BroadPhaseGizmos {
         boxes: Some(Srgba::new(1.0, 1.0, 1.0, 0.25)),

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use bevy::app::{App, PostUpdate};
 use bevy::color::Srgba;
 use bevy::core_pipeline::schedule::{Core2d, Core2dSystems, Core3d, Core3dSystems};
+use bevy::ecs::change_detection::DetectChanges;
 use bevy::ecs::query::With;
 use bevy::ecs::resource::Resource;
 use bevy::ecs::schedule::IntoScheduleConfigs;
@@ -133,11 +134,12 @@ fn draw(
         return;
     }
     let (camera, view, target, depth, offset, msaa) = view.into_inner();
+    // What is made on a device goes with it.
+    if device.is_changed() {
+        *pipelines = None;
+    }
     let device = device.wgpu_device();
-    let pipelines = match &mut *pipelines {
-        Some(pipelines) if pipelines.device == *device => pipelines,
-        pipelines => pipelines.insert(Pipelines::new(device)),
-    };
+    let pipelines = pipelines.get_or_insert_with(|| Pipelines::new(device));
     let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
         label: Some("gpu_broad_phase/bevy/lines"),
         layout: &pipelines.layout,

@@ -115,7 +115,7 @@ impl Gpu {
             device: device.clone(),
             queue: queue.clone(),
             #[cfg(feature = "gizmos")]
-            lines: crate::lines::Lines::new(broad_phase.descriptor()),
+            lines: crate::lines::Lines::new(device, broad_phase.descriptor()),
             broad_phase,
             events,
             rays,

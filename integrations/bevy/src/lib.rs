@@ -1,5 +1,5 @@
-//! Finds, on the GPU, which entities of Bevy overlap and which of them a pointer is over, and tells both without a frame
-//! that waits for the GPU.
+//! Finds, on the GPU, which entities of Bevy overlap and which of them a pointer is over. It tells both, and no frame
+//! waits for the GPU.
 //!
 //! ```no_run
 //! use bevy::camera::primitives::Aabb;

@@ -1,7 +1,9 @@
 //! Lines of what a step found, made on the device.
 
 use bevy::color::{ColorToPacked, Srgba};
-use gpu_broad_phase::{BroadPhaseDescriptor, DebugDraw, DebugLines, DebugOutput, StepError, StepOutput, wgpu};
+use gpu_broad_phase::{
+    BroadPhaseDescriptor, DebugDraw, DebugLines, DebugOutput, LineVertex, StepError, StepOutput, wgpu,
+};
 
 /// Lines of one kind that are wanted.
 pub(crate) type Asked = (DebugLines, Srgba);
@@ -12,12 +14,18 @@ pub(crate) struct Lines {
     pub asked: (Vec<Asked>, u32),
     draws: Vec<DebugDraw>,
     descriptor: BroadPhaseDescriptor<'static>,
+    /// Lines of one kind that the device has room for.
+    room: u32,
     outputs: Vec<DebugOutput>,
 }
 
 impl Lines {
-    pub fn new(descriptor: &BroadPhaseDescriptor<'static>) -> Self {
+    pub fn new(device: &wgpu::Device, descriptor: &BroadPhaseDescriptor<'static>) -> Self {
+        let limits = device.limits();
+        let bytes = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
+        let room = bytes / (2 * size_of::<LineVertex>() as u64);
         Self {
+            room: u32::try_from(room).unwrap_or(u32::MAX),
             asked: Default::default(),
             draws: Vec::new(),
             descriptor: *descriptor,
@@ -38,7 +46,7 @@ impl Lines {
         };
         for (&(lines, color), draw) in asked.iter().zip(&mut self.draws) {
             self.outputs
-                .push(draw.record(encoder, step, lines, color.to_u8_array(), *most)?);
+                .push(draw.record(encoder, step, lines, color.to_u8_array(), self.room.min(*most))?);
         }
         Ok(!self.outputs.is_empty())
     }

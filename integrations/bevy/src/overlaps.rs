@@ -10,9 +10,9 @@ use bevy::ecs::resource::Resource;
 /// Two entities overlap that did not before. Boxes that touch overlap.
 ///
 /// A [`Message`] comes once for each two entities. Observers of an entity with
-/// [`OverlapEventsEnabled`](crate::OverlapEventsEnabled) hear it, too: then `a` is that entity. Both come a frame or two
-/// after the boxes met, and the first ones of a large scene a few frames more. Where an [`OverlapEnd`] of the same two
-/// comes in the same frame, it is the earlier one.
+/// [`OverlapEventsEnabled`](crate::OverlapEventsEnabled) hear it, too: then `a` is that entity. Both come a frame or
+/// two after the boxes met, and the first ones of a large scene a few frames more. Where an [`OverlapEnd`] of the same
+/// two comes in the same frame, it is the earlier one.
 #[derive(EntityEvent, Message, Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct OverlapStart {
     /// One of both; for observers the entity that they watch.

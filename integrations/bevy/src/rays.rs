@@ -7,6 +7,7 @@ use crate::objects::ObjectEntities;
 
 /// The hits of a batch of rays: each ray's, nearest first.
 #[derive(Debug)]
+#[cfg_attr(not(feature = "picking"), allow(dead_code, reason = "nothing else casts rays"))]
 pub(crate) struct Hits {
     /// The number that the batch was asked with.
     pub batch: u64,

@@ -1,6 +1,7 @@
 //! Steps on the renderer's device, and their outputs in its world.
 
 use bevy::app::App;
+use bevy::ecs::change_detection::DetectChanges;
 use bevy::ecs::resource::Resource;
 use bevy::ecs::system::{Commands, Res, ResMut};
 use bevy::ecs::world::Mut;
@@ -51,7 +52,10 @@ pub(crate) fn step(
     mut commands: Commands,
 ) {
     main.resource_scope(|_, mut broad_phase: Mut<BroadPhase>| {
-        broad_phase.open(device.wgpu_device(), &queue);
+        // A device of another instance may compare equal to the one before, so that is not looked at.
+        if device.is_changed() {
+            broad_phase.open(device.wgpu_device(), &queue);
+        }
         broad_phase.step();
         match broad_phase.engine.gpu().map(|gpu| gpu.written().cloned()) {
             Some(Some(Written {

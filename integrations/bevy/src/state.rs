@@ -7,6 +7,8 @@ use bevy::ecs::resource::Resource;
 use bevy::ecs::system::{Res, ResMut};
 use bevy::log::warn;
 use gpu_broad_phase::BroadPhaseDescriptor;
+#[cfg(feature = "render")]
+use gpu_broad_phase::wgpu;
 
 use crate::engine::{Cpu, Engine};
 use crate::gpu::{self, Gpu, GpuError};
@@ -44,9 +46,6 @@ pub(crate) struct BroadPhase {
     /// Rays of the next step.
     pub batch: Batch,
     pub descriptor: BroadPhaseDescriptor<'static>,
-    /// The device that was tried last, so that one that cannot is tried once.
-    #[cfg(feature = "render")]
-    tried: Option<gpu_broad_phase::wgpu::Device>,
 }
 
 impl BroadPhase {
@@ -57,8 +56,6 @@ impl BroadPhase {
             updates: VecDeque::new(),
             batch: Batch::default(),
             descriptor,
-            #[cfg(feature = "render")]
-            tried: None,
         }
     }
 
@@ -68,14 +65,11 @@ impl BroadPhase {
         self.take_over(opened);
     }
 
-    /// Takes a device of the caller's, unless it has or had that one.
+    /// Takes a device of the caller's.
     #[cfg(feature = "render")]
-    pub fn open(&mut self, device: &gpu_broad_phase::wgpu::Device, queue: &gpu_broad_phase::wgpu::Queue) {
-        if self.tried.as_ref() != Some(device) {
-            self.tried = Some(device.clone());
-            let opened = Gpu::new(device, queue, &self.descriptor, false);
-            self.take_over(opened);
-        }
+    pub fn open(&mut self, device: &wgpu::Device, queue: &wgpu::Queue) {
+        let opened = Gpu::new(device, queue, &self.descriptor, false);
+        self.take_over(opened);
     }
 
     pub fn open_cpu(&mut self) {

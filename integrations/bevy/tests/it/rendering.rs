@@ -3,11 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use bevy::prelude::*;
+use bevy::render::error_handler::{RenderErrorHandler, RenderErrorPolicy};
 use bevy::render::renderer::{RenderContext, RenderDevice, RenderGraph};
 use bevy::render::settings::WgpuSettings;
 use bevy::render::{Extract, ExtractSchedule, RenderApp, RenderPlugin};
 use bevy_gpu_broad_phase::gpu_broad_phase::{Pair, wgpu};
-use bevy_gpu_broad_phase::{BroadPhaseDiagnostics, BroadPhaseObject, BroadPhaseOutput, StaticObject};
+use bevy_gpu_broad_phase::{
+    BroadPhaseDiagnostics, BroadPhaseObject, BroadPhaseOutput, GpuBroadPhasePlugin, StaticObject,
+};
 
 use crate::common::{
     Pairs, Random, alone, brute_force, minimal, ordered, rendered, settle, told, unit_box, with_renderer,
@@ -256,6 +259,30 @@ fn a_lost_device_leaves_the_cpu() {
     assert_eq!(told(app.world()), brute_force(app.world_mut()));
 }
 
+/// A renderer that takes another device takes the steps along.
+#[test]
+fn a_renderer_that_recovers_brings_the_device_back() {
+    let _alone = alone();
+    let mut app = rendered(false, false);
+    app.insert_resource(RenderErrorHandler(|_, _, _| {
+        RenderErrorPolicy::Recover(WgpuSettings::default().into())
+    }));
+    let mut random = Random(15);
+    let all = crowd(app.world_mut(), &mut random, 100, 5.0);
+    settle(&mut app);
+    let lost = app.world().resource::<RenderDevice>().wgpu_device().clone();
+    lost.destroy();
+    // What tells Bevy of it.
+    _ = lost.poll(wgpu::PollType::Poll);
+    for _ in 0..10 {
+        jostle(app.world_mut(), &mut random, &all, 5.0);
+        app.update();
+    }
+    settle(&mut app);
+    assert!(app.world().resource::<BroadPhaseDiagnostics>().is_on_gpu);
+    assert_eq!(told(app.world()), brute_force(app.world_mut()));
+}
+
 /// A device that lacks what passes need is told once, and the CPU steps.
 #[test]
 fn a_device_below_the_limits_leaves_the_cpu() {
@@ -284,7 +311,36 @@ fn a_device_below_the_limits_leaves_the_cpu() {
     assert!(!told(app.world()).is_empty());
 }
 
-/// Frames are not stepped faster than a device of the plugin's own goes.
+/// Where there is no adapter, the CPU steps. Which backends there are is for a whole process: this takes one of its own.
+#[test]
+fn no_adapter_leaves_the_cpu() {
+    let ran = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "rendering::steps_without_an_adapter", "--ignored"])
+        // No machine has both.
+        .env("WGPU_BACKEND", if cfg!(windows) { "metal" } else { "dx12" })
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && text.contains("1 passed"), "{text}");
+}
+
+#[test]
+#[ignore = "a part of `no_adapter_leaves_the_cpu`"]
+fn steps_without_an_adapter() {
+    let mut app = App::new();
+    app.add_plugins((MinimalPlugins, TransformPlugin, GpuBroadPhasePlugin::default()));
+    app.finish();
+    app.cleanup();
+    crowd(app.world_mut(), &mut Random(4), 100, 5.0);
+    app.update();
+    app.update();
+    assert!(!app.world().resource::<BroadPhaseDiagnostics>().is_on_gpu);
+    assert_eq!(told(app.world()), brute_force(app.world_mut()));
+    assert!(!told(app.world()).is_empty());
+}
+
+/// Frames are not stepped faster than a device of the plugin's own goes. (Mesa's software Vulkan is never behind, so that
+/// it takes a hardware device to fail in the middle.)
 #[test]
 fn an_own_device_is_not_flooded() {
     let _alone = alone();
