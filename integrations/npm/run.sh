@@ -8,6 +8,7 @@ cd "$(dirname "$0")"
 ../../.ci/setup browser
 ../../.ci/setup if-missing
 npm ci --silent --no-audit --no-fund
+npm ci --silent --no-audit --no-fund --prefix examples/three
 (cd wasm && cargo fmt --check)
 cargo clippy --quiet --release --locked --manifest-path wasm/Cargo.toml --target wasm32-unknown-unknown \
     --target-dir "${CARGO_TARGET_DIR:-$PWD/../../target}" -- -D warnings

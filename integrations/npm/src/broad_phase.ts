@@ -4,6 +4,7 @@ import type { CommonOptions, CpuOptions, GpuOptions, QueryOptions } from "./opti
 import type { QueryOutput, StepOutput } from "./outputs.js";
 import type { CpuBroadPhase } from "./cpu.js";
 import type { GpuBroadPhase } from "./gpu.js";
+import { NoWebGpuError } from "./errors.js";
 import { loaded } from "./module.js";
 
 /** What rays and queries found, on the host. */
@@ -56,10 +57,14 @@ export abstract class BroadPhase implements Answers {
     static create(options?: GpuOptions): Promise<GpuBroadPhase>;
     static create(options: GpuOptions | CpuOptions): Promise<GpuBroadPhase | CpuBroadPhase>;
     static async create(options: GpuOptions | CpuOptions = {}): Promise<GpuBroadPhase | CpuBroadPhase> {
-        await loaded();
         if (options.cpu === true) {
+            await loaded();
             return (await import("./cpu.js")).createOnCpu(options);
         }
+        if (typeof navigator === "undefined" || navigator.gpu === undefined) {
+            throw new NoWebGpuError("this browser has no WebGPU, or the page is not loaded by https or from localhost");
+        }
+        await loaded();
         return (await import("./gpu.js")).createOnGpu(options);
     }
 

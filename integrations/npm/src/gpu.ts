@@ -1,13 +1,13 @@
 import type { Counters, PairEvents, QueryResults, RayHits } from "./answers.js";
 import { BroadPhase, type QuerySet } from "./broad_phase.js";
-import { DisposedError, NoWebGpuError, OverflowError, calling, translated } from "./errors.js";
+import { DisposedError, OverflowError, calling, translated } from "./errors.js";
 import { Home } from "./home.js";
 import { type QueryInput, type StepInput, partsOfQuery, partsOfStep } from "./input.js";
 import { type GpuOptions, type QueryOptions, settingsOf } from "./options.js";
 import { Outputs, type QueryOutput, type StepOutput } from "./outputs.js";
 import { Recording } from "./recording.js";
 import { ROWS_USAGE, Uploads } from "./uploads.js";
-import { Gpu, type Set as WasmSet, open } from "./wasm/gpu_broad_phase.js";
+import { Gpu, type Input, type Set as WasmSet, open } from "./wasm/gpu_broad_phase.js";
 
 /** A buffer that a broad phase makes: its bytes, or what is in it at first. */
 export type BufferContents = number | ArrayBuffer | ArrayBufferView;
@@ -38,10 +38,11 @@ export class GpuBroadPhase extends BroadPhase {
         this.#options = options;
         this.#home = new Home(gpu);
         this.#uploads = new Uploads(this.#home, "gpu_broad_phase");
-        this.#recording = new Recording(this.#home, options.rayMode ?? "closest", (input, isRepeated) => {
+        const record = (input: Input, isRepeated: boolean): Outputs => {
             gpu.step(input, isRepeated);
             return new Outputs(gpu);
-        });
+        };
+        this.#recording = new Recording(this.#home, options.rayMode ?? "closest", record, () => gpu.settle());
     }
 
     /** The device. A renderer may use it, too. */
@@ -65,7 +66,8 @@ export class GpuBroadPhase extends BroadPhase {
     }
 
     /**
-     * Makes a buffer on the device. Its rows are read in place where it is an input. It is yours, and `destroy` frees it.
+     * Makes a buffer on the device. Its rows are read in place where it is an input. It is yours: it stays until its
+     * `destroy` is called, or the broad phase is disposed of.
      *
      * @throws DeviceLostError, DisposedError.
      */
@@ -218,10 +220,11 @@ export class GpuQuerySet implements QuerySet {
         this.#set = set;
         this.#forget = forget;
         this.#uploads = new Uploads(home, "gpu_broad_phase/queries");
-        this.#recording = new Recording(home, options.rayMode ?? "closest", (input) => {
+        const record = (input: Input): Outputs => {
             set.query(gpu, input);
             return new Outputs(set);
-        }, tableOf);
+        };
+        this.#recording = new Recording(home, options.rayMode ?? "closest", record, () => set.settle(), tableOf);
     }
 
     #check(): void {
@@ -272,9 +275,6 @@ export class GpuQuerySet implements QuerySet {
 export async function createOnGpu(options: GpuOptions): Promise<GpuBroadPhase> {
     const settings = settingsOf(options);
     try {
-        if (typeof navigator === "undefined" || navigator.gpu === undefined) {
-            throw new NoWebGpuError("this browser has no WebGPU, or the page is not loaded by https or from localhost");
-        }
         const limits = Object.entries(options.requiredLimits ?? {});
         const opened = await open(
             options.powerPreference,

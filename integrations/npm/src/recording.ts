@@ -59,12 +59,14 @@ export class Recording {
     readonly #last = new Map<string, number>();
 
     /**
-     * `record` records an input, once more if it is repeated. `tableOf` tells which step's table a set of queries asks.
+     * `record` records an input, once more if it is repeated. `settle` resolves once a repeated one would have the room
+     * that is needed. `tableOf` tells which step's table a set of queries asks.
      */
     constructor(
         readonly home: Home,
         readonly rayMode: RayMode,
         readonly record: (input: Input, isRepeated: boolean) => Outputs,
+        readonly settle: () => Promise<void>,
         readonly tableOf: () => number = () => 0,
     ) {}
 
@@ -151,6 +153,9 @@ export class Recording {
                 return { rows, counters, asked };
             }
             const what = status === 0 ? "rows" : counters.missing.join(", ");
+            if (status !== 0 && this.#step === step) {
+                await this.settle();
+            }
             if (this.#step !== step || this.#table !== this.tableOf() || this.#input === undefined) {
                 throw new OverflowError(`there was no room for all ${what}, and a later step has taken the place of this one`);
             }

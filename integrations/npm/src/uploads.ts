@@ -22,9 +22,14 @@ export class Uploads {
     #room(name: string, bytes: number): { buffer: Buffer; js: GPUBuffer } {
         let slot = this.#slots.get(name);
         if (slot === undefined || slot.js.size < bytes || slot.js.size > 4 * bytes + 65536) {
-            const size = Math.ceil(Math.max(bytes, slot !== undefined && slot.js.size < bytes ? 1.5 * bytes : bytes) / 256) * 256;
             const limit = this.#home.device.limits.maxStorageBufferBindingSize;
-            const buffer = this.#home.gpu.create_buffer(`${this.#label}/${name}`, bytes <= limit ? Math.min(size, Math.floor(limit / 4) * 4) : size, ROWS_USAGE);
+            if (bytes > limit) {
+                throw new RangeError(`${name}: ${bytes} bytes are needed, a binding of the device has at most ${limit}`);
+            }
+            // One that grows will grow again.
+            const wanted = slot !== undefined && slot.js.size < bytes ? 1.5 * bytes : bytes;
+            const size = Math.min(Math.ceil(wanted / 256) * 256, Math.floor(limit / 4) * 4);
+            const buffer = this.#home.gpu.create_buffer(`${this.#label}/${name}`, size, ROWS_USAGE);
             slot?.js.destroy();
             slot?.buffer.free();
             slot = { buffer, js: buffer.js() };

@@ -142,6 +142,65 @@ for (const cpu of [false, true]) {
         assert.ok(hits > 1000, String(hits));
     });
 
+    test(`${where}: worlds of statics, rays and spheres, in arrays and in rows`, async () => {
+        await run(async (cpu) => {
+            const [count, still] = [600, 200];
+            const both = boxes(13, count + still, 1.5);
+            const worlds = Uint32Array.from({ length: count + still }, (_, object) => (7 * object) % 3);
+            const broadPhase = await lib.BroadPhase.create({ cpu, worlds: 3, rayMode: "all" });
+            const cast = rays(14, 90, 9);
+            const ofRay = Uint32Array.from({ length: 90 }, (_, ray) => ray % 3);
+            const spheres = new Float32Array(4 * 60).map((_, value) => (value % 4 === 3 ? 1.5 : (7.3 * value) % 9));
+            const ofSphere = Uint32Array.from({ length: 60 }, (_, sphere) => (sphere >> 1) % 3);
+            const input = {
+                objects: both.slice(6 * still),
+                worlds: worlds.slice(still),
+                statics: { objects: both.slice(0, 6 * still), worlds: worlds.slice(0, still), version: 1 },
+            };
+            broadPhase.step({ ...input, rays: { rays: cast, worlds: ofRay }, queries: { spheres, worlds: ofSphere } });
+            equal(sorted(await broadPhase.readPairs()), pairsOf(both, (a, b) => b >= still && worlds[a] === worlds[b]), "pairs");
+            const hits = await broadPhase.readRayHits();
+            const near = await broadPhase.readQueryResults();
+            if (hits.objects.length < 50 || near.objects.length < 50) throw new Error(`${hits.objects.length} hits, ${near.objects.length} near`);
+            // Without worlds there is more, and what is of the asker's world is the same.
+            const whole = await lib.BroadPhase.create({ cpu, rayMode: "all" });
+            whole.step({ objects: both, rays: cast, queries: { spheres } });
+            const pairs = [[hits, await whole.readRayHits(), ofRay], [near, await whole.readQueryResults(), ofSphere]];
+            for (const [answer, all, world] of pairs) {
+                const wanted = lists(all.objects, all.offsets).map((row, asker) => row.filter((object) => worlds[object] === world[asker]));
+                equal(lists(answer.objects, answer.offsets), wanted, "of one world");
+            }
+            whole.dispose();
+            // The same queries as rows of 48 bytes.
+            const rows = new Float32Array(12 * 60);
+            const words = new Uint32Array(rows.buffer);
+            for (let sphere = 0; sphere < 60; sphere += 1) {
+                const at = spheres.subarray(4 * sphere, 4 * sphere + 3);
+                rows.set(at, 12 * sphere);
+                rows.set(at, 12 * sphere + 4);
+                words[12 * sphere + 3] = 0xffffffff;
+                rows[12 * sphere + 8] = 1.5;
+                words[12 * sphere + 9] = ofSphere[sphere];
+            }
+            broadPhase.step({ ...input, queries: { spheres: rows.buffer } });
+            const again = await broadPhase.readQueryResults();
+            equal(lists(again.objects, again.offsets), lists(near.objects, near.offsets), "rows of spheres");
+            // Rays in rows of 32 bytes are cast in world 0.
+            const plain = new Float32Array(8 * 90);
+            for (let ray = 0; ray < 90; ray += 1) {
+                plain.set(cast.subarray(7 * ray, 7 * ray + 3), 8 * ray);
+                plain.set(cast.subarray(7 * ray + 3, 7 * ray + 6), 8 * ray + 4);
+                plain[8 * ray + 3] = cast[7 * ray + 6];
+                new Uint32Array(plain.buffer)[8 * ray + 7] = 0xffffffff;
+            }
+            const set = broadPhase.createQuerySet();
+            set.query({ rays: plain.buffer });
+            const first = await set.readRayHits();
+            equal(lists(first.objects, first.offsets).filter((_, ray) => ray % 3 === 0), lists(hits.objects, hits.offsets).filter((_, ray) => ray % 3 === 0), "rows of rays");
+            broadPhase.dispose();
+        }, cpu);
+    });
+
     test(`${where}: queries by boxes, spheres, nearest, neighbours, partners`, async () => {
         const results = await run(async (cpu) => {
             const count = 1200;
@@ -216,6 +275,7 @@ for (const cpu of [false, true]) {
             const next = random(31);
             const statics = { objects: boxes(32, 300, 1.5, 9), version: 7 };
             const objects = boxes(33, 900, 1.5, 9);
+            const [generations, fixed] = [new Uint32Array(900), new Uint32Array(300)];
             let before = new Set();
             let changes = 0;
             for (let frame = 0; frame < 6; frame += 1) {
@@ -224,13 +284,15 @@ for (const cpu of [false, true]) {
                     objects[6 * row + axis] += move;
                     objects[6 * row + 3 + axis] += move;
                 }
-                broadPhase.step({ objects, statics });
+                // Other objects at the indices of two old ones.
+                if (frame === 4) [generations[7], fixed[20]] = [1, 5];
+                broadPhase.step({ objects, generations, statics: { ...statics, generations: fixed } });
                 const { begun, ended } = await broadPhase.readEvents();
                 const both = new Float32Array([...statics.objects, ...objects]);
                 const pairs = pairsOf(both, (a, b) => b >= 300);
-                const name = (object) => (object < 300 ? (object | lib.STATIC_NAME) >>> 0 : object - 300);
+                const name = (object) => (object < 300 ? `${(object | lib.STATIC_NAME) >>> 0} ${fixed[object]}` : `${object - 300} ${generations[object - 300]}`);
                 const now = new Set();
-                for (let pair = 0; pair < pairs.length; pair += 2) now.add(`${name(pairs[pair])} 0 ${name(pairs[pair + 1])} 0`);
+                for (let pair = 0; pair < pairs.length; pair += 2) now.add(`${name(pairs[pair])} ${name(pairs[pair + 1])}`);
                 const told = (words) => Array.from({ length: words.length / 4 }, (_, row) => words.subarray(4 * row, 4 * row + 4).join(" ")).sort();
                 equal(told(begun), [...now].filter((pair) => !before.has(pair)).sort(), "begun");
                 equal(told(ended), [...before].filter((pair) => !now.has(pair)).sort(), "ended");

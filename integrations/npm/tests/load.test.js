@@ -107,3 +107,8 @@ test("without WebGPU: an error by name, and the CPU answers", async () => {
     assert.match(told[1], told[0] ? /^NoWebGpuError: the browser has WebGPU but gives no adapter$/ : /^NoWebGpuError: this browser has no WebGPU/);
     assert.match(told[2], /^NoWebGpuError: this browser has no WebGPU/);
 });
+
+test("Node imports it, and is told that it has no WebGPU", async () => {
+    const { BroadPhase, NoWebGpuError } = await import("../dist/index.js");
+    await assert.rejects(BroadPhase.create(), NoWebGpuError);
+});

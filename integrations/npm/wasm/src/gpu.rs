@@ -1,6 +1,8 @@
 //! The broad phase on a device of its own.
 
-use gpu_broad_phase::{EventOutput, GpuBroadPhase, Lists, PairEvents, QuerySet, StepError, StepOutput, Table};
+use gpu_broad_phase::{
+    EventOutput, GpuBroadPhase, Later, Lists, Outputs, PairEvents, QuerySet, StepError, StepOutput, StepResult, Table,
+};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::future_to_promise;
 
@@ -17,6 +19,8 @@ extern "C" {
     pub type JsDevice;
     #[wasm_bindgen(typescript_type = "Promise<EventAnswer>")]
     pub type PromisedEvents;
+    #[wasm_bindgen(typescript_type = "Promise<void>")]
+    pub type Settled;
 }
 
 /// A buffer of the device.
@@ -307,15 +311,23 @@ impl Gpu {
         of_events.max(self.output.as_ref().map_or(0, |output| capacity_of(output, which)))
     }
 
+    /// Resolves once the next step knows what the last one needed.
+    ///
+    /// # Errors
+    /// As `GpuBroadPhase::read_later`.
+    pub fn settle(&self) -> Result<Settled, JsValue> {
+        let mut encoder = reading_encoder(&self.device);
+        let later = self.broad_phase.read_later(&mut encoder, Outputs::default());
+        settled(&self.queue, encoder, later)
+    }
+
     /// Copies the events of the last step to the host.
     ///
     /// # Errors
     /// As `PairEvents::read_later`.
     pub fn read_events(&mut self) -> Result<PromisedEvents, JsValue> {
         let events = self.events.as_mut().ok_or(StepError::NoStep).map_err(Failure::from)?;
-        let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
-            label: Some("gpu_broad_phase/readback"),
-        });
+        let mut encoder = reading_encoder(&self.device);
         let later = events.read_later(&mut encoder).map_err(Failure::from)?;
         self.queue.submit([encoder.finish()]);
         let promise = future_to_promise(async move {
@@ -376,6 +388,16 @@ impl Set {
         Ok(())
     }
 
+    /// Resolves once the next recording knows what the last one needed.
+    ///
+    /// # Errors
+    /// As `QuerySet::read_later`.
+    pub fn settle(&self) -> Result<Settled, JsValue> {
+        let mut encoder = reading_encoder(&self.device);
+        let later = self.set.read_later(&mut encoder, Outputs::default());
+        settled(&self.queue, encoder, later)
+    }
+
     /// A buffer of the last answer, where it has such a one.
     ///
     /// # Errors
@@ -389,6 +411,26 @@ impl Set {
     pub fn capacity(&self, which: Output) -> u32 {
         self.output.as_ref().map_or(0, |output| capacity_of(output, which))
     }
+}
+
+fn reading_encoder(device: &wgpu::Device) -> wgpu::CommandEncoder {
+    device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
+        label: Some("gpu_broad_phase/readback"),
+    })
+}
+
+fn settled(
+    queue: &wgpu::Queue,
+    encoder: wgpu::CommandEncoder,
+    later: Result<Later<StepResult>, StepError>,
+) -> Result<Settled, JsValue> {
+    let later = later.map_err(Failure::from)?;
+    queue.submit([encoder.finish()]);
+    let promise = future_to_promise(async move {
+        later.await.map_err(Failure::from)?;
+        Ok(JsValue::UNDEFINED)
+    });
+    Ok(promise.unchecked_into())
 }
 
 fn not_webgpu() -> Failure {

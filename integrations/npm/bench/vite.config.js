@@ -1,0 +1,1 @@
+export default { base: "./", server: { fs: { allow: [".."] } } };
