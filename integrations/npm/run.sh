@@ -7,6 +7,7 @@ cd "$(dirname "$0")"
 ../../.ci/setup wasm
 ../../.ci/setup browser
 ../../.ci/setup if-missing
+command -v npm >/dev/null || ../../.ci/setup node
 npm ci --silent --no-audit --no-fund
 npm ci --silent --no-audit --no-fund --prefix examples/three
 (cd wasm && cargo fmt --check)
