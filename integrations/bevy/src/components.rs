@@ -11,8 +11,8 @@ use bevy::transform::components::Transform;
 #[require(Transform)]
 pub struct BroadPhaseObject;
 
-/// Marks an entity that seldom moves, beside [`BroadPhaseObject`]. Static entities never overlap one another, and cost
-/// nothing while none of them changes. Where one changes, all of them are sorted anew.
+/// Marks an entity that seldom moves, beside [`BroadPhaseObject`]. Static entities never overlap one another, and are
+/// not sorted again while none of them changes. Where one changes, all of them are sorted anew.
 #[derive(Component, Clone, Copy, Debug, Default)]
 pub struct StaticObject;
 

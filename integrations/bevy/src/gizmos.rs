@@ -127,6 +127,10 @@ fn draw(
     mut pipelines: Local<Option<Pipelines>>,
     mut context: RenderContext,
 ) {
+    // What is made on a device goes with it, whether there are lines in this frame or not.
+    if device.is_changed() {
+        *pipelines = None;
+    }
     let (Some(lines), Some(uniforms)) = (lines, uniforms.uniforms.binding()) else {
         return;
     };
@@ -134,10 +138,6 @@ fn draw(
         return;
     }
     let (camera, view, target, depth, offset, msaa) = view.into_inner();
-    // What is made on a device goes with it.
-    if device.is_changed() {
-        *pipelines = None;
-    }
     let device = device.wgpu_device();
     let pipelines = pipelines.get_or_insert_with(|| Pipelines::new(device));
     let group = device.create_bind_group(&wgpu::BindGroupDescriptor {

@@ -119,10 +119,17 @@ impl Overlaps {
         }
     }
 
-    /// Takes over what a step found, and adds what is new and what is gone to `told`.
+    /// Takes over what a step found, and adds what is new and what is gone to `told`. An entity that got another handle,
+    /// such as one that became static, both ends and begins: its pairs stay and are not told.
     pub(crate) fn apply(&mut self, update: Update, told: &mut Told) {
         let (ended, begun) = match update {
-            Update::Changes { ended, begun } => (ended, begun),
+            Update::Changes { mut ended, begun } => {
+                if !ended.is_empty() && !begun.is_empty() {
+                    let begun: HashSet<_> = begun.iter().copied().map(ordered).collect();
+                    ended.retain(|&pair| !begun.contains(&ordered(pair)));
+                }
+                (ended, begun)
+            }
             Update::Whole(pairs) => {
                 let now: HashSet<_> = pairs.iter().copied().map(ordered).collect();
                 let ended = self.iter().filter(|pair| !now.contains(pair)).collect();
@@ -205,6 +212,11 @@ mod tests {
             },
             &mut told,
         );
+        // It did not part: one of them has another handle.
+        assert_eq!((told.ended.len(), told.started.len(), overlaps.len()), (0, 0, 2));
+        for (ended, begun) in [(vec![[a, c]], Vec::new()), (Vec::new(), vec![[a, c]])] {
+            overlaps.apply(Update::Changes { ended, begun }, &mut told);
+        }
         assert_eq!((told.ended.len(), told.started.len(), overlaps.len()), (1, 1, 2));
         let ends = Update::Changes {
             ended: vec![[c, a]],

@@ -81,12 +81,15 @@ fn update_hits(
     entities: Query<Seen>,
     messages: Option<ResMut<Messages<PointerHits>>>,
 ) {
+    // Answers are taken in any case: those that nobody takes would hold up steps.
+    let hits = broad_phase.engine.take_hits();
     let (Some(ray_map), Some(mut messages), true) = (ray_map, messages, settings.is_enabled) else {
         pointers.known.clear();
+        pointers.asked.clear();
         return;
     };
     let pointers = &mut *pointers;
-    if let Some(hits) = broad_phase.engine.take_hits() {
+    if let Some(hits) = hits {
         let answered = |(number, _): &mut (u64, _)| *number <= hits.batch;
         while let Some((number, rays)) = pointers.asked.pop_front_if(answered) {
             if number == hits.batch {

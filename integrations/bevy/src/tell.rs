@@ -1,5 +1,6 @@
 //! Tells what has arrived: messages, observers and the set of overlaps.
 
+use bevy::ecs::change_detection::DetectChangesMut;
 use bevy::ecs::entity::Entity;
 use bevy::ecs::world::{Mut, World};
 
@@ -15,7 +16,10 @@ pub(crate) fn tell(world: &mut World) {
         // What began in one step and ended in the next is told in two frames: readers could not tell which came first.
         let (updates, told) = (&mut broad_phase.updates, &mut told);
         while let Some(update) = updates.pop_front_if(|update| !overlaps.contradicts(update, told)) {
-            overlaps.apply(update, told);
+            overlaps.bypass_change_detection().apply(update, told);
+        }
+        if !(told.ended.is_empty() && told.started.is_empty()) {
+            overlaps.set_changed();
         }
     });
     // Observers see the set as it is after all of them, and so do readers of messages.

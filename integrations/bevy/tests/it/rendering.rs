@@ -121,6 +121,8 @@ fn passes_see_the_step_of_their_frame(pipelined: bool) {
             continue;
         }
         let entity = |object| output.entities.entity(object).unwrap();
+        // Words 10 and 11 of the counters: pairs needed.
+        assert_eq!(words[10] as usize, expected.len());
         let pairs: Pairs = words[64..]
             .chunks_exact(2)
             .take(expected.len())
