@@ -148,14 +148,18 @@ export class GpuBroadPhase extends BroadPhase {
             const { events } = this.#recording.last().outputs;
             const answer = await this.#gpu.read_events();
             try {
+                // What is missing in the pairs would count as ended here, and as begun later.
+                if (answer.status() !== 0) {
+                    throw new OverflowError("the step had no room for all of its pairs, so its events are not known");
+                }
                 if (answer.unread() === 0) {
                     return { begun: answer.begun(), ended: answer.ended() };
                 }
             } finally {
                 answer.free();
             }
-            // Two further steps write into the same buffers.
-            if (this.#recording.step > step + 1) {
+            // The next step writes into the same buffers.
+            if (this.#recording.step > step) {
                 throw new OverflowError("more pairs began or ended than were copied, and later steps have taken their place");
             }
             const [counters, rows, ended] = await this.#home.reader.read([
