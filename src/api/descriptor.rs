@@ -233,12 +233,12 @@ pub struct BroadPhaseDescriptor<'a> {
     /// What happens to outputs that are too small. Default: [`Growth::Grow`].
     pub growth: Growth,
     /// Bytes that the buffers of the broad phase may have together
-    /// ([`GpuBroadPhase::memory`](crate::GpuBroadPhase::memory)); no limit of its own where `None`, the default. Outputs
-    /// grow no further than fits: a step that needs more writes a prefix and says so, and [`Headless`](crate::Headless) takes
-    /// the answer in parts. What only saves time is given up first. Where the table of larger objects
-    /// ([`Scheme::Hierarchical`]) and the boxes of clusters would leave less than half of it, there are none, and
-    /// results may come in another order. Host data on its way to the device and the staging buffers of read-backs
-    /// come on top.
+    /// ([`GpuBroadPhase::memory`](crate::GpuBroadPhase::memory)); no limit of its own where `None`. Default: `None`.
+    /// Outputs grow no further than fits: a step that needs more writes a prefix and says so, and
+    /// [`Headless`](crate::Headless) takes the answer in parts. What only saves time is given up first. Where the table
+    /// of larger objects ([`Scheme::Hierarchical`]) and the boxes of clusters would leave less than half of it, there
+    /// are none, and results may come in another order. Host data on its way to the device and the staging buffers of
+    /// read-backs come on top.
     pub max_bytes: Option<u64>,
     /// How long a read-back waits for the device, on native targets, before it gives up with
     /// [`ReadBackError::Timeout`](crate::ReadBackError::Timeout). Default: ten minutes.

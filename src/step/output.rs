@@ -65,7 +65,8 @@ pub struct Table {
 }
 
 impl Table {
-    /// What passes and callers' shaders bind of it: each variable of `shaders/table_shader/walk.wgsl`, and where it lies.
+    /// What passes and callers' shaders bind of it: each variable of `shaders/table_shader/walk.wgsl`, and where it
+    /// lies.
     pub(crate) fn parts(&self) -> [(Variable, RangeRef<'_>); 6] {
         [
             (PARAMS, self.block.borrowed()),

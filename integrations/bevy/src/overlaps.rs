@@ -1,11 +1,10 @@
 //! Which entities overlap, and the events that tell of it.
 
-use std::collections::HashSet;
-
 use bevy::ecs::entity::{Entity, EntityHashMap, EntityHashSet};
 use bevy::ecs::event::EntityEvent;
 use bevy::ecs::message::Message;
 use bevy::ecs::resource::Resource;
+use bevy::platform::collections::HashSet;
 
 /// Two entities overlap that did not before. Boxes that touch overlap.
 ///
@@ -102,36 +101,28 @@ impl Overlaps {
         if told.started.is_empty() {
             return false;
         }
-        let listed = |pairs: &[[Entity; 2]]| pairs.iter().copied().map(ordered).collect::<HashSet<_>>();
-        match update {
-            Update::Changes { ended, .. } => {
-                let ended = listed(ended);
-                told.started
-                    .iter()
-                    .any(|&OverlapStart { a, b }| ended.contains(&[a, b]))
-            }
-            Update::Whole(pairs) => {
-                let pairs = listed(pairs);
-                told.started
-                    .iter()
-                    .any(|&OverlapStart { a, b }| !pairs.contains(&[a, b]))
-            }
-        }
+        let (pairs, are_ended) = match update {
+            Update::Changes { ended, .. } => (ended, true),
+            Update::Whole(pairs) => (pairs, false),
+        };
+        let pairs = set_of(pairs);
+        let mut started = told.started.iter();
+        started.any(|&OverlapStart { a, b }| pairs.contains(&[a, b]) == are_ended)
     }
 
-    /// Takes over what a step found, and adds what is new and what is gone to `told`. An entity that got another handle,
-    /// such as one that became static, both ends and begins: its pairs stay and are not told.
+    /// Takes over what a step found, and adds what is new and what is gone to `told`. An entity that got another
+    /// handle, such as one that became static, both ends and begins: its pairs stay and are not told.
     pub(crate) fn apply(&mut self, update: Update, told: &mut Told) {
         let (ended, begun) = match update {
             Update::Changes { mut ended, begun } => {
                 if !ended.is_empty() && !begun.is_empty() {
-                    let begun: HashSet<_> = begun.iter().copied().map(ordered).collect();
-                    ended.retain(|&pair| !begun.contains(&ordered(pair)));
+                    let stay = set_of(&begun);
+                    ended.retain(|&pair| !stay.contains(&ordered(pair)));
                 }
                 (ended, begun)
             }
             Update::Whole(pairs) => {
-                let now: HashSet<_> = pairs.iter().copied().map(ordered).collect();
+                let now = set_of(&pairs);
                 let ended = self.iter().filter(|pair| !now.contains(pair)).collect();
                 (ended, pairs)
             }
@@ -153,6 +144,11 @@ impl Overlaps {
 
 fn ordered([a, b]: [Entity; 2]) -> [Entity; 2] {
     if a < b { [a, b] } else { [b, a] }
+}
+
+/// Pairs whatever their order, to look one up.
+fn set_of(pairs: &[[Entity; 2]]) -> HashSet<[Entity; 2]> {
+    pairs.iter().copied().map(ordered).collect()
 }
 
 /// What is known of the pairs after a step.

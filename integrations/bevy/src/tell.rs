@@ -2,6 +2,7 @@
 
 use bevy::ecs::change_detection::DetectChangesMut;
 use bevy::ecs::entity::Entity;
+use bevy::ecs::event::Event;
 use bevy::ecs::world::{Mut, World};
 
 use crate::components::OverlapEventsEnabled;
@@ -23,25 +24,24 @@ pub(crate) fn tell(world: &mut World) {
         }
     });
     // Observers see the set as it is after all of them, and so do readers of messages.
-    let listens = |world: &World, entity: Entity| {
-        world
-            .get_entity(entity)
-            .is_ok_and(|entity| entity.contains::<OverlapEventsEnabled>())
-    };
-    for &OverlapEnd { a, b } in &told.ended {
-        for (a, b) in [(a, b), (b, a)] {
-            if listens(world, a) {
-                world.trigger(OverlapEnd { a, b });
-            }
-        }
-    }
-    for &OverlapStart { a, b } in &told.started {
-        for (a, b) in [(a, b), (b, a)] {
-            if listens(world, a) {
-                world.trigger(OverlapStart { a, b });
-            }
-        }
-    }
+    let ended = told.ended.iter().map(|end| [end.a, end.b]);
+    trigger(world, ended, |a, b| OverlapEnd { a, b });
+    let started = told.started.iter().map(|start| [start.a, start.b]);
+    trigger(world, started, |a, b| OverlapStart { a, b });
     world.write_message_batch(told.ended);
     world.write_message_batch(told.started);
+}
+
+/// Tells observers of each entity that listens.
+fn trigger<'t, E: Event<Trigger<'t>: Default>>(
+    world: &mut World,
+    pairs: impl Iterator<Item = [Entity; 2]>,
+    event: impl Fn(Entity, Entity) -> E,
+) {
+    for [a, b] in pairs.flat_map(|[a, b]| [[a, b], [b, a]]) {
+        let target = world.get_entity(a);
+        if target.is_ok_and(|entity| entity.contains::<OverlapEventsEnabled>()) {
+            world.trigger(event(a, b));
+        }
+    }
 }

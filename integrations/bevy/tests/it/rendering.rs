@@ -313,7 +313,8 @@ fn a_device_below_the_limits_leaves_the_cpu() {
     assert!(!told(app.world()).is_empty());
 }
 
-/// Where there is no adapter, the CPU steps. Which backends there are is for a whole process: this takes one of its own.
+/// Where there is no adapter, the CPU steps. Which backends there are is for a whole process: this takes one of its
+/// own.
 #[test]
 fn no_adapter_leaves_the_cpu() {
     let ran = std::process::Command::new(std::env::current_exe().unwrap())
@@ -341,8 +342,8 @@ fn steps_without_an_adapter() {
     assert!(!told(app.world()).is_empty());
 }
 
-/// Frames are not stepped faster than a device of the plugin's own goes. (Mesa's software Vulkan is never behind, so that
-/// it takes a hardware device to fail in the middle.)
+/// Frames are not stepped faster than a device of the plugin's own goes. (Mesa's software Vulkan is never behind, so
+/// that it takes a hardware device to fail in the middle.)
 #[test]
 fn an_own_device_is_not_flooded() {
     let _alone = alone();
