@@ -42,13 +42,7 @@ impl HostInput {
     }
 
     pub fn set_askers(&mut self, askers: Askers, radius: f32, is_half: bool, nearest: Option<u32>) {
-        self.question = Question {
-            askers,
-            radius,
-            is_half,
-            nearest,
-            ..self.question
-        };
+        self.question.ask(askers, radius, is_half, nearest);
     }
 }
 

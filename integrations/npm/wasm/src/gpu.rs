@@ -7,39 +7,19 @@ use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::future_to_promise;
 
 use crate::answer::EventAnswer;
+use crate::buffer::{Buffer, JsBuffer, js_buffer, not_webgpu};
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::settings::Settings;
 
 #[wasm_bindgen]
 extern "C" {
-    #[wasm_bindgen(typescript_type = "GPUBuffer")]
-    pub type JsBuffer;
     #[wasm_bindgen(typescript_type = "GPUDevice")]
     pub type JsDevice;
     #[wasm_bindgen(typescript_type = "Promise<EventAnswer>")]
     pub type PromisedEvents;
     #[wasm_bindgen(typescript_type = "Promise<void>")]
     pub type Settled;
-}
-
-/// A buffer of the device.
-#[wasm_bindgen]
-pub struct Buffer {
-    buffer: wgpu::Buffer,
-}
-
-#[wasm_bindgen]
-impl Buffer {
-    pub fn js(&self) -> Result<JsBuffer, JsValue> {
-        Ok(js_buffer(&self.buffer)?)
-    }
-}
-
-impl Buffer {
-    pub fn buffer(&self) -> &wgpu::Buffer {
-        &self.buffer
-    }
 }
 
 /// A buffer of an output.
@@ -254,7 +234,7 @@ impl Gpu {
             usage: wgpu::BufferUsages::from_bits_truncate(usage),
             mapped_at_creation: false,
         });
-        Buffer { buffer }
+        buffer.into()
     }
 
     /// Records and submits a step. A repeated one has no events: the step did.
@@ -352,10 +332,6 @@ impl Gpu {
         let of_events = self.events.as_ref().map_or(0, |events| events.memory().total());
         (self.broad_phase.memory().total() + of_events) as f64
     }
-
-    pub fn mark_lost(&mut self) {
-        self.broad_phase.mark_lost();
-    }
 }
 
 /// Rays and queries that ask the table of the last step.
@@ -431,15 +407,6 @@ fn settled(
         Ok(JsValue::UNDEFINED)
     });
     Ok(promise.unchecked_into())
-}
-
-fn not_webgpu() -> Failure {
-    Failure::new(Failure::OTHER, "this is no object of WebGPU")
-}
-
-fn js_buffer(buffer: &wgpu::Buffer) -> Result<JsBuffer, Failure> {
-    let buffer = buffer.as_webgpu().ok_or_else(not_webgpu)?;
-    Ok(JsValue::from(buffer.clone()).unchecked_into())
 }
 
 fn buffer_of(output: &StepOutput, which: Output) -> Option<&wgpu::Buffer> {

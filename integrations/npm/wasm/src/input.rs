@@ -7,7 +7,7 @@ use gpu_broad_phase::{
 };
 use wasm_bindgen::prelude::*;
 
-use crate::gpu::Buffer;
+use crate::buffer::Buffer;
 
 /// What rows are of.
 #[wasm_bindgen]
@@ -69,6 +69,17 @@ pub struct Question {
 }
 
 impl Question {
+    /// Says who asks for what, and leaves the rays as they are.
+    pub fn ask(&mut self, askers: Askers, radius: f32, is_half: bool, nearest: Option<u32>) {
+        *self = Self {
+            askers,
+            radius,
+            is_half,
+            nearest,
+            ..*self
+        };
+    }
+
     pub fn query_mode(self) -> QueryMode {
         self.nearest.map_or(QueryMode::All, QueryMode::Nearest)
     }
@@ -154,13 +165,7 @@ impl Input {
     }
 
     pub fn set_askers(&mut self, askers: Askers, radius: f32, is_half: bool, nearest: Option<u32>) {
-        self.question = Question {
-            askers,
-            radius,
-            is_half,
-            nearest,
-            ..self.question
-        };
+        self.question.ask(askers, radius, is_half, nearest);
     }
 }
 
