@@ -863,21 +863,21 @@ fn what_lies_on_the_device_alone_is_refused_by_the_reference() {
                 }),
             ),
             (
-                "numbers of objects",
+                "number of objects",
                 Scene {
                     object_count: limit,
                     ..input
                 },
             ),
             (
-                "numbers of rays",
+                "number of rays",
                 Scene {
                     ray_count: limit,
                     ..input
                 },
             ),
             (
-                "numbers of queries",
+                "number of queries",
                 Scene {
                     query_count: limit,
                     ..input
