@@ -85,6 +85,16 @@ export function missing(status: number): Missing[] {
 /** The status that says that walks ended early, not that rows had no room. @internal */
 export const UNFINISHED = 8 | 64;
 
+/** The bits of a status that concern an answer. Whose walks ended early it does not say. @internal */
+export const LACKS = {
+    nothing: 0,
+    pairs: 1 | 2 | UNFINISHED,
+    /** Their numbers are known where they have no room. */
+    worldPairs: 1 | UNFINISHED,
+    hits: 1 | 4 | UNFINISHED,
+    results: 1 | 16 | UNFINISHED,
+};
+
 /** The counters of a step of so many objects, from the words that the device wrote. @internal */
 export function countersOf(words: Uint32Array, objects: number): Counters & { readonly status: number } {
     const word = (index: number): number => words[index]!;

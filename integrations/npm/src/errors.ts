@@ -27,8 +27,16 @@ export class DeviceError extends Error {
     override readonly name = "DeviceError";
 }
 
-/** What the module threw, as an error of this package. @internal */
+/** The worker of a broad phase on the CPU could not be started, or has failed. Create another broad phase. */
+export class WorkerError extends Error {
+    override readonly name = "WorkerError";
+}
+
+/** What the module or the device threw, as an error of this package. @internal */
 export function translated(error: unknown): unknown {
+    if (error instanceof DOMException) {
+        return new DeviceError(error.message);
+    }
     if (!(error instanceof Error)) {
         return error;
     }
