@@ -79,7 +79,11 @@ class Link extends Life {
 }
 
 function errorOf({ name, message }: { name: string; message: string }): Error {
-    return name === "RangeError" ? new RangeError(message) : new WorkerError(`the worker failed: ${message}`);
+    if (name === "RangeError") {
+        return new RangeError(message);
+    }
+    const reason = name === "RuntimeError" ? "its module has no memory left, or has a fault: " : "";
+    return new WorkerError(`the worker failed: ${reason}${message}`);
 }
 
 /** The rows of an input as a message, and what of it is handed over. */

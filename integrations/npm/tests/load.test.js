@@ -89,6 +89,34 @@ test("Vite's development server", async () => {
     }
 });
 
+test("CPU: a worker that cannot start or fails is an error by name, under an answer and later", async () => {
+    const [page, other] = await Promise.all([serve({ "/": root }), serve({ "/": root })]);
+    const browser = await launch({ gpu: false });
+    const tab = await open(browser, `${page.address}/tests/page.html`);
+    await tab.waitForFunction(() => globalThis.ready);
+    const told = await tab.evaluate(async (other) => {
+        const foreign = await import(`${other}/dist/index.js`);
+        const told = [await thrown(() => foreign.BroadPhase.create({ cpu: true }))];
+        // The module has too little memory for these pairs.
+        const broadPhase = await lib.BroadPhase.create({ cpu: true, events: true });
+        broadPhase.step({ objects: new Float32Array(6 * 33000) });
+        const reads = ["readPairs", "readEvents"];
+        for (const name of reads) told.push(await thrown(() => broadPhase[name]()));
+        broadPhase.step({ objects: new Float32Array(6) });
+        told.push(await thrown(() => broadPhase.readPairs()));
+        return told;
+    }, other.address);
+    await tab.route("**/worker.js", (route) => route.abort());
+    told.push(await tab.evaluate(() => thrown(() => lib.BroadPhase.create({ cpu: true }))));
+    await browser.close();
+    page.close();
+    other.close();
+    assert.match(told[0], /^WorkerError: the worker could not be started, whose script has to come from the page's own origin: /);
+    const wanted = "WorkerError: the worker failed: ";
+    const fault = `${wanted}its module has no memory left, or has a fault: unreachable`;
+    assert.deepEqual(told.slice(1), [fault, fault, fault, `${wanted}it could not be loaded`]);
+});
+
 const { run } = suite({ gpu: false });
 
 test("without WebGPU: an error by name, and the CPU answers", async () => {

@@ -124,9 +124,14 @@ renderer.setAnimationLoop(() => {
     // Only to tell about it: an answer comes some frames later, and nothing waits for it.
     if (!isReading) {
         isReading = true;
-        void tell().finally(() => (isReading = false));
+        tell().catch(fail).finally(() => (isReading = false));
     }
 });
+
+function fail(error) {
+    renderer.setAnimationLoop(null);
+    status.textContent = String(error);
+}
 
 async function tell() {
     const [counters, hits] = await Promise.all([broadPhase.readCounters(), broadPhase.readRayHits()]);
@@ -135,7 +140,4 @@ async function tell() {
     status.textContent = `${counters.objects.toLocaleString("en")} boxes, ${(counters.resultsNeeded / 2).toLocaleString("en")} overlaps\n${under}`;
     Object.assign(document.documentElement.dataset, { frames, overlaps: counters.resultsNeeded / 2, under: object });
 }
-void broadPhase.device.lost.then(({ message }) => {
-    renderer.setAnimationLoop(null);
-    status.textContent = `The device is lost: ${message}`;
-});
+void broadPhase.device.lost.then(({ message }) => fail(`The device is lost: ${message}`));
