@@ -66,3 +66,17 @@ test("boxes are coloured by their overlaps, and the box under the mouse lights u
     assert.deepEqual(page.said, []);
     await page.close();
 });
+
+test("a three.js that keeps its buffers in another way is told by name", async () => {
+    const { externalStorage } = await import("../examples/three/external_storage.js");
+    const over = (make) => {
+        const kept = {};
+        return externalStorage({ backend: { get: () => kept, createStorageAttribute: () => make(kept) } }, {}, "uint", 4);
+    };
+    assert.equal(typeof over(() => {}).follow, "function");
+    const message = /^Error: three\.js 187 keeps buffers of attributes in another way than 187: see external_storage\.js$/;
+    const other = [() => over((kept) => (kept.gpuBuffer = {})), () => over((kept) => (kept.buffer = {})), () => externalStorage({}, {}, "uint", 4)];
+    for (const call of other) {
+        assert.throws(call, (error) => message.test(String(error)));
+    }
+});
