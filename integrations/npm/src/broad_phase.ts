@@ -13,7 +13,7 @@ export interface Answers {
      * The hits of the last rays.
      *
      * Promises reject with `DisposedError`; on the GPU also with `DeviceLostError`, `DeviceError`, or `OverflowError`
-     * where these hits had no room; on the CPU with `WorkerError`.
+     * where these hits had no room; on the CPU with `WorkerError`, or `RangeError` where there are more than 2^32.
      */
     readRayHits(): Promise<RayHits>;
     /** The results of the last queries, neighbours or partners. Rejects as `readRayHits`. */
@@ -62,6 +62,7 @@ export abstract class BroadPhase implements Answers {
     static create(options: GpuOptions | CpuOptions): Promise<GpuBroadPhase | CpuBroadPhase>;
     static async create(options: GpuOptions | CpuOptions = {}): Promise<GpuBroadPhase | CpuBroadPhase> {
         const given = givenOptions(options);
+        // Both backends extend this class and are loaded when they are needed, so only their types are imported above.
         if (given.cpu === true) {
             await loaded();
             return (await import("./cpu.js")).createOnCpu(given);
@@ -92,7 +93,7 @@ export abstract class BroadPhase implements Answers {
      * The pairs of the last step: two words each, the smaller index first.
      *
      * Promises reject with `DisposedError`; on the GPU also with `DeviceLostError`, `DeviceError`, or `OverflowError`
-     * where these pairs had no room; on the CPU with `WorkerError`.
+     * where these pairs had no room; on the CPU with `WorkerError`, or `RangeError` where there are more than 2^32.
      */
     abstract readPairs(): Promise<Uint32Array>;
 
