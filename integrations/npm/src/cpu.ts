@@ -1,7 +1,16 @@
 import type { Counters, PairEvents, QueryResults, RayHits } from "./answers.js";
 import { BroadPhase, type QuerySet } from "./broad_phase.js";
 import { DisposedError, WorkerError } from "./errors.js";
-import { type Parts, type Question, type QueryInput, type StepInput, asWords, nameOf, partsOfQuery, partsOfStep } from "./input.js";
+import {
+    type Parts,
+    type Question,
+    type QueryInput,
+    type StepInput,
+    asWords,
+    nameOf,
+    partsOfQuery,
+    partsOfStep,
+} from "./input.js";
 import { Life } from "./life.js";
 import { type CommonOptions, type CpuOptions, type QueryOptions, optionsOfSet, settingsOf } from "./options.js";
 import type { Part } from "./wasm/gpu_broad_phase.js";
@@ -28,8 +37,7 @@ export type ReadKind = "pairs" | "worldPairs" | "rays" | "queries" | "counters" 
 
 /** What the worker answers. @internal */
 export type Response = { readonly id: number } & (
-    | { readonly value: unknown }
-    | { readonly error: { readonly name: string; readonly message: string } }
+    { readonly value: unknown } | { readonly error: { readonly name: string; readonly message: string } }
 );
 
 /** The worker, and what is pending there. */
@@ -41,10 +49,15 @@ class Link extends Life {
     constructor() {
         super();
         try {
-            this.#worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "gpu-broad-phase" });
+            this.#worker = new Worker(new URL("./worker.js", import.meta.url), {
+                type: "module",
+                name: "gpu-broad-phase",
+            });
         } catch (error) {
             const reason = error instanceof Error ? error.message : String(error);
-            throw new WorkerError(`the worker could not be started, whose script has to come from the page's own origin: ${reason}`);
+            throw new WorkerError(
+                `the worker could not be started, whose script has to come from the page's own origin: ${reason}`,
+            );
         }
         this.#worker.onmessage = ({ data }: MessageEvent<Response>) => {
             const answer = this.#answers.get(data.id);
@@ -55,8 +68,10 @@ class Link extends Life {
                 answer?.resolve(data.value);
             }
         };
-        this.#worker.onerror = ({ message }) => this.end(new WorkerError(`the worker failed: ${message || "it could not be loaded"}`));
-        this.#worker.onmessageerror = () => this.end(new WorkerError("the worker failed: its answer could not be read"));
+        this.#worker.onerror = ({ message }) =>
+            this.end(new WorkerError(`the worker failed: ${message || "it could not be loaded"}`));
+        this.#worker.onmessageerror = () =>
+            this.end(new WorkerError("the worker failed: its answer could not be read"));
     }
 
     tell(request: Request, transfer: Transferable[] = []): void {
@@ -64,11 +79,14 @@ class Link extends Life {
     }
 
     ask<T>(request: Request): Promise<T> {
-        return this.promised(() => new Promise((resolve, reject) => {
-            const id = (this.#next += 1);
-            this.#answers.set(id, { resolve: resolve as (value: unknown) => void, reject });
-            this.tell({ ...request, id });
-        }));
+        return this.promised(
+            () =>
+                new Promise((resolve, reject) => {
+                    const id = (this.#next += 1);
+                    this.#answers.set(id, { resolve: resolve as (value: unknown) => void, reject });
+                    this.tell({ ...request, id });
+                }),
+        );
     }
 
     override end(error: Error): void {

@@ -86,7 +86,9 @@ export class GpuBroadPhase extends BroadPhase {
             GPUBuffer.prototype.destroy.call(js);
         };
         if (typeof contents !== "number") {
-            const [data, offset] = ArrayBuffer.isView(contents) ? [contents.buffer, contents.byteOffset] : [contents, 0];
+            const [data, offset] = ArrayBuffer.isView(contents)
+                ? [contents.buffer, contents.byteOffset]
+                : [contents, 0];
             this.device.queue.writeBuffer(js, 0, data, offset, bytes);
         }
         return js;
@@ -152,7 +154,9 @@ export class GpuBroadPhase extends BroadPhase {
             }
             // The next step writes into the same buffers.
             if (this.#recording.step > step) {
-                throw new OverflowError("more pairs began or ended than were copied, and later steps have taken their place");
+                throw new OverflowError(
+                    "more pairs began or ended than were copied, and later steps have taken their place",
+                );
             }
             const [counters, rows, ended] = await this.#home.reader.read([
                 { buffer: events.counters, bytes: 32 },
@@ -171,7 +175,14 @@ export class GpuBroadPhase extends BroadPhase {
         this.#home.check();
         const merged = optionsOfSet(this.#options, options);
         const settings = settingsOf(merged);
-        const set: GpuQuerySet = new GpuQuerySet(this.#gpu, this.#gpu.query_set(settings), this.#home, merged, () => this.#recording.step, () => this.#sets.delete(set));
+        const set: GpuQuerySet = new GpuQuerySet(
+            this.#gpu,
+            this.#gpu.query_set(settings),
+            this.#home,
+            merged,
+            () => this.#recording.step,
+            () => this.#sets.delete(set),
+        );
         settings.free();
         this.#sets.add(set);
         return set;

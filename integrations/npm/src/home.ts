@@ -14,6 +14,8 @@ export class Home extends Life {
         super();
         this.device = gpu.device();
         this.reader = new Reader(this.device);
-        void this.device.lost.then((info) => this.end(new DeviceLostError(`the device is lost: ${info.message || info.reason}`)));
+        void this.device.lost.then((info) =>
+            this.end(new DeviceLostError(`the device is lost: ${info.message || info.reason}`)),
+        );
     }
 }

@@ -3,7 +3,14 @@
  *
  * @packageDocumentation
  */
-export { type Counters, type Missing, type PairEvents, type QueryResults, type RayHits, STATIC_NAME } from "./answers.js";
+export {
+    type Counters,
+    type Missing,
+    type PairEvents,
+    type QueryResults,
+    type RayHits,
+    STATIC_NAME,
+} from "./answers.js";
 export { type Answers, BroadPhase, type QuerySet } from "./broad_phase.js";
 export type { CpuBroadPhase, CpuQuerySet } from "./cpu.js";
 export { DeviceError, DeviceLostError, DisposedError, NoWebGpuError, OverflowError, WorkerError } from "./errors.js";

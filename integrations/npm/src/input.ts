@@ -89,8 +89,8 @@ export interface BoxQueries {
 /** Spheres that ask what comes within their radius. */
 export interface SphereQueries {
     /**
-     * Four floats per sphere: centre x, y, z and radius, 0 for a point. Or rows of 48 bytes: a box of 32, radius, world,
-     * two unused words. Or a buffer on the GPU with such rows.
+     * Four floats per sphere: centre x, y, z and radius, 0 for a point. Or rows of 48 bytes: a box of 32, radius,
+     * world, two unused words. Or a buffer on the GPU with such rows.
      */
     readonly spheres: Float32Array | ArrayBuffer | BufferRows;
     /** The world of each sphere, beside four floats per sphere. Default: 0. */
@@ -283,7 +283,13 @@ function demand(name: string, array: unknown, type: typeof Float32Array | typeof
 }
 
 /** Demands a value per row. */
-function perRow(name: string, array: ArrayLike<number> | undefined, type: typeof Float32Array | typeof Uint32Array, values: number, rows: number): void {
+function perRow(
+    name: string,
+    array: ArrayLike<number> | undefined,
+    type: typeof Float32Array | typeof Uint32Array,
+    values: number,
+    rows: number,
+): void {
     if (array === undefined) {
         return;
     }
@@ -298,7 +304,11 @@ function unfit(name: string, known: string): TypeError {
 }
 
 /** Rows of 32 bytes: min, layers, max, owner. */
-function packedBoxes(boxes: Float32Array, layers: Uint32Array | undefined, owners: Uint32Array | undefined): Uint32Array {
+function packedBoxes(
+    boxes: Float32Array,
+    layers: Uint32Array | undefined,
+    owners: Uint32Array | undefined,
+): Uint32Array {
     const count = boxes.length / 6;
     const floats = new Float32Array(8 * count);
     const words = new Uint32Array(floats.buffer);
@@ -332,7 +342,10 @@ class Collector {
         demandBuffer(name, rows.buffer);
         const { count, offset = 0, stride = bytes } = rows;
         whole(`${name}.count`, count);
-        for (const [field, value] of [["offset", offset], ["stride", stride]] as const) {
+        for (const [field, value] of [
+            ["offset", offset],
+            ["stride", stride],
+        ] as const) {
             if (whole(`${name}.${field}`, value) % 4 !== 0) {
                 throw new RangeError(`${name}.${field} is ${value}, which is not a multiple of 4`);
             }
@@ -561,7 +574,12 @@ export function partsOfStep(input: StepInput, worlds: number): Parts {
         collector.wordsOf(Part.StaticGenerations, statics.generations, parts.statics);
     }
     if (worlds > 1) {
-        const missing = parts.objects > 0 && input.worlds === undefined ? "worlds" : parts.statics > 0 && statics?.worlds === undefined ? "statics.worlds" : undefined;
+        const missing =
+            parts.objects > 0 && input.worlds === undefined
+                ? "worlds"
+                : parts.statics > 0 && statics?.worlds === undefined
+                  ? "statics.worlds"
+                  : undefined;
         if (missing !== undefined) {
             throw new TypeError(`${missing} is missing: there are ${worlds} worlds`);
         }

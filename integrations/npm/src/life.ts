@@ -35,13 +35,15 @@ export class Life {
         return new Promise((resolve, reject) => {
             this.check();
             this.#pending.add(reject);
-            (async () => make())().then(resolve, async (error: unknown) => {
-                // A device that is lost refuses to map first, and says why then.
-                if (error instanceof DOMException || (error instanceof Error && error.name === "Other")) {
-                    await new Promise((later) => setTimeout(later, 100));
-                }
-                reject(translated(error));
-            }).finally(() => this.#pending.delete(reject));
+            (async () => make())()
+                .then(resolve, async (error: unknown) => {
+                    // A device that is lost refuses to map first, and says why then.
+                    if (error instanceof DOMException || (error instanceof Error && error.name === "Other")) {
+                        await new Promise((later) => setTimeout(later, 100));
+                    }
+                    reject(translated(error));
+                })
+                .finally(() => this.#pending.delete(reject));
         });
     }
 }

@@ -114,7 +114,9 @@ const CAPACITIES = ["pairs", "hits", "entries", "results", "rounds"] as const;
 /** A value that is one of those that are known. @internal */
 export function oneOf<T>(name: string, value: unknown, known: readonly T[]): T {
     if (!known.includes(value as T)) {
-        throw new TypeError(`${name} is ${JSON.stringify(value)}; it can be ${known.map((one) => JSON.stringify(one)).join(", ")}`);
+        throw new TypeError(
+            `${name} is ${JSON.stringify(value)}; it can be ${known.map((one) => JSON.stringify(one)).join(", ")}`,
+        );
     }
     return value as T;
 }
@@ -189,7 +191,8 @@ function set(settings: Settings, options: CommonOptions & { readonly pairFilter?
     settings.worlds = whole("worlds", options.worlds ?? 1);
     settings.pairs = options.pairs ?? true;
     settings.filters = options.filters ?? true;
-    settings.is_sorted = oneOf("pairOrder", options.pairOrder ?? "deterministic", ["deterministic", "sorted"]) === "sorted";
+    settings.is_sorted =
+        oneOf("pairOrder", options.pairOrder ?? "deterministic", ["deterministic", "sorted"]) === "sorted";
     const modes = { closest: RayModeKind.Closest, all: RayModeKind.All, any: RayModeKind.Any };
     settings.ray_mode = modes[oneOf("rayMode", options.rayMode ?? "closest", ["closest", "all", "any"] as const)];
     for (const name of CAPACITIES) {

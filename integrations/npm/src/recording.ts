@@ -1,4 +1,13 @@
-import { type Counters, LACKS, type QueryResults, type RayHits, UNFINISHED, countersOf, missing, split } from "./answers.js";
+import {
+    type Counters,
+    LACKS,
+    type QueryResults,
+    type RayHits,
+    UNFINISHED,
+    countersOf,
+    missing,
+    split,
+} from "./answers.js";
 import { DeviceError, OverflowError, calling, translated } from "./errors.js";
 import type { Home } from "./home.js";
 import type { Parts } from "./input.js";
@@ -21,7 +30,9 @@ interface Asked {
 
 function askedOf(parts: Parts): Asked {
     const count = (part: Part): number =>
-        parts.host.find((rows) => rows.part === part)?.count ?? parts.device.find((rows) => rows.part === part)?.rows.count ?? 0;
+        parts.host.find((rows) => rows.part === part)?.count ??
+        parts.device.find((rows) => rows.part === part)?.rows.count ??
+        0;
     return {
         objects: parts.objects + parts.statics,
         rays: count(Part.Rays),
@@ -206,12 +217,17 @@ export class Recording {
                 await this.recorder.settle();
             }
             if (this.#step !== step || this.#table !== this.tableOf() || this.#input === undefined) {
-                throw new OverflowError(`there was no room for all ${what}, and a later ${this.#step === step ? "step" : this.what} has taken the place of this one`);
+                const later = this.#step === step ? "step" : this.what;
+                throw new OverflowError(
+                    `there was no room for all ${what}, and a later ${later} has taken the place of this one`,
+                );
             }
             if (status !== 0 && this.#made === made) {
                 const state = JSON.stringify([counters, wanted.map(({ capacity }) => capacity)]);
                 if (tries === MOST_TRIES || (state === before && (status & UNFINISHED) === 0)) {
-                    throw new OverflowError(`there is no room for all ${what}: a buffer holds no more, or maxBytes allows no more`);
+                    throw new OverflowError(
+                        `there is no room for all ${what}: a buffer holds no more, or maxBytes allows no more`,
+                    );
                 }
                 before = state;
                 this.#repeat(this.#input);
@@ -221,7 +237,12 @@ export class Recording {
 
     /** Hits of rays. */
     async rays(): Promise<RayHits> {
-        const empty = { objects: new Uint32Array(), t: new Float32Array(), offsets: new Uint32Array(), any: new Uint32Array() };
+        const empty = {
+            objects: new Uint32Array(),
+            t: new Float32Array(),
+            offsets: new Uint32Array(),
+            any: new Uint32Array(),
+        };
         const { asked } = this.last();
         if (asked.rays === 0) {
             return empty;

@@ -88,7 +88,9 @@ export class Uploads {
         const own = this.#home.buffers.get(buffer);
         if (own === undefined) {
             const span = (count - 1) * (stride ?? bytes) + bytes;
-            const holds = STATIC_PARTS.has(part) ? JSON.stringify([version, count, stride ?? bytes, form, rows.words]) : undefined;
+            const holds = STATIC_PARTS.has(part)
+                ? JSON.stringify([version, count, stride ?? bytes, form, rows.words])
+                : undefined;
             input.set_rows(part, this.#copy(nameOf(part), nameOf(part), buffer, offset, span, holds), count, 0, stride);
         } else {
             input.set_rows(part, own, count, offset, stride);
@@ -100,13 +102,20 @@ export class Uploads {
 
     #copy(slot: string, name: string, from: GPUBuffer, offset: number, bytes: number, holds?: string): Buffer {
         if ((from.usage & COPY_SRC) === 0) {
-            throw new TypeError(`${name}.buffer lacks GPUBufferUsage.COPY_SRC: a buffer that createBuffer did not make is copied`);
+            throw new TypeError(
+                `${name}.buffer lacks GPUBufferUsage.COPY_SRC: a buffer that createBuffer did not make is copied`,
+            );
         }
         return this.#put(slot, bytes, holds, (to, encode) => encode().copyBufferToBuffer(from, offset, to, 0, bytes));
     }
 
     /** The buffer of a slot. Rows are written to it with `commit`, unless it holds them already. */
-    #put(name: string, bytes: number, holds: string | undefined, write: (to: GPUBuffer, encode: () => GPUCommandEncoder) => void): Buffer {
+    #put(
+        name: string,
+        bytes: number,
+        holds: string | undefined,
+        write: (to: GPUBuffer, encode: () => GPUCommandEncoder) => void,
+    ): Buffer {
         const slot = this.#room(name, bytes);
         if (holds === undefined || slot.holds !== holds) {
             this.#writes.push((encode) => {
@@ -141,7 +150,8 @@ export class Uploads {
     commit(): void {
         const { device } = this.#home;
         let encoder: GPUCommandEncoder | undefined;
-        const encode = (): GPUCommandEncoder => (encoder ??= device.createCommandEncoder({ label: "gpu_broad_phase/inputs" }));
+        const encode = (): GPUCommandEncoder =>
+            (encoder ??= device.createCommandEncoder({ label: "gpu_broad_phase/inputs" }));
         for (const write of this.#writes) {
             write(encode);
         }

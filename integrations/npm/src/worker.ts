@@ -40,7 +40,11 @@ function answer(of: Answer, what: Exclude<ReadKind, "events">): unknown {
             case "rays":
                 return { objects: of.ray_objects(), t: of.ray_t(), offsets: of.ray_offsets(), any: of.ray_any() };
             case "queries":
-                return { objects: of.query_objects(), offsets: of.query_offsets(), squaredDistances: of.squared_distances() };
+                return {
+                    objects: of.query_objects(),
+                    offsets: of.query_offsets(),
+                    squaredDistances: of.squared_distances(),
+                };
         }
     } finally {
         of.free();

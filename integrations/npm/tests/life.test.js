@@ -14,11 +14,16 @@ test("a lost device rejects every promise and is told by every call", async () =
         set.query({ rays: rays(2, 10, 12), queries: { boxes: boxes(7, 5, 3, 9) } });
         await broadPhase.readPairs();
         broadPhase.step({ objects, rays: rays(2, 10, 12), partners: {} });
-        const reads = (of) => ["readPairs", "readWorldPairs", "readRayHits", "readQueryResults", "readCounters", "readEvents"].filter((name) => name in of);
+        const reads = (of) =>
+            ["readPairs", "readWorldPairs", "readRayHits", "readQueryResults", "readCounters", "readEvents"].filter(
+                (name) => name in of,
+            );
         const pending = [broadPhase, set].flatMap((of) => reads(of).map((name) => thrown(() => of[name]())));
         broadPhase.device.destroy();
         const under = await Promise.all(pending);
-        const later = await Promise.all([broadPhase, set].flatMap((of) => reads(of).map((name) => thrown(() => of[name]()))));
+        const later = await Promise.all(
+            [broadPhase, set].flatMap((of) => reads(of).map((name) => thrown(() => of[name]()))),
+        );
         const calls = [
             () => broadPhase.step({ objects }),
             () => set.query({ rays: rays(2, 1, 1) }),
@@ -87,7 +92,9 @@ for (const cpu of [false, true]) {
             for (const delay of [undefined, 0, 5, 10, 20]) {
                 const set = broadPhase.createQuerySet({ capacities: { hits: 1 } });
                 set.query({ rays: cast, queries: { boxes: objects.subarray(0, 60) } });
-                const pending = ["readRayHits", "readQueryResults", "readCounters"].map((name) => thrown(() => set[name]()));
+                const pending = ["readRayHits", "readQueryResults", "readCounters"].map((name) =>
+                    thrown(() => set[name]()),
+                );
                 if (delay !== undefined) await new Promise((later) => setTimeout(later, delay));
                 set.dispose();
                 told.push(await Promise.all(pending));
@@ -99,7 +106,10 @@ for (const cpu of [false, true]) {
         const wanted = "DisposedError: the set of queries was disposed of";
         assert.deepEqual(told[0], [wanted, wanted, wanted]);
         // Later on some answers are there already.
-        assert.ok(told.flat().every((error) => error === wanted || error === "nothing"), String(told));
+        assert.ok(
+            told.flat().every((error) => error === wanted || error === "nothing"),
+            String(told),
+        );
     });
 }
 
@@ -127,9 +137,14 @@ test("5,000 frames: memory of the module, buffers and the heap stay as they are"
                 objects[value] += move;
                 objects[value + 3] += move;
             }
-            broadPhase.step(frame % 2 === 0 ? { objects, rays: cast } : { objects: { buffer: own, count: 150, words: "none" }, rays: cast });
+            broadPhase.step(
+                frame % 2 === 0
+                    ? { objects, rays: cast }
+                    : { objects: { buffer: own, count: 150, words: "none" }, rays: cast },
+            );
             picking.query({ rays: cast });
-            if (frame % 4 === 0) await Promise.all([broadPhase.readPairs(), broadPhase.readEvents(), picking.readRayHits()]);
+            if (frame % 4 === 0)
+                await Promise.all([broadPhase.readPairs(), broadPhase.readEvents(), picking.readRayHits()]);
             else await broadPhase.device.queue.onSubmittedWorkDone();
             if (frame % 1000 === 999) marks.push(await measure());
         }
@@ -139,7 +154,10 @@ test("5,000 frames: memory of the module, buffers and the heap stay as they are"
     });
     const [early, late] = [marks[0], marks.at(-1)];
     assert.equal(late.wasm, early.wasm, "memory of the module");
-    assert.ok(late.created - early.created <= 8, `${early.created} buffers after 1,000 frames, ${late.created} after 5,000`);
+    assert.ok(
+        late.created - early.created <= 8,
+        `${early.created} buffers after 1,000 frames, ${late.created} after 5,000`,
+    );
     // The heap itself grows by some bytes per frame, fewer later on: code that V8 compiles, and what it notes of it.
     assert.ok(Math.abs(late.objects - early.objects) <= 50, `${early.objects} objects, then ${late.objects}`);
     console.log(`after each 1,000 frames: ${JSON.stringify(marks)}`);
@@ -153,7 +171,10 @@ test("broad phases that come and go leave no device and no memory of the module 
         for (let turn = 0; turn < 7; turn += 1) {
             const broadPhase = await lib.BroadPhase.create({ events: true });
             const buffer = broadPhase.createBuffer(boxes(turn, 3000, 1));
-            broadPhase.step({ objects: { buffer, count: 3000, words: "none" }, statics: { objects: boxes(turn, 50, 1) } });
+            broadPhase.step({
+                objects: { buffer, count: 3000, words: "none" },
+                statics: { objects: boxes(turn, 50, 1) },
+            });
             const set = broadPhase.createQuerySet();
             set.query({ rays: rays(turn, 10, 14) });
             await Promise.all([broadPhase.readPairs(), broadPhase.readEvents(), set.readRayHits()]);

@@ -12,7 +12,9 @@ function attributeOver({ backend }, buffer) {
     kept.buffer = buffer;
     backend?.createStorageAttribute?.(attribute);
     if (backend?.get?.(attribute) !== kept || Object.keys(kept).join() !== "buffer" || kept.buffer !== buffer) {
-        throw new Error(`three.js ${REVISION} keeps buffers of attributes in another way than 187: see external_storage.js`);
+        throw new Error(
+            `three.js ${REVISION} keeps buffers of attributes in another way than 187: see external_storage.js`,
+        );
     }
     return attribute;
 }
