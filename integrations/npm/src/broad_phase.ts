@@ -114,7 +114,8 @@ export abstract class BroadPhase implements Answers {
 
     /**
      * Ends the broad phase and its sets of queries. On the GPU it destroys the device and all of its buffers: a
-     * renderer on that device ends before. Promises that are pending reject with `DisposedError`. Further calls do nothing.
+     * renderer on that device ends before. Promises that are pending reject with `DisposedError`. Further calls do
+     * nothing.
      */
     abstract dispose(): void;
 }
