@@ -22,7 +22,10 @@ export class OverflowError extends Error {
     override readonly name = "OverflowError";
 }
 
-/** The device refused a step, or what it was given: for example a buffer of another device. */
+/**
+ * The device refused a step or a read-back: for example for a buffer of another device, or for want of memory. The step
+ * after a refused one may throw it, too.
+ */
 export class DeviceError extends Error {
     override readonly name = "DeviceError";
 }

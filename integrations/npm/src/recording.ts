@@ -13,6 +13,7 @@ import type { Home } from "./home.js";
 import type { Parts } from "./input.js";
 import type { RayMode } from "./options.js";
 import { type OutputSource, Outputs } from "./outputs.js";
+import { scoped } from "./scopes.js";
 import { Uploads } from "./uploads.js";
 import { Askers, type Input, Part } from "./wasm/gpu_broad_phase.js";
 
@@ -62,8 +63,6 @@ export interface Recorder extends OutputSource {
     /** Resolves once a repeated recording would have the room that is needed. */
     settle(): Promise<void>;
 }
-
-const FILTERS = ["validation", "out-of-memory", "internal"] as const;
 
 /** The last recording of a broad phase or of a set: what is read of it, and how it is repeated. @internal */
 export class Recording {
@@ -139,19 +138,8 @@ export class Recording {
 
     /** Calls, and keeps what the device will say of it, unless it throws. */
     #scoped<T>(call: () => T): T {
-        const { device } = this.home;
-        FILTERS.forEach((filter) => device.pushErrorScope(filter));
-        const close = (): Promise<(GPUError | null)[]> =>
-            Promise.all(FILTERS.map(() => device.popErrorScope().catch(() => null)));
-        let made: T;
-        try {
-            made = call();
-        } catch (error) {
-            void close();
-            throw error;
-        }
-        this.#refusal = close().then((errors) => {
-            const error = errors.find((error) => error !== null);
+        const [made, told] = scoped(this.home.device, call);
+        this.#refusal = told.then((error) => {
             if (error === undefined) {
                 return undefined;
             }
@@ -189,12 +177,14 @@ export class Recording {
                 return last === undefined ? capacity : Math.min(capacity, Math.ceil(1.25 * last) + 8192);
             });
             const copies = wanted.map(({ buffer, words }, index) => ({ buffer, bytes: 4 * words * guesses[index]! }));
-            const [found, refusal] = await Promise.all([
-                reader.read([{ buffer: outputs.counters, bytes: 128 }, ...copies]),
-                this.#refusal,
-            ]);
-            if (refusal !== undefined) {
-                throw refusal;
+            const refusal = this.#refusal;
+            const reading = reader.read([{ buffer: outputs.counters, bytes: 128 }, ...copies]);
+            const found = await reading.catch(async (error: unknown) => {
+                throw (await refusal) ?? error;
+            });
+            const refused = await refusal;
+            if (refused !== undefined) {
+                throw refused;
             }
             const { status: whole, ...counters } = countersOf(found[0]!, asked.objects);
             const status = whole & lacks;
