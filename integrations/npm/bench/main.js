@@ -49,10 +49,16 @@ async function measured(count) {
             const keys = ordered(pairs, count);
             pairsOfFirst ??= keys;
             hitsOfFirst ??= t;
-            check(`${count} boxes, ${name}: ${pairsOfFirst.length} pairs and ${keys.length}, which`, keys.length === pairsOfFirst.length && keys.every((key, row) => key === pairsOfFirst[row]));
+            check(
+                `${count} boxes, ${name}: ${pairsOfFirst.length} pairs and ${keys.length}, which`,
+                keys.length === pairsOfFirst.length && keys.every((key, row) => key === pairsOfFirst[row]),
+            );
             // Formulas differ by a rounding or two.
             const isNear = (one, other) => one === other || Math.abs(one - other) < 1e-3;
-            check(`${count} boxes, ${name}: hits`, t.every((at, ray) => isNear(at, hitsOfFirst[ray])));
+            check(
+                `${count} boxes, ${name}: hits`,
+                t.every((at, ray) => isNear(at, hitsOfFirst[ray])),
+            );
             if (run >= WARM_UP) {
                 times.pairs.push(middle - begin);
                 times.rays.push(end - middle);
@@ -62,7 +68,12 @@ async function measured(count) {
         hits.push(hitsOfFirst.filter(Number.isFinite).length);
     }
     engines.forEach(({ engine }) => engine.end());
-    return { count, pairs: found.at(-1), hits: hits.at(-1), engines: engines.map(({ name, pairs, rays }) => ({ name, pairs: median(pairs), rays: median(rays) })) };
+    return {
+        count,
+        pairs: found.at(-1),
+        hits: hits.at(-1),
+        engines: engines.map(({ name, pairs, rays }) => ({ name, pairs: median(pairs), rays: median(rays) })),
+    };
 }
 
 try {
@@ -70,9 +81,13 @@ try {
     for (const count of COUNTS) {
         const result = await measured(count);
         results.push(result);
-        say(`${count.toLocaleString("en")} boxes, ${result.pairs.toLocaleString("en")} pairs, ${RAYS} rays with ${result.hits} hits`);
+        say(
+            `${count.toLocaleString("en")} boxes, ${result.pairs.toLocaleString("en")} pairs, ` +
+                `${RAYS} rays with ${result.hits} hits`,
+        );
         for (const { name, pairs, rays } of result.engines) {
-            say(`    ${name.padEnd(30)} pairs ${pairs.toFixed(1).padStart(8)} ms   rays ${rays.toFixed(1).padStart(8)} ms`);
+            const [ofPairs, ofRays] = [pairs, rays].map((time) => `${time.toFixed(1).padStart(8)} ms`);
+            say(`    ${name.padEnd(30)} pairs ${ofPairs}   rays ${ofRays}`);
         }
     }
     globalThis.results = results;

@@ -15,12 +15,17 @@ const state = await page.evaluate(() => document.documentElement.dataset.state);
 if (state === "done") {
     const results = await page.evaluate(() => globalThis.results);
     const names = results[0].engines.map(({ name }) => name);
-    const cell = (what) => (time) => (time[what] < 100 ? time[what].toFixed(1) : Math.round(time[what]).toLocaleString("en"));
+    const cell = (what) => (time) =>
+        time[what] < 100 ? time[what].toFixed(1) : Math.round(time[what]).toLocaleString("en");
     console.log(`| | boxes | found | ${names.join(" | ")} |\n|---|--:|--:|${"--:|".repeat(names.length)}`);
-    for (const [title, what, found] of [["pairs", "pairs", "pairs"], ["closest hits of 1,000 rays", "rays", "hits"]]) {
+    for (const [title, what, found] of [
+        ["pairs", "pairs", "pairs"],
+        ["closest hits of 1,000 rays", "rays", "hits"],
+    ]) {
         for (const result of results) {
+            const counts = [result.count, result[found]].map((count) => count.toLocaleString("en"));
             const times = result.engines.map(cell(what)).map((time) => `${time} ms`);
-            console.log(`| ${title} | ${result.count.toLocaleString("en")} | ${result[found].toLocaleString("en")} | ${times.join(" | ")} |`);
+            console.log(`| ${[title, ...counts, ...times].join(" | ")} |`);
         }
     }
 } else {

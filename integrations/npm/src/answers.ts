@@ -35,7 +35,7 @@ export type Missing = "entries" | "pairs" | "hits" | "rounds" | "results" | "loo
 
 /** Hits of rays. Arrays that the ray mode does not fill are empty. */
 export interface RayHits {
-    /** `"closest"`: the object of each ray, or `NO_OBJECT`. `"all"`: the objects of all rays, one ray behind the other. */
+    /** `"closest"`: the object of each ray, or `NO_OBJECT`. `"all"`: the objects of all rays, ray by ray. */
     readonly objects: Uint32Array;
     /** Where each ray enters the box, in units of its direction; `Infinity` where it hits nothing. */
     readonly t: Float32Array;
@@ -49,7 +49,7 @@ export interface RayHits {
 export interface QueryResults {
     /** The objects of all queries, one query behind the other. With `nearest`: so many per query, or `NO_OBJECT`. */
     readonly objects: Uint32Array;
-    /** One more than queries. The objects of query q lie at `offsets[q]` to `offsets[q + 1] - 1`. Not with `nearest`. */
+    /** Without `nearest`: one more than queries. Query q has the objects `offsets[q]` to `offsets[q + 1] - 1`. */
     readonly offsets: Uint32Array;
     /** With `nearest`: the squared distance of each object, nearest first. */
     readonly squaredDistances: Float32Array;
@@ -57,8 +57,8 @@ export interface QueryResults {
 
 /**
  * Pairs that a step has and the step before had not, and the other way round. Four words per pair: the first object,
- * its generation, the second object, its generation. A static object has the flag `STATIC_NAME` in its index, and counts
- * from the first static one; another object counts from the first that is not static.
+ * its generation, the second object, its generation. A static object has the flag `STATIC_NAME` in its index, and
+ * counts from the first static one; another object counts from the first that is not static.
  */
 export interface PairEvents {
     readonly begun: Uint32Array;
@@ -84,6 +84,16 @@ export function missing(status: number): Missing[] {
 
 /** The status that says that walks ended early, not that rows had no room. @internal */
 export const UNFINISHED = 8 | 64;
+
+/** The bits of a status that concern an answer. Whose walks ended early it does not say. @internal */
+export const LACKS = {
+    nothing: 0,
+    pairs: 1 | 2 | UNFINISHED,
+    /** Their numbers are known where they have no room. */
+    worldPairs: 1 | UNFINISHED,
+    hits: 1 | 4 | UNFINISHED,
+    results: 1 | 16 | UNFINISHED,
+};
 
 /** The counters of a step of so many objects, from the words that the device wrote. @internal */
 export function countersOf(words: Uint32Array, objects: number): Counters & { readonly status: number } {

@@ -1,6 +1,6 @@
 import type { Counters, PairEvents, QueryResults, RayHits } from "./answers.js";
 import type { QueryInput, StepInput } from "./input.js";
-import type { CommonOptions, CpuOptions, GpuOptions, QueryOptions } from "./options.js";
+import { type CommonOptions, type CpuOptions, type GpuOptions, type QueryOptions, givenOptions } from "./options.js";
 import type { QueryOutput, StepOutput } from "./outputs.js";
 import type { CpuBroadPhase } from "./cpu.js";
 import type { GpuBroadPhase } from "./gpu.js";
@@ -12,7 +12,8 @@ export interface Answers {
     /**
      * The hits of the last rays.
      *
-     * Promises reject with `DeviceLostError`, `DisposedError`, `OverflowError` or `DeviceError`.
+     * Promises reject with `DisposedError`; on the GPU also with `DeviceLostError`, `DeviceError`, or `OverflowError`
+     * where these hits had no room; on the CPU with `WorkerError`, or `RangeError` where there are more than 2^32.
      */
     readRayHits(): Promise<RayHits>;
     /** The results of the last queries, neighbours or partners. Rejects as `readRayHits`. */
@@ -22,18 +23,21 @@ export interface Answers {
 }
 
 /**
- * Rays and queries that ask the objects of the last step, with outputs of their own: so what picking asks does not
- * overwrite what sensors ask.
+ * Rays and queries that ask the objects of the last step before them, with outputs of their own: so what picking asks
+ * does not overwrite what sensors ask.
  */
 export interface QuerySet extends Answers {
     /**
-     * Asks. Never waits.
+     * Asks the objects of the last step. The answer is theirs, whatever steps come before it is read. Never waits.
+     *
+     * Buffers of your own that the step read have to hold what they held then.
      *
      * @returns The buffers with what is found, or `undefined` on the CPU.
-     * @throws TypeError, RangeError for an input that cannot be taken, DeviceLostError, DisposedError.
+     * @throws TypeError, RangeError for an input that cannot be taken: the last answer stays. Error before the first
+     * step. DisposedError, DeviceLostError, WorkerError.
      */
     query(input: QueryInput): QueryOutput | undefined;
-    /** Gives its memory back. */
+    /** Gives its memory back. Promises that are pending reject with `DisposedError`. Further calls do nothing. */
     dispose(): void;
 }
 
@@ -50,22 +54,24 @@ export abstract class BroadPhase implements Answers {
     /**
      * Makes a broad phase on a GPU device of its own, or with `cpu: true` on the CPU, in a worker.
      *
-     * @throws NoWebGpuError where the browser has no WebGPU or gives no device. TypeError, RangeError for options that
-     * cannot be taken.
+     * @throws NoWebGpuError where the browser has no WebGPU or gives no device. WorkerError where the worker cannot be
+     * started. TypeError, RangeError for options that cannot be taken.
      */
     static create(options: CpuOptions): Promise<CpuBroadPhase>;
     static create(options?: GpuOptions): Promise<GpuBroadPhase>;
     static create(options: GpuOptions | CpuOptions): Promise<GpuBroadPhase | CpuBroadPhase>;
     static async create(options: GpuOptions | CpuOptions = {}): Promise<GpuBroadPhase | CpuBroadPhase> {
-        if (options.cpu === true) {
+        const given = givenOptions(options);
+        // Both backends extend this class and are loaded when they are needed, so only their types are imported above.
+        if (given.cpu === true) {
             await loaded();
-            return (await import("./cpu.js")).createOnCpu(options);
+            return (await import("./cpu.js")).createOnCpu(given);
         }
         if (typeof navigator === "undefined" || navigator.gpu === undefined) {
             throw new NoWebGpuError("this browser has no WebGPU, or the page is not loaded by https or from localhost");
         }
         await loaded();
-        return (await import("./gpu.js")).createOnGpu(options);
+        return (await import("./gpu.js")).createOnGpu(given);
     }
 
     /** The device, or `null` on the CPU. */
@@ -78,14 +84,16 @@ export abstract class BroadPhase implements Answers {
      * Finds pairs, hits and results of the input. Submits to the queue of the device, and never waits.
      *
      * @returns The buffers with what is found, or `undefined` on the CPU.
-     * @throws TypeError, RangeError for an input that cannot be taken, DeviceLostError, DisposedError.
+     * @throws TypeError, RangeError for an input that cannot be taken: the last step stays, and with it its answers.
+     * DisposedError, DeviceLostError, WorkerError.
      */
     abstract step(input: StepInput): StepOutput | undefined;
 
     /**
      * The pairs of the last step: two words each, the smaller index first.
      *
-     * Promises reject with `DeviceLostError`, `DisposedError`, `OverflowError` or `DeviceError`.
+     * Promises reject with `DisposedError`; on the GPU also with `DeviceLostError`, `DeviceError`, or `OverflowError`
+     * where these pairs had no room; on the CPU with `WorkerError`, or `RangeError` where there are more than 2^32.
      */
     abstract readPairs(): Promise<Uint32Array>;
 
@@ -105,8 +113,9 @@ export abstract class BroadPhase implements Answers {
     abstract createQuerySet(options?: QueryOptions): QuerySet;
 
     /**
-     * Ends the broad phase and its sets of queries. On the GPU it destroys the device and all of its buffers: a renderer
-     * on that device ends before. Promises that are pending reject with `DisposedError`. Further calls do nothing.
+     * Ends the broad phase and its sets of queries. On the GPU it destroys the device and all of its buffers: a
+     * renderer on that device ends before. Promises that are pending reject with `DisposedError`. Further calls do
+     * nothing.
      */
     abstract dispose(): void;
 }

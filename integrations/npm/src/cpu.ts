@@ -1,8 +1,18 @@
 import type { Counters, PairEvents, QueryResults, RayHits } from "./answers.js";
 import { BroadPhase, type QuerySet } from "./broad_phase.js";
-import { DeviceError, DisposedError } from "./errors.js";
-import { type Parts, type Question, type QueryInput, type StepInput, asWords, nameOf, partsOfQuery, partsOfStep } from "./input.js";
-import { type CommonOptions, type CpuOptions, type QueryOptions, settingsOf } from "./options.js";
+import { DisposedError, WorkerError } from "./errors.js";
+import {
+    type Parts,
+    type Question,
+    type QueryInput,
+    type StepInput,
+    asWords,
+    nameOf,
+    partsOfQuery,
+    partsOfStep,
+} from "./input.js";
+import { Life } from "./life.js";
+import { type CommonOptions, type CpuOptions, type QueryOptions, optionsOfSet, settingsOf } from "./options.js";
 import type { Part } from "./wasm/gpu_broad_phase.js";
 
 /** An input as a message. @internal */
@@ -12,8 +22,8 @@ export interface PlainParts {
     readonly question: Question;
 }
 
-/** What the worker is asked. @internal */
-export type Request = { readonly id: number } & (
+/** What the worker is told, and with an id: what it is to answer. @internal */
+export type Request = { readonly id?: number } & (
     | { readonly kind: "create"; readonly options: CommonOptions }
     | { readonly kind: "step"; readonly input: PlainParts }
     | { readonly kind: "set"; readonly set: number; readonly options: CommonOptions }
@@ -25,96 +35,73 @@ export type Request = { readonly id: number } & (
 /** What is read. @internal */
 export type ReadKind = "pairs" | "worldPairs" | "rays" | "queries" | "counters" | "events";
 
-/** What the worker says. @internal */
+/** What the worker answers. @internal */
 export type Response = { readonly id: number } & (
-    | { readonly value: unknown }
-    | { readonly error: { readonly name: string; readonly message: string } }
+    { readonly value: unknown } | { readonly error: { readonly name: string; readonly message: string } }
 );
 
-type Unnumbered = Request extends infer R ? (R extends Request ? Omit<R, "id"> : never) : never;
-
 /** The worker, and what is pending there. */
-class Link {
+class Link extends Life {
     readonly #worker: Worker;
-    readonly #pending = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
+    readonly #answers = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>();
     #next = 0;
-    /** Why a step failed: whatever is read of it fails, too. */
-    #failure: unknown;
-    #end: DisposedError | undefined;
 
     constructor() {
-        this.#worker = new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: "gpu-broad-phase" });
+        super();
+        try {
+            this.#worker = new Worker(new URL("./worker.js", import.meta.url), {
+                type: "module",
+                name: "gpu-broad-phase",
+            });
+        } catch (error) {
+            const reason = error instanceof Error ? error.message : String(error);
+            throw new WorkerError(
+                `the worker could not be started, whose script has to come from the page's own origin: ${reason}`,
+            );
+        }
         this.#worker.onmessage = ({ data }: MessageEvent<Response>) => {
-            const waiting = this.#pending.get(data.id);
-            this.#pending.delete(data.id);
+            const answer = this.#answers.get(data.id);
+            this.#answers.delete(data.id);
             if ("error" in data) {
-                waiting?.reject(errorOf(data.error));
+                answer?.reject(errorOf(data.error));
             } else {
-                waiting?.resolve(data.value);
+                answer?.resolve(data.value);
             }
         };
-        this.#worker.onerror = (event) => {
-            this.#failAll(new DeviceError(`the worker failed: ${event.message || "it could not be loaded"}`));
-        };
+        this.#worker.onerror = ({ message }) =>
+            this.end(new WorkerError(`the worker failed: ${message || "it could not be loaded"}`));
+        this.#worker.onmessageerror = () =>
+            this.end(new WorkerError("the worker failed: its answer could not be read"));
     }
 
-    #failAll(error: Error): void {
-        for (const { reject } of this.#pending.values()) {
-            reject(error);
-        }
-        this.#pending.clear();
+    tell(request: Request, transfer: Transferable[] = []): void {
+        this.#worker.postMessage(request, transfer);
     }
 
-    check(): void {
-        if (this.#end !== undefined) {
-            throw new DisposedError(this.#end.message);
-        }
+    ask<T>(request: Request): Promise<T> {
+        return this.promised(
+            () =>
+                new Promise((resolve, reject) => {
+                    const id = (this.#next += 1);
+                    this.#answers.set(id, { resolve: resolve as (value: unknown) => void, reject });
+                    this.tell({ ...request, id });
+                }),
+        );
     }
 
-    ask<T>(request: Unnumbered, transfer: Transferable[] = []): Promise<T> {
-        return new Promise((resolve, reject) => {
-            this.check();
-            const id = (this.#next += 1);
-            this.#pending.set(id, { resolve: resolve as (value: unknown) => void, reject });
-            this.#worker.postMessage({ ...request, id }, transfer);
-        });
-    }
-
-    /** Tells something of which later answers say whether it failed. */
-    tell(request: Unnumbered, transfer: Transferable[] = []): void {
-        this.#failure = undefined;
-        const told = this.ask(request, transfer);
-        told.catch((error: unknown) => {
-            this.#failure = error;
-        });
-    }
-
-    async read<T>(what: ReadKind, set?: number): Promise<T> {
-        try {
-            return await this.ask<T>({ kind: "read", set, what });
-        } catch (error) {
-            throw this.#failure ?? error;
-        }
-    }
-
-    end(error: DisposedError): void {
-        if (this.#end === undefined) {
-            this.#end = error;
-            this.#failAll(error);
-            this.#worker.terminate();
-        }
+    override end(error: Error): void {
+        super.end(error);
+        this.#answers.clear();
+        this.#worker.terminate();
     }
 }
 
 function errorOf({ name, message }: { name: string; message: string }): Error {
-    switch (name) {
-        case "RangeError":
-            return new RangeError(message);
-        case "TypeError":
-            return new TypeError(message);
-        default:
-            return new DeviceError(message);
+    if (name === "RangeError") {
+        return new RangeError(message);
     }
+    const reason = name === "RuntimeError" ? "its module has no memory left, or has a fault: " : "";
+    return new WorkerError(`the worker failed: ${reason}${message}`);
 }
 
 /** The rows of an input as a message, and what of it is handed over. */
@@ -136,6 +123,7 @@ function plain(parts: Parts): [PlainParts, Transferable[]] {
 export class CpuBroadPhase extends BroadPhase {
     readonly #link: Link;
     readonly #options: Readonly<CpuOptions>;
+    #hasStep = false;
     #sets = 0;
 
     /** @internal */
@@ -157,44 +145,50 @@ export class CpuBroadPhase extends BroadPhase {
         this.#link.check();
         const [message, transfer] = plain(partsOfStep(input, this.#options.worlds ?? 1));
         this.#link.tell({ kind: "step", input: message }, transfer);
+        this.#hasStep = true;
+    }
+
+    async #read<T>(what: ReadKind, isThere = true): Promise<T> {
+        this.#link.check();
+        demandMade("step", this.#hasStep);
+        if (!isThere) {
+            throw new Error(`the step has no ${what}: its input or the options do not ask for it`);
+        }
+        return this.#link.ask({ kind: "read", set: undefined, what });
     }
 
     readPairs(): Promise<Uint32Array> {
-        return this.#link.read("pairs");
+        return this.#read("pairs", this.#options.pairs ?? true);
     }
 
     readWorldPairs(): Promise<Uint32Array> {
-        return this.#link.read("worldPairs");
+        return this.#read("worldPairs");
     }
 
     readRayHits(): Promise<RayHits> {
-        return this.#link.read("rays");
+        return this.#read("rays");
     }
 
     readQueryResults(): Promise<QueryResults> {
-        return this.#link.read("queries");
+        return this.#read("queries");
     }
 
     readCounters(): Promise<Counters> {
-        return this.#link.read("counters");
+        return this.#read("counters");
     }
 
-    async readEvents(): Promise<PairEvents> {
-        if (!(this.#options.events ?? false)) {
-            throw new Error("the step has no events: its input or the options do not ask for it");
-        }
-        return this.#link.read("events");
+    readEvents(): Promise<PairEvents> {
+        return this.#read("events", this.#options.events ?? false);
     }
 
     createQuerySet(options: QueryOptions = {}): CpuQuerySet {
         this.#link.check();
-        const { cpu: _, ...own } = this.#options;
-        const merged: CommonOptions = { ...own, ...options };
+        const merged = optionsOfSet(this.#options, options);
         // Says what is wrong with the options.
         settingsOf(merged).free();
         const set = (this.#sets += 1);
         this.#link.tell({ kind: "set", set, options: merged });
-        return new CpuQuerySet(this.#link, set);
+        return new CpuQuerySet(this.#link, set, () => this.#hasStep);
     }
 
     dispose(): void {
@@ -202,54 +196,60 @@ export class CpuBroadPhase extends BroadPhase {
     }
 }
 
+function demandMade(what: "step" | "query", isMade: boolean): void {
+    if (!isMade) {
+        throw new Error(`there was no ${what} yet`);
+    }
+}
+
 /** Rays and queries on the CPU. `createQuerySet` makes it. */
 export class CpuQuerySet implements QuerySet {
     readonly #link: Link;
+    readonly #life = new Life();
     readonly #set: number;
-    #isDisposed = false;
+    readonly #hasStep: () => boolean;
+    #hasQuery = false;
 
     /** @internal */
-    constructor(link: unknown, set: number) {
+    constructor(link: unknown, set: number, hasStep: () => boolean) {
         this.#link = link as Link;
         this.#set = set;
-    }
-
-    #check(): void {
-        this.#link.check();
-        if (this.#isDisposed) {
-            throw new DisposedError("the set of queries was disposed of");
-        }
+        this.#hasStep = hasStep;
     }
 
     query(input: QueryInput): undefined {
-        this.#check();
+        this.#link.check();
+        this.#life.check();
+        demandMade("step", this.#hasStep());
         const [message, transfer] = plain(partsOfQuery(input));
         this.#link.tell({ kind: "query", set: this.#set, input: message }, transfer);
+        this.#hasQuery = true;
     }
 
-    async readRayHits(): Promise<RayHits> {
-        this.#check();
-        return this.#link.read("rays", this.#set);
+    async #read<T>(what: ReadKind): Promise<T> {
+        this.#link.check();
+        return this.#life.promised(() => {
+            demandMade("query", this.#hasQuery);
+            return this.#link.ask({ kind: "read", set: this.#set, what });
+        });
     }
 
-    async readQueryResults(): Promise<QueryResults> {
-        this.#check();
-        return this.#link.read("queries", this.#set);
+    readRayHits(): Promise<RayHits> {
+        return this.#read("rays");
     }
 
-    async readCounters(): Promise<Counters> {
-        this.#check();
-        return this.#link.read("counters", this.#set);
+    readQueryResults(): Promise<QueryResults> {
+        return this.#read("queries");
+    }
+
+    readCounters(): Promise<Counters> {
+        return this.#read("counters");
     }
 
     dispose(): void {
-        if (!this.#isDisposed) {
-            this.#isDisposed = true;
-            try {
-                this.#link.tell({ kind: "drop", set: this.#set });
-            } catch {
-                // The worker has ended already.
-            }
+        if (!this.#life.hasEnded) {
+            this.#life.end(new DisposedError("the set of queries was disposed of"));
+            this.#link.tell({ kind: "drop", set: this.#set });
         }
     }
 }
@@ -264,7 +264,7 @@ export async function createOnCpu(options: CpuOptions): Promise<CpuBroadPhase> {
     try {
         await link.ask({ kind: "create", options });
     } catch (error) {
-        link.end(new DisposedError("the broad phase could not be made"));
+        link.end(new WorkerError("the worker failed"));
         throw error;
     }
     return new CpuBroadPhase(link, options);

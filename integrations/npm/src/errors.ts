@@ -22,13 +22,24 @@ export class OverflowError extends Error {
     override readonly name = "OverflowError";
 }
 
-/** The device refused a step, or what it was given: for example a buffer of another device. */
+/**
+ * The device refused a step or a read-back: for example for a buffer of another device, or for want of memory. The step
+ * after a refused one may throw it, too.
+ */
 export class DeviceError extends Error {
     override readonly name = "DeviceError";
 }
 
-/** What the module threw, as an error of this package. @internal */
+/** The worker of a broad phase on the CPU could not be started, or has failed. Create another broad phase. */
+export class WorkerError extends Error {
+    override readonly name = "WorkerError";
+}
+
+/** What the module or the device threw, as an error of this package. @internal */
 export function translated(error: unknown): unknown {
+    if (error instanceof DOMException) {
+        return new DeviceError(error.message);
+    }
     if (!(error instanceof Error)) {
         return error;
     }

@@ -1,13 +1,14 @@
-import type { Counters, PairEvents, QueryResults, RayHits } from "./answers.js";
+import { type Counters, LACKS, type PairEvents, type QueryResults, type RayHits } from "./answers.js";
 import { BroadPhase, type QuerySet } from "./broad_phase.js";
 import { DisposedError, OverflowError, calling, translated } from "./errors.js";
 import { Home } from "./home.js";
 import { type QueryInput, type StepInput, partsOfQuery, partsOfStep } from "./input.js";
-import { type GpuOptions, type QueryOptions, settingsOf } from "./options.js";
-import { Outputs, type QueryOutput, type StepOutput } from "./outputs.js";
-import { Recording } from "./recording.js";
-import { ROWS_USAGE, Uploads } from "./uploads.js";
-import { Gpu, type Input, type Set as WasmSet, open } from "./wasm/gpu_broad_phase.js";
+import { Life } from "./life.js";
+import { type CommonOptions, type GpuOptions, type QueryOptions, optionsOfSet, settingsOf } from "./options.js";
+import type { QueryOutput, StepOutput } from "./outputs.js";
+import { type Recorder, Recording } from "./recording.js";
+import { ROWS_USAGE } from "./uploads.js";
+import { Gpu, type Set as WasmSet, open } from "./wasm/gpu_broad_phase.js";
 
 /** A buffer that a broad phase makes: its bytes, or what is in it at first. */
 export type BufferContents = number | ArrayBuffer | ArrayBufferView;
@@ -25,11 +26,9 @@ export class GpuBroadPhase extends BroadPhase {
     readonly #gpu: Gpu;
     readonly #home: Home;
     readonly #options: Readonly<GpuOptions>;
-    readonly #uploads: Uploads;
     readonly #recording: Recording;
     readonly #sets = new Set<GpuQuerySet>();
-    /** Which static objects are uploaded. */
-    #statics = "";
+    #isDisposed = false;
 
     /** @internal */
     constructor(gpu: Gpu, options: GpuOptions) {
@@ -37,12 +36,7 @@ export class GpuBroadPhase extends BroadPhase {
         this.#gpu = gpu;
         this.#options = options;
         this.#home = new Home(gpu);
-        this.#uploads = new Uploads(this.#home, "gpu_broad_phase");
-        const record = (input: Input, isRepeated: boolean): Outputs => {
-            gpu.step(input, isRepeated);
-            return new Outputs(gpu);
-        };
-        this.#recording = new Recording(this.#home, options.rayMode ?? "closest", record, () => gpu.settle());
+        this.#recording = new Recording(this.#home, gpu, options.rayMode ?? "closest", "step");
     }
 
     /** The device. A renderer may use it, too. */
@@ -92,7 +86,9 @@ export class GpuBroadPhase extends BroadPhase {
             GPUBuffer.prototype.destroy.call(js);
         };
         if (typeof contents !== "number") {
-            const [data, offset] = ArrayBuffer.isView(contents) ? [contents.buffer, contents.byteOffset] : [contents, 0];
+            const [data, offset] = ArrayBuffer.isView(contents)
+                ? [contents.buffer, contents.byteOffset]
+                : [contents, 0];
             this.device.queue.writeBuffer(js, 0, data, offset, bytes);
         }
         return js;
@@ -100,31 +96,25 @@ export class GpuBroadPhase extends BroadPhase {
 
     step(input: StepInput): StepOutput {
         this.#home.check();
-        const parts = partsOfStep(input, this.#options.worlds ?? 1);
-        const statics = `${parts.statics} ${parts.staticVersion}`;
-        const keepsStatics = statics === this.#statics;
-        this.#statics = "";
-        const output = this.#recording.make(this.#uploads, parts, keepsStatics);
-        this.#statics = statics;
-        return output;
+        return this.#recording.make(partsOfStep(input, this.#options.worlds ?? 1));
     }
 
     readPairs(): Promise<Uint32Array> {
         return this.#home.promised(async () => {
-            const { rows } = await this.#recording.read(() => {
+            const { rows } = await this.#recording.read(LACKS.pairs, () => {
                 const { buffer, capacity } = this.#recording.last().outputs.pairs;
                 return [{ buffer, words: 2, needed: "pairsNeeded", capacity }];
-            }, true);
+            });
             return rows[0]!;
         });
     }
 
     readWorldPairs(): Promise<Uint32Array> {
         return this.#home.promised(async () => {
-            const { rows } = await this.#recording.read(() => {
+            const { rows } = await this.#recording.read(LACKS.worldPairs, () => {
                 const { perWorld } = this.#recording.last().outputs.pairs;
                 return perWorld === null ? [] : [{ buffer: perWorld, words: 1, rows: this.#options.worlds ?? 1 }];
-            }, true);
+            });
             return rows[0] ?? new Uint32Array();
         });
     }
@@ -138,16 +128,20 @@ export class GpuBroadPhase extends BroadPhase {
     }
 
     readCounters(): Promise<Counters> {
-        return this.#home.promised(async () => (await this.#recording.read(() => [], false)).counters);
+        return this.#home.promised(() => this.#recording.counters());
     }
 
     readEvents(): Promise<PairEvents> {
         return this.#home.promised(async () => {
-            const { step } = this.#recording;
+            const { step, refusal } = this.#recording;
             // Right behind the step, before another one can be recorded.
             const { events } = this.#recording.last().outputs;
             const answer = await this.#gpu.read_events();
             try {
+                const error = await refusal;
+                if (error !== undefined) {
+                    throw error;
+                }
                 // What is missing in the pairs would count as ended here, and as begun later.
                 if (answer.status() !== 0) {
                     throw new OverflowError("the step had no room for all of its pairs, so its events are not known");
@@ -160,7 +154,9 @@ export class GpuBroadPhase extends BroadPhase {
             }
             // The next step writes into the same buffers.
             if (this.#recording.step > step) {
-                throw new OverflowError("more pairs began or ended than were copied, and later steps have taken their place");
+                throw new OverflowError(
+                    "more pairs began or ended than were copied, and later steps have taken their place",
+                );
             }
             const [counters, rows, ended] = await this.#home.reader.read([
                 { buffer: events.counters, bytes: 32 },
@@ -177,71 +173,69 @@ export class GpuBroadPhase extends BroadPhase {
 
     createQuerySet(options: QueryOptions = {}): GpuQuerySet {
         this.#home.check();
-        const merged = { ...queryOptions(this.#options), ...options };
+        const merged = optionsOfSet(this.#options, options);
         const settings = settingsOf(merged);
-        const set = new GpuQuerySet(this.#gpu, this.#gpu.query_set(settings), this.#home, merged, () => this.#recording.step, () => this.#sets.delete(set));
+        const set: GpuQuerySet = new GpuQuerySet(
+            this.#gpu,
+            this.#gpu.query_set(settings),
+            this.#home,
+            merged,
+            () => this.#recording.step,
+            () => this.#sets.delete(set),
+        );
         settings.free();
         this.#sets.add(set);
         return set;
     }
 
     dispose(): void {
-        if (this.#home.isDisposed) {
+        if (this.#isDisposed) {
             return;
         }
+        this.#isDisposed = true;
         this.#home.end(new DisposedError("the broad phase was disposed of"));
         for (const set of this.#sets) {
             set.dispose();
         }
         this.#recording.dispose();
-        this.#uploads.dispose();
         for (const buffer of [...this.#home.buffers.keys()]) {
             buffer.destroy();
         }
-        this.#home.isDisposed = true;
         this.#gpu.free();
         this.#home.device.destroy();
     }
 }
 
-function queryOptions({ rayMode, pairOrder, capacities, maxBytes }: QueryOptions): QueryOptions {
-    const options = { rayMode, pairOrder, capacities, maxBytes };
-    return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
-}
-
 /** Rays and queries on the GPU with outputs of their own. `createQuerySet` makes it. */
 export class GpuQuerySet implements QuerySet {
     readonly #home: Home;
+    readonly #life = new Life();
     readonly #set: WasmSet;
-    readonly #uploads: Uploads;
     readonly #recording: Recording;
     readonly #forget: () => void;
-    #isDisposed = false;
 
     /** @internal */
-    constructor(gpu: Gpu, set: WasmSet, home: Home, options: QueryOptions, tableOf: () => number, forget: () => void) {
+    constructor(gpu: Gpu, set: WasmSet, home: Home, options: CommonOptions, stepOf: () => number, forget: () => void) {
         this.#home = home;
         this.#set = set;
         this.#forget = forget;
-        this.#uploads = new Uploads(home, "gpu_broad_phase/queries");
-        const record = (input: Input): Outputs => {
-            set.query(gpu, input);
-            return new Outputs(set);
+        const recorder: Recorder = {
+            record: (input) => set.record(gpu, input),
+            submit: () => set.submit(),
+            settle: () => set.settle(),
+            output: (which) => set.output(which),
+            capacity: (which) => set.capacity(which),
         };
-        this.#recording = new Recording(home, options.rayMode ?? "closest", record, () => set.settle(), tableOf);
-    }
-
-    #check(): void {
-        this.#home.check();
-        if (this.#isDisposed) {
-            throw new DisposedError("the set of queries was disposed of");
-        }
+        this.#recording = new Recording(home, recorder, options.rayMode ?? "closest", "query", stepOf);
     }
 
     query(input: QueryInput): QueryOutput {
-        this.#check();
-        const parts = partsOfQuery(input);
-        return this.#recording.make(this.#uploads, parts, false);
+        this.#home.check();
+        this.#life.check();
+        if (this.#recording.tableOf() === 0) {
+            throw new Error("there was no step yet");
+        }
+        return this.#recording.make(partsOfQuery(input));
     }
 
     readRayHits(): Promise<RayHits> {
@@ -253,24 +247,20 @@ export class GpuQuerySet implements QuerySet {
     }
 
     readCounters(): Promise<Counters> {
-        return this.#promised(async () => (await this.#recording.read(() => [], false)).counters);
+        return this.#promised(() => this.#recording.counters());
     }
 
     #promised<T>(make: () => Promise<T>): Promise<T> {
-        return this.#home.promised(async () => {
-            this.#check();
-            return make();
-        });
+        return this.#home.promised(() => this.#life.promised(make));
     }
 
     dispose(): void {
-        if (this.#isDisposed) {
+        if (this.#life.hasEnded) {
             return;
         }
-        this.#isDisposed = true;
+        this.#life.end(new DisposedError("the set of queries was disposed of"));
         this.#forget();
         this.#recording.dispose();
-        this.#uploads.dispose();
         this.#set.free();
     }
 }
@@ -279,7 +269,7 @@ export class GpuQuerySet implements QuerySet {
 export async function createOnGpu(options: GpuOptions): Promise<GpuBroadPhase> {
     const settings = settingsOf(options);
     try {
-        const limits = Object.entries(options.requiredLimits ?? {});
+        const limits = Object.entries(options.requiredLimits ?? {}).filter(([, value]) => value !== undefined);
         const opened = await open(
             options.powerPreference,
             [...(options.requiredFeatures ?? [])],

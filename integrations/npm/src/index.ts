@@ -3,10 +3,17 @@
  *
  * @packageDocumentation
  */
-export { type Counters, type Missing, type PairEvents, type QueryResults, type RayHits, STATIC_NAME } from "./answers.js";
+export {
+    type Counters,
+    type Missing,
+    type PairEvents,
+    type QueryResults,
+    type RayHits,
+    STATIC_NAME,
+} from "./answers.js";
 export { type Answers, BroadPhase, type QuerySet } from "./broad_phase.js";
 export type { CpuBroadPhase, CpuQuerySet } from "./cpu.js";
-export { DeviceError, DeviceLostError, DisposedError, NoWebGpuError, OverflowError } from "./errors.js";
+export { DeviceError, DeviceLostError, DisposedError, NoWebGpuError, OverflowError, WorkerError } from "./errors.js";
 export type { BufferContents, BufferOptions, GpuBroadPhase, GpuQuerySet } from "./gpu.js";
 export {
     type ArrayBoxes,

@@ -1,5 +1,5 @@
 import { Askers, Part, Words } from "./wasm/gpu_broad_phase.js";
-import { whole } from "./options.js";
+import { oneOf, whole } from "./options.js";
 
 /**
  * Rows in a buffer on the GPU. A buffer that `createBuffer` made is read in place. Another one needs
@@ -89,8 +89,8 @@ export interface BoxQueries {
 /** Spheres that ask what comes within their radius. */
 export interface SphereQueries {
     /**
-     * Four floats per sphere: centre x, y, z and radius, 0 for a point. Or rows of 48 bytes: a box of 32, radius, world,
-     * two unused words. Or a buffer on the GPU with such rows.
+     * Four floats per sphere: centre x, y, z and radius, 0 for a point. Or rows of 48 bytes: a box of 32, radius,
+     * world, two unused words. Or a buffer on the GPU with such rows.
      */
     readonly spheres: Float32Array | ArrayBuffer | BufferRows;
     /** The world of each sphere, beside four floats per sphere. Default: 0. */
@@ -174,6 +174,7 @@ export const EXCLUDED_OBJECT = 0x80000000;
 /** The object of a ray that hits nothing, and of a place past the last near object. */
 export const NO_OBJECT = 0xffffffff;
 const ALL_LAYERS = 0xffffffff;
+const MOST_NEAREST = 1024;
 
 /** Rows of an input on the host, in a layout that the passes read. @internal */
 export interface HostRows {
@@ -191,6 +192,8 @@ export interface DeviceRows {
     readonly rows: BufferBoxes;
     /** Bytes of a row. */
     readonly bytes: number;
+    /** Whether these are boxes, which have a form. */
+    readonly areBoxes: boolean;
 }
 
 /** What asks. @internal */
@@ -232,12 +235,27 @@ export function nameOf(part: Part): string {
     return NAMES[part];
 }
 
+/** How an input calls its numbers that only the GPU knows. @internal */
+export const COUNT_NAMES = { objects: "objectCount", rays: "rayCount", queries: "queryCount" } as const;
+
 function isBufferRows(input: object): input is BufferRows {
-    return "buffer" in input && !ArrayBuffer.isView(input);
+    return "buffer" in input && input.buffer !== undefined && !ArrayBuffer.isView(input);
+}
+
+/** Demands that rows are still there. An array that was handed to a worker has none. */
+function demandAttached(name: string, buffer: ArrayBufferLike): void {
+    try {
+        new Uint8Array(buffer);
+    } catch {
+        throw new TypeError(`${name} is detached: its rows were transferred`);
+    }
 }
 
 /** How many rows of so many values an array has. */
-function rowsOf(name: string, array: ArrayLike<number>, values: number): number {
+function rowsOf(name: string, array: Float32Array | Uint32Array, values: number): number {
+    if (array.length === 0) {
+        demandAttached(name, array.buffer);
+    }
     if (array.length % values !== 0) {
         throw new TypeError(`${name} has ${array.length} values, which is not a multiple of ${values}`);
     }
@@ -245,10 +263,17 @@ function rowsOf(name: string, array: ArrayLike<number>, values: number): number 
 }
 
 function bytesAsWords(name: string, rows: ArrayBuffer, bytes: number): Uint32Array {
+    demandAttached(name, rows);
     if (rows.byteLength % bytes !== 0) {
         throw new TypeError(`${name} has ${rows.byteLength} bytes, which is not a multiple of ${bytes}`);
     }
     return new Uint32Array(rows);
+}
+
+function demandBuffer(name: string, buffer: unknown): void {
+    if (typeof GPUBuffer === "undefined" || !(buffer instanceof GPUBuffer)) {
+        throw new TypeError(`${name}.buffer is no GPUBuffer`);
+    }
 }
 
 function demand(name: string, array: unknown, type: typeof Float32Array | typeof Uint32Array): void {
@@ -258,7 +283,13 @@ function demand(name: string, array: unknown, type: typeof Float32Array | typeof
 }
 
 /** Demands a value per row. */
-function perRow(name: string, array: ArrayLike<number> | undefined, type: typeof Float32Array | typeof Uint32Array, values: number, rows: number): void {
+function perRow(
+    name: string,
+    array: ArrayLike<number> | undefined,
+    type: typeof Float32Array | typeof Uint32Array,
+    values: number,
+    rows: number,
+): void {
     if (array === undefined) {
         return;
     }
@@ -273,7 +304,11 @@ function unfit(name: string, known: string): TypeError {
 }
 
 /** Rows of 32 bytes: min, layers, max, owner. */
-function packedBoxes(boxes: Float32Array, layers: Uint32Array | undefined, owners: Uint32Array | undefined): Uint32Array {
+function packedBoxes(
+    boxes: Float32Array,
+    layers: Uint32Array | undefined,
+    owners: Uint32Array | undefined,
+): Uint32Array {
     const count = boxes.length / 6;
     const floats = new Float32Array(8 * count);
     const words = new Uint32Array(floats.buffer);
@@ -303,23 +338,27 @@ class Collector {
         staticVersion: 0,
     };
 
-    device(part: Part, rows: BufferRows, bytes: number, name = nameOf(part)): number {
-        if (typeof GPUBuffer === "undefined" || !(rows.buffer instanceof GPUBuffer)) {
-            throw new TypeError(`${name}.buffer is no GPUBuffer`);
-        }
-        for (const field of ["count", "offset", "stride"] as const) {
-            const value = rows[field];
-            if (value !== undefined || field === "count") {
-                whole(`${name}.${field}`, value);
+    device(part: Part, rows: BufferRows, bytes: number, name = nameOf(part), areBoxes = false): number {
+        demandBuffer(name, rows.buffer);
+        const { count, offset = 0, stride = bytes } = rows;
+        whole(`${name}.count`, count);
+        for (const [field, value] of [
+            ["offset", offset],
+            ["stride", stride],
+        ] as const) {
+            if (whole(`${name}.${field}`, value) % 4 !== 0) {
+                throw new RangeError(`${name}.${field} is ${value}, which is not a multiple of 4`);
             }
         }
-        const count = rows.count;
-        const end = count === 0 ? 0 : (rows.offset ?? 0) + (count - 1) * (rows.stride ?? bytes) + bytes;
+        if (stride < bytes) {
+            throw new RangeError(`${name}.stride is ${stride}, a row has ${bytes} bytes`);
+        }
+        const end = count === 0 ? 0 : offset + (count - 1) * stride + bytes;
         if (end > rows.buffer.size) {
             throw new RangeError(`${name}.buffer has ${rows.buffer.size} bytes, ${end} are needed`);
         }
         if (count > 0) {
-            this.parts.device.push({ part, rows, bytes });
+            this.parts.device.push({ part, rows, bytes, areBoxes });
         }
         return count;
     }
@@ -339,9 +378,11 @@ class Collector {
             return this.host(part, bytesAsWords(name, boxes, 32), boxes.byteLength / 32);
         }
         if (typeof boxes === "object" && boxes !== null && isBufferRows(boxes)) {
-            return this.device(part, boxes, boxes.words === "none" ? 24 : 32, name);
+            oneOf(`${name}.form`, boxes.form ?? "min-max", ["min-max", "center-half"]);
+            const words = oneOf(`${name}.words`, boxes.words ?? "filters", ["filters", "padding", "none"]);
+            return this.device(part, boxes, words === "none" ? 24 : 32, name, true);
         }
-        if (typeof boxes === "object" && boxes !== null && "boxes" in boxes) {
+        if (typeof boxes === "object" && boxes !== null && "boxes" in boxes && boxes.boxes !== undefined) {
             demand(`${name}.boxes`, boxes.boxes, Float32Array);
             const count = rowsOf(`${name}.boxes`, boxes.boxes, 6);
             perRow(`${name}.layers`, boxes.layers, Uint32Array, 1, count);
@@ -385,7 +426,7 @@ class Collector {
         } else if (typeof rays === "object" && rays !== null && isBufferRows(rays)) {
             this.parts.areSwept = rays.swept ?? false;
             this.device(part, rays, this.parts.areSwept ? 64 : 32);
-        } else if (typeof rays === "object" && rays !== null && "rays" in rays) {
+        } else if (typeof rays === "object" && rays !== null && "rays" in rays && rays.rays !== undefined) {
             demand("rays.rays", rays.rays, Float32Array);
             const count = rowsOf("rays.rays", rays.rays, 7);
             perRow("rays.layers", rays.layers, Uint32Array, 1, count);
@@ -419,6 +460,12 @@ class Collector {
 
     count(of: "objects" | "rays" | "queries", count: DeviceCount | undefined): void {
         if (count !== undefined) {
+            const name = COUNT_NAMES[of];
+            demandBuffer(name, count.buffer);
+            const end = 4 * (whole(`${name}.word`, count.word ?? 0) + 1);
+            if (end > count.buffer.size) {
+                throw new RangeError(`${name}.buffer has ${count.buffer.size} bytes, ${end} are needed`);
+            }
             this.parts.counts.push({ of, count });
         }
     }
@@ -436,9 +483,9 @@ class Collector {
         const { queries, neighbors, partners } = input;
         const question = { askers: Askers.Boxes, radius: 0, half: false, nearest: undefined as number | undefined };
         if (queries !== undefined) {
-            if ("boxes" in queries) {
+            if ("boxes" in queries && queries.boxes !== undefined) {
                 this.boxes(Part.Queries, queries.boxes, "queries.boxes");
-            } else if ("spheres" in queries) {
+            } else if ("spheres" in queries && queries.spheres !== undefined) {
                 question.askers = Askers.Spheres;
                 this.spheres(queries);
             } else {
@@ -447,15 +494,19 @@ class Collector {
             question.nearest = queries.nearest;
         } else if (neighbors !== undefined) {
             question.askers = Askers.Neighbors;
-            question.radius = neighbors.radius;
+            question.radius = Math.fround(neighbors.radius);
+            if (!(question.radius >= 0 && question.radius < Infinity)) {
+                throw new RangeError(`neighbors.radius is ${neighbors.radius}, a finite length is needed`);
+            }
             question.half = neighbors.half ?? false;
             question.nearest = neighbors.nearest;
         } else if (partners !== undefined) {
             question.askers = Askers.Partners;
             question.half = partners.half ?? false;
         }
-        if (question.nearest !== undefined) {
-            whole("nearest", question.nearest);
+        const { nearest } = question;
+        if (nearest !== undefined && (whole("nearest", nearest) < 1 || nearest > MOST_NEAREST)) {
+            throw new RangeError(`nearest is ${nearest}, it can be 1 to ${MOST_NEAREST}`);
         }
         this.parts.question = question;
     }
@@ -523,7 +574,12 @@ export function partsOfStep(input: StepInput, worlds: number): Parts {
         collector.wordsOf(Part.StaticGenerations, statics.generations, parts.statics);
     }
     if (worlds > 1) {
-        const missing = parts.objects > 0 && input.worlds === undefined ? "worlds" : parts.statics > 0 && statics?.worlds === undefined ? "statics.worlds" : undefined;
+        const missing =
+            parts.objects > 0 && input.worlds === undefined
+                ? "worlds"
+                : parts.statics > 0 && statics?.worlds === undefined
+                  ? "statics.worlds"
+                  : undefined;
         if (missing !== undefined) {
             throw new TypeError(`${missing} is missing: there are ${worlds} worlds`);
         }
@@ -542,16 +598,9 @@ export function asWords({ words, isTight }: HostRows): Uint32Array {
     return words instanceof Uint32Array ? words : new Uint32Array(words.buffer, words.byteOffset, words.length);
 }
 
-/** The form of boxes in a buffer. @internal */
-export function wordsKind(rows: BufferBoxes): Words {
-    switch (rows.words ?? "filters") {
-        case "filters":
-            return Words.Filters;
-        case "padding":
-            return Words.Padding;
-        case "none":
-            return Words.Nothing;
-        default:
-            throw new TypeError(`words is ${JSON.stringify(rows.words)}; it can be "filters", "padding", "none"`);
-    }
+const WORDS_KINDS = { filters: Words.Filters, padding: Words.Padding, none: Words.Nothing };
+
+/** What is behind each vector of boxes in a buffer. @internal */
+export function wordsKind({ words = "filters" }: BufferBoxes): Words {
+    return WORDS_KINDS[words];
 }

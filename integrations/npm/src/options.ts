@@ -1,3 +1,4 @@
+import { translated } from "./errors.js";
 import { RayModeKind, SchemeKind, Settings } from "./wasm/gpu_broad_phase.js";
 
 /**
@@ -91,11 +92,9 @@ export interface CpuOptions extends CommonOptions {
     readonly cpu: true;
 }
 
-const OPTIONS = new Set([
-    "rayMode",
-    "pairOrder",
-    "capacities",
-    "maxBytes",
+const QUERY_OPTIONS = ["rayMode", "pairOrder", "capacities", "maxBytes"];
+const OPTIONS = [
+    ...QUERY_OPTIONS,
     "scheme",
     "dimensions",
     "margin",
@@ -109,12 +108,15 @@ const OPTIONS = new Set([
     "powerPreference",
     "requiredFeatures",
     "requiredLimits",
-]);
+];
 const CAPACITIES = ["pairs", "hits", "entries", "results", "rounds"] as const;
 
-function oneOf<T>(name: string, value: unknown, known: readonly T[]): T {
+/** A value that is one of those that are known. @internal */
+export function oneOf<T>(name: string, value: unknown, known: readonly T[]): T {
     if (!known.includes(value as T)) {
-        throw new TypeError(`${name} is ${JSON.stringify(value)}; it can be ${known.map((one) => JSON.stringify(one)).join(", ")}`);
+        throw new TypeError(
+            `${name} is ${JSON.stringify(value)}; it can be ${known.map((one) => JSON.stringify(one)).join(", ")}`,
+        );
     }
     return value as T;
 }
@@ -135,14 +137,40 @@ export function whole(name: string, value: unknown): number {
     return number;
 }
 
-/** The settings of the module for these options. @internal */
-export function settingsOf(options: CommonOptions & { readonly pairFilter?: string }): Settings {
+/** The options that are given: `undefined` stands for one that is left out. */
+function given<T extends object>(options: T, known: readonly string[]): T {
     for (const name of Object.keys(options)) {
-        if (!OPTIONS.has(name)) {
+        if (!known.includes(name)) {
             throw new TypeError(`there is no option ${name}`);
         }
     }
+    return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
+}
+
+/** The options that a broad phase is made from. @internal */
+export function givenOptions<T extends CommonOptions>(options: T): T {
+    return given(options, OPTIONS);
+}
+
+/** The options of a set of queries: those that are left out are those of the broad phase. @internal */
+export function optionsOfSet(broadPhase: CommonOptions, options: QueryOptions): CommonOptions {
+    return { ...broadPhase, ...given(options, QUERY_OPTIONS) };
+}
+
+/** The settings of the module for these options. @internal */
+export function settingsOf(options: CommonOptions & { readonly pairFilter?: string }): Settings {
     const settings = new Settings();
+    try {
+        set(settings, options);
+        settings.check();
+    } catch (error) {
+        settings.free();
+        throw translated(error);
+    }
+    return settings;
+}
+
+function set(settings: Settings, options: CommonOptions & { readonly pairFilter?: string }): void {
     const scheme = options.scheme ?? "hierarchical";
     if (scheme !== "hierarchical") {
         if (oneOf("scheme.type", scheme.type, ["uniform", "adaptive"] as const) === "uniform") {
@@ -163,7 +191,8 @@ export function settingsOf(options: CommonOptions & { readonly pairFilter?: stri
     settings.worlds = whole("worlds", options.worlds ?? 1);
     settings.pairs = options.pairs ?? true;
     settings.filters = options.filters ?? true;
-    settings.is_sorted = oneOf("pairOrder", options.pairOrder ?? "deterministic", ["deterministic", "sorted"]) === "sorted";
+    settings.is_sorted =
+        oneOf("pairOrder", options.pairOrder ?? "deterministic", ["deterministic", "sorted"]) === "sorted";
     const modes = { closest: RayModeKind.Closest, all: RayModeKind.All, any: RayModeKind.Any };
     settings.ray_mode = modes[oneOf("rayMode", options.rayMode ?? "closest", ["closest", "all", "any"] as const)];
     for (const name of CAPACITIES) {
@@ -181,5 +210,4 @@ export function settingsOf(options: CommonOptions & { readonly pairFilter?: stri
     if ((options.events ?? false) && !settings.pairs) {
         throw new TypeError("events need pairs, and pairs is false");
     }
-    return settings;
 }

@@ -48,7 +48,10 @@ export interface TableOutput {
 
 /** What a step found for rays and queries, on the GPU. What was not asked for throws an error that says so. */
 export interface QueryOutput {
-    /** 32 `u32`: 0 invalid, 1 excluded, 5 and 29 status, 10 pairs, 12 hits, 22 results; 64-bit counts, low word first. */
+    /**
+     * 32 `u32`: 0 invalid, 1 excluded, 5 and 29 status. Counts have 64 bits, the low word first: 10 pairs, 12 hits, 22
+     * results.
+     */
     readonly counters: GPUBuffer;
     /**
      * Ray mode `"closest"`: the object and `t` of each ray, a `u32` and an `f32`. `"all"`: such hits as a list per ray.

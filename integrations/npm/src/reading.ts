@@ -1,3 +1,6 @@
+import { DeviceError } from "./errors.js";
+import { scoped } from "./scopes.js";
+
 /** Bytes at the front of a buffer. @internal */
 export interface Bytes {
     readonly buffer: GPUBuffer;
@@ -23,17 +26,29 @@ export class Reader {
     /** The words at the front of each buffer, as they are behind all that was submitted. */
     async read(parts: readonly Bytes[]): Promise<Uint32Array[]> {
         const total = parts.reduce((sum, { bytes }) => sum + bytes, 0);
-        const staging = this.#take(total);
-        const encoder = this.#device.createCommandEncoder({ label: "gpu_broad_phase/readback" });
-        let end = 0;
-        for (const { buffer, bytes } of parts) {
-            if (bytes > 0) {
-                encoder.copyBufferToBuffer(buffer, 0, staging, end, bytes);
+        const [[staging, mapping], told] = scoped(this.#device, () => {
+            const staging = this.#take(total);
+            const encoder = this.#device.createCommandEncoder({ label: "gpu_broad_phase/readback" });
+            let end = 0;
+            for (const { buffer, bytes } of parts) {
+                if (bytes > 0) {
+                    encoder.copyBufferToBuffer(buffer, 0, staging, end, bytes);
+                }
+                end += bytes;
             }
-            end += bytes;
+            this.#device.queue.submit([encoder.finish()]);
+            return [staging, staging.mapAsync(1, 0, total)] as const;
+        });
+        try {
+            await mapping;
+            const error = await told;
+            if (error !== undefined) {
+                throw new DeviceError(`the device refused a read-back: ${error.message}`);
+            }
+        } catch (error) {
+            staging.destroy();
+            throw error;
         }
-        this.#device.queue.submit([encoder.finish()]);
-        await staging.mapAsync(1, 0, total);
         const mapped = staging.getMappedRange(0, total);
         let start = 0;
         const arrays = parts.map(({ bytes }) => {

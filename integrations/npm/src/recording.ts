@@ -1,10 +1,20 @@
-import { type Counters, type QueryResults, type RayHits, UNFINISHED, countersOf, split } from "./answers.js";
-import { DeviceError, OverflowError, calling } from "./errors.js";
+import {
+    type Counters,
+    LACKS,
+    type QueryResults,
+    type RayHits,
+    UNFINISHED,
+    countersOf,
+    missing,
+    split,
+} from "./answers.js";
+import { DeviceError, OverflowError, calling, translated } from "./errors.js";
 import type { Home } from "./home.js";
 import type { Parts } from "./input.js";
 import type { RayMode } from "./options.js";
-import type { Outputs } from "./outputs.js";
-import { type Uploads, uploaded } from "./uploads.js";
+import { type OutputSource, Outputs } from "./outputs.js";
+import { scoped } from "./scopes.js";
+import { Uploads } from "./uploads.js";
 import { Askers, type Input, Part } from "./wasm/gpu_broad_phase.js";
 
 /** How often a step whose outputs were too small is recorded, at most. Scenes that are known need four. */
@@ -21,7 +31,9 @@ interface Asked {
 
 function askedOf(parts: Parts): Asked {
     const count = (part: Part): number =>
-        parts.host.find((rows) => rows.part === part)?.count ?? parts.device.find((rows) => rows.part === part)?.rows.count ?? 0;
+        parts.host.find((rows) => rows.part === part)?.count ??
+        parts.device.find((rows) => rows.part === part)?.rows.count ??
+        0;
     return {
         objects: parts.objects + parts.statics,
         rays: count(Part.Rays),
@@ -43,78 +55,113 @@ interface Wanted {
     readonly capacity?: number;
 }
 
+/** What records and submits: the broad phase, or a set. @internal */
+export interface Recorder extends OutputSource {
+    /** Records an input, once more if it is repeated. */
+    record(input: Input, isRepeated: boolean): void;
+    submit(): void;
+    /** Resolves once a repeated recording would have the room that is needed. */
+    settle(): Promise<void>;
+}
+
 /** The last recording of a broad phase or of a set: what is read of it, and how it is repeated. @internal */
 export class Recording {
-    /** Steps so far. */
+    readonly #uploads: Uploads;
+    /** Recordings so far, without repeated ones. */
     #step = 0;
-    /** Steps and repeated steps so far. */
+    /** Recordings so far. */
     #made = 0;
     #asked: Asked | undefined;
     #outputs: Outputs | undefined;
-    /** What a repeated step is given; nothing where its rows were overwritten. */
+    /** What a repeated recording is given. */
     #input: Input | undefined;
     #table = 0;
-    #refusal: Promise<string | undefined> = Promise.resolve(undefined);
+    #refusal: Promise<DeviceError | undefined> = Promise.resolve(undefined);
     /** The counts of the last answer that was read. */
     readonly #last = new Map<string, number>();
 
-    /**
-     * `record` records an input, once more if it is repeated. `settle` resolves once a repeated one would have the room
-     * that is needed. `tableOf` tells which step's table a set of queries asks.
-     */
+    /** `tableOf` tells which step's table a set of queries asks. */
     constructor(
         readonly home: Home,
+        readonly recorder: Recorder,
         readonly rayMode: RayMode,
-        readonly record: (input: Input, isRepeated: boolean) => Outputs,
-        readonly settle: () => Promise<void>,
+        readonly what: "step" | "query",
         readonly tableOf: () => number = () => 0,
-    ) {}
+    ) {
+        this.#uploads = new Uploads(home, what === "step" ? "gpu_broad_phase" : "gpu_broad_phase/queries");
+    }
 
     get step(): number {
         return this.#step;
     }
 
-    /** Records a new step. */
-    make(uploads: Uploads, parts: Parts, keepStatics: boolean): Outputs {
-        const { device } = this.home;
-        device.pushErrorScope("validation");
-        this.#input?.free();
-        this.#input = undefined;
-        try {
-            const input = calling(() => uploaded(this.home, uploads, parts, keepStatics));
-            const outputs = this.#record(input, false);
+    /** What the device says against the last recording, once it knows. */
+    get refusal(): Promise<DeviceError | undefined> {
+        return this.#refusal;
+    }
+
+    /** Records a new input. One that is refused changes nothing. */
+    make(parts: Parts): Outputs {
+        return this.#scoped(() => {
+            let input: Input | undefined;
+            try {
+                input = this.#uploads.input(parts);
+                this.recorder.record(input, false);
+            } catch (error) {
+                input?.free();
+                this.#uploads.revert();
+                throw translated(error);
+            }
+            this.#uploads.commit();
+            this.#input?.free();
             this.#input = input;
             this.#asked = askedOf(parts);
             this.#table = this.tableOf();
             this.#step += 1;
-            return outputs;
-        } finally {
-            this.#refusal = device.popErrorScope().then((error) => error?.message, () => undefined);
-        }
+            return this.#submitted();
+        });
     }
 
-    #record(input: Input, isRepeated: boolean): Outputs {
-        try {
-            this.#outputs = calling(() => this.record(input, isRepeated));
-        } catch (error) {
-            if (input !== this.#input) {
-                input.free();
-            }
-            throw error;
-        }
+    #repeat(input: Input): void {
+        this.#scoped(() => {
+            calling(() => this.recorder.record(input, true));
+            this.#submitted();
+        });
+    }
+
+    #submitted(): Outputs {
+        this.recorder.submit();
         this.#made += 1;
+        this.#outputs = new Outputs(this.recorder);
         return this.#outputs;
+    }
+
+    /** Calls, and keeps what the device will say of it, unless it throws. */
+    #scoped<T>(call: () => T): T {
+        const [made, told] = scoped(this.home.device, call);
+        this.#refusal = told.then((error) => {
+            if (error === undefined) {
+                return undefined;
+            }
+            // Rows may not have been written.
+            this.#uploads.forget();
+            return new DeviceError(`the device refused the ${this.what}: ${error.message}`);
+        });
+        return made;
     }
 
     last(): { asked: Asked; outputs: Outputs } {
         if (this.#asked === undefined || this.#outputs === undefined) {
-            throw new Error("there was no step yet");
+            throw new Error(`there was no ${this.what} yet`);
         }
         return { asked: this.#asked, outputs: this.#outputs };
     }
 
-    /** Rows of outputs, and the counters. The answer is whole if `isWhole`: the step is repeated until it is. */
-    async read(want: () => Wanted[], isWhole: boolean): Promise<{ rows: Uint32Array[]; counters: Counters; asked: Asked }> {
+    /**
+     * Rows of outputs, and the counters. The step is repeated until its status has none of the bits of `lacks` and all
+     * rows are read.
+     */
+    async read(lacks: number, want: () => Wanted[]): Promise<{ rows: Uint32Array[]; counters: Counters }> {
         const step = this.#step;
         let before = "";
         for (let tries = 1; ; tries += 1) {
@@ -130,14 +177,17 @@ export class Recording {
                 return last === undefined ? capacity : Math.min(capacity, Math.ceil(1.25 * last) + 8192);
             });
             const copies = wanted.map(({ buffer, words }, index) => ({ buffer, bytes: 4 * words * guesses[index]! }));
-            const [found, refusal] = await Promise.all([
-                reader.read([{ buffer: outputs.counters, bytes: 128 }, ...copies]),
-                this.#refusal,
-            ]);
-            if (refusal !== undefined) {
-                throw new DeviceError(`the device refused the step: ${refusal}`);
+            const refusal = this.#refusal;
+            const reading = reader.read([{ buffer: outputs.counters, bytes: 128 }, ...copies]);
+            const found = await reading.catch(async (error: unknown) => {
+                throw (await refusal) ?? error;
+            });
+            const refused = await refusal;
+            if (refused !== undefined) {
+                throw refused;
             }
-            const { status, ...counters } = countersOf(found[0]!, asked.objects);
+            const { status: whole, ...counters } = countersOf(found[0]!, asked.objects);
+            const status = whole & lacks;
             const rows: Uint32Array[] = [];
             let isRead = true;
             for (const [index, { words, needed, capacity = 0 }] of wanted.entries()) {
@@ -149,36 +199,46 @@ export class Recording {
                 isRead &&= held <= guesses[index]!;
                 rows.push(held === guesses[index] ? found[index + 1]! : found[index + 1]!.slice(0, words * held));
             }
-            if (!isWhole || (isRead && status === 0)) {
-                return { rows, counters, asked };
+            if (isRead && status === 0) {
+                return { rows, counters };
             }
-            const what = status === 0 ? "rows" : counters.missing.join(", ");
+            const what = status === 0 ? "rows" : missing(status).join(", ");
             if (status !== 0 && this.#step === step) {
-                await this.settle();
+                await this.recorder.settle();
             }
             if (this.#step !== step || this.#table !== this.tableOf() || this.#input === undefined) {
-                throw new OverflowError(`there was no room for all ${what}, and a later step has taken the place of this one`);
+                const later = this.#step === step ? "step" : this.what;
+                throw new OverflowError(
+                    `there was no room for all ${what}, and a later ${later} has taken the place of this one`,
+                );
             }
             if (status !== 0 && this.#made === made) {
                 const state = JSON.stringify([counters, wanted.map(({ capacity }) => capacity)]);
                 if (tries === MOST_TRIES || (state === before && (status & UNFINISHED) === 0)) {
-                    throw new OverflowError(`there is no room for all ${what}: a buffer holds no more, or maxBytes allows no more`);
+                    throw new OverflowError(
+                        `there is no room for all ${what}: a buffer holds no more, or maxBytes allows no more`,
+                    );
                 }
                 before = state;
-                this.#record(this.#input, true);
+                this.#repeat(this.#input);
             }
         }
     }
 
     /** Hits of rays. */
     async rays(): Promise<RayHits> {
-        const empty = { objects: new Uint32Array(), t: new Float32Array(), offsets: new Uint32Array(), any: new Uint32Array() };
+        const empty = {
+            objects: new Uint32Array(),
+            t: new Float32Array(),
+            offsets: new Uint32Array(),
+            any: new Uint32Array(),
+        };
         const { asked } = this.last();
         if (asked.rays === 0) {
             return empty;
         }
         const { rayMode } = this;
-        const { rows } = await this.read(() => {
+        const { rows } = await this.read(LACKS.hits, () => {
             const { asked, outputs } = this.last();
             const { buffer, offsets, capacity } = outputs.rays;
             return rayMode === "all"
@@ -187,7 +247,7 @@ export class Recording {
                       { buffer: offsets!, words: 1, rows: asked.rays + 1 },
                   ]
                 : [{ buffer, words: rayMode === "any" ? 1 : 2, rows: asked.rays }];
-        }, true);
+        });
         if (rayMode === "any") {
             return { ...empty, any: rows[0]! };
         }
@@ -203,7 +263,7 @@ export class Recording {
         if (queries === 0) {
             return empty;
         }
-        const { rows } = await this.read(() => {
+        const { rows } = await this.read(LACKS.results, () => {
             const { buffer, offsets, capacity } = this.last().outputs.queries;
             if (asked.nearest !== undefined) {
                 return [{ buffer, words: 2, rows: asked.nearest * queries }];
@@ -212,7 +272,7 @@ export class Recording {
                 { buffer, words: 1, needed: "resultsNeeded", capacity },
                 { buffer: offsets!, words: 1, rows: queries + 1 },
             ];
-        }, true);
+        });
         if (asked.nearest !== undefined) {
             const [objects, squaredDistances] = split(rows[0]!);
             return { ...empty, objects, squaredDistances };
@@ -220,7 +280,12 @@ export class Recording {
         return { ...empty, objects: rows[0]!, offsets: rows[1]! };
     }
 
+    async counters(): Promise<Counters> {
+        return (await this.read(LACKS.nothing, () => [])).counters;
+    }
+
     dispose(): void {
+        this.#uploads.dispose();
         this.#input?.free();
         this.#input = undefined;
         this.#outputs = undefined;

@@ -1,143 +1,200 @@
 import type { Home } from "./home.js";
-import { type BufferBoxes, type Parts, nameOf, wordsKind } from "./input.js";
+import { COUNT_NAMES, type DeviceRows, type HostRows, type Parts, nameOf, wordsKind } from "./input.js";
 import { type Buffer, Counted, Input, Part, Words } from "./wasm/gpu_broad_phase.js";
 
 /** Usages of buffers that rows lie in: STORAGE, COPY_DST and COPY_SRC. @internal */
 export const ROWS_USAGE = 0x80 | 0x08 | 0x04;
 
+const COPY_SRC = 0x04;
 const COUNTED = { objects: Counted.Objects, rays: Counted.Rays, queries: Counted.Queries };
+const STATIC_PARTS = new Set([Part.Statics, Part.StaticWorlds]);
 
-/** What the rows of an input are uploaded to. @internal */
+/** A buffer that rows are uploaded to. */
+interface Slot {
+    readonly buffer: Buffer;
+    readonly js: GPUBuffer;
+    /** Which rows it holds, where they are kept. */
+    holds: string | undefined;
+}
+
+/**
+ * What the rows of an input are uploaded to. Nothing is written before `commit`: an input that is refused leaves the
+ * rows of the one before as they are.
+ *
+ * @internal
+ */
 export class Uploads {
     readonly #home: Home;
     readonly #label: string;
-    readonly #slots = new Map<string, { buffer: Buffer; js: GPUBuffer }>();
+    readonly #slots = new Map<string, Slot>();
+    /** What `commit` does. */
+    #writes: ((encode: () => GPUCommandEncoder) => void)[] = [];
+    /** Slots that are new, with those whose place they take. */
+    #replaced: [name: string, slot: Slot, before: Slot | undefined][] = [];
 
     constructor(home: Home, label: string) {
         this.#home = home;
         this.#label = label;
     }
 
-    /** A buffer of the slot with room for so many bytes. */
-    #room(name: string, bytes: number): { buffer: Buffer; js: GPUBuffer } {
-        let slot = this.#slots.get(name);
-        if (slot === undefined || slot.js.size < bytes || slot.js.size > 4 * bytes + 65536) {
-            const limit = this.#home.device.limits.maxStorageBufferBindingSize;
-            if (bytes > limit) {
-                throw new RangeError(`${name}: ${bytes} bytes are needed, a binding of the device has at most ${limit}`);
+    /** Names the rows of an input to the module. */
+    input(parts: Parts): Input {
+        const input = new Input();
+        try {
+            for (const rows of parts.host) {
+                this.#host(input, rows, parts.staticVersion);
             }
-            // One that grows will grow again.
-            const wanted = slot !== undefined && slot.js.size < bytes ? 1.5 * bytes : bytes;
-            const size = Math.min(Math.ceil(wanted / 256) * 256, Math.floor(limit / 4) * 4);
-            const buffer = this.#home.gpu.create_buffer(`${this.#label}/${name}`, size, ROWS_USAGE);
-            slot?.js.destroy();
-            slot?.buffer.free();
-            slot = { buffer, js: buffer.js() };
-            this.#slots.set(name, slot);
+            for (const rows of parts.device) {
+                this.#device(input, rows, parts.staticVersion);
+            }
+            for (const { of, count } of parts.counts) {
+                const own = this.#home.buffers.get(count.buffer);
+                const word = count.word ?? 0;
+                if (own === undefined) {
+                    const copy = this.#copy(`number of ${of}`, COUNT_NAMES[of], count.buffer, 4 * word, 4);
+                    input.set_count(COUNTED[of], copy, 0);
+                } else {
+                    input.set_count(COUNTED[of], own, word);
+                }
+            }
+        } catch (error) {
+            input.free();
+            throw error;
         }
-        return slot;
-    }
-
-    write(name: string, words: Float32Array | Uint32Array): Buffer {
-        const slot = this.#room(name, words.byteLength);
-        this.#home.device.queue.writeBuffer(slot.js, 0, words.buffer, words.byteOffset, words.byteLength);
-        return slot.buffer;
-    }
-
-    copy(encoder: GPUCommandEncoder, name: string, from: GPUBuffer, offset: number, bytes: number): Buffer {
-        const slot = this.#room(name, bytes);
-        encoder.copyBufferToBuffer(from, offset, slot.js, 0, bytes);
-        return slot.buffer;
-    }
-
-    /** What was uploaded before. */
-    kept(name: string): Buffer | undefined {
-        return this.#slots.get(name)?.buffer;
-    }
-
-    /** Gives all memory back. */
-    dispose(): void {
-        for (const { buffer, js } of this.#slots.values()) {
-            js.destroy();
-            buffer.free();
+        if (parts.areSwept) {
+            input.set_swept();
         }
-        this.#slots.clear();
+        const { askers, radius, half, nearest } = parts.question;
+        input.set_askers(askers, radius, half, nearest);
+        input.set_static_generation(parts.staticVersion);
+        return input;
     }
-}
 
-function checkUsage(name: string, buffer: GPUBuffer, bit: number, bitName: string): void {
-    if ((buffer.usage & bit) === 0) {
-        throw new TypeError(`${name}.buffer lacks GPUBufferUsage.${bitName}: a buffer that createBuffer did not make is copied`);
-    }
-}
-
-const STATIC_PARTS = new Set([Part.Statics, Part.StaticWorlds]);
-
-/**
- * Uploads the rows of an input and names them to the module. Rows of static objects stay as they are if `keepStatics`.
- *
- * @internal
- */
-export function uploaded(home: Home, uploads: Uploads, parts: Parts, keepStatics: boolean): Input {
-    // What is wrong is told before anything is written.
-    for (const { part, rows } of parts.device) {
-        if (!home.buffers.has(rows.buffer)) {
-            checkUsage(nameOf(part), rows.buffer, 0x04, "COPY_SRC");
-        }
-    }
-    for (const { of, count } of parts.counts) {
-        if (!home.buffers.has(count.buffer)) {
-            checkUsage(`${of.slice(0, -1).replace("ie", "y")}Count`, count.buffer, 0x04, "COPY_SRC");
-        }
-    }
-    const input = new Input();
-    let encoder: GPUCommandEncoder | undefined;
-    const encode = (): GPUCommandEncoder => (encoder ??= home.device.createCommandEncoder({ label: "gpu_broad_phase/inputs" }));
-    for (const { part, words, count, isTight } of parts.host) {
+    #host(input: Input, { part, words, count, isTight }: HostRows, version: number): void {
         const name = nameOf(part);
-        const kept = keepStatics && STATIC_PARTS.has(part) ? uploads.kept(name) : undefined;
-        input.set_rows(part, kept ?? uploads.write(name, words), count, 0);
+        const holds = STATIC_PARTS.has(part) ? `${version}: ${count} rows of ${words.byteLength} bytes` : undefined;
+        const { queue } = this.#home.device;
+        const buffer = this.#put(name, words.byteLength, holds, (to) => {
+            queue.writeBuffer(to, 0, words.buffer, words.byteOffset, words.byteLength);
+        });
+        input.set_rows(part, buffer, count, 0);
         if (isTight) {
             input.set_form(part, false, Words.Nothing);
         }
     }
-    for (const { part, rows, bytes } of parts.device) {
-        const { buffer, count, offset = 0, stride } = rows;
-        const own = home.buffers.get(buffer);
-        const kept = keepStatics && STATIC_PARTS.has(part) ? uploads.kept(nameOf(part)) : undefined;
-        if (own !== undefined) {
-            input.set_rows(part, own, count, offset, stride);
-        } else if (kept !== undefined) {
-            input.set_rows(part, kept, count, 0, stride);
-        } else {
+
+    #device(input: Input, { part, rows, bytes, areBoxes }: DeviceRows, version: number): void {
+        const { buffer, count, offset = 0, stride, form = "min-max" } = rows;
+        const own = this.#home.buffers.get(buffer);
+        if (own === undefined) {
             const span = (count - 1) * (stride ?? bytes) + bytes;
-            input.set_rows(part, uploads.copy(encode(), nameOf(part), buffer, offset, span), count, 0, stride);
+            const holds = STATIC_PARTS.has(part)
+                ? JSON.stringify([version, count, stride ?? bytes, form, rows.words])
+                : undefined;
+            input.set_rows(part, this.#copy(nameOf(part), nameOf(part), buffer, offset, span, holds), count, 0, stride);
+        } else {
+            input.set_rows(part, own, count, offset, stride);
         }
-        if (part === Part.Objects || part === Part.Statics || (part === Part.Queries && bytes <= 32)) {
-            const { form = "min-max" } = rows as BufferBoxes;
-            if (form !== "min-max" && form !== "center-half") {
-                throw new TypeError(`form is ${JSON.stringify(form)}; it can be "min-max", "center-half"`);
-            }
+        if (areBoxes) {
             input.set_form(part, form === "center-half", wordsKind(rows));
         }
     }
-    for (const { of, count } of parts.counts) {
-        const own = home.buffers.get(count.buffer);
-        const word = count.word ?? 0;
-        if (own !== undefined) {
-            input.set_count(COUNTED[of], own, word);
-        } else {
-            input.set_count(COUNTED[of], uploads.copy(encode(), `number of ${of}`, count.buffer, 4 * word, 4), 0);
+
+    #copy(slot: string, name: string, from: GPUBuffer, offset: number, bytes: number, holds?: string): Buffer {
+        if ((from.usage & COPY_SRC) === 0) {
+            throw new TypeError(
+                `${name}.buffer lacks GPUBufferUsage.COPY_SRC: a buffer that createBuffer did not make is copied`,
+            );
+        }
+        return this.#put(slot, bytes, holds, (to, encode) => encode().copyBufferToBuffer(from, offset, to, 0, bytes));
+    }
+
+    /** The buffer of a slot. Rows are written to it with `commit`, unless it holds them already. */
+    #put(
+        name: string,
+        bytes: number,
+        holds: string | undefined,
+        write: (to: GPUBuffer, encode: () => GPUCommandEncoder) => void,
+    ): Buffer {
+        const slot = this.#room(name, bytes);
+        if (holds === undefined || slot.holds !== holds) {
+            this.#writes.push((encode) => {
+                slot.holds = holds;
+                write(slot.js, encode);
+            });
+        }
+        return slot.buffer;
+    }
+
+    /** A slot with room for so many bytes. */
+    #room(name: string, bytes: number): Slot {
+        const slot = this.#slots.get(name);
+        if (slot !== undefined && slot.js.size >= bytes && slot.js.size <= 4 * bytes + 65536) {
+            return slot;
+        }
+        const limit = this.#home.device.limits.maxStorageBufferBindingSize;
+        if (bytes > limit) {
+            throw new RangeError(`${name}: ${bytes} bytes are needed, a binding of the device has at most ${limit}`);
+        }
+        // One that grows will grow again.
+        const wanted = slot !== undefined && slot.js.size < bytes ? 1.5 * bytes : bytes;
+        const size = Math.min(Math.ceil(wanted / 256) * 256, Math.floor(limit / 4) * 4);
+        const buffer = this.#home.gpu.create_buffer(`${this.#label}/${name}`, size, ROWS_USAGE);
+        const made = { buffer, js: buffer.js(), holds: undefined };
+        this.#slots.set(name, made);
+        this.#replaced.push([name, made, slot]);
+        return made;
+    }
+
+    /** Writes the rows of the input, whose step or query was recorded. */
+    commit(): void {
+        const { device } = this.#home;
+        let encoder: GPUCommandEncoder | undefined;
+        const encode = (): GPUCommandEncoder =>
+            (encoder ??= device.createCommandEncoder({ label: "gpu_broad_phase/inputs" }));
+        for (const write of this.#writes) {
+            write(encode);
+        }
+        if (encoder !== undefined) {
+            device.queue.submit([encoder.finish()]);
+        }
+        this.#replaced.forEach(([, , before]) => destroy(before));
+        this.#settle();
+    }
+
+    /** Leaves everything as it was before the input, which was refused. */
+    revert(): void {
+        for (const [name, slot, before] of this.#replaced) {
+            destroy(slot);
+            if (before === undefined) {
+                this.#slots.delete(name);
+            } else {
+                this.#slots.set(name, before);
+            }
+        }
+        this.#settle();
+    }
+
+    #settle(): void {
+        this.#writes = [];
+        this.#replaced = [];
+    }
+
+    /** Keeps no rows: whether they were written is not certain. */
+    forget(): void {
+        for (const slot of this.#slots.values()) {
+            slot.holds = undefined;
         }
     }
-    if (encoder !== undefined) {
-        home.device.queue.submit([encoder.finish()]);
+
+    /** Gives all memory back. */
+    dispose(): void {
+        this.#slots.forEach(destroy);
+        this.#slots.clear();
     }
-    if (parts.areSwept) {
-        input.set_swept();
-    }
-    const { askers, radius, half, nearest } = parts.question;
-    input.set_askers(askers, radius, half, nearest);
-    input.set_static_generation(parts.staticVersion);
-    return input;
+}
+
+function destroy(slot: Slot | undefined): void {
+    slot?.js.destroy();
+    slot?.buffer.free();
 }

@@ -1,21 +1,20 @@
 import { translated } from "./errors.js";
 import { loaded } from "./module.js";
-import { type CommonOptions, settingsOf } from "./options.js";
-import type { PlainParts, Request, Response } from "./cpu.js";
+import { settingsOf } from "./options.js";
+import type { PlainParts, ReadKind, Request, Response } from "./cpu.js";
 import { missing } from "./answers.js";
-import { type Answer, Cpu, HostInput, type Settings } from "./wasm/gpu_broad_phase.js";
+import { type Answer, Cpu, HostInput, type HostQuery, type Settings } from "./wasm/gpu_broad_phase.js";
 
 const scope = globalThis as unknown as {
     onmessage: (event: MessageEvent<Request>) => void;
+    onmessageerror: () => void;
     postMessage(message: Response, transfer: Transferable[]): void;
 };
 
 let cpu: Cpu | undefined;
-const sets = new Map<number, { settings: Settings; input: PlainParts | undefined }>();
-
-function made(options: CommonOptions): void {
-    cpu = new Cpu(settingsOf(options), options.events ?? false);
-}
+const sets = new Map<number, { settings: Settings; query: HostQuery | undefined }>();
+/** What the module failed with where nobody waited for it. It cannot go on. */
+let failure: unknown;
 
 function inputOf({ rows, areSwept, question }: PlainParts): HostInput {
     const input = new HostInput();
@@ -29,13 +28,11 @@ function inputOf({ rows, areSwept, question }: PlainParts): HostInput {
     return input;
 }
 
-function answer(of: Answer, what: Request & { kind: "read" }): unknown {
+function answer(of: Answer, what: Exclude<ReadKind, "events">): unknown {
     try {
-        const counters = of.counters() as Record<string, unknown>;
-        const lacking = missing(of.status());
-        switch (what.what) {
+        switch (what) {
             case "counters":
-                return { ...counters, missing: lacking };
+                return { ...(of.counters() as Record<string, unknown>), missing: missing(of.status()) };
             case "pairs":
                 return of.pairs();
             case "worldPairs":
@@ -43,9 +40,11 @@ function answer(of: Answer, what: Request & { kind: "read" }): unknown {
             case "rays":
                 return { objects: of.ray_objects(), t: of.ray_t(), offsets: of.ray_offsets(), any: of.ray_any() };
             case "queries":
-                return { objects: of.query_objects(), offsets: of.query_offsets(), squaredDistances: of.squared_distances() };
-            case "events":
-                return undefined;
+                return {
+                    objects: of.query_objects(),
+                    offsets: of.query_offsets(),
+                    squaredDistances: of.squared_distances(),
+                };
         }
     } finally {
         of.free();
@@ -55,19 +54,26 @@ function answer(of: Answer, what: Request & { kind: "read" }): unknown {
 function handled(request: Request): unknown {
     switch (request.kind) {
         case "create":
-            return made(request.options);
+            cpu = new Cpu(settingsOf(request.options), request.options.events ?? false);
+            return undefined;
         case "step":
             return cpu!.step(inputOf(request.input));
         case "set":
-            sets.set(request.set, { settings: settingsOf(request.options), input: undefined });
+            sets.set(request.set, { settings: settingsOf(request.options), query: undefined });
             return undefined;
-        case "query":
-            sets.get(request.set)!.input = request.input;
+        case "query": {
+            const set = sets.get(request.set)!;
+            set.query?.free();
+            set.query = cpu!.query(set.settings, inputOf(request.input));
             return undefined;
-        case "drop":
-            sets.get(request.set)!.settings.free();
+        }
+        case "drop": {
+            const { settings, query } = sets.get(request.set)!;
+            settings.free();
+            query?.free();
             sets.delete(request.set);
             return undefined;
+        }
         case "read": {
             if (request.what === "events") {
                 const events = cpu!.read_events();
@@ -75,19 +81,7 @@ function handled(request: Request): unknown {
                 events.free();
                 return found;
             }
-            if (request.set === undefined) {
-                return answer(cpu!.read(), request);
-            }
-            const { settings, input } = sets.get(request.set)!;
-            if (input === undefined) {
-                throw new Error("there was no query yet");
-            }
-            const asked = inputOf(input);
-            try {
-                return answer(cpu!.query(settings, asked), request);
-            } finally {
-                asked.free();
-            }
+            return answer((request.set === undefined ? cpu! : sets.get(request.set)!.query!).read(), request.what);
         }
     }
 }
@@ -100,13 +94,27 @@ function buffersOf(value: unknown): Transferable[] {
 }
 
 scope.onmessage = async ({ data: request }) => {
+    const { id } = request;
     try {
         await loaded();
+        if (failure !== undefined) {
+            throw failure;
+        }
         const value = handled(request);
-        scope.postMessage({ id: request.id, value }, buffersOf(value));
+        if (id !== undefined) {
+            scope.postMessage({ id, value }, buffersOf(value));
+        }
     } catch (thrown) {
+        if (id === undefined) {
+            failure = thrown;
+            return;
+        }
         const error = translated(thrown);
         const { name, message } = error instanceof Error ? error : new Error(String(error));
-        scope.postMessage({ id: request.id, error: { name, message } }, []);
+        scope.postMessage({ id, error: { name, message } }, []);
     }
+};
+// What is thrown here reaches the page.
+scope.onmessageerror = () => {
+    throw new Error("a message could not be read");
 };

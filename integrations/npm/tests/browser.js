@@ -42,3 +42,23 @@ export async function open(browser, address) {
     await page.goto(address);
     return page;
 }
+
+/** How many objects, arrays and functions of JavaScript a page holds. What V8 keeps of compiled code is not counted. */
+export async function liveObjects(page) {
+    const session = await page.context().newCDPSession(page);
+    const chunks = [];
+    session.on("HeapProfiler.addHeapSnapshotChunk", ({ chunk }) => chunks.push(chunk));
+    // A snapshot collects garbage first. What waits for a finalizer goes with the second one.
+    await session.send("HeapProfiler.collectGarbage");
+    await session.send("HeapProfiler.takeHeapSnapshot");
+    await session.detach();
+    const { nodes, snapshot, strings } = JSON.parse(chunks.join(""));
+    const { node_fields: fields, node_types: types } = snapshot.meta;
+    const counted = ["object", "closure", "array", "native"].map((type) => types[0].indexOf(type));
+    const [type, name] = [fields.indexOf("type"), fields.indexOf("name")];
+    let count = 0;
+    for (let node = 0; node < nodes.length; node += fields.length) {
+        count += counted.includes(nodes[node + type]) && !strings[nodes[node + name]].startsWith("system /") ? 1 : 0;
+    }
+    return count;
+}

@@ -12,7 +12,9 @@ let browser;
 let server;
 
 before(async () => {
-    execFileSync(process.execPath, [join(folder, "node_modules/vite/bin/vite.js"), "build", "--logLevel", "error"], { cwd: folder });
+    execFileSync(process.execPath, [join(folder, "node_modules/vite/bin/vite.js"), "build", "--logLevel", "error"], {
+        cwd: folder,
+    });
     server = await serve({ "/": join(folder, "dist") });
     browser = await launch();
 });
@@ -31,7 +33,9 @@ async function colorAt(page, x, y) {
         const context = new OffscreenCanvas(3, 3).getContext("2d");
         context.drawImage(image, 0, 0);
         const { data } = context.getImageData(0, 0, 3, 3);
-        return [0, 1, 2].map((channel) => data.reduce((sum, value, index) => sum + (index % 4 === channel ? value / 9 : 0), 0));
+        return [0, 1, 2].map((channel) =>
+            data.reduce((sum, value, index) => sum + (index % 4 === channel ? value / 9 : 0), 0),
+        );
     }, picture);
 }
 
@@ -40,9 +44,13 @@ test("boxes are coloured by their overlaps, and the box under the mouse lights u
     const frame = () => page.evaluate(() => Number(document.documentElement.dataset.frames ?? 0));
     const further = async () => {
         const now = await frame();
-        await page.waitForFunction((least) => Number(document.documentElement.dataset.frames) > least, now + 3, { timeout: 60000 });
+        await page.waitForFunction((least) => Number(document.documentElement.dataset.frames) > least, now + 3, {
+            timeout: 60000,
+        });
     };
-    await page.waitForFunction(() => Number(document.documentElement.dataset.overlaps) > 0, undefined, { timeout: 120000 });
+    await page.waitForFunction(() => Number(document.documentElement.dataset.overlaps) > 0, undefined, {
+        timeout: 120000,
+    });
     const { width, height } = page.viewportSize();
     // Somewhere near the middle there is a box.
     let [x, y, lit] = [0, 0, undefined];
@@ -65,4 +73,28 @@ test("boxes are coloured by their overlaps, and the box under the mouse lights u
     assert.ok(overlaps > 300 && overlaps < 4000, `${overlaps} overlaps`);
     assert.deepEqual(page.said, []);
     await page.close();
+});
+
+test("a three.js that keeps its buffers in another way is told by name", async () => {
+    const { externalStorage } = await import("../examples/three/external_storage.js");
+    const over = (make) => {
+        const kept = {};
+        return externalStorage(
+            { backend: { get: () => kept, createStorageAttribute: () => make(kept) } },
+            {},
+            "uint",
+            4,
+        );
+    };
+    assert.equal(typeof over(() => {}).follow, "function");
+    const message =
+        /^Error: three\.js 187 keeps buffers of attributes in another way than 187: see external_storage\.js$/;
+    const other = [
+        () => over((kept) => (kept.gpuBuffer = {})),
+        () => over((kept) => (kept.buffer = {})),
+        () => externalStorage({}, {}, "uint", 4),
+    ];
+    for (const call of other) {
+        assert.throws(call, (error) => message.test(String(error)));
+    }
 });

@@ -25,15 +25,18 @@ for (const cpu of [false, true]) {
 }
 document.title = found.join(" ");
 `;
-const page = (script) => `<!doctype html><link rel="icon" href="data:,"><title>-</title><script type="module">${script}</script>`;
+const page = (script) =>
+    `<!doctype html><link rel="icon" href="data:,"><title>-</title><script type="module">${script}</script>`;
 
 async function titleOf(address) {
     const browser = await launch();
     try {
         const tab = await open(browser, address);
-        await tab.waitForFunction(() => document.title !== "-", undefined, { timeout: 60000 }).catch((error) => {
-            throw new Error(`${tab.said.join("\n")}\n${error.message}`);
-        });
+        await tab
+            .waitForFunction(() => document.title !== "-", undefined, { timeout: 60000 })
+            .catch((error) => {
+                throw new Error(`${tab.said.join("\n")}\n${error.message}`);
+            });
         assert.deepEqual(tab.said, []);
         return await tab.title();
     } finally {
@@ -44,11 +47,18 @@ async function titleOf(address) {
 /** A folder with the package as npm packs it, and a page. */
 function project(html, more = {}) {
     const folder = mkdtempSync(join(tmpdir(), "gpu-broad-phase-"));
-    const packed = execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], { cwd: root, encoding: "utf8" });
+    const packed = execFileSync("npm", ["pack", "--silent", "--pack-destination", folder], {
+        cwd: root,
+        encoding: "utf8",
+    });
     const target = join(folder, "node_modules/gpu-broad-phase");
     mkdirSync(target, { recursive: true });
     execFileSync("tar", ["-xzf", join(folder, packed.trim()), "-C", target, "--strip-components=1"]);
-    for (const [name, text] of Object.entries({ "index.html": html, "package.json": '{ "type": "module" }', ...more })) {
+    for (const [name, text] of Object.entries({
+        "index.html": html,
+        "package.json": '{ "type": "module" }',
+        ...more,
+    })) {
         writeFileSync(join(folder, name), text);
     }
     return folder;
@@ -77,7 +87,9 @@ test("a page under a path, built by Vite", async () => {
 test("Vite's development server", async () => {
     const folder = project(page('import "./main.js";'), { "main.js": SCRIPT("gpu-broad-phase") });
     const port = 20000 + (process.pid % 20000);
-    const server = spawn(process.execPath, [vite, "--host", "127.0.0.1", "--port", port, "--strictPort"], { cwd: folder });
+    const server = spawn(process.execPath, [vite, "--host", "127.0.0.1", "--port", port, "--strictPort"], {
+        cwd: folder,
+    });
     try {
         await new Promise((ready, failed) => {
             server.stdout.on("data", (text) => String(text).includes("ready") && ready());
@@ -89,22 +101,62 @@ test("Vite's development server", async () => {
     }
 });
 
+test("CPU: a worker that cannot start or fails is an error by name, under an answer and later", async () => {
+    const [page, other] = await Promise.all([serve({ "/": root }), serve({ "/": root })]);
+    const browser = await launch({ gpu: false });
+    const tab = await open(browser, `${page.address}/tests/page.html`);
+    await tab.waitForFunction(() => globalThis.ready);
+    const told = await tab.evaluate(async (other) => {
+        const foreign = await import(`${other}/dist/index.js`);
+        const told = [await thrown(() => foreign.BroadPhase.create({ cpu: true }))];
+        // The module has too little memory for these pairs.
+        const broadPhase = await lib.BroadPhase.create({ cpu: true, events: true });
+        broadPhase.step({ objects: new Float32Array(6 * 33000) });
+        const reads = ["readPairs", "readEvents"];
+        for (const name of reads) told.push(await thrown(() => broadPhase[name]()));
+        broadPhase.step({ objects: new Float32Array(6) });
+        told.push(await thrown(() => broadPhase.readPairs()));
+        return told;
+    }, other.address);
+    await tab.route("**/worker.js", (route) => route.abort());
+    told.push(await tab.evaluate(() => thrown(() => lib.BroadPhase.create({ cpu: true }))));
+    await browser.close();
+    page.close();
+    other.close();
+    assert.match(
+        told[0],
+        /^WorkerError: the worker could not be started, whose script has to come from the page's own origin: /,
+    );
+    const wanted = "WorkerError: the worker failed: ";
+    const fault = `${wanted}its module has no memory left, or has a fault: unreachable`;
+    assert.deepEqual(told.slice(1), [fault, fault, fault, `${wanted}it could not be loaded`]);
+});
+
 const { run } = suite({ gpu: false });
 
 test("without WebGPU: an error by name, and the CPU answers", async () => {
-    const told = await run(async () => {
-        const has = navigator.gpu !== undefined;
-        const none = await thrown(() => lib.BroadPhase.create());
-        const broadPhase = await lib.BroadPhase.create({ cpu: true });
-        const objects = boxes(1, 1000, 1.5);
-        broadPhase.step({ objects });
-        equal(sorted(await broadPhase.readPairs()), pairsOf(objects));
-        broadPhase.dispose();
-        Object.defineProperty(Navigator.prototype, "gpu", { get: () => undefined, configurable: true });
-        return [has, none, await thrown(() => lib.BroadPhase.create())];
-        // Chromium says that it has no adapter.
-    }, undefined, { silent: false });
-    assert.match(told[1], told[0] ? /^NoWebGpuError: the browser has WebGPU but gives no adapter$/ : /^NoWebGpuError: this browser has no WebGPU/);
+    const told = await run(
+        async () => {
+            const has = navigator.gpu !== undefined;
+            const none = await thrown(() => lib.BroadPhase.create());
+            const broadPhase = await lib.BroadPhase.create({ cpu: true });
+            const objects = boxes(1, 1000, 1.5);
+            broadPhase.step({ objects });
+            equal(sorted(await broadPhase.readPairs()), pairsOf(objects));
+            broadPhase.dispose();
+            Object.defineProperty(Navigator.prototype, "gpu", { get: () => undefined, configurable: true });
+            return [has, none, await thrown(() => lib.BroadPhase.create())];
+            // Chromium says that it has no adapter.
+        },
+        undefined,
+        { silent: false },
+    );
+    assert.match(
+        told[1],
+        told[0]
+            ? /^NoWebGpuError: the browser has WebGPU but gives no adapter$/
+            : /^NoWebGpuError: this browser has no WebGPU/,
+    );
     assert.match(told[2], /^NoWebGpuError: this browser has no WebGPU/);
 });
 

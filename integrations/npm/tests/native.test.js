@@ -9,9 +9,15 @@ const { run, data, root } = suite();
 const targets = process.env.CARGO_TARGET_DIR ?? join(root, "../../target");
 // Mesa asks for a folder of the user's.
 const env = { XDG_RUNTIME_DIR: data, ...process.env };
-const broadphase = (...words) => execFileSync(join(targets, "debug/broadphase"), ["--quiet", ...words], { cwd: data, env });
+const broadphase = (...words) =>
+    execFileSync(join(targets, "debug/broadphase"), ["--quiet", ...words], { cwd: data, env });
 
-for (const [kind, count, seed] of [["uniform", 20000, 1], ["power-law", 8000, 2], ["lattice", 6000, 3], ["clustered", 5000, 4]]) {
+for (const [kind, count, seed] of [
+    ["uniform", 20000, 1],
+    ["power-law", 8000, 2],
+    ["lattice", 6000, 3],
+    ["clustered", 5000, 4],
+]) {
     test(`${count} boxes of the kind ${kind}: pairs and rays are those of the native command`, async () => {
         broadphase("generate", kind, "--count", count, "--seed", seed, "-o", "boxes.npy");
         broadphase("generate", "rays", "--count", 1500, "--seed", seed, "--side", 20, "-o", "rays.npy");
@@ -30,7 +36,11 @@ for (const [kind, count, seed] of [["uniform", 20000, 1], ["power-law", 8000, 2]
                 broadPhase.step({ objects, rays: cast });
                 equal(await broadPhase.readPairs(), pairs, `${where}: pairs`);
                 const first = await broadPhase.readRayHits();
-                const told = Array.from(first.objects, (object, ray) => [ray, object === lib.NO_OBJECT ? -1 : object, first.t[ray]]);
+                const told = Array.from(first.objects, (object, ray) => [
+                    ray,
+                    object === lib.NO_OBJECT ? -1 : object,
+                    first.t[ray],
+                ]);
                 equal(told.flat(), closest, `${where}: closest`);
                 for (const rayMode of ["all", "any"]) {
                     const set = broadPhase.createQuerySet({ rayMode });
@@ -39,7 +49,13 @@ for (const [kind, count, seed] of [["uniform", 20000, 1], ["power-law", 8000, 2]
                     if (rayMode === "any") {
                         equal(Array.from(found.any, (is, ray) => [ray, is]).flat(), any, `${where}: any`);
                     } else {
-                        equal(lists(found.objects, found.offsets).flatMap((row, ray) => row.map((object) => [ray, object])).flat(), all, `${where}: all`);
+                        equal(
+                            lists(found.objects, found.offsets)
+                                .flatMap((row, ray) => row.map((object) => [ray, object]))
+                                .flat(),
+                            all,
+                            `${where}: all`,
+                        );
                         hits = found.objects.length;
                     }
                     set.dispose();

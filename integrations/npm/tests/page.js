@@ -51,7 +51,10 @@ function rays(seed, count, side) {
 
 function overlap(array, a, b, margin = 0) {
     for (let axis = 0; axis < 3; axis += 1) {
-        if (array[6 * a + axis] > array[6 * b + 3 + axis] + margin || array[6 * b + axis] > array[6 * a + 3 + axis] + margin) {
+        if (
+            array[6 * a + axis] > array[6 * b + 3 + axis] + margin ||
+            array[6 * b + axis] > array[6 * a + 3 + axis] + margin
+        ) {
             return false;
         }
     }
@@ -94,10 +97,15 @@ function lists(objects, offsets) {
 
 function equal(found, wanted, what = "rows") {
     const [a, b] = [Array.from(found), Array.from(wanted)];
-    const same = (x, y) => (Array.isArray(x) && Array.isArray(y) ? x.length === y.length && x.every((value, index) => same(value, y[index])) : Object.is(x, y));
+    const same = (x, y) =>
+        Array.isArray(x) && Array.isArray(y)
+            ? x.length === y.length && x.every((value, index) => same(value, y[index]))
+            : Object.is(x, y);
     if (!same(a, b)) {
         const at = a.findIndex((value, index) => !same(value, b[index]));
-        throw new Error(`${what}: ${a.length} and ${b.length}, at ${at}: ${JSON.stringify(a[at])} and ${JSON.stringify(b[at])}`);
+        throw new Error(
+            `${what}: ${a.length} and ${b.length}, at ${at}: ${JSON.stringify(a[at])} and ${JSON.stringify(b[at])}`,
+        );
     }
     return a.length;
 }
@@ -114,7 +122,10 @@ async function thrown(call) {
 
 /** The words of a buffer. */
 async function download(device, buffer) {
-    const staging = device.createBuffer({ size: buffer.size, usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ });
+    const staging = device.createBuffer({
+        size: buffer.size,
+        usage: GPUBufferUsage.COPY_DST | GPUBufferUsage.MAP_READ,
+    });
     const encoder = device.createCommandEncoder();
     encoder.copyBufferToBuffer(buffer, 0, staging, 0, buffer.size);
     device.queue.submit([encoder.finish()]);
@@ -124,4 +135,17 @@ async function download(device, buffer) {
     return words;
 }
 
-Object.assign(globalThis, { lib, npy, random, boxes, rays, pairsOf, sorted, lists, equal, thrown, download, ready: true });
+Object.assign(globalThis, {
+    lib,
+    npy,
+    random,
+    boxes,
+    rays,
+    pairsOf,
+    sorted,
+    lists,
+    equal,
+    thrown,
+    download,
+    ready: true,
+});

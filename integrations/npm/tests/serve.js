@@ -30,7 +30,8 @@ export async function serve(folders) {
             response.writeHead(404).end();
             return;
         }
-        response.writeHead(200, { "content-type": TYPES[extname(name)] ?? "application/octet-stream" });
+        const type = TYPES[extname(name)] ?? "application/octet-stream";
+        response.writeHead(200, { "content-type": type, "access-control-allow-origin": "*" });
         createReadStream(name).pipe(response);
     });
     await new Promise((listening) => server.listen(0, "127.0.0.1", listening));

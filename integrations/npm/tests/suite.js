@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import assert from "node:assert/strict";
-import { launch, open } from "./browser.js";
+import { launch, liveObjects, open } from "./browser.js";
 import { serve } from "./serve.js";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -26,6 +26,7 @@ export function suite(options = {}) {
     const run = async (call, argument, { silent = true } = {}) => {
         const page = await open(browser, `${server.address}/tests/page.html`);
         try {
+            await page.exposeFunction("liveObjects", () => liveObjects(page));
             await page.waitForFunction(() => globalThis.ready);
             const value = await page.evaluate(call, argument);
             if (silent) {

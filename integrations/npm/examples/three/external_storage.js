@@ -1,12 +1,21 @@
 // Storage nodes of three.js over buffers that three.js did not make.
-import { StorageBufferAttribute } from "three/webgpu";
+import { REVISION, StorageBufferAttribute } from "three/webgpu";
 import { storage } from "three/tsl";
 
-/** An attribute whose buffer is there already. three.js makes none then, and uploads nothing. */
-function attributeOver(renderer, buffer) {
+/**
+ * An attribute whose buffer is there already. three.js makes none then, and uploads nothing. It has no public call for
+ * this, so it is checked that it did as its revision 187 does.
+ */
+function attributeOver({ backend }, buffer) {
     const attribute = new StorageBufferAttribute(new Uint32Array(4), 1);
-    // What three.js keeps of an attribute. It has no public call for this.
-    renderer.backend.get(attribute).buffer = buffer;
+    const kept = backend?.get?.(attribute) ?? {};
+    kept.buffer = buffer;
+    backend?.createStorageAttribute?.(attribute);
+    if (backend?.get?.(attribute) !== kept || Object.keys(kept).join() !== "buffer" || kept.buffer !== buffer) {
+        throw new Error(
+            `three.js ${REVISION} keeps buffers of attributes in another way than 187: see external_storage.js`,
+        );
+    }
     return attribute;
 }
 

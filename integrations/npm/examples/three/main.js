@@ -2,7 +2,22 @@
 // mouse. The CPU sees neither boxes nor overlaps: the material reads the buffers that the broad phase wrote.
 import { BroadPhase, NoWebGpuError } from "gpu-broad-phase";
 import * as THREE from "three/webgpu";
-import { Fn, If, float, hash, instanceIndex, mix, positionGeometry, select, storage, uint, uniform, varying, vec3, vec4 } from "three/tsl";
+import {
+    Fn,
+    If,
+    float,
+    hash,
+    instanceIndex,
+    mix,
+    positionGeometry,
+    select,
+    storage,
+    uint,
+    uniform,
+    varying,
+    vec3,
+    vec4,
+} from "three/tsl";
 import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { externalStorage } from "./external_storage.js";
 
@@ -124,18 +139,24 @@ renderer.setAnimationLoop(() => {
     // Only to tell about it: an answer comes some frames later, and nothing waits for it.
     if (!isReading) {
         isReading = true;
-        void tell().finally(() => (isReading = false));
+        tell()
+            .catch(fail)
+            .finally(() => (isReading = false));
     }
 });
+
+function fail(error) {
+    renderer.setAnimationLoop(null);
+    status.textContent = String(error);
+}
 
 async function tell() {
     const [counters, hits] = await Promise.all([broadPhase.readCounters(), broadPhase.readRayHits()]);
     const object = hits.objects[0];
     const under = Number.isFinite(hits.t[0]) ? `box ${object} under the mouse` : "no box under the mouse";
-    status.textContent = `${counters.objects.toLocaleString("en")} boxes, ${(counters.resultsNeeded / 2).toLocaleString("en")} overlaps\n${under}`;
-    Object.assign(document.documentElement.dataset, { frames, overlaps: counters.resultsNeeded / 2, under: object });
+    const overlaps = counters.resultsNeeded / 2;
+    const said = [counters.objects, overlaps].map((count) => count.toLocaleString("en"));
+    status.textContent = `${said[0]} boxes, ${said[1]} overlaps\n${under}`;
+    Object.assign(document.documentElement.dataset, { frames, overlaps, under: object });
 }
-void broadPhase.device.lost.then(({ message }) => {
-    renderer.setAnimationLoop(null);
-    status.textContent = `The device is lost: ${message}`;
-});
+void broadPhase.device.lost.then(({ message }) => fail(`The device is lost: ${message}`));

@@ -80,7 +80,20 @@ export async function onGpu(): Promise<void> {
     const isWhole: boolean = counters.missing.length === 0;
     const set = broadPhase.createQuerySet({ rayMode: "any" });
     set.query({ rays: floats }).rays.buffer.destroy();
-    void [pairs, objects, t, offsets, any, begun, ended, isWhole, STATIC_NAME, STATIC_OBJECT, EXCLUDED_OBJECT, NO_OBJECT];
+    void [
+        pairs,
+        objects,
+        t,
+        offsets,
+        any,
+        begun,
+        ended,
+        isWhole,
+        STATIC_NAME,
+        STATIC_OBJECT,
+        EXCLUDED_OBJECT,
+        NO_OBJECT,
+    ];
     set.dispose();
     broadPhase.dispose();
 }

@@ -1,6 +1,7 @@
 //! The same answers from the CPU reference, for a worker.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use bytemuck::Pod;
 use gpu_broad_phase::{
@@ -100,41 +101,35 @@ impl<'a> Asking<'a> for Scene<'a> {
 #[wasm_bindgen]
 pub struct Cpu {
     settings: Settings,
-    input: Option<HostInput>,
+    input: Option<Rc<HostInput>>,
     result: Option<StepResult>,
-    /// The pairs of the last step under their names, where events are wanted.
+    /// The pairs of the last step whose pairs are known, under their names, where events are wanted.
     before: Option<BTreeSet<PairEvent>>,
-    events: Events,
+    /// Of the last step.
+    events: Result<Events, Failure>,
 }
 
 #[wasm_bindgen]
 impl Cpu {
-    /// # Errors
-    /// Where the settings cannot work.
+    /// For settings that were checked.
     #[wasm_bindgen(constructor)]
-    pub fn new(settings: Settings, has_events: bool) -> Result<Self, JsValue> {
-        // Says what is wrong with the settings.
-        reference::step_scene(&settings.descriptor(), &Scene::default()).map_err(Failure::from)?;
-        Ok(Self {
+    pub fn new(settings: Settings, has_events: bool) -> Self {
+        Self {
             settings,
             input: None,
             result: None,
             before: has_events.then(BTreeSet::new),
-            events: Events::default(),
-        })
+            events: Err(no_step()),
+        }
     }
 
     /// Takes the input of a step. The answer is found when it is asked for, unless events depend on it.
-    ///
-    /// # Errors
-    /// As `reference::step_scene`.
-    pub fn step(&mut self, input: HostInput) -> Result<(), JsValue> {
+    pub fn step(&mut self, input: HostInput) {
         self.result = None;
-        self.input = Some(input);
+        self.input = Some(Rc::new(input));
         if self.before.is_some() {
-            self.find_events().map_err(JsValue::from)?;
+            self.events = self.find_events();
         }
-        Ok(())
     }
 
     /// What the last step found.
@@ -146,22 +141,53 @@ impl Cpu {
     }
 
     /// What the last step changed.
-    pub fn read_events(&self) -> EventAnswer {
-        EventAnswer::from(self.events.clone())
-    }
-
-    /// What rays and queries find among the objects of the last step.
     ///
     /// # Errors
     /// As `reference::step_scene`.
-    pub fn query(&self, settings: &Settings, asked: &HostInput) -> Result<Answer, JsValue> {
-        let input = self.input.as_ref().ok_or_else(no_step)?;
-        let descriptor = BroadPhaseDescriptor {
-            pairs: false,
-            ..settings.descriptor()
-        };
-        let result = reference::step_scene(&descriptor, &input.scene().asking(asked)).map_err(Failure::from)?;
-        Ok(Answer::from(result))
+    pub fn read_events(&self) -> Result<EventAnswer, JsValue> {
+        Ok(EventAnswer::from(self.events.clone()?))
+    }
+
+    /// Rays and queries that ask the objects of the last step, whatever steps come later. The answer is found when it
+    /// is asked for.
+    ///
+    /// # Errors
+    /// Before the first step.
+    pub fn query(&self, settings: &Settings, asked: HostInput) -> Result<HostQuery, JsValue> {
+        Ok(HostQuery {
+            settings: settings.clone(),
+            step: self.input.clone().ok_or_else(no_step)?,
+            asked,
+            result: None,
+        })
+    }
+}
+
+/// Rays and queries, and the input of the step that they ask.
+#[wasm_bindgen]
+pub struct HostQuery {
+    settings: Settings,
+    step: Rc<HostInput>,
+    asked: HostInput,
+    result: Option<StepResult>,
+}
+
+#[wasm_bindgen]
+impl HostQuery {
+    /// What they found.
+    ///
+    /// # Errors
+    /// As `reference::step_scene`.
+    pub fn read(&mut self) -> Result<Answer, JsValue> {
+        if self.result.is_none() {
+            let descriptor = BroadPhaseDescriptor {
+                pairs: false,
+                ..self.settings.descriptor()
+            };
+            let scene = self.step.scene().asking(&self.asked);
+            self.result = Some(reference::step_scene(&descriptor, &scene).map_err(Failure::from)?);
+        }
+        Ok(Answer::from(self.result.clone().unwrap_or_default()))
     }
 }
 
@@ -175,11 +201,9 @@ impl Cpu {
         Ok(self.result.insert(result))
     }
 
-    fn find_events(&mut self) -> Result<(), Failure> {
+    fn find_events(&mut self) -> Result<Events, Failure> {
         let pairs = self.result()?.pairs.clone();
-        let Some(input) = &self.input else {
-            return Ok(());
-        };
+        let input = self.input.as_ref().ok_or_else(no_step)?;
         let statics = input.rows::<Aabb>(Part::Statics).len() as u32;
         let name = |object: u32| {
             let (part, index, bit) = match object.checked_sub(statics) {
@@ -203,12 +227,11 @@ impl Cpu {
             .collect();
         let now: BTreeSet<_> = rows.iter().copied().collect();
         let before = self.before.replace(now.clone()).unwrap_or_default();
-        self.events = Events {
+        Ok(Events {
             begun: rows.into_iter().filter(|row| !before.contains(row)).collect(),
             ended: before.difference(&now).copied().collect(),
             ..Events::default()
-        };
-        Ok(())
+        })
     }
 }
 

@@ -4,6 +4,7 @@ use gpu_broad_phase::{CreateError, DescriptorError, ReadBackError, ReferenceErro
 use wasm_bindgen::JsValue;
 
 /// An error with the name of its kind.
+#[derive(Clone)]
 pub struct Failure {
     kind: &'static str,
     message: String,

@@ -197,25 +197,37 @@ pub struct Gpu {
     queue: wgpu::Queue,
     broad_phase: GpuBroadPhase,
     events: Option<PairEvents>,
+    /// What is to be submitted.
+    recorded: Option<Recorded>,
     output: Option<StepOutput>,
+    event_output: Option<EventOutput>,
+}
+
+/// A step or a query that is not submitted yet.
+struct Recorded {
+    encoder: wgpu::CommandEncoder,
+    output: StepOutput,
+    /// None of a repeated step: those of the step stay.
     event_output: Option<EventOutput>,
 }
 
 #[wasm_bindgen]
 impl Gpu {
-    /// Makes a broad phase and the pipelines of its usual steps.
+    /// Makes a broad phase and the pipelines of its usual steps. The device is destroyed where that fails.
     ///
     /// # Errors
     /// Where the settings cannot work.
     #[wasm_bindgen(constructor)]
     pub fn new(opened: Opened, settings: &Settings, has_events: bool) -> Result<Self, JsValue> {
         let Opened { device, queue } = opened;
-        let broad_phase = GpuBroadPhase::new(&device, &queue, &settings.descriptor()).map_err(Failure::from)?;
+        let made = GpuBroadPhase::new(&device, &queue, &settings.descriptor());
+        let broad_phase = made.inspect_err(|_| device.destroy()).map_err(Failure::from)?;
         Ok(Self {
             device,
             queue,
             broad_phase,
             events: has_events.then(|| PairEvents::new(None)),
+            recorded: None,
             output: None,
             event_output: None,
         })
@@ -237,33 +249,44 @@ impl Gpu {
         buffer.into()
     }
 
-    /// Records and submits a step. A repeated one has no events: the step did.
+    /// Records a step. Where it is refused, the last step stays as it is. A repeated one has no events: the step did.
     ///
     /// # Errors
     /// As `GpuBroadPhase::step`.
-    pub fn step(&mut self, input: &Input, is_repeated: bool) -> Result<(), JsValue> {
-        let recorded = self.record(input, is_repeated);
-        if recorded.is_err()
-            && let Some(events) = &mut self.events
-        {
-            // The encoder was dropped.
-            events.reset();
-        }
-        Ok(recorded.map_err(Failure::from)?)
+    pub fn record(&mut self, input: &Input, is_repeated: bool) -> Result<(), JsValue> {
+        self.recorded = Some(self.recorded(input, is_repeated).map_err(Failure::from)?);
+        Ok(())
     }
 
-    fn record(&mut self, input: &Input, is_repeated: bool) -> Result<(), StepError> {
+    fn recorded(&mut self, input: &Input, is_repeated: bool) -> Result<Recorded, StepError> {
         let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
             label: Some("gpu_broad_phase/step"),
         });
         let output = self.broad_phase.step(&mut encoder, input.scene())?;
-        if let Some(events) = self.events.as_mut().filter(|_| !is_repeated) {
-            self.event_output = Some(events.record(&mut encoder, &output, input.names())?);
+        let mut events = self.events.as_mut().filter(|_| !is_repeated);
+        let event_output = match &mut events {
+            Some(events) => Some(events.record(&mut encoder, &output, input.names())?),
+            None => None,
+        };
+        if let Err(error) = self.broad_phase.watch_counters(&mut encoder) {
+            // The encoder is dropped.
+            events.into_iter().for_each(PairEvents::reset);
+            return Err(error);
         }
-        self.broad_phase.watch_counters(&mut encoder)?;
-        self.queue.submit([encoder.finish()]);
-        self.output = Some(output);
-        Ok(())
+        Ok(Recorded {
+            encoder,
+            output,
+            event_output,
+        })
+    }
+
+    /// Submits what was recorded.
+    pub fn submit(&mut self) {
+        if let Some(recorded) = self.recorded.take() {
+            self.queue.submit([recorded.encoder.finish()]);
+            self.output = Some(recorded.output);
+            self.event_output = recorded.event_output.or(self.event_output.take());
+        }
     }
 
     /// A buffer of the last step, where it has such a one.
@@ -323,6 +346,7 @@ impl Gpu {
             device: self.device.clone(),
             queue: self.queue.clone(),
             set: self.broad_phase.query_set("queries", &settings.descriptor()),
+            recorded: None,
             output: None,
         }
     }
@@ -340,28 +364,41 @@ pub struct Set {
     device: wgpu::Device,
     queue: wgpu::Queue,
     set: QuerySet,
+    /// What is to be submitted.
+    recorded: Option<Recorded>,
     output: Option<StepOutput>,
 }
 
 #[wasm_bindgen]
 impl Set {
-    /// Records and submits.
+    /// Records rays and queries. Where they are refused, the last answer stays as it is.
     ///
     /// # Errors
     /// As `QuerySet::record`.
-    pub fn query(&mut self, gpu: &Gpu, input: &Input) -> Result<(), JsValue> {
-        Ok(self.record(gpu, input).map_err(Failure::from)?)
+    pub fn record(&mut self, gpu: &Gpu, input: &Input) -> Result<(), JsValue> {
+        self.recorded = Some(self.recorded(gpu, input).map_err(Failure::from)?);
+        Ok(())
     }
 
-    fn record(&mut self, gpu: &Gpu, input: &Input) -> Result<(), StepError> {
+    fn recorded(&mut self, gpu: &Gpu, input: &Input) -> Result<Recorded, StepError> {
         let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
             label: Some("gpu_broad_phase/query"),
         });
         let output = self.set.record(&mut encoder, &gpu.broad_phase, input.query_input())?;
         self.set.watch_counters(&mut encoder)?;
-        self.queue.submit([encoder.finish()]);
-        self.output = Some(output);
-        Ok(())
+        Ok(Recorded {
+            encoder,
+            output,
+            event_output: None,
+        })
+    }
+
+    /// Submits what was recorded.
+    pub fn submit(&mut self) {
+        if let Some(recorded) = self.recorded.take() {
+            self.queue.submit([recorded.encoder.finish()]);
+            self.output = Some(recorded.output);
+        }
     }
 
     /// Resolves once the next recording knows what the last one needed.

@@ -1,7 +1,9 @@
 //! What a broad phase is made from.
 
-use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Dimensions, PairOrder, RayMode, Scheme};
+use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Dimensions, PairOrder, RayMode, Scene, Scheme, reference};
 use wasm_bindgen::prelude::*;
+
+use crate::failure::Failure;
 
 #[wasm_bindgen]
 #[derive(Clone, Copy)]
@@ -71,6 +73,19 @@ impl Settings {
             max_bytes: None,
             pair_filter: None,
         }
+    }
+
+    /// Whether they can work. The text of a pair filter is not looked at.
+    ///
+    /// # Errors
+    /// As `reference::step_scene`.
+    pub fn check(&self) -> Result<(), JsValue> {
+        let descriptor = BroadPhaseDescriptor {
+            pair_filter: None,
+            ..self.descriptor()
+        };
+        reference::step_scene(&descriptor, &Scene::default()).map_err(Failure::from)?;
+        Ok(())
     }
 
     pub fn set_pair_filter(&mut self, text: String) {
