@@ -90,7 +90,7 @@ fn object(kind: &str, index: u64, count: u64) -> Aabb {
             let (x, y) = (index / 2 % columns, index / 2 / columns);
             let height = |x: u64, y: u64| ((x as f32 * 0.031).sin() + (y as f32 * 0.023).cos()) * 40.0;
             let corner = |x: u64, y: u64| [x as f32, y as f32, height(x, y)];
-            let third = if index % 2 == 0 {
+            let third = if index.is_multiple_of(2) {
                 corner(x, y)
             } else {
                 corner(x + 1, y + 1)

@@ -1,5 +1,8 @@
 //! What ranks say to one another.
 
+/// Messages and the ranks that they go to or come from.
+pub type Messages = Vec<(usize, Vec<u8>)>;
+
 /// The ranks that work on one world, as one of them sees them.
 ///
 /// [`World`](crate::World) is MPI. [`Threads`](crate::Threads) has the ranks as threads of one process, for tests and
@@ -29,7 +32,7 @@ pub trait Communicator: Sized {
 
     /// Delivers messages, at most one per receiver, and returns those to this rank with their senders, which ascend.
     /// Nobody has to know who sends to it, and ranks that have nothing to say to one another exchange nothing.
-    fn exchange(&self, messages: Vec<(usize, Vec<u8>)>) -> Vec<(usize, Vec<u8>)>;
+    fn exchange(&self, messages: Messages) -> Messages;
 
     /// The ranks that name the same `part`, in their order, as a communicator of their own.
     fn split(&self, part: usize) -> Self;

@@ -51,7 +51,7 @@ mod traffic;
 mod world;
 
 pub use asking::Rows;
-pub use communicator::Communicator;
+pub use communicator::{Communicator, Messages};
 pub use engine::Device;
 pub use owned::{Objects, Owned};
 pub use queries::Near;

@@ -7,7 +7,7 @@ use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Growth, NONE, Pair, Scene, Sou
 use wgpu::AdapterInfo;
 
 use crate::bisection::{Bisection, Dot};
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, Messages};
 use crate::engine::{Device, Engine};
 use crate::local::{Local, NOTHING, Side, joined, takes_part};
 use crate::owned::{Objects, Owned, put, take};
@@ -426,7 +426,7 @@ impl<C: Communicator> Ranks<C> {
         [moving, statics]: [&[Aabb]; 2],
         excluded: &Excluded,
         sends_statics: bool,
-    ) -> Vec<(usize, Vec<u8>)> {
+    ) -> Messages {
         let own = self.ranks.rank();
         let others = |compared: &[Aabb]| {
             let mut members = Members::new();
@@ -472,12 +472,7 @@ impl<C: Communicator> Ranks<C> {
     }
 
     /// Sends messages, and joins what came with what the rank holds. Returns the excluded pairs that it knows of.
-    fn join(
-        &mut self,
-        owned: &Owned,
-        messages: Vec<(usize, Vec<u8>)>,
-        sends_statics: bool,
-    ) -> Result<Vec<[u64; 2]>, String> {
+    fn join(&mut self, owned: &Owned, messages: Messages, sends_statics: bool) -> Result<Vec<[u64; 2]>, String> {
         let mut excluded = owned.excluded_pairs.clone();
         let [mut moving, mut statics] = [const { Objects::EMPTY }; 2];
         for (_, message) in self.ranks.exchange(messages) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
 use std::thread;
 
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, Messages};
 
 /// A rank that is a thread, for tests and for more ranks than a machine has room for.
 ///
@@ -31,11 +31,18 @@ struct Shared {
     /// What each rank has laid out for the others.
     rows: Vec<Mutex<Vec<u8>>>,
     /// What has come for each rank.
-    inboxes: Vec<Mutex<Vec<(usize, Vec<u8>)>>>,
+    inboxes: Vec<Mutex<Messages>>,
     /// The parts of a split under way.
-    parts: Mutex<HashMap<usize, (Vec<usize>, Option<Arc<Shared>>)>>,
+    parts: Mutex<HashMap<usize, Part>>,
     /// All that ranks of this process meet by, this and the parts of all splits.
     family: Family,
+}
+
+/// Ranks that split off together, and what they then have in common.
+#[derive(Default)]
+struct Part {
+    ranks: Vec<usize>,
+    shared: Option<Arc<Shared>>,
 }
 
 type Family = Arc<Mutex<Vec<Weak<Shared>>>>;
@@ -182,7 +189,7 @@ impl Communicator for Threads {
         self.shared.meet();
     }
 
-    fn exchange(&self, messages: Vec<(usize, Vec<u8>)>) -> Vec<(usize, Vec<u8>)> {
+    fn exchange(&self, messages: Messages) -> Messages {
         for (to, message) in messages {
             locked(&self.shared.inboxes[to]).push((self.rank, message));
         }
@@ -194,11 +201,15 @@ impl Communicator for Threads {
     }
 
     fn split(&self, part: usize) -> Self {
-        locked(&self.shared.parts).entry(part).or_default().0.push(self.rank);
+        locked(&self.shared.parts)
+            .entry(part)
+            .or_default()
+            .ranks
+            .push(self.rank);
         self.shared.meet();
         let (rank, shared) = {
             let mut parts = locked(&self.shared.parts);
-            let (ranks, shared) = parts.get_mut(&part).expect("this rank has named it");
+            let Part { ranks, shared } = parts.get_mut(&part).expect("this rank has named it");
             ranks.sort_unstable();
             let size = ranks.len();
             let shared = shared.get_or_insert_with(|| Shared::new(size, &self.shared.family));

@@ -5,7 +5,7 @@ use std::ops::{AddAssign, Sub};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, Messages};
 
 /// What a rank has sent to others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -157,7 +157,7 @@ impl<C: Communicator> Communicator for Counted<C> {
         self.ranks.broadcast(root, bytes);
     }
 
-    fn exchange(&self, messages: Vec<(usize, Vec<u8>)>) -> Vec<(usize, Vec<u8>)> {
+    fn exchange(&self, messages: Messages) -> Messages {
         let others = || messages.iter().filter(|(to, _)| *to != self.rank());
         self.count(Traffic {
             messages: others().count() as u64,

@@ -8,7 +8,7 @@ use mpi::traits::{
     Communicator as Processes, CommunicatorCollectives as _, Destination as _, Equivalence as _, Root as _, Source as _,
 };
 
-use crate::communicator::Communicator;
+use crate::communicator::{Communicator, Messages};
 
 /// The ranks of a communicator of MPI, a process each.
 ///
@@ -41,7 +41,7 @@ impl World {
     }
 
     /// Takes what has come by now.
-    fn receive(&self, tag: mpi::Tag, came: &mut Vec<(usize, Vec<u8>)>) {
+    fn receive(&self, tag: mpi::Tag, came: &mut Messages) {
         while let Some((message, status)) = self.ranks.any_process().immediate_matched_probe_with_tag(tag) {
             let mut piece = vec![0; status.count(u8::equivalent_datatype()) as usize];
             message.matched_receive_into(&mut piece[..]);
@@ -91,7 +91,7 @@ impl Communicator for World {
     /// Source: Hoefler, Siebert and Lumsdaine, "Scalable communication protocols for dynamic sparse data exchange",
     /// 2010. Sends are synchronous. A rank whose sends have all been received enters a barrier without waiting at it,
     /// and goes on to receive until all have entered it: then nothing is under way.
-    fn exchange(&self, messages: Vec<(usize, Vec<u8>)>) -> Vec<(usize, Vec<u8>)> {
+    fn exchange(&self, messages: Messages) -> Messages {
         let tag = self.tag.get();
         self.tag.set(1 - tag);
         let (own, others): (Vec<_>, Vec<_>) = messages.into_iter().partition(|&(to, _)| to == self.rank());

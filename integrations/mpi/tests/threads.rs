@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{KINDS, Kind, checks};
+use common::{Kind, checks};
 use gpu_broad_phase_mpi::{Communicator, Device, RankError, Threads, agreed};
 
 const RANKS: [usize; 6] = [1, 2, 3, 4, 7, 8];

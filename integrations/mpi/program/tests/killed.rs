@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gpu_broad_phase_mpi::{Communicator, World};
+use gpu_broad_phase_mpi::{Communicator, Messages, World};
 
 /// Names the rank and the call at which it stops.
 const STOP: &str = "STOP_AT";
@@ -67,7 +67,7 @@ impl Communicator for Stopping {
         self.call().broadcast(root, bytes);
     }
 
-    fn exchange(&self, messages: Vec<(usize, Vec<u8>)>) -> Vec<(usize, Vec<u8>)> {
+    fn exchange(&self, messages: Messages) -> Messages {
         self.call().exchange(messages)
     }
 

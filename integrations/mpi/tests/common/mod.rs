@@ -87,7 +87,7 @@ pub fn boxes(kind: Kind, count: usize, rng: &mut Rng) -> Vec<Aabb> {
                 .map(|triangle| {
                     let (x, y) = (triangle / 2 % columns, triangle / 2 / columns);
                     let corner = |x: usize, y: usize| [x as f32, y as f32, height(x, y)];
-                    let third = if triangle % 2 == 0 {
+                    let third = if triangle.is_multiple_of(2) {
                         corner(x, y)
                     } else {
                         corner(x + 1, y + 1)
