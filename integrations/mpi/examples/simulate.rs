@@ -6,49 +6,53 @@
 //! ```
 //!
 //! KIND is uniform, power-law, clustered or mesh. BOXES are those of the world, or those per rank. Each row of the table
-//! is a world that is cut anew, moved by a tenth of a box's edge, balanced and stepped.
+//! is a world that is cut by its boxes and pairs, moved by up to a tenth along each axis, balanced and stepped.
 //!
 //! | column | meaning |
 //! |---|---|
-//! | ghosts % | boxes that a rank gets from others for a step, by its own |
+//! | ghosts | boxes that ranks get from others for a step, by all boxes |
 //! | formula | the same for uniform cubes, by `docs/tiles.md` |
-//! | boxes, tests | the fullest rank's boxes and box tests, by the mean |
-//! | msg, KiB | messages and bytes that a rank sends in a step: mean / most |
-//! | cut | calls of all ranks of a group, and KiB per rank, to balance |
-//! | moved % | boxes that changed their rank when balanced |
-//! | model ms | see `Model` |
+//! | boxes, load, tests | the fullest rank's boxes, load (boxes and pairs) and box tests, by the mean |
+//! | messages, KiB | what a rank sends in a step: mean / most |
+//! | cut | calls of all ranks of a group to balance, and KiB that a rank gives to them |
+//! | moved | boxes that changed their rank when balanced |
+//! | CPU, GPU | see `Model`: milliseconds of a step, and which part of that an even share of boxes takes alone |
+//! | GPU, 1M | the same part if each rank had a million boxes |
 
 use std::env;
 
+use bytemuck::{Pod, Zeroable};
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor};
 use gpu_broad_phase_mpi::{Communicator, Device, Owned, Ranks, RanksDescriptor, Stage, Threads, World};
 
-/// What a step would take: the rank that takes longest. A model, nothing measured: sizes of one rank are turned into
+/// What a step would take on the rank that takes longest. It is a model, and nothing is measured: counts of a rank become
 /// times by the constants below.
 struct Model {
-    name: &'static str,
-    /// Seconds from a message's first byte sent to its first received.
+    /// Seconds per box of a rank, ghosts among them.
+    per_box: f64,
+    /// Seconds per message.
     latency: f64,
     /// Bytes per second of a rank's link.
     bandwidth: f64,
-    /// Seconds per box of a rank, ghosts among them.
-    per_box: f64,
 }
 
-const MODELS: [Model; 2] = [
-    Model {
-        name: "slow",
-        latency: 2e-6,
-        bandwidth: 12.5e9,
-        per_box: 285e-9,
-    },
-    Model {
-        name: "fast",
-        latency: 2e-6,
-        bandwidth: 12.5e9,
-        per_box: 3e-9,
-    },
-];
+/// As the reference takes on one core of the project's test machine.
+const CPU: Model = Model { per_box: 300e-9, ..GPU };
+/// A GPU that steps a million boxes in 3 ms, behind a link of 100 Gbit/s.
+const GPU: Model = Model {
+    per_box: 3e-9,
+    latency: 2e-6,
+    bandwidth: 12.5e9,
+};
+
+impl Model {
+    /// Seconds of a step of a rank.
+    fn time(&self, boxes: f64, ghosts: f64, messages: f64, bytes: f64, ranks: f64) -> f64 {
+        // Two sums, and the barrier at the end of the exchange. A rank receives about as much as it sends, meanwhile.
+        let calls = 3.0 * self.latency * ranks.log2();
+        self.per_box * (boxes + ghosts) + self.latency * messages + bytes / self.bandwidth + calls
+    }
+}
 
 /// A number from 0 to 1, without 1, of a box (splitmix64; Steele, Lea and Flood, 2014).
 fn unit(index: u64, which: u64) -> f32 {
@@ -106,7 +110,8 @@ fn object(kind: &str, index: u64, count: u64) -> Aabb {
 }
 
 /// What a rank tells of itself.
-#[derive(Clone, Copy, Default)]
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
 struct Told {
     boxes: f64,
     ghosts: f64,
@@ -116,6 +121,8 @@ struct Told {
     cut_calls: f64,
     cut_bytes: f64,
     moved: f64,
+    /// The same on all ranks.
+    load: f64,
 }
 
 fn simulate<C: Communicator>(ranks: C, kind: &str, count: u64) -> Told {
@@ -135,6 +142,8 @@ fn simulate<C: Communicator>(ranks: C, kind: &str, count: u64) -> Told {
     ranks.balance(&mut owned).expect("it fits together");
     ranks.step(&owned).expect("a step");
     // Now pairs are known: their load counts.
+    ranks.partition(&mut owned).expect("it fits together");
+    ranks.step(&owned).expect("a step");
     for (object, &id) in owned.moving.boxes.iter_mut().zip(&owned.moving.ids) {
         for axis in 0..3 {
             let way = 0.2 * (unit(id, 5 + axis as u64) - 0.5);
@@ -155,6 +164,7 @@ fn simulate<C: Communicator>(ranks: C, kind: &str, count: u64) -> Told {
         cut_calls: cut.traffic.collectives as f64,
         cut_bytes: (cut.traffic.collective_bytes + cut.traffic.bytes) as f64,
         moved: balance.moved as f64,
+        load: balance.load,
     }
 }
 
@@ -183,39 +193,44 @@ fn print(kind: &str, count: u64, told: &[Told]) {
     let ranks = told.len() as f64;
     let sum = |of: fn(&Told) -> f64| told.iter().map(of).sum::<f64>();
     let most = |of: fn(&Told) -> f64| told.iter().map(of).fold(0.0, f64::max);
-    let uneven = |of: fn(&Told) -> f64| most(of) / (sum(of) / ranks).max(f64::MIN_POSITIVE);
-    let models: Vec<_> = MODELS
-        .iter()
-        .map(|model| {
-            // A rank's sends and its receipts are about as many.
-            let of_rank = |told: &Told| {
-                model.per_box * (told.boxes + told.ghosts)
-                    + model.latency * told.messages
-                    + told.bytes / model.bandwidth
-            };
-            // Two sums, and the barrier at the end of the exchange.
-            let waits = 3.0 * model.latency * ranks.log2();
-            let time = told.iter().map(of_rank).fold(0.0, f64::max) + waits;
-            let even = model.per_box * count as f64 / ranks;
-            format!("{} {:.3} ({:.0} %)", model.name, 1e3 * time, 100.0 * even / time)
-        })
-        .collect();
+    let mean = |of: fn(&Told) -> f64| sum(of) / ranks;
+    let uneven = |of: fn(&Told) -> f64| most(of) / mean(of).max(f64::MIN_POSITIVE);
+    let per_rank = count as f64 / ranks;
+    let longest = |model: &Model| {
+        let time = |told: &Told| model.time(told.boxes, told.ghosts, told.messages, told.bytes, ranks);
+        let time = told.iter().map(time).fold(0.0, f64::max);
+        (1e3 * time, 100.0 * model.per_box * per_rank / time)
+    };
+    let ([cpu, gpu], many) = ([longest(&CPU), longest(&GPU)], 1e6);
+    // Ghosts lie along borders: a surface's share of a volume, or a line's of a surface.
+    let shrinks = (per_rank / many).powf(if kind == "mesh" { 0.5 } else { 1.0 / 3.0 });
+    let grown = many / per_rank * shrinks;
+    let at_many = |told: &Told| {
+        let boxes = told.boxes * many / per_rank;
+        GPU.time(boxes, told.ghosts * grown, told.messages, told.bytes * grown, ranks)
+    };
+    let at_many = told.iter().map(at_many).fold(0.0, f64::max);
+    let formula = formula(kind, count, told.len()).map_or("–".into(), |share| format!("{:.1} %", 100.0 * share));
     println!(
-        "{kind:<10} {:>5} {:>9} {:>7.2} {:>7} {:>6.3} {:>6.3} {:>6.1} / {:<5} {:>8.1} / {:<8.1} {:>5} {:>7.1} {:>7.2}  {}",
+        "| {kind} | {} | {count} | {:.1} % | {formula} | {:.3} | {:.3} | {:.3} | {:.1} / {} | {:.0} / {:.0} | {}, {:.0} | {:.1} % \
+         | {:.2}, {:.0} % | {:.3}, {:.0} % | {:.0} % |",
         told.len(),
-        count,
         100.0 * sum(|told| told.ghosts) / count as f64,
-        formula(kind, count, told.len()).map_or("-".into(), |share| format!("{:.2}", 100.0 * share)),
         uneven(|told| told.boxes),
+        told[0].load,
         uneven(|told| told.tests),
-        sum(|told| told.messages) / ranks,
+        mean(|told| told.messages),
         most(|told| told.messages),
-        sum(|told| told.bytes) / ranks / 1024.0,
+        mean(|told| told.bytes) / 1024.0,
         most(|told| told.bytes) / 1024.0,
         most(|told| told.cut_calls),
-        sum(|told| told.cut_bytes) / ranks / 1024.0,
-        100.0 * most(|told| told.moved) / count as f64,
-        models.join(", "),
+        mean(|told| told.cut_bytes) / 1024.0,
+        100.0 * told[0].moved / count as f64,
+        cpu.0,
+        cpu.1,
+        gpu.0,
+        gpu.1,
+        100.0 * GPU.per_box * many / at_many,
     );
 }
 
@@ -235,42 +250,16 @@ fn main() {
         let universe = mpi::initialize().expect("MPI starts");
         let ranks = World::new(&universe.world());
         let count = world(ranks.size());
-        let told = simulate(ranks, kind, count);
-        let ranks = World::new(&universe.world());
-        let row = [
-            told.boxes,
-            told.ghosts,
-            told.tests,
-            told.messages,
-            told.bytes,
-            told.cut_calls,
-            told.cut_bytes,
-            told.moved,
-        ];
-        let rows: Vec<[f64; 8]> = bytemuck::pod_collect_to_vec(&ranks.gather(bytemuck::bytes_of(&row)));
-        let told: Vec<_> = rows
-            .into_iter()
-            .map(
-                |[boxes, ghosts, tests, messages, bytes, cut_calls, cut_bytes, moved]| Told {
-                    boxes,
-                    ghosts,
-                    tests,
-                    messages,
-                    bytes,
-                    cut_calls,
-                    cut_bytes,
-                    moved,
-                },
-            )
-            .collect();
+        let told = simulate(ranks.split(0), kind, count);
+        let told: Vec<Told> = bytemuck::pod_collect_to_vec(&ranks.gather(bytemuck::bytes_of(&told)));
         if ranks.rank() == 0 {
             print(kind, count, &told);
         }
         return;
     }
     println!(
-        "{:<10} {:>5} {:>9} {:>7} {:>7} {:>6} {:>6} {:>14} {:>19} {:>13} {:>7}  model ms (of an even share alone)",
-        "", "ranks", "boxes", "ghosts%", "formula", "boxes", "tests", "msg", "KiB", "cut", "moved%"
+        "| | ranks | boxes | ghosts | formula | boxes | load | tests | messages | KiB | cut | moved | CPU | GPU | GPU, 1M |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
     );
     for ranks in ranks.split(',').map(|ranks| ranks.parse().expect("numbers of ranks")) {
         let count = world(ranks);

@@ -4,12 +4,34 @@ use gpu_broad_phase::{Aabb, NONE, Scene, Source, Statics};
 
 use crate::owned::Objects;
 
+/// Boxes that other ranks have sent.
+pub(crate) struct Ghosts {
+    objects: Objects,
+    /// The rank of each.
+    senders: Vec<u32>,
+}
+
+impl Ghosts {
+    pub const EMPTY: Self = Self {
+        objects: Objects::EMPTY,
+        senders: Vec::new(),
+    };
+
+    /// Takes those that a rank has put at the front of a message.
+    pub fn take(&mut self, sender: usize, has_worlds: bool, message: &mut &[u8]) {
+        self.objects.take(has_worlds, 0, message);
+        self.senders.resize(self.objects.len(), sender as u32);
+    }
+}
+
 /// Boxes by ascending id. That keeps ties: the smallest index of a tie is the smallest id.
 #[derive(Default)]
 pub(crate) struct Side {
     pub objects: Objects,
     /// Where each stands among those that the rank holds; [`NONE`] of a ghost.
     pub place: Vec<u32>,
+    /// The rank that sent each ghost; [`NONE`] of what the rank holds.
+    senders: Vec<u32>,
 }
 
 /// All boxes of a step, static ones first.
@@ -26,21 +48,21 @@ impl Side {
     ///
     /// # Errors
     /// Where an id comes twice.
-    pub fn join(held: &Objects, ghosts: &Objects) -> Result<Self, String> {
-        let [mut own, mut others] = [held.by_id(), ghosts.by_id()].map(|places| places.into_iter().peekable());
+    pub fn join(held: &Objects, ghosts: &Ghosts) -> Result<Self, String> {
+        let [mut own, mut others] = [held.by_id(), ghosts.objects.by_id()].map(|places| places.into_iter().peekable());
         let mut side = Self::default();
-        let count = held.len() + ghosts.len();
+        let count = held.len() + ghosts.objects.len();
         side.objects.boxes.reserve(count);
         side.objects.ids.reserve(count);
         side.place.reserve(count);
         for _ in 0..count {
             let id = |objects: &Objects, place: Option<&u32>| place.map(|&place| objects.ids[place as usize]);
-            let next = [id(held, own.peek()), id(ghosts, others.peek())];
+            let next = [id(held, own.peek()), id(&ghosts.objects, others.peek())];
             let is_own = next[1].is_none_or(|other| next[0].is_some_and(|own| own <= other));
             let (objects, places) = if is_own {
                 (held, &mut own)
             } else {
-                (ghosts, &mut others)
+                (&ghosts.objects, &mut others)
             };
             let at = places.next().expect("so many are left");
             let from = at as usize;
@@ -50,7 +72,13 @@ impl Side {
             side.objects.boxes.push(objects.boxes[from]);
             side.objects.ids.push(objects.ids[from]);
             side.objects.worlds.extend(objects.worlds.get(from));
-            side.place.push(if is_own { at } else { NONE });
+            let (place, sender) = if is_own {
+                (at, NONE)
+            } else {
+                (NONE, ghosts.senders[from])
+            };
+            side.place.push(place);
+            side.senders.push(sender);
         }
         Ok(side)
     }
@@ -95,6 +123,12 @@ impl Local {
     pub fn is_held(&self, object: u32) -> bool {
         let (side, place) = self.side(object);
         side.place[place] != NONE
+    }
+
+    /// The rank that holds the object, if it is a ghost.
+    pub fn sender(&self, object: u32) -> Option<usize> {
+        let (side, place) = self.side(object);
+        Some(side.senders[place] as usize).filter(|_| side.place[place] == NONE)
     }
 
     /// The object of an id, if it is here.

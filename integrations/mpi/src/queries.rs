@@ -5,8 +5,8 @@ use gpu_broad_phase::{Aabb, NONE, Neighbors, Queries, Query, QueryMode, Scene, S
 
 use crate::asking::{Routes, Rows, farther};
 use crate::communicator::Communicator;
-use crate::local::{NOTHING, Side, joined, takes_part};
-use crate::owned::{Objects, Owned};
+use crate::local::{Ghosts, NOTHING, Side, joined, takes_part};
+use crate::owned::Owned;
 use crate::partition::ordered;
 use crate::ranks::{RankError, Ranks, agree};
 
@@ -232,11 +232,11 @@ impl<C: Communicator> Ranks<C> {
         came: &[(usize, Vec<u8>)],
         neighbors: Neighbors,
     ) -> Result<Rows<u64>, String> {
-        let [mut statics, mut moving] = [Objects::EMPTY; 2];
-        for (_, message) in came {
+        let [mut statics, mut moving] = [const { Ghosts::EMPTY }; 2];
+        for (rank, message) in came {
             let mut message = &message[..];
-            statics.take(self.has_worlds(), 0, &mut message);
-            moving.take(self.has_worlds(), 0, &mut message);
+            statics.take(*rank, self.has_worlds(), &mut message);
+            moving.take(*rank, self.has_worlds(), &mut message);
         }
         // The next step wants those of its own.
         self.forget_statics();

@@ -9,7 +9,7 @@ use wgpu::AdapterInfo;
 use crate::bisection::{Bisection, Dot};
 use crate::communicator::{Communicator, Messages};
 use crate::engine::{Device, Engine};
-use crate::local::{Local, NOTHING, Side, joined, takes_part};
+use crate::local::{Ghosts, Local, NOTHING, Side, joined, takes_part};
 use crate::owned::{Objects, Owned, put, take};
 use crate::partition::{Partition, Span, ordered};
 use crate::traffic::{Clock, Counted, Stage};
@@ -27,7 +27,8 @@ pub struct RanksDescriptor {
     pub user_bytes: usize,
     /// Load of a box. Default: 4.
     pub box_load: u32,
-    /// Load of a pair that a box had in the last step. Default: 1.
+    /// Load of a pair of the last step. It counts where the pair was found: for the box whose lower corner is larger on
+    /// more axes. Default: 1.
     pub pair_load: u32,
     /// The largest share of the load of a group of ranks that a border within it may move past in one
     /// [`balance`](Ranks::balance). Default: 0.1.
@@ -99,8 +100,14 @@ pub struct Ranks<C: Communicator = World> {
     statics_sent: Option<(u64, usize)>,
     /// Bounds of what this rank held in the last step.
     pub(crate) bounds: Aabb,
-    /// Ids that this rank held in the last step, ascending, and how many pairs it found of each.
+    /// Ids that this rank held in the last step, ascending, and how many pairs count as theirs: of those that this rank
+    /// reports and, after [`share_pairs_of`](Self::share_pairs_of), of all. Those without any are left out.
+    ///
+    /// A pair counts as that of the box whose lower corner is nearer to its home point, where the work is: of a small
+    /// box within a large one, of the small one.
     pairs_of: Vec<(u64, u32)>,
+    /// The same of ghosts, by the ranks that hold them.
+    pairs_of_ghosts: BTreeMap<usize, Vec<(u64, u32)>>,
 }
 
 /// Which of a rank's boxes go to each other rank.
@@ -149,6 +156,7 @@ impl<C: Communicator> Ranks<C> {
             statics_sent: None,
             bounds: NOTHING,
             pairs_of: Vec::new(),
+            pairs_of_ghosts: BTreeMap::new(),
             ranks,
         })
     }
@@ -210,6 +218,7 @@ impl<C: Communicator> Ranks<C> {
         self.clock.start(&self.ranks);
         let checked = self.check(owned);
         let [moving, statics] = agree(&self.ranks, checked, &mut [])?;
+        self.share_pairs_of();
         let dots = [(&owned.statics, &statics), (&owned.moving, &moving)]
             .into_iter()
             .flat_map(|(objects, compared)| {
@@ -246,7 +255,36 @@ impl<C: Communicator> Ranks<C> {
         })
     }
 
-    /// How many pairs a box had in the last step.
+    /// Tells the ranks that hold the ghosts of the last step how many pairs count as theirs here.
+    fn share_pairs_of(&mut self) {
+        let message = |(rank, pairs): (usize, Vec<(u64, u32)>)| {
+            let mut message = Vec::new();
+            put(&mut message, pairs.iter().map(|&(id, _)| id));
+            put(&mut message, pairs.iter().map(|&(_, count)| count));
+            (rank, message)
+        };
+        let messages = std::mem::take(&mut self.pairs_of_ghosts)
+            .into_iter()
+            .map(message)
+            .collect();
+        for (_, message) in self.ranks.exchange(messages) {
+            let mut message = &message[..];
+            let count = message.len() / (size_of::<u64>() + size_of::<u32>());
+            let ids = take::<u64>(&mut message, count);
+            self.pairs_of
+                .extend(ids.into_iter().zip(take::<u32>(&mut message, count)));
+        }
+        self.pairs_of.sort_unstable();
+        self.pairs_of.dedup_by(|more, pairs| {
+            let is_same = more.0 == pairs.0;
+            if is_same {
+                pairs.1 = pairs.1.saturating_add(more.1);
+            }
+            is_same
+        });
+    }
+
+    /// How many pairs of the last step count as a box's.
     fn pairs_of(&self, id: u64) -> u32 {
         let found = self.pairs_of.binary_search_by_key(&id, |&(id, _)| id);
         found.map_or(0, |place| self.pairs_of[place].1)
@@ -474,12 +512,12 @@ impl<C: Communicator> Ranks<C> {
     /// Sends messages, and joins what came with what the rank holds. Returns the excluded pairs that it knows of.
     fn join(&mut self, owned: &Owned, messages: Messages, sends_statics: bool) -> Result<Vec<[u64; 2]>, String> {
         let mut excluded = owned.excluded_pairs.clone();
-        let [mut moving, mut statics] = [const { Objects::EMPTY }; 2];
-        for (_, message) in self.ranks.exchange(messages) {
+        let [mut moving, mut statics] = [const { Ghosts::EMPTY }; 2];
+        for (rank, message) in self.ranks.exchange(messages) {
             let mut message = &message[..];
-            moving.take(self.has_worlds(), 0, &mut message);
+            moving.take(rank, self.has_worlds(), &mut message);
             if sends_statics {
-                statics.take(self.has_worlds(), 0, &mut message);
+                statics.take(rank, self.has_worlds(), &mut message);
             }
             let rows = message.len() / size_of::<[u64; 2]>();
             excluded.extend(take::<[u64; 2]>(&mut message, rows));
@@ -517,16 +555,23 @@ impl<C: Communicator> Ranks<C> {
         let mut counts = vec![0u32; local.len()];
         let mut pairs = Vec::with_capacity(result.pairs.len());
         for Pair { a, b } in result.pairs {
-            let [low, other] = [a, b].map(|object| corners[object as usize]);
-            if part.holds([0, 1, 2].map(|axis| low[axis].max(other[axis]))) {
-                counts[a as usize] += 1;
-                counts[b as usize] += 1;
+            let [of_a, of_b] = [a, b].map(|object| corners[object as usize]);
+            if part.holds([0, 1, 2].map(|axis| of_a[axis].max(of_b[axis]))) {
+                let is_at_a = (0..3).filter(|&axis| of_a[axis] > of_b[axis]).count() > 1;
+                counts[if is_at_a { a } else { b } as usize] += 1;
                 let [a, b] = [a, b].map(|object| local.id(object));
                 pairs.push([a.min(b), a.max(b)]);
             }
         }
-        let held = (0..).zip(&counts).filter(|&(object, _)| local.is_held(object));
-        self.pairs_of = held.map(|(object, &count)| (local.id(object), count)).collect();
+        self.pairs_of.clear();
+        self.pairs_of_ghosts.clear();
+        for (object, &count) in (0..).zip(&counts).filter(|&(_, &count)| count > 0) {
+            let pairs = (local.id(object), count);
+            match local.sender(object) {
+                None => self.pairs_of.push(pairs),
+                Some(rank) => self.pairs_of_ghosts.entry(rank).or_default().push(pairs),
+            }
+        }
         self.pairs_of.sort_unstable();
         let places = [&local.statics.place, &local.moving.place];
         Ok(StepPairs {

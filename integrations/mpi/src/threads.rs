@@ -28,8 +28,10 @@ struct Shared {
     size: usize,
     meeting: Mutex<Meeting>,
     all_came: Condvar,
-    /// What each rank has laid out for the others.
-    rows: Vec<Mutex<Vec<u8>>>,
+    /// What a sum or a maximum has come to so far.
+    words: Mutex<Vec<u64>>,
+    /// Rows that are gathered, or bytes that are broadcast.
+    rows: Mutex<Vec<u8>>,
     /// What has come for each rank.
     inboxes: Vec<Mutex<Messages>>,
     /// The parts of a split under way.
@@ -65,7 +67,8 @@ impl Shared {
             size,
             meeting: Mutex::default(),
             all_came: Condvar::new(),
-            rows: (0..size).map(|_| Mutex::default()).collect(),
+            words: Mutex::default(),
+            rows: Mutex::default(),
             inboxes: (0..size).map(|_| Mutex::default()).collect(),
             parts: Mutex::default(),
             family: Arc::clone(family),
@@ -76,9 +79,15 @@ impl Shared {
 
     /// Waits until all ranks have come.
     fn meet(&self) {
+        self.meet_and(|| ());
+    }
+
+    /// As [`meet`](Self::meet). The last to come does something first.
+    fn meet_and(&self, last: impl FnOnce()) {
         let mut meeting = locked(&self.meeting);
         meeting.present += 1;
         if meeting.present == self.size {
+            last();
             meeting.present = 0;
             meeting.number += 1;
             self.all_came.notify_all();
@@ -132,24 +141,26 @@ impl Threads {
         })
     }
 
-    /// Lays out a row and folds those of all ranks, in their order.
-    fn fold(&self, row: &[u8], mut with: impl FnMut(&[u8])) {
-        *locked(&self.shared.rows[self.rank]) = row.to_vec();
-        self.shared.meet();
-        for row in &self.shared.rows {
-            with(&locked(row));
+    fn reduce(&self, words: &mut [u64], join: impl Fn(u64, u64) -> u64) {
+        {
+            let mut joined = locked(&self.shared.words);
+            joined.resize(words.len(), 0);
+            for (joined, &own) in joined.iter_mut().zip(&*words) {
+                *joined = join(*joined, own);
+            }
         }
         self.shared.meet();
+        words.copy_from_slice(&locked(&self.shared.words));
+        self.shared.meet_and(|| locked(&self.shared.words).clear());
     }
 
-    fn reduce(&self, words: &mut [u64], join: impl Fn(u64, u64) -> u64) {
-        let own: Vec<u8> = bytemuck::cast_slice(words).to_vec();
-        words.fill(0);
-        self.fold(&own, |row| {
-            for (word, other) in words.iter_mut().zip(row.chunks_exact(8)) {
-                *word = join(*word, bytemuck::pod_read_unaligned(other));
-            }
-        });
+    /// Lets one rank after the other lay out bytes, and returns what all see then.
+    fn lay_out(&self, lay: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+        lay(&mut locked(&self.shared.rows));
+        self.shared.meet();
+        let rows = locked(&self.shared.rows).clone();
+        self.shared.meet_and(|| locked(&self.shared.rows).clear());
+        rows
     }
 }
 
@@ -175,18 +186,19 @@ impl Communicator for Threads {
     }
 
     fn gather(&self, row: &[u8]) -> Vec<u8> {
-        let mut rows = Vec::with_capacity(row.len() * self.size());
-        self.fold(row, |row| rows.extend_from_slice(row));
-        rows
+        self.lay_out(|rows| {
+            rows.resize(row.len() * self.size(), 0);
+            rows[self.rank * row.len()..][..row.len()].copy_from_slice(row);
+        })
     }
 
     fn broadcast(&self, root: usize, bytes: &mut [u8]) {
-        if self.rank == root {
-            *locked(&self.shared.rows[root]) = bytes.to_vec();
-        }
-        self.shared.meet();
-        bytes.copy_from_slice(&locked(&self.shared.rows[root]));
-        self.shared.meet();
+        let from_root = self.lay_out(|rows| {
+            if self.rank == root {
+                *rows = bytes.to_vec();
+            }
+        });
+        bytes.copy_from_slice(&from_root);
     }
 
     fn exchange(&self, messages: Messages) -> Messages {
