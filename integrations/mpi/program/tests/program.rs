@@ -155,8 +155,8 @@ fn bad_input_on_any_rank_ends_all_with_one_message_and_leaves_no_file() {
         let started = Instant::now();
         let done = run(3, &[&named[..], &["-o", &output]].concat());
         assert!(started.elapsed() < Duration::from_secs(10), "{command:?}");
-        assert_eq!(done.status.code(), Some(2), "{command:?}");
         let told = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{command:?}: {told}");
         let ours: Vec<_> = told
             .lines()
             .filter(|line| line.starts_with("broadphase-mpi: "))
