@@ -318,7 +318,10 @@ impl Gpu {
             self.rays.memory(),
             objects.set.memory(),
         ];
-        parts.iter().map(|memory| memory.total()).sum()
+        let bytes: u64 = parts.iter().map(|memory| memory.total()).sum();
+        #[cfg(feature = "gizmos")]
+        let bytes = self.lines.bytes() + bytes;
+        bytes
     }
 }
 
