@@ -44,6 +44,7 @@ impl Plugin for GpuBroadPhasePlugin {
         app.insert_resource(BroadPhase::new(descriptor))
             .init_resource::<Overlaps>()
             .init_resource::<BroadPhaseDiagnostics>()
+            .init_resource::<collect::Toggled>()
             .add_message::<OverlapStart>()
             .add_message::<OverlapEnd>()
             .configure_sets(
@@ -67,6 +68,7 @@ impl Plugin for GpuBroadPhasePlugin {
     }
 
     fn finish(&self, app: &mut App) {
+        collect::watch_disabling(app.world_mut());
         #[cfg(feature = "render")]
         if !self.force_cpu && crate::render::build(app) {
             #[cfg(feature = "gizmos")]
