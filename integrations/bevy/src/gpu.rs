@@ -348,11 +348,11 @@ impl Gpu {
 
 /// Opens a device of its own.
 pub(crate) fn open(descriptor: &BroadPhaseDescriptor<'_>) -> Result<Gpu, GpuError> {
-    #[cfg(target_arch = "wasm32")]
-    return Err(GpuError::NoDevice(
-        "in browsers the plugin shares that of the renderer alone".into(),
-    ));
-    #[cfg(not(target_arch = "wasm32"))]
+    if cfg!(target_arch = "wasm32") {
+        return Err(GpuError::NoDevice(
+            "in browsers the plugin shares that of the renderer alone".into(),
+        ));
+    }
     bevy::tasks::block_on(async {
         let none = |error: &dyn std::fmt::Display| GpuError::NoDevice(error.to_string());
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
