@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Formatting, lints (also for browsers), documents and tests of the plugin, on Mesa's software Vulkan. Installs what is
-# missing (Debian or Ubuntu): the driver, and the toolchain by rustup. It takes what `cargo test` takes: ./run.sh --test it events
+# missing (Debian or Ubuntu): the driver, and the toolchain by rustup. It takes what `cargo test` takes:
+# ./run.sh --test it events
 set -euo pipefail
 cd "$(dirname "$0")"
 

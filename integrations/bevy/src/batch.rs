@@ -107,10 +107,6 @@ impl<T> Asked<T> {
         }
         about
     }
-
-    pub fn clear(&mut self) {
-        self.0.clear();
-    }
 }
 
 impl<T> Default for Asked<T> {
@@ -137,9 +133,6 @@ mod tests {
         assert_eq!(asked.take(5), None);
         assert_eq!(asked.take(8), None);
         assert_eq!(asked.take(7), None);
-        asked.push(9, 9);
-        asked.clear();
-        assert_eq!(asked.take(9), None);
         (0..1000).for_each(|number| asked.push(number, number));
         assert_eq!(asked.take(999), Some(999));
         assert!(asked.0.is_empty());

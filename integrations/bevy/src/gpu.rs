@@ -387,6 +387,10 @@ mod tests {
         }
     }
 
+    fn is_static(entity: Entity) -> bool {
+        entity.index_u32().is_multiple_of(5)
+    }
+
     fn meet(a: &Aabb, b: &Aabb) -> bool {
         (0..3).all(|axis| a.min[axis] <= b.max[axis] && b.min[axis] <= a.max[axis])
     }
@@ -420,18 +424,15 @@ mod tests {
                     let min = [(); 3].map(|()| below(50) as f32 / 10.0);
                     let bounds = Aabb::new(min, min.map(|bound| bound + 1.0));
                     boxes.insert(entity, bounds);
-                    broad_phase
-                        .objects
-                        .put(entity, Some(bounds), entity.index_u32() % 5 == 0);
+                    broad_phase.objects.put(entity, Some(bounds), is_static(entity));
                 }
             }
             let all: Vec<_> = boxes.iter().collect();
-            let statics = |entity: Entity| entity.index_u32() % 5 == 0;
             let of_first = |(first, (a, a_bounds)): (usize, &(&Entity, &Aabb))| {
                 let (a, a_bounds) = (**a, **a_bounds);
                 let behind = all[first + 1..].iter();
                 let partners =
-                    behind.filter(move |(b, bounds)| !(statics(a) && statics(**b)) && meet(&a_bounds, bounds));
+                    behind.filter(move |(b, bounds)| !(is_static(a) && is_static(**b)) && meet(&a_bounds, bounds));
                 partners.map(move |(b, _)| [a.min(**b), a.max(**b)]).collect::<Vec<_>>()
             };
             states.push_back(all.iter().enumerate().flat_map(of_first).collect());

@@ -83,7 +83,7 @@ fn update_hits(
     broad_phase.batch.rays.clear();
     let (Some(ray_map), Some(mut messages), true) = (ray_map, messages, settings.is_enabled) else {
         pointers.known.clear();
-        pointers.asked.clear();
+        pointers.asked = Asked::default();
         return;
     };
     let pointers = &mut *pointers;

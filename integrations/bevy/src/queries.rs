@@ -126,17 +126,15 @@ pub(crate) fn build(app: &mut App) {
         );
 }
 
+type Asking = (
+    Entity,
+    Ref<'static, BroadPhaseQuery>,
+    Option<&'static OverlapLayers>,
+    Option<&'static OverlapOwner>,
+);
+
 /// Asks all queries while the last answer is of other ones or of other objects.
-fn ask(
-    mut broad_phase: ResMut<BroadPhase>,
-    mut queries: ResMut<Queries>,
-    all: Query<(
-        Entity,
-        Ref<BroadPhaseQuery>,
-        Option<&OverlapLayers>,
-        Option<&OverlapOwner>,
-    )>,
-) {
+fn ask(mut broad_phase: ResMut<BroadPhase>, mut queries: ResMut<Queries>, all: Query<Asking>) {
     let asker = |(entity, query, layers, owner): (_, Ref<BroadPhaseQuery>, _, _)| {
         let Aabb3d { min, max } = query.bounds;
         let bounds = gpu_broad_phase::Aabb::new(min.to_array(), max.to_array());
