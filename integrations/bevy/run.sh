@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Formatting, lints, documents and tests of the plugin, on Mesa's software Vulkan. Installs what is missing (Debian or
-# Ubuntu): the driver, and the toolchain by rustup. It takes what `cargo test` takes: ./run.sh --test it events
+# Formatting, lints (also for browsers), documents and tests of the plugin, on Mesa's software Vulkan. Installs what is
+# missing (Debian or Ubuntu): the driver, and the toolchain by rustup. It takes what `cargo test` takes:
+# ./run.sh --test it events
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -13,6 +14,8 @@ if [ $# -eq 0 ]; then
     cargo fmt --check
     cargo clippy --locked --all-targets --features gizmos -- -D warnings
     cargo clippy --locked --no-default-features -- -D warnings
+    # Browsers, in which Bevy renders by WebGPU.
+    cargo clippy --locked --target wasm32-unknown-unknown --features gizmos,bevy/webgpu -- -D warnings
     RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps --features gizmos
 fi
 # GL takes one thread per device at a time: renderers have two.

@@ -4,10 +4,13 @@
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 
-#[cfg(not(target_arch = "wasm32"))]
-type Told = Pin<Box<dyn Future<Output = Option<wgpu::Error>> + Send>>;
-#[cfg(target_arch = "wasm32")]
-type Told = Pin<Box<dyn Future<Output = Option<wgpu::Error>>>>;
+/// What a scope caught. It crosses threads wherever the device does: in browsers with wgpu's feature
+/// `fragile-send-sync-non-atomic-wasm`, which engines turn on.
+trait Telling: Future<Output = Option<wgpu::Error>> + wgpu::WasmNotSend {}
+
+impl<F: Future<Output = Option<wgpu::Error>> + wgpu::WasmNotSend> Telling for F {}
+
+type Told = Pin<Box<dyn Telling>>;
 
 /// Open error scopes.
 #[must_use]

@@ -3,14 +3,17 @@
 use bevy::camera::primitives::Aabb;
 use bevy::ecs::change_detection::DetectChangesMut;
 use bevy::ecs::entity::Entity;
-use bevy::ecs::entity_disabling::Disabled;
-use bevy::ecs::lifecycle::RemovedComponents;
+use bevy::ecs::entity_disabling::DefaultQueryFilters;
+use bevy::ecs::lifecycle::{AddEvent, RemoveEvent, RemovedComponents};
+use bevy::ecs::observer::{Observer, On};
 use bevy::ecs::query::{Added, Changed, Has, Or, QueryData, With};
+use bevy::ecs::resource::Resource;
 use bevy::ecs::system::{Query, ResMut, SystemParam};
+use bevy::ecs::world::World;
 use bevy::transform::components::GlobalTransform;
 
 use crate::bounds::world_aabb;
-use crate::components::{BroadPhaseObject, OverlapLayers, OverlapOwner, StaticObject};
+use crate::components::{BroadPhaseObject, OverlapLayers, OverlapOwner, StaticObject, filtered};
 use crate::state::BroadPhase;
 
 /// What an object is made of.
@@ -33,7 +36,26 @@ type HasChanged = Or<(
     Added<BroadPhaseObject>,
 )>;
 
-/// Components that were taken away or came back into view: what change detection does not tell.
+/// Entities that got or lost a component that hides entities from queries, such as Bevy's `Disabled`.
+#[derive(Resource, Default)]
+pub(crate) struct Toggled(Vec<Entity>);
+
+/// Watches all components that hide entities from queries.
+pub(crate) fn watch_disabling(world: &mut World) {
+    let filters = world.get_resource::<DefaultQueryFilters>();
+    let disabling: Vec<_> = filters
+        .into_iter()
+        .flat_map(|filters| filters.disabling_ids())
+        .collect();
+    for component in disabling {
+        let added = |on: On<AddEvent>, mut toggled: ResMut<Toggled>| toggled.0.push(on.entity);
+        let removed = |on: On<RemoveEvent>, mut toggled: ResMut<Toggled>| toggled.0.push(on.entity);
+        world.spawn(Observer::new(added).with_component(component));
+        world.spawn(Observer::new(removed).with_component(component));
+    }
+}
+
+/// Components that were taken away: what change detection does not tell.
 #[derive(SystemParam)]
 pub(crate) struct Removed<'w, 's> {
     objects: RemovedComponents<'w, 's, BroadPhaseObject>,
@@ -42,25 +64,19 @@ pub(crate) struct Removed<'w, 's> {
     layers: RemovedComponents<'w, 's, OverlapLayers>,
     owners: RemovedComponents<'w, 's, OverlapOwner>,
     statics: RemovedComponents<'w, 's, StaticObject>,
-    disabled: RemovedComponents<'w, 's, Disabled>,
 }
 
 pub(crate) fn collect(
     mut broad_phase: ResMut<BroadPhase>,
     changed: Query<Parts, (With<BroadPhaseObject>, HasChanged)>,
     all: Query<Parts, With<BroadPhaseObject>>,
-    newly_disabled: Query<Entity, (With<BroadPhaseObject>, Added<Disabled>)>,
+    mut toggled: ResMut<Toggled>,
     mut removed: Removed,
 ) {
     let objects = &mut broad_phase.bypass_change_detection().objects;
     let put = |objects: &mut crate::objects::Objects, parts: PartsItem| {
-        let bounds = world_aabb(parts.bounds, parts.transform).map(|bounds| {
-            let OverlapLayers { membership, mask } = parts.layers.copied().unwrap_or_default();
-            let owner = parts
-                .owner
-                .map_or(0, |owner| owner.0 & gpu_broad_phase::Aabb::OWNER_MASK);
-            bounds.with_layers(membership, mask).with_owner(owner)
-        });
+        let bounds = world_aabb(parts.bounds, parts.transform);
+        let bounds = bounds.map(|bounds| filtered(bounds, parts.layers, parts.owner));
         objects.put(parts.entity, bounds, parts.is_static);
     };
     let Removed {
@@ -70,12 +86,10 @@ pub(crate) fn collect(
         layers,
         owners,
         statics,
-        disabled,
     } = &mut removed;
     let again = (marks.read().chain(bounds.read()).chain(transforms.read()))
         .chain(layers.read().chain(owners.read()).chain(statics.read()))
-        .chain(disabled.read())
-        .chain(&newly_disabled);
+        .chain(toggled.0.drain(..));
     for entity in again {
         match all.get(entity) {
             Ok(parts) => put(objects, parts),

@@ -2,17 +2,19 @@
 
 use bevy::ecs::component::Component;
 use bevy::transform::components::Transform;
+use gpu_broad_phase::Aabb;
 
-/// Lets an entity take part: with a `bevy::camera::primitives::Aabb`, which Bevy makes for meshes and you insert for
-/// anything else, and a `GlobalTransform`. Without an `Aabb` it waits until it gets one.
+/// Lets an entity take part. Its box is its `bevy::camera::primitives::Aabb`, moved by its `GlobalTransform`. Bevy
+/// makes the `Aabb` of meshes; insert one for anything else. Until there is one, the entity takes no part.
 ///
-/// `Visibility` does not matter for overlaps. Bevy's `Disabled` takes the entity out while it is there.
+/// `Visibility` does not matter for overlaps. Bevy's `Disabled` takes the entity out while it is there. So does any
+/// other component that was registered by `World::register_disabling_component` before the app's plugins were finished.
 #[derive(Component, Clone, Copy, Debug, Default)]
 #[require(Transform)]
 pub struct BroadPhaseObject;
 
-/// Marks an entity that seldom moves, beside [`BroadPhaseObject`]. Static entities never overlap one another, and are
-/// not sorted again while none of them changes. Where one changes, all of them are sorted anew.
+/// Marks an entity with [`BroadPhaseObject`] that seldom moves. Static entities never overlap one another. They cost
+/// next to nothing while none of them changes. Where one changes, all of them are sorted anew.
 #[derive(Component, Clone, Copy, Debug, Default)]
 pub struct StaticObject;
 
@@ -35,10 +37,17 @@ impl Default for OverlapLayers {
     }
 }
 
-/// Whose part an entity is: entities of one owner never overlap. A number below 2^30; higher bits are not looked at. 0
-/// is nobody, as without this component.
+/// Whose part an entity is: entities of one owner never overlap. A number below 2^30, of your choice; higher bits are
+/// not looked at. 0 is nobody, as without this component.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OverlapOwner(pub u32);
+
+/// A box with the filters of its entity.
+pub(crate) fn filtered(bounds: Aabb, layers: Option<&OverlapLayers>, owner: Option<&OverlapOwner>) -> Aabb {
+    let OverlapLayers { membership, mask } = layers.copied().unwrap_or_default();
+    let owner = owner.map_or(0, |owner| owner.0 & Aabb::OWNER_MASK);
+    bounds.with_layers(membership, mask).with_owner(owner)
+}
 
 /// Lets observers of an entity hear [`OverlapStart`](crate::OverlapStart) and [`OverlapEnd`](crate::OverlapEnd). The
 /// messages of these types need no such component.

@@ -1,11 +1,11 @@
 //! What finds overlaps and hits: a device, or the CPU reference.
 
-use gpu_broad_phase::{BroadPhaseDescriptor, Scene, reference};
+use gpu_broad_phase::{BroadPhaseDescriptor, QueryInput, Scene, reference};
 
+use crate::batch::{Answer, Batch};
 use crate::gpu::{Gpu, GpuError};
 use crate::objects::Objects;
 use crate::overlaps::Update;
-use crate::rays::{Batch, Hits};
 
 /// Where steps run.
 #[derive(Default)]
@@ -21,11 +21,11 @@ pub(crate) enum Engine {
 #[derive(Default)]
 pub(crate) struct Cpu {
     update: Option<Update>,
-    hits: Option<Hits>,
+    answer: Option<Answer>,
 }
 
 impl Engine {
-    /// Runs a step over the objects, and casts the rays into it. Where the objects did not change, rays alone.
+    /// Runs a step over the objects, and asks the batch of it. Where the objects did not change, the batch alone.
     ///
     /// # Errors
     /// Where the device cannot go on: the CPU has to, and can, from the same objects.
@@ -57,13 +57,15 @@ impl Engine {
         }
     }
 
-    /// The last hits that have arrived since the call before.
-    #[cfg_attr(not(feature = "picking"), allow(dead_code, reason = "nothing else casts rays"))]
-    pub fn take_hits(&mut self) -> Option<Hits> {
+    /// Answers that have arrived, in the order of batches.
+    ///
+    /// # Errors
+    /// As [`step`](Self::step).
+    pub fn take_answers(&mut self) -> Result<Vec<Answer>, GpuError> {
         match self {
-            Self::Closed => None,
-            Self::Gpu(gpu) => gpu.take_hits(),
-            Self::Cpu(cpu) => cpu.hits.take(),
+            Self::Closed => Ok(Vec::new()),
+            Self::Gpu(gpu) => gpu.take_answers(),
+            Self::Cpu(cpu) => Ok(cpu.answer.take().into_iter().collect()),
         }
     }
 
@@ -86,12 +88,14 @@ impl Engine {
 impl Cpu {
     fn step(&mut self, objects: &mut Objects, batch: &Batch, descriptor: &BroadPhaseDescriptor<'_>) {
         let has_changed = objects.has_changed;
-        if !has_changed && batch.rays.is_empty() {
+        if !has_changed && batch.is_empty() {
             return;
         }
         let step = objects.begin_step();
+        let QueryInput { rays, queries, .. } = batch.input();
         let scene = Scene {
-            rays: batch.rays[..].into(),
+            rays,
+            queries,
             ..objects.set.scene()
         };
         let result = match reference::step_scene(descriptor, &scene) {
@@ -109,8 +113,8 @@ impl Cpu {
                 .filter_map(|pair| Some([entity(pair.a)?, entity(pair.b)?]));
             self.update = Some(Update::Whole(pairs.collect()));
         }
-        if !batch.rays.is_empty() {
-            self.hits = Some(Hits::new(batch.number, &result, &objects.entities));
+        if !batch.is_empty() {
+            self.answer = Some(Answer::new(batch.number, &result, &objects.entities));
         }
         objects.end_step(step);
     }

@@ -9,7 +9,7 @@ use bevy::ecs::change_detection::DetectChanges;
 use bevy::ecs::query::With;
 use bevy::ecs::resource::Resource;
 use bevy::ecs::schedule::IntoScheduleConfigs;
-use bevy::ecs::system::{Commands, Local, Res, ResMut};
+use bevy::ecs::system::{Local, Res, ResMut};
 use bevy::render::camera::ExtractedCamera;
 use bevy::render::renderer::{RenderContext, RenderDevice, ViewQuery};
 use bevy::render::view::{ExtractedView, Msaa, ViewDepthStencilTexture, ViewTarget, ViewUniformOffset, ViewUniforms};
@@ -46,7 +46,7 @@ impl Default for BroadPhaseGizmos {
 }
 
 /// The lines of this frame, in the render world.
-#[derive(Resource)]
+#[derive(Resource, Default)]
 struct FrameLines(Vec<DebugOutput>);
 
 pub(crate) fn build(app: &mut App) {
@@ -57,6 +57,7 @@ pub(crate) fn build(app: &mut App) {
 pub(crate) fn build_render(app: &mut App) {
     if let Some(render_app) = app.get_sub_app_mut(RenderApp) {
         render_app
+            .init_resource::<FrameLines>()
             .add_systems(ExtractSchedule, extract.after(render::step))
             .add_systems(
                 Core3d,
@@ -96,11 +97,9 @@ fn ask(gizmos: Res<BroadPhaseGizmos>, mut broad_phase: ResMut<BroadPhase>) {
     gpu.lines.asked = (asked, max_lines);
 }
 
-fn extract(broad_phase: Extract<Option<Res<BroadPhase>>>, mut commands: Commands) {
-    let lines = broad_phase.as_ref().and_then(|broad_phase| broad_phase.engine.gpu());
-    commands.insert_resource(FrameLines(
-        lines.map_or_else(Vec::new, |gpu| gpu.lines.outputs().to_vec()),
-    ));
+fn extract(broad_phase: Extract<Res<BroadPhase>>, mut lines: ResMut<FrameLines>) {
+    let gpu = broad_phase.engine.gpu();
+    lines.0 = gpu.map_or_else(Vec::new, |gpu| gpu.lines.outputs().to_vec());
 }
 
 type View = (
@@ -121,7 +120,7 @@ struct Pipelines {
 
 fn draw(
     view: ViewQuery<View, With<ExtractedCamera>>,
-    lines: Option<Res<FrameLines>>,
+    lines: Res<FrameLines>,
     device: Res<RenderDevice>,
     uniforms: Res<ViewUniforms>,
     mut pipelines: Local<Option<Pipelines>>,
@@ -131,7 +130,7 @@ fn draw(
     if device.is_changed() {
         *pipelines = None;
     }
-    let (Some(lines), Some(uniforms)) = (lines, uniforms.uniforms.binding()) else {
+    let Some(uniforms) = uniforms.uniforms.binding() else {
         return;
     };
     if lines.0.is_empty() {

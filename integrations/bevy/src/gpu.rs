@@ -3,18 +3,18 @@
 use std::collections::VecDeque;
 
 use gpu_broad_phase::{
-    BroadPhaseDescriptor, CreateError, Events, GpuBroadPhase, InputError, Later, Outputs, PairEvents, QueryInput,
-    QuerySet, ReadBackError, Source, StepError, StepOutput, StepResult, Uses, wgpu,
+    BroadPhaseDescriptor, CreateError, Events, GpuBroadPhase, InputError, Later, Outputs, PairEvents, QuerySet,
+    ReadBackError, Source, StepError, StepOutput, StepResult, Uses, wgpu,
 };
 
+use crate::batch::{Answer, Batch};
 use crate::objects::{ObjectEntities, Objects};
 use crate::overlaps::Update;
-use crate::rays::{Batch, Hits};
 
 /// Steps that may be under way where nothing else holds frames back, as a window does. Past them objects wait.
 const MOST_UNDER_WAY: usize = 3;
 
-/// How often whole pairs may come too short before the device is given up: outputs have long grown by then.
+/// How often whole pairs or answers may come too short before the device is given up: outputs have long grown by then.
 const MOST_ATTEMPTS: u32 = 100;
 
 /// Why the device cannot go on.
@@ -36,7 +36,7 @@ impl std::fmt::Display for GpuError {
             Self::Input(error) => error.fmt(formatter),
             Self::Step(error) => error.fmt(formatter),
             Self::ReadBack(error) => error.fmt(formatter),
-            Self::NeverWhole => write!(formatter, "the pairs are more than the device has room for"),
+            Self::NeverWhole => write!(formatter, "pairs or answers are more than the device has room for"),
         }
     }
 }
@@ -63,7 +63,8 @@ pub(crate) struct Gpu {
     queue: wgpu::Queue,
     broad_phase: GpuBroadPhase,
     events: PairEvents,
-    rays: QuerySet,
+    /// What batches are asked by.
+    query_set: QuerySet,
     written: Option<Written>,
     steps: VecDeque<Step>,
     batches: VecDeque<(u64, ObjectEntities, Later<StepResult>)>,
@@ -72,10 +73,14 @@ pub(crate) struct Gpu {
     /// Whether a frame goes without a step while the device has enough to do.
     skips_frames: bool,
     attempts: u32,
+    batch_attempts: u32,
     /// How often whole pairs took the place of events.
     resyncs: u64,
     #[cfg(feature = "gizmos")]
     pub lines: crate::lines::Lines,
+    /// How many of the last steps and batches count as not answered yet: software adapters are never behind.
+    #[cfg(test)]
+    held_back: usize,
 }
 
 /// A step that has not been heard of yet.
@@ -93,24 +98,24 @@ impl Gpu {
         skips_frames: bool,
     ) -> Result<Self, GpuError> {
         let broad_phase = GpuBroadPhase::new(device, queue, descriptor).map_err(GpuError::Create)?;
-        let mut rays = broad_phase.query_set("picking", descriptor);
+        let mut query_set = broad_phase.query_set("batch", descriptor);
         let events = PairEvents::new(Some("gpu_broad_phase/bevy/events"));
         // What steps need every now and then, so that no frame stops to compile it.
         let uses = Uses {
             statics: true,
             ..Uses::default()
         };
-        let casts = Uses {
-            rays: true,
-            statics: true,
-            ..Uses::default()
+        let asks = Uses {
+            rays: cfg!(feature = "picking"),
+            queries: true,
+            ..uses
         };
-        let preparation = broad_phase.prepare(uses).and(events.prepare(&broad_phase));
-        let preparation = match cfg!(feature = "picking") {
-            true => preparation.and(rays.prepare(&broad_phase, casts)),
-            false => preparation,
-        };
-        preparation.run().map_err(GpuError::Create)?;
+        broad_phase
+            .prepare(uses)
+            .and(events.prepare(&broad_phase))
+            .and(query_set.prepare(&broad_phase, asks))
+            .run()
+            .map_err(GpuError::Create)?;
         Ok(Self {
             device: device.clone(),
             queue: queue.clone(),
@@ -118,7 +123,7 @@ impl Gpu {
             lines: crate::lines::Lines::new(device, broad_phase.descriptor()),
             broad_phase,
             events,
-            rays,
+            query_set,
             written: None,
             steps: VecDeque::new(),
             batches: VecDeque::new(),
@@ -126,33 +131,30 @@ impl Gpu {
             is_stale: true,
             skips_frames,
             attempts: 0,
+            batch_attempts: 0,
             resyncs: 0,
+            #[cfg(test)]
+            held_back: 0,
         })
     }
 
-    /// Records and submits a step where objects changed or pairs are short, and the rays. Never waits.
+    /// Records and submits a step where objects changed or pairs are short, and the batch. Never waits.
     pub fn step(&mut self, objects: &mut Objects, batch: &Batch) -> Result<(), GpuError> {
         let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
             label: Some("gpu_broad_phase/bevy"),
         });
         let is_busy = self.skips_frames && self.steps.len().max(self.batches.len()) >= MOST_UNDER_WAY;
-        let is_due = objects.has_changed || self.is_stale && objects.entities.object_count() > 0;
+        // Queries need a step even where there is nothing to find.
+        let is_due =
+            objects.has_changed || self.is_stale && (objects.entities.object_count() > 0 || !batch.queries.is_empty());
         let steps = is_due && !is_busy;
         if steps {
             self.record_step(&mut encoder, objects)?;
         }
-        let casts = !batch.rays.is_empty() && self.written.is_some() && !is_busy;
-        if let (true, Some(written)) = (casts, &self.written) {
-            let input = QueryInput {
-                rays: batch.rays[..].into(),
-                ..QueryInput::default()
-            };
-            self.rays.record(&mut encoder, &self.broad_phase, input)?;
-            let hits = Outputs {
-                rays: true,
-                ..Outputs::default()
-            };
-            let later = self.rays.read_later(&mut encoder, hits)?;
+        let asks = !batch.is_empty() && self.written.is_some() && !is_busy;
+        if let (true, Some(written)) = (asks, &self.written) {
+            self.query_set.record(&mut encoder, &self.broad_phase, batch.input())?;
+            let later = self.query_set.read_later(&mut encoder, batch.outputs())?;
             self.batches.push_back((batch.number, written.entities.clone(), later));
         }
         #[cfg(feature = "gizmos")]
@@ -161,7 +163,7 @@ impl Gpu {
             .record(&mut encoder, self.written.as_ref().map(|written| &written.step))?;
         #[cfg(not(feature = "gizmos"))]
         let draws = false;
-        if steps || casts || draws {
+        if steps || asks || draws {
             self.queue.submit([encoder.finish()]);
         }
         // Looks at what is done, and goes on. Without it nothing arrives where nothing is submitted.
@@ -207,7 +209,9 @@ impl Gpu {
         let mut updates = Vec::new();
         let is_ready =
             |step: &mut Step| step.events.is_ready() && step.whole.as_ref().is_none_or(|(_, whole)| whole.is_ready());
-        while let Some(mut step) = self.steps.pop_front_if(is_ready) {
+        while self.has_arrived(self.steps.len())
+            && let Some(mut step) = self.steps.pop_front_if(is_ready)
+        {
             let events = step
                 .events
                 .take()
@@ -264,6 +268,14 @@ impl Gpu {
         Ok(updates)
     }
 
+    /// Whether the first of so many may have an answer.
+    fn has_arrived(&self, under_way: usize) -> bool {
+        #[cfg(test)]
+        return under_way > self.held_back;
+        #[cfg(not(test))]
+        return under_way > 0;
+    }
+
     /// An answer; `None` where its recording did not run, which has to be made good.
     fn heard<T>(&mut self, answer: Result<T, ReadBackError>) -> Result<Option<T>, GpuError> {
         match answer {
@@ -282,18 +294,27 @@ impl Gpu {
         }
     }
 
-    /// The last whole hits that have arrived.
-    pub fn take_hits(&mut self) -> Option<Hits> {
-        let mut hits = None;
-        while let Some((batch, entities, mut later)) = self.batches.pop_front_if(|(_, _, later)| later.is_ready()) {
-            // What comes too short has room in the next answer. Errors are told by the step's own.
-            if let Some(Ok(result)) = later.take()
-                && result.counters.status.is_whole()
-            {
-                hits = Some(Hits::new(batch, &result, &entities));
+    /// Whole answers that have arrived, in the order of batches.
+    pub fn take_answers(&mut self) -> Result<Vec<Answer>, GpuError> {
+        let mut answers = Vec::new();
+        while self.has_arrived(self.batches.len())
+            && let Some((batch, entities, mut later)) = self.batches.pop_front_if(|(_, _, later)| later.is_ready())
+        {
+            match later.take() {
+                Some(Ok(result)) if result.counters.status.is_whole() => {
+                    answers.push(Answer::new(batch, &result, &entities));
+                    self.batch_attempts = 0;
+                    continue;
+                }
+                // It is asked again.
+                None | Some(Ok(_) | Err(ReadBackError::NotSubmitted)) => self.batch_attempts += 1,
+                Some(Err(error)) => return Err(GpuError::ReadBack(error)),
+            }
+            if self.batch_attempts > MOST_ATTEMPTS {
+                return Err(GpuError::NeverWhole);
             }
         }
-        hits
+        Ok(answers)
     }
 
     #[cfg(feature = "render")]
@@ -315,20 +336,23 @@ impl Gpu {
         let parts = [
             self.broad_phase.memory(),
             self.events.memory(),
-            self.rays.memory(),
+            self.query_set.memory(),
             objects.set.memory(),
         ];
-        parts.iter().map(|memory| memory.total()).sum()
+        let bytes: u64 = parts.iter().map(|memory| memory.total()).sum();
+        #[cfg(feature = "gizmos")]
+        let bytes = self.lines.bytes() + bytes;
+        bytes
     }
 }
 
 /// Opens a device of its own.
 pub(crate) fn open(descriptor: &BroadPhaseDescriptor<'_>) -> Result<Gpu, GpuError> {
-    #[cfg(target_arch = "wasm32")]
-    return Err(GpuError::NoDevice(
-        "in browsers the plugin shares that of the renderer alone".into(),
-    ));
-    #[cfg(not(target_arch = "wasm32"))]
+    if cfg!(target_arch = "wasm32") {
+        return Err(GpuError::NoDevice(
+            "in browsers the plugin shares that of the renderer alone".into(),
+        ));
+    }
     bevy::tasks::block_on(async {
         let none = |error: &dyn std::fmt::Display| GpuError::NoDevice(error.to_string());
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
@@ -341,4 +365,127 @@ pub(crate) fn open(descriptor: &BroadPhaseDescriptor<'_>) -> Result<Gpu, GpuErro
         let (device, queue) = adapter.request_device(&asked).await.map_err(|error| none(&error))?;
         Gpu::new(&device, &queue, descriptor, true)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::{Engine, descriptor};
+    use crate::overlaps::{Overlaps, Told};
+    use crate::state::BroadPhase;
+    use bevy::ecs::entity::Entity;
+    use bevy::ecs::world::World;
+    use gpu_broad_phase::{Aabb, Dimensions, Query};
+    use std::collections::{BTreeSet, HashMap};
+
+    type Pairs = BTreeSet<[Entity; 2]>;
+
+    fn gpu(broad_phase: &mut BroadPhase) -> &mut Gpu {
+        match &mut broad_phase.engine {
+            Engine::Gpu(gpu) => gpu,
+            _ => panic!("a Vulkan or GL adapter is needed"),
+        }
+    }
+
+    fn is_static(entity: Entity) -> bool {
+        entity.index_u32().is_multiple_of(5)
+    }
+
+    fn meet(a: &Aabb, b: &Aabb) -> bool {
+        (0..3).all(|axis| a.min[axis] <= b.max[axis] && b.min[axis] <= a.max[axis])
+    }
+
+    /// Answers that come up to eight steps late, and in bursts, lose no event and mix up no batch.
+    fn nothing_is_lost_while_the_device_is_behind(skips_frames: bool) {
+        let mut broad_phase = BroadPhase::new(descriptor(Dimensions::Three, 0.0));
+        broad_phase.open_own();
+        gpu(&mut broad_phase).skips_frames = skips_frames;
+        let mut world = World::new();
+        let names: Vec<_> = (0..60).map(|_| world.spawn_empty().id()).collect();
+        let mut seed = 51_u64;
+        let mut below = move |end: u64| {
+            // A linear congruential generator: Knuth's MMIX.
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) % end
+        };
+        let mut boxes: HashMap<Entity, Aabb> = HashMap::new();
+        let mut states = VecDeque::from([Pairs::new()]);
+        let mut asked = HashMap::new();
+        let mut overlaps = Overlaps::default();
+        let (mut most_under_way, mut skipped, mut changes, mut answers) = (0, 0, 0, 0);
+        for frame in 0..300 {
+            let ends = frame >= 280;
+            for _ in 0..if ends { 0 } else { 6 } {
+                let entity = names[below(60) as usize];
+                if below(6) == 0 {
+                    boxes.remove(&entity);
+                    broad_phase.objects.remove(entity);
+                } else {
+                    let min = [(); 3].map(|()| below(50) as f32 / 10.0);
+                    let bounds = Aabb::new(min, min.map(|bound| bound + 1.0));
+                    boxes.insert(entity, bounds);
+                    broad_phase.objects.put(entity, Some(bounds), is_static(entity));
+                }
+            }
+            let all: Vec<_> = boxes.iter().collect();
+            let of_first = |(first, (a, a_bounds)): (usize, &(&Entity, &Aabb))| {
+                let (a, a_bounds) = (**a, **a_bounds);
+                let behind = all[first + 1..].iter();
+                let partners =
+                    behind.filter(move |(b, bounds)| !(is_static(a) && is_static(**b)) && meet(&a_bounds, bounds));
+                partners.map(move |(b, _)| [a.min(**b), a.max(**b)]).collect::<Vec<_>>()
+            };
+            states.push_back(all.iter().enumerate().flat_map(of_first).collect());
+            let min = [(); 3].map(|()| below(50) as f32 / 10.0);
+            let asks = Aabb::new(min, min.map(|bound| bound + 1.5));
+            let mut found: Vec<_> = boxes
+                .iter()
+                .filter(|(_, bounds)| meet(&asks, bounds))
+                .map(|(&it, _)| it)
+                .collect();
+            found.sort();
+            broad_phase.batch.queries.push(Query::overlaps(asks));
+            asked.insert(broad_phase.batch.number, found);
+            broad_phase.step();
+            skipped += usize::from(broad_phase.objects.has_changed);
+            most_under_way = most_under_way.max(gpu(&mut broad_phase).steps_under_way());
+            gpu(&mut broad_phase).held_back = if ends { 0 } else { below(9) as usize };
+            broad_phase.hear();
+            for answer in &broad_phase.answers {
+                assert_eq!(answer.of_queries, [asked[&answer.number].clone()], "frame {frame}");
+                answers += 1;
+            }
+            while let Some(update) = broad_phase.updates.pop_front() {
+                changes += usize::from(matches!(update, Update::Changes { .. }));
+                overlaps.apply(update, &mut Told::default());
+                let now: Pairs = overlaps.iter().map(|[a, b]| [a.min(b), a.max(b)]).collect();
+                let place = states.iter().position(|state| *state == now);
+                states.drain(..place.unwrap_or_else(|| panic!("frame {frame}: {} pairs as in no frame", now.len())));
+            }
+        }
+        assert_eq!(states.len(), states.iter().filter(|state| **state == states[0]).count());
+        assert_eq!(
+            (
+                gpu(&mut broad_phase).steps_under_way(),
+                broad_phase.objects.gone_count()
+            ),
+            (0, 0)
+        );
+        assert!(changes > 50 && answers > 50, "{changes} {answers}");
+        if skips_frames {
+            assert!(
+                most_under_way == MOST_UNDER_WAY && skipped > 50,
+                "{most_under_way} {skipped}"
+            );
+        } else {
+            assert!(most_under_way > 5 && skipped == 0, "{most_under_way} {skipped}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_lost_while_a_device_is_behind() {
+        for skips_frames in [true, false] {
+            nothing_is_lost_while_the_device_is_behind(skips_frames);
+        }
+    }
 }

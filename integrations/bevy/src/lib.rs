@@ -1,5 +1,5 @@
-//! Finds, on the GPU, which entities of Bevy overlap and which of them a pointer is over. It tells both, and no frame
-//! waits for the GPU.
+//! A plugin for Bevy that finds, on the GPU, which entities overlap, which of them lie in or near a place, and which of
+//! them a pointer is over. Answers come a frame or two later: no frame waits for the GPU.
 //!
 //! ```no_run
 //! use bevy::camera::primitives::Aabb;
@@ -19,25 +19,30 @@
 //!     .run();
 //! ```
 //!
-//! - [`BroadPhaseObject`] lets an entity take part. [`StaticObject`], [`OverlapLayers`] and [`OverlapOwner`] say more.
-//! - [`OverlapStart`] and [`OverlapEnd`] come as messages, and for observers of entities with [`OverlapEventsEnabled`].
-//!   [`Overlaps`] is what they come to.
+//! - [`BroadPhaseObject`] lets an entity take part, by its `Aabb` and its `GlobalTransform`. [`StaticObject`] marks
+//!   what seldom moves. [`OverlapLayers`] and [`OverlapOwner`] say which entities overlap which.
+//! - [`OverlapStart`] and [`OverlapEnd`] are messages. Observers of an entity with [`OverlapEventsEnabled`] get them,
+//!   too. [`Overlaps`] is a resource with all pairs that overlap now.
+//! - [`BroadPhaseQuery`] asks what lies in a box, in a sphere or at a position. [`BroadPhaseQueryResults`] is its
+//!   answer.
 //! - Pointers of `bevy_picking` hit the boxes of entities, with the feature `picking`: see `BroadPhasePicking`.
-//! - `BroadPhaseOutput` (feature `render`) has pairs and tables as buffers, for passes of the render graph.
+//! - `BroadPhaseOutput` (feature `render`) has pairs and tables as buffers, for your own passes of the render graph.
 //! - `BroadPhaseGizmos` (feature `gizmos`) draws boxes, cells and pairs as lines.
-//! - [`BroadPhaseDiagnostics`] tells how it goes.
+//! - [`BroadPhaseDiagnostics`] counts objects and steps, and says whether they run on the GPU.
 //!
 //! # When things come
 //!
-//! Boxes are those of the end of the frame, in `PostUpdate`. With a renderer the step runs in its `ExtractSchedule`, so
-//! that the passes of a frame see the step of that frame. Events and hits come in `PreUpdate`, a frame or two later. No
-//! event is lost, and no frame waits. [`BroadPhaseSystems`] names the sets to order systems by.
+//! A *step* finds what overlaps. Its boxes are those of the end of the frame, in `PostUpdate`. With a renderer the step
+//! runs in `ExtractSchedule`, so that the passes of a frame see the step of that frame. Events, hits and results of
+//! queries come in `PreUpdate`, a frame or two later. No event is lost. [`BroadPhaseSystems`] names the system sets.
 //!
 //! # Where steps run
 //!
-//! On the renderer's device; without a renderer on a device of the plugin's own; and where neither device can, on the
-//! CPU, which gives the same events. One warning says why.
+//! On the renderer's device. Without a renderer the plugin opens a device of its own. Where neither can run them, the
+//! CPU does, with the same answers, and one warning says why. A lost device leaves the CPU. Where the renderer recovers
+//! (`RenderErrorPolicy::Recover`), steps move to its new device.
 
+mod batch;
 mod bounds;
 mod collect;
 mod components;
@@ -52,7 +57,7 @@ mod overlaps;
 #[cfg(feature = "picking")]
 mod picking;
 mod plugin;
-mod rays;
+mod queries;
 #[cfg(feature = "render")]
 mod render;
 mod schedule;
@@ -69,6 +74,7 @@ pub use overlaps::{OverlapEnd, OverlapStart, Overlaps};
 #[cfg(feature = "picking")]
 pub use picking::BroadPhasePicking;
 pub use plugin::GpuBroadPhasePlugin;
+pub use queries::{BroadPhaseQuery, BroadPhaseQueryResults};
 #[cfg(feature = "render")]
 pub use render::BroadPhaseOutput;
 pub use schedule::BroadPhaseSystems;

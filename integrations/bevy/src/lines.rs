@@ -51,6 +51,11 @@ impl Lines {
         Ok(!self.outputs.is_empty())
     }
 
+    /// Bytes of their buffers on the device.
+    pub fn bytes(&self) -> u64 {
+        self.draws.iter().map(|draw| draw.memory().total()).sum()
+    }
+
     pub fn outputs(&self) -> &[DebugOutput] {
         &self.outputs
     }

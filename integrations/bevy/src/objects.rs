@@ -133,6 +133,11 @@ impl Objects {
         self.next_step - 1
     }
 
+    /// A number that is another one wherever the objects are.
+    pub fn revision(&self) -> u64 {
+        self.next_step + u64::from(self.has_changed)
+    }
+
     /// Forgets what is gone since before this step, whose events have come.
     pub fn end_step(&mut self, step: u64) {
         while let Some((_, handle)) = self.leaving.pop_front_if(|(gone_since, _)| *gone_since <= step) {

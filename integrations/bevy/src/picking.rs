@@ -1,10 +1,11 @@
 //! A backend for `bevy_picking`: pointers hit the boxes of entities.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 
 use bevy::app::{App, PreUpdate};
 use bevy::camera::Camera;
 use bevy::camera::visibility::{InheritedVisibility, RenderLayers, ViewVisibility, VisibilityClass};
+use bevy::ecs::change_detection::DetectChangesMut;
 use bevy::ecs::entity::Entity;
 use bevy::ecs::message::Messages;
 use bevy::ecs::query::Has;
@@ -17,6 +18,7 @@ use bevy::picking::{Pickable, PickingSystems};
 use bevy::shape::Ray3d;
 use gpu_broad_phase::Ray;
 
+use crate::batch::Asked;
 use crate::schedule::BroadPhaseSystems;
 use crate::state::BroadPhase;
 
@@ -44,8 +46,7 @@ impl Default for BroadPhasePicking {
 /// Rays that are under way, and the answer that came last.
 #[derive(Resource, Default)]
 struct Pointers {
-    last_batch: u64,
-    asked: VecDeque<(u64, Vec<(RayId, Ray3d)>)>,
+    asked: Asked<Vec<(RayId, Ray3d)>>,
     /// What each pointer met through each camera: the ray, and entities with their distance along it, nearest first.
     known: HashMap<RayId, (Ray3d, Vec<(Entity, f32)>)>,
 }
@@ -60,9 +61,6 @@ pub(crate) fn build(app: &mut App) {
                 .after(BroadPhaseSystems::Tell),
         );
 }
-
-/// Batches that may be under way.
-const MOST_ASKED: usize = 64;
 
 type Seen = (
     Option<&'static Pickable>,
@@ -81,21 +79,18 @@ fn update_hits(
     entities: Query<Seen>,
     messages: Option<ResMut<Messages<PointerHits>>>,
 ) {
-    // Answers are taken in any case: those that nobody takes would hold up steps.
-    let hits = broad_phase.engine.take_hits();
+    let broad_phase = broad_phase.bypass_change_detection();
+    broad_phase.batch.rays.clear();
     let (Some(ray_map), Some(mut messages), true) = (ray_map, messages, settings.is_enabled) else {
         pointers.known.clear();
-        pointers.asked.clear();
+        pointers.asked = Asked::default();
         return;
     };
     let pointers = &mut *pointers;
-    if let Some(hits) = hits {
-        let answered = |(number, _): &mut (u64, _)| *number <= hits.batch;
-        while let Some((number, rays)) = pointers.asked.pop_front_if(answered) {
-            if number == hits.batch {
-                let of_rays = rays.into_iter().zip(hits.of_rays.iter());
-                pointers.known = of_rays.map(|((id, ray), hits)| (id, (ray, hits.clone()))).collect();
-            }
+    for answer in &broad_phase.answers {
+        if let Some(rays) = pointers.asked.take(answer.number) {
+            let of_rays = rays.into_iter().zip(&answer.of_rays);
+            pointers.known = of_rays.map(|((id, ray), hits)| (id, (ray, hits.clone()))).collect();
         }
     }
     // A ray that is no longer there has left the viewport of its camera.
@@ -136,15 +131,8 @@ fn update_hits(
     // What comes next goes along with the step of this frame.
     let rays: Vec<_> = ray_map.iter().map(|(&id, &ray)| (id, ray)).collect();
     let cast = |&(_, ray): &(RayId, Ray3d)| Ray::new(ray.origin.to_array(), ray.direction.to_array(), f32::INFINITY);
-    broad_phase.batch.rays.clear();
     if !rays.is_empty() {
-        pointers.last_batch += 1;
-        broad_phase.batch.number = pointers.last_batch;
         broad_phase.batch.rays.extend(rays.iter().map(cast));
-        pointers.asked.push_back((pointers.last_batch, rays));
-        // Those of a device that is lost, or of steps without objects, have no answer.
-        if pointers.asked.len() > MOST_ASKED {
-            pointers.asked.pop_front();
-        }
+        pointers.asked.push(broad_phase.batch.number, rays);
     }
 }

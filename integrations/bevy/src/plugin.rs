@@ -9,13 +9,13 @@ use gpu_broad_phase::Dimensions;
 use crate::overlaps::{OverlapEnd, OverlapStart, Overlaps};
 use crate::schedule::BroadPhaseSystems;
 use crate::state::{self, BroadPhase, BroadPhaseDiagnostics};
-use crate::{collect, engine, tell};
+use crate::{collect, engine, queries, tell};
 
-/// Finds which entities with a [`BroadPhaseObject`](crate::BroadPhaseObject) overlap.
+/// The plugin: finds which entities with a [`BroadPhaseObject`](crate::BroadPhaseObject) overlap, and answers queries
+/// and pointers.
 ///
 /// With Bevy's renderer, steps run on its device, between the main schedule and the frame that draws it. Without a
-/// renderer the plugin opens a device of its own. Where neither device can, one warning says why, and the CPU gives the
-/// same events.
+/// renderer the plugin opens a device of its own. Where neither can run them, the CPU does, and one warning says why.
 ///
 /// ```no_run
 /// use bevy::prelude::*;
@@ -30,7 +30,7 @@ use crate::{collect, engine, tell};
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct GpuBroadPhasePlugin {
-    /// Uses the CPU even where a device can.
+    /// Runs steps on the CPU even where there is a device.
     pub force_cpu: bool,
     /// How many axes count. [`Dimensions::Two`] leaves z out, for 2D games.
     pub dimensions: Dimensions,
@@ -44,6 +44,7 @@ impl Plugin for GpuBroadPhasePlugin {
         app.insert_resource(BroadPhase::new(descriptor))
             .init_resource::<Overlaps>()
             .init_resource::<BroadPhaseDiagnostics>()
+            .init_resource::<collect::Toggled>()
             .add_message::<OverlapStart>()
             .add_message::<OverlapEnd>()
             .configure_sets(
@@ -60,6 +61,7 @@ impl Plugin for GpuBroadPhasePlugin {
                     .in_set(BroadPhaseSystems::Tell),
             )
             .add_systems(PostUpdate, collect::collect.in_set(BroadPhaseSystems::Collect));
+        queries::build(app);
         #[cfg(feature = "picking")]
         crate::picking::build(app);
         #[cfg(feature = "gizmos")]
@@ -67,6 +69,7 @@ impl Plugin for GpuBroadPhasePlugin {
     }
 
     fn finish(&self, app: &mut App) {
+        collect::watch_disabling(app.world_mut());
         #[cfg(feature = "render")]
         if !self.force_cpu && crate::render::build(app) {
             #[cfg(feature = "gizmos")]

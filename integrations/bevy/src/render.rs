@@ -3,13 +3,12 @@
 use bevy::app::App;
 use bevy::ecs::change_detection::DetectChanges;
 use bevy::ecs::resource::Resource;
-use bevy::ecs::system::{Commands, Res, ResMut};
-use bevy::ecs::world::Mut;
+use bevy::ecs::world::{Mut, World};
 use bevy::render::renderer::{RenderDevice, RenderQueue};
 use bevy::render::{ExtractSchedule, MainWorld, RenderApp};
 use gpu_broad_phase::{BroadPhaseDescriptor, StepOutput, wgpu};
 
-use crate::gpu::Written;
+use crate::gpu::Gpu;
 use crate::objects::ObjectEntities;
 use crate::state::BroadPhase;
 
@@ -44,36 +43,31 @@ pub(crate) fn build(app: &mut App) -> bool {
 }
 
 /// Runs in the pause between two frames, so that all of the frame to come sees this step, and nothing of the frame
-/// before is still to be recorded.
-pub(crate) fn step(
-    mut main: ResMut<MainWorld>,
-    device: Res<RenderDevice>,
-    queue: Res<RenderQueue>,
-    mut commands: Commands,
-) {
-    main.resource_scope(|_, mut broad_phase: Mut<BroadPhase>| {
-        // A device of another instance may compare equal to the one before, so that is not looked at.
-        if device.is_changed() {
-            broad_phase.open(device.wgpu_device(), &queue);
-        }
-        broad_phase.step();
-        match broad_phase.engine.gpu().map(|gpu| gpu.written().cloned()) {
-            Some(Some(Written {
-                step,
-                objects,
-                statics,
-                entities,
-            })) => {
-                let descriptor = broad_phase.descriptor;
-                commands.insert_resource(BroadPhaseOutput {
-                    step,
-                    objects,
-                    statics,
-                    entities,
-                    descriptor,
-                });
+/// before is still to be recorded. The output is put in place at once: commands of this schedule wait for the next
+/// frame that is drawn, and a renderer that stopped draws none.
+pub(crate) fn step(world: &mut World) {
+    world.resource_scope(|world, mut main: Mut<MainWorld>| {
+        main.resource_scope(|_, mut broad_phase: Mut<BroadPhase>| {
+            // A device of another instance may compare equal to the one before, so that is not looked at.
+            if let Some(device) = world.get_resource_ref::<RenderDevice>()
+                && device.is_changed()
+                && let Some(queue) = world.get_resource::<RenderQueue>()
+            {
+                broad_phase.open(device.wgpu_device(), queue);
             }
-            _ => commands.remove_resource::<BroadPhaseOutput>(),
-        }
+            broad_phase.step();
+            let written = broad_phase.engine.gpu().and_then(Gpu::written);
+            if let Some(written) = written.cloned() {
+                world.insert_resource(BroadPhaseOutput {
+                    step: written.step,
+                    objects: written.objects,
+                    statics: written.statics,
+                    entities: written.entities,
+                    descriptor: broad_phase.descriptor,
+                });
+            } else {
+                world.remove_resource::<BroadPhaseOutput>();
+            }
+        });
     });
 }

@@ -10,11 +10,11 @@ use gpu_broad_phase::BroadPhaseDescriptor;
 #[cfg(feature = "render")]
 use gpu_broad_phase::wgpu;
 
+use crate::batch::{Answer, Batch};
 use crate::engine::{Cpu, Engine};
 use crate::gpu::{self, Gpu, GpuError};
 use crate::objects::Objects;
 use crate::overlaps::Update;
-use crate::rays::Batch;
 
 /// How the broad phase is doing. It is up to date after [`BroadPhaseSystems::Tell`](crate::BroadPhaseSystems::Tell).
 #[derive(Resource, Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,9 +26,10 @@ pub struct BroadPhaseDiagnostics {
     pub objects: usize,
     /// Entities that are left out because their box or transform is not valid, such as one with a NaN.
     pub invalid: usize,
-    /// Steps that the device has not answered yet, or whose events are still to be told.
+    /// Steps that the device has not answered yet, and steps whose events are still to be told.
     pub steps_under_way: usize,
-    /// How often all pairs were read because events had no room. It happens at the beginning, and after bursts.
+    /// How often all pairs were read from the device in place of what changed: once at first, and again after bursts of
+    /// more events than are copied.
     pub resyncs: u64,
     /// Bytes of the broad phase's buffers on the device.
     pub device_bytes: u64,
@@ -43,8 +44,10 @@ pub(crate) struct BroadPhase {
     pub engine: Engine,
     /// What steps found that is still to be told.
     pub updates: VecDeque<Update>,
-    /// Rays of the next step.
+    /// What is asked of the next step.
     pub batch: Batch,
+    /// What has arrived in this frame.
+    pub answers: Vec<Answer>,
     pub descriptor: BroadPhaseDescriptor<'static>,
 }
 
@@ -55,6 +58,7 @@ impl BroadPhase {
             engine: Engine::Closed,
             updates: VecDeque::new(),
             batch: Batch::default(),
+            answers: Vec::new(),
             descriptor,
         }
     }
@@ -100,13 +104,19 @@ impl BroadPhase {
             self.fall_back(&error);
             _ = self.engine.step(&mut self.objects, &self.batch, &self.descriptor);
         }
-        self.batch.rays.clear();
+        self.batch.begin_next();
     }
 
     /// Takes over what steps found that has arrived.
     pub fn hear(&mut self) {
-        match self.engine.take_updates(&mut self.objects) {
-            Ok(updates) => self.updates.extend(updates),
+        self.answers.clear();
+        let (engine, objects) = (&mut self.engine, &mut self.objects);
+        let updates = engine.take_updates(objects);
+        match updates.and_then(|updates| Ok((updates, engine.take_answers()?))) {
+            Ok((updates, answers)) => {
+                self.updates.extend(updates);
+                self.answers = answers;
+            }
             Err(error) => self.fall_back(&error),
         }
     }

@@ -4,12 +4,15 @@ use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bevy::camera::primitives::Aabb;
+use bevy::ecs::change_detection::Tick;
 use bevy::log::LogPlugin;
 use bevy::prelude::*;
 use bevy::render::RenderPlugin;
 use bevy::render::pipelined_rendering::PipelinedRenderingPlugin;
+use bevy::render::renderer::RenderDevice;
 use bevy::window::ExitCondition;
 use bevy::winit::WinitPlugin;
+use bevy_gpu_broad_phase::gpu_broad_phase::wgpu;
 use bevy_gpu_broad_phase::{
     BroadPhaseDiagnostics, BroadPhaseObject, GpuBroadPhasePlugin, OverlapLayers, OverlapOwner, Overlaps, StaticObject,
     world_aabb,
@@ -69,6 +72,29 @@ fn ready(mut app: App, on_gpu: bool) -> App {
         "a Vulkan or GL adapter is needed"
     );
     app
+}
+
+/// Loses the renderer's device, and lets Bevy hear of it. Tells since when the device was there.
+pub fn lose_device(app: &App) -> Tick {
+    let device = app.world().resource_ref::<RenderDevice>();
+    device.wgpu_device().destroy();
+    // A destroyed device says so once it has nothing left to do.
+    _ = device.wgpu_device().poll(wgpu::PollType::wait_indefinitely());
+    device.last_changed()
+}
+
+/// Lets frames go by until steps run on the device that a renderer took in place of a lost one: Bevy opens it on
+/// another thread.
+pub fn recover(app: &mut App, lost: Tick) {
+    for _ in 0..2000 {
+        app.update();
+        let since = app.world().resource_ref::<RenderDevice>().last_changed();
+        if since != lost && app.world().resource::<BroadPhaseDiagnostics>().is_on_gpu {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    panic!("no other device came");
 }
 
 /// A random number generator (SplitMix64).

@@ -6,8 +6,8 @@ use bevy::ecs::entity_disabling::Disabled;
 use bevy::ecs::query::Allow;
 use bevy::prelude::*;
 use bevy_gpu_broad_phase::{
-    BroadPhaseDiagnostics, BroadPhaseObject, OverlapEnd, OverlapEventsEnabled, OverlapLayers, OverlapOwner,
-    OverlapStart, Overlaps, StaticObject,
+    BroadPhaseDiagnostics, BroadPhaseObject, GpuBroadPhasePlugin, OverlapEnd, OverlapEventsEnabled, OverlapLayers,
+    OverlapOwner, OverlapStart, Overlaps, StaticObject,
 };
 
 use crate::common::{Pairs, Random, alone, brute_force, minimal, ordered, rendered, settle, told, unit_box};
@@ -25,9 +25,13 @@ fn listen(
     mut starts: MessageReader<OverlapStart>,
     mut ends: MessageReader<OverlapEnd>,
     listening: Query<(), (With<OverlapEventsEnabled>, Allow<Disabled>)>,
+    overlaps: Res<Overlaps>,
     mut heard: ResMut<Heard>,
 ) {
+    let starts: Vec<_> = starts.read().collect();
     for end in ends.read() {
+        let begins_again = starts.iter().any(|start| (start.a, start.b) == (end.a, end.b));
+        assert_eq!(overlaps.contains(end.a, end.b), begins_again, "{end:?}");
         assert!(
             heard.pairs.remove(&ordered(end.a, end.b)),
             "{end:?} ends and never began"
@@ -38,7 +42,8 @@ fn listen(
             .filter(|&&entity| listening.contains(entity))
             .count();
     }
-    for start in starts.read() {
+    for start in starts {
+        assert!(overlaps.contains(start.a, start.b), "{start:?}");
         assert!(heard.pairs.insert(ordered(start.a, start.b)), "{start:?} begins twice");
         heard.messages += 1;
         heard.expected += [start.a, start.b]
@@ -127,12 +132,15 @@ fn events_follow(mut app: App, frames: usize, seed: u64) -> usize {
     app.world_mut().add_observer(
         |event: On<OverlapStart>, overlaps: Res<Overlaps>, mut heard: ResMut<Heard>| {
             assert_ne!(event.a, event.b);
-            _ = overlaps.contains(event.a, event.b);
+            assert!(overlaps.contains(event.a, event.b) && overlaps.contains(event.b, event.a));
             heard.observed += 1;
         },
     );
     app.world_mut()
-        .add_observer(|_: On<OverlapEnd>, mut heard: ResMut<Heard>| heard.observed += 1);
+        .add_observer(|event: On<OverlapEnd>, mut heard: ResMut<Heard>| {
+            assert_ne!(event.a, event.b);
+            heard.observed += 1;
+        });
     let (mut random, mut all) = (Random(seed), Vec::new());
     for _ in 0..100 {
         all.push(spawn(app.world_mut(), &mut random));
@@ -226,6 +234,8 @@ fn a_burst_is_made_good() {
     }
     settle(&mut app);
     assert_eq!(told(app.world()), brute_force(app.world_mut()));
+    let after = app.world().resource::<BroadPhaseDiagnostics>().resyncs;
+    assert!(after > before, "{after} {before}");
     for entity in all {
         app.world_mut().get_mut::<Transform>(entity).unwrap().translation = Vec3::ZERO;
         app.world_mut()
@@ -263,6 +273,47 @@ fn a_box_that_is_not_valid_is_left_out_and_counted() {
     app.world_mut().get_mut::<Transform>(b).unwrap().translation.y = f32::NAN;
     app.world_mut().despawn(b);
     assert_eq!(state(&mut app), (false, 1, 0));
+}
+
+/// A component of the app's own that hides entities from queries, as Bevy's `Disabled` does.
+#[derive(Component)]
+struct Dormant;
+
+#[test]
+fn what_hides_from_queries_is_out_while_it_hides() {
+    let mut app = App::new();
+    app.add_plugins((
+        MinimalPlugins,
+        TransformPlugin,
+        GpuBroadPhasePlugin {
+            force_cpu: true,
+            ..default()
+        },
+    ));
+    app.world_mut().register_disabling_component::<Dormant>();
+    app.finish();
+    app.cleanup();
+    let [a, b] = [0.0, 0.5].map(|x| {
+        let at = Transform::from_xyz(x, 0.0, 0.0);
+        app.world_mut().spawn((BroadPhaseObject, unit_box(), at)).id()
+    });
+    let overlap = |app: &mut App| {
+        app.update();
+        app.update();
+        app.world().resource::<Overlaps>().contains(a, b)
+    };
+    assert!(overlap(&mut app));
+    app.world_mut().entity_mut(b).insert(Dormant);
+    assert!(!overlap(&mut app));
+    app.world_mut().entity_mut(b).remove::<Dormant>();
+    assert!(overlap(&mut app));
+    // Both at once: it is back when the last of them is gone.
+    app.world_mut().entity_mut(a).insert((Dormant, Disabled));
+    assert!(!overlap(&mut app));
+    app.world_mut().entity_mut(a).remove::<Disabled>();
+    assert!(!overlap(&mut app));
+    app.world_mut().entity_mut(a).remove::<Dormant>();
+    assert!(overlap(&mut app));
 }
 
 #[test]

@@ -3,11 +3,13 @@
 use bevy::asset::RenderAssetUsages;
 use bevy::camera::RenderTarget;
 use bevy::prelude::*;
+use bevy::render::error_handler::{RenderErrorHandler, RenderErrorPolicy};
 use bevy::render::render_resource::{TextureFormat, TextureUsages};
+use bevy::render::settings::WgpuSettings;
 use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured};
-use bevy_gpu_broad_phase::{BroadPhaseGizmos, BroadPhaseObject, StaticObject};
+use bevy_gpu_broad_phase::{BroadPhaseDiagnostics, BroadPhaseGizmos, BroadPhaseObject, StaticObject};
 
-use crate::common::{alone, rendered, unit_box};
+use crate::common::{alone, lose_device, recover, rendered, settle, unit_box};
 
 #[derive(Resource, Default)]
 struct Taken(Option<Image>);
@@ -39,10 +41,8 @@ fn colored(app: &mut App, target: &Handle<Image>) -> [usize; 3] {
     panic!("no picture came");
 }
 
-#[test]
-fn lines_are_drawn_where_they_are_asked_for() {
-    let _alone = alone();
-    let mut app = rendered(true, false);
+/// A picture of two boxes that overlap, one of them static, and the camera that draws it.
+fn two_boxes(app: &mut App) -> (Handle<Image>, Entity) {
     app.init_resource::<Taken>();
     let mut image = Image::new_target_texture(128, 128, TextureFormat::Rgba8UnormSrgb, None);
     image.asset_usage = RenderAssetUsages::default();
@@ -61,22 +61,39 @@ fn lines_are_drawn_where_they_are_asked_for() {
             entity.insert(StaticObject);
         }
     }
-    let ask = |app: &mut App, gizmos: BroadPhaseGizmos| app.world_mut().insert_resource(gizmos);
+    (target, camera)
+}
+
+fn ask(app: &mut App, gizmos: BroadPhaseGizmos) {
+    app.world_mut().insert_resource(gizmos);
+}
+
+const RED: Srgba = Srgba::rgb(1.0, 0.0, 0.0);
+const GREEN: Srgba = Srgba::rgb(0.0, 1.0, 0.0);
+
+#[test]
+fn lines_are_drawn_where_they_are_asked_for() {
+    let _alone = alone();
+    let mut app = rendered(true, false);
+    let (target, camera) = two_boxes(&mut app);
     assert_eq!(colored(&mut app, &target), [0, 0, 0]);
-    let (red, green) = (Srgba::rgb(1.0, 0.0, 0.0), Srgba::rgb(0.0, 1.0, 0.0));
+    let bytes = |app: &App| app.world().resource::<BroadPhaseDiagnostics>().device_bytes;
+    let without = bytes(&app);
     ask(
         &mut app,
         BroadPhaseGizmos {
-            boxes: Some(red),
+            boxes: Some(RED),
             ..default()
         },
     );
     let [boxes, other, _] = colored(&mut app, &target);
     assert!(boxes > 100 && other == 0, "{boxes} {other}");
+    // Two boxes have 24 lines of 32 bytes.
+    assert!(bytes(&app) >= without + 24 * 32, "{} {without}", bytes(&app));
     ask(
         &mut app,
         BroadPhaseGizmos {
-            pairs: Some(green),
+            pairs: Some(GREEN),
             ..default()
         },
     );
@@ -86,7 +103,7 @@ fn lines_are_drawn_where_they_are_asked_for() {
     ask(
         &mut app,
         BroadPhaseGizmos {
-            boxes: Some(red),
+            boxes: Some(RED),
             max_lines: 12,
             ..default()
         },
@@ -103,6 +120,7 @@ fn lines_are_drawn_where_they_are_asked_for() {
     assert!(colored(&mut app, &target).iter().sum::<usize>() > 50);
     ask(&mut app, BroadPhaseGizmos::default());
     assert_eq!(colored(&mut app, &target), [0, 0, 0]);
+    assert_eq!(bytes(&app), without);
     // In two dimensions, too.
     app.world_mut().entity_mut(camera).remove::<Camera3d>().insert((
         Camera2d,
@@ -115,9 +133,32 @@ fn lines_are_drawn_where_they_are_asked_for() {
     ask(
         &mut app,
         BroadPhaseGizmos {
-            boxes: Some(red),
+            boxes: Some(RED),
             ..default()
         },
     );
     assert!(colored(&mut app, &target)[0] > 40);
+}
+
+/// Lines are drawn on the device that a renderer took in place of a lost one.
+#[test]
+fn lines_come_back_with_a_renderer_that_recovers() {
+    let _alone = alone();
+    let mut app = rendered(true, false);
+    app.insert_resource(RenderErrorHandler(|_, _, _| {
+        RenderErrorPolicy::Recover(WgpuSettings::default().into())
+    }));
+    let (target, _) = two_boxes(&mut app);
+    let lines = BroadPhaseGizmos {
+        boxes: Some(RED),
+        pairs: Some(GREEN),
+        ..default()
+    };
+    ask(&mut app, lines);
+    let before = colored(&mut app, &target);
+    assert!(before[0] > 100 && before[1] > 5, "{before:?}");
+    let lost = lose_device(&app);
+    recover(&mut app, lost);
+    settle(&mut app);
+    assert_eq!(colored(&mut app, &target), before);
 }

@@ -5,4 +5,5 @@ mod events;
 #[cfg(feature = "gizmos")]
 mod gizmos;
 mod picking;
+mod queries;
 mod rendering;

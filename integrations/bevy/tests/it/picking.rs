@@ -9,11 +9,12 @@ use bevy::picking::backend::PointerHits;
 use bevy::picking::hover::HoverMap;
 use bevy::picking::pointer::{Location, PointerId, PointerLocation};
 use bevy::prelude::*;
+use bevy::render::error_handler::{RenderErrorHandler, RenderErrorPolicy};
 use bevy::render::render_resource::TextureFormat;
 use bevy::shape::Ray3d;
 use bevy_gpu_broad_phase::{BroadPhaseObject, BroadPhasePicking, world_aabb};
 
-use crate::common::{Random, alone, rendered, unit_box};
+use crate::common::{Random, alone, lose_device, rendered, unit_box};
 
 const SIDE: u32 = 64;
 const POINTER: PointerId = PointerId::Touch(7);
@@ -98,12 +99,20 @@ fn told(app: &mut App) -> Vec<(Entity, f32, Vec3)> {
 }
 
 fn last_hits(app: &mut App) -> Vec<(Entity, f32, Vec3)> {
+    let messages = drain(app);
+    last_of(&messages, POINTER, 3.0)
+}
+
+fn drain(app: &mut App) -> Vec<PointerHits> {
     let mut messages = app.world_mut().resource_mut::<Messages<PointerHits>>();
-    let hits: Vec<_> = messages
-        .drain()
-        .filter(|hits| hits.pointer == POINTER && hits.order == 3.0)
-        .collect();
-    let hits = hits.last().map(|hits| hits.picks.clone()).unwrap_or_default();
+    messages.drain().collect()
+}
+
+/// The last hits of a pointer through the camera of an order.
+fn last_of(messages: &[PointerHits], pointer: PointerId, order: f32) -> Vec<(Entity, f32, Vec3)> {
+    let mut messages = messages.iter().rev();
+    let hits = messages.find(|hits| hits.pointer == pointer && hits.order == order);
+    let hits = hits.map(|hits| hits.picks.clone()).unwrap_or_default();
     hits.into_iter()
         .map(|(entity, hit)| (entity, hit.depth, hit.position.unwrap()))
         .collect()
@@ -212,4 +221,109 @@ fn hover_does_not_flicker() {
         );
         last_hits(&mut app);
     }
+}
+
+/// Each pointer has hits of its own through each camera, with the camera's order.
+#[test]
+fn pointers_do_not_mix_and_neither_do_cameras() {
+    let _alone = alone();
+    let mut app = rendered(true, false);
+    let (front, pointer) = scene(&mut app, Vec2::new(20.0, 30.0));
+    let world = app.world_mut();
+    // Looks at the same from the side, into the same image.
+    let target = world.get::<RenderTarget>(front).unwrap().clone();
+    let from_the_side = Transform::from_xyz(10.0, 0.0, 0.0).looking_at(Vec3::ZERO, Vec3::Y);
+    let camera = Camera { order: 4, ..default() };
+    let side = world.spawn((Camera3d::default(), camera, target, from_the_side)).id();
+    let mut location = world
+        .get::<PointerLocation>(pointer)
+        .unwrap()
+        .location()
+        .unwrap()
+        .clone();
+    location.position = Vec2::new(40.0, 35.0);
+    let other = PointerId::Touch(8);
+    let other_pointer = world.spawn((other, PointerLocation::new(location))).id();
+    let mut random = Random(41);
+    for _ in 0..300 {
+        let at = (random.position(8.0) - 4.0).to_array();
+        block(&mut app, at);
+    }
+    for _ in 0..12 {
+        app.update();
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let messages = drain(&mut app);
+    let mut seen = Vec::new();
+    for (id, pointer) in [(POINTER, pointer), (other, other_pointer)] {
+        for (order, camera) in [(3.0, front), (4.0, side)] {
+            let told = last_of(&messages, id, order);
+            let ray = ray(&app, camera, pointer);
+            let expected = brute_force(&mut app, ray);
+            assert_eq!(told.len(), expected.len());
+            for (&(_, depth, position), &(_, distance)) in told.iter().zip(&expected) {
+                assert!((depth - distance).abs() < 1e-3 && (position - ray.get_point(depth)).length() < 1e-3);
+            }
+            let [mut told, mut expected] = [
+                told.into_iter().map(|hit| hit.0).collect::<Vec<_>>(),
+                expected.into_iter().map(|hit| hit.0).collect(),
+            ];
+            told.sort();
+            expected.sort();
+            assert_eq!(told, expected);
+            assert!(!seen.contains(&told) && !told.is_empty(), "{id:?} {order}");
+            seen.push(told);
+        }
+    }
+}
+
+/// Answers to rays of before picking was turned off are not told once it is on again.
+#[test]
+fn picking_that_was_off_forgets() {
+    let _alone = alone();
+    let mut app = rendered(false, false);
+    let (_, pointer) = scene(&mut app, Vec2::splat(SIDE as f32 / 2.0));
+    let middle = block(&mut app, [0.0, 0.0, 0.0]);
+    let corner = block(&mut app, [-3.0, 3.0, 0.0]);
+    let point_at = |app: &mut App, at: Vec2| {
+        let mut location = app.world_mut().get_mut::<PointerLocation>(pointer).unwrap();
+        location.location.as_mut().unwrap().position = at;
+    };
+    let turn = |app: &mut App, on: bool| app.world_mut().resource_mut::<BroadPhasePicking>().is_enabled = on;
+    for frames_off in 1..5 {
+        point_at(&mut app, Vec2::splat(SIDE as f32 / 2.0));
+        assert_eq!(told(&mut app)[0].0, middle);
+        point_at(&mut app, Vec2::new(0.137, 0.137) * SIDE as f32);
+        turn(&mut app, false);
+        for _ in 0..frames_off {
+            app.update();
+            assert_eq!(drain(&mut app).len(), 0);
+        }
+        turn(&mut app, true);
+        let mut hits = Vec::new();
+        for _ in 0..10 {
+            app.update();
+            hits.extend(last_hits(&mut app).into_iter().map(|hit| hit.0));
+            std::thread::sleep(std::time::Duration::from_millis(3));
+        }
+        assert!(!hits.is_empty() && hits.iter().all(|&hit| hit == corner), "{hits:?}");
+    }
+}
+
+/// A device that is lost while nothing but pointers is asked leaves them to the CPU.
+#[test]
+fn pointers_survive_a_lost_device() {
+    let _alone = alone();
+    let mut app = rendered(false, false);
+    app.insert_resource(RenderErrorHandler(|_, _, _| RenderErrorPolicy::StopRendering));
+    let (_, pointer) = scene(&mut app, Vec2::splat(SIDE as f32 / 2.0));
+    let middle = block(&mut app, [0.0, 0.0, 0.0]);
+    assert_eq!(told(&mut app)[0].0, middle);
+    _ = lose_device(&app);
+    let mut location = app.world_mut().get_mut::<PointerLocation>(pointer).unwrap();
+    location.location.as_mut().unwrap().position = Vec2::ZERO;
+    assert_eq!(told(&mut app), []);
+    let mut location = app.world_mut().get_mut::<PointerLocation>(pointer).unwrap();
+    location.location.as_mut().unwrap().position = Vec2::splat(SIDE as f32 / 2.0);
+    assert_eq!(told(&mut app)[0].0, middle);
 }

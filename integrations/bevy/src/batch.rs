@@ -1,0 +1,140 @@
+//! What is asked of the objects in a frame, and the answers.
+
+use std::collections::VecDeque;
+
+use bevy::ecs::entity::Entity;
+use gpu_broad_phase::{Outputs, Query, QueryInput, Ray, StepResult};
+
+use crate::objects::ObjectEntities;
+
+/// Rays and queries for the next step.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    /// Each frame has one.
+    pub number: u64,
+    pub rays: Vec<Ray>,
+    pub queries: Vec<Query>,
+}
+
+impl Batch {
+    pub fn is_empty(&self) -> bool {
+        self.rays.is_empty() && self.queries.is_empty()
+    }
+
+    pub fn input(&self) -> QueryInput<'_> {
+        QueryInput {
+            rays: self.rays[..].into(),
+            queries: self.queries[..].into(),
+            ..QueryInput::default()
+        }
+    }
+
+    /// What there will be to read.
+    pub fn outputs(&self) -> Outputs {
+        Outputs {
+            rays: !self.rays.is_empty(),
+            queries: !self.queries.is_empty(),
+            ..Outputs::default()
+        }
+    }
+
+    /// Begins that of the next frame.
+    pub fn begin_next(&mut self) {
+        self.number += 1;
+        self.rays.clear();
+        self.queries.clear();
+    }
+}
+
+/// What a batch found.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// The number of the batch.
+    pub number: u64,
+    /// What each ray hit, nearest first.
+    #[cfg_attr(not(feature = "picking"), allow(dead_code, reason = "nothing else casts rays"))]
+    pub of_rays: Vec<Vec<(Entity, f32)>>,
+    /// What each query found, in the order of entities.
+    pub of_queries: Vec<Vec<Entity>>,
+}
+
+impl Answer {
+    /// `entities` are those of the step that was asked.
+    pub fn new(number: u64, result: &StepResult, entities: &ObjectEntities) -> Self {
+        let of_ray = |range: &[u32]| {
+            let hits = &result.ray_hits[range[0] as usize..range[1] as usize];
+            let mut hits: Vec<_> = hits
+                .iter()
+                .filter_map(|hit| Some((entities.entity(hit.object)?, hit.t)))
+                .collect();
+            hits.sort_by(|(_, one), (_, other)| one.total_cmp(other));
+            hits
+        };
+        let of_query = |range: &[u32]| {
+            let objects = &result.query_objects[range[0] as usize..range[1] as usize];
+            let mut found: Vec<_> = objects.iter().filter_map(|&object| entities.entity(object)).collect();
+            found.sort_unstable();
+            found
+        };
+        Self {
+            number,
+            of_rays: result.ray_offsets.windows(2).map(of_ray).collect(),
+            of_queries: result.query_offsets.windows(2).map(of_query).collect(),
+        }
+    }
+}
+
+/// What batches were about, until their answers come.
+#[derive(Debug)]
+pub(crate) struct Asked<T>(VecDeque<(u64, T)>);
+
+impl<T> Asked<T> {
+    /// Those of a device that is lost have no answer, and neither have those that a busy device was spared.
+    const MOST: usize = 64;
+
+    pub fn push(&mut self, number: u64, about: T) {
+        self.0.push_back((number, about));
+        if self.0.len() > Self::MOST {
+            self.0.pop_front();
+        }
+    }
+
+    /// What a batch that is answered was about, if it was about anything here. Answers come in the order of batches.
+    pub fn take(&mut self, number: u64) -> Option<T> {
+        let mut about = None;
+        while let Some((asked, its)) = self.0.pop_front_if(|(asked, _)| *asked <= number) {
+            about = (asked == number).then_some(its);
+        }
+        about
+    }
+}
+
+impl<T> Default for Asked<T> {
+    fn default() -> Self {
+        Self(VecDeque::new())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_asked_is_known_by_its_number() {
+        let mut asked = Asked::default();
+        for number in [3, 4, 7] {
+            asked.push(number, number);
+        }
+        // A batch of somebody else's.
+        assert_eq!(asked.take(2), None);
+        assert_eq!(asked.take(4), Some(4));
+        // Passed over.
+        assert_eq!(asked.take(3), None);
+        assert_eq!(asked.take(5), None);
+        assert_eq!(asked.take(8), None);
+        assert_eq!(asked.take(7), None);
+        (0..1000).for_each(|number| asked.push(number, number));
+        assert_eq!(asked.take(999), Some(999));
+        assert!(asked.0.is_empty());
+    }
+}

@@ -1,0 +1,244 @@
+//! Queries against brute force.
+
+use bevy::camera::primitives::Aabb;
+use bevy::prelude::*;
+use bevy::shape::Aabb3d;
+use bevy_gpu_broad_phase::{
+    BroadPhaseObject, BroadPhaseQuery, BroadPhaseQueryResults, OverlapLayers, OverlapOwner, StaticObject, world_aabb,
+};
+
+use crate::common::{Random, alone, minimal, rendered, unit_box};
+
+/// Inserted results that observers heard of.
+#[derive(Resource, Default)]
+struct Heard(Vec<Entity>);
+
+fn hear(app: &mut App) {
+    app.init_resource::<Heard>().add_observer(
+        |answer: On<Insert<BroadPhaseQueryResults>>, mut heard: ResMut<Heard>| heard.0.push(answer.entity),
+    );
+}
+
+/// Lets frames go by until answers have come, and tells who got another one.
+fn answered(app: &mut App) -> Vec<Entity> {
+    app.world_mut().resource_mut::<Heard>().0.clear();
+    for _ in 0..10 {
+        app.update();
+        std::thread::sleep(std::time::Duration::from_millis(3));
+    }
+    std::mem::take(&mut app.world_mut().resource_mut::<Heard>().0)
+}
+
+fn results(app: &App, query: Entity) -> Option<&[Entity]> {
+    let results = app.world().get::<BroadPhaseQueryResults>(query);
+    results.map(|results| &results.entities[..])
+}
+
+fn filters(entity: &mut EntityWorldMut, random: &mut Random) {
+    match random.below(6) {
+        0 => drop(entity.insert(StaticObject)),
+        1 => drop(entity.insert(OverlapLayers {
+            membership: 1,
+            mask: 0b110,
+        })),
+        2 => drop(entity.insert(OverlapLayers {
+            membership: 0b10,
+            mask: !0,
+        })),
+        3 => drop(entity.insert(OverlapOwner(1 + random.below(3) as u32))),
+        _ => {}
+    }
+}
+
+fn query(random: &mut Random) -> BroadPhaseQuery {
+    let (at, size) = (random.position(9.0), 0.1 + random.position(3.0));
+    match random.below(5) {
+        0 => BroadPhaseQuery::point(at),
+        1 => BroadPhaseQuery::sphere(at, random.unit() * 4.0),
+        2 => BroadPhaseQuery {
+            radius: random.unit(),
+            ..BroadPhaseQuery::overlaps(Aabb3d::new(at, size))
+        },
+        3 => BroadPhaseQuery::sphere(at, f32::INFINITY),
+        _ => BroadPhaseQuery::overlaps(Aabb3d::new(at, size)),
+    }
+}
+
+/// What a query may and must find, by comparing it with each object: a distance that is as good as the radius may fall
+/// either way.
+fn brute_force(world: &mut World, asker: Entity) -> [Vec<Entity>; 2] {
+    let query = *world.get::<BroadPhaseQuery>(asker).unwrap();
+    let own = |world: &World, entity| {
+        let layers = world.get::<OverlapLayers>(entity).copied().unwrap_or_default();
+        (layers, world.get::<OverlapOwner>(entity).map_or(0, |owner| owner.0))
+    };
+    let (asker_layers, asker_owner) = own(world, asker);
+    let (mut may, mut must) = (Vec::new(), Vec::new());
+    let mut objects = world.query_filtered::<(Entity, &Aabb, &GlobalTransform), With<BroadPhaseObject>>();
+    for (entity, bounds, transform) in objects.iter(world) {
+        let bounds = world_aabb(bounds, transform).unwrap();
+        let square = |axis| {
+            let below = f64::from(query.bounds.min[axis]) - f64::from(bounds.max[axis]);
+            let above = f64::from(bounds.min[axis]) - f64::from(query.bounds.max[axis]);
+            below.max(above).max(0.0).powi(2)
+        };
+        let distance = [0, 1, 2].map(square).iter().sum::<f64>().sqrt();
+        let (layers, owner) = own(world, entity);
+        let admits = layers.membership & asker_layers.mask != 0
+            && asker_layers.membership & layers.mask != 0
+            && (owner == 0 || owner != asker_owner)
+            && entity != asker;
+        let radius = f64::from(query.radius);
+        // Boxes are compared exactly.
+        let slack = if radius == 0.0 { 0.0 } else { 1e-5 };
+        if admits && distance <= radius + slack {
+            may.push(entity);
+        }
+        if admits && distance <= radius - slack {
+            must.push(entity);
+        }
+    }
+    [may, must]
+}
+
+/// Tells how many entities all queries found.
+fn check(app: &mut App) -> usize {
+    let mut askers = app.world_mut().query_filtered::<Entity, With<BroadPhaseQuery>>();
+    let askers: Vec<_> = askers.iter(app.world()).collect();
+    let mut found = 0;
+    for asker in askers {
+        let [may, must] = brute_force(app.world_mut(), asker);
+        let results = results(app, asker).expect("an answer");
+        assert!(results.is_sorted());
+        assert!(results.iter().all(|entity| may.contains(entity)), "{asker}");
+        assert!(must.iter().all(|entity| results.contains(entity)), "{asker}");
+        found += results.len();
+    }
+    found
+}
+
+fn queries_find_what_is_there(mut app: App) {
+    hear(&mut app);
+    let (mut random, mut all) = (Random(31), Vec::new());
+    for index in 0..160 {
+        let at = Transform::from_translation(random.position(9.0)).with_rotation(Quat::from_rotation_x(random.unit()));
+        let mut entity = app.world_mut().spawn((at, unit_box()));
+        filters(&mut entity, &mut random);
+        // Some are asked about, some ask, and some do both.
+        if index % 4 != 0 {
+            entity.insert(BroadPhaseObject);
+        }
+        if index % 4 == 0 || index % 16 == 1 {
+            entity.insert(query(&mut random));
+        }
+        all.push(entity.id());
+    }
+    let mut found = 0;
+    for _ in 0..6 {
+        answered(&mut app);
+        found += check(&mut app);
+        for _ in 0..40 {
+            let mut entity = app.world_mut().entity_mut(all[random.below(all.len())]);
+            match entity.get_mut::<BroadPhaseQuery>() {
+                Some(mut its) if random.below(2) == 0 => *its = query(&mut random),
+                _ => entity.get_mut::<Transform>().unwrap().translation = random.position(9.0),
+            }
+        }
+    }
+    assert!(found > 1000, "{found}");
+    answered(&mut app);
+    // Where nothing changes, nothing is told.
+    assert_eq!(answered(&mut app), []);
+}
+
+#[test]
+fn queries_find_what_is_there_on_a_device_of_its_own() {
+    let _alone = alone();
+    queries_find_what_is_there(minimal(false));
+}
+
+#[test]
+fn queries_find_what_is_there_on_the_renderers_device() {
+    let _alone = alone();
+    queries_find_what_is_there(rendered(true, false));
+}
+
+#[test]
+fn queries_find_what_is_there_on_the_cpu() {
+    queries_find_what_is_there(minimal(true));
+}
+
+fn results_come_and_go_with_the_query(mut app: App) {
+    hear(&mut app);
+    let here = BroadPhaseQuery::point(Vec3::ZERO);
+    // Even where there is nothing to find.
+    let query = app.world_mut().spawn(here).id();
+    assert_eq!(answered(&mut app), [query]);
+    assert_eq!(results(&app, query), Some(&[][..]));
+    let object = app.world_mut().spawn((BroadPhaseObject, unit_box())).id();
+    assert_eq!(answered(&mut app), [query]);
+    assert_eq!(results(&app, query), Some(&[object][..]));
+    // A query that is added anew does not get an answer of the one before.
+    app.world_mut().entity_mut(query).remove::<BroadPhaseQuery>();
+    assert_eq!(results(&app, query), None);
+    assert_eq!(answered(&mut app), []);
+    app.world_mut().entity_mut(query).insert(here);
+    app.update();
+    app.world_mut().entity_mut(query).remove::<BroadPhaseQuery>();
+    app.world_mut()
+        .entity_mut(query)
+        .insert(BroadPhaseQuery::point(Vec3::splat(9.0)));
+    for _ in 0..10 {
+        app.update();
+        assert!(results(&app, query).is_none_or(<[_]>::is_empty));
+        std::thread::sleep(std::time::Duration::from_millis(3));
+    }
+    assert_eq!(results(&app, query), Some(&[][..]));
+    // And neither does one that is gone.
+    *app.world_mut().get_mut(query).unwrap() = here;
+    app.update();
+    app.world_mut().despawn(query);
+    assert_eq!(answered(&mut app), []);
+    // What is not valid finds nothing.
+    let invalid = [
+        BroadPhaseQuery::point(Vec3::NAN),
+        BroadPhaseQuery::sphere(Vec3::ZERO, -1.0),
+        BroadPhaseQuery::overlaps(Aabb3d {
+            min: Vec3::ONE.into(),
+            max: Vec3::NEG_ONE.into(),
+        }),
+    ];
+    let invalid = invalid.map(|query| app.world_mut().spawn(query).id());
+    answered(&mut app);
+    assert_eq!(invalid.map(|query| results(&app, query)), [Some(&[][..]); 3]);
+}
+
+#[test]
+fn results_come_and_go_with_the_query_on_the_device() {
+    let _alone = alone();
+    results_come_and_go_with_the_query(minimal(false));
+}
+
+#[test]
+fn results_come_and_go_with_the_query_on_the_cpu() {
+    results_come_and_go_with_the_query(minimal(true));
+}
+
+/// More than a first answer has room for.
+#[test]
+fn all_of_a_crowd_is_found() {
+    let _alone = alone();
+    let mut app = minimal(false);
+    hear(&mut app);
+    let mut random = Random(33);
+    for _ in 0..5000 {
+        let at = Transform::from_translation(random.position(40.0));
+        app.world_mut().spawn((BroadPhaseObject, unit_box(), at));
+    }
+    let everywhere = BroadPhaseQuery::sphere(Vec3::ZERO, f32::INFINITY);
+    let queries = [(); 20].map(|()| app.world_mut().spawn(everywhere).id());
+    answered(&mut app);
+    for query in queries {
+        assert_eq!(results(&app, query).map(<[_]>::len), Some(5000));
+    }
+}
