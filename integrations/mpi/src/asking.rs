@@ -3,9 +3,10 @@
 use bytemuck::Pod;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Queries, Query, QueryMode, RayMode, Scene, SweptRay, reference};
 
+use crate::agreement::{RankError, agree};
 use crate::communicator::Communicator;
 use crate::owned::{put, take};
-use crate::ranks::{RankError, Ranks, agree};
+use crate::ranks::Ranks;
 
 /// Lists of rows, one per question: those of question `q` stand at `offsets[q]..offsets[q + 1]`.
 #[derive(Clone, Debug, PartialEq)]

@@ -36,7 +36,9 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
+mod agreement;
 mod asking;
+mod balance;
 mod bisection;
 mod communicator;
 mod engine;
@@ -46,17 +48,21 @@ mod partition;
 mod queries;
 mod ranks;
 mod rays;
+mod step;
 mod threads;
 mod traffic;
 mod world;
 
+pub use agreement::{RankError, agreed};
 pub use asking::Rows;
+pub use balance::Balance;
 pub use communicator::{Communicator, Messages};
 pub use engine::Device;
 pub use owned::{Objects, Owned};
 pub use queries::Near;
-pub use ranks::{Balance, RankError, Ranks, RanksDescriptor, StepPairs, agreed};
+pub use ranks::{Ranks, RanksDescriptor};
 pub use rays::{Cast, Hit};
+pub use step::StepPairs;
 pub use threads::Threads;
 pub use traffic::{Stage, Traffic};
 pub use world::World;

@@ -1,5 +1,7 @@
 //! The boxes that a rank holds.
 
+use std::collections::BTreeMap;
+
 use bytemuck::{NoUninit, Pod};
 use gpu_broad_phase::Aabb;
 
@@ -31,6 +33,9 @@ pub struct Owned {
     /// enough.
     pub excluded_pairs: Vec<[u64; 2]>,
 }
+
+/// Which of a rank's boxes go to each other rank.
+pub(crate) type Members = BTreeMap<usize, Vec<u32>>;
 
 /// Appends plain rows to a message.
 pub(crate) fn put<T: NoUninit>(message: &mut Vec<u8>, rows: impl IntoIterator<Item = T>) {

@@ -3,12 +3,13 @@
 use bytemuck::{Pod, Zeroable};
 use gpu_broad_phase::{Aabb, NONE, Neighbors, Queries, Query, QueryMode, Scene, Source};
 
+use crate::agreement::{RankError, agree};
 use crate::asking::{Routes, Rows, farther};
 use crate::communicator::Communicator;
 use crate::local::{Ghosts, NOTHING, Side, joined, takes_part};
 use crate::owned::Owned;
 use crate::partition::ordered;
-use crate::ranks::{RankError, Ranks, agree};
+use crate::ranks::Ranks;
 
 /// A box near a query.
 #[repr(C)]

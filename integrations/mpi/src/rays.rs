@@ -3,9 +3,10 @@
 use bytemuck::{Pod, Zeroable};
 use gpu_broad_phase::{NONE, Ray, RayHit, RayMode, Rays, Scene, Source, StepResult, SweptRay};
 
+use crate::agreement::RankError;
 use crate::asking::Rows;
 use crate::communicator::Communicator;
-use crate::ranks::{RankError, Ranks};
+use crate::ranks::Ranks;
 
 /// A box that a ray meets.
 #[repr(C)]
