@@ -102,7 +102,7 @@ pub fn step_scene_where(
 }
 
 /// The boxes of a scene as passes compare them, static ones first: flat in two dimensions, grown by the margin, moved
-/// into the periods, and invalid where their world does not exist. Who cuts a world into parts cuts these.
+/// into the periods, and invalid where their world does not exist. Cut these when you divide a world between devices.
 ///
 /// # Errors
 ///

@@ -5,8 +5,8 @@
 //! cargo run --release --example simulate -- KIND RANKS BOXES [--per-rank]
 //! ```
 //!
-//! KIND is uniform, power-law, clustered or mesh. BOXES are those of the world, or those per rank. Each row of the table
-//! is a world that is cut by its boxes and pairs, moved by up to a tenth along each axis, balanced and stepped.
+//! KIND is uniform, power-law, clustered or mesh. BOXES are those of the world, or those per rank. Each row of the
+//! table is a world that is cut by its boxes and pairs, moved by up to a tenth along each axis, balanced and stepped.
 //!
 //! | column | meaning |
 //! |---|---|
@@ -23,10 +23,10 @@ use std::env;
 
 use bytemuck::{Pod, Zeroable};
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor};
-use gpu_broad_phase_mpi::{Communicator, Device, Owned, Ranks, RanksDescriptor, Stage, Threads, World};
+use gpu_broad_phase_mpi::{Communicator, Device, Owned, Processes, Ranks, RanksDescriptor, Stage, Threads};
 
-/// What a step would take on the rank that takes longest. It is a model, and nothing is measured: counts of a rank become
-/// times by the constants below.
+/// What a step would take on the rank that takes longest. It is a model, and nothing is measured: counts of a rank
+/// become times by the constants below.
 struct Model {
     /// Seconds per box of a rank, ghosts among them.
     per_box: f64,
@@ -248,7 +248,7 @@ fn main() {
     let world = |ranks: usize| if per_rank { boxes * ranks as u64 } else { boxes };
     if env::var_os("OMPI_COMM_WORLD_SIZE").is_some() {
         let universe = mpi::initialize().expect("MPI starts");
-        let ranks = World::new(&universe.world());
+        let ranks = Processes::new(&universe.world());
         let count = world(ranks.size());
         let told = simulate(ranks.split(0), kind, count);
         let told: Vec<Told> = bytemuck::pod_collect_to_vec(&ranks.gather(bytemuck::bytes_of(&told)));

@@ -8,7 +8,7 @@ use crate::communicator::Communicator;
 pub struct RankError {
     /// The rank; the lowest, if it went wrong on several.
     pub rank: usize,
-    /// What.
+    /// The reason.
     pub what: String,
 }
 

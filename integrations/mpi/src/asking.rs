@@ -1,7 +1,11 @@
 //! Questions to the ranks that may know of an answer, and the answers back.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
 use bytemuck::Pod;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Queries, Query, QueryMode, RayMode, Scene, SweptRay, reference};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Queries, Query, QueryMode, RayMode, Scene, StepResult, SweptRay, reference,
+};
 
 use crate::agreement::{RankError, agree};
 use crate::communicator::Communicator;
@@ -45,8 +49,8 @@ pub(crate) struct Bounds {
 impl Bounds {
     /// Tests of rays and boxes are monotone in the box, rounding included: what meets a box meets whatever holds it.
     /// Filters and worlds are left to the ranks.
-    fn step(&self, scene: &Scene<'_>) -> gpu_broad_phase::StepResult {
-        reference::step_scene(&self.flat, scene).expect("a box per rank, and questions that indices can name")
+    fn step(&self, scene: &Scene<'_>) -> Result<StepResult, String> {
+        reference::step_scene(&self.flat, scene).map_err(|error| error.to_string())
     }
 
     fn routes(&self, offsets: &[u32], ranks: impl Iterator<Item = u32>) -> Routes {
@@ -62,7 +66,7 @@ impl Bounds {
     }
 
     /// Ranks whose bounds rays meet.
-    pub fn of_rays(&self, rays: &[SweptRay]) -> Routes {
+    pub fn of_rays(&self, rays: &[SweptRay]) -> Result<Routes, String> {
         let plain: Vec<_> = rays
             .iter()
             .map(|ray| {
@@ -75,12 +79,12 @@ impl Bounds {
             objects: self.boxes[..].into(),
             rays: plain[..].into(),
             ..Scene::default()
-        });
-        self.routes(&found.ray_offsets, found.ray_hits.iter().map(|hit| hit.object))
+        })?;
+        Ok(self.routes(&found.ray_offsets, found.ray_hits.iter().map(|hit| hit.object)))
     }
 
     /// Ranks whose bounds lie within reach of queries.
-    pub fn of_queries(&self, queries: &[Query]) -> Routes {
+    pub fn of_queries(&self, queries: &[Query]) -> Result<Routes, String> {
         let plain: Vec<_> = queries
             .iter()
             .map(|query| Query {
@@ -99,8 +103,8 @@ impl Bounds {
             queries: Queries::Spheres(plain[..].into()),
             query_mode: QueryMode::All,
             ..Scene::default()
-        });
-        self.routes(&found.query_offsets, found.query_objects.iter().copied())
+        })?;
+        Ok(self.routes(&found.query_offsets, found.query_objects.iter().copied()))
     }
 }
 
@@ -134,9 +138,10 @@ impl<C: Communicator> Ranks<C> {
     pub(crate) fn ask<Q: Pod, T: Pod>(
         &mut self,
         questions: &[Q],
-        routes: &Routes,
+        routes: Result<Routes, String>,
         answer: impl FnOnce(&mut Self, &[Q]) -> Result<Vec<Vec<T>>, String>,
     ) -> Result<Vec<Vec<T>>, RankError> {
+        let routes = agree(&self.ranks, routes, &mut [])?;
         let message = |(to, asked): &(usize, Vec<u32>)| {
             let mut message = Vec::new();
             put(&mut message, asked.iter().map(|&question| questions[question as usize]));
@@ -164,7 +169,7 @@ impl<C: Communicator> Ranks<C> {
         };
         let came = self.ranks.exchange(counts.into_iter().map(reply).collect());
         let mut found = vec![Vec::new(); questions.len()];
-        for ((from, message), (to, asked)) in came.iter().zip(routes) {
+        for ((from, message), (to, asked)) in came.iter().zip(&routes) {
             debug_assert_eq!(from, to, "each rank that was asked answers");
             let mut message = &message[..];
             let counts = take::<u32>(&mut message, asked.len());
@@ -176,17 +181,29 @@ impl<C: Communicator> Ranks<C> {
         Ok(found)
     }
 
-    /// An error of all ranks where they do not all say the same.
-    pub(crate) fn agree_on(&self, what: &str, own: Result<u64, String>) -> Result<(), RankError> {
+    /// An error of all ranks where one of them fails, or where they do not all make the same call with the same `own`.
+    pub(crate) fn agree_on(&self, call: &str, own: Result<u64, String>) -> Result<(), RankError> {
+        let own = own.map(|own| {
+            let mut hasher = DefaultHasher::new();
+            (call, own).hash(&mut hasher);
+            hasher.finish()
+        });
         let mut ends = own.as_ref().map_or([0; 2], |&own| [own, !own]);
         self.ranks.largest(&mut ends);
-        let same = own.and_then(|own| {
-            if ends == [own, !own] {
-                Ok(())
-            } else {
-                Err(format!("ranks ask for another {what}"))
-            }
+        let same = own.and_then(|own| match ends == [own, !own] {
+            true => Ok(()),
+            false => Err(format!("ranks do not all call {call} with the same settings")),
         });
         agree(&self.ranks, same, &mut [])
+    }
+
+    /// As [`agree_on`](Self::agree_on), for what is asked of the boxes of a step.
+    pub(crate) fn agree_to_ask(&self, call: &str, own: Result<u64, String>) -> Result<(), RankError> {
+        let after_step = if self.has_stepped {
+            own
+        } else {
+            Err(format!("{call}: there is no step that went well to ask"))
+        };
+        self.agree_on(call, after_step)
     }
 }

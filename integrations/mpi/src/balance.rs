@@ -17,19 +17,20 @@ use crate::ranks::Ranks;
 pub struct Balance {
     /// Boxes that went from one rank to another.
     pub moved: u64,
-    /// Boxes of the fullest rank by the mean. 1 is even.
+    /// Boxes of the fullest rank, divided by the mean over ranks. 1 is even.
     pub boxes: f64,
-    /// Load of the fullest rank by the mean.
+    /// Load of the fullest rank, divided by the mean over ranks.
     pub load: f64,
 }
 
 impl<C: Communicator> Ranks<C> {
     /// Moves borders so that all ranks have the same load, and hands boxes over to the ranks whose part of space their
-    /// lower corner lies in. The first time borders may lie anywhere. Later each stays on its axis and moves by at most
-    /// [`max_moved`](RanksDescriptor::max_moved). Collective.
+    /// lower corner lies in. The vectors of `owned` are replaced, and boxes come by ascending id: keep nothing by
+    /// index. What belongs to a box goes into [`user`](crate::Objects::user). The first time borders may lie anywhere.
+    /// Later each stays on its axis and moves by at most [`max_moved`](crate::RanksDescriptor::max_moved). Collective.
     ///
     /// # Errors
-    /// Where what a rank holds does not fit together.
+    /// Where what a rank holds does not fit together. Nothing has been sent then.
     pub fn balance(&mut self, owned: &mut Owned) -> Result<Balance, RankError> {
         self.balance_within(owned, self.is_cut.then_some(self.descriptor.max_moved))
     }
@@ -64,14 +65,18 @@ impl<C: Communicator> Ranks<C> {
         let kept = limit.map(|limit| (&self.partition, limit));
         let (partition, load) = self.bisection.cut(&self.ranks, dots, kept);
         self.is_cut = true;
+        let are_moved = self.partition != partition;
         self.partition = partition;
         self.clock.end(&self.ranks, "cut");
-        let moved = self.hand_over(owned, &moving, &statics);
+        let [moved, moved_statics] = self.hand_over(owned, &moving, &statics);
         let own = [(owned.moving.len() + owned.statics.len()) as u64, load];
-        let mut sums = [own[0], own[1], moved];
+        let mut sums = [own[0], own[1], moved, moved_statics];
         let mut most = own;
         self.ranks.sum(&mut sums);
         self.ranks.largest(&mut most);
+        if are_moved || sums[3] > 0 {
+            self.forget_statics();
+        }
         let uneven = |place: usize| match sums[place] {
             0 => 1.0,
             sum => most[place] as f64 * self.ranks.size() as f64 / sum as f64,
@@ -124,8 +129,8 @@ impl<C: Communicator> Ranks<C> {
         self.descriptor.box_load.saturating_add(of_pairs).max(1)
     }
 
-    /// Sends each box to the rank whose part its lower corner lies in. Returns how many went.
-    fn hand_over(&mut self, owned: &mut Owned, moving: &[Aabb], statics: &[Aabb]) -> u64 {
+    /// Sends each box to the rank whose part its lower corner lies in. Returns how many went, static ones apart.
+    fn hand_over(&mut self, owned: &mut Owned, moving: &[Aabb], statics: &[Aabb]) -> [u64; 2] {
         let own = self.ranks.rank();
         let (user_bytes, has_worlds) = (self.descriptor.user_bytes, self.has_worlds());
         let [moving, statics] = [moving, statics].map(|compared| {
@@ -168,14 +173,17 @@ impl<C: Communicator> Ranks<C> {
                 .push(*row);
         }
         let receivers: BTreeSet<_> = moving.keys().chain(statics.keys()).copied().collect();
-        let mut moved = 0;
+        let mut moved = [0; 2];
         let none = Vec::new();
         let mut messages = Vec::new();
         for &to in receivers.iter().filter(|&&to| to != own) {
             let mut message = Vec::new();
-            for (objects, members) in [(&owned.moving, &moving), (&owned.statics, &statics)] {
+            for (side, (objects, members)) in [(&owned.moving, &moving), (&owned.statics, &statics)]
+                .into_iter()
+                .enumerate()
+            {
                 let members = members.get(&to).unwrap_or(&none);
-                moved += members.len() as u64;
+                moved[side] += members.len() as u64;
                 objects.put(members, user_bytes, &mut message);
                 put(
                     &mut message,
@@ -192,6 +200,14 @@ impl<C: Communicator> Ranks<C> {
             owned.statics = kept(&owned.statics, &statics);
             owned.excluded_pairs = excluded.remove(&own).unwrap_or_default();
         }
+        let mut gone: Vec<_> = homes
+            .iter()
+            .flatten()
+            .filter(|(_, to)| *to != own)
+            .map(|(id, _)| *id)
+            .collect();
+        gone.sort_unstable();
+        self.pairs_of.retain(|(id, _)| gone.binary_search(id).is_err());
         let came = self.ranks.exchange(messages);
         for (_, message) in &came {
             let mut message = &message[..];
@@ -211,7 +227,6 @@ impl<C: Communicator> Ranks<C> {
             }
         }
         self.pairs_of.sort_unstable();
-        self.statics_sent = None;
-        moved
+        [moved[0] + moved[1], moved[1]]
     }
 }

@@ -43,7 +43,8 @@ struct Place {
 
 /// Bits of a coordinate that one sum looks at.
 const DIGIT: u32 = 8;
-/// How much more an axis may cross than the best one and be preferred for its length: a fifth, and one box in a thousand.
+/// How much more an axis may cross than the best one and be preferred for its length: a fifth, and one box in a
+/// thousand.
 const SIMILAR: [u64; 2] = [5, 1000];
 
 const fn key(coordinate: i32) -> u32 {

@@ -5,9 +5,9 @@ pub type Messages = Vec<(usize, Vec<u8>)>;
 
 /// The ranks that work on one world, as one of them sees them.
 ///
-/// [`World`](crate::World) is MPI. [`Threads`](crate::Threads) has the ranks as threads of one process, for tests and
-/// for more ranks than a machine has room for. All methods but the first two are collective: each rank calls them, in
-/// the same order.
+/// [`Processes`](crate::Processes) is MPI. [`Threads`](crate::Threads) has the ranks as threads of one process, for
+/// tests and for more ranks than a machine has room for. All methods but the first two are collective: each rank calls
+/// them, in the same order.
 pub trait Communicator: Sized {
     /// Which of the ranks this is, from 0 on.
     fn rank(&self) -> usize;

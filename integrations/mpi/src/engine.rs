@@ -98,6 +98,9 @@ impl Engine {
                 buffer.size()
             ));
         }
+        if !buffer.usage().contains(BufferUsages::COPY_SRC) {
+            return Err("the buffer lacks the usage COPY_SRC".into());
+        }
         if count == 0 {
             return Ok(Vec::new());
         }
@@ -146,7 +149,8 @@ impl Engine {
         }
     }
 
-    /// What is asked in `scene`, whose objects are those of the last step.
+    /// What is asked in `scene`, whose objects are those of the last step. A device that takes another mode of rays
+    /// than the last time builds its table again, and so does the CPU each time.
     pub fn ask(&mut self, descriptor: &BroadPhaseDescriptor<'static>, scene: &Scene<'_>) -> Result<StepResult, String> {
         let asked = QueryInput {
             rays: scene.rays,
@@ -154,12 +158,18 @@ impl Engine {
             query_mode: scene.query_mode,
             ..QueryInput::default()
         };
+        let alone = BroadPhaseDescriptor {
+            pairs: false,
+            ..*descriptor
+        };
         match self {
             Self::Device {
                 headless,
                 descriptor: last,
-            } if **last == *descriptor => block_on(headless.query(&asked)).map_err(|error| error.to_string()),
-            _ => self.step(descriptor, scene),
+            } if **last == *descriptor || **last == alone => {
+                block_on(headless.query(&asked)).map_err(|error| error.to_string())
+            }
+            _ => self.step(&alone, scene),
         }
     }
 }

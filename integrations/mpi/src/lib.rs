@@ -6,8 +6,8 @@
 //! The joined answer is that of the undivided world, each pair on one rank. [`Ranks::closest_hits`], [`Ranks::query`],
 //! [`Ranks::nearest`] and [`Ranks::neighbors`] ask all ranks.
 //!
-//! [`World`] is a communicator of MPI. [`Threads`] has the ranks as threads of one process: for tests, and to see what
-//! a thousand ranks would send.
+//! [`Processes`] has the ranks of a communicator of MPI. [`Threads`] has the ranks as threads of one process: for
+//! tests, and to see what a thousand ranks would send.
 //!
 //! ```
 //! use gpu_broad_phase::Aabb;
@@ -45,13 +45,13 @@ mod engine;
 mod local;
 mod owned;
 mod partition;
+mod processes;
 mod queries;
 mod ranks;
 mod rays;
 mod step;
 mod threads;
 mod traffic;
-mod world;
 
 pub use agreement::{RankError, agreed};
 pub use asking::Rows;
@@ -59,13 +59,13 @@ pub use balance::Balance;
 pub use communicator::{Communicator, Messages};
 pub use engine::Device;
 pub use owned::{Objects, Owned};
+pub use processes::Processes;
 pub use queries::Near;
 pub use ranks::{Ranks, RanksDescriptor};
 pub use rays::{Cast, Hit};
 pub use step::StepPairs;
 pub use threads::Threads;
 pub use traffic::{Stage, Traffic};
-pub use world::World;
 
 /// Runs the README's example as a test.
 #[cfg(doctest)]

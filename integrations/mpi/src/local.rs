@@ -125,6 +125,12 @@ impl Local {
         side.place[place] != NONE
     }
 
+    /// The box, as it was given.
+    pub fn object(&self, object: u32) -> Aabb {
+        let (side, place) = self.side(object);
+        side.objects.boxes[place]
+    }
+
     /// The rank that holds the object, if it is a ghost.
     pub fn sender(&self, object: u32) -> Option<usize> {
         let (side, place) = self.side(object);

@@ -14,7 +14,8 @@ pub struct Objects {
     pub ids: Vec<u64>,
     /// The world of each; none with one world.
     pub worlds: Vec<u32>,
-    /// Bytes of the caller's that go where the box goes, [`RanksDescriptor::user_bytes`](crate::RanksDescriptor) each.
+    /// Bytes of the caller's that go where the box goes: [`user_bytes`](crate::RanksDescriptor::user_bytes) per box.
+    /// Those of box `i` begin at `i * user_bytes`.
     pub user: Vec<u8>,
 }
 
@@ -27,10 +28,11 @@ pub struct Owned {
     /// Boxes that seldom change. They never pair with one another, as
     /// [`Statics`](gpu_broad_phase::Statics) say.
     pub statics: Objects,
-    /// Which state of the static boxes of all ranks this is: another number whenever those of any rank have changed.
+    /// Which state of the static boxes this is. Change it on at least one rank whenever static boxes have changed on
+    /// any rank: all ranks then send theirs.
     pub generation: u64,
-    /// Pairs of ids that are not wanted, either first. A row stands on the rank that holds one of its boxes. Once is
-    /// enough.
+    /// Pairs of ids that are not wanted, either first. List a row on a rank that holds one of its boxes; once is
+    /// enough. [`balance`](crate::Ranks::balance) moves it along.
     pub excluded_pairs: Vec<[u64; 2]>,
 }
 
@@ -62,7 +64,7 @@ impl Objects {
         user: Vec::new(),
     };
 
-    /// How many there are.
+    /// Number of boxes.
     pub const fn len(&self) -> usize {
         self.boxes.len()
     }

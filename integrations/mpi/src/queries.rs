@@ -1,5 +1,7 @@
 //! Boxes, spheres and nearest objects across ranks, and neighbours within a radius.
 
+use std::collections::BTreeMap;
+
 use bytemuck::{Pod, Zeroable};
 use gpu_broad_phase::{Aabb, NONE, Neighbors, Queries, Query, QueryMode, Scene, Source};
 
@@ -15,7 +17,7 @@ use crate::ranks::Ranks;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct Near {
-    /// The box.
+    /// Id of the box.
     pub id: u64,
     /// Squared distance, as in [`Neighbor`](gpu_broad_phase::Neighbor).
     pub squared_distance: f32,
@@ -24,17 +26,17 @@ pub struct Near {
 }
 
 impl<C: Communicator> Ranks<C> {
-    /// The boxes of all ranks that each query of this rank finds, by ascending id, after a step. Collective.
+    /// The boxes of the last step, on all ranks, that each query of this rank finds, by ascending id. Collective.
     ///
     /// # Errors
-    /// Where a device fails.
+    /// Before the first step, where ranks make other calls, or a device fails.
     pub fn query(&mut self, queries: &[Query]) -> Result<Rows<u64>, RankError> {
         self.clock.start(&self.ranks);
-        self.agree_on("kind of query", Ok(0))?;
+        self.agree_to_ask("query", Ok(0))?;
         let routes = self.all_bounds(&self.bounds).of_queries(queries);
         self.clock.end(&self.ranks, "route");
-        let found = self.ask(queries, &routes, |ranks, queries| {
-            let found = ranks.find(queries, QueryMode::All)?;
+        let found = self.ask(queries, routes, |ranks, queries| {
+            let found = ranks.ask_here(queries, QueryMode::All)?;
             let list = |query: usize| {
                 let [first, end] = [query, query + 1].map(|at| found.query_offsets[at] as usize);
                 // What others hold, they tell.
@@ -51,9 +53,9 @@ impl<C: Communicator> Ranks<C> {
         })))
     }
 
-    /// So many of the boxes of all ranks that lie nearest to each query of this rank, and within its radius, nearest
-    /// first, after a step. Ranks that can hold nothing nearer than what a first one found are not asked. Distances from
-    /// 2^64 on, whose squares are infinite, count as one. Collective.
+    /// The `count` boxes of the last step, on all ranks, that lie nearest to each query of this rank and within its
+    /// radius, nearest first. Ranks that can hold nothing nearer than what a first one found are not asked. Distances
+    /// from 2^64 on, whose squares are infinite, count as one, and so do those below 2^-63, whose squares are 0. Collective.
     ///
     /// # Errors
     /// Where ranks ask for another number, where it is 0 or more than 1,024, or a device fails.
@@ -63,7 +65,7 @@ impl<C: Communicator> Ranks<C> {
             1..=1024 => Ok(1 + u64::from(count)),
             _ => Err(format!("{count} nearest boxes: 1 to 1,024 can be asked for")),
         };
-        self.agree_on("number of nearest boxes", wanted)?;
+        self.agree_to_ask("nearest", wanted)?;
         let all = self.all_bounds(&self.bounds);
         let owner = |query: &Query| self.partition.owner(query.bounds.min.map(ordered)) as u32;
         let mut first: Routes = Vec::new();
@@ -80,7 +82,7 @@ impl<C: Communicator> Ranks<C> {
         }
         self.clock.end(&self.ranks, "route");
         let near = |ranks: &mut Self, queries: &[Query]| {
-            let found = ranks.find(queries, QueryMode::Nearest(count))?;
+            let found = ranks.ask_here(queries, QueryMode::Nearest(count))?;
             let lists = found.query_nearest.chunks(count as usize).map(|list| {
                 let there = list.iter().filter(|neighbor| neighbor.object != NONE);
                 let near = |neighbor: &gpu_broad_phase::Neighbor| Near {
@@ -92,36 +94,40 @@ impl<C: Communicator> Ranks<C> {
             });
             Ok(lists.collect())
         };
-        let mut found: Vec<Vec<Near>> = self.ask(queries, &first, near)?;
+        let mut found: Vec<Vec<Near>> = self.ask(queries, Ok(first), near)?;
         // What is farther than so many others is not wanted.
         let within = |(query, found): (&Query, &Vec<Near>)| {
             let last = found.get(count as usize - 1);
-            let reach = last.map_or(f32::INFINITY, |near| farther(near.squared_distance.sqrt()));
+            // Squares of distances below 2^-63 are 0.
+            let reach = last.map_or(f32::INFINITY, |near| farther(near.squared_distance.sqrt()).max(2e-19));
             Query {
                 radius: query.radius.min(reach),
                 ..*query
             }
         };
         let narrowed: Vec<_> = queries.iter().zip(&found).map(within).collect();
-        let mut routes = all.of_queries(&narrowed);
-        for (rank, questions) in &mut routes {
-            questions.retain(|&question| homes.binary_search(&(*rank as u32, question)).is_err());
-        }
-        routes.retain(|(_, questions)| !questions.is_empty());
+        let routes = all.of_queries(&narrowed).map(|mut routes| {
+            for (rank, questions) in &mut routes {
+                questions.retain(|&question| homes.binary_search(&(*rank as u32, question)).is_err());
+            }
+            routes.retain(|(_, questions)| !questions.is_empty());
+            routes
+        });
         self.clock.end(&self.ranks, "route");
-        let more = self.ask(queries, &routes, near)?;
+        let more = self.ask(queries, routes, near)?;
         for (found, more) in found.iter_mut().zip(more) {
             found.extend(more);
-            // Distances are not negative, so that their bits have their order.
-            found.sort_unstable_by_key(|near| (near.squared_distance.to_bits(), near.is_moving, near.id));
-            // Two ranks tell of a box that one of them has as a ghost.
+            // Two ranks tell of a box that one of them has as a ghost, and their devices may differ. Distances are not
+            // negative, so that their bits have their order.
+            found.sort_unstable_by_key(|near| (near.is_moving, near.id, near.squared_distance.to_bits()));
             found.dedup_by_key(|near| (near.is_moving, near.id));
+            found.sort_unstable_by_key(|near| (near.squared_distance.to_bits(), near.is_moving, near.id));
             found.truncate(count as usize);
         }
         Ok(Rows::from_lists(found))
     }
 
-    fn find(&mut self, queries: &[Query], mode: QueryMode) -> Result<gpu_broad_phase::StepResult, String> {
+    fn ask_here(&mut self, queries: &[Query], mode: QueryMode) -> Result<gpu_broad_phase::StepResult, String> {
         if queries.is_empty() {
             return Ok(gpu_broad_phase::StepResult {
                 query_offsets: vec![0],
@@ -146,8 +152,13 @@ impl<C: Communicator> Ranks<C> {
         self.clock.start(&self.ranks);
         let asked = u64::from(neighbors.radius.to_bits()) << 1 | u64::from(neighbors.half);
         let checked = self.check(owned);
-        self.agree_on("radius", checked.as_ref().map(|_| asked).map_err(Clone::clone))?;
-        let [moving, statics] = agree(&self.ranks, checked, &mut [])?;
+        let (checked, agreed_on) = match checked {
+            Ok(checked) => (checked, Ok(asked)),
+            Err(error) => (<[Vec<Aabb>; 2]>::default(), Err(error)),
+        };
+        self.agree_on("neighbors", agreed_on)?;
+        let [moving, statics] = checked;
+        self.has_stepped = false;
         let parts = [&statics, &moving];
         self.bounds = parts
             .iter()
@@ -170,15 +181,21 @@ impl<C: Communicator> Ranks<C> {
                     of.push(place);
                 }
             }
-            all.of_queries(&asked).into_iter().map(move |(rank, images)| {
+            let routes = all.of_queries(&asked)?.into_iter().map(|(rank, images)| {
                 let mut places: Vec<u32> = images.iter().map(|&image| of[image as usize]).collect();
                 places.dedup();
                 (rank, places)
-            })
+            });
+            Ok(routes.collect::<Routes>())
         });
-        let mut members = std::collections::BTreeMap::<_, [Vec<u32>; 2]>::new();
+        let sent = agree(
+            &self.ranks,
+            sent.into_iter().collect::<Result<Vec<_>, String>>(),
+            &mut [],
+        )?;
+        let mut members = BTreeMap::<_, [Vec<u32>; 2]>::new();
         for (side, routes) in sent.into_iter().enumerate() {
-            for (rank, places) in routes.filter(|(rank, _)| *rank != self.ranks.rank()) {
+            for (rank, places) in routes.into_iter().filter(|(rank, _)| *rank != self.ranks.rank()) {
                 members.entry(rank).or_default()[side] = places;
             }
         }
@@ -194,6 +211,7 @@ impl<C: Communicator> Ranks<C> {
         let found = self.neighbors_here(owned, &came, neighbors);
         self.clock.end(&self.ranks, "step");
         let found = agree(&self.ranks, found, &mut [])?;
+        self.has_stepped = true;
         self.clock.end(&self.ranks, "agree");
         Ok(found)
     }

@@ -13,14 +13,14 @@ use crate::engine::{Device, Engine};
 use crate::local::{Local, NOTHING};
 use crate::owned::{Objects, Owned};
 use crate::partition::Partition;
+use crate::processes::Processes;
 use crate::traffic::{Clock, Counted, Stage};
-use crate::world::World;
 
 /// Everything that [`Ranks`] are made from. All ranks give the same, but for [`device`](Self::device).
 #[derive(Clone, Copy, Debug)]
 pub struct RanksDescriptor {
-    /// What a step of each rank is made from. Buffers grow whatever it says of them, and there is no function that
-    /// filters pairs, since it would see numbers of boxes that differ from rank to rank.
+    /// What a step of each rank is made from. `growth` does not count: buffers always grow. `pair_filter` has to be
+    /// `None`, since it would see numbers of boxes that differ from rank to rank.
     pub broad_phase: BroadPhaseDescriptor<'static>,
     /// What finds things on the rank. Ranks of one machine take its adapters in turn. Default: [`Device::Auto`].
     pub device: Device,
@@ -31,8 +31,8 @@ pub struct RanksDescriptor {
     /// Load of a pair of the last step. It counts where the pair was found: for the box whose lower corner is larger on
     /// more axes. Default: 1.
     pub pair_load: u32,
-    /// The largest share of the load of a group of ranks that a border within it may move past in one
-    /// [`balance`](Ranks::balance). Default: 0.1.
+    /// How far a border moves in one [`balance`](Ranks::balance): it passes at most this share, from 0 to 1, of the
+    /// load on both of its sides. Default: 0.1.
     pub max_moved: f64,
 }
 
@@ -51,7 +51,7 @@ impl Default for RanksDescriptor {
 
 /// The ranks that share a world, as one of them sees them: its device, its part of space, and its boxes of the last
 /// step. All methods that say so are collective: each rank calls them, in the same order.
-pub struct Ranks<C: Communicator = World> {
+pub struct Ranks<C: Communicator = Processes> {
     pub(crate) ranks: Counted<C>,
     pub(crate) clock: Clock,
     pub(crate) engine: Engine,
@@ -61,6 +61,8 @@ pub struct Ranks<C: Communicator = World> {
     pub(crate) is_cut: bool,
     pub(crate) bisection: Bisection<Counted<C>>,
     pub(crate) local: Local,
+    /// Whether there are boxes to ask.
+    pub(crate) has_stepped: bool,
     /// The generation of the static boxes that others know, and how many this rank held then; none after borders moved.
     pub(crate) statics_sent: Option<(u64, usize)>,
     /// Bounds of what this rank held in the last step.
@@ -71,7 +73,7 @@ pub struct Ranks<C: Communicator = World> {
     /// A pair counts as that of the box whose lower corner is nearer to its home point, where the work is: of a small
     /// box within a large one, of the small one.
     pub(crate) pairs_of: Vec<(u64, u32)>,
-    /// The same of ghosts, by the ranks that hold them.
+    /// Pairs that count as ghosts', by the ranks that hold those.
     pub(crate) pairs_of_ghosts: BTreeMap<usize, Vec<(u64, u32)>>,
 }
 
@@ -115,6 +117,7 @@ impl<C: Communicator> Ranks<C> {
             is_cut: false,
             bisection: Bisection::new(),
             local: Local::default(),
+            has_stepped: false,
             statics_sent: None,
             bounds: NOTHING,
             pairs_of: Vec::new(),
@@ -146,7 +149,7 @@ impl<C: Communicator> Ranks<C> {
     ///
     /// # Errors
     /// Where the rank is on the CPU, the buffer is too short, or the device is lost. Hand the error to
-    /// [`agreed`], so that the other ranks hear of it.
+    /// [`agreed`](crate::agreed), so that the other ranks hear of it.
     pub fn read_boxes(&self, buffer: &wgpu::Buffer, objects: &mut Objects) -> Result<(), String> {
         objects.boxes = self.engine.read_boxes(buffer, objects.ids.len())?;
         Ok(())

@@ -12,9 +12,9 @@ use crate::ranks::Ranks;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct Hit {
-    /// The box.
+    /// Id of the box.
     pub id: u64,
-    /// Where, as in [`RayHit`].
+    /// Hit parameter: the point is `origin + t · direction`.
     pub t: f32,
     /// 0 for a static box, 1 for one that moves: static ones come first where `t` is the same.
     pub is_moving: u32,
@@ -47,10 +47,10 @@ impl Hit {
 }
 
 impl<C: Communicator> Ranks<C> {
-    /// The first box of all ranks that each ray of this rank meets, after a step. Collective.
+    /// The first box of all ranks that each ray of this rank meets. It asks the boxes of the last step. Collective.
     ///
     /// # Errors
-    /// Where ranks cast another kind of ray, or a device fails.
+    /// Before the first step, where ranks make other calls or cast another kind of ray, or a device fails.
     pub fn closest_hits<R: Cast>(&mut self, rays: &[R]) -> Result<Vec<Option<Hit>>, RankError> {
         let hits = self.cast(rays, RayMode::Closest, |ranks, _, found| {
             let row = |hit: &RayHit| (hit.object != NONE).then(|| ranks.hit(hit)).into_iter().collect();
@@ -62,7 +62,7 @@ impl<C: Communicator> Ranks<C> {
             .collect())
     }
 
-    /// Whether each ray of this rank meets any box of any rank, after a step. Collective.
+    /// Whether each ray of this rank meets any box of the last step, on any rank. Collective.
     ///
     /// # Errors
     /// As [`closest_hits`](Self::closest_hits).
@@ -73,7 +73,8 @@ impl<C: Communicator> Ranks<C> {
         Ok(hits.iter().map(|hits| !hits.is_empty()).collect())
     }
 
-    /// All boxes of all ranks that each ray of this rank meets, in their order along the ray, after a step. Collective.
+    /// All boxes of the last step, on all ranks, that each ray of this rank meets, in their order along the ray.
+    /// Collective.
     ///
     /// # Errors
     /// As [`closest_hits`](Self::closest_hits).
@@ -111,11 +112,11 @@ impl<C: Communicator> Ranks<C> {
         rows: impl FnOnce(&Self, usize, StepResult) -> Vec<Vec<T>>,
     ) -> Result<Vec<Vec<T>>, RankError> {
         self.clock.start(&self.ranks);
-        self.agree_on("kind of ray", Ok(size_of::<R>() as u64 + ((mode as u64) << 32)))?;
+        self.agree_to_ask("rays", Ok(size_of::<R>() as u64 + ((mode as u64) << 32)))?;
         let wide: Vec<SweptRay> = rays.iter().map(|&ray| ray.into()).collect();
         let routes = self.all_bounds(&self.bounds).of_rays(&wide);
         self.clock.end(&self.ranks, "route");
-        self.ask(rays, &routes, |ranks, rays| {
+        self.ask(rays, routes, |ranks, rays| {
             if rays.is_empty() {
                 return Ok(Vec::new());
             }

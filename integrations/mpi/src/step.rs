@@ -14,7 +14,8 @@ use crate::ranks::Ranks;
 /// The answer of a step on a rank.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepPairs {
-    /// Ids of the pairs that are this rank's to report, the smaller id first. Each pair of the world stands on one rank.
+    /// Ids of the pairs that are this rank's to report, the smaller id first, in no particular order. Each pair of the
+    /// world stands on one rank. That rank may hold one of its boxes, or neither: [`Ranks::find`] tells who does.
     pub pairs: Vec<[u64; 2]>,
     /// Pairs of all ranks.
     pub all_pairs: u64,
@@ -27,12 +28,21 @@ pub struct StepPairs {
 }
 
 impl<C: Communicator> Ranks<C> {
+    /// A box of the last step, and the rank that holds it, if it is here: both boxes of a pair that this rank reports
+    /// are. The narrow phase can follow in place, with what it needs of boxes that other ranks hold.
+    pub fn find(&self, id: u64) -> Option<(Aabb, usize)> {
+        let object = self.local.find(id)?;
+        let rank = self.local.sender(object).unwrap_or(self.ranks.rank());
+        Some((self.local.object(object), rank))
+    }
+
     /// Finds the pairs of all ranks' boxes. Boxes that overlap other ranks' parts of space are sent there first. Of a
     /// pair that several ranks see, the one reports it whose part holds the pair's home point: on each axis the larger
     /// of the two lower corners. Collective.
     ///
     /// # Errors
-    /// Where what a rank holds does not fit together, where two boxes that meet have one id, or where a device fails.
+    /// Where what a rank holds does not fit together, where two boxes of one id come to one rank, or where a device
+    /// fails.
     pub fn step(&mut self, owned: &Owned) -> Result<StepPairs, RankError> {
         self.clock.start(&self.ranks);
         let checked = self.check(owned).and_then(|compared| {
@@ -43,7 +53,9 @@ impl<C: Communicator> Ranks<C> {
         let mut sums = [u64::from(self.statics_sent != Some(statics))];
         let ([moving, fixed], excluded) = agree(&self.ranks, checked, &mut sums)?;
         let sends_statics = sums[0] > 0;
-        self.statics_sent = Some(statics);
+        // Until the step has gone well everywhere.
+        self.statics_sent = None;
+        self.has_stepped = false;
         self.bounds = moving
             .iter()
             .chain(&fixed)
@@ -61,6 +73,8 @@ impl<C: Communicator> Ranks<C> {
         let mut sums = [all_pairs, invalid];
         let answer = agree(&self.ranks, answer, &mut sums)?;
         [all_pairs, invalid] = sums;
+        self.statics_sent = Some(statics);
+        self.has_stepped = true;
         self.clock.end(&self.ranks, "agree");
         Ok(StepPairs {
             all_pairs,
@@ -118,7 +132,10 @@ impl<C: Communicator> Ranks<C> {
             put(&mut message, rows);
             message
         };
-        receivers.into_iter().map(|to| (to, message(to))).collect()
+        // Where a rank is only overlapped by static boxes that it knows, there is nothing to send.
+        let nothing = size_of::<u64>() * if sends_statics { 2 } else { 1 };
+        let messages = receivers.into_iter().map(|to| (to, message(to)));
+        messages.filter(|(_, message)| message.len() > nothing).collect()
     }
 
     /// Sends messages, and joins what came with what the rank holds. Returns the excluded pairs that it knows of.
@@ -139,7 +156,12 @@ impl<C: Communicator> Ranks<C> {
             self.local.statics = Side::join(&owned.statics, &statics)?;
             self.local.generation += 1;
         }
-        Ok(excluded)
+        let statics = &self.local.statics.objects.ids;
+        let is_moving = |id: &&u64| self.local.moving.objects.ids.binary_search(id).is_ok();
+        match statics.iter().find(is_moving) {
+            Some(id) => Err(format!("two boxes have the id {id}")),
+            None => Ok(excluded),
+        }
     }
 
     /// The pairs of the boxes that are here, as far as they are this rank's to report.

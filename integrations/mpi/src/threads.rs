@@ -123,6 +123,7 @@ impl Threads {
     pub fn run<T: Send>(size: usize, work: impl Fn(Self) -> T + Sync) -> Vec<T> {
         let shared = Shared::new(size, &Family::default());
         thread::scope(|scope| {
+            let _guard = Guard(Arc::clone(&shared.family));
             let ranks: Vec<_> = (0..size)
                 .map(|rank| {
                     let (shared, work) = (Arc::clone(&shared), &work);

@@ -12,9 +12,10 @@ use crate::communicator::{Communicator, Messages};
 pub struct Traffic {
     /// Messages to single ranks.
     pub messages: u64,
-    /// Bytes of those.
+    /// Bytes in those messages.
     pub bytes: u64,
-    /// Calls that all ranks of a group take part in: sums, maxima, gathered rows, broadcasts, and the ends of exchanges.
+    /// Calls that all ranks of a group take part in: sums, maxima, gathered rows, broadcasts, and the ends of
+    /// exchanges.
     pub collectives: u64,
     /// Bytes that the rank gave to those.
     pub collective_bytes: u64,
@@ -45,7 +46,8 @@ impl Sub for Traffic {
 /// A part of a call: how long it took on this rank, waits for others among it, and what it sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Stage {
-    /// What it does.
+    /// `cut` and `hand over` of [`balance`](crate::Ranks::balance); `ghosts`, `step` and `agree` of
+    /// [`step`](crate::Ranks::step); `route`, `ask`, `answer` and `reply` of rays and queries.
     pub name: &'static str,
     /// How long it took.
     pub time: Duration,

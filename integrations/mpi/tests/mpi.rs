@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 
 use common::{Kind, Rng, boxes, checks};
 use gpu_broad_phase::Aabb;
-use gpu_broad_phase_mpi::{Communicator as _, Device, Objects, Ranks, RanksDescriptor, World};
+use gpu_broad_phase_mpi::{Communicator as _, Device, Objects, Processes, Ranks, RanksDescriptor};
 use wgpu::Backends;
 
 fn main() -> ExitCode {
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
 
 fn as_rank() {
     let universe = mpi::initialize().expect("MPI starts");
-    let world = World::new(&universe.world());
+    let world = Processes::new(&universe.world());
     let told = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panicked| {
         told(panicked);
@@ -76,7 +76,7 @@ fn as_rank() {
 }
 
 /// Boxes that lie on the device of each rank.
-fn buffers(world: &World, device: Device) {
+fn buffers(world: &Processes, device: Device) {
     let settings = RanksDescriptor {
         device,
         ..RanksDescriptor::default()

@@ -123,7 +123,6 @@ pub enum Backend {
     Vulkan,
     Gl,
     Metal,
-    Dx12,
     Cpu,
 }
 
@@ -141,7 +140,6 @@ impl EngineArgs {
             Backend::Vulkan => Device::Adapter(Backends::VULKAN),
             Backend::Gl => Device::Adapter(Backends::GL),
             Backend::Metal => Device::Adapter(Backends::METAL),
-            Backend::Dx12 => Device::Adapter(Backends::DX12),
             Backend::Cpu => Device::Cpu,
         }
     }

@@ -9,14 +9,13 @@ mod report;
 mod run;
 mod write;
 
-use std::ffi::OsString;
 use std::panic;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use clap::Parser as _;
-use gpu_broad_phase_mpi::{Communicator, World};
+use gpu_broad_phase_mpi::{Communicator, Processes};
 use mpi::Threading;
 use mpi::traits::Communicator as _;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -32,11 +31,7 @@ const BAD: u8 = 2;
 static ENDS: AtomicBool = AtomicBool::new(false);
 
 /// Runs the command that the process was given, over the ranks that `wrap` makes of those of MPI.
-pub fn main_over<C: Communicator>(wrap: impl FnOnce(World) -> C) -> ExitCode {
-    main_with(std::env::args_os(), wrap)
-}
-
-fn main_with<C: Communicator>(arguments: impl Iterator<Item = OsString>, wrap: impl FnOnce(World) -> C) -> ExitCode {
+pub fn main_over<C: Communicator>(wrap: impl FnOnce(Processes) -> C) -> ExitCode {
     // Drivers of GPUs have threads of their own, which leave MPI alone.
     let Some((universe, _)) = mpi::initialize_with_threading(Threading::Funneled) else {
         eprintln!("broadphase-mpi: MPI does not start");
@@ -44,7 +39,7 @@ fn main_with<C: Communicator>(arguments: impl Iterator<Item = OsString>, wrap: i
     };
     let world = universe.world();
     let is_first = world.rank() == 0;
-    let cli = match Cli::try_parse_from(arguments) {
+    let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         // All ranks have the same arguments. One tells.
         Err(error) => {
@@ -64,7 +59,7 @@ fn main_with<C: Communicator>(arguments: impl Iterator<Item = OsString>, wrap: i
         // The others would wait for this rank.
         mpi::topology::SimpleCommunicator::world().abort(101);
     }));
-    let result = run(&cli, wrap(World::new(&world)));
+    let result = run(&cli, wrap(Processes::new(&world)));
     ENDS.store(true, Ordering::Relaxed);
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -45,6 +45,7 @@ fn read(path: &Path, allowed: &[usize], rank: usize, ranks: usize) -> Result<Sli
     if !start.starts_with(b"\x93NUMPY") {
         return Err("not an NPY file".into());
     }
+    look_at(start.get(10..).unwrap_or_default(), length)?;
     let mut rest = &start[..];
     let header = NpyHeader::from_reader(&mut rest).map_err(|_| "a broken header".to_owned())?;
     let begin = (start.len() - rest.len()) as u64;
@@ -98,6 +99,25 @@ fn read(path: &Path, allowed: &[usize], rank: usize, ranks: usize) -> Result<Sli
         columns: columns as usize,
         values,
     })
+}
+
+/// Refuses what the parser would hang on or overflow: brackets without end, and numbers whose product is past the
+/// file's length. In a good header they are the bytes of a number, the rows and the columns.
+fn look_at(start: &[u8], length: u64) -> Result<(), String> {
+    let text = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let brackets = text.iter().filter(|byte| b"{[(".contains(byte)).count();
+    let numbers = text
+        .split(|byte| !byte.is_ascii_digit())
+        .filter(|digits| !digits.is_empty());
+    let product = numbers
+        .map(|digits| String::from_utf8_lossy(digits).parse::<u64>().ok())
+        .try_fold(1, |product: u64, number| {
+            product.checked_mul(number?.max(1)).filter(|&product| product <= length)
+        });
+    if brackets > 3 || product.is_none() {
+        return Err("a broken header, or a shape past the file's length".into());
+    }
+    Ok(())
 }
 
 impl Slice {

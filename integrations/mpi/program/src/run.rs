@@ -18,7 +18,7 @@ struct Run<'a, C: Communicator> {
 }
 
 /// A file's boxes or points on the rank that read them.
-struct World {
+struct Input {
     owned: Owned,
     /// Rows of the whole file.
     rows: u64,
@@ -41,53 +41,64 @@ pub fn run<C: Communicator>(cli: &Cli, ranks: C) -> Result<(), RankError> {
 
 impl<C: Communicator> Run<'_, C> {
     fn communicator(&self) -> &C {
-        self.ranks.as_ref().expect("the world has not begun")
+        self.ranks.as_ref().expect("the input has not begun")
     }
 
     /// The slice of a file that this rank reads.
     fn slice(&self, path: &Path, columns: &[usize]) -> Result<Slice, RankError> {
         let ranks = self.communicator();
-        agreed(ranks, slice(path, columns, ranks.rank(), ranks.size()))
+        let slice = agreed(ranks, slice(path, columns, ranks.rank(), ranks.size()))?;
+        let shape = [slice.rows, slice.columns as u64];
+        let mut of_first = shape;
+        ranks.broadcast(0, bytemuck::cast_slice_mut(&mut of_first));
+        let checked = match of_first == shape {
+            true => Ok(slice),
+            false => Err(format!(
+                "{}: rank 0 reads another shape, {of_first:?} and not {shape:?}",
+                path.display()
+            )),
+        };
+        agreed(ranks, checked)
     }
 
-    fn boxes(&self, path: &Path) -> Result<World, RankError> {
+    fn boxes(&self, path: &Path) -> Result<Input, RankError> {
         let slice = self.slice(path, &[4, 6])?;
         let axes = slice.axes(2, 0);
         let boxes = slice
             .rows()
             .map(|row| Aabb::new(vector(&row[..axes], down), vector(&row[axes..], up)));
-        Ok(world(&slice, axes, boxes.collect()))
+        Ok(input(&slice, axes, boxes.collect()))
     }
 
-    /// The ranks with a world on them, evenly.
-    fn begin(&mut self, world: &mut World, descriptor: BroadPhaseDescriptor<'static>) -> Result<Ranks<C>, RankError> {
+    /// The ranks with a input on them, evenly.
+    fn begin(&mut self, input: &mut Input, descriptor: BroadPhaseDescriptor<'static>) -> Result<Ranks<C>, RankError> {
         let descriptor = RanksDescriptor {
             broad_phase: BroadPhaseDescriptor {
-                dimensions: world.dimensions,
+                dimensions: input.dimensions,
                 scheme: self.cli.engine.scheme(),
                 ..descriptor
             },
             device: self.cli.engine.device(),
             ..RanksDescriptor::default()
         };
-        let ranks = self.ranks.take().expect("the world has not begun");
+        let ranks = self.ranks.take().expect("the input has not begun");
         let mut ranks = Ranks::new(ranks, &descriptor)?;
-        let balance = ranks.balance(&mut world.owned)?;
+        let balance = ranks.balance(&mut input.owned)?;
         self.report.add("balance", &ranks.stages());
         if ranks.communicator().rank() == 0 && !self.cli.engine.quiet {
             let engine = ranks.adapter().map_or("CPU", |info| &info.name);
             eprintln!(
                 "{} ranks, rank 0 on {engine}; {} rows, {:.3} of the mean on the fullest rank",
                 ranks.communicator().size(),
-                world.rows,
+                input.rows,
                 balance.boxes
             );
         }
         Ok(ranks)
     }
 
-    fn step(&mut self, ranks: &mut Ranks<C>, world: &World) -> Result<Vec<[u64; 2]>, RankError> {
-        let found = ranks.step(&world.owned)?;
+    fn step(&mut self, ranks: &mut Ranks<C>, input: &Input) -> Result<Vec<[u64; 2]>, RankError> {
+        let found = ranks.step(&input.owned)?;
         self.report.add("step", &ranks.stages());
         Ok(found.pairs)
     }
@@ -103,16 +114,16 @@ impl<C: Communicator> Run<'_, C> {
 
     fn pairs(&mut self, args: &PairsArgs) -> Result<(), RankError> {
         let output = Output::open(self.communicator(), &args.output)?;
-        let mut world = self.boxes(&args.boxes)?;
+        let mut input = self.boxes(&args.boxes)?;
         let mut ranks = self.begin(
-            &mut world,
+            &mut input,
             BroadPhaseDescriptor {
                 margin: args.margin,
                 ..Default::default()
             },
         )?;
-        let pairs = self.step(&mut ranks, &world)?;
-        let pairs = in_order(ranks.communicator(), pairs, world.rows);
+        let pairs = self.step(&mut ranks, &input)?;
+        let pairs = in_order(ranks.communicator(), pairs, input.rows);
         let rows = output.write(ranks.communicator(), "<u8", 2, pairs.as_flattened())?;
         self.end(&ranks, "pairs", rows);
         Ok(())
@@ -120,8 +131,8 @@ impl<C: Communicator> Run<'_, C> {
 
     fn rays(&mut self, args: &RaysArgs) -> Result<(), RankError> {
         let output = Output::open(self.communicator(), &args.output)?;
-        let mut world = self.boxes(&args.boxes)?;
-        let axes = if world.dimensions == Dimensions::Two { 2 } else { 3 };
+        let mut input = self.boxes(&args.boxes)?;
+        let axes = if input.dimensions == Dimensions::Two { 2 } else { 3 };
         let slice = self.slice(&args.rays, &[2 * axes + 1])?;
         let near = |value: f64| value as f32;
         let rays: Vec<_> = slice
@@ -134,8 +145,8 @@ impl<C: Communicator> Run<'_, C> {
                 )
             })
             .collect();
-        let mut ranks = self.begin(&mut world, no_pairs())?;
-        self.step(&mut ranks, &world)?;
+        let mut ranks = self.begin(&mut input, no_pairs())?;
+        self.step(&mut ranks, &input)?;
         let ray = |at: usize| slice.first + at as u64;
         let rows = match args.mode {
             Mode::Closest => {
@@ -171,13 +182,19 @@ impl<C: Communicator> Run<'_, C> {
 
     fn query(&mut self, args: &QueryArgs) -> Result<(), RankError> {
         let output = Output::open(self.communicator(), &args.output)?;
-        let mut world = self.boxes(&args.boxes)?;
-        let axes = if world.dimensions == Dimensions::Two { 2 } else { 3 };
+        let mut input = self.boxes(&args.boxes)?;
+        let axes = if input.dimensions == Dimensions::Two { 2 } else { 3 };
         let slice = self.slice(&args.queries, &[2 * axes])?;
         // Without one the nearest may lie as far as there is anything.
         let radius = args
             .radius
             .unwrap_or(if args.nearest.is_some() { f32::MAX } else { 0.0 });
+        let checked = if radius >= 0.0 {
+            Ok(())
+        } else {
+            Err(format!("--radius is {radius}"))
+        };
+        agreed(self.communicator(), checked)?;
         let queries: Vec<_> = slice
             .rows()
             .map(|row| Query {
@@ -185,8 +202,8 @@ impl<C: Communicator> Run<'_, C> {
                 ..Query::overlaps(Aabb::new(vector(&row[..axes], down), vector(&row[axes..], up)))
             })
             .collect();
-        let mut ranks = self.begin(&mut world, no_pairs())?;
-        self.step(&mut ranks, &world)?;
+        let mut ranks = self.begin(&mut input, no_pairs())?;
+        self.step(&mut ranks, &input)?;
         let query = |at: usize| slice.first + at as u64;
         let rows = if let Some(count) = args.nearest {
             let near = ranks.nearest(&queries, count)?;
@@ -215,7 +232,7 @@ impl<C: Communicator> Run<'_, C> {
         let axes = slice.columns;
         let near = |value: f64| value as f32;
         let points = slice.rows().map(|row| Aabb::point(vector(row, near)));
-        let mut world = world(&slice, axes, points.collect());
+        let mut input = input(&slice, axes, points.collect());
         let mut periods = [0.0; 3];
         let given = match *args.period {
             [] => Ok(()),
@@ -230,16 +247,16 @@ impl<C: Communicator> Run<'_, C> {
             ref each => Err(format!("--period has {} numbers, the points are {axes}D", each.len())),
         };
         agreed(self.communicator(), given)?;
-        let mut ranks = self.begin(&mut world, BroadPhaseDescriptor { periods, ..no_pairs() })?;
+        let mut ranks = self.begin(&mut input, BroadPhaseDescriptor { periods, ..no_pairs() })?;
         let asked = Neighbors {
             radius: args.radius,
             half: !args.full,
         };
-        let found = ranks.neighbors(&world.owned, asked)?;
+        let found = ranks.neighbors(&input.owned, asked)?;
         self.report.add("neighbors", &ranks.stages());
-        let ids = &world.owned.moving.ids;
+        let ids = &input.owned.moving.ids;
         let rows = each_row(&found).map(|(at, &id)| [ids[at], id]).collect();
-        let rows = in_order(ranks.communicator(), rows, world.rows);
+        let rows = in_order(ranks.communicator(), rows, input.rows);
         let rows = output.write(ranks.communicator(), "<u8", 2, rows.as_flattened())?;
         self.end(&ranks, "rows", rows);
         Ok(())
@@ -255,14 +272,14 @@ fn no_pairs() -> BroadPhaseDescriptor<'static> {
 }
 
 /// A slice as a rank's share. Ids are numbers of rows.
-fn world(slice: &Slice, axes: usize, boxes: Vec<Aabb>) -> World {
+fn input(slice: &Slice, axes: usize, boxes: Vec<Aabb>) -> Input {
     let first = slice.first;
     let moving = Objects {
         ids: (first..first + boxes.len() as u64).collect(),
         boxes,
         ..Objects::default()
     };
-    World {
+    Input {
         owned: Owned {
             moving,
             ..Owned::default()

@@ -39,7 +39,6 @@ impl Output {
             path: path.to_owned(),
             part: path.with_file_name(name),
         };
-        *PART.lock().unwrap_or_else(PoisonError::into_inner) = Some(output.part.clone());
         let is_npy = path.extension().is_some_and(|extension| extension == "npy");
         let opened = if !is_npy {
             Err(format!("{}: a result file ends in .npy", path.display()))
@@ -48,6 +47,9 @@ impl Output {
         } else {
             Ok(())
         };
+        if is_npy && opened.is_ok() {
+            *PART.lock().unwrap_or_else(PoisonError::into_inner) = Some(output.part.clone());
+        }
         agreed(ranks, opened)?;
         Ok(output)
     }

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use gpu_broad_phase_mpi::{Communicator, Messages, World};
+use gpu_broad_phase_mpi::{Communicator, Messages, Processes};
 
 /// Names the rank and the call at which it stops.
 const STOP: &str = "STOP_AT";
@@ -20,13 +20,13 @@ const RANKS: usize = 3;
 
 /// Ranks of which one stops at a call and waits for its end.
 struct Stopping {
-    ranks: World,
+    ranks: Processes,
     /// Those to all and to groups of them.
     calls: Rc<Cell<usize>>,
 }
 
 impl Stopping {
-    fn call(&self) -> &World {
+    fn call(&self) -> &Processes {
         let call = self.calls.replace(self.calls.get() + 1);
         if env::var(STOP).is_ok_and(|stop| stop == format!("{} {call}", self.ranks.rank())) {
             println!("stopped {}", std::process::id());
@@ -103,10 +103,12 @@ fn main() -> ExitCode {
         }
     }
     fs::write(&input, file).expect("a file");
+    assert!(killed(RANKS, 0, &input, &output, None).is_none());
+    let whole = fs::read(&output).expect("the file of a run that nobody disturbed");
     let (mut kills, mut not_reached, mut slowest) = (0, 0, Duration::ZERO);
     for call in 0.. {
         let rank = call % RANKS;
-        let Some(ended) = killed(rank, call, &input, &output) else {
+        let Some(ended) = killed(rank, call, &input, &output, Some(&whole)) else {
             // Ranks of smaller groups have fewer calls.
             not_reached += 1;
             if not_reached == RANKS {
@@ -128,7 +130,7 @@ fn main() -> ExitCode {
 }
 
 /// How long the run took to end after a rank was killed at a call; none if it ended without so many calls.
-fn killed(rank: usize, call: usize, input: &Path, output: &Path) -> Option<Duration> {
+fn killed(rank: usize, call: usize, input: &Path, output: &Path, whole: Option<&Vec<u8>>) -> Option<Duration> {
     let _ = fs::remove_file(output);
     let mut run = Command::new("mpirun")
         .args(["--allow-run-as-root", "--oversubscribe", "-n", &RANKS.to_string()])
@@ -166,7 +168,11 @@ fn killed(rank: usize, call: usize, input: &Path, output: &Path) -> Option<Durat
     assert!(!status.success(), "rank {rank} killed at call {call}");
     // That is mpirun's. It may name a rank that it ended itself.
     assert!(told.contains("signal 9"), "there is a message: {told}");
-    // After the last call the file may have its name already.
+    // At the last call the file may have its name already.
+    assert!(
+        !output.exists() || fs::read(output).ok().as_ref() == whole,
+        "a file is not whole"
+    );
     assert!(!part.exists(), "rank {rank} killed at call {call}: a part is left");
     Some(took)
 }

@@ -124,11 +124,18 @@ fn bad_input_on_any_rank_ends_all_with_one_message_and_leaves_no_file() {
     npy(Path::new(&at("columns.npy")), 5, &boxes(50)[..250]);
     let whole = fs::read(at("good.npy")).unwrap();
     fs::write(at("short.npy"), &whole[..whole.len() - 4]).unwrap();
+    let headed = |header: &str| [b"\x93NUMPY\x01\x00\x76\x00", format!("{header:<117}\n").as_bytes()].concat();
+    fs::write(at("deep.npy"), headed(&["{".repeat(30), "}".repeat(30)].concat())).unwrap();
+    let huge = "{'descr': '<f4', 'fortran_order': False, 'shape': (18446744073709551615, 6), }";
+    fs::write(at("huge.npy"), headed(huge)).unwrap();
     fs::write(at("text.npy"), "1,2,3,4,5,6\n").unwrap();
-    let cases: [(&[&str], &str); 9] = [
+    let cases: [(&[&str], &str); 12] = [
+        (&["query", "good.npy", "good.npy", "--radius", "nan"], "--radius is NaN"),
         (&["pairs", "none.npy"], "No such file"),
         (&["pairs", "columns.npy"], "5 columns"),
-        (&["pairs", "short.npy"], "do not make"),
+        (&["pairs", "short.npy"], "past the file's length"),
+        (&["pairs", "deep.npy"], "a broken header"),
+        (&["pairs", "huge.npy"], "a broken header"),
         (&["pairs", "text.npy"], "not an NPY file"),
         (&["pairs", "good.npy", "--margin", "nan"], "margin"),
         (&["rays", "good.npy", "good.npy"], "6 columns, not 7"),

@@ -45,7 +45,7 @@ fn lists<T: Copy>(rows: &Rows<T>) -> Vec<Vec<T>> {
         .collect()
 }
 
-fn descriptor(round: usize, device: Device, rng: &mut Rng) -> RanksDescriptor {
+fn descriptor(device: Device, rng: &mut Rng) -> RanksDescriptor {
     let schemes = [
         Scheme::Hierarchical,
         Scheme::Uniform { cell_size: 2.0 },
@@ -53,12 +53,8 @@ fn descriptor(round: usize, device: Device, rng: &mut Rng) -> RanksDescriptor {
     ];
     RanksDescriptor {
         broad_phase: BroadPhaseDescriptor {
-            scheme: schemes[round % 3],
-            dimensions: if round % 4 == 3 {
-                Dimensions::Two
-            } else {
-                Dimensions::Three
-            },
+            scheme: schemes[rng.below(3)],
+            dimensions: [Dimensions::Three, Dimensions::Three, Dimensions::Two][rng.below(3)],
             margin: [0.0, 0.25][rng.below(2)],
             periods: [[0.0; 3], [0.0; 3], [7.0, 0.0, 11.5]][rng.below(3)],
             worlds: [1, 1, 3][rng.below(3)],
@@ -114,7 +110,7 @@ impl Round {
         let mut rng = Rng(round as u64);
         let kind = KINDS[round % KINDS.len()];
         let spread = SPREADS[rng.below(SPREADS.len())];
-        let settings = descriptor(round, device, &mut rng);
+        let settings = descriptor(device, &mut rng);
         let world = boxes(kind, counts[rng.below(counts.len())], &mut rng);
         let statics = [0, world.len() / 3][rng.below(2)];
         let of_worlds = match settings.broad_phase.worlds {

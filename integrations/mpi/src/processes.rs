@@ -5,7 +5,7 @@ use std::cell::Cell;
 use mpi::collective::SystemOperation;
 use mpi::topology::{Color, SimpleCommunicator};
 use mpi::traits::{
-    Communicator as Processes, CommunicatorCollectives as _, Destination as _, Equivalence as _, Root as _, Source as _,
+    Communicator as OfMpi, CommunicatorCollectives as _, Destination as _, Equivalence as _, Root as _, Source as _,
 };
 
 use crate::communicator::{Communicator, Messages};
@@ -13,7 +13,7 @@ use crate::communicator::{Communicator, Messages};
 /// The ranks of a communicator of MPI, a process each.
 ///
 /// Messages take a duplicate of the communicator, so that they do not meet those of the program.
-pub struct World {
+pub struct Processes {
     ranks: SimpleCommunicator,
     rank_on_machine: usize,
     /// Of the next exchange: one that is over for a rank may still go on for another.
@@ -23,9 +23,9 @@ pub struct World {
 /// Bytes of a message that travel together: MPI counts them by an `i32`.
 const LARGEST_PIECE: usize = 1 << 30;
 
-impl World {
+impl Processes {
     /// The ranks of a communicator. Collective: each rank makes its own.
-    pub fn new(ranks: &impl Processes) -> Self {
+    pub fn new(ranks: &impl OfMpi) -> Self {
         let ranks = ranks.duplicate();
         let rank_on_machine = ranks.split_shared(ranks.rank()).rank() as usize;
         Self {
@@ -33,11 +33,6 @@ impl World {
             rank_on_machine,
             tag: Cell::new(0),
         }
-    }
-
-    /// Ends all ranks at once, with a status, wherever they are.
-    pub fn abort(&self, status: i32) -> ! {
-        self.ranks.abort(status)
     }
 
     /// Takes what has come by now.
@@ -55,7 +50,7 @@ impl World {
     }
 }
 
-impl Communicator for World {
+impl Communicator for Processes {
     fn rank(&self) -> usize {
         self.ranks.rank() as usize
     }
