@@ -133,7 +133,7 @@ fn bad_input_on_any_rank_ends_all_with_one_message_and_leaves_no_file() {
         (&["query", "good.npy", "good.npy", "--radius", "nan"], "--radius is NaN"),
         (&["pairs", "none.npy"], "No such file"),
         (&["pairs", "columns.npy"], "5 columns"),
-        (&["pairs", "short.npy"], "past the file's length"),
+        (&["pairs", "short.npy"], "do not make"),
         (&["pairs", "deep.npy"], "a broken header"),
         (&["pairs", "huge.npy"], "a broken header"),
         (&["pairs", "text.npy"], "not an NPY file"),
