@@ -10,9 +10,9 @@ mod common {
 #[allow(dead_code, reason = "what a scene is asked later is not asked here")]
 mod wild;
 
-use gpu_broad_phase::StepResult;
 use gpu_broad_phase::internals::reference::trace;
-use gpu_broad_phase::reference::step_scene;
+use gpu_broad_phase::reference::{brute_force, compared_objects, step_scene};
+use gpu_broad_phase::{BroadPhaseDescriptor, Scene, StepResult};
 
 #[test]
 fn a_step_answers_what_its_passes_leave() {
@@ -54,6 +54,38 @@ fn a_step_answers_what_its_passes_leave() {
         }
     }
     assert!(pairs.min(hits).min(results) > 1000, "{pairs} {hits} {results}");
+}
+
+/// Boxes as they are compared have the pairs of the scene without anything being done with them.
+#[test]
+fn compared_objects_have_the_pairs_of_their_scene() {
+    let mut pairs = 0;
+    for number in 0..200 {
+        let descriptor = wild::descriptor(number);
+        let wild = wild::scene(number, &descriptor);
+        let scene = wild.scene(number);
+        let objects = compared_objects(&descriptor, &scene).unwrap();
+        let worlds = [scene.statics.worlds, scene.worlds].map(|worlds| worlds.elements().unwrap());
+        let plain = BroadPhaseDescriptor {
+            worlds: descriptor.worlds,
+            filters: descriptor.filters,
+            ..Default::default()
+        };
+        let compared = Scene {
+            objects: objects[..].into(),
+            worlds: worlds.concat()[..].into(),
+            excluded_pairs: scene.excluded_pairs,
+            ..Default::default()
+        };
+        let expected = brute_force::scene_pairs(&descriptor, &scene).unwrap();
+        assert_eq!(
+            brute_force::scene_pairs(&plain, &compared).unwrap(),
+            expected,
+            "scene {number}"
+        );
+        pairs += expected.len();
+    }
+    assert!(pairs > 1000, "{pairs}");
 }
 
 /// Answers with one thread and with several, or with the one that there is without the feature `rayon`.

@@ -101,6 +101,17 @@ pub fn step_scene_where(
     step_with(descriptor, scene, Some(admits_pair))
 }
 
+/// The boxes of a scene as passes compare them, static ones first: flat in two dimensions, grown by the margin, moved
+/// into the periods, and invalid where their world does not exist. Cut these when you divide a world between devices.
+///
+/// # Errors
+///
+/// As [`step_scene`].
+pub fn compared_objects(descriptor: &BroadPhaseDescriptor<'_>, scene: &Scene<'_>) -> Result<Vec<Aabb>, ReferenceError> {
+    let (_, objects) = trace::prepared(descriptor, &HostScene::of(scene)?)?;
+    Ok(objects)
+}
+
 fn step_with(
     descriptor: &BroadPhaseDescriptor<'_>,
     scene: &Scene<'_>,

@@ -1,0 +1,268 @@
+//! What ranks would send one another, and how evenly they would be loaded: the partition and the exchange of the
+//! library, with the ranks as threads of this process, or as processes where mpirun starts it.
+//!
+//! ```sh
+//! cargo run --release --example simulate -- KIND RANKS BOXES [--per-rank]
+//! ```
+//!
+//! KIND is uniform, power-law, clustered or mesh. BOXES are those of the world, or those per rank. Each row of the
+//! table is a world that is cut by its boxes and pairs, moved by up to a tenth along each axis, balanced and stepped.
+//!
+//! | column | meaning |
+//! |---|---|
+//! | ghosts | boxes that ranks get from others for a step, by all boxes |
+//! | formula | the same for uniform cubes, by `docs/tiles.md` |
+//! | boxes, load, tests | the fullest rank's boxes, load (boxes and pairs) and box tests, by the mean |
+//! | messages, KiB | what a rank sends in a step: mean / most |
+//! | cut | calls of all ranks of a group to balance, and KiB that a rank gives to them |
+//! | moved | boxes that changed their rank when balanced |
+//! | CPU, GPU | see `Model`: milliseconds of a step, and which part of that an even share of boxes takes alone |
+//! | GPU, 1M | the same part if each rank had a million boxes |
+
+use std::env;
+
+use bytemuck::{Pod, Zeroable};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor};
+use gpu_broad_phase_mpi::{Communicator, Device, Owned, Processes, Ranks, RanksDescriptor, Stage, Threads};
+
+/// What a step would take on the rank that takes longest. It is a model, and nothing is measured: counts of a rank
+/// become times by the constants below.
+struct Model {
+    /// Seconds per box of a rank, ghosts among them.
+    per_box: f64,
+    /// Seconds per message.
+    latency: f64,
+    /// Bytes per second of a rank's link.
+    bandwidth: f64,
+}
+
+/// As the reference takes on one core of the project's test machine.
+const CPU: Model = Model { per_box: 300e-9, ..GPU };
+/// A GPU that steps a million boxes in 3 ms, behind a link of 100 Gbit/s.
+const GPU: Model = Model {
+    per_box: 3e-9,
+    latency: 2e-6,
+    bandwidth: 12.5e9,
+};
+
+impl Model {
+    /// Seconds of a step of a rank.
+    fn time(&self, boxes: f64, ghosts: f64, messages: f64, bytes: f64, ranks: f64) -> f64 {
+        // Two sums, and the barrier at the end of the exchange. A rank receives about as much as it sends, meanwhile.
+        let calls = 3.0 * self.latency * ranks.log2();
+        self.per_box * (boxes + ghosts) + self.latency * messages + bytes / self.bandwidth + calls
+    }
+}
+
+/// A number from 0 to 1, without 1, of a box (splitmix64; Steele, Lea and Flood, 2014).
+fn unit(index: u64, which: u64) -> f32 {
+    let mut z = (index * 8 + which + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((z ^ (z >> 31)) >> 40) as f32 / (1 << 24) as f32
+}
+
+/// The side of a world of unit cubes that overlap two others each, on average.
+fn side(count: u64) -> f32 {
+    (4.0 * count as f32).cbrt()
+}
+
+/// A box of a world: a rank makes its own ones.
+fn object(kind: &str, index: u64, count: u64) -> Aabb {
+    let side = side(count);
+    let numbers = [0, 1, 2].map(|axis| unit(index, axis));
+    let cube = |low: [f32; 3], edge: f32| Aabb::new(low, low.map(|low| low + edge));
+    match kind {
+        "uniform" => cube(numbers.map(|number| side * number), 1.0),
+        // Edges of 1 to 256, fewer the larger they are; their mean is near 2.
+        "power-law" => {
+            let edge = 1.0 / (1.0 - unit(index, 3) * (1.0 - 1.0 / 65_536.0)).sqrt();
+            cube(numbers.map(|number| 3.0 * side * number), edge)
+        }
+        // About places, of which the first have the most.
+        "clustered" => {
+            let place = (64.0 * unit(index, 3) * unit(index, 4)) as u64;
+            let center = [5, 6, 7].map(|which| 4.0 * side * unit(u64::MAX / 16 + place, which));
+            cube(
+                [0, 1, 2].map(|axis| center[axis] + side * (numbers[axis] - 0.5).powi(3)),
+                0.25,
+            )
+        }
+        // Triangles of a rolling surface.
+        "mesh" => {
+            let columns = ((count / 2) as f64).sqrt().ceil().max(1.0) as u64;
+            let (x, y) = (index / 2 % columns, index / 2 / columns);
+            let height = |x: u64, y: u64| ((x as f32 * 0.031).sin() + (y as f32 * 0.023).cos()) * 40.0;
+            let corner = |x: u64, y: u64| [x as f32, y as f32, height(x, y)];
+            let third = if index.is_multiple_of(2) {
+                corner(x, y)
+            } else {
+                corner(x + 1, y + 1)
+            };
+            let corners = [corner(x + 1, y), corner(x, y + 1), third];
+            let bound = |join: fn(f32, f32) -> f32| {
+                [0, 1, 2].map(|axis| corners.iter().map(|corner| corner[axis]).reduce(join).expect("three"))
+            };
+            Aabb::new(bound(f32::min), bound(f32::max))
+        }
+        other => panic!("{other}: uniform, power-law, clustered or mesh"),
+    }
+}
+
+/// What a rank tells of itself.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Told {
+    boxes: f64,
+    ghosts: f64,
+    tests: f64,
+    messages: f64,
+    bytes: f64,
+    cut_calls: f64,
+    cut_bytes: f64,
+    moved: f64,
+    /// The same on all ranks.
+    load: f64,
+}
+
+fn simulate<C: Communicator>(ranks: C, kind: &str, count: u64) -> Told {
+    let (rank, size) = (ranks.rank() as u64, ranks.size() as u64);
+    let descriptor = RanksDescriptor {
+        broad_phase: BroadPhaseDescriptor {
+            count_candidates: true,
+            ..BroadPhaseDescriptor::default()
+        },
+        device: Device::Cpu,
+        ..RanksDescriptor::default()
+    };
+    let mut owned = Owned::default();
+    owned.moving.ids = (count * rank / size..count * (rank + 1) / size).collect();
+    owned.moving.boxes = owned.moving.ids.iter().map(|&id| object(kind, id, count)).collect();
+    let mut ranks = Ranks::new(ranks, &descriptor).expect("a descriptor that works");
+    ranks.balance(&mut owned).expect("it fits together");
+    ranks.step(&owned).expect("a step");
+    // Now pairs are known: their load counts.
+    ranks.partition(&mut owned).expect("it fits together");
+    ranks.step(&owned).expect("a step");
+    for (object, &id) in owned.moving.boxes.iter_mut().zip(&owned.moving.ids) {
+        for axis in 0..3 {
+            let way = 0.2 * (unit(id, 5 + axis as u64) - 0.5);
+            object.min[axis] += way;
+            object.max[axis] += way;
+        }
+    }
+    let balance = ranks.balance(&mut owned).expect("it fits together");
+    let cut = total(&ranks.stages(), "cut");
+    let found = ranks.step(&owned).expect("a step");
+    let sent = total(&ranks.stages(), "ghosts");
+    Told {
+        boxes: owned.moving.len() as f64,
+        ghosts: found.ghosts as f64,
+        tests: found.candidates as f64,
+        messages: sent.traffic.messages as f64,
+        bytes: sent.traffic.bytes as f64,
+        cut_calls: cut.traffic.collectives as f64,
+        cut_bytes: (cut.traffic.collective_bytes + cut.traffic.bytes) as f64,
+        moved: balance.moved as f64,
+        load: balance.load,
+    }
+}
+
+fn total(stages: &[Stage], name: &str) -> Stage {
+    *stages
+        .iter()
+        .find(|stage| stage.name == name)
+        .expect("a stage of this name")
+}
+
+/// Ghosts by boxes for uniform cubes of edge 1: `docs/tiles.md`.
+fn formula(kind: &str, count: u64, ranks: usize) -> Option<f64> {
+    let is_known = kind == "uniform" && ranks.is_power_of_two();
+    is_known.then(|| {
+        let cuts = ranks.trailing_zeros();
+        let tiles = [0, 1, 2].map(|axis| f64::from(1 << ((cuts + 2 - axis) / 3)));
+        tiles
+            .map(|tiles| 1.0 + (tiles - 1.0) / f64::from(side(count)))
+            .iter()
+            .product::<f64>()
+            - 1.0
+    })
+}
+
+fn print(kind: &str, count: u64, told: &[Told]) {
+    let ranks = told.len() as f64;
+    let sum = |of: fn(&Told) -> f64| told.iter().map(of).sum::<f64>();
+    let most = |of: fn(&Told) -> f64| told.iter().map(of).fold(0.0, f64::max);
+    let mean = |of: fn(&Told) -> f64| sum(of) / ranks;
+    let uneven = |of: fn(&Told) -> f64| most(of) / mean(of).max(f64::MIN_POSITIVE);
+    let per_rank = count as f64 / ranks;
+    let longest = |model: &Model| {
+        let time = |told: &Told| model.time(told.boxes, told.ghosts, told.messages, told.bytes, ranks);
+        let time = told.iter().map(time).fold(0.0, f64::max);
+        (1e3 * time, 100.0 * model.per_box * per_rank / time)
+    };
+    let ([cpu, gpu], many) = ([longest(&CPU), longest(&GPU)], 1e6);
+    // Ghosts lie along borders: a surface's share of a volume, or a line's of a surface.
+    let shrinks = (per_rank / many).powf(if kind == "mesh" { 0.5 } else { 1.0 / 3.0 });
+    let grown = many / per_rank * shrinks;
+    let at_many = |told: &Told| {
+        let boxes = told.boxes * many / per_rank;
+        GPU.time(boxes, told.ghosts * grown, told.messages, told.bytes * grown, ranks)
+    };
+    let at_many = told.iter().map(at_many).fold(0.0, f64::max);
+    let formula = formula(kind, count, told.len()).map_or("–".into(), |share| format!("{:.1} %", 100.0 * share));
+    println!(
+        "| {kind} | {} | {count} | {:.1} % | {formula} | {:.3} | {:.3} | {:.3} | {:.1} / {} | {:.0} / {:.0} | {}, {:.0} | {:.1} % \
+         | {:.2}, {:.0} % | {:.3}, {:.0} % | {:.0} % |",
+        told.len(),
+        100.0 * sum(|told| told.ghosts) / count as f64,
+        uneven(|told| told.boxes),
+        told[0].load,
+        uneven(|told| told.tests),
+        mean(|told| told.messages),
+        most(|told| told.messages),
+        mean(|told| told.bytes) / 1024.0,
+        most(|told| told.bytes) / 1024.0,
+        most(|told| told.cut_calls),
+        mean(|told| told.cut_bytes) / 1024.0,
+        100.0 * told[0].moved / count as f64,
+        cpu.0,
+        cpu.1,
+        gpu.0,
+        gpu.1,
+        100.0 * GPU.per_box * many / at_many,
+    );
+}
+
+fn main() {
+    let arguments: Vec<_> = env::args()
+        .skip(1)
+        .filter(|argument| argument != "--per-rank")
+        .collect();
+    let [kind, ranks, boxes] = &arguments[..] else {
+        eprintln!("simulate KIND RANKS BOXES [--per-rank], such as: simulate uniform 64,512 1000 --per-rank");
+        std::process::exit(2);
+    };
+    let boxes: u64 = boxes.parse().expect("a number of boxes");
+    let per_rank = env::args().any(|argument| argument == "--per-rank");
+    let world = |ranks: usize| if per_rank { boxes * ranks as u64 } else { boxes };
+    if env::var_os("OMPI_COMM_WORLD_SIZE").is_some() {
+        let universe = mpi::initialize().expect("MPI starts");
+        let ranks = Processes::new(&universe.world());
+        let count = world(ranks.size());
+        let told = simulate(ranks.split(0), kind, count);
+        let told: Vec<Told> = bytemuck::pod_collect_to_vec(&ranks.gather(bytemuck::bytes_of(&told)));
+        if ranks.rank() == 0 {
+            print(kind, count, &told);
+        }
+        return;
+    }
+    println!(
+        "| | ranks | boxes | ghosts | formula | boxes | load | tests | messages | KiB | cut | moved | CPU | GPU | GPU, 1M |\n\
+         |---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
+    );
+    for ranks in ranks.split(',').map(|ranks| ranks.parse().expect("numbers of ranks")) {
+        let count = world(ranks);
+        print(kind, count, &Threads::run(ranks, |ranks| simulate(ranks, kind, count)));
+    }
+}

@@ -1,0 +1,7 @@
+//! The program `broadphase-mpi`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    broadphase_mpi::main_over(|world| world)
+}

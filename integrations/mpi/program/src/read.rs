@@ -1,0 +1,157 @@
+//! Rows of NumPy arrays, of which each rank reads its slice.
+
+use std::fs::File;
+use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::path::Path;
+
+use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
+
+/// Headers of arrays of numbers take some 80 bytes.
+const LARGEST_HEADER: u64 = 4096;
+
+/// A slice of the rows of a file.
+pub struct Slice {
+    /// Rows of the whole file.
+    pub rows: u64,
+    /// The first row of the slice.
+    pub first: u64,
+    pub columns: usize,
+    /// The numbers of the slice, row by row.
+    pub values: Vec<f64>,
+}
+
+/// The rows of a rank: all have as many, or one more.
+pub fn rows_of(rows: u64, rank: usize, ranks: usize) -> Range<u64> {
+    let first = |rank: usize| (u128::from(rows) * rank as u128 / ranks as u128) as u64;
+    first(rank)..first(rank + 1)
+}
+
+/// Reads a rank's slice of a file with one of these numbers of columns.
+pub fn slice(path: &Path, columns: &[usize], rank: usize, ranks: usize) -> Result<Slice, String> {
+    let named = |error: String| format!("{}: {error}", path.display());
+    read(path, columns, rank, ranks).map_err(named)
+}
+
+fn read(path: &Path, allowed: &[usize], rank: usize, ranks: usize) -> Result<Slice, String> {
+    let told = |error: std::io::Error| error.to_string();
+    let mut file = File::open(path).map_err(told)?;
+    let length = file.metadata().map_err(told)?.len();
+    let mut start = Vec::new();
+    file.by_ref()
+        .take(LARGEST_HEADER)
+        .read_to_end(&mut start)
+        .map_err(told)?;
+    if !start.starts_with(b"\x93NUMPY") {
+        return Err("not an NPY file".into());
+    }
+    look_at(start.get(10..).unwrap_or_default(), length)?;
+    let mut rest = &start[..];
+    let header = NpyHeader::from_reader(&mut rest).map_err(|_| "a broken header".to_owned())?;
+    let begin = (start.len() - rest.len()) as u64;
+    let &[rows, columns] = header.shape() else {
+        return Err(format!(
+            "an array of {} dimensions; rows × columns are needed",
+            header.shape().len()
+        ));
+    };
+    if header.order() != Order::C {
+        return Err("Fortran order; C order is read".into());
+    }
+    if !allowed.iter().any(|&allowed| allowed as u64 == columns) {
+        let allowed = allowed.iter().map(usize::to_string).collect::<Vec<_>>().join(" or ");
+        return Err(format!("{columns} columns, not {allowed}"));
+    }
+    let dtype = header.dtype();
+    let bytes = match &dtype {
+        DType::Plain(kind) if kind.type_char() == TypeChar::Float && kind.endianness() != Endianness::Big => {
+            kind.size_field()
+        }
+        _ => 0,
+    };
+    if bytes != 4 && bytes != 8 {
+        return Err(format!("numbers of type {}; <f4 and <f8 are read", dtype.descr()));
+    }
+    let row = bytes * columns;
+    let needed = rows.checked_mul(row).and_then(|data| data.checked_add(begin));
+    if needed != Some(length) {
+        return Err(format!(
+            "{rows} rows of {row} bytes behind {begin} do not make the file's {length}"
+        ));
+    }
+    let range = rows_of(rows, rank, ranks);
+    file.seek(SeekFrom::Start(begin + range.start * row)).map_err(told)?;
+    let count = ((range.end - range.start) * columns) as usize;
+    let mut reader = BufReader::with_capacity(1 << 20, file);
+    let mut values = Vec::with_capacity(count);
+    let mut number = [0; 8];
+    for _ in 0..count {
+        let number = &mut number[..bytes as usize];
+        reader.read_exact(number).map_err(told)?;
+        values.push(match number.len() {
+            4 => f32::from_le_bytes([number[0], number[1], number[2], number[3]]).into(),
+            _ => f64::from_le_bytes(<[u8; 8]>::try_from(&*number).expect("eight bytes")),
+        });
+    }
+    Ok(Slice {
+        rows,
+        first: range.start,
+        columns: columns as usize,
+        values,
+    })
+}
+
+/// Refuses what the parser would hang on or overflow: brackets without end, and numbers whose product is past the
+/// file's length. In a good header they are the bytes of a number, the rows and the columns.
+fn look_at(start: &[u8], length: u64) -> Result<(), String> {
+    let text = start.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let brackets = text.iter().filter(|byte| b"{[(".contains(byte)).count();
+    let numbers = text
+        .split(|byte| !byte.is_ascii_digit())
+        .filter(|digits| !digits.is_empty());
+    let product = numbers
+        .map(|digits| String::from_utf8_lossy(digits).parse::<u64>().ok())
+        .try_fold(1, |product: u64, number| {
+            product.checked_mul(number?.max(1)).filter(|&product| product <= length)
+        });
+    if brackets > 3 || product.is_none() {
+        return Err("a broken header, or a shape past the file's length".into());
+    }
+    Ok(())
+}
+
+impl Slice {
+    /// The axes of rows of `vectors` vectors and `more` numbers.
+    pub const fn axes(&self, vectors: usize, more: usize) -> usize {
+        (self.columns - more) / vectors
+    }
+
+    pub fn rows(&self) -> impl Iterator<Item = &[f64]> {
+        self.values.chunks_exact(self.columns)
+    }
+}
+
+/// The largest float that is not above.
+pub fn down(value: f64) -> f32 {
+    let near = value as f32;
+    if f64::from(near) > value {
+        near.next_down()
+    } else {
+        near
+    }
+}
+
+/// The smallest float that is not below.
+pub fn up(value: f64) -> f32 {
+    let near = value as f32;
+    if f64::from(near) < value { near.next_up() } else { near }
+}
+
+/// Up to three numbers as a vector.
+pub fn vector(values: &[f64], round: fn(f64) -> f32) -> [f32; 3] {
+    let mut vector = [0.0; 3];
+    for (to, &value) in vector.iter_mut().zip(values) {
+        *to = round(value);
+    }
+    vector
+}

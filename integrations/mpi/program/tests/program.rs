@@ -1,0 +1,183 @@
+//! The program, started by mpirun on files.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+
+use gpu_broad_phase::{Aabb, reference};
+
+fn run(ranks: usize, arguments: &[&str]) -> Output {
+    Command::new("mpirun")
+        .args(["--allow-run-as-root", "--oversubscribe", "-n", &ranks.to_string()])
+        .arg(env!("CARGO_BIN_EXE_broadphase-mpi"))
+        .args(arguments)
+        .args(["--backend", "cpu"])
+        .output()
+        .expect("mpirun starts")
+}
+
+/// Numbers from 0 to 1, without 1 (splitmix64; Steele, Lea and Flood, 2014).
+fn numbers(seed: u64) -> impl Iterator<Item = f32> {
+    (1..).map(move |at: u64| {
+        let mut z = seed.wrapping_add(at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 40) as f32 / (1 << 24) as f32
+    })
+}
+
+fn npy(path: &Path, columns: usize, values: &[f32]) {
+    let shape = format!("({}, {columns})", values.len() / columns);
+    let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
+    let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    file.extend(format!("{header:<117}\n").bytes());
+    assert_eq!(file.len(), 128);
+    file.extend(bytemuck::cast_slice(values));
+    fs::write(path, file).unwrap();
+}
+
+fn boxes(count: usize) -> Vec<f32> {
+    let mut numbers = numbers(5);
+    let mut next = || numbers.next().unwrap();
+    (0..count)
+        .flat_map(|_| {
+            let low = [0; 3].map(|_| 12.0 * next());
+            let high = low.map(|low| low + 2.0 * next());
+            [low, high].concat()
+        })
+        .collect()
+}
+
+#[test]
+fn files_are_the_same_on_any_number_of_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let given = boxes(1500);
+    npy(Path::new(&at("boxes.npy")), 6, &given);
+    let mut next = numbers(8);
+    let rays: Vec<_> = (0..200)
+        .flat_map(|_| {
+            let mut next = || next.next().unwrap();
+            let from = [0; 3].map(|_| 12.0 * next());
+            let way = [0; 3].map(|_| next() - 0.5);
+            [&from[..], &way, &[f32::INFINITY]].concat()
+        })
+        .collect();
+    npy(Path::new(&at("rays.npy")), 7, &rays);
+    npy(Path::new(&at("queries.npy")), 6, &boxes(150));
+    let points: Vec<_> = given.chunks(6).flat_map(|row| row[..3].to_vec()).collect();
+    npy(Path::new(&at("points.npy")), 3, &points);
+    let [boxes, rays, queries, points] = ["boxes", "rays", "queries", "points"].map(|name| at(&format!("{name}.npy")));
+    let commands: [&[&str]; 8] = [
+        &["pairs", &boxes],
+        &[
+            "pairs",
+            &boxes,
+            "--margin",
+            "0.5",
+            "--scheme",
+            "uniform",
+            "--cell-size",
+            "2",
+        ],
+        &["rays", &boxes, &rays],
+        &["rays", &boxes, &rays, "--mode", "any"],
+        &["rays", &boxes, &rays, "--mode", "all"],
+        &["query", &boxes, &queries, "--radius", "0.5"],
+        &["query", &boxes, &queries, "--nearest", "7"],
+        &["neighbors", &points, "--radius", "1", "--period", "12", "--full"],
+    ];
+    for (number, command) in commands.iter().enumerate() {
+        let mut files = Vec::new();
+        for ranks in [1, 2, 3, 8] {
+            let output = at(&format!("{number}-{ranks}.npy"));
+            let done = run(ranks, &[command, &["-o", output.as_str()][..]].concat());
+            let told = String::from_utf8_lossy(&done.stderr);
+            assert!(done.status.success(), "{command:?} on {ranks} ranks: {told}");
+            assert!(told.contains("mean ms"), "a table of stages: {told}");
+            files.push(fs::read(&output).unwrap());
+        }
+        assert!(files[0].len() > 1000, "{command:?} finds something");
+        assert!(files.iter().all(|file| *file == files[0]), "{command:?}");
+    }
+    let objects: Vec<_> = given
+        .chunks(6)
+        .map(|row| Aabb::new([row[0], row[1], row[2]], [row[3], row[4], row[5]]))
+        .collect();
+    let mut expected: Vec<_> = reference::step(&Default::default(), &objects, &[])
+        .unwrap()
+        .pairs
+        .iter()
+        .map(|pair| [u64::from(pair.a), u64::from(pair.b)])
+        .collect();
+    expected.sort_unstable();
+    let file = fs::read(at("0-3.npy")).unwrap();
+    assert_eq!(bytemuck::pod_collect_to_vec::<u8, [u64; 2]>(&file[128..]), expected);
+}
+
+#[test]
+fn bad_input_on_any_rank_ends_all_with_one_message_and_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    npy(Path::new(&at("good.npy")), 6, &boxes(50));
+    npy(Path::new(&at("columns.npy")), 5, &boxes(50)[..250]);
+    let whole = fs::read(at("good.npy")).unwrap();
+    fs::write(at("short.npy"), &whole[..whole.len() - 4]).unwrap();
+    let headed = |header: &str| [b"\x93NUMPY\x01\x00\x76\x00", format!("{header:<117}\n").as_bytes()].concat();
+    fs::write(at("deep.npy"), headed(&["{".repeat(30), "}".repeat(30)].concat())).unwrap();
+    let huge = "{'descr': '<f4', 'fortran_order': False, 'shape': (18446744073709551615, 6), }";
+    fs::write(at("huge.npy"), headed(huge)).unwrap();
+    fs::write(at("text.npy"), "1,2,3,4,5,6\n").unwrap();
+    let cases: [(&[&str], &str); 12] = [
+        (&["query", "good.npy", "good.npy", "--radius", "nan"], "--radius is NaN"),
+        (&["pairs", "none.npy"], "No such file"),
+        (&["pairs", "columns.npy"], "5 columns"),
+        (&["pairs", "short.npy"], "do not make"),
+        (&["pairs", "deep.npy"], "a broken header"),
+        (&["pairs", "huge.npy"], "a broken header"),
+        (&["pairs", "text.npy"], "not an NPY file"),
+        (&["pairs", "good.npy", "--margin", "nan"], "margin"),
+        (&["rays", "good.npy", "good.npy"], "6 columns, not 7"),
+        (&["query", "good.npy", "good.npy", "--nearest", "0"], "nearest"),
+        (&["neighbors", "good.npy", "--radius", "1"], "6 columns"),
+        (
+            &["pairs", "good.npy", "--scheme", "uniform", "--cell-size", "0"],
+            "cell",
+        ),
+    ];
+    for (command, wanted) in cases {
+        let named: Vec<_> = command
+            .iter()
+            .map(|argument| {
+                if argument.ends_with(".npy") {
+                    at(argument)
+                } else {
+                    (*argument).to_owned()
+                }
+            })
+            .collect();
+        let named: Vec<_> = named.iter().map(String::as_str).collect();
+        let output = at("result.npy");
+        let started = Instant::now();
+        let done = run(3, &[&named[..], &["-o", &output]].concat());
+        assert!(started.elapsed() < Duration::from_secs(10), "{command:?}");
+        let told = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{command:?}: {told}");
+        let ours: Vec<_> = told
+            .lines()
+            .filter(|line| line.starts_with("broadphase-mpi: "))
+            .collect();
+        assert!(ours.len() == 1 && ours[0].contains(wanted), "{command:?}: {told}");
+        assert!(
+            !Path::new(&output).exists() && !Path::new(&at("result.npy.part")).exists(),
+            "{command:?}"
+        );
+    }
+    let done = run(2, &["pairs", &at("good.npy"), "-o", "/nowhere/at/all.npy"]);
+    let told = String::from_utf8_lossy(&done.stderr);
+    assert!(
+        done.status.code() == Some(2) && told.contains("/nowhere/at/all.npy"),
+        "{told}"
+    );
+}

@@ -1,0 +1,45 @@
+//! Errors that all ranks hear of.
+
+use crate::communicator::Communicator;
+
+/// What went wrong on a rank. All ranks return the same error, so that none waits for another.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("rank {rank}: {what}")]
+pub struct RankError {
+    /// The rank; the lowest, if it went wrong on several.
+    pub rank: usize,
+    /// The reason.
+    pub what: String,
+}
+
+/// Lets all ranks know whether one of them failed. Each passes its own result, and if any failed, all get the error of
+/// the lowest that did. So none goes on to wait for one that has gone. Collective.
+///
+/// # Errors
+/// Where a rank passes one.
+pub fn agreed<C: Communicator, T>(ranks: &C, own: Result<T, String>) -> Result<T, RankError> {
+    agree(ranks, own, &mut [])
+}
+
+/// As [`agreed`], and adds up numbers of the ranks.
+pub(crate) fn agree<C: Communicator, T>(ranks: &C, own: Result<T, String>, sums: &mut [u64]) -> Result<T, RankError> {
+    let mut words = [&[own.is_err().into()], &*sums].concat();
+    ranks.sum(&mut words);
+    sums.copy_from_slice(&words[1..]);
+    if words[0] == 0 {
+        return own.map_err(|_| unreachable!("no rank failed"));
+    }
+    // The lowest of those that failed tells.
+    let mut lowest = [if own.is_err() { ranks.size() - ranks.rank() } else { 0 } as u64];
+    ranks.largest(&mut lowest);
+    let rank = ranks.size() - lowest[0] as usize;
+    let mut what = own.err().unwrap_or_default().into_bytes();
+    let mut length = (what.len() as u64).to_le_bytes();
+    ranks.broadcast(rank, &mut length);
+    what.resize(u64::from_le_bytes(length) as usize, 0);
+    ranks.broadcast(rank, &mut what);
+    Err(RankError {
+        rank,
+        what: String::from_utf8_lossy(&what).into_owned(),
+    })
+}

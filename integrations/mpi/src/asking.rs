@@ -1,0 +1,209 @@
+//! Questions to the ranks that may know of an answer, and the answers back.
+
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+
+use bytemuck::Pod;
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Queries, Query, QueryMode, RayMode, Scene, StepResult, SweptRay, reference,
+};
+
+use crate::agreement::{RankError, agree};
+use crate::communicator::Communicator;
+use crate::owned::{put, take};
+use crate::ranks::Ranks;
+
+/// Lists of rows, one per question: those of question `q` stand at `offsets[q]..offsets[q + 1]`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rows<T> {
+    /// Where each list begins, and one offset more.
+    pub offsets: Vec<u64>,
+    /// The rows of all lists.
+    pub rows: Vec<T>,
+}
+
+impl<T: Copy> Rows<T> {
+    /// The list of a question.
+    pub fn of(&self, question: usize) -> &[T] {
+        &self.rows[self.offsets[question] as usize..self.offsets[question + 1] as usize]
+    }
+
+    pub(crate) fn from_lists(lists: impl IntoIterator<Item = Vec<T>>) -> Self {
+        let (mut offsets, mut rows) = (vec![0], Vec::new());
+        for list in lists {
+            rows.extend(list);
+            offsets.push(rows.len() as u64);
+        }
+        Self { offsets, rows }
+    }
+}
+
+/// Which questions go to which rank.
+pub(crate) type Routes = Vec<(usize, Vec<u32>)>;
+
+/// Bounds of what each rank holds, and the ranks that hold anything.
+pub(crate) struct Bounds {
+    boxes: Vec<Aabb>,
+    flat: BroadPhaseDescriptor<'static>,
+}
+
+impl Bounds {
+    /// Tests of rays and boxes are monotone in the box, rounding included: what meets a box meets whatever holds it.
+    /// Filters and worlds are left to the ranks.
+    fn step(&self, scene: &Scene<'_>) -> Result<StepResult, String> {
+        reference::step_scene(&self.flat, scene).map_err(|error| error.to_string())
+    }
+
+    fn routes(&self, offsets: &[u32], ranks: impl Iterator<Item = u32>) -> Routes {
+        let mut routes = vec![Vec::new(); self.boxes.len()];
+        let ranks: Vec<_> = ranks.collect();
+        for (question, ends) in (0..).zip(offsets.windows(2)) {
+            for &rank in &ranks[ends[0] as usize..ends[1] as usize] {
+                routes[rank as usize].push(question);
+            }
+        }
+        let given = routes.into_iter().enumerate();
+        given.filter(|(_, questions)| !questions.is_empty()).collect()
+    }
+
+    /// Ranks whose bounds rays meet.
+    pub fn of_rays(&self, rays: &[SweptRay]) -> Result<Routes, String> {
+        let plain: Vec<_> = rays
+            .iter()
+            .map(|ray| {
+                let mut plain = ray.with_world(0);
+                plain.ray.layers = u32::MAX;
+                plain
+            })
+            .collect();
+        let found = self.step(&Scene {
+            objects: self.boxes[..].into(),
+            rays: plain[..].into(),
+            ..Scene::default()
+        })?;
+        Ok(self.routes(&found.ray_offsets, found.ray_hits.iter().map(|hit| hit.object)))
+    }
+
+    /// Ranks whose bounds lie within reach of queries.
+    pub fn of_queries(&self, queries: &[Query]) -> Result<Routes, String> {
+        let plain: Vec<_> = queries
+            .iter()
+            .map(|query| Query {
+                bounds: Aabb::new(query.bounds.min, query.bounds.max),
+                // Devices measure distances within 4 ulps.
+                radius: if query.radius == 0.0 {
+                    0.0
+                } else {
+                    farther(query.radius)
+                },
+                ..Query::overlaps(query.bounds)
+            })
+            .collect();
+        let found = self.step(&Scene {
+            objects: self.boxes[..].into(),
+            queries: Queries::Spheres(plain[..].into()),
+            query_mode: QueryMode::All,
+            ..Scene::default()
+        })?;
+        Ok(self.routes(&found.query_offsets, found.query_objects.iter().copied()))
+    }
+}
+
+/// A distance that is larger by more than devices differ.
+pub(crate) fn farther(distance: f32) -> f32 {
+    (f64::from(distance) * (1.0 + 1e-6)) as f32 + f32::MIN_POSITIVE
+}
+
+impl<C: Communicator> Ranks<C> {
+    /// The bounds of all ranks. Collective.
+    pub(crate) fn all_bounds(&self, own: &Aabb) -> Bounds {
+        let corners = [own.min, own.max];
+        let all = self.ranks.gather(bytemuck::bytes_of(&corners));
+        Bounds {
+            boxes: take::<[[f32; 3]; 2]>(&mut &all[..], self.ranks.size())
+                .into_iter()
+                .map(|[min, max]| Aabb::new(min, max))
+                .collect(),
+            flat: BroadPhaseDescriptor {
+                dimensions: self.descriptor.broad_phase.dimensions,
+                pairs: false,
+                ray_mode: RayMode::All,
+                filters: false,
+                ..BroadPhaseDescriptor::default()
+            },
+        }
+    }
+
+    /// Sends questions along their routes, has each rank answer those that came to it, all at once, and returns the
+    /// rows of each question, by ascending rank. Collective.
+    pub(crate) fn ask<Q: Pod, T: Pod>(
+        &mut self,
+        questions: &[Q],
+        routes: Result<Routes, String>,
+        answer: impl FnOnce(&mut Self, &[Q]) -> Result<Vec<Vec<T>>, String>,
+    ) -> Result<Vec<Vec<T>>, RankError> {
+        let routes = agree(&self.ranks, routes, &mut [])?;
+        let message = |(to, asked): &(usize, Vec<u32>)| {
+            let mut message = Vec::new();
+            put(&mut message, asked.iter().map(|&question| questions[question as usize]));
+            (*to, message)
+        };
+        let came = self.ranks.exchange(routes.iter().map(message).collect());
+        self.clock.end(&self.ranks, "ask");
+        let mut asked = Vec::new();
+        let mut counts = Vec::new();
+        for (from, message) in &came {
+            let count = message.len() / size_of::<Q>();
+            asked.extend(take::<Q>(&mut &message[..], count));
+            counts.push((*from, count));
+        }
+        drop(came);
+        let answered = answer(self, &asked);
+        self.clock.end(&self.ranks, "answer");
+        let mut answered = agree(&self.ranks, answered, &mut [])?.into_iter();
+        let reply = |(to, count): (usize, usize)| {
+            let lists: Vec<_> = answered.by_ref().take(count).collect();
+            let mut message = Vec::new();
+            put(&mut message, lists.iter().map(|list| list.len() as u32));
+            put(&mut message, lists.iter().flatten().copied());
+            (to, message)
+        };
+        let came = self.ranks.exchange(counts.into_iter().map(reply).collect());
+        let mut found = vec![Vec::new(); questions.len()];
+        for ((from, message), (to, asked)) in came.iter().zip(&routes) {
+            debug_assert_eq!(from, to, "each rank that was asked answers");
+            let mut message = &message[..];
+            let counts = take::<u32>(&mut message, asked.len());
+            for (&question, count) in asked.iter().zip(counts) {
+                found[question as usize].extend(take::<T>(&mut message, count as usize));
+            }
+        }
+        self.clock.end(&self.ranks, "reply");
+        Ok(found)
+    }
+
+    /// An error of all ranks where one of them fails, or where they do not all make the same call with the same `own`.
+    pub(crate) fn agree_on(&self, call: &str, own: Result<u64, String>) -> Result<(), RankError> {
+        let own = own.map(|own| {
+            let mut hasher = DefaultHasher::new();
+            (call, own).hash(&mut hasher);
+            hasher.finish()
+        });
+        let mut ends = own.as_ref().map_or([0; 2], |&own| [own, !own]);
+        self.ranks.largest(&mut ends);
+        let same = own.and_then(|own| match ends == [own, !own] {
+            true => Ok(()),
+            false => Err(format!("ranks do not all call {call} with the same settings")),
+        });
+        agree(&self.ranks, same, &mut [])
+    }
+
+    /// As [`agree_on`](Self::agree_on), for what is asked of the boxes of a step.
+    pub(crate) fn agree_to_ask(&self, call: &str, own: Result<u64, String>) -> Result<(), RankError> {
+        let after_step = if self.has_stepped {
+            own
+        } else {
+            Err(format!("{call}: there is no step that went well to ask"))
+        };
+        self.agree_on(call, after_step)
+    }
+}

@@ -1,0 +1,73 @@
+//! A world of boxes across the ranks of MPI, a GPU each: overlapping pairs, rays, queries and neighbours, with borders
+//! that follow the load.
+//!
+//! Each rank holds some boxes ([`Owned`]) and has a part of space. [`Ranks::balance`] moves the borders and hands boxes
+//! over. [`Ranks::step`] sends boxes to the ranks whose parts they overlap, and finds the pairs on each rank's device.
+//! The joined answer is that of the undivided world, each pair on one rank. [`Ranks::closest_hits`], [`Ranks::query`],
+//! [`Ranks::nearest`] and [`Ranks::neighbors`] ask all ranks.
+//!
+//! [`Processes`] has the ranks of a communicator of MPI. [`Threads`] has the ranks as threads of one process: for
+//! tests, and to see what a thousand ranks would send.
+//!
+//! ```
+//! use gpu_broad_phase::Aabb;
+//! use gpu_broad_phase_mpi::{Communicator, Device, Owned, Ranks, RanksDescriptor, Threads};
+//!
+//! let found = Threads::run(3, |threads| {
+//!     let rank = threads.rank();
+//!     // Boxes in a row, each touching the next. Every third one begins on this rank.
+//!     let mut owned = Owned::default();
+//!     owned.moving.ids = (0..30).filter(|id| id % 3 == rank as u64).collect();
+//!     let boxed = |&id: &u64| Aabb::new([id as f32, 0.0, 0.0], [id as f32 + 1.0, 1.0, 1.0]);
+//!     owned.moving.boxes = owned.moving.ids.iter().map(boxed).collect();
+//!
+//!     let descriptor = RanksDescriptor { device: Device::Cpu, ..RanksDescriptor::default() };
+//!     let mut ranks = Ranks::new(threads, &descriptor)?;
+//!     ranks.balance(&mut owned)?;
+//!     assert_eq!(owned.moving.len(), 10);
+//!     ranks.step(&owned)
+//! });
+//! let mut pairs: Vec<_> = found.into_iter().flat_map(|step| step.unwrap().pairs).collect();
+//! pairs.sort();
+//! let expected: Vec<_> = (0..29).map(|id| [id, id + 1]).collect();
+//! assert_eq!(pairs, expected);
+//! ```
+
+#![forbid(unsafe_code)]
+#![deny(missing_docs)]
+
+mod agreement;
+mod asking;
+mod balance;
+mod bisection;
+mod communicator;
+mod engine;
+mod local;
+mod owned;
+mod partition;
+mod processes;
+mod queries;
+mod ranks;
+mod rays;
+mod step;
+mod threads;
+mod traffic;
+
+pub use agreement::{RankError, agreed};
+pub use asking::Rows;
+pub use balance::Balance;
+pub use communicator::{Communicator, Messages};
+pub use engine::Device;
+pub use owned::{Objects, Owned};
+pub use processes::Processes;
+pub use queries::Near;
+pub use ranks::{Ranks, RanksDescriptor};
+pub use rays::{Cast, Hit};
+pub use step::StepPairs;
+pub use threads::Threads;
+pub use traffic::{Stage, Traffic};
+
+/// Runs the README's example as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,164 @@
+//! The boxes of a step on a rank: those that it holds and those that others have sent, the ghosts.
+
+use gpu_broad_phase::{Aabb, NONE, Scene, Source, Statics};
+
+use crate::owned::Objects;
+
+/// Boxes that other ranks have sent.
+pub(crate) struct Ghosts {
+    objects: Objects,
+    /// The rank of each.
+    senders: Vec<u32>,
+}
+
+impl Ghosts {
+    pub const EMPTY: Self = Self {
+        objects: Objects::EMPTY,
+        senders: Vec::new(),
+    };
+
+    /// Takes those that a rank has put at the front of a message.
+    pub fn take(&mut self, sender: usize, has_worlds: bool, message: &mut &[u8]) {
+        self.objects.take(has_worlds, 0, message);
+        self.senders.resize(self.objects.len(), sender as u32);
+    }
+}
+
+/// Boxes by ascending id. That keeps ties: the smallest index of a tie is the smallest id.
+#[derive(Default)]
+pub(crate) struct Side {
+    pub objects: Objects,
+    /// Where each stands among those that the rank holds; [`NONE`] of a ghost.
+    pub place: Vec<u32>,
+    /// The rank that sent each ghost; [`NONE`] of what the rank holds.
+    senders: Vec<u32>,
+}
+
+/// All boxes of a step, static ones first.
+#[derive(Default)]
+pub(crate) struct Local {
+    pub statics: Side,
+    pub moving: Side,
+    /// Counts the states of the static ones.
+    pub generation: u64,
+}
+
+impl Side {
+    /// Joins what a rank holds with ghosts.
+    ///
+    /// # Errors
+    /// Where an id comes twice.
+    pub fn join(held: &Objects, ghosts: &Ghosts) -> Result<Self, String> {
+        let [mut own, mut others] = [held.by_id(), ghosts.objects.by_id()].map(|places| places.into_iter().peekable());
+        let mut side = Self::default();
+        let count = held.len() + ghosts.objects.len();
+        side.objects.boxes.reserve(count);
+        side.objects.ids.reserve(count);
+        side.place.reserve(count);
+        for _ in 0..count {
+            let id = |objects: &Objects, place: Option<&u32>| place.map(|&place| objects.ids[place as usize]);
+            let next = [id(held, own.peek()), id(&ghosts.objects, others.peek())];
+            let is_own = next[1].is_none_or(|other| next[0].is_some_and(|own| own <= other));
+            let (objects, places) = if is_own {
+                (held, &mut own)
+            } else {
+                (&ghosts.objects, &mut others)
+            };
+            let at = places.next().expect("so many are left");
+            let from = at as usize;
+            if side.objects.ids.last() == Some(&objects.ids[from]) {
+                return Err(format!("two boxes have the id {}", objects.ids[from]));
+            }
+            side.objects.boxes.push(objects.boxes[from]);
+            side.objects.ids.push(objects.ids[from]);
+            side.objects.worlds.extend(objects.worlds.get(from));
+            let (place, sender) = if is_own {
+                (at, NONE)
+            } else {
+                (NONE, ghosts.senders[from])
+            };
+            side.place.push(place);
+            side.senders.push(sender);
+        }
+        Ok(side)
+    }
+}
+
+impl Local {
+    pub fn scene(&self) -> Scene<'_> {
+        Scene {
+            objects: Source::Host(&self.moving.objects.boxes),
+            worlds: Source::Host(&self.moving.objects.worlds),
+            statics: Statics {
+                objects: Source::Host(&self.statics.objects.boxes),
+                worlds: Source::Host(&self.statics.objects.worlds),
+                generation: self.generation,
+            },
+            ..Scene::default()
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        self.statics.place.len() + self.moving.place.len()
+    }
+
+    /// The side of an object of the step, and its place there.
+    fn side(&self, object: u32) -> (&Side, usize) {
+        match (object as usize).checked_sub(self.statics.place.len()) {
+            Some(place) => (&self.moving, place),
+            None => (&self.statics, object as usize),
+        }
+    }
+
+    pub fn id(&self, object: u32) -> u64 {
+        let (side, place) = self.side(object);
+        side.objects.ids[place]
+    }
+
+    pub fn is_moving(&self, object: u32) -> bool {
+        object as usize >= self.statics.place.len()
+    }
+
+    /// Whether the rank holds the object.
+    pub fn is_held(&self, object: u32) -> bool {
+        let (side, place) = self.side(object);
+        side.place[place] != NONE
+    }
+
+    /// The box, as it was given.
+    pub fn object(&self, object: u32) -> Aabb {
+        let (side, place) = self.side(object);
+        side.objects.boxes[place]
+    }
+
+    /// The rank that holds the object, if it is a ghost.
+    pub fn sender(&self, object: u32) -> Option<usize> {
+        let (side, place) = self.side(object);
+        Some(side.senders[place] as usize).filter(|_| side.place[place] == NONE)
+    }
+
+    /// The object of an id, if it is here.
+    pub fn find(&self, id: u64) -> Option<u32> {
+        let statics = self.statics.place.len();
+        let in_side = |side: &Side| side.objects.ids.binary_search(&id).ok();
+        let moving = || in_side(&self.moving).map(|place| place + statics);
+        in_side(&self.statics).or_else(moving).map(|object| object as u32)
+    }
+}
+
+/// Bounds of no boxes: they are inverted, and nothing meets them.
+pub(crate) const NOTHING: Aabb = Aabb::new([f32::INFINITY; 3], [f32::NEG_INFINITY; 3]);
+
+/// Whether a box can be met: neither without numbers, nor inverted, nor taken out.
+pub(crate) fn takes_part(object: &Aabb) -> bool {
+    let has_place = (0..3).all(|axis| object.min[axis] <= object.max[axis]);
+    has_place && object.owner & Aabb::EXCLUDED == 0
+}
+
+pub(crate) fn joined(a: &Aabb, b: &Aabb) -> Aabb {
+    let [min, max] = [
+        [0, 1, 2].map(|axis| a.min[axis].min(b.min[axis])),
+        [0, 1, 2].map(|axis| a.max[axis].max(b.max[axis])),
+    ];
+    Aabb::new(min, max)
+}

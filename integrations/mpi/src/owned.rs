@@ -1,0 +1,132 @@
+//! The boxes that a rank holds.
+
+use std::collections::BTreeMap;
+
+use bytemuck::{NoUninit, Pod};
+use gpu_broad_phase::Aabb;
+
+/// Boxes with names that hold across ranks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Objects {
+    /// The boxes.
+    pub boxes: Vec<Aabb>,
+    /// The id of each: any number that no other box of any rank has.
+    pub ids: Vec<u64>,
+    /// The world of each; none with one world.
+    pub worlds: Vec<u32>,
+    /// Bytes of the caller's that go where the box goes: [`user_bytes`](crate::RanksDescriptor::user_bytes) per box.
+    /// Those of box `i` begin at `i * user_bytes`.
+    pub user: Vec<u8>,
+}
+
+/// What a rank holds: its share of the world. Any share will do for a right answer. The nearer its boxes lie to the
+/// rank's own part of space, the less is sent. [`Ranks::balance`](crate::Ranks::balance) sees to that.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Owned {
+    /// Boxes that move.
+    pub moving: Objects,
+    /// Boxes that seldom change. They never pair with one another, as
+    /// [`Statics`](gpu_broad_phase::Statics) say.
+    pub statics: Objects,
+    /// Which state of the static boxes this is. Change it on at least one rank whenever static boxes have changed on
+    /// any rank: all ranks then send theirs.
+    pub generation: u64,
+    /// Pairs of ids that are not wanted, either first. List a row on a rank that holds one of its boxes; once is
+    /// enough. [`balance`](crate::Ranks::balance) moves it along.
+    pub excluded_pairs: Vec<[u64; 2]>,
+}
+
+/// Which of a rank's boxes go to each other rank.
+pub(crate) type Members = BTreeMap<usize, Vec<u32>>;
+
+/// Appends plain rows to a message.
+pub(crate) fn put<T: NoUninit>(message: &mut Vec<u8>, rows: impl IntoIterator<Item = T>) {
+    for row in rows {
+        message.extend_from_slice(bytemuck::bytes_of(&row));
+    }
+}
+
+/// Takes rows off the front of a message.
+///
+/// # Panics
+/// Where it is shorter: no rank sends such messages.
+pub(crate) fn take<T: Pod>(message: &mut &[u8], count: usize) -> Vec<T> {
+    let (rows, rest) = message.split_at(count * size_of::<T>());
+    *message = rest;
+    bytemuck::pod_collect_to_vec(rows)
+}
+
+impl Objects {
+    pub(crate) const EMPTY: Self = Self {
+        boxes: Vec::new(),
+        ids: Vec::new(),
+        worlds: Vec::new(),
+        user: Vec::new(),
+    };
+
+    /// Number of boxes.
+    pub const fn len(&self) -> usize {
+        self.boxes.len()
+    }
+
+    /// Whether there are none.
+    pub const fn is_empty(&self) -> bool {
+        self.boxes.is_empty()
+    }
+
+    pub(crate) fn check(&self, what: &str, worlds: u32, user_bytes: usize) -> Result<(), String> {
+        let boxes = self.len();
+        let wanted = [
+            ("ids", self.ids.len(), boxes),
+            ("worlds", self.worlds.len(), if worlds > 1 { boxes } else { 0 }),
+            ("bytes of the user's", self.user.len(), boxes * user_bytes),
+        ];
+        match wanted.into_iter().find(|(_, given, wanted)| given != wanted) {
+            Some((name, given, wanted)) => Err(format!("{boxes} {what} have {given} {name}, not {wanted}")),
+            None => Ok(()),
+        }
+    }
+
+    /// Appends some of them to a message, with their number.
+    pub(crate) fn put(&self, members: &[u32], user_bytes: usize, message: &mut Vec<u8>) {
+        let each = || members.iter().map(|&member| member as usize);
+        put(message, [members.len() as u64]);
+        put(message, each().map(|member| self.boxes[member]));
+        put(message, each().map(|member| self.ids[member]));
+        if !self.worlds.is_empty() {
+            put(message, each().map(|member| self.worlds[member]));
+        }
+        for member in each() {
+            message.extend_from_slice(&self.user[member * user_bytes..][..user_bytes]);
+        }
+    }
+
+    /// Takes what [`put`](Self::put) has appended.
+    pub(crate) fn take(&mut self, has_worlds: bool, user_bytes: usize, message: &mut &[u8]) {
+        let count = take::<u64>(message, 1)[0] as usize;
+        self.boxes.extend(take::<Aabb>(message, count));
+        self.ids.extend(take::<u64>(message, count));
+        if has_worlds {
+            self.worlds.extend(take::<u32>(message, count));
+        }
+        self.user.extend(take::<u8>(message, count * user_bytes));
+    }
+
+    /// Those at `members`, in their order.
+    pub(crate) fn gathered(&self, members: &[u32], user_bytes: usize) -> Self {
+        let mut message = Vec::new();
+        let mut gathered = Self::default();
+        self.put(members, user_bytes, &mut message);
+        gathered.take(!self.worlds.is_empty(), user_bytes, &mut &message[..]);
+        gathered
+    }
+
+    /// Their places by ascending ids.
+    pub(crate) fn by_id(&self) -> Vec<u32> {
+        let mut places: Vec<_> = (0..self.len() as u32).collect();
+        if !self.ids.is_sorted() {
+            places.sort_unstable_by_key(|&place| self.ids[place as usize]);
+        }
+        places
+    }
+}

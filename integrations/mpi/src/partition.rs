@@ -1,0 +1,133 @@
+//! Which rank's part of space a point lies in.
+//!
+//! Coordinates are compared as passes compare boxes: as integers in the order of the floats, in which −0 is 0. So
+//! nothing is rounded, and infinities are ordinary values.
+
+use bytemuck::{Pod, Zeroable};
+use gpu_broad_phase::Aabb;
+
+/// A float as an integer of the same order, in which −0 is 0. Of a NaN, any integer.
+pub(crate) fn ordered(value: f32) -> i32 {
+    let bits = value.to_bits();
+    if bits < 1 << 31 {
+        bits as i32
+    } else {
+        (1u32 << 31).wrapping_sub(bits) as i32
+    }
+}
+
+/// A box as ordered integers, both ends inclusive.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+pub(crate) struct Span {
+    pub first: [i32; 3],
+    pub last: [i32; 3],
+}
+
+impl Span {
+    pub fn of(object: &Aabb) -> Self {
+        Self {
+            first: object.min.map(ordered),
+            last: object.max.map(ordered),
+        }
+    }
+
+    /// All of space.
+    pub const ALL: Self = Self {
+        first: [i32::MIN; 3],
+        last: [i32::MAX; 3],
+    };
+
+    pub fn holds(&self, point: [i32; 3]) -> bool {
+        (0..3).all(|axis| self.first[axis] <= point[axis] && point[axis] <= self.last[axis])
+    }
+}
+
+/// A border between two groups of ranks: the upper one begins at it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+pub(crate) struct Cut {
+    pub axis: u32,
+    pub border: i32,
+}
+
+/// Space cut in two, and each part again, until each rank has one: a tree of borders.
+///
+/// Parts are half-open, from one border to the next, and the outermost are endless. So every point lies in just one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Partition {
+    /// The border of a group of ranks stands at the first rank of its upper half. That of rank 0 is none.
+    pub cuts: Vec<Cut>,
+}
+
+/// The first rank of the upper half of some ranks.
+pub(crate) const fn middle(first: usize, end: usize) -> usize {
+    first + (end - first) / 2
+}
+
+impl Partition {
+    /// All of space is rank 0's.
+    pub fn undivided(ranks: usize) -> Self {
+        let none = Cut {
+            axis: 0,
+            border: i32::MAX,
+        };
+        Self {
+            cuts: vec![none; ranks],
+        }
+    }
+
+    /// The rank whose part holds a point.
+    pub fn owner(&self, point: [i32; 3]) -> usize {
+        let (mut first, mut end) = (0, self.cuts.len());
+        while end - first > 1 {
+            let middle = middle(first, end);
+            let cut = self.cuts[middle];
+            if point[cut.axis as usize] < cut.border {
+                end = middle;
+            } else {
+                first = middle;
+            }
+        }
+        first
+    }
+
+    /// Calls `with` for each rank whose part a box overlaps, ascending.
+    pub fn overlapped(&self, span: &Span, with: &mut impl FnMut(usize)) {
+        self.overlapped_of(span, 0, self.cuts.len(), with);
+    }
+
+    fn overlapped_of(&self, span: &Span, first: usize, end: usize, with: &mut impl FnMut(usize)) {
+        if end - first == 1 {
+            return with(first);
+        }
+        let middle = middle(first, end);
+        let cut = self.cuts[middle];
+        if span.first[cut.axis as usize] < cut.border {
+            self.overlapped_of(span, first, middle, with);
+        }
+        if span.last[cut.axis as usize] >= cut.border {
+            self.overlapped_of(span, middle, end, with);
+        }
+    }
+
+    /// The part of a rank.
+    pub fn part(&self, rank: usize) -> Span {
+        let mut part = Span::ALL;
+        let (mut first, mut end) = (0, self.cuts.len());
+        while end - first > 1 {
+            let middle = middle(first, end);
+            let Cut { axis, border } = self.cuts[middle];
+            let axis = axis as usize;
+            if rank < middle {
+                // `ordered` never gives the smallest integer, so that no part lacks a point for this.
+                part.last[axis] = part.last[axis].min(border.saturating_sub(1));
+                end = middle;
+            } else {
+                part.first[axis] = part.first[axis].max(border);
+                first = middle;
+            }
+        }
+        part
+    }
+}

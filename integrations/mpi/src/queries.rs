@@ -1,0 +1,299 @@
+//! Boxes, spheres and nearest objects across ranks, and neighbours within a radius.
+
+use std::collections::BTreeMap;
+
+use bytemuck::{Pod, Zeroable};
+use gpu_broad_phase::{Aabb, NONE, Neighbors, Queries, Query, QueryMode, Scene, Source};
+
+use crate::agreement::{RankError, agree};
+use crate::asking::{Routes, Rows, farther};
+use crate::communicator::Communicator;
+use crate::local::{Ghosts, NOTHING, Side, joined, takes_part};
+use crate::owned::Owned;
+use crate::partition::ordered;
+use crate::ranks::Ranks;
+
+/// A box near a query.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct Near {
+    /// Id of the box.
+    pub id: u64,
+    /// Squared distance, as in [`Neighbor`](gpu_broad_phase::Neighbor).
+    pub squared_distance: f32,
+    /// 0 for a static box, 1 for one that moves: static ones come first at the same distance.
+    pub is_moving: u32,
+}
+
+impl<C: Communicator> Ranks<C> {
+    /// The boxes of the last step, on all ranks, that each query of this rank finds, by ascending id. Collective.
+    ///
+    /// # Errors
+    /// Before the first step, where ranks make other calls, or a device fails.
+    pub fn query(&mut self, queries: &[Query]) -> Result<Rows<u64>, RankError> {
+        self.clock.start(&self.ranks);
+        self.agree_to_ask("query", Ok(0))?;
+        let routes = self.all_bounds(&self.bounds).of_queries(queries);
+        self.clock.end(&self.ranks, "route");
+        let found = self.ask(queries, routes, |ranks, queries| {
+            let found = ranks.ask_here(queries, QueryMode::All)?;
+            let list = |query: usize| {
+                let [first, end] = [query, query + 1].map(|at| found.query_offsets[at] as usize);
+                // What others hold, they tell.
+                let held = found.query_objects[first..end]
+                    .iter()
+                    .filter(|&&object| ranks.local.is_held(object));
+                held.map(|&object| ranks.local.id(object)).collect()
+            };
+            Ok((0..queries.len()).map(list).collect())
+        })?;
+        Ok(Rows::from_lists(found.into_iter().map(|mut ids| {
+            ids.sort_unstable();
+            ids
+        })))
+    }
+
+    /// The `count` boxes of the last step, on all ranks, that lie nearest to each query of this rank and within its
+    /// radius, nearest first. Ranks that can hold nothing nearer than what a first one found are not asked. Distances
+    /// from 2^64 on, whose squares are infinite, count as one, and so do those below 2^-63, whose squares are 0. Collective.
+    ///
+    /// # Errors
+    /// Where ranks ask for another number, where it is 0 or more than 1,024, or a device fails.
+    pub fn nearest(&mut self, queries: &[Query], count: u32) -> Result<Rows<Near>, RankError> {
+        self.clock.start(&self.ranks);
+        let wanted = match count {
+            1..=1024 => Ok(1 + u64::from(count)),
+            _ => Err(format!("{count} nearest boxes: 1 to 1,024 can be asked for")),
+        };
+        self.agree_to_ask("nearest", wanted)?;
+        let all = self.all_bounds(&self.bounds);
+        let owner = |query: &Query| self.partition.owner(query.bounds.min.map(ordered)) as u32;
+        let mut first: Routes = Vec::new();
+        let mut homes: Vec<_> = (0..)
+            .zip(queries)
+            .map(|(question, query)| (owner(query), question))
+            .collect();
+        homes.sort_unstable();
+        for &(rank, question) in &homes {
+            match first.last_mut() {
+                Some((last, questions)) if *last == rank as usize => questions.push(question),
+                _ => first.push((rank as usize, vec![question])),
+            }
+        }
+        self.clock.end(&self.ranks, "route");
+        let near = |ranks: &mut Self, queries: &[Query]| {
+            let found = ranks.ask_here(queries, QueryMode::Nearest(count))?;
+            let lists = found.query_nearest.chunks(count as usize).map(|list| {
+                let there = list.iter().filter(|neighbor| neighbor.object != NONE);
+                let near = |neighbor: &gpu_broad_phase::Neighbor| Near {
+                    id: ranks.local.id(neighbor.object),
+                    squared_distance: neighbor.squared_distance,
+                    is_moving: ranks.local.is_moving(neighbor.object).into(),
+                };
+                there.map(near).collect()
+            });
+            Ok(lists.collect())
+        };
+        let mut found: Vec<Vec<Near>> = self.ask(queries, Ok(first), near)?;
+        // What is farther than so many others is not wanted.
+        let within = |(query, found): (&Query, &Vec<Near>)| {
+            let last = found.get(count as usize - 1);
+            // Squares of distances below 2^-63 are 0.
+            let reach = last.map_or(f32::INFINITY, |near| farther(near.squared_distance.sqrt()).max(2e-19));
+            Query {
+                radius: query.radius.min(reach),
+                ..*query
+            }
+        };
+        let narrowed: Vec<_> = queries.iter().zip(&found).map(within).collect();
+        let routes = all.of_queries(&narrowed).map(|mut routes| {
+            for (rank, questions) in &mut routes {
+                questions.retain(|&question| homes.binary_search(&(*rank as u32, question)).is_err());
+            }
+            routes.retain(|(_, questions)| !questions.is_empty());
+            routes
+        });
+        self.clock.end(&self.ranks, "route");
+        let more = self.ask(queries, routes, near)?;
+        for (found, more) in found.iter_mut().zip(more) {
+            found.extend(more);
+            // Two ranks tell of a box that one of them has as a ghost, and their devices may differ. Distances are not
+            // negative, so that their bits have their order.
+            found.sort_unstable_by_key(|near| (near.is_moving, near.id, near.squared_distance.to_bits()));
+            found.dedup_by_key(|near| (near.is_moving, near.id));
+            found.sort_unstable_by_key(|near| (near.squared_distance.to_bits(), near.is_moving, near.id));
+            found.truncate(count as usize);
+        }
+        Ok(Rows::from_lists(found))
+    }
+
+    fn ask_here(&mut self, queries: &[Query], mode: QueryMode) -> Result<gpu_broad_phase::StepResult, String> {
+        if queries.is_empty() {
+            return Ok(gpu_broad_phase::StepResult {
+                query_offsets: vec![0],
+                ..Default::default()
+            });
+        }
+        let scene = Scene {
+            queries: Queries::Spheres(Source::Host(queries)),
+            query_mode: mode,
+            ..self.local.scene()
+        };
+        self.engine.ask(&self.descriptor.broad_phase, &scene)
+    }
+
+    /// For each box that this rank holds, static ones first, the boxes of all ranks within a radius of it, by ascending
+    /// id. It needs no step before it. Boxes within the radius of what another rank holds are sent there first. With
+    /// `half`, a box counts as after those with smaller ids, and moving ones count as after static ones. Collective.
+    ///
+    /// # Errors
+    /// Where what a rank holds does not fit together, where ranks ask for other neighbours, or a device fails.
+    pub fn neighbors(&mut self, owned: &Owned, neighbors: Neighbors) -> Result<Rows<u64>, RankError> {
+        self.clock.start(&self.ranks);
+        let asked = u64::from(neighbors.radius.to_bits()) << 1 | u64::from(neighbors.half);
+        let checked = self.check(owned);
+        let (checked, agreed_on) = match checked {
+            Ok(checked) => (checked, Ok(asked)),
+            Err(error) => (<[Vec<Aabb>; 2]>::default(), Err(error)),
+        };
+        self.agree_on("neighbors", agreed_on)?;
+        let [moving, statics] = checked;
+        self.has_stepped = false;
+        let parts = [&statics, &moving];
+        self.bounds = parts
+            .iter()
+            .flat_map(|compared| compared.iter())
+            .filter(|object| takes_part(object))
+            .fold(NOTHING, |bounds, object| joined(&bounds, object));
+        let points = parts.map(|compared| compared.iter().map(point).collect::<Vec<_>>());
+        let corners = points
+            .iter()
+            .flatten()
+            .flatten()
+            .fold(NOTHING, |bounds, point| joined(&bounds, point));
+        let all = self.all_bounds(&corners);
+        let sent = points.map(|points| {
+            let mut asked = Vec::new();
+            let mut of = Vec::new();
+            for (place, point) in (0..).zip(points) {
+                for image in point.iter().flat_map(|point| self.images(point.min, neighbors.radius)) {
+                    asked.push(image);
+                    of.push(place);
+                }
+            }
+            let routes = all.of_queries(&asked)?.into_iter().map(|(rank, images)| {
+                let mut places: Vec<u32> = images.iter().map(|&image| of[image as usize]).collect();
+                places.dedup();
+                (rank, places)
+            });
+            Ok(routes.collect::<Routes>())
+        });
+        let sent = agree(
+            &self.ranks,
+            sent.into_iter().collect::<Result<Vec<_>, String>>(),
+            &mut [],
+        )?;
+        let mut members = BTreeMap::<_, [Vec<u32>; 2]>::new();
+        for (side, routes) in sent.into_iter().enumerate() {
+            for (rank, places) in routes.into_iter().filter(|(rank, _)| *rank != self.ranks.rank()) {
+                members.entry(rank).or_default()[side] = places;
+            }
+        }
+        let message = |(rank, [statics, moving]): (usize, [Vec<u32>; 2])| {
+            let mut message = Vec::new();
+            owned.statics.put(&statics, 0, &mut message);
+            owned.moving.put(&moving, 0, &mut message);
+            (rank, message)
+        };
+        self.clock.end(&self.ranks, "route");
+        let came = self.ranks.exchange(members.into_iter().map(message).collect());
+        self.clock.end(&self.ranks, "ghosts");
+        let found = self.neighbors_here(owned, &came, neighbors);
+        self.clock.end(&self.ranks, "step");
+        let found = agree(&self.ranks, found, &mut [])?;
+        self.has_stepped = true;
+        self.clock.end(&self.ranks, "agree");
+        Ok(found)
+    }
+
+    /// The places near which a point's neighbours may lie, as queries: the point and its images past borders within
+    /// reach.
+    fn images(&self, point: [f32; 3], radius: f32) -> Vec<Query> {
+        let periods = self.descriptor.broad_phase.periods;
+        let mut images = vec![point];
+        let mut reach = radius;
+        for (axis, period) in periods.into_iter().enumerate().filter(|&(_, period)| period > 0.0) {
+            // Images are rounded.
+            reach = farther(reach + period * 1e-6);
+            let at = point[axis];
+            let shifts = [(at - reach < 0.0, period), (at + reach >= period, -period)];
+            let moved = |shift: f32| {
+                let image = move |image: &[f32; 3]| {
+                    let mut image = *image;
+                    image[axis] += shift;
+                    image
+                };
+                images.iter().map(image).collect::<Vec<_>>()
+            };
+            let more: Vec<_> = shifts
+                .into_iter()
+                .filter(|(is_near, _)| *is_near)
+                .map(|(_, shift)| moved(shift))
+                .collect();
+            images.extend(more.concat());
+        }
+        images.into_iter().map(|image| Query::sphere(image, reach)).collect()
+    }
+
+    fn neighbors_here(
+        &mut self,
+        owned: &Owned,
+        came: &[(usize, Vec<u8>)],
+        neighbors: Neighbors,
+    ) -> Result<Rows<u64>, String> {
+        let [mut statics, mut moving] = [const { Ghosts::EMPTY }; 2];
+        for (rank, message) in came {
+            let mut message = &message[..];
+            statics.take(*rank, self.has_worlds(), &mut message);
+            moving.take(*rank, self.has_worlds(), &mut message);
+        }
+        // The next step wants those of its own.
+        self.forget_statics();
+        self.local.statics = Side::join(&owned.statics, &statics)?;
+        self.local.moving = Side::join(&owned.moving, &moving)?;
+        let local = &self.local;
+        let mut descriptor = self.descriptor.broad_phase;
+        descriptor.pairs = false;
+        let scene = Scene {
+            queries: Queries::Neighbors(neighbors),
+            query_mode: QueryMode::All,
+            ..local.scene()
+        };
+        let found = self.engine.step(&descriptor, &scene)?;
+        let mut lists = vec![Vec::new(); owned.statics.len() + owned.moving.len()];
+        let firsts = [
+            (&local.statics, 0, 0),
+            (&local.moving, local.statics.place.len(), owned.statics.len()),
+        ];
+        for (side, first_object, first_list) in firsts {
+            for (at, &place) in side.place.iter().enumerate().filter(|&(_, &place)| place != NONE) {
+                let object = first_object + at;
+                let [first, end] = [object, object + 1].map(|at| found.query_offsets[at] as usize);
+                let list = &mut lists[first_list + place as usize];
+                list.extend(found.query_objects[first..end].iter().map(|&object| local.id(object)));
+                list.sort_unstable();
+            }
+        }
+        Ok(Rows::from_lists(lists))
+    }
+}
+
+/// The lower corner of a box, which neighbours are counted from, if it has any.
+fn point(object: &Aabb) -> Option<Aabb> {
+    let is_finite = object
+        .min
+        .iter()
+        .chain(&object.max)
+        .all(|coordinate| coordinate.is_finite());
+    (takes_part(object) && is_finite).then(|| Aabb::point(object.min))
+}

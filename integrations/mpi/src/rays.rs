@@ -1,0 +1,133 @@
+//! Rays across ranks.
+
+use bytemuck::{Pod, Zeroable};
+use gpu_broad_phase::{NONE, Ray, RayHit, RayMode, Rays, Scene, Source, StepResult, SweptRay};
+
+use crate::agreement::RankError;
+use crate::asking::Rows;
+use crate::communicator::Communicator;
+use crate::ranks::Ranks;
+
+/// A box that a ray meets.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub struct Hit {
+    /// Id of the box.
+    pub id: u64,
+    /// Hit parameter: the point is `origin + t · direction`.
+    pub t: f32,
+    /// 0 for a static box, 1 for one that moves: static ones come first where `t` is the same.
+    pub is_moving: u32,
+}
+
+/// What can be cast: a [`Ray`] or a [`SweptRay`].
+pub trait Cast: Pod + Into<SweptRay> {
+    #[doc(hidden)]
+    fn all(rays: &[Self]) -> Rays<'_>;
+}
+
+impl Cast for Ray {
+    fn all(rays: &[Self]) -> Rays<'_> {
+        Rays::Plain(Source::Host(rays))
+    }
+}
+
+impl Cast for SweptRay {
+    fn all(rays: &[Self]) -> Rays<'_> {
+        Rays::Swept(Source::Host(rays))
+    }
+}
+
+impl Hit {
+    /// Nearer first, then static boxes first, then smaller ids.
+    fn key(&self) -> (u32, u32, u64) {
+        // Parameters are not negative, so that their bits have their order.
+        (self.t.to_bits(), self.is_moving, self.id)
+    }
+}
+
+impl<C: Communicator> Ranks<C> {
+    /// The first box of all ranks that each ray of this rank meets. It asks the boxes of the last step. Collective.
+    ///
+    /// # Errors
+    /// Before the first step, where ranks make other calls or cast another kind of ray, or a device fails.
+    pub fn closest_hits<R: Cast>(&mut self, rays: &[R]) -> Result<Vec<Option<Hit>>, RankError> {
+        let hits = self.cast(rays, RayMode::Closest, |ranks, _, found| {
+            let row = |hit: &RayHit| (hit.object != NONE).then(|| ranks.hit(hit)).into_iter().collect();
+            found.ray_hits.iter().map(row).collect()
+        })?;
+        Ok(hits
+            .iter()
+            .map(|hits| hits.iter().min_by_key(|hit| hit.key()).copied())
+            .collect())
+    }
+
+    /// Whether each ray of this rank meets any box of the last step, on any rank. Collective.
+    ///
+    /// # Errors
+    /// As [`closest_hits`](Self::closest_hits).
+    pub fn any_hits<R: Cast>(&mut self, rays: &[R]) -> Result<Vec<bool>, RankError> {
+        let hits = self.cast(rays, RayMode::Any, |_, _, found| {
+            found.ray_any.iter().map(|&any| vec![0u8; any as usize]).collect()
+        })?;
+        Ok(hits.iter().map(|hits| !hits.is_empty()).collect())
+    }
+
+    /// All boxes of the last step, on all ranks, that each ray of this rank meets, in their order along the ray.
+    /// Collective.
+    ///
+    /// # Errors
+    /// As [`closest_hits`](Self::closest_hits).
+    pub fn all_hits<R: Cast>(&mut self, rays: &[R]) -> Result<Rows<Hit>, RankError> {
+        let hits = self.cast(rays, RayMode::All, |ranks, count, found| {
+            let list = |ray: usize| {
+                let [first, end] = [ray, ray + 1].map(|at| found.ray_offsets[at] as usize);
+                // What others hold, they tell.
+                let held = found.ray_hits[first..end]
+                    .iter()
+                    .filter(|hit| ranks.local.is_held(hit.object));
+                held.map(|hit| ranks.hit(hit)).collect()
+            };
+            (0..count).map(list).collect()
+        })?;
+        Ok(Rows::from_lists(hits.into_iter().map(|mut hits| {
+            hits.sort_unstable_by_key(Hit::key);
+            hits
+        })))
+    }
+
+    fn hit(&self, hit: &RayHit) -> Hit {
+        Hit {
+            id: self.local.id(hit.object),
+            t: hit.t,
+            is_moving: self.local.is_moving(hit.object).into(),
+        }
+    }
+
+    /// Casts rays on the ranks whose boxes they may meet. `rows` makes the rows of each ray out of a rank's answer.
+    fn cast<R: Cast, T: Pod>(
+        &mut self,
+        rays: &[R],
+        mode: RayMode,
+        rows: impl FnOnce(&Self, usize, StepResult) -> Vec<Vec<T>>,
+    ) -> Result<Vec<Vec<T>>, RankError> {
+        self.clock.start(&self.ranks);
+        self.agree_to_ask("rays", Ok(size_of::<R>() as u64 + ((mode as u64) << 32)))?;
+        let wide: Vec<SweptRay> = rays.iter().map(|&ray| ray.into()).collect();
+        let routes = self.all_bounds(&self.bounds).of_rays(&wide);
+        self.clock.end(&self.ranks, "route");
+        self.ask(rays, routes, |ranks, rays| {
+            if rays.is_empty() {
+                return Ok(Vec::new());
+            }
+            let mut descriptor = ranks.descriptor.broad_phase;
+            descriptor.ray_mode = mode;
+            let scene = Scene {
+                rays: R::all(rays),
+                ..ranks.local.scene()
+            };
+            let found = ranks.engine.ask(&descriptor, &scene)?;
+            Ok(rows(ranks, rays.len(), found))
+        })
+    }
+}

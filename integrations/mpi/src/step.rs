@@ -1,0 +1,262 @@
+//! The pairs of a step.
+
+use std::collections::BTreeSet;
+
+use gpu_broad_phase::{Aabb, NONE, Pair, Scene, Source};
+
+use crate::agreement::{RankError, agree};
+use crate::communicator::{Communicator, Messages};
+use crate::local::{Ghosts, NOTHING, Side, joined, takes_part};
+use crate::owned::{Members, Owned, put, take};
+use crate::partition::{Span, ordered};
+use crate::ranks::Ranks;
+
+/// The answer of a step on a rank.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct StepPairs {
+    /// Ids of the pairs that are this rank's to report, the smaller id first, in no particular order. Each pair of the
+    /// world stands on one rank. That rank may hold one of its boxes, or neither: [`Ranks::find`] tells who does.
+    pub pairs: Vec<[u64; 2]>,
+    /// Pairs of all ranks.
+    pub all_pairs: u64,
+    /// Boxes that others sent to this rank for the step.
+    pub ghosts: usize,
+    /// Boxes of all ranks that take no part, because of a NaN, of inverted bounds or of a world that there is not.
+    pub invalid: u64,
+    /// Box tests of this rank, where the descriptor counts them.
+    pub candidates: u64,
+}
+
+impl<C: Communicator> Ranks<C> {
+    /// A box of the last step, and the rank that holds it, if it is here: both boxes of a pair that this rank reports
+    /// are. The narrow phase can follow in place, with what it needs of boxes that other ranks hold.
+    pub fn find(&self, id: u64) -> Option<(Aabb, usize)> {
+        let object = self.local.find(id)?;
+        let rank = self.local.sender(object).unwrap_or(self.ranks.rank());
+        Some((self.local.object(object), rank))
+    }
+
+    /// Finds the pairs of all ranks' boxes. Boxes that overlap other ranks' parts of space are sent there first. Of a
+    /// pair that several ranks see, the one reports it whose part holds the pair's home point: on each axis the larger
+    /// of the two lower corners. Collective.
+    ///
+    /// # Errors
+    /// Where what a rank holds does not fit together, where two boxes of one id come to one rank, or where a device
+    /// fails.
+    pub fn step(&mut self, owned: &Owned) -> Result<StepPairs, RankError> {
+        self.clock.start(&self.ranks);
+        let checked = self.check(owned).and_then(|compared| {
+            let excluded = Excluded::find(owned)?;
+            Ok((compared, excluded))
+        });
+        let statics = (owned.generation, owned.statics.len());
+        let mut sums = [u64::from(self.statics_sent != Some(statics))];
+        let ([moving, fixed], excluded) = agree(&self.ranks, checked, &mut sums)?;
+        let sends_statics = sums[0] > 0;
+        // Until the step has gone well everywhere.
+        self.statics_sent = None;
+        self.has_stepped = false;
+        self.bounds = moving
+            .iter()
+            .chain(&fixed)
+            .filter(|object| takes_part(object))
+            .fold(NOTHING, |bounds, object| joined(&bounds, object));
+        let messages = self.ghosts(owned, [&moving, &fixed], &excluded, sends_statics);
+        drop([moving, fixed]);
+        let excluded = self.join(owned, messages, sends_statics);
+        self.clock.end(&self.ranks, "ghosts");
+        let answer = excluded.and_then(|excluded| self.local_pairs(excluded));
+        let [mut all_pairs, mut invalid] = answer
+            .as_ref()
+            .map_or([0; 2], |answer| [answer.all_pairs, answer.invalid]);
+        self.clock.end(&self.ranks, "step");
+        let mut sums = [all_pairs, invalid];
+        let answer = agree(&self.ranks, answer, &mut sums)?;
+        [all_pairs, invalid] = sums;
+        self.statics_sent = Some(statics);
+        self.has_stepped = true;
+        self.clock.end(&self.ranks, "agree");
+        Ok(StepPairs {
+            all_pairs,
+            invalid,
+            ..answer
+        })
+    }
+
+    /// Messages with the boxes that overlap other ranks' parts, and with the excluded pairs that name them.
+    fn ghosts(
+        &self,
+        owned: &Owned,
+        [moving, statics]: [&[Aabb]; 2],
+        excluded: &Excluded,
+        sends_statics: bool,
+    ) -> Messages {
+        let own = self.ranks.rank();
+        let others = |compared: &[Aabb]| {
+            let mut members = Members::new();
+            for (place, object) in (0..).zip(compared) {
+                if takes_part(object) {
+                    self.partition.overlapped(&Span::of(object), &mut |to| {
+                        if to != own {
+                            members.entry(to).or_default().push(place);
+                        }
+                    });
+                }
+            }
+            members
+        };
+        let mut sides = vec![(&owned.moving, others(moving), &excluded.of_moving)];
+        // Static ghosts are kept, but excluded pairs that name them are told anew.
+        sides.push((&owned.statics, others(statics), &excluded.of_statics));
+        let receivers: BTreeSet<_> = sides
+            .iter()
+            .flat_map(|(_, members, _)| members.keys().copied())
+            .collect();
+        let message = |to: usize| {
+            let mut message = Vec::new();
+            let mut rows = Vec::new();
+            for (side, (objects, members, excluded)) in sides.iter().enumerate() {
+                let members = members.get(&to).map_or(&[][..], |members| members);
+                if side == 0 || sends_statics {
+                    objects.put(members, 0, &mut message);
+                }
+                let of_member = |&place: &u32| {
+                    let from = excluded.partition_point(|&(named, _)| named < place);
+                    let rows = excluded[from..].iter().take_while(move |&&(named, _)| named == place);
+                    rows.map(|&(_, row)| row)
+                };
+                if !excluded.is_empty() {
+                    rows.extend(members.iter().flat_map(of_member));
+                }
+            }
+            put(&mut message, rows);
+            message
+        };
+        // Where a rank is only overlapped by static boxes that it knows, there is nothing to send.
+        let nothing = size_of::<u64>() * if sends_statics { 2 } else { 1 };
+        let messages = receivers.into_iter().map(|to| (to, message(to)));
+        messages.filter(|(_, message)| message.len() > nothing).collect()
+    }
+
+    /// Sends messages, and joins what came with what the rank holds. Returns the excluded pairs that it knows of.
+    fn join(&mut self, owned: &Owned, messages: Messages, sends_statics: bool) -> Result<Vec<[u64; 2]>, String> {
+        let mut excluded = owned.excluded_pairs.clone();
+        let [mut moving, mut statics] = [const { Ghosts::EMPTY }; 2];
+        for (rank, message) in self.ranks.exchange(messages) {
+            let mut message = &message[..];
+            moving.take(rank, self.has_worlds(), &mut message);
+            if sends_statics {
+                statics.take(rank, self.has_worlds(), &mut message);
+            }
+            let rows = message.len() / size_of::<[u64; 2]>();
+            excluded.extend(take::<[u64; 2]>(&mut message, rows));
+        }
+        self.local.moving = Side::join(&owned.moving, &moving)?;
+        if sends_statics {
+            self.local.statics = Side::join(&owned.statics, &statics)?;
+            self.local.generation += 1;
+        }
+        let statics = &self.local.statics.objects.ids;
+        let is_moving = |id: &&u64| self.local.moving.objects.ids.binary_search(id).is_ok();
+        match statics.iter().find(is_moving) {
+            Some(id) => Err(format!("two boxes have the id {id}")),
+            None => Ok(excluded),
+        }
+    }
+
+    /// The pairs of the boxes that are here, as far as they are this rank's to report.
+    fn local_pairs(&mut self, excluded: Vec<[u64; 2]>) -> Result<StepPairs, String> {
+        let local = &self.local;
+        let known = |row: [u64; 2]| {
+            let [a, b] = row.map(|id| local.find(id));
+            Some(Pair { a: a?, b: b? })
+        };
+        let excluded: Vec<_> = excluded.into_iter().filter_map(known).collect();
+        let scene = Scene {
+            excluded_pairs: Source::Host(&excluded),
+            ..local.scene()
+        };
+        let result = self.engine.step(&self.descriptor.broad_phase, &scene)?;
+        let corners: Vec<_> = [&local.statics, &local.moving]
+            .into_iter()
+            .map(|side| self.compared(&side.objects))
+            .collect::<Result<Vec<_>, _>>()?
+            .concat()
+            .iter()
+            .map(|object| object.min.map(ordered))
+            .collect();
+        let part = self.partition.part(self.ranks.rank());
+        let mut counts = vec![0u32; local.len()];
+        let mut pairs = Vec::with_capacity(result.pairs.len());
+        for Pair { a, b } in result.pairs {
+            let [of_a, of_b] = [a, b].map(|object| corners[object as usize]);
+            if part.holds([0, 1, 2].map(|axis| of_a[axis].max(of_b[axis]))) {
+                let is_at_a = (0..3).filter(|&axis| of_a[axis] > of_b[axis]).count() > 1;
+                counts[if is_at_a { a } else { b } as usize] += 1;
+                let [a, b] = [a, b].map(|object| local.id(object));
+                pairs.push([a.min(b), a.max(b)]);
+            }
+        }
+        self.pairs_of.clear();
+        self.pairs_of_ghosts.clear();
+        for (object, &count) in (0..).zip(&counts).filter(|&(_, &count)| count > 0) {
+            let pairs = (local.id(object), count);
+            match local.sender(object) {
+                None => self.pairs_of.push(pairs),
+                Some(rank) => self.pairs_of_ghosts.entry(rank).or_default().push(pairs),
+            }
+        }
+        self.pairs_of.sort_unstable();
+        let places = [&local.statics.place, &local.moving.place];
+        Ok(StepPairs {
+            all_pairs: pairs.len() as u64,
+            pairs,
+            ghosts: places
+                .map(|places| places.iter().filter(|&&place| place == NONE).count())
+                .iter()
+                .sum(),
+            invalid: result.counters.invalid.into(),
+            candidates: result.counters.pair_candidates,
+        })
+    }
+}
+
+/// Excluded pairs by the boxes of this rank that they name, ascending by the box's place.
+struct Excluded {
+    of_moving: Vec<(u32, [u64; 2])>,
+    of_statics: Vec<(u32, [u64; 2])>,
+}
+
+impl Excluded {
+    fn find(owned: &Owned) -> Result<Self, String> {
+        let mut found = Self {
+            of_moving: Vec::new(),
+            of_statics: Vec::new(),
+        };
+        if owned.excluded_pairs.is_empty() {
+            return Ok(found);
+        }
+        let mut sides = [
+            (&owned.moving, owned.moving.by_id(), &mut found.of_moving),
+            (&owned.statics, owned.statics.by_id(), &mut found.of_statics),
+        ];
+        for row in &owned.excluded_pairs {
+            let mut named = 0;
+            for (objects, by_id, rows) in &mut sides {
+                for id in row {
+                    if let Ok(place) = by_id.binary_search_by_key(id, |&place| objects.ids[place as usize]) {
+                        rows.push((by_id[place], *row));
+                        named += 1;
+                    }
+                }
+            }
+            if named == 0 {
+                return Err(format!("the excluded pair {row:?} names no box that the rank holds"));
+            }
+        }
+        for (_, _, rows) in &mut sides {
+            rows.sort_unstable();
+        }
+        Ok(found)
+    }
+}
