@@ -40,7 +40,7 @@ impl<T: Copy> Rows<T> {
 /// Which questions go to which rank.
 pub(crate) type Routes = Vec<(usize, Vec<u32>)>;
 
-/// Bounds of what each rank holds, and the ranks that hold anything.
+/// Bounds of what each rank holds.
 pub(crate) struct Bounds {
     boxes: Vec<Aabb>,
     flat: BroadPhaseDescriptor<'static>,
@@ -181,29 +181,28 @@ impl<C: Communicator> Ranks<C> {
         Ok(found)
     }
 
-    /// An error of all ranks where one of them fails, or where they do not all make the same call with the same `own`.
-    pub(crate) fn agree_on(&self, call: &str, own: Result<u64, String>) -> Result<(), RankError> {
-        let own = own.map(|own| {
-            let mut hasher = DefaultHasher::new();
-            (call, own).hash(&mut hasher);
-            hasher.finish()
-        });
-        let mut ends = own.as_ref().map_or([0; 2], |&own| [own, !own]);
+    /// As [`agree`], and an error where ranks do not all make the same call with the same settings. Collective.
+    pub(crate) fn agree_on<T>(&self, call: &str, settings: u64, own: Result<T, String>) -> Result<T, RankError> {
+        let mut hasher = DefaultHasher::new();
+        (call, settings).hash(&mut hasher);
+        let told = hasher.finish();
+        // A rank that has failed says nothing of its own.
+        let mut ends = if own.is_ok() { [told, !told] } else { [0; 2] };
         self.ranks.largest(&mut ends);
-        let same = own.and_then(|own| match ends == [own, !own] {
-            true => Ok(()),
+        let same = own.and_then(|own| match ends == [told, !told] {
+            true => Ok(own),
             false => Err(format!("ranks do not all call {call} with the same settings")),
         });
         agree(&self.ranks, same, &mut [])
     }
 
     /// As [`agree_on`](Self::agree_on), for what is asked of the boxes of a step.
-    pub(crate) fn agree_to_ask(&self, call: &str, own: Result<u64, String>) -> Result<(), RankError> {
+    pub(crate) fn agree_to_ask(&self, call: &str, settings: u64, own: Result<(), String>) -> Result<(), RankError> {
         let after_step = if self.has_stepped {
             own
         } else {
             Err(format!("{call}: there is no step that went well to ask"))
         };
-        self.agree_on(call, after_step)
+        self.agree_on(call, settings, after_step)
     }
 }

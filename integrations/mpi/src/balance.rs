@@ -146,34 +146,29 @@ impl<C: Communicator> Ranks<C> {
             members
         });
         let mut excluded = BTreeMap::<_, Vec<_>>::new();
-        let homes: Vec<_> = [(&owned.moving, &moving), (&owned.statics, &statics)]
-            .into_iter()
-            .map(|(objects, members)| {
-                let mut homes: Vec<_> = members
-                    .iter()
-                    .flat_map(|(&to, places)| places.iter().map(move |&place| (objects.ids[place as usize], to)))
-                    .collect();
-                if !owned.excluded_pairs.is_empty() {
-                    homes.sort_unstable();
-                }
-                homes
-            })
-            .collect();
-        for row in &owned.excluded_pairs {
-            let home = |id| {
-                let in_list = |homes: &Vec<(u64, usize)>| {
+        if !owned.excluded_pairs.is_empty() {
+            let mut homes: Vec<_> = [(&owned.moving, &moving), (&owned.statics, &statics)]
+                .into_iter()
+                .flat_map(|(objects, members)| {
+                    let of_rank = |(&to, places): (&usize, &Vec<u32>)| {
+                        let homes = places.iter().map(|&place| (objects.ids[place as usize], to));
+                        homes.collect::<Vec<_>>()
+                    };
+                    members.iter().flat_map(of_rank)
+                })
+                .collect();
+            homes.sort_unstable();
+            for row in &owned.excluded_pairs {
+                let home = |id| {
                     let found = homes.binary_search_by_key(id, |&(id, _)| id);
                     found.ok().map(|place| homes[place].1)
                 };
-                homes.iter().find_map(in_list)
-            };
-            excluded
-                .entry(row.iter().find_map(home).unwrap_or(own))
-                .or_default()
-                .push(*row);
+                let to = row.iter().find_map(home).unwrap_or(own);
+                excluded.entry(to).or_default().push(*row);
+            }
         }
         let receivers: BTreeSet<_> = moving.keys().chain(statics.keys()).copied().collect();
-        let mut moved = [0; 2];
+        let (mut moved, mut gone) = ([0; 2], Vec::new());
         let none = Vec::new();
         let mut messages = Vec::new();
         for &to in receivers.iter().filter(|&&to| to != own) {
@@ -184,6 +179,7 @@ impl<C: Communicator> Ranks<C> {
             {
                 let members = members.get(&to).unwrap_or(&none);
                 moved[side] += members.len() as u64;
+                gone.extend(members.iter().map(|&place| objects.ids[place as usize]));
                 objects.put(members, user_bytes, &mut message);
                 put(
                     &mut message,
@@ -200,12 +196,6 @@ impl<C: Communicator> Ranks<C> {
             owned.statics = kept(&owned.statics, &statics);
             owned.excluded_pairs = excluded.remove(&own).unwrap_or_default();
         }
-        let mut gone: Vec<_> = homes
-            .iter()
-            .flatten()
-            .filter(|(_, to)| *to != own)
-            .map(|(id, _)| *id)
-            .collect();
         gone.sort_unstable();
         self.pairs_of.retain(|(id, _)| gone.binary_search(id).is_err());
         let came = self.ranks.exchange(messages);

@@ -155,10 +155,16 @@ pub(crate) fn takes_part(object: &Aabb) -> bool {
     has_place && object.owner & Aabb::EXCLUDED == 0
 }
 
-pub(crate) fn joined(a: &Aabb, b: &Aabb) -> Aabb {
-    let [min, max] = [
-        [0, 1, 2].map(|axis| a.min[axis].min(b.min[axis])),
-        [0, 1, 2].map(|axis| a.max[axis].max(b.max[axis])),
-    ];
-    Aabb::new(min, max)
+/// The bounds of those boxes that take part.
+pub(crate) fn bounds_of<'a>(objects: impl IntoIterator<Item = &'a Aabb>) -> Aabb {
+    let join = |bounds: Aabb, object: &Aabb| {
+        Aabb::new(
+            [0, 1, 2].map(|axis| bounds.min[axis].min(object.min[axis])),
+            [0, 1, 2].map(|axis| bounds.max[axis].max(object.max[axis])),
+        )
+    };
+    objects
+        .into_iter()
+        .filter(|object| takes_part(object))
+        .fold(NOTHING, join)
 }

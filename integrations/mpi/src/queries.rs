@@ -8,7 +8,7 @@ use gpu_broad_phase::{Aabb, NONE, Neighbors, Queries, Query, QueryMode, Scene, S
 use crate::agreement::{RankError, agree};
 use crate::asking::{Routes, Rows, farther};
 use crate::communicator::Communicator;
-use crate::local::{Ghosts, NOTHING, Side, joined, takes_part};
+use crate::local::{Ghosts, Side, bounds_of, takes_part};
 use crate::owned::Owned;
 use crate::partition::ordered;
 use crate::ranks::Ranks;
@@ -32,7 +32,7 @@ impl<C: Communicator> Ranks<C> {
     /// Before the first step, where ranks make other calls, or a device fails.
     pub fn query(&mut self, queries: &[Query]) -> Result<Rows<u64>, RankError> {
         self.clock.start(&self.ranks);
-        self.agree_to_ask("query", Ok(0))?;
+        self.agree_to_ask("query", 0, Ok(()))?;
         let routes = self.all_bounds(&self.bounds).of_queries(queries);
         self.clock.end(&self.ranks, "route");
         let found = self.ask(queries, routes, |ranks, queries| {
@@ -55,17 +55,18 @@ impl<C: Communicator> Ranks<C> {
 
     /// The `count` boxes of the last step, on all ranks, that lie nearest to each query of this rank and within its
     /// radius, nearest first. Ranks that can hold nothing nearer than what a first one found are not asked. Distances
-    /// from 2^64 on, whose squares are infinite, count as one, and so do those below 2^-63, whose squares are 0. Collective.
+    /// from 2^64 on, whose squares are infinite, count as one, and so do those below 2^-63, whose squares are 0.
+    /// Collective.
     ///
     /// # Errors
     /// Where ranks ask for another number, where it is 0 or more than 1,024, or a device fails.
     pub fn nearest(&mut self, queries: &[Query], count: u32) -> Result<Rows<Near>, RankError> {
         self.clock.start(&self.ranks);
         let wanted = match count {
-            1..=1024 => Ok(1 + u64::from(count)),
+            1..=1024 => Ok(()),
             _ => Err(format!("{count} nearest boxes: 1 to 1,024 can be asked for")),
         };
-        self.agree_to_ask("nearest", wanted)?;
+        self.agree_to_ask("nearest", count.into(), wanted)?;
         let all = self.all_bounds(&self.bounds);
         let owner = |query: &Query| self.partition.owner(query.bounds.min.map(ordered)) as u32;
         let mut first: Routes = Vec::new();
@@ -152,25 +153,12 @@ impl<C: Communicator> Ranks<C> {
         self.clock.start(&self.ranks);
         let asked = u64::from(neighbors.radius.to_bits()) << 1 | u64::from(neighbors.half);
         let checked = self.check(owned);
-        let (checked, agreed_on) = match checked {
-            Ok(checked) => (checked, Ok(asked)),
-            Err(error) => (<[Vec<Aabb>; 2]>::default(), Err(error)),
-        };
-        self.agree_on("neighbors", agreed_on)?;
-        let [moving, statics] = checked;
+        let [moving, statics] = self.agree_on("neighbors", asked, checked)?;
         self.has_stepped = false;
         let parts = [&statics, &moving];
-        self.bounds = parts
-            .iter()
-            .flat_map(|compared| compared.iter())
-            .filter(|object| takes_part(object))
-            .fold(NOTHING, |bounds, object| joined(&bounds, object));
+        self.bounds = bounds_of(parts.into_iter().flatten());
         let points = parts.map(|compared| compared.iter().map(point).collect::<Vec<_>>());
-        let corners = points
-            .iter()
-            .flatten()
-            .flatten()
-            .fold(NOTHING, |bounds, point| joined(&bounds, point));
+        let corners = bounds_of(points.iter().flatten().flatten());
         let all = self.all_bounds(&corners);
         let sent = points.map(|points| {
             let mut asked = Vec::new();

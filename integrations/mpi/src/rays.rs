@@ -112,7 +112,7 @@ impl<C: Communicator> Ranks<C> {
         rows: impl FnOnce(&Self, usize, StepResult) -> Vec<Vec<T>>,
     ) -> Result<Vec<Vec<T>>, RankError> {
         self.clock.start(&self.ranks);
-        self.agree_to_ask("rays", Ok(size_of::<R>() as u64 + ((mode as u64) << 32)))?;
+        self.agree_to_ask("rays", size_of::<R>() as u64 + ((mode as u64) << 32), Ok(()))?;
         let wide: Vec<SweptRay> = rays.iter().map(|&ray| ray.into()).collect();
         let routes = self.all_bounds(&self.bounds).of_rays(&wide);
         self.clock.end(&self.ranks, "route");

@@ -6,7 +6,7 @@ use gpu_broad_phase::{Aabb, NONE, Pair, Scene, Source};
 
 use crate::agreement::{RankError, agree};
 use crate::communicator::{Communicator, Messages};
-use crate::local::{Ghosts, NOTHING, Side, joined, takes_part};
+use crate::local::{Ghosts, Side, bounds_of, takes_part};
 use crate::owned::{Members, Owned, put, take};
 use crate::partition::{Span, ordered};
 use crate::ranks::Ranks;
@@ -56,11 +56,7 @@ impl<C: Communicator> Ranks<C> {
         // Until the step has gone well everywhere.
         self.statics_sent = None;
         self.has_stepped = false;
-        self.bounds = moving
-            .iter()
-            .chain(&fixed)
-            .filter(|object| takes_part(object))
-            .fold(NOTHING, |bounds, object| joined(&bounds, object));
+        self.bounds = bounds_of(moving.iter().chain(&fixed));
         let messages = self.ghosts(owned, [&moving, &fixed], &excluded, sends_statics);
         drop([moving, fixed]);
         let excluded = self.join(owned, messages, sends_statics);
@@ -105,9 +101,11 @@ impl<C: Communicator> Ranks<C> {
             }
             members
         };
-        let mut sides = vec![(&owned.moving, others(moving), &excluded.of_moving)];
         // Static ghosts are kept, but excluded pairs that name them are told anew.
-        sides.push((&owned.statics, others(statics), &excluded.of_statics));
+        let sides = [
+            (&owned.moving, others(moving), &excluded.of_moving),
+            (&owned.statics, others(statics), &excluded.of_statics),
+        ];
         let receivers: BTreeSet<_> = sides
             .iter()
             .flat_map(|(_, members, _)| members.keys().copied())
@@ -156,9 +154,10 @@ impl<C: Communicator> Ranks<C> {
             self.local.statics = Side::join(&owned.statics, &statics)?;
             self.local.generation += 1;
         }
-        let statics = &self.local.statics.objects.ids;
-        let is_moving = |id: &&u64| self.local.moving.objects.ids.binary_search(id).is_ok();
-        match statics.iter().find(is_moving) {
+        let mut ids = [&self.local.statics, &self.local.moving].map(|side| &side.objects.ids);
+        ids.sort_by_key(|ids| ids.len());
+        let [few, many] = ids;
+        match few.iter().find(|id| many.binary_search(id).is_ok()) {
             Some(id) => Err(format!("two boxes have the id {id}")),
             None => Ok(excluded),
         }

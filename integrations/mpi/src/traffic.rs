@@ -1,6 +1,6 @@
 //! What ranks send, counted.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::ops::{AddAssign, Sub};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
@@ -57,9 +57,9 @@ pub struct Stage {
 
 /// The stages of a call. Each begins where the one before ends.
 pub(crate) struct Clock {
-    stages: RefCell<Vec<Stage>>,
-    since: Cell<Instant>,
-    before: Cell<Traffic>,
+    stages: Vec<Stage>,
+    since: Instant,
+    before: Traffic,
 }
 
 /// Ranks whose traffic is counted.
@@ -98,31 +98,31 @@ impl<C: Communicator> Counted<C> {
 impl Clock {
     pub fn new() -> Self {
         Self {
-            stages: RefCell::default(),
-            since: Cell::new(Instant::now()),
-            before: Cell::default(),
+            stages: Vec::new(),
+            since: Instant::now(),
+            before: Traffic::default(),
         }
     }
 
     /// Begins a call.
-    pub fn start<C>(&self, ranks: &Counted<C>) {
-        self.stages.borrow_mut().clear();
-        self.since.set(Instant::now());
-        self.before.set(ranks.traffic.get());
+    pub fn start<C>(&mut self, ranks: &Counted<C>) {
+        self.stages.clear();
+        (self.since, self.before) = (Instant::now(), ranks.traffic.get());
     }
 
     /// Ends a stage of it.
-    pub fn end<C>(&self, ranks: &Counted<C>, name: &'static str) {
+    pub fn end<C>(&mut self, ranks: &Counted<C>, name: &'static str) {
         let (now, traffic) = (Instant::now(), ranks.traffic.get());
-        self.stages.borrow_mut().push(Stage {
+        self.stages.push(Stage {
             name,
-            time: now - self.since.replace(now),
-            traffic: traffic - self.before.replace(traffic),
+            time: now - self.since,
+            traffic: traffic - self.before,
         });
+        (self.since, self.before) = (now, traffic);
     }
 
     pub fn stages(&self) -> Vec<Stage> {
-        self.stages.borrow().clone()
+        self.stages.clone()
     }
 }
 

@@ -41,7 +41,9 @@ pub fn run<C: Communicator>(cli: &Cli, ranks: C) -> Result<(), RankError> {
 
 impl<C: Communicator> Run<'_, C> {
     fn communicator(&self) -> &C {
-        self.ranks.as_ref().expect("the input has not begun")
+        self.ranks
+            .as_ref()
+            .expect("they are taken once, after all that needs them")
     }
 
     /// The slice of a file that this rank reads.
@@ -70,7 +72,7 @@ impl<C: Communicator> Run<'_, C> {
         Ok(input(&slice, axes, boxes.collect()))
     }
 
-    /// The ranks with a input on them, evenly.
+    /// The ranks, with the boxes of a file evenly on them.
     fn begin(&mut self, input: &mut Input, descriptor: BroadPhaseDescriptor<'static>) -> Result<Ranks<C>, RankError> {
         let descriptor = RanksDescriptor {
             broad_phase: BroadPhaseDescriptor {
@@ -81,7 +83,10 @@ impl<C: Communicator> Run<'_, C> {
             device: self.cli.engine.device(),
             ..RanksDescriptor::default()
         };
-        let ranks = self.ranks.take().expect("the input has not begun");
+        let ranks = self
+            .ranks
+            .take()
+            .expect("they are taken once, after all that needs them");
         let mut ranks = Ranks::new(ranks, &descriptor)?;
         let balance = ranks.balance(&mut input.owned)?;
         self.report.add("balance", &ranks.stages());
@@ -291,12 +296,8 @@ fn input(slice: &Slice, axes: usize, boxes: Vec<Aabb>) -> Input {
 
 /// The rows of all lists, each with the number of its list.
 fn each_row<T: Copy>(lists: &Rows<T>) -> impl Iterator<Item = (usize, &T)> {
-    let ends = lists.offsets.windows(2).enumerate();
-    ends.flat_map(|(list, ends)| {
-        lists.rows[ends[0] as usize..ends[1] as usize]
-            .iter()
-            .map(move |row| (list, row))
-    })
+    let count = lists.offsets.len() - 1;
+    (0..count).flat_map(|list| lists.of(list).iter().map(move |row| (list, row)))
 }
 
 /// Sorts rows across ranks: each gets those whose first number lies in its share of `count`, ascending.

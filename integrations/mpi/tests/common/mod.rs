@@ -1,31 +1,14 @@
 //! Worlds, and how they lie on ranks.
 
 pub mod checks;
+#[path = "../../../../tests/common/rng.rs"]
+mod rng;
 
 use gpu_broad_phase::{Aabb, Neighbors, Query, Ray, SweptRay};
 use gpu_broad_phase_mpi::{Objects, Owned};
-
-/// splitmix64 (Steele, Lea and Flood, 2014).
-pub struct Rng(pub u64);
+pub use rng::Rng;
 
 impl Rng {
-    pub fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
-
-    /// 0 to 1, without 1.
-    pub fn unit(&mut self) -> f32 {
-        (self.bits() >> 40) as f32 / (1 << 24) as f32
-    }
-
-    pub fn below(&mut self, end: usize) -> usize {
-        (self.bits() % end as u64) as usize
-    }
-
     pub fn point(&mut self, side: f32) -> [f32; 3] {
         [0; 3].map(|_| side * self.unit())
     }
