@@ -7,12 +7,17 @@ mod common {
 }
 
 #[path = "common/wild.rs"]
-#[allow(dead_code, reason = "what a scene is asked later is not asked here")]
+#[allow(dead_code, reason = "names of scenes are not told here")]
 mod wild;
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use gpu_broad_phase::internals::reference::trace;
-use gpu_broad_phase::reference::{brute_force, compared_objects, step_scene};
-use gpu_broad_phase::{BroadPhaseDescriptor, Growth, Scene, StepResult};
+use gpu_broad_phase::reference::{CpuBroadPhase, Watch, brute_force, compared_objects, step_scene};
+use gpu_broad_phase::{
+    Aabb, BroadPhaseDescriptor, Growth, QueryInput, QueryMode, RayMode, ReferenceError, Scene, StepResult,
+};
 
 #[test]
 fn a_step_answers_what_its_passes_leave() {
@@ -92,6 +97,120 @@ fn compared_objects_have_the_pairs_of_their_scene() {
         pairs += expected.len();
     }
     assert!(pairs > 1000, "{pairs}");
+}
+
+/// A kept table answers what a step with the same questions does, whatever was asked of it before.
+#[test]
+fn a_kept_table_answers_as_a_step_does() {
+    let [mut hits, mut results] = [0; 2];
+    for number in 0..300 {
+        let descriptor = wild::descriptor(number);
+        let wild = wild::scene(number, &descriptor);
+        let scene = wild.scene(number);
+        let alone = Scene {
+            rays: Default::default(),
+            queries: Default::default(),
+            ..scene
+        };
+        let mut kept = CpuBroadPhase::new(&descriptor).unwrap();
+        assert_eq!(kept.query(&QueryInput::default()), Err(ReferenceError::NoStep));
+        // Its own answer differs from that of a step without questions by these alone.
+        assert_eq!(
+            kept.step_scene(&scene),
+            step_scene(&descriptor, &scene),
+            "scene {number}"
+        );
+        let pairs = kept.step_scene(&alone).unwrap();
+        assert_eq!(Ok(&pairs), step_scene(&descriptor, &alone).as_ref(), "scene {number}");
+        let later = wild.later.as_ref().map(|(asks, mode)| (asks.queries(), *mode));
+        let own = (scene.queries, scene.query_mode);
+        for (queries, query_mode) in later.into_iter().chain([own, own]) {
+            for ray_mode in [RayMode::All, RayMode::Any, RayMode::Closest, descriptor.ray_mode] {
+                kept.set_ray_mode(ray_mode);
+                let asking = Scene {
+                    queries,
+                    query_mode,
+                    ..scene
+                };
+                let asked = QueryInput {
+                    rays: asking.rays,
+                    queries,
+                    query_mode,
+                    ..Default::default()
+                };
+                let expected = step_scene(&BroadPhaseDescriptor { ray_mode, ..descriptor }, &asking).unwrap();
+                let found = kept.query(&asked).unwrap();
+                hits += found.ray_hits.len();
+                results += found.query_objects.len() + found.query_nearest.len();
+                assert_eq!(found.counters, expected.counters, "scene {number}");
+                let without_pairs = StepResult {
+                    pairs: Vec::new(),
+                    world_pairs: Vec::new(),
+                    ..expected
+                };
+                assert_eq!(found, without_pairs, "scene {number}");
+            }
+            let refused = QueryInput {
+                queries,
+                query_mode: QueryMode::Nearest(0),
+                ..Default::default()
+            };
+            assert!(
+                matches!(kept.query(&refused), Err(ReferenceError::Input(_))),
+                "scene {number}"
+            );
+        }
+    }
+    assert!(hits.min(results) > 1000, "{hits} {results}");
+}
+
+/// A crowd that would take minutes ends soon after it is stopped, and tells how far it is until then.
+#[test]
+fn a_watch_tells_how_far_a_step_is_and_ends_it() {
+    // They share a cell, and no two of them meet.
+    let crowd: Vec<_> = (0..2_000_000)
+        .map(|index| Aabb::point([index as f32 / 4e6, 0.25, 0.0]))
+        .chain([Aabb::new([-1.0; 3], [0.9; 3])])
+        .collect();
+    let descriptor = BroadPhaseDescriptor {
+        scheme: gpu_broad_phase::Scheme::Uniform { cell_size: 1.0 },
+        ..Default::default()
+    };
+    let scene = Scene {
+        objects: crowd[..].into(),
+        ..Default::default()
+    };
+    let watch = Arc::new(Watch::default());
+    let seen = std::thread::scope(|scope| {
+        let work = scope.spawn(|| watch.run(|| step_scene(&descriptor, &scene)).is_none());
+        let mut seen = (0, 0);
+        // Its entries take a moment; the walk of pairs is the pass of as many rows that stays.
+        while !(seen.1 >= 2_000_000 && (1..seen.1).contains(&seen.0)) {
+            std::thread::sleep(Duration::from_millis(1));
+            seen = watch.progress();
+        }
+        watch.stop();
+        assert!(work.join().unwrap(), "it was not ended");
+        seen
+    });
+    assert!(seen.0 <= seen.1);
+    // The thread is free for others.
+    let few = &crowd[..3];
+    assert!(watch.run(|| 1).is_some(), "nothing was looked after");
+    assert!(
+        watch
+            .run(|| gpu_broad_phase::reference::step(&descriptor, few, &[]))
+            .is_none()
+    );
+    assert!(gpu_broad_phase::reference::step(&descriptor, few, &[]).is_ok());
+    let other = Arc::new(Watch::default());
+    assert!(
+        other
+            .run(|| gpu_broad_phase::reference::step(&descriptor, few, &[]))
+            .is_some()
+    );
+    let panicked = std::panic::catch_unwind(|| other.run(|| -> u32 { panic!("its own") }));
+    assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&"its own"));
 }
 
 /// Answers with one thread and with several, or with the one that there is without the feature `rayon`.

@@ -229,6 +229,9 @@ pub enum ReferenceError {
     /// Part of the input lies on a device, where the reference cannot read it.
     #[error(transparent)]
     NotOnHost(#[from] NotOnHost),
+    /// Something was asked of the table of the last step before there was one.
+    #[error("there is no step yet, or the last one failed")]
+    NoStep,
     /// [`why`](crate::reference::why()) was asked about something that the scene does not have.
     #[error("there is no {what} {index}: the scene has {count}")]
     NoSuch {

@@ -11,12 +11,14 @@
 //!
 //! [`step`] is what a GPU step answers, without a GPU, and serves where no adapter exists. It finds pairs and all hits
 //! by one walk of each row, where the passes walk once to count and once to write; the answer is the same. With the
-//! feature `rayon` walks run on all threads of the pool of rayon that it is called from.
+//! feature `rayon` walks run on all threads of the pool of rayon that it is called from. [`CpuBroadPhase`] keeps the
+//! table of a step for further rays and queries. A [`Watch`] tells how far any of this is, and ends it early.
 //! A trace runs all passes and keeps every buffer in between. [`brute_force`] is the answer by definition, which tests
 //! hold both to.
 //! [`cull()`] says what views see, by the definition. [`why()`] says of two objects why they are a pair or not.
 
 pub mod brute_force;
+mod cpu;
 pub(crate) mod cull;
 pub(crate) mod dispatch;
 pub(crate) mod draw;
@@ -38,13 +40,14 @@ pub(crate) mod table;
 pub(crate) mod trace;
 pub mod why;
 
+pub use cpu::CpuBroadPhase;
 pub use cull::visible::cull;
+pub use runs::Watch;
 pub use why::why;
 
 use pairs::pair_excludes::Admits;
 use trace::run;
 
-use crate::api::counters::Counters;
 use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::ReferenceError;
 use crate::api::result::StepResult;
@@ -117,23 +120,6 @@ fn step_with(
     scene: &Scene<'_>,
     admits_pair: Option<&Admits<'_>>,
 ) -> Result<StepResult, ReferenceError> {
-    let trace = run(descriptor, &HostScene::of(scene)?, admits_pair, false)?;
-    let static_entries = trace
-        .statics
-        .as_ref()
-        .map_or(0, |statics| statics.params.entry_capacity);
-    Ok(StepResult {
-        counters: Counters::from_words(&trace.counters, &trace.params, 1, static_entries),
-        pairs: trace.pairs,
-        ray_hits: trace.ray_hits,
-        ray_offsets: trace.ray_offsets,
-        ray_any: trace.ray_any,
-        ray_cells: trace.ray_cells,
-        ray_cell_offsets: trace.ray_cell_offsets,
-        world_pairs: trace.world_pairs,
-        query_objects: trace.query_objects,
-        query_offsets: trace.query_offsets,
-        query_nearest: trace.query_nearest,
-        ..StepResult::default()
-    })
+    let mut trace = run(descriptor, &HostScene::of(scene)?, admits_pair, false)?;
+    Ok(trace.take_result())
 }

@@ -1,7 +1,11 @@
 //! Work on consecutive indices. The feature `rayon` spreads it over the threads of the pool that it is called from.
 //! What comes of it does not depend on that.
 
+use std::cell::RefCell;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
@@ -18,8 +22,91 @@ pub(crate) struct Walked {
     pub is_invalid: bool,
 }
 
+thread_local! {
+    /// The watch that work on this thread is under.
+    static CURRENT: RefCell<Option<Arc<Watch>>> = const { RefCell::new(None) };
+}
+
+/// What work is ended with that is no longer wanted.
+struct Stopped;
+
+/// Tells another thread how far the [CPU reference](crate::reference) is, and ends its work early.
+///
+/// ```
+/// use std::sync::Arc;
+/// use gpu_broad_phase::reference::{self, Watch};
+/// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor};
+///
+/// let watch = Arc::new(Watch::default());
+/// // Another thread has a clone of it, and may call `stop` when the user has had enough.
+/// let objects = [Aabb::new([0.0; 3], [1.0; 3])];
+/// let answer = watch.run(|| reference::step(&BroadPhaseDescriptor::default(), &objects, &[]));
+/// assert!(answer.is_some());
+/// watch.stop();
+/// assert!(watch.run(|| reference::step(&BroadPhaseDescriptor::default(), &objects, &[])).is_none());
+/// ```
+#[derive(Debug, Default)]
+pub struct Watch {
+    stopped: AtomicBool,
+    done: AtomicU32,
+    total: AtomicU32,
+}
+
+impl Watch {
+    /// Ends the work under this watch, and all that is begun under it from now on. A thread looks after each 1,024
+    /// rows, and between two passes.
+    pub fn stop(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+
+    /// Rows of the pass that runs now: those that are done, and all. A step runs many passes one after the other, of
+    /// which the walks of pairs, rays and queries take longest.
+    pub fn progress(&self) -> (u32, u32) {
+        let total = self.total.load(Ordering::Relaxed);
+        (self.done.load(Ordering::Relaxed).min(total), total)
+    }
+
+    /// Does work under this watch; `None` where it was stopped before the end. The work ends by unwinding, so that a
+    /// program that aborts on panics cannot stop it.
+    pub fn run<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> Option<T> {
+        let outer = CURRENT.replace(Some(Arc::clone(self)));
+        let ended = catch_unwind(AssertUnwindSafe(work));
+        CURRENT.set(outer);
+        match ended {
+            Ok(done) => Some(done),
+            Err(cause) if cause.is::<Stopped>() => None,
+            Err(cause) => resume_unwind(cause),
+        }
+    }
+
+    /// The watch of this thread, which begins so many rows.
+    fn begin(rows: u32) -> Option<Arc<Self>> {
+        let watch = CURRENT.with_borrow(Clone::clone)?;
+        watch.done.store(0, Ordering::Relaxed);
+        watch.total.store(rows, Ordering::Relaxed);
+        watch.pass(0);
+        Some(watch)
+    }
+
+    /// So many rows more are done.
+    fn pass(&self, rows: u32) {
+        if self.stopped.load(Ordering::Relaxed) {
+            // Unlike a panic this tells nobody on its way.
+            resume_unwind(Box::new(Stopped));
+        }
+        self.done.fetch_add(rows, Ordering::Relaxed);
+    }
+}
+
 /// What `of` gives for each index of `0..count`, in order.
 pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> Vec<T> {
+    let watch = Watch::begin(count);
+    let of = |index: u32| {
+        if let Some(watch) = watch.as_ref().filter(|_| index.is_multiple_of(LENGTH)) {
+            watch.pass(LENGTH);
+        }
+        of(index)
+    };
     #[cfg(feature = "rayon")]
     return (0..count)
         .into_par_iter()
@@ -32,7 +119,13 @@ pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> V
 
 /// What `work` gives for each run of `0..count`, in order.
 pub(crate) fn in_runs<T: Send>(count: u32, work: impl Fn(Range<u32>) -> T + Sync + Send) -> Vec<T> {
-    let run = |run: u32| work(run * LENGTH..count.min((run + 1).saturating_mul(LENGTH)));
+    let watch = Watch::begin(count);
+    let run = |run: u32| {
+        if let Some(watch) = &watch {
+            watch.pass(LENGTH);
+        }
+        work(run * LENGTH..count.min((run + 1).saturating_mul(LENGTH)))
+    };
     let runs = count.div_ceil(LENGTH);
     #[cfg(feature = "rayon")]
     return (0..runs).into_par_iter().map(run).collect();
@@ -42,6 +135,13 @@ pub(crate) fn in_runs<T: Send>(count: u32, work: impl Fn(Range<u32>) -> T + Sync
 
 /// Hands each of these to `work`.
 pub(crate) fn for_each<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync + Send) {
+    let watch = Watch::begin(items.len() as u32);
+    let work = |item: T| {
+        if let Some(watch) = &watch {
+            watch.pass(1);
+        }
+        work(item);
+    };
     #[cfg(feature = "rayon")]
     items.into_par_iter().for_each(work);
     #[cfg(not(feature = "rayon"))]

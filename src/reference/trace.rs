@@ -1,5 +1,7 @@
 //! A step on the CPU, with every buffer between its passes.
 
+use std::mem::take;
+
 use super::lists::Lists;
 use super::pairs::pair_excludes::{Admits, Excludes};
 use super::pairs::pair_static::{StaticPairReads, StaticPairWalks};
@@ -21,10 +23,11 @@ use super::table::{
 };
 use crate::shared::blocks::{Exclusions, Overrides, ScanParams, SortParams, add64, wide};
 
-use crate::api::counters::{Status, word};
+use crate::api::counters::{Counters, Status, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth, PairOrder, RayMode, SortStrategy, validate};
 use crate::api::error::{InputError, ReferenceError};
 use crate::api::queries::{Neighbor, Query, askers};
+use crate::api::result::StepResult;
 use crate::api::scene::Scene;
 use crate::api::types::{Aabb, Pair, RayCell, RayHit, SweptRay};
 use crate::reference::host::HostScene;
@@ -248,6 +251,18 @@ pub(crate) fn run(
     admits: Option<&Admits<'_>>,
     keep: bool,
 ) -> Result<Trace, ReferenceError> {
+    let mut trace = stepped(descriptor, scene, admits, keep)?;
+    answer(&mut trace, descriptor, scene, admits, keep)?;
+    Ok(trace)
+}
+
+/// A step up to its pairs.
+pub(crate) fn stepped(
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &HostScene<'_>,
+    admits: Option<&Admits<'_>>,
+    keep: bool,
+) -> Result<Trace, ReferenceError> {
     let ([mut params, mut static_params], objects) = prepared(descriptor, scene)?;
     let has_statics = params.static_count > 0;
     for params in [&mut params, &mut static_params] {
@@ -277,26 +292,61 @@ pub(crate) fn run(
     }
     trace.params = params;
     build(&mut trace, scene.worlds, descriptor.sort, keep)?;
-    let overrides = Overrides {
-        filters: descriptor.filters,
-        count_candidates: descriptor.count_candidates,
-    };
     let list = count("excluded pairs", scene.excluded_pairs.len() as u64)?;
     trace.exclusions = Exclusions::new(params.all_objects(), list, 0);
     trace.exclusion_table = pair_exclude::pair_exclude(&trace.exclusions, scene.excluded_pairs).0;
     if descriptor.pairs {
-        find_pairs(&mut trace, descriptor, overrides, admits, keep)?;
-    }
-    if !scene.rays.is_empty() {
-        cast_rays(&mut trace, descriptor, overrides, &scene.rays, keep)?;
-    }
-    if params.query_count > 0 {
-        answer_queries(&mut trace, descriptor, overrides, &scene.queries, admits, keep)?;
+        find_pairs(&mut trace, descriptor, overrides_of(descriptor), admits, keep)?;
     }
     Ok(trace)
 }
 
+/// What rays and queries find in the table of a step, whose blocks speak of them.
+pub(crate) fn answer(
+    trace: &mut Trace,
+    descriptor: &BroadPhaseDescriptor<'_>,
+    scene: &HostScene<'_>,
+    admits: Option<&Admits<'_>>,
+    keep: bool,
+) -> Result<(), InputError> {
+    let overrides = overrides_of(descriptor);
+    if !scene.rays.is_empty() {
+        cast_rays(trace, descriptor, overrides, &scene.rays, keep)?;
+    }
+    if trace.params.query_count > 0 {
+        answer_queries(trace, descriptor, overrides, &scene.queries, admits, keep)?;
+    }
+    Ok(())
+}
+
+const fn overrides_of(descriptor: &BroadPhaseDescriptor<'_>) -> Overrides {
+    Overrides {
+        filters: descriptor.filters,
+        count_candidates: descriptor.count_candidates,
+    }
+}
+
 impl Trace {
+    /// Takes the answer out.
+    pub(crate) fn take_result(&mut self) -> StepResult {
+        let statics = self.statics.as_ref();
+        let static_entries = statics.map_or(0, |statics| statics.params.entry_capacity);
+        StepResult {
+            counters: Counters::from_words(&self.counters, &self.params, 1, static_entries),
+            pairs: take(&mut self.pairs),
+            ray_hits: take(&mut self.ray_hits),
+            ray_offsets: take(&mut self.ray_offsets),
+            ray_any: take(&mut self.ray_any),
+            ray_cells: take(&mut self.ray_cells),
+            ray_cell_offsets: take(&mut self.ray_cell_offsets),
+            world_pairs: take(&mut self.world_pairs),
+            query_objects: take(&mut self.query_objects),
+            query_offsets: take(&mut self.query_offsets),
+            query_nearest: take(&mut self.query_nearest),
+            ..StepResult::default()
+        }
+    }
+
     /// What walks read.
     fn table(&self) -> CellTable<'_> {
         CellTable {

@@ -1,0 +1,127 @@
+//! A broad phase on the CPU that keeps its table.
+
+use super::host::HostScene;
+use super::trace::{self, Trace};
+use crate::api::descriptor::{BroadPhaseDescriptor, validate};
+use crate::api::error::{DescriptorError, InputError, ReferenceError};
+use crate::api::result::StepResult;
+use crate::api::scene::{QueryInput, Scene};
+
+/// A broad phase on the CPU: what [`Headless`](crate::Headless) is on a device, with the same answers.
+///
+/// It keeps the table of the last step, so that further rays and queries do not build it again.
+///
+/// ```
+/// use gpu_broad_phase::reference::CpuBroadPhase;
+/// use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, QueryInput, Queries, Query, Scene};
+///
+/// let mut broad_phase = CpuBroadPhase::new(&BroadPhaseDescriptor::default())?;
+/// let objects = [Aabb::new([0.0; 3], [1.0; 3]), Aabb::new([0.5; 3], [2.0; 3])];
+/// let scene = Scene { objects: objects[..].into(), ..Scene::default() };
+/// assert_eq!(broad_phase.step_scene(&scene)?.pairs.len(), 1);
+///
+/// let places = [Query::point([1.5; 3])];
+/// let asked = QueryInput { queries: Queries::Spheres(places[..].into()), ..QueryInput::default() };
+/// assert_eq!(broad_phase.query(&asked)?.query_objects, [1]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct CpuBroadPhase<'a> {
+    descriptor: BroadPhaseDescriptor<'a>,
+    /// The last step, without its answer.
+    trace: Option<Trace>,
+    /// Its counters before anything was asked.
+    counters: Vec<u32>,
+}
+
+impl<'a> CpuBroadPhase<'a> {
+    /// A broad phase as described. A [`pair_filter`](BroadPhaseDescriptor::pair_filter) does not run here.
+    ///
+    /// # Errors
+    ///
+    /// Where the descriptor cannot work.
+    pub fn new(descriptor: &BroadPhaseDescriptor<'a>) -> Result<Self, DescriptorError> {
+        validate(descriptor)?;
+        Ok(Self {
+            descriptor: *descriptor,
+            trace: None,
+            counters: Vec::new(),
+        })
+    }
+
+    /// The descriptor in use.
+    pub const fn descriptor(&self) -> &BroadPhaseDescriptor<'a> {
+        &self.descriptor
+    }
+
+    /// Chooses which hits of rays are wanted from now on, of those too that ask the table of the last step.
+    pub const fn set_ray_mode(&mut self, mode: crate::RayMode) {
+        self.descriptor.ray_mode = mode;
+    }
+
+    /// What [`step_scene`](super::step_scene) answers.
+    ///
+    /// # Errors
+    ///
+    /// As there. Nothing can be asked then until the next step.
+    pub fn step_scene(&mut self, scene: &Scene<'_>) -> Result<StepResult, ReferenceError> {
+        self.step(scene, None)
+    }
+
+    /// What [`step_scene_where`](super::step_scene_where) answers.
+    ///
+    /// # Errors
+    ///
+    /// As there. Nothing can be asked then until the next step.
+    pub fn step_scene_where(
+        &mut self,
+        scene: &Scene<'_>,
+        admits_pair: &(dyn Fn(u32, u32) -> bool + Sync),
+    ) -> Result<StepResult, ReferenceError> {
+        self.step(scene, Some(admits_pair))
+    }
+
+    /// Asks the table of the last step for new hits and results, without building it again. The answer has no pairs.
+    /// [`Partners`](crate::Partners) are those of the boxes and of the list of excluded pairs alone.
+    ///
+    /// # Errors
+    ///
+    /// [`ReferenceError::NoStep`] before the first step; where rays, queries or an answer are more than indices can
+    /// name; and [`ReferenceError::NotOnHost`] where part of the input lies on a device.
+    pub fn query(&mut self, input: &QueryInput<'_>) -> Result<StepResult, ReferenceError> {
+        let asked = HostScene::of(&Scene {
+            rays: input.rays,
+            ray_count: input.ray_count,
+            queries: input.queries,
+            query_count: input.query_count,
+            query_mode: input.query_mode,
+            ..Scene::default()
+        })?;
+        let trace = self.trace.as_mut().ok_or(ReferenceError::NoStep)?;
+        let objects = trace.params.all_objects();
+        // A refused question leaves the block as it was.
+        let mut params = trace.params;
+        asked.asked.numbers(objects.into(), 4).write(&mut params)?;
+        trace.params = params;
+        trace.counters.clone_from(&self.counters);
+        let answered: Result<(), InputError> = trace::answer(trace, &self.descriptor, &asked, None, false);
+        let result = trace.take_result();
+        answered?;
+        Ok(result)
+    }
+
+    fn step(
+        &mut self,
+        scene: &Scene<'_>,
+        admits: Option<&super::pairs::pair_excludes::Admits<'_>>,
+    ) -> Result<StepResult, ReferenceError> {
+        self.trace = None;
+        let scene = HostScene::of(scene)?;
+        let mut trace = trace::stepped(&self.descriptor, &scene, admits, false)?;
+        self.counters.clone_from(&trace.counters);
+        trace::answer(&mut trace, &self.descriptor, &scene, admits, false)?;
+        let result = trace.take_result();
+        self.trace = Some(trace);
+        Ok(result)
+    }
+}
