@@ -1,0 +1,109 @@
+"""What callers give, as the arrays that the native part reads: of any strides, and float32 or float64."""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+Floats: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
+Words: TypeAlias = npt.NDArray[np.uint32]
+
+
+def floats(name: str, given: npt.ArrayLike) -> Floats:
+    """An array of floats, which is the caller's own where it holds floats as the machine has them."""
+    array = np.asarray(given)
+    if array.dtype in (np.float32, np.float64) and array.dtype.isnative and array.flags.aligned:
+        return cast(Floats, array)
+    if array.dtype.kind not in "fiu" and array.size > 0:
+        raise TypeError(f"{name}: numbers are needed, not {array.dtype}")
+    return array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+
+
+def table(name: str, given: npt.ArrayLike, columns: int, rows: int | None = None) -> Floats:
+    """An array of so many columns, and of so many rows where that is known."""
+    array = floats(name, given)
+    if array.size == 0 and array.ndim < 2:
+        array = array.reshape(0, columns)
+    if array.ndim != 2 or array.shape[1] != columns:
+        raise ValueError(f"{name} has the shape {array.shape}, and (n, {columns}) is needed")
+    if rows is not None and len(array) != rows:
+        raise ValueError(f"{name} has {len(array)} rows, and {rows} are needed")
+    return array
+
+
+def corners(name: str, given: npt.ArrayLike, dimensions: int) -> tuple[Floats, Floats]:
+    """The lower and the upper corners of boxes, as views of the array."""
+    array = floats(name, given)
+    if array.size == 0 and array.ndim < 2:
+        array = array.reshape(0, 2 * dimensions)
+    if array.ndim == 2 and array.shape[1] == 2 * dimensions:
+        return array[:, :dimensions], array[:, dimensions:]
+    if array.ndim == 3 and array.shape[1:] == (2, dimensions):
+        return array[:, 0], array[:, 1]
+    if array.ndim == 2 and array.shape[1] == dimensions:
+        return array, array
+    needed = f"(n, {2 * dimensions}) or (n, 2, {dimensions}) for boxes, or (n, {dimensions}) for points"
+    raise ValueError(f"{name} has the shape {array.shape}, and {needed} is needed")
+
+
+def indices(name: str, given: npt.ArrayLike, below: int, rows: int | None = None) -> Words:
+    """A whole number per row, or one for all rows, each below a limit."""
+    array = np.asarray(given)
+    if array.dtype.kind not in "iu" and array.size > 0:
+        raise TypeError(f"{name}: whole numbers are needed, not {array.dtype}")
+    if rows is not None and array.shape not in ((), (rows,)):
+        raise ValueError(f"{name} has the shape {array.shape}, and ({rows},) is needed")
+    if array.size > 0:
+        smallest, largest = int(array.min()), int(array.max())
+        if smallest < 0 or largest >= below:
+            at = np.flatnonzero((array < 0) | (array >= below))[0]
+            value = array.reshape(-1)[at]
+            raise ValueError(f"{name} has {value} at place {at}, and numbers from 0 to {below - 1} are needed")
+    return array.astype(np.uint32)
+
+
+def index_table(name: str, given: npt.ArrayLike, columns: int, below: int) -> Words:
+    """Rows of whole numbers below a limit."""
+    array = np.asarray(given)
+    if array.size == 0 and (array.ndim < 2 or array.shape[-1] == 0):
+        return np.empty((0, columns), np.uint32)
+    if array.ndim != 2 or array.shape[1] != columns:
+        raise ValueError(f"{name} has the shape {array.shape}, and (n, {columns}) is needed")
+    return indices(name, array, below)
+
+
+def each(word: Words | int) -> Any:
+    """A word per row, or one for all, as the native part tells them apart."""
+    return int(word) if np.ndim(word) == 0 else word
+
+
+def layer_words(rows: int, layers: npt.ArrayLike | None, masks: npt.ArrayLike | None) -> Any:
+    """Membership below, mask above; all of a half that is not given."""
+    word: Words | int = 0xFFFF if layers is None else indices("layers", layers, 1 << 16, rows)
+    mask: Words | int = 0xFFFF if masks is None else indices("masks", masks, 1 << 16, rows)
+    if isinstance(word, int) and isinstance(mask, int):
+        return 0xFFFF_FFFF
+    return each(np.asarray(word, np.uint32) | np.asarray(mask, np.uint32) << np.uint32(16))
+
+
+def owner_words(rows: int, owners: npt.ArrayLike | None, static: npt.ArrayLike | None) -> Any:
+    """The owner, and a flag for what is static."""
+    word: Words | int = 0 if owners is None else indices("owners", owners, 1 << 30, rows)
+    if static is None:
+        return each(word)
+    flags = np.asarray(static)
+    if flags.dtype != np.bool_ and flags.size > 0:
+        raise TypeError(f"static: booleans are needed, not {flags.dtype}")
+    if flags.shape not in ((), (rows,)):
+        raise ValueError(f"static has the shape {flags.shape}, and ({rows},) is needed")
+    return each(np.asarray(word, np.uint32) | flags.astype(np.uint32) << np.uint32(30))
+
+
+def per_row(name: str, given: npt.ArrayLike, rows: int, kind: type[np.floating[Any]]) -> Any:
+    """A number per row, or one for all."""
+    array = floats(name, given)
+    if array.shape not in ((), (rows,)):
+        raise ValueError(f"{name} has the shape {array.shape}, and ({rows},) is needed")
+    return float(array) if array.ndim == 0 else array.astype(kind, copy=False)

@@ -1,0 +1,112 @@
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+class NoAdapterError(RuntimeError):
+    """There is no GPU, or none of the wanted backend or name."""
+
+class DeviceError(RuntimeError):
+    """The GPU refused the work, was lost, or did not answer in time."""
+
+class Engine:
+    def __init__(
+        self,
+        *,
+        dimensions: int,
+        scheme: str,
+        cell_size: float | None,
+        margin: float,
+        sort: bool,
+        backend: str,
+        adapter: str | None,
+        max_bytes: int | None,
+        timeout: float,
+    ) -> None: ...
+    @property
+    def adapter(self) -> dict[str, str] | None: ...
+    def stats(self) -> dict[str, Any]: ...
+
+class ObjectTable:
+    def __init__(self, events: bool) -> None: ...
+    def __len__(self) -> int: ...
+    def insert(
+        self, *, lower: Any, upper: Any, layers: Any, owners: Any, is_static: bool, checked: bool
+    ) -> npt.NDArray[np.uint64]: ...
+    def move_to(self, handles: npt.NDArray[np.uint64], *, lower: Any, upper: Any, checked: bool) -> None: ...
+    def remove(self, handles: npt.NDArray[np.uint64]) -> None: ...
+    def contains(self, handles: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]: ...
+    def objects_of(self, handles: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint32]: ...
+    def handles_of(self, objects: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint64]: ...
+    def all(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float32]]: ...
+
+_Found = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], dict[str, int]]
+_Rows = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.uint32]]
+
+def adapters() -> list[dict[str, str]]: ...
+def forked() -> None: ...
+def step(
+    engine: Engine,
+    *,
+    lower: Any,
+    upper: Any,
+    layers: Any,
+    owners: Any,
+    worlds: npt.NDArray[np.uint32] | None,
+    world_count: int,
+    excluded: npt.NDArray[np.uint32] | None,
+    pairs: bool,
+    checked: bool,
+    progress: Any,
+) -> _Found: ...
+def step_objects(
+    engine: Engine,
+    objects: ObjectTable,
+    *,
+    excluded: npt.NDArray[np.uint32] | None,
+    pairs: bool,
+    progress: Any,
+) -> tuple[_Found, tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]] | None]: ...
+def why(engine: Engine, a: int, b: int, *, progress: Any) -> str: ...
+def rays(
+    engine: Engine,
+    *,
+    origins: Any,
+    directions: Any,
+    t_min: Any,
+    t_max: Any,
+    half_extents: Any,
+    layers: Any,
+    worlds: Any,
+    mode: str,
+    checked: bool,
+    progress: Any,
+) -> _Rows: ...
+def query(
+    engine: Engine,
+    *,
+    name: str,
+    lower: Any,
+    upper: Any,
+    radius: Any,
+    layers: Any,
+    owners: Any,
+    worlds: Any,
+    nearest: int | None,
+    checked: bool,
+    progress: Any,
+) -> _Rows: ...
+def neighbors(
+    engine: Engine, points: Any, *, radius: float, periods: list[float], half: bool, progress: Any
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint32], npt.NDArray[np.float64], npt.NDArray[np.int32]]: ...
+def candidates(
+    engine: Engine,
+    start: Any,
+    end: Any,
+    edges: npt.NDArray[np.uint32],
+    faces: npt.NDArray[np.uint32],
+    *,
+    inflation: float,
+    wanted: list[bool],
+    progress: Any,
+) -> list[npt.NDArray[np.uint32]]: ...

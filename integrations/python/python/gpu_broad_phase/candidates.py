@@ -1,0 +1,136 @@
+"""Collision candidates of a mesh."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _arrays as arrays
+from . import _native
+from ._progress import bar
+from .broad_phase import BroadPhase
+
+KINDS = (
+    "vertices_vertices",
+    "edges_vertices",
+    "edges_edges",
+    "edges_faces",
+    "faces_vertices",
+    "faces_faces",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Elements of a mesh whose boxes meet. Each is a table of shape (m, 2); it is empty where a kind was not asked for.
+
+    Rows name elements among those of their kind, in the order of the table's name: a row of `faces_vertices` is a face
+    and a vertex. Of two elements of one kind the smaller comes first.
+    """
+
+    vertices_vertices: npt.NDArray[np.uint32]
+    edges_vertices: npt.NDArray[np.uint32]
+    edges_edges: npt.NDArray[np.uint32]
+    edges_faces: npt.NDArray[np.uint32]
+    faces_vertices: npt.NDArray[np.uint32]
+    faces_faces: npt.NDArray[np.uint32]
+
+    def __len__(self) -> int:
+        return sum(len(getattr(self, kind)) for kind in KINDS)
+
+
+def collision_candidates(
+    vertices0: npt.ArrayLike,
+    vertices1: npt.ArrayLike | None,
+    edges: npt.ArrayLike | None,
+    faces: npt.ArrayLike | None,
+    *,
+    inflation: float = 0.0,
+    vertices_vertices: bool = False,
+    edges_vertices: bool | None = None,
+    edges_edges: bool | None = None,
+    edges_faces: bool = False,
+    faces_vertices: bool | None = None,
+    faces_faces: bool = False,
+    broad_phase: BroadPhase | None = None,
+) -> Candidates:
+    """Finds which vertices, edges and faces of a mesh may collide while its vertices move along straight lines.
+
+    Two elements are candidates where the boxes that they sweep meet, and they share no vertex. Boxes are compared in
+    float64. These are the candidates of ipctk.
+
+    Parameters
+    ----------
+    vertices0, vertices1 : array_like
+        Shape (n, 3), or (n, 2) in two dimensions: positions at the beginning and at the end of the motion. None in place
+        of the latter is a mesh that rests.
+    edges : array_like of int, optional
+        Shape (e, 2): vertices of each edge.
+    faces : array_like of int, optional
+        Shape (f, 3): vertices of each face.
+    inflation : float
+        How much the box of each vertex is grown on each side.
+    vertices_vertices, edges_vertices, edges_edges, edges_faces, faces_vertices, faces_faces : bool
+        Which kinds of candidates are wanted. Default: edges with edges and faces with vertices, in two dimensions edges
+        with vertices.
+    broad_phase : BroadPhase, optional
+        What finds them. One that is kept from call to call saves the time in which a GPU gets ready. Its margin has to be
+        0. Default: ``BroadPhase()`` of as many dimensions as the vertices have.
+
+    Returns
+    -------
+    Candidates
+
+    Raises
+    ------
+    ValueError
+        For a wrong shape, a position that is not finite, or an element with a vertex that there is not, with its row.
+
+    Examples
+    --------
+    >>> vertices = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.2, 1]]
+    >>> fallen = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.2, -1]]
+    >>> collision_candidates(vertices, fallen, None, [[0, 1, 2]]).faces_vertices
+    array([[0, 3]], dtype=uint32)
+    """
+    start = arrays.floats("vertices0", vertices0)
+    if start.ndim != 2 or start.shape[1] not in (2, 3):
+        raise ValueError(f"vertices0 has the shape {start.shape}, and (n, 3) or (n, 2) is needed")
+    rows, axes = start.shape
+    end = None if vertices1 is None else arrays.table("vertices1", vertices1, axes, rows)
+    if not 0.0 <= inflation < np.inf:
+        raise ValueError(f"inflation is {inflation}, which is no finite length")
+    is_flat = axes == 2
+    wanted = [
+        vertices_vertices,
+        is_flat if edges_vertices is None else edges_vertices,
+        not is_flat if edges_edges is None else edges_edges,
+        edges_faces,
+        not is_flat if faces_vertices is None else faces_vertices,
+        faces_faces,
+    ]
+    if broad_phase is None:
+        broad_phase = BroadPhase(dimensions=2 if is_flat else 3)
+    elif broad_phase.dimensions != axes:
+        raise ValueError(f"vertices0 is in {axes}D, and the broad phase in {broad_phase.dimensions}D")
+    with bar("candidates", broad_phase._progress) as progress:
+        tables = _native.candidates(
+            broad_phase._engine,
+            start,
+            end,
+            _elements("edges", edges, 2),
+            _elements("faces", faces, 3),
+            inflation=float(inflation),
+            wanted=wanted,
+            progress=progress,
+        )
+    found: dict[str, Any] = {kind: np.empty((0, 2), np.uint32) for kind in KINDS}
+    found.update(zip((kind for kind, is_wanted in zip(KINDS, wanted, strict=True) if is_wanted), tables, strict=True))
+    return Candidates(**found)
+
+
+def _elements(name: str, given: npt.ArrayLike | None, corners: int) -> npt.NDArray[np.uint32]:
+    return arrays.index_table(name, np.empty((0, corners), int) if given is None else given, corners, 1 << 32)

@@ -1,0 +1,122 @@
+//! Arrays of numpy, read where they lie: of both kinds of floats, and of any strides.
+
+use numpy::ndarray::{ArrayView1, ArrayView2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+
+/// A table of numbers, a row per thing.
+pub enum Matrix<'py> {
+    Single(PyReadonlyArray2<'py, f32>),
+    Double(PyReadonlyArray2<'py, f64>),
+}
+
+impl<'a, 'py> FromPyObject<'a, 'py> for Matrix<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = object.cast::<PyArray2<f32>>() {
+            return Ok(Self::Single(array.readonly()));
+        }
+        match object.cast::<PyArray2<f64>>() {
+            Ok(array) => Ok(Self::Double(array.readonly())),
+            Err(_) => Err(PyTypeError::new_err("a table of float32 or float64 is needed")),
+        }
+    }
+}
+
+/// What lies in a [`Matrix`], for threads without the interpreter.
+#[derive(Clone, Copy)]
+pub enum Numbers<'a> {
+    Single(ArrayView2<'a, f32>),
+    Double(ArrayView2<'a, f64>),
+}
+
+impl Matrix<'_> {
+    pub fn view(&self) -> Numbers<'_> {
+        match self {
+            Self::Single(array) => Numbers::Single(array.as_array()),
+            Self::Double(array) => Numbers::Double(array.as_array()),
+        }
+    }
+}
+
+impl Numbers<'_> {
+    pub fn rows(&self) -> usize {
+        match self {
+            Self::Single(array) => array.nrows(),
+            Self::Double(array) => array.nrows(),
+        }
+    }
+
+    /// The numbers of a row; 0 past the columns.
+    pub fn row(&self, row: usize) -> [f64; 3] {
+        fn of<T: Copy + Into<f64>>(array: &ArrayView2<'_, T>, row: usize) -> [f64; 3] {
+            let mut numbers = [0.0; 3];
+            for (column, number) in numbers.iter_mut().enumerate().take(array.ncols()) {
+                *number = array[[row, column]].into();
+            }
+            numbers
+        }
+        match self {
+            Self::Single(array) => of(array, row),
+            Self::Double(array) => of(array, row),
+        }
+    }
+}
+
+/// A number per row, or one for all.
+pub enum Each<'py, T: numpy::Element> {
+    All(T),
+    Row(PyReadonlyArray1<'py, T>),
+}
+
+impl<'a, 'py, T: numpy::Element + Copy> FromPyObject<'a, 'py> for Each<'py, T>
+where
+    T: for<'b> FromPyObject<'b, 'py>,
+{
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(array) = object.cast::<PyArray1<T>>() {
+            return Ok(Self::Row(array.readonly()));
+        }
+        object.extract().map(Self::All).map_err(Into::into)
+    }
+}
+
+/// What lies in an [`Each`].
+#[derive(Clone, Copy)]
+pub enum EachView<'a, T> {
+    All(T),
+    Row(ArrayView1<'a, T>),
+}
+
+impl<T: numpy::Element + Copy> Each<'_, T> {
+    pub fn view(&self) -> EachView<'_, T> {
+        match self {
+            Self::All(number) => EachView::All(*number),
+            Self::Row(array) => EachView::Row(array.as_array()),
+        }
+    }
+}
+
+impl<T: Copy> EachView<'_, T> {
+    pub fn at(&self, row: usize) -> T {
+        match self {
+            Self::All(number) => *number,
+            Self::Row(array) => array[row],
+        }
+    }
+}
+
+/// Rows of plain data as an array of their words, without a copy.
+pub fn words<'py, T: bytemuck::NoUninit>(py: Python<'py>, rows: Vec<T>) -> Bound<'py, PyArray1<u32>> {
+    PyArray1::from_vec(py, bytemuck::allocation::cast_vec(rows))
+}
+
+/// As [`words`], with a row of the array per row.
+pub fn table<'py, T: bytemuck::NoUninit>(py: Python<'py>, rows: Vec<T>) -> PyResult<Bound<'py, PyArray2<u32>>> {
+    let shape = [rows.len(), size_of::<T>() / 4];
+    words(py, rows).reshape(shape)
+}

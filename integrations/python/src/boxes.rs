@@ -1,0 +1,153 @@
+//! Boxes out of arrays.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use gpu_broad_phase::Aabb;
+use numpy::ndarray::ArrayView2;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use rayon::prelude::*;
+
+use crate::arrays::{EachView, Numbers};
+
+/// Boxes of a thread's share.
+const SHARE: usize = 4096;
+
+/// The largest float that is not above a number.
+pub fn round_down(number: f64) -> f32 {
+    let nearest = number as f32;
+    if f64::from(nearest) > number {
+        nearest.next_down()
+    } else {
+        nearest
+    }
+}
+
+/// The smallest float that is not below a number.
+pub fn round_up(number: f64) -> f32 {
+    -round_down(-number)
+}
+
+/// A number of a caller's, as a bound of a box.
+trait Bound: Copy + Sync {
+    fn down(self) -> f32;
+    fn up(self) -> f32;
+}
+
+impl Bound for f32 {
+    fn down(self) -> f32 {
+        self
+    }
+
+    fn up(self) -> f32 {
+        self
+    }
+}
+
+impl Bound for f64 {
+    fn down(self) -> f32 {
+        round_down(self)
+    }
+
+    fn up(self) -> f32 {
+        round_up(self)
+    }
+}
+
+/// Where boxes come from.
+#[derive(Clone, Copy)]
+pub struct Given<'a> {
+    /// What the caller calls them.
+    pub name: &'static str,
+    pub lower: Numbers<'a>,
+    pub upper: Numbers<'a>,
+    /// As [`Aabb::layers`].
+    pub layers: EachView<'a, u32>,
+    /// As [`Aabb::owner`].
+    pub owners: EachView<'a, u32>,
+    /// Whether a box that takes no part is an error.
+    pub checked: bool,
+}
+
+/// Reads boxes into a list that may have held others. Each bound is rounded outward.
+pub fn read(given: Given<'_>, boxes: &mut Vec<Aabb>) -> Result<(), Bad> {
+    let empty = Aabb::point([0.0; 3]);
+    boxes.resize(given.lower.rows(), empty);
+    let first_bad = match (given.lower, given.upper) {
+        (Numbers::Single(lower), Numbers::Single(upper)) => fill(given, lower, upper, boxes),
+        (Numbers::Double(lower), Numbers::Double(upper)) => fill(given, lower, upper, boxes),
+        // Both are halves of one array.
+        _ => return Err(Bad::mixed(given.name)),
+    };
+    match first_bad {
+        usize::MAX => Ok(()),
+        row => Err(Bad::at(given, row)),
+    }
+}
+
+/// Fills in the boxes and tells the first bad one.
+fn fill<T: Bound>(given: Given<'_>, lower: ArrayView2<'_, T>, upper: ArrayView2<'_, T>, boxes: &mut [Aabb]) -> usize {
+    let first_bad = AtomicUsize::new(usize::MAX);
+    let axes = lower.ncols();
+    let share = |(share, boxes): (usize, &mut [Aabb])| {
+        for (place, aabb) in boxes.iter_mut().enumerate() {
+            let row = share * SHARE + place;
+            let (mut min, mut max) = ([0.0; 3], [0.0; 3]);
+            let mut is_good = true;
+            for axis in 0..axes {
+                min[axis] = lower[[row, axis]].down();
+                max[axis] = upper[[row, axis]].up();
+                is_good &= min[axis] <= max[axis];
+            }
+            *aabb = Aabb {
+                min,
+                max,
+                layers: given.layers.at(row),
+                owner: given.owners.at(row),
+            };
+            if given.checked && !is_good && aabb.owner & Aabb::EXCLUDED == 0 {
+                first_bad.fetch_min(row, Ordering::Relaxed);
+            }
+        }
+    };
+    boxes.par_chunks_mut(SHARE).enumerate().for_each(share);
+    first_bad.into_inner()
+}
+
+/// A box that takes no part, and why.
+pub struct Bad(String);
+
+impl Bad {
+    fn mixed(name: &str) -> Self {
+        Self(format!("{name}: both corners need the same type"))
+    }
+
+    fn at(given: Given<'_>, row: usize) -> Self {
+        let (lower, upper) = (given.lower.row(row), given.upper.row(row));
+        let name = given.name;
+        let is_nan = |axis: &usize| lower[*axis].is_nan() || upper[*axis].is_nan();
+        let is_point = lower == upper
+            || (0..3)
+                .find(is_nan)
+                .is_some_and(|axis| lower[axis].is_nan() && upper[axis].is_nan());
+        let axis = |axis: usize| ["x", "y", "z"][axis];
+        Self(match (0..3).find(is_nan) {
+            Some(at) if is_point => format!("{name}[{row}] has a NaN in {}", axis(at)),
+            Some(at) => {
+                let corner = if lower[at].is_nan() { "min" } else { "max" };
+                format!("{name}[{row}] has a NaN in its {corner} {}", axis(at))
+            }
+            None => {
+                let at = (0..3).find(|&at| lower[at] > upper[at]).unwrap_or(0);
+                let (min, max) = (lower[at], upper[at]);
+                format!("{name}[{row}] has a min {} of {min} above its max of {max}", axis(at))
+            }
+        })
+    }
+}
+
+impl From<Bad> for PyErr {
+    fn from(Bad(text): Bad) -> Self {
+        PyValueError::new_err(text)
+    }
+}

@@ -1,0 +1,35 @@
+//! What the Python package is built on: arrays of numpy as boxes, rays and queries, and answers as arrays. What users
+//! see is in `python/gpu_broad_phase`.
+
+mod arrays;
+mod boxes;
+mod candidates;
+mod engine;
+mod errors;
+mod neighbors;
+mod object_set;
+mod questions;
+mod steps;
+mod work;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::candidates::candidates;
+    #[pymodule_export]
+    use super::engine::{Engine, adapters};
+    #[pymodule_export]
+    use super::errors::{DeviceError, NoAdapterError};
+    #[pymodule_export]
+    use super::neighbors::neighbors;
+    #[pymodule_export]
+    use super::object_set::ObjectTable;
+    #[pymodule_export]
+    use super::questions::{query, rays};
+    #[pymodule_export]
+    use super::steps::{step, step_objects, why};
+    #[pymodule_export]
+    use super::work::forked;
+}

@@ -1,0 +1,187 @@
+//! Neighbours within a radius, exact in double precision.
+//!
+//! The broad phase finds all that may be near enough, in single precision and within a radius that makes up for the
+//! rounding. Then distances are taken in double precision, of positions as they were given.
+
+use gpu_broad_phase::{Aabb, Neighbors, Queries, Scene};
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use rayon::prelude::*;
+
+use crate::arrays::Matrix;
+use crate::boxes;
+use crate::engine::Engine;
+use crate::work;
+
+/// Rows of a thread's share.
+const SHARE: usize = 1024;
+
+/// Who is near whom: rows one after the other.
+#[derive(Default)]
+struct Near {
+    counts: Vec<i64>,
+    objects: Vec<u32>,
+    distances: Vec<f64>,
+    shifts: Vec<[i32; 3]>,
+}
+
+/// Positions and periods as the caller has them.
+struct Space {
+    positions: Vec<[f64; 3]>,
+    /// Infinite on an axis without a period.
+    periods: [f64; 3],
+}
+
+impl Space {
+    /// From one position to the nearest image of another, and how many periods lie between that image and the position.
+    fn way(&self, from: usize, to: usize) -> ([f64; 3], [i32; 3]) {
+        let (mut way, mut shift) = ([0.0; 3], [0; 3]);
+        for axis in 0..3 {
+            let apart = self.positions[to][axis] - self.positions[from][axis];
+            let period = self.periods[axis];
+            if period.is_finite() {
+                let turns = -(apart / period).round();
+                shift[axis] = turns as i32;
+                way[axis] = apart + turns * period;
+            } else {
+                way[axis] = apart;
+            }
+        }
+        (way, shift)
+    }
+
+    /// The positions in single precision, as near to zero as may be, and how far at most a distance between two of them
+    /// is from the exact one.
+    fn points(&self) -> (Vec<Aabb>, f64) {
+        let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        for position in &self.positions {
+            for axis in 0..3 {
+                low[axis] = low[axis].min(position[axis]);
+                high[axis] = high[axis].max(position[axis]);
+            }
+        }
+        let middle: [f64; 3] = std::array::from_fn(|axis| low[axis] / 2.0 + high[axis] / 2.0);
+        let point = |position: &[f64; 3]| {
+            Aabb::point(std::array::from_fn(|axis| {
+                let period = self.periods[axis];
+                if period.is_finite() {
+                    position[axis].rem_euclid(period) as f32
+                } else {
+                    (position[axis] - middle[axis]) as f32
+                }
+            }))
+        };
+        // Each of two coordinates is off by half a unit in the last place, and so is the period.
+        let off = |axis: usize| {
+            let period = self.periods[axis];
+            if period.is_finite() {
+                3.0 * period
+            } else {
+                high[axis] - low[axis]
+            }
+        };
+        let off = (0..3).map(|axis| off(axis).powi(2)).sum::<f64>().sqrt() * f64::from(f32::EPSILON) / 2.0;
+        (self.positions.par_iter().map(point).collect(), off)
+    }
+}
+
+/// Offsets of the rows, who is near, how far, and with `shifts` periods to the nearest image.
+type Rows<'py> = (
+    Bound<'py, PyArray1<i64>>,
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray2<i32>>,
+);
+
+#[pyfunction]
+#[pyo3(signature = (engine, points, *, radius, periods, half, progress))]
+pub fn neighbors<'py>(
+    py: Python<'py>,
+    engine: &Engine,
+    points: Matrix<'py>,
+    radius: f64,
+    periods: [f64; 3],
+    half: bool,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Rows<'py>> {
+    let mut state = engine.lock(py)?;
+    let state = &mut *state;
+    let points = points.view();
+    let is_periodic = periods.iter().any(|period| period.is_finite());
+    let near = work::run(py, progress.as_ref(), || {
+        let positions: Vec<_> = (0..points.rows()).into_par_iter().map(|row| points.row(row)).collect();
+        let is_bad = |position: &[f64; 3]| position.iter().any(|number| !number.is_finite());
+        if let Some(row) = positions.par_iter().position_first(is_bad) {
+            return Err(PyValueError::new_err(format!("points[{row}] is not finite")));
+        }
+        let space = Space { positions, periods };
+        let (candidates, off) = space.points();
+        // Devices find what is within some units in the last place.
+        let wide = boxes::round_up((radius + off) * (1.0 + 16.0 * f64::from(f32::EPSILON)));
+        if !wide.is_finite() {
+            return Err(PyValueError::new_err(format!("a radius of {radius} is too large")));
+        }
+        let own = |axis: usize| {
+            if periods[axis].is_finite() {
+                periods[axis] as f32
+            } else {
+                0.0
+            }
+        };
+        let scene = Scene {
+            objects: candidates[..].into(),
+            queries: Queries::Neighbors(Neighbors { radius: wide, half }),
+            ..Scene::default()
+        };
+        let result = state.neighbors(&scene, std::array::from_fn(own))?;
+        let share = |first: usize| {
+            let mut near = Near::default();
+            for row in first..(first + SHARE).min(space.positions.len()) {
+                let before = near.objects.len();
+                let [begin, end] = [row, row + 1].map(|at| result.query_offsets[at] as usize);
+                for &object in &result.query_objects[begin..end] {
+                    let (way, shift) = space.way(row, object as usize);
+                    let squared: f64 = way.iter().map(|along| along * along).sum();
+                    if squared <= radius * radius {
+                        near.objects.push(object);
+                        near.distances.push(squared.sqrt());
+                        if is_periodic {
+                            near.shifts.push(shift);
+                        }
+                    }
+                }
+                near.counts.push((near.objects.len() - before) as i64);
+            }
+            near
+        };
+        let shares: Vec<_> = (0..space.positions.len())
+            .into_par_iter()
+            .step_by(SHARE)
+            .map(share)
+            .collect();
+        let mut all = Near::default();
+        let rows: usize = shares.iter().map(|share| share.objects.len()).sum();
+        all.objects.reserve_exact(rows);
+        all.distances.reserve_exact(rows);
+        all.counts.push(0);
+        let mut end = 0;
+        for share in shares {
+            for count in share.counts {
+                end += count;
+                all.counts.push(end);
+            }
+            all.objects.extend(share.objects);
+            all.distances.extend(share.distances);
+            all.shifts.extend(share.shifts);
+        }
+        Ok(all)
+    })??;
+    let shape = [near.shifts.len(), 3];
+    Ok((
+        PyArray1::from_vec(py, near.counts),
+        PyArray1::from_vec(py, near.objects),
+        PyArray1::from_vec(py, near.distances),
+        PyArray1::from_vec(py, bytemuck::allocation::cast_vec(near.shifts)).reshape(shape)?,
+    ))
+}

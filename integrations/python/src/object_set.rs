@@ -1,0 +1,263 @@
+//! Objects that live across steps.
+
+use std::sync::{Mutex, MutexGuard};
+
+use gpu_broad_phase::{Aabb, Handle, ObjectSet, Pair, PairEvent};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::prelude::*;
+use rayon::prelude::*;
+
+use crate::arrays::{Each, Matrix};
+use crate::boxes::{self, Given};
+use crate::work;
+
+/// Boxes under handles. A handle is 64 bits: the generation above, the slot below.
+#[pyclass(frozen, module = "gpu_broad_phase._native")]
+pub struct ObjectTable(Mutex<Objects>);
+
+pub struct Objects {
+    pub set: ObjectSet,
+    /// Whether steps tell which pairs begin and end.
+    pub tells_events: bool,
+    /// The pairs of the last step, as handles, ascending.
+    pairs: Vec<[u64; 2]>,
+}
+
+/// Pairs that began, and pairs that ended.
+pub struct Events {
+    begun: Vec<[u64; 2]>,
+    ended: Vec<[u64; 2]>,
+}
+
+/// Handles and boxes.
+type All<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray2<f32>>);
+
+pub type EventRows<'py> = (Bound<'py, PyArray2<u64>>, Bound<'py, PyArray2<u64>>);
+
+fn number_of(handle: Handle) -> u64 {
+    let event = PairEvent::from([handle, handle]);
+    u64::from(event.a_generation) << 32 | u64::from(event.a)
+}
+
+fn handle_of(number: u64) -> Handle {
+    let [handle, _] = <[Handle; 2]>::from(PairEvent {
+        a: number as u32,
+        a_generation: (number >> 32) as u32,
+        ..PairEvent::default()
+    });
+    handle
+}
+
+fn stale(handle: u64) -> PyErr {
+    PyKeyError::new_err(format!("no object of the set has the handle {handle}: was it removed?"))
+}
+
+impl Events {
+    pub fn into_arrays(self, py: Python<'_>) -> PyResult<EventRows<'_>> {
+        let rows = |pairs: Vec<[u64; 2]>| {
+            let shape = [pairs.len(), 2];
+            PyArray1::from_vec(py, bytemuck::allocation::cast_vec(pairs)).reshape(shape)
+        };
+        Ok((rows(self.begun)?, rows(self.ended)?))
+    }
+}
+
+impl Objects {
+    /// What the pairs of a step change.
+    pub fn advance(&mut self, pairs: &[Pair]) -> Events {
+        // Slots of pairs hold objects: free ones take no part.
+        let number = |object: u32| self.set.handle_of(object).map_or(u64::MAX, number_of);
+        let mut now: Vec<_> = pairs.par_iter().map(|pair| [number(pair.a), number(pair.b)]).collect();
+        now.par_sort_unstable();
+        let (mut begun, mut ended) = (Vec::new(), Vec::new());
+        let (mut old, mut new) = (self.pairs.iter().peekable(), now.iter().peekable());
+        loop {
+            match (old.peek(), new.peek()) {
+                (None, None) => break,
+                (Some(before), Some(after)) if before == after => {
+                    old.next();
+                    new.next();
+                }
+                (Some(before), after) if after.is_none_or(|after| before < after) => {
+                    ended.push(**before);
+                    old.next();
+                }
+                _ => begun.extend(new.next()),
+            }
+        }
+        self.pairs = now;
+        Events { begun, ended }
+    }
+}
+
+impl ObjectTable {
+    pub fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Objects>> {
+        work::lock(py, &self.0)
+    }
+}
+
+#[pymethods]
+impl ObjectTable {
+    #[new]
+    fn new(events: bool) -> Self {
+        Self(Mutex::new(Objects {
+            set: ObjectSet::new(),
+            tells_events: events,
+            pairs: Vec::new(),
+        }))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.lock(py)?.set.len())
+    }
+
+    /// Adds objects and tells their handles.
+    #[pyo3(signature = (*, lower, upper, layers, owners, is_static, checked))]
+    #[allow(clippy::too_many_arguments, reason = "by name, from one place")]
+    fn insert<'py>(
+        &self,
+        py: Python<'py>,
+        lower: Matrix<'py>,
+        upper: Matrix<'py>,
+        layers: Each<'py, u32>,
+        owners: Each<'py, u32>,
+        is_static: bool,
+        checked: bool,
+    ) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let mut objects = self.lock(py)?;
+        let mut bounds = Vec::new();
+        let given = Given {
+            name: "boxes",
+            lower: lower.view(),
+            upper: upper.view(),
+            layers: layers.view(),
+            owners: owners.view(),
+            checked,
+        };
+        boxes::read(given, &mut bounds)?;
+        if objects.set.slots().len().max(objects.set.static_slots().len()) + bounds.len() >= 1 << 29 {
+            return Err(PyValueError::new_err("a set has room for 2^29 objects"));
+        }
+        let insert = |aabb: Aabb| {
+            number_of(match is_static {
+                true => objects.set.insert_static(aabb),
+                false => objects.set.insert(aabb),
+            })
+        };
+        Ok(PyArray1::from_vec(py, bounds.into_iter().map(insert).collect()))
+    }
+
+    /// Gives objects other boxes; layers and owners stay. All handles are looked at first.
+    #[pyo3(signature = (handles, *, lower, upper, checked))]
+    fn move_to<'py>(
+        &self,
+        py: Python<'py>,
+        handles: PyReadonlyArray1<'py, u64>,
+        lower: Matrix<'py>,
+        upper: Matrix<'py>,
+        checked: bool,
+    ) -> PyResult<()> {
+        let mut objects = self.lock(py)?;
+        let mut bounds = Vec::new();
+        let given = Given {
+            name: "boxes",
+            lower: lower.view(),
+            upper: upper.view(),
+            layers: crate::arrays::EachView::All(0),
+            owners: crate::arrays::EachView::All(0),
+            checked,
+        };
+        boxes::read(given, &mut bounds)?;
+        let handles = handles.as_array();
+        objects.check(handles.iter().copied())?;
+        for (&handle, aabb) in handles.iter().zip(bounds) {
+            let moved = objects.set.move_to(handle_of(handle), aabb.min, aabb.max);
+            moved.map_err(|_| stale(handle))?;
+        }
+        Ok(())
+    }
+
+    /// Takes objects out. All handles are looked at first.
+    fn remove<'py>(&self, py: Python<'py>, handles: PyReadonlyArray1<'py, u64>) -> PyResult<()> {
+        let mut objects = self.lock(py)?;
+        let handles = handles.as_array();
+        objects.check(handles.iter().copied())?;
+        for &handle in handles {
+            objects.set.remove(handle_of(handle)).map_err(|_| stale(handle))?;
+        }
+        Ok(())
+    }
+
+    /// Whether each handle names an object.
+    fn contains<'py>(
+        &self,
+        py: Python<'py>,
+        handles: PyReadonlyArray1<'py, u64>,
+    ) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let objects = self.lock(py)?;
+        let contains = |&handle: &u64| objects.set.contains(handle_of(handle));
+        let handles = handles.as_array();
+        Ok(PyArray1::from_vec(py, handles.iter().map(contains).collect()))
+    }
+
+    /// How results name objects.
+    fn objects_of<'py>(
+        &self,
+        py: Python<'py>,
+        handles: PyReadonlyArray1<'py, u64>,
+    ) -> PyResult<Bound<'py, PyArray1<u32>>> {
+        let objects = self.lock(py)?;
+        let handles = handles.as_array();
+        let object = |&handle: &u64| objects.set.object_of(handle_of(handle)).map_err(|_| stale(handle));
+        Ok(PyArray1::from_vec(
+            py,
+            handles.iter().map(object).collect::<PyResult<_>>()?,
+        ))
+    }
+
+    /// The handles of objects as results name them.
+    fn handles_of<'py>(
+        &self,
+        py: Python<'py>,
+        objects: PyReadonlyArray1<'py, u32>,
+    ) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let held = self.lock(py)?;
+        let handle = |&object: &u32| {
+            let handle = held.set.handle_of(object).map(number_of);
+            handle.ok_or_else(|| PyKeyError::new_err(format!("the set has no object {object}")))
+        };
+        let objects = objects.as_array();
+        Ok(PyArray1::from_vec(
+            py,
+            objects.iter().map(handle).collect::<PyResult<_>>()?,
+        ))
+    }
+
+    /// All handles, in the order of results, and the boxes as min, max.
+    fn all<'py>(&self, py: Python<'py>) -> PyResult<All<'py>> {
+        let objects = self.lock(py)?;
+        let (handles, bounds): (Vec<_>, Vec<_>) = objects
+            .set
+            .iter()
+            .map(|(handle, aabb)| (number_of(handle), [aabb.min, aabb.max]))
+            .unzip();
+        let shape = [bounds.len(), 6];
+        let bounds = PyArray1::from_vec(py, bytemuck::allocation::cast_vec(bounds)).reshape(shape)?;
+        Ok((PyArray1::from_vec(py, handles), bounds))
+    }
+}
+
+impl Objects {
+    fn check(&self, handles: impl Iterator<Item = u64>) -> PyResult<()> {
+        let mut seen: Vec<_> = handles.collect();
+        if let Some(&handle) = seen.iter().find(|&&handle| !self.set.contains(handle_of(handle))) {
+            return Err(stale(handle));
+        }
+        seen.sort_unstable();
+        match seen.windows(2).find(|pair| pair[0] == pair[1]) {
+            Some(pair) => Err(PyValueError::new_err(format!("the handle {} comes twice", pair[0]))),
+            None => Ok(()),
+        }
+    }
+}

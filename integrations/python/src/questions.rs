@@ -1,0 +1,189 @@
+//! Rays and queries, asked of the table of the last step.
+
+use gpu_broad_phase::{
+    Aabb, Neighbor, Queries, Query, QueryInput, QueryMode, Ray, RayHit, RayMode, Rays, Source, SweptRay,
+};
+use numpy::{PyArray1, PyArray2};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use rayon::prelude::*;
+
+use crate::arrays::{Each, Matrix, Numbers, table, words};
+use crate::boxes::{self, Given};
+use crate::engine::Engine;
+use crate::work;
+
+fn single([x, y, z]: [f64; 3]) -> [f32; 3] {
+    [x as f32, y as f32, z as f32]
+}
+
+/// The first row that has a number which is not as it should be.
+fn first(numbers: Numbers<'_>, is_bad: impl Fn(f64) -> bool + Sync) -> Option<usize> {
+    (0..numbers.rows())
+        .into_par_iter()
+        .find_first(|&row| numbers.row(row).into_iter().any(&is_bad))
+}
+
+/// Rows of two words, objects and offsets, as far as an answer has them.
+type Rows<'py> = (
+    Bound<'py, PyArray2<u32>>,
+    Bound<'py, PyArray1<u32>>,
+    Bound<'py, PyArray1<u32>>,
+);
+
+/// Hits, no objects, and offsets where all hits are wanted; with `any` a word per ray in place of these.
+#[pyfunction]
+#[pyo3(signature = (
+    engine, *, origins, directions, t_min, t_max, half_extents, layers, worlds, mode, checked, progress
+))]
+#[allow(clippy::too_many_arguments, reason = "by name, from one place")]
+pub fn rays<'py>(
+    py: Python<'py>,
+    engine: &Engine,
+    origins: Matrix<'py>,
+    directions: Matrix<'py>,
+    t_min: Each<'py, f32>,
+    t_max: Each<'py, f32>,
+    half_extents: Option<Matrix<'py>>,
+    layers: Each<'py, u32>,
+    worlds: Each<'py, u32>,
+    mode: &str,
+    checked: bool,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Rows<'py>> {
+    let mode = match mode {
+        "closest" => RayMode::Closest,
+        "any" => RayMode::Any,
+        "all" => RayMode::All,
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "there is no mode {mode:?}: closest, any and all are known"
+            )));
+        }
+    };
+    let mut state = engine.lock(py)?;
+    let state = &mut *state;
+    let (origins, directions) = (origins.view(), directions.view());
+    let half_extents = half_extents.as_ref().map(Matrix::view);
+    let (t_min, t_max) = (t_min.view(), t_max.view());
+    let (layers, worlds) = (layers.view(), worlds.view());
+    let result = work::run(py, progress.as_ref(), || {
+        let bad = |name: &str, row: usize, what: &str| PyValueError::new_err(format!("{name}[{row}] {what}"));
+        if checked {
+            if let Some(row) = first(origins, |number| !(number as f32).is_finite()) {
+                return Err(bad("origins", row, "is not finite"));
+            }
+            let longest = f64::from(f32::from_bits((127 + 126) << 23));
+            if let Some(row) = first(directions, |number| number.is_nan() || number.abs() > longest) {
+                return Err(bad("directions", row, "is not finite, or longer than 2^126"));
+            }
+            let is_bad = |number: f64| !(number as f32).is_finite() || number < 0.0;
+            if let Some(row) = half_extents.and_then(|half_extents| first(half_extents, is_bad)) {
+                return Err(bad("half_extents", row, "is not finite, or negative"));
+            }
+            let rows = 0..origins.rows();
+            if let Some(row) = rows.clone().into_par_iter().find_first(|&row| t_min.at(row).is_nan()) {
+                return Err(bad("t_min", row, "is a NaN"));
+            }
+            if let Some(row) = rows.into_par_iter().find_first(|&row| t_max.at(row).is_nan()) {
+                return Err(bad("t_max", row, "is a NaN"));
+            }
+        }
+        let swept = |row: usize| SweptRay {
+            ray: Ray {
+                origin: single(origins.row(row)),
+                t_max: t_max.at(row),
+                direction: single(directions.row(row)),
+                layers: layers.at(row),
+            },
+            half_extents: half_extents.map_or([0.0; 3], |half_extents| half_extents.row(row).map(boxes::round_up)),
+            t_min: t_min.at(row),
+            world: worlds.at(row),
+            reserved: [0; 3],
+        };
+        let rays: Vec<_> = (0..origins.rows()).into_par_iter().map(swept).collect();
+        let input = QueryInput {
+            rays: Rays::Swept(Source::Host(&rays)),
+            ..QueryInput::default()
+        };
+        Ok(state.ask(&input, Some(mode))?)
+    })??;
+    let offsets = if mode == RayMode::Any {
+        result.ray_any
+    } else {
+        result.ray_offsets
+    };
+    // A step without rays has no offsets.
+    let offsets = if mode == RayMode::All && offsets.is_empty() {
+        vec![0]
+    } else {
+        offsets
+    };
+    let hits: Vec<RayHit> = if mode == RayMode::Any {
+        Vec::new()
+    } else {
+        result.ray_hits
+    };
+    Ok((table(py, hits)?, words::<u32>(py, Vec::new()), words(py, offsets)))
+}
+
+/// Objects and offsets; with `nearest` rows of an object and its squared distance in place of both.
+#[pyfunction]
+#[pyo3(signature = (engine, *, name, lower, upper, radius, layers, owners, worlds, nearest, checked, progress))]
+#[allow(clippy::too_many_arguments, reason = "by name, from one place")]
+pub fn query<'py>(
+    py: Python<'py>,
+    engine: &Engine,
+    name: &str,
+    lower: Matrix<'py>,
+    upper: Matrix<'py>,
+    radius: Each<'py, f64>,
+    layers: Each<'py, u32>,
+    owners: Each<'py, u32>,
+    worlds: Each<'py, u32>,
+    nearest: Option<u32>,
+    checked: bool,
+    progress: Option<Bound<'py, PyAny>>,
+) -> PyResult<Rows<'py>> {
+    let mut state = engine.lock(py)?;
+    let state = &mut *state;
+    let given = Given {
+        name: if name == "points" { "points" } else { "boxes" },
+        lower: lower.view(),
+        upper: upper.view(),
+        layers: layers.view(),
+        owners: owners.view(),
+        checked,
+    };
+    let (radius, worlds) = (radius.view(), worlds.view());
+    let result = work::run(py, progress.as_ref(), || {
+        let mut bounds: Vec<Aabb> = Vec::new();
+        boxes::read(given, &mut bounds)?;
+        let is_bad = |row: &usize| radius.at(*row).is_nan() || radius.at(*row) < 0.0;
+        if let Some(row) = (0..bounds.len()).into_par_iter().find_first(is_bad).filter(|_| checked) {
+            return Err(PyValueError::new_err(format!(
+                "radius[{row}] is {}, which is no length",
+                radius.at(row)
+            )));
+        }
+        let query = |(row, bounds): (usize, Aabb)| Query {
+            bounds,
+            radius: boxes::round_up(radius.at(row)),
+            world: worlds.at(row),
+            reserved: [0; 2],
+        };
+        let queries: Vec<_> = bounds.into_par_iter().enumerate().map(query).collect();
+        let input = QueryInput {
+            queries: Queries::Spheres(Source::Host(&queries)),
+            query_mode: nearest.map_or(QueryMode::All, QueryMode::Nearest),
+            ..QueryInput::default()
+        };
+        Ok(state.ask(&input, None)?)
+    })??;
+    let near: Vec<Neighbor> = result.query_nearest;
+    let offsets = match nearest {
+        None if result.query_offsets.is_empty() => vec![0],
+        _ => result.query_offsets,
+    };
+    Ok((table(py, near)?, words(py, result.query_objects), words(py, offsets)))
+}
