@@ -13,19 +13,25 @@ use crate::arrays::{EachView, Numbers};
 /// Boxes of a thread's share.
 const SHARE: usize = 4096;
 
-/// The largest float that is not above a number.
+/// The largest float that is not above a number. Without branches, which numbers at random would mislead.
 pub fn round_down(number: f64) -> f32 {
     let nearest = number as f32;
-    if f64::from(nearest) > number {
-        nearest.next_down()
-    } else {
-        nearest
-    }
+    stepped(nearest, -i32::from(f64::from(nearest) > number))
 }
 
 /// The smallest float that is not below a number.
 pub fn round_up(number: f64) -> f32 {
-    -round_down(-number)
+    let nearest = number as f32;
+    stepped(nearest, i32::from(f64::from(nearest) < number))
+}
+
+/// The float that is one step up or down, or the float itself. Not across zero: what is rounded to it keeps its sign, so
+/// that a step leads away from zero.
+fn stepped(float: f32, step: i32) -> f32 {
+    let bits = float.to_bits() as i32;
+    // Bits of negative floats ascend as the floats descend.
+    let sign = 1 | (bits >> 31);
+    f32::from_bits((bits + sign * step) as u32)
 }
 
 /// A number of a caller's, as a bound of a box.

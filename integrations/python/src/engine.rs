@@ -2,7 +2,7 @@
 
 use std::mem::{forget, replace, take};
 use std::sync::{Mutex, MutexGuard, TryLockError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use gpu_broad_phase::reference::CpuBroadPhase;
 use gpu_broad_phase::{
@@ -36,6 +36,8 @@ pub struct State {
     /// What the last step was given.
     pub last: Given,
     pub counters: Counters,
+    /// How long the library took for the last answer.
+    taken: Duration,
     /// Whether there is a table to ask.
     has_table: bool,
 }
@@ -252,6 +254,7 @@ impl Engine {
                 scheme: choice,
                 last: Given::default(),
                 counters: Counters::default(),
+                taken: Duration::ZERO,
                 has_table: false,
             }),
             forks: work::forks(),
@@ -276,6 +279,7 @@ impl Engine {
         };
         dict.set_item("scheme", name)?;
         dict.set_item("cell_size", size)?;
+        dict.set_item("seconds", state.taken.as_secs_f64())?;
         dict.set_item(
             "device_bytes",
             match &state.side {
@@ -319,6 +323,7 @@ impl Drop for Engine {
                 scheme: Choice::Fixed,
                 last: Given::default(),
                 counters: Counters::default(),
+                taken: Duration::ZERO,
                 has_table: false,
             };
             if let Ok(state) = self.state.get_mut() {
@@ -389,6 +394,7 @@ impl State {
     /// A step with a scene, which is that of [`last`](Self::last) or of the same boxes on the device.
     pub fn scene(&mut self, scene: &Scene<'_>, admits: Option<&Admits<'_>>) -> Result<StepResult, Failure> {
         self.has_table = false;
+        let began = Instant::now();
         let result = match &mut self.side {
             Side::Device(headless) => {
                 block_on(headless.step_scene(scene)).map_err(|error| Failure::Device(error.into()))?
@@ -399,6 +405,7 @@ impl State {
             }
             .map_err(Failure::Cpu)?,
         };
+        self.taken = began.elapsed();
         self.has_table = true;
         self.counters = result.counters;
         Ok(result)
@@ -451,10 +458,13 @@ impl State {
                 self.counters = counters;
             }
         }
-        match &mut self.side {
-            Side::Device(headless) => block_on(headless.query(input)).map_err(|error| Failure::Device(error.into())),
-            Side::Cpu(cpu) => cpu.query(input).map_err(Failure::Cpu),
-        }
+        let began = Instant::now();
+        let result = match &mut self.side {
+            Side::Device(headless) => block_on(headless.query(input)).map_err(|error| Failure::Device(error.into()))?,
+            Side::Cpu(cpu) => cpu.query(input).map_err(Failure::Cpu)?,
+        };
+        self.taken = began.elapsed();
+        Ok(result)
     }
 }
 

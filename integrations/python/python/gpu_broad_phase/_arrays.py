@@ -18,7 +18,7 @@ def floats(name: str, given: npt.ArrayLike) -> Floats:
         return cast(Floats, array)
     if array.dtype.kind not in "fiu" and array.size > 0:
         raise TypeError(f"{name}: numbers are needed, not {array.dtype}")
-    return array.astype(np.float32 if array.dtype == np.float16 else np.float64)
+    return array.astype(np.float32) if array.dtype == np.float16 else array.astype(np.float64)
 
 
 def table(name: str, given: npt.ArrayLike, columns: int, rows: int | None = None) -> Floats:

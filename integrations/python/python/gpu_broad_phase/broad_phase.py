@@ -530,8 +530,8 @@ class BroadPhase:
         Returns
         -------
         dict
-            The counts of `StepResult`, and ``backend``, ``adapter``, ``scheme``, ``cell_size``, and ``device_bytes``,
-            the memory of all buffers on the GPU.
+            The counts of `StepResult`, and ``backend``, ``adapter``, ``scheme``, ``cell_size``, ``device_bytes``, the
+            memory of all buffers on the GPU, and ``seconds``, how long the last answer took without what Python adds.
         """
         adapter = self.adapter
         return {
