@@ -10,6 +10,7 @@ use super::pairs::{
     pair_count, pair_emit, pair_emit_kept, pair_exclude, pair_static_count, pair_static_emit, world_pairs,
     world_pairs_static,
 };
+use super::queries::query_lists::QueryLists;
 use super::queries::query_walk::QueryReads;
 use super::queries::{query_count, query_emit, query_nearest};
 use super::rays::ray_hits::{RayReads, RayWalks, ray_count_of};
@@ -656,7 +657,15 @@ fn answer_queries(
     if params.nearest > 0 {
         trace.query_nearest = query_nearest::query_nearest(&params, &walks, overrides, &mut counters);
     } else {
-        let mut counts = query_count::query_count(&params, &walks, overrides, &mut counters);
+        let (mut counts, lists) = if keep {
+            (
+                query_count::query_count(&params, &walks, overrides, &mut counters),
+                None,
+            )
+        } else {
+            let mut lists = QueryLists::find(&trace.params, &walks, overrides, &mut counters);
+            (take(&mut lists.counts), Some(lists))
+        };
         let query_counts = if keep { counts.clone() } else { Vec::new() };
         let capacity = fixed(descriptor, descriptor.capacities.results);
         let written = scan_output(
@@ -668,7 +677,10 @@ fn answer_queries(
             "results of queries",
         )?;
         params.result_capacity = written;
-        let mut objects = query_emit::query_emit(&params, &walks, overrides, &counts);
+        let mut objects = match lists {
+            None => query_emit::query_emit(&params, &walks, overrides, &counts),
+            Some(lists) => lists.write(&counts, written),
+        };
         params.result_capacity = capacity.unwrap_or(written);
         if descriptor.pair_order == PairOrder::Sorted {
             sort_lists(&mut objects, &counts, |&object| object);

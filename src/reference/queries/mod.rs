@@ -3,5 +3,6 @@
 pub mod query;
 pub mod query_count;
 pub mod query_emit;
+pub(crate) mod query_lists;
 pub mod query_nearest;
 pub mod query_walk;

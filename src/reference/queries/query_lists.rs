@@ -1,0 +1,199 @@
+//! What [`query_count`](super::query_count) and [`query_emit`](super::query_emit) leave together, by one walk of most
+//! queries.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::query_count::finish_counters;
+use super::query_walk::{QueryReads, walk_query};
+use crate::reference::runs::{Walked, in_runs};
+use crate::shared::blocks::Overrides;
+use crate::shared::grid::Params;
+
+/// Objects that are kept of all queries while they are counted. Runs past that are walked again.
+const MOST: usize = 1 << 27;
+
+/// What queries found, walk by walk, in the order of the walks.
+pub(crate) struct QueryLists<'a> {
+    params: &'a Params,
+    walks: &'a [QueryReads<'a>],
+    overrides: Overrides,
+    /// How many objects each query found, and a last word that is zero, for the scan to put the total into.
+    pub counts: Vec<u32>,
+    /// Runs of each walk.
+    runs: Vec<Vec<Run>>,
+}
+
+struct Run {
+    indices: Range<u32>,
+    /// Of each query its answer, and how many objects it found.
+    counts: Vec<(u32, u32)>,
+    /// All of these objects, if they are kept.
+    found: Option<Vec<u32>>,
+}
+
+impl<'a> QueryLists<'a> {
+    /// Walks through all queries; adds to the counters what counting adds.
+    pub fn find(params: &'a Params, walks: &'a [QueryReads<'a>], overrides: Overrides, counters: &mut [u32]) -> Self {
+        Self::find_within(MOST, params, walks, overrides, counters)
+    }
+
+    /// As [`find`](Self::find), keeping so many objects.
+    pub fn find_within(
+        most: usize,
+        params: &'a Params,
+        walks: &'a [QueryReads<'a>],
+        overrides: Overrides,
+        counters: &mut [u32],
+    ) -> Self {
+        let room = AtomicUsize::new(most);
+        let mut lists = Self {
+            params,
+            walks,
+            overrides,
+            counts: vec![0; params.query_count as usize + 1],
+            runs: Vec::new(),
+        };
+        for (walk, input) in walks.iter().enumerate() {
+            let find = |indices: Range<u32>| {
+                let mut run = Run {
+                    indices: indices.clone(),
+                    counts: Vec::with_capacity(indices.len()),
+                    found: None,
+                };
+                let (mut found, mut all, mut walked) = (Vec::new(), 0usize, Vec::new());
+                for index in indices {
+                    let (query, answer) = input.begin(params, index);
+                    let mut count = 0u32;
+                    let candidates = walk_query(params, input, overrides, &query, |object, _| {
+                        count += 1;
+                        if found.len() < most {
+                            found.push(object);
+                        }
+                    });
+                    let is_invalid = !query.valid;
+                    if candidates > 0 || is_invalid {
+                        walked.push(Walked { candidates, is_invalid });
+                    }
+                    run.counts.push((answer, count));
+                    all += count as usize;
+                }
+                let take = |left: usize| left.checked_sub(all);
+                if found.len() == all && room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok() {
+                    run.found = Some(found);
+                }
+                (run, walked)
+            };
+            let mut runs = Vec::new();
+            for (run, walked) in in_runs(input.count(params), find) {
+                for &(answer, count) in &run.counts {
+                    lists.counts[answer as usize] += count;
+                }
+                for walked in walked {
+                    finish_counters(counters, walked, walk == 0);
+                }
+                runs.push(run);
+            }
+            lists.runs.push(runs);
+        }
+        lists
+    }
+
+    /// The objects of all queries at their places, as many as there is room for. `offsets` are the scanned counts.
+    pub fn write(mut self, offsets: &[u32], room: u32) -> Vec<u32> {
+        let runs = std::mem::take(&mut self.runs);
+        let mut results = vec![0; room as usize];
+        let mut places: Vec<_> = offsets.iter().map(|&place| place as usize).collect();
+        for (input, runs) in self.walks.iter().zip(runs) {
+            for run in runs {
+                let found = run.found.unwrap_or_else(|| self.walk(input, run.indices));
+                let mut rest = &found[..];
+                for (answer, count) in run.counts {
+                    let (own, others) = rest.split_at(count as usize);
+                    rest = others;
+                    let place = &mut places[answer as usize];
+                    let begin = (*place).min(results.len());
+                    *place += own.len();
+                    let slots = &mut results[begin..(begin + own.len()).min(room as usize)];
+                    slots.copy_from_slice(&own[..slots.len()]);
+                }
+            }
+        }
+        results
+    }
+
+    /// The objects of some queries, once more.
+    fn walk(&self, input: &QueryReads<'_>, indices: Range<u32>) -> Vec<u32> {
+        let mut found = Vec::new();
+        for index in indices {
+            let (query, _) = input.begin(self.params, index);
+            walk_query(self.params, input, self.overrides, &query, |object, _| {
+                found.push(object)
+            });
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::api::descriptor::BroadPhaseDescriptor;
+    use crate::api::input::{Queries, Source};
+    use crate::api::queries::{Neighbors, Partners, Query};
+    use crate::api::scene::{Scene, Statics};
+    use crate::api::types::Aabb;
+    use crate::reference::trace::trace;
+    use crate::shared::grid::Params;
+
+    #[test]
+    fn what_is_not_kept_is_walked_again() {
+        let place = |index: u32| [index % 17, index % 13, index % 11].map(|number| number as f32 / 3.0);
+        let objects: Vec<_> = (0..3000)
+            .map(|index| Aabb::from_center_half(place(index), [0.2; 3]))
+            .collect();
+        let queries: Vec<_> = (0..2500).map(|index| Query::sphere(place(index * 7), 0.5)).collect();
+        let asked = [
+            Queries::Spheres(Source::Host(&queries)),
+            Queries::Neighbors(Neighbors::within(0.7)),
+            Queries::Partners(Partners { half: true }),
+        ];
+        for queries in asked {
+            let scene = Scene {
+                objects: objects[500..].into(),
+                statics: Statics {
+                    objects: objects[..500].into(),
+                    ..Statics::default()
+                },
+                queries,
+                ..Scene::default()
+            };
+            let trace = trace(&BroadPhaseDescriptor::default(), &scene).unwrap();
+            let of_caller = match queries {
+                Queries::Spheres(Source::Host(queries)) => queries,
+                _ => &[],
+            };
+            let walks = trace.query_inputs(of_caller, of_caller.is_empty());
+            let params: &Params = &trace.params;
+            let overrides = Overrides {
+                filters: true,
+                count_candidates: true,
+            };
+            assert!(trace.query_objects.len() > 1000);
+            for most in [MOST, 20_000, 0] {
+                let mut counters = vec![0; trace.counters.len()];
+                let lists = QueryLists::find_within(most, params, &walks, overrides, &mut counters);
+                assert_eq!(lists.counts, trace.query_counts);
+                let kept = lists.runs.iter().flatten().filter(|run| run.found.is_some());
+                assert_eq!(kept.count() == 0, most == 0, "{most}");
+                let all = trace.query_objects.len();
+                let found = lists.write(&trace.query_offsets, all as u32);
+                assert_eq!(found, trace.query_objects, "{most}");
+                // Cut short in the middle of a row.
+                let lists = QueryLists::find_within(most, params, &walks, overrides, &mut counters);
+                let found = lists.write(&trace.query_offsets, all as u32 / 2 + 1);
+                assert_eq!(found, trace.query_objects[..all / 2 + 1], "{most}");
+            }
+        }
+    }
+}
