@@ -180,7 +180,7 @@ mod tests {
                 count_candidates: true,
             };
             assert!(trace.query_objects.len() > 1000);
-            for most in [MOST, 20_000, 0] {
+            for most in [MOST, trace.query_objects.len() * 2 / 3, 0] {
                 let mut counters = vec![0; trace.counters.len()];
                 let lists = QueryLists::find_within(most, params, &walks, overrides, &mut counters);
                 assert_eq!(lists.counts, trace.query_counts);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, TypeAlias, cast
 
 import numpy as np
@@ -62,6 +63,17 @@ def indices(name: str, given: npt.ArrayLike, below: int, rows: int | None = None
             value = array.reshape(-1)[at]
             raise ValueError(f"{name} has {value} at place {at}, and numbers from 0 to {below - 1} are needed")
     return array.astype(np.uint32)
+
+
+def whole(name: str, given: Any, smallest: int, largest: int) -> int:
+    """A whole number within limits."""
+    try:
+        number = operator.index(given)
+    except TypeError:
+        raise TypeError(f"{name}: a whole number is needed, not {given!r}") from None
+    if not smallest <= number <= largest:
+        raise ValueError(f"{name} is {number}, and a number from {smallest} to {largest} is needed")
+    return number
 
 
 def index_table(name: str, given: npt.ArrayLike, columns: int, below: int) -> Words:

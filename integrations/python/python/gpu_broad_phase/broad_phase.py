@@ -421,6 +421,8 @@ class BroadPhase:
         else:
             lower = upper = arrays.table(name, points, self._dimensions)
         rows = len(lower)
+        if k is not None:
+            k = arrays.whole("k", k, 1, 1024)
         if radius is None:
             radius = 0.0 if k is None else np.inf
         with bar("queries", self._progress) as progress:
