@@ -179,14 +179,15 @@ mod tests {
                 filters: true,
                 count_candidates: true,
             };
-            assert!(trace.query_objects.len() > 1000);
-            for most in [MOST, trace.query_objects.len() * 2 / 3, 0] {
+            let all = trace.query_objects.len();
+            assert!(all > 1000);
+            for most in [MOST, all * 2 / 3, 0] {
                 let mut counters = vec![0; trace.counters.len()];
                 let lists = QueryLists::find_within(most, params, &walks, overrides, &mut counters);
                 assert_eq!(lists.counts, trace.query_counts);
-                let kept = lists.runs.iter().flatten().filter(|run| run.found.is_some());
-                assert_eq!(kept.count() == 0, most == 0, "{most}");
-                let all = trace.query_objects.len();
+                let kept = lists.runs.iter().flatten().filter_map(|run| run.found.as_ref());
+                let kept: usize = kept.map(Vec::len).sum();
+                assert_eq!((kept == 0, kept == all), (most == 0, most == MOST), "{most} {kept}");
                 let found = lists.write(&trace.query_offsets, all as u32);
                 assert_eq!(found, trace.query_objects, "{most}");
                 // Cut short in the middle of a row.
