@@ -1,4 +1,4 @@
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -40,8 +40,8 @@ class ObjectTable:
     def handles_of(self, objects: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint64]: ...
     def all(self) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.float32]]: ...
 
-_Found = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], dict[str, int]]
-_Rows = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.uint32]]
+_Found: TypeAlias = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], dict[str, int]]
+_Rows: TypeAlias = tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32], npt.NDArray[np.uint32]]
 
 def adapters() -> list[dict[str, str]]: ...
 def forked() -> None: ...

@@ -1,0 +1,30 @@
+"""What a type checker makes of calls: run by mypy --strict, which fails where a type is another one."""
+
+from typing import assert_type
+
+import numpy as np
+import numpy.typing as npt
+
+import gpu_broad_phase as gbp
+
+broad_phase = gbp.BroadPhase(dimensions=3, scheme="uniform", cell_size=1.0, backend="cpu")
+result = broad_phase.step(np.zeros((1, 6)), static=[True], excluded=[(0, 1)])
+assert_type(result, gbp.StepResult)
+assert_type(result.pairs, npt.NDArray[np.uint32])
+assert_type(broad_phase.rays([[0, 0, 0]], [[1, 0, 0]]), gbp.RayHits)
+assert_type(broad_phase.rays([[0, 0, 0]], [[1, 0, 0]], mode="all"), gbp.RayLists)
+assert_type(broad_phase.rays([[0, 0, 0]], [[1, 0, 0]], mode="any"), npt.NDArray[np.bool_])
+assert_type(broad_phase.query(points=[[0, 0, 0]]), gbp.QueryResult)
+assert_type(broad_phase.query(points=[[0, 0, 0]], k=1), gbp.Nearest)
+assert_type(broad_phase.neighbors([[0, 0, 0]], 1.0, period=[1, 1, 0]).distances, npt.NDArray[np.float64])
+assert_type(broad_phase.why(0, 0), str)
+objects = gbp.ObjectSet()
+assert_type(objects.insert([[0, 0, 0, 1, 1, 1]]), npt.NDArray[np.uint64])
+assert_type(broad_phase.step(objects).began, npt.NDArray[np.uint64] | None)
+assert_type(gbp.collision_candidates([[0, 0]], None, None, None).edges_vertices, npt.NDArray[np.uint32])
+assert_type(gbp.heatmap([[0, 0, 1, 1]]).counts, npt.NDArray[np.int64])
+
+# What has to be refused: an ignored line without an error is one.
+gbp.BroadPhase(backend="cuda")  # type: ignore[arg-type]
+broad_phase.rays([[0, 0, 0]], [[1, 0, 0]], mode="first")  # type: ignore[call-overload]
+broad_phase.query(points=[[0, 0, 0]], k="1")  # type: ignore[call-overload]
