@@ -104,6 +104,8 @@ impl<'a> CpuBroadPhase<'a> {
         asked.asked.numbers(objects.into(), 4).write(&mut params)?;
         trace.params = params;
         trace.counters.clone_from(&self.counters);
+        // What an answer left that was ended by a watch.
+        drop(trace.take_result());
         let answered: Result<(), InputError> = trace::answer(trace, &self.descriptor, &asked, None, false);
         let result = trace.take_result();
         answered?;

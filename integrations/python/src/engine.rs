@@ -35,6 +35,8 @@ pub struct State {
     scheme: Choice,
     /// What the last step was given.
     pub last: Given,
+    /// Boxes that are read and not yet checked. A step that is refused leaves the last one as it was.
+    pub spare: Vec<Aabb>,
     pub counters: Counters,
     /// How long the library took for the last answer.
     taken: Duration,
@@ -83,13 +85,14 @@ impl From<Failure> for PyErr {
     }
 }
 
-fn backends_of(name: &str) -> PyResult<Backends> {
+/// The backends that an adapter may be of; `None` for all.
+fn backends_of(name: &str) -> PyResult<Option<Backends>> {
     Ok(match name {
-        "auto" | "gpu" => Backends::all(),
-        "vulkan" => Backends::VULKAN,
-        "metal" => Backends::METAL,
-        "dx12" => Backends::DX12,
-        "gl" => Backends::GL,
+        "auto" | "gpu" => None,
+        "vulkan" => Some(Backends::VULKAN),
+        "metal" => Some(Backends::METAL),
+        "dx12" => Some(Backends::DX12),
+        "gl" => Some(Backends::GL),
         _ => {
             return Err(PyValueError::new_err(format!(
                 "there is no backend {name:?}: auto, gpu, cpu, vulkan, metal, dx12 and gl are known"
@@ -122,12 +125,12 @@ fn grade(info: &AdapterInfo) -> (u8, bool) {
 }
 
 fn open(
-    backends: Backends,
+    backends: Option<Backends>,
     adapter: Option<&str>,
     descriptor: BroadPhaseDescriptor<'static>,
 ) -> Result<Headless, Failure> {
     let descriptor = HeadlessDescriptor {
-        backends: Some(backends),
+        backends,
         adapter,
         broad_phase: descriptor,
     };
@@ -143,7 +146,7 @@ fn open_best(descriptor: BroadPhaseDescriptor<'static>) -> Option<Headless> {
     let usable = (0..infos.len()).filter(|&index| infos[index].device_type != DeviceType::Cpu);
     let best = usable.min_by_key(|&index| grade(&infos[index]))?;
     // A driver that gives no device is as good as none.
-    open(Backends::all(), Some(&best.to_string()), descriptor).ok()
+    open(None, Some(&best.to_string()), descriptor).ok()
 }
 
 /// Each adapter's name, backend, kind and driver.
@@ -253,6 +256,7 @@ impl Engine {
                 descriptor,
                 scheme: choice,
                 last: Given::default(),
+                spare: Vec::new(),
                 counters: Counters::default(),
                 taken: Duration::ZERO,
                 has_table: false,
@@ -322,6 +326,7 @@ impl Drop for Engine {
                 descriptor: BroadPhaseDescriptor::default(),
                 scheme: Choice::Fixed,
                 last: Given::default(),
+                spare: Vec::new(),
                 counters: Counters::default(),
                 taken: Duration::ZERO,
                 has_table: false,

@@ -1,6 +1,6 @@
 //! Steps: boxes in, pairs out.
 
-use std::mem::take;
+use std::mem::{swap, take};
 
 use gpu_broad_phase::reference::why::Question;
 use gpu_broad_phase::{Aabb, Pair, Scene, Source, reference};
@@ -54,7 +54,8 @@ pub fn step<'py>(
     let worlds = worlds.as_ref().map(PyReadonlyArray1::as_array);
     let excluded = excluded.as_ref().map(PyReadonlyArray2::as_array);
     let result = work::run(py, progress.as_ref(), || {
-        boxes::read(given, &mut state.last.boxes)?;
+        boxes::read(given, &mut state.spare)?;
+        swap(&mut state.last.boxes, &mut state.spare);
         state.last.worlds.clear();
         state.last.worlds.extend(worlds.iter().flatten());
         state.last.excluded.clear();
