@@ -34,7 +34,7 @@
 //! - [`DispatchArgs`] dispatches a caller's pass over rows that only the device has counted.
 //! - [`TableShader`] lets a caller's shader walk the table itself, by queries and by rays.
 //! - [`DebugDraw`] shows boxes, cells, pairs and ray walks as lines.
-//! - [`reference::step`] gives the same answer on the CPU. [`reference::CpuBroadPhase`] keeps its table for more questions.
+//! - [`reference::step`] gives the same answer on the CPU. [`reference::CpuBroadPhase`] keeps its table.
 //!
 //! # Buffers
 //!

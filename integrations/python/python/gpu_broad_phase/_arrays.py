@@ -12,9 +12,18 @@ Floats: TypeAlias = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Words: TypeAlias = npt.NDArray[np.uint32]
 
 
+def as_array(name: str, given: Any) -> npt.NDArray[Any]:
+    """What numpy makes of it."""
+    try:
+        return np.asarray(given)
+    except ValueError as error:
+        # Such as rows of different lengths.
+        raise ValueError(f"{name}: {error}") from None
+
+
 def floats(name: str, given: npt.ArrayLike) -> Floats:
     """An array of floats, which is the caller's own where it holds floats as the machine has them."""
-    array = np.asarray(given)
+    array = as_array(name, given)
     if array.dtype in (np.float32, np.float64) and array.dtype.isnative and array.flags.aligned:
         return cast(Floats, array)
     if array.dtype.kind not in "fiu" and array.size > 0:
@@ -51,7 +60,7 @@ def corners(name: str, given: npt.ArrayLike, dimensions: int) -> tuple[Floats, F
 
 def indices(name: str, given: npt.ArrayLike, below: int, rows: int | None = None) -> Words:
     """A whole number per row, or one for all rows, each below a limit."""
-    array = np.asarray(given)
+    array = as_array(name, given)
     if array.dtype.kind not in "iu" and array.size > 0:
         raise TypeError(f"{name}: whole numbers are needed, not {array.dtype}")
     if rows is not None and array.shape not in ((), (rows,)):
@@ -78,7 +87,7 @@ def whole(name: str, given: Any, smallest: int, largest: int) -> int:
 
 def index_table(name: str, given: npt.ArrayLike, columns: int, below: int) -> Words:
     """Rows of whole numbers below a limit."""
-    array = np.asarray(given)
+    array = as_array(name, given)
     if array.size == 0 and (array.ndim < 2 or array.shape[-1] == 0):
         return np.empty((0, columns), np.uint32)
     if array.ndim != 2 or array.shape[1] != columns:
@@ -105,7 +114,7 @@ def owner_words(rows: int, owners: npt.ArrayLike | None, static: npt.ArrayLike |
     word: Words | int = 0 if owners is None else indices("owners", owners, 1 << 30, rows)
     if static is None:
         return each(word)
-    flags = np.asarray(static)
+    flags = as_array("static", static)
     if flags.dtype != np.bool_ and flags.size > 0:
         raise TypeError(f"static: booleans are needed, not {flags.dtype}")
     if flags.shape not in ((), (rows,)):

@@ -123,6 +123,7 @@ class BroadPhase:
             timeout=timeout,
         )
         self._dimensions = dimensions
+        self._margin = margin
         self._checked = invalid == "raise"
         self._progress = progress
 
@@ -477,7 +478,8 @@ class BroadPhase:
         Raises
         ------
         ValueError
-            For a wrong shape, a point or a radius that is not finite, or a period that is negative.
+            For a wrong shape, a point or a radius that is not finite, a period that is negative, or points that lie
+            2^31 periods apart.
         """
         axes = self._dimensions
         places = arrays.table("points", points, axes)
@@ -492,6 +494,11 @@ class BroadPhase:
                 if not length >= 0.0:
                     raise ValueError(f"period is {length} on axis {axis}, which is no length")
                 periods[axis] = float(length) or np.inf
+                with np.errstate(invalid="ignore", over="ignore"):
+                    turns = np.ptp(places[:, axis].astype(np.float64)) / periods[axis] if len(places) > 0 else 0.0
+                # What is not finite is told with its row.
+                if 1 << 31 <= turns < np.inf:
+                    raise ValueError(f"period is {length} on axis {axis}, and points lie 2^31 of them apart")
         with bar("neighbors", self._progress) as progress:
             offsets, objects, distances, shifts = _native.neighbors(
                 self._engine, places, radius=float(radius), periods=periods, half=half, progress=progress
@@ -515,16 +522,12 @@ class BroadPhase:
         ValueError
             Where there is no such box.
         """
-        count = len(self)
+        count = int(self.stats()["objects"])
         for box in (a, b):
             if not 0 <= box < count:
                 raise ValueError(f"there is no box {box}: the last step had {count}")
         with bar("why", self._progress) as progress:
             return _native.why(self._engine, int(a), int(b), progress=progress)
-
-    def __len__(self) -> int:
-        """How many boxes the last step had."""
-        return int(self.stats()["objects"])
 
     def stats(self) -> Mapping[str, Any]:
         """What the last step counted, and what it was made with.

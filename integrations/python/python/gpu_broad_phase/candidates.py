@@ -116,6 +116,8 @@ def collision_candidates(
         broad_phase = BroadPhase(dimensions=2 if is_flat else 3)
     elif broad_phase.dimensions != axes:
         raise ValueError(f"vertices0 is in {axes}D, and the broad phase in {broad_phase.dimensions}D")
+    elif broad_phase._margin != 0:
+        raise ValueError(f"the broad phase has a margin of {broad_phase._margin}, and 0 is needed: see inflation")
     with bar("candidates", broad_phase._progress) as progress:
         tables = _native.candidates(
             broad_phase._engine,

@@ -138,8 +138,8 @@ class ObjectSet:
         KeyError
             For a handle of no object.
         """
-        named = np.asarray(handles)
-        return self._table.objects_of(_handles(named.reshape(-1))).reshape(named.shape)
+        named = _words(handles)
+        return self._table.objects_of(named.reshape(-1)).reshape(named.shape)
 
     def handles_of(self, objects: npt.ArrayLike) -> npt.NDArray[np.uint64]:
         """The handles of objects that results of the last step name. Has the shape of `objects`, such as of pairs.
@@ -166,9 +166,20 @@ class ObjectSet:
 
 
 def _handles(given: npt.ArrayLike) -> npt.NDArray[np.uint64]:
-    array = np.asarray(given)
-    if array.dtype.kind not in "iu" and array.size > 0:
-        raise TypeError(f"handles: whole numbers are needed, not {array.dtype}")
+    array = _words(given)
     if array.ndim > 1:
         raise ValueError(f"handles has the shape {array.shape}, and (n,) is needed")
-    return array.reshape(-1).astype(np.uint64)
+    return array.reshape(-1)
+
+
+def _words(given: npt.ArrayLike) -> npt.NDArray[np.uint64]:
+    array = arrays.as_array("handles", given)
+    if array.dtype.kind == "f" and not isinstance(given, np.ndarray):
+        # Of signed and unsigned numbers in one list numpy makes floats.
+        numbers = np.asarray(given, object)
+        if all(isinstance(number, int | np.integer) for number in numbers.flat):
+            words = [int(number) % (1 << 64) for number in numbers.flat]
+            return np.array(words, np.uint64).reshape(numbers.shape)
+    if array.dtype.kind not in "iu" and array.size > 0:
+        raise TypeError(f"handles: whole numbers are needed, not {array.dtype}")
+    return array.astype(np.uint64)
