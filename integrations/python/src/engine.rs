@@ -85,6 +85,9 @@ impl From<Failure> for PyErr {
     }
 }
 
+/// What is looked at first. GL looks for a display, and its libraries complain where there is none.
+const FIRST: Backends = Backends::VULKAN.union(Backends::METAL).union(Backends::DX12);
+
 /// The backends that an adapter may be of; `None` for all.
 fn backends_of(name: &str) -> PyResult<Option<Backends>> {
     Ok(match name {
@@ -113,15 +116,14 @@ fn check_fork() -> PyResult<()> {
 }
 
 /// How good an adapter is; the smaller the better.
-fn grade(info: &AdapterInfo) -> (u8, bool) {
-    let kind = match info.device_type {
+const fn grade(info: &AdapterInfo) -> u8 {
+    match info.device_type {
         DeviceType::DiscreteGpu => 0,
         DeviceType::IntegratedGpu => 1,
         DeviceType::VirtualGpu => 2,
         DeviceType::Other => 3,
         DeviceType::Cpu => 4,
-    };
-    (kind, info.backend == wgpu::Backend::Gl)
+    }
 }
 
 fn open(
@@ -137,16 +139,16 @@ fn open(
     block_on(Headless::with_descriptor(&descriptor)).map_err(|error| Failure::Device(error.into()))
 }
 
-/// The best GPU, if there is one that is no software.
+/// The best GPU, if there is one that is no software and has more than GL.
 fn open_best(descriptor: BroadPhaseDescriptor<'static>) -> Option<Headless> {
-    let infos: Vec<_> = block_on(gpu_broad_phase::adapters(Backends::all()))
+    let infos: Vec<_> = block_on(gpu_broad_phase::adapters(FIRST))
         .iter()
         .map(wgpu::Adapter::get_info)
         .collect();
     let usable = (0..infos.len()).filter(|&index| infos[index].device_type != DeviceType::Cpu);
     let best = usable.min_by_key(|&index| grade(&infos[index]))?;
     // A driver that gives no device is as good as none.
-    open(None, Some(&best.to_string()), descriptor).ok()
+    open(Some(FIRST), Some(&best.to_string()), descriptor).ok()
 }
 
 /// Each adapter's name, backend, kind and driver.
@@ -243,7 +245,14 @@ impl Engine {
             _ => {
                 check_fork()?;
                 let backends = backends_of(backend)?;
-                Side::Device(py.detach(|| open(backends, adapter, descriptor))?.into())
+                let headless = py.detach(|| match backends {
+                    // A place of an adapter counts all of them.
+                    None if adapter.is_none() => {
+                        open(Some(FIRST), None, descriptor).or_else(|_| open(None, None, descriptor))
+                    }
+                    _ => open(backends, adapter, descriptor),
+                })?;
+                Side::Device(headless.into())
             }
         };
         let adapter = match &side {

@@ -63,8 +63,8 @@ class BroadPhase:
         Whether pairs, and the rows of each list, come ascending, with the same bytes on every backend. Without it the
         order depends on the device, and calls are faster.
     backend : {"auto", "gpu", "cpu", "vulkan", "metal", "dx12", "gl"}
-        "auto" is the best hardware GPU, and the CPU where there is none. "gpu" and the names of interfaces take the
-        best adapter, software drivers among them, and raise where there is none.
+        "auto" is the best hardware GPU that has Vulkan, Metal or Direct3D 12, and the CPU where there is none. "gpu" and
+        the names of interfaces take the best adapter, software drivers among them, and raise where there is none.
     adapter : str, optional
         Only an adapter whose name contains this, or the one at this place of `adapters`.
     invalid : {"raise", "ignore"}
