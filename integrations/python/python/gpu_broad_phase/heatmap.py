@@ -45,14 +45,15 @@ class Heatmap:
 
 
 def heatmap(boxes: npt.ArrayLike, *, cells: int = 512, axis: int | None = None) -> Heatmap:
-    """Counts how many boxes lie over each cell of a plane. Boxes that are not finite are left out.
+    """Counts how many boxes lie over each cell of a plane. Boxes that are not finite, or have a min above their max,
+    are left out.
 
     Parameters
     ----------
     boxes : array_like
         Shape (n, 6) or (n, 2, 3), in 2D (n, 4) or (n, 2, 2), as of `BroadPhase.step`.
     cells : int
-        Cells along the longer side.
+        Cells along the longer side, at most 16,384.
     axis : int, optional
         The axis that is looked along. Default: the one along which the boxes extend least.
 
@@ -64,10 +65,9 @@ def heatmap(boxes: npt.ArrayLike, *, cells: int = 512, axis: int | None = None) 
     array = arrays.floats("boxes", boxes)
     is_flat = array.shape[1:] in ((4,), (2, 2))
     lower, upper = (np.asarray(corner, np.float64) for corner in arrays.corners("boxes", array, 2 if is_flat else 3))
-    if cells < 1:
-        raise ValueError(f"cells is {cells}, and at least 1 is needed")
-    is_finite = (np.isfinite(lower) & np.isfinite(upper)).all(axis=1)
-    lower, upper = lower[is_finite], upper[is_finite]
+    cells = arrays.whole("cells", cells, 1, 1 << 14)
+    is_good = (np.isfinite(lower) & np.isfinite(upper) & (lower <= upper)).all(axis=1)
+    lower, upper = lower[is_good], upper[is_good]
     if len(lower) == 0:
         return Heatmap(np.zeros((1, 1), np.int64), (0.0, 1.0, 0.0, 1.0), ("x", "y"))
     low, high = lower.min(axis=0), upper.max(axis=0)

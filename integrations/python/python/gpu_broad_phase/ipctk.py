@@ -1,0 +1,192 @@
+"""A broad phase for the IPC Toolkit. This module needs ipctk, which the rest of the package does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ipctk
+import numpy as np
+import numpy.typing as npt
+
+from . import _arrays as arrays
+from . import broad_phase as ours
+from .candidates import KINDS, Candidates, collision_candidates
+
+Words = npt.NDArray[np.uint32]
+
+
+class BroadPhase(ipctk.BroadPhase):  # type: ignore[misc]
+    """Stands wherever ipctk takes a broad phase, such as in ``ipctk.Candidates.build`` or ``ipctk.has_intersections``.
+
+    It finds the candidates of ``ipctk.HashGrid`` and ``ipctk.BruteForce``. Boxes are compared in float64, and are one
+    unit in the last place larger on each side than they have to be. ``ipctk.LBVH`` compares in float32, and may find
+    more.
+
+    ipctk takes lists of objects of Python, which take longer to make than pairs to find. On a CPU ``ipctk.LBVH`` is
+    therefore faster. `candidates` and `pairs` give arrays, which take no such time.
+
+    ``can_vertices_collide`` may be a function of Python, for which ``ipctk.LBVH`` of version 1.6.1 waits forever.
+
+    Parameters
+    ----------
+    broad_phase : gpu_broad_phase.BroadPhase, optional
+        What finds them, of as many dimensions as the meshes. Default: one is made with the first mesh.
+    all_may_collide : bool
+        Whether ``can_vertices_collide`` lets all pass, as that of a mesh does where nothing else was set. It is then
+        not asked. Without this it is called at least once per pair.
+
+    Examples
+    --------
+    >>> import ipctk
+    >>> vertices = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0.2, 0.2, 1], [1.2, 0.2, 1], [0.2, 1.2, 1]])
+    >>> fallen = vertices - [0, 0, 2] * (vertices[:, 2:] > 0)
+    >>> faces = np.array([[0, 1, 2], [3, 4, 5]])
+    >>> mesh = ipctk.CollisionMesh(vertices, ipctk.edges(faces), faces)
+    >>> candidates = ipctk.Candidates()
+    >>> candidates.build(mesh, vertices, fallen, broad_phase=BroadPhase())
+    >>> len(candidates.fv_candidates)
+    1
+    """
+
+    def __init__(self, broad_phase: ours.BroadPhase | None = None, *, all_may_collide: bool = False) -> None:
+        super().__init__()
+        self._broad_phase = broad_phase
+        self._all_may_collide = all_may_collide
+        self._mesh: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], Words, Words] | None = None
+        self._found: dict[str, Words] = {}
+
+    def name(self) -> str:
+        """How ipctk names it in messages."""
+        return "gpu_broad_phase"
+
+    def build(self, *args: Any, **named: Any) -> None:
+        """Takes a mesh, either as ``vertices, edges, faces`` or as ``vertices_t0, vertices_t1, edges, faces``.
+
+        Parameters
+        ----------
+        vertices, vertices_t0, vertices_t1 : array_like
+            Positions, at the beginning and at the end of a motion along straight lines where both are given.
+        edges, faces : array_like of int
+            Vertices of each.
+        inflation_radius : float
+            How much the box of each vertex is grown on each side. Default: 0.
+
+        Raises
+        ------
+        ValueError
+            For a wrong shape, or an element with a vertex that there is not.
+        """
+        tables = sum(np.ndim(given) > 0 for given in args) + len(named) - ("inflation_radius" in named)
+        start = ["vertices"] if tables < 4 else ["vertices_t0", "vertices_t1"]
+        names = [*start, "edges", "faces", "inflation_radius"]
+        given = {**dict(zip(names, args, strict=False)), **named}
+        if len(args) > len(names) or len(given) < len(args) + len(named) or set(names[:-1]) - set(given):
+            raise TypeError(f"build: {', '.join(names[:-1])} and perhaps inflation_radius are needed")
+        first = arrays.floats(names[0], given[names[0]])
+        if first.ndim != 2 or first.shape[1] not in (2, 3):
+            raise ValueError(f"{names[0]} has the shape {first.shape}, and (n, 3) or (n, 2) is needed")
+        last = arrays.table(start[-1], given[start[-1]], first.shape[1], len(first))
+        edges = arrays.index_table("edges", given["edges"], 2, len(first))
+        faces = arrays.index_table("faces", given["faces"], 3, len(first))
+        inflation = float(given.get("inflation_radius", 0.0))
+        # It keeps the number of dimensions there, and clears what was.
+        super().build(np.zeros((1, first.shape[1])), np.empty((0, 2), np.int32), np.empty((0, 3), np.int32), 0.0)
+        # As ipctk rounds its boxes.
+        lower = np.nextafter(np.minimum(first, last, dtype=np.float64) - inflation, -np.inf)
+        upper = np.nextafter(np.maximum(first, last, dtype=np.float64) + inflation, np.inf)
+        self._mesh = lower, upper, edges, faces
+
+    def clear(self) -> None:
+        """Forgets the mesh and what was found."""
+        super().clear()
+        self._mesh = None
+        self._found = {}
+
+    def pairs(self, kind: str) -> Words:
+        """Candidates of one kind.
+
+        Parameters
+        ----------
+        kind : str
+            A name of a table of `gpu_broad_phase.Candidates`, such as "edges_faces".
+
+        Returns
+        -------
+        ndarray of uint32
+            Shape (m, 2).
+
+        Raises
+        ------
+        RuntimeError
+            Before `build`.
+        ValueError
+            For another kind.
+        """
+        if kind not in KINDS:
+            raise ValueError(f"kind is {kind!r}, and one of {', '.join(KINDS)} is needed")
+        if self._mesh is None:
+            raise RuntimeError("there is no mesh yet: build comes first")
+        if kind not in self._found:
+            lower, upper, edges, faces = self._mesh
+            if self._broad_phase is None:
+                self._broad_phase = ours.BroadPhase(dimensions=2 if lower.shape[1] == 2 else 3)
+            # One kind at a time is faster than several at once.
+            wanted: dict[str, Any] = {name: name == kind for name in KINDS}
+            # A box is what a vertex sweeps from its one corner to the other.
+            found = collision_candidates(lower, upper, edges, faces, broad_phase=self._broad_phase, **wanted)
+            self._found[kind] = self._admitted(kind, getattr(found, kind))
+        return self._found[kind]
+
+    @property
+    def candidates(self) -> Candidates:
+        """What ipctk looks for in a mesh that moves, as arrays: edges with edges and faces with vertices, in two
+        dimensions edges with vertices. The other tables are empty."""
+        if self._mesh is None:
+            raise RuntimeError("there is no mesh yet: build comes first")
+        wanted = ["edges_vertices"] if self._mesh[0].shape[1] == 2 else ["edges_edges", "faces_vertices"]
+        none = np.empty((0, 2), np.uint32)
+        return Candidates(**{kind: self.pairs(kind) if kind in wanted else none for kind in KINDS})
+
+    def _admitted(self, kind: str, pairs: Words) -> Words:
+        """Pairs of which any two vertices may collide."""
+        if self._all_may_collide or self._mesh is None:
+            return pairs
+        vertices, edges, faces = np.arange(len(self._mesh[0]), dtype=np.uint32)[:, None], *self._mesh[2:]
+        tables = {"vertices": vertices, "edges": edges, "faces": faces}
+        of_first, of_second = (tables[name][pairs[:, place]] for place, name in enumerate(kind.split("_")))
+        may_collide = self.can_vertices_collide
+        admitted = np.zeros(len(pairs), np.bool_)
+        for a in range(of_first.shape[1]):
+            for b in range(of_second.shape[1]):
+                open_rows = np.flatnonzero(~admitted)
+                asked = of_first[open_rows, a].tolist(), of_second[open_rows, b].tolist()
+                admitted[open_rows] = np.fromiter(map(may_collide, *asked), np.bool_, len(open_rows))
+        return pairs[admitted]
+
+    def _listed(self, kind: str, candidate: Any) -> list[Any]:
+        pairs = self.pairs(kind)
+        return list(map(candidate, pairs[:, 0].tolist(), pairs[:, 1].tolist()))
+
+    def detect_vertex_vertex_candidates(self) -> list[Any]:
+        """Vertices whose boxes meet."""
+        return self._listed("vertices_vertices", ipctk.VertexVertexCandidate)
+
+    def detect_edge_vertex_candidates(self) -> list[Any]:
+        """Edges and vertices whose boxes meet, and that share no vertex."""
+        return self._listed("edges_vertices", ipctk.EdgeVertexCandidate)
+
+    def detect_edge_edge_candidates(self) -> list[Any]:
+        """Edges whose boxes meet, and that share no vertex."""
+        return self._listed("edges_edges", ipctk.EdgeEdgeCandidate)
+
+    def detect_face_vertex_candidates(self) -> list[Any]:
+        """Faces and vertices whose boxes meet, and that share no vertex."""
+        return self._listed("faces_vertices", ipctk.FaceVertexCandidate)
+
+    def detect_edge_face_candidates(self) -> list[Any]:
+        """Edges and faces whose boxes meet, and that share no vertex."""
+        return self._listed("edges_faces", ipctk.EdgeFaceCandidate)
+
+    def detect_face_face_candidates(self) -> list[Any]:
+        """Faces whose boxes meet, and that share no vertex."""
+        return self._listed("faces_faces", ipctk.FaceFaceCandidate)

@@ -1,0 +1,64 @@
+"""The notebook of the documentation runs from its first cell to its last."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+NOTEBOOK = Path(__file__).parents[1] / "docs" / "tour.ipynb"
+PICTURE = b"\x89PNG\r\n"
+
+
+def _module(name: str) -> Any:
+    """A module that the notebook needs. Where adapters are demanded, nothing may be left out."""
+    if "GPU_BROAD_PHASE_ADAPTERS" in os.environ:
+        return importlib.import_module(name)
+    return pytest.importorskip(name)
+
+
+# The kernel's own libraries warn as they like.
+@pytest.mark.filterwarnings("ignore")
+def test_the_notebook_runs(tmp_path: Path) -> None:
+    for name in ("ipykernel", "matplotlib"):
+        _module(name)
+    nbformat, nbclient = _module("nbformat"), _module("nbclient")
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    kept = [_kinds(cell) for cell in notebook.cells]
+    nbformat.validate(notebook)
+    # A cell that fails raises here. It writes its picture into the folder that it runs in.
+    nbclient.NotebookClient(
+        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+    ).execute()
+    assert [_kinds(cell) for cell in notebook.cells] == kept, "outputs are of other kinds than those that are kept"
+    assert any("image/png" in kinds for kinds in kept)
+    assert (tmp_path / "cloth.png").read_bytes().startswith(PICTURE)
+    assert (NOTEBOOK.parent / "cloth.png").read_bytes().startswith(PICTURE)
+
+
+def test_the_notebook_is_small_and_has_its_pictures() -> None:
+    nbformat = _module("nbformat")
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        assert all(output.output_type != "error" for output in cell.outputs)
+        for output in cell.outputs:
+            if "image/png" in output.get("data", {}):
+                assert base64.b64decode(output.data["image/png"]).startswith(PICTURE)
+    assert NOTEBOOK.stat().st_size < 400_000
+    assert (NOTEBOOK.parent / "cloth.png").stat().st_size < 120_000
+
+
+def _kinds(cell: Any) -> list[str]:
+    """What a cell shows: kinds of data, or the name of a stream."""
+    kinds: list[str] = []
+    for output in cell.get("outputs", []):
+        # Text may come in one piece or in several.
+        found = sorted(output.get("data", {})) or [output.get("name", output.output_type)]
+        kinds += [kind for kind in found if kind not in kinds]
+    return kinds
