@@ -291,7 +291,8 @@ class BroadPhase:
     ) -> RayHits | RayLists | npt.NDArray[np.bool_]:
         """Finds which boxes of the last step each ray meets.
 
-        A ray is the points ``origin + t * direction`` for ``t_min <= t <= t_max``. Numbers are rounded to float32.
+        A ray is the points ``origin + t * direction`` for ``t_min <= t <= t_max``. Numbers are rounded to float32. No box
+        is missed. One that a ray misses by less than the rounding of its way may count as hit, on every backend alike.
 
         Parameters
         ----------
