@@ -1,6 +1,7 @@
 //! What finds things: a GPU, or the CPU, and the boxes of the last step.
 
 use std::mem::{forget, replace, take};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -141,12 +142,20 @@ fn open(
 
 /// The best GPU, if there is one that is no software and has more than GL.
 fn open_best(descriptor: BroadPhaseDescriptor<'static>) -> Option<Headless> {
+    /// Looking takes longer than many a step.
+    static THERE_IS_NONE: AtomicBool = AtomicBool::new(false);
+    if THERE_IS_NONE.load(Ordering::Relaxed) {
+        return None;
+    }
     let infos: Vec<_> = block_on(gpu_broad_phase::adapters(FIRST))
         .iter()
         .map(wgpu::Adapter::get_info)
         .collect();
     let usable = (0..infos.len()).filter(|&index| infos[index].device_type != DeviceType::Cpu);
-    let best = usable.min_by_key(|&index| grade(&infos[index]))?;
+    let Some(best) = usable.min_by_key(|&index| grade(&infos[index])) else {
+        THERE_IS_NONE.store(true, Ordering::Relaxed);
+        return None;
+    };
     // A driver that gives no device is as good as none.
     open(Some(FIRST), Some(&best.to_string()), descriptor).ok()
 }

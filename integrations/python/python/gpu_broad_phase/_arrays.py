@@ -85,6 +85,16 @@ def whole(name: str, given: Any, smallest: int, largest: int) -> int:
     return number
 
 
+def length(name: str, given: Any) -> float:
+    """A finite number that is not negative."""
+    array = floats(name, given)
+    if array.ndim != 0:
+        raise ValueError(f"{name} has the shape {array.shape}, and one number is needed")
+    if not 0.0 <= array < np.inf:
+        raise ValueError(f"{name} is {given}, which is no finite length")
+    return float(array)
+
+
 def index_table(name: str, given: npt.ArrayLike, columns: int, below: int) -> Words:
     """Rows of whole numbers below a limit."""
     array = as_array(name, given)

@@ -484,8 +484,7 @@ class BroadPhase:
         """
         axes = self._dimensions
         places = arrays.table("points", points, axes)
-        if not 0.0 <= radius < np.inf:
-            raise ValueError(f"radius is {radius}, which is no finite length")
+        radius = arrays.length("radius", radius)
         periods = [np.inf] * 3
         if period is not None:
             lengths = arrays.floats("period", period)
@@ -502,7 +501,7 @@ class BroadPhase:
                     raise ValueError(f"period is {length} on axis {axis}, and points lie 2^31 of them apart")
         with bar("neighbors", self._progress) as progress:
             offsets, objects, distances, shifts = _native.neighbors(
-                self._engine, places, radius=float(radius), periods=periods, half=half, progress=progress
+                self._engine, places, radius=radius, periods=periods, half=half, progress=progress
             )
         if period is None or np.isinf(periods).all():
             shifts = np.broadcast_to(np.int32(0), (len(objects), 3))
@@ -524,7 +523,8 @@ class BroadPhase:
             Where there is no such box.
         """
         count = int(self.stats()["objects"])
-        for box in (a, b):
+        for name, box in (("a", a), ("b", b)):
+            arrays.whole(name, box, -(1 << 63), 1 << 63)
             if not 0 <= box < count:
                 raise ValueError(f"there is no box {box}: the last step had {count}")
         with bar("why", self._progress) as progress:

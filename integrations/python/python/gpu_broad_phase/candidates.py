@@ -28,7 +28,7 @@ class Candidates:
     """Elements of a mesh whose boxes meet. Each is a table of shape (m, 2); it is empty where a kind was not asked for.
 
     Rows name elements among those of their kind, in the order of the table's name: a row of `faces_vertices` is a face
-    and a vertex. Of two elements of one kind the smaller comes first.
+    and a vertex. Of two elements of one kind the smaller comes first. Rows ascend, unless ``sort=False``.
     """
 
     vertices_vertices: npt.NDArray[np.uint32]
@@ -60,7 +60,7 @@ def collision_candidates(
     """Finds which vertices, edges and faces of a mesh may collide while its vertices move along straight lines.
 
     Two elements are candidates where the boxes that they sweep meet, and they share no vertex. Boxes are compared in
-    float64. These are the candidates of ipctk.
+    float64. These are the candidates of ipctk, whose boxes are one unit in the last place larger on each side.
 
     Parameters
     ----------
@@ -101,8 +101,7 @@ def collision_candidates(
         raise ValueError(f"vertices0 has the shape {start.shape}, and (n, 3) or (n, 2) is needed")
     rows, axes = start.shape
     end = None if vertices1 is None else arrays.table("vertices1", vertices1, axes, rows)
-    if not 0.0 <= inflation < np.inf:
-        raise ValueError(f"inflation is {inflation}, which is no finite length")
+    inflation = arrays.length("inflation", inflation)
     is_flat = axes == 2
     wanted = [
         vertices_vertices,
@@ -125,7 +124,7 @@ def collision_candidates(
             end,
             _elements("edges", edges, 2),
             _elements("faces", faces, 3),
-            inflation=float(inflation),
+            inflation=inflation,
             wanted=wanted,
             progress=progress,
         )
