@@ -10,6 +10,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
+/// How many indices may pass before a watch is looked at.
+const GLANCE: u32 = 64;
 /// Indices of a run: enough that handing one out costs nothing, few enough that all threads end at about the same time.
 pub(crate) const LENGTH: u32 = 1024;
 
@@ -29,6 +31,24 @@ thread_local! {
 
 /// What work is ended with that is no longer wanted.
 struct Stopped;
+
+/// Ends the work of this thread if its watch was stopped. For rows that may take long each.
+pub(crate) fn look() {
+    CURRENT.with_borrow(|watch| {
+        if let Some(watch) = watch {
+            watch.pass(0);
+        }
+    });
+}
+
+/// Puts a thread under a watch until it is dropped.
+struct Under(Option<Arc<Watch>>);
+
+impl Drop for Under {
+    fn drop(&mut self) {
+        CURRENT.set(self.0.take());
+    }
+}
 
 /// Tells another thread how far the [CPU reference](crate::reference) is, and ends its work early.
 ///
@@ -53,8 +73,8 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Ends the work under this watch, and all that is begun under it from now on. A thread looks after each 1,024
-    /// rows, and between two passes.
+    /// Ends the work under this watch, and all that is begun under it from now on. Threads look at it between two rows
+    /// of pairs and of queries, after each 64 other rows, and between two passes.
     pub fn stop(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
@@ -69,14 +89,19 @@ impl Watch {
     /// Does work under this watch; `None` where it was stopped before the end. The work ends by unwinding, so that a
     /// program that aborts on panics cannot stop it.
     pub fn run<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> Option<T> {
-        let outer = CURRENT.replace(Some(Arc::clone(self)));
+        let under = self.over_thread();
         let ended = catch_unwind(AssertUnwindSafe(work));
-        CURRENT.set(outer);
+        drop(under);
         match ended {
             Ok(done) => Some(done),
             Err(cause) if cause.is::<Stopped>() => None,
             Err(cause) => resume_unwind(cause),
         }
+    }
+
+    /// Puts this thread under the watch.
+    fn over_thread(self: &Arc<Self>) -> Under {
+        Under(CURRENT.replace(Some(Arc::clone(self))))
     }
 
     /// The watch of this thread, which begins so many rows.
@@ -102,8 +127,8 @@ impl Watch {
 pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> Vec<T> {
     let watch = Watch::begin(count);
     let of = |index: u32| {
-        if let Some(watch) = watch.as_ref().filter(|_| index.is_multiple_of(LENGTH)) {
-            watch.pass(LENGTH);
+        if let Some(watch) = watch.as_ref().filter(|_| index.is_multiple_of(GLANCE)) {
+            watch.pass(GLANCE);
         }
         of(index)
     };
@@ -121,9 +146,10 @@ pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> V
 pub(crate) fn in_runs<T: Send>(count: u32, work: impl Fn(Range<u32>) -> T + Sync + Send) -> Vec<T> {
     let watch = Watch::begin(count);
     let run = |run: u32| {
-        if let Some(watch) = &watch {
+        let _under = watch.as_ref().map(|watch| {
             watch.pass(LENGTH);
-        }
+            watch.over_thread()
+        });
         work(run * LENGTH..count.min((run + 1).saturating_mul(LENGTH)))
     };
     let runs = count.div_ceil(LENGTH);

@@ -35,7 +35,7 @@ fn stepped(float: f32, step: i32) -> f32 {
 }
 
 /// A number of a caller's, as a bound of a box.
-trait Bound: Copy + Sync {
+trait Bound: Copy + PartialOrd + Sync {
     fn down(self) -> f32;
     fn up(self) -> f32;
 }
@@ -101,9 +101,14 @@ fn fill<T: Bound>(given: Given<'_>, lower: ArrayView2<'_, T>, upper: ArrayView2<
             let (mut min, mut max) = ([0.0; 3], [0.0; 3]);
             let mut is_good = true;
             for axis in 0..axes {
-                min[axis] = lower[[row, axis]].down();
-                max[axis] = upper[[row, axis]].up();
-                is_good &= min[axis] <= max[axis];
+                let (low, high) = (lower[[row, axis]], upper[[row, axis]]);
+                min[axis] = low.down();
+                max[axis] = high.up();
+                is_good &= low <= high;
+            }
+            if !is_good {
+                // Rounding may have put the bounds in order.
+                min[0] = f32::NAN;
             }
             *aabb = Aabb {
                 min,

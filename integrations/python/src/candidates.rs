@@ -179,7 +179,9 @@ fn found(state: &mut State, elements: &Elements) -> PyResult<Vec<Pair>> {
         admits: Some(&admits),
         words: bytemuck::cast_slice(&elements.vertices),
     };
-    let mut pairs = state.step(kind, filter)?.pairs;
+    let result = state.step(kind, filter);
+    state.forget_table();
+    let mut pairs = result?.pairs;
     if let Side::Device(_) = state.side {
         // The device looked at boxes in single precision.
         let is_exact = |pair: &Pair| elements.meet(pair.a, pair.b);

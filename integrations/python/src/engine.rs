@@ -2,7 +2,6 @@
 
 use std::mem::{forget, replace, take};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 use gpu_broad_phase::reference::CpuBroadPhase;
@@ -10,6 +9,7 @@ use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Counters, Dimensions, Headless, HeadlessDescriptor, Pair, PairOrder, QueryInput,
     RayMode, Scene, Scheme, StepResult,
 };
+use parking_lot::{Mutex, MutexGuard};
 use pollster::block_on;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -317,9 +317,10 @@ impl Engine {
     /// The state, once no other thread works with it.
     pub fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, State>> {
         if self.forks != work::forks() {
-            return match self.state.try_lock() {
-                Ok(state) if matches!(state.side, Side::Cpu(_)) => Ok(state),
-                Err(TryLockError::WouldBlock) => Err(PyRuntimeError::new_err(
+            // One that another thread of the parent had locked stays so.
+            return match self.state.try_lock_for(Duration::from_secs(1)) {
+                Some(state) if matches!(state.side, Side::Cpu(_)) => Ok(state),
+                None => Err(PyRuntimeError::new_err(
                     "this broad phase was at work when the process was forked: make a new one",
                 )),
                 _ => Err(errors::DeviceError::new_err(
@@ -349,9 +350,7 @@ impl Drop for Engine {
                 taken: Duration::ZERO,
                 has_table: false,
             };
-            if let Ok(state) = self.state.get_mut() {
-                forget(replace(state, empty));
-            }
+            forget(replace(self.state.get_mut(), empty));
         }
     }
 }
@@ -437,15 +436,20 @@ impl State {
     /// A step with points that ask for their neighbours. There is no table to ask afterwards: its points are not those
     /// that the caller gave.
     pub fn neighbors(&mut self, scene: &Scene<'_>, periods: [f32; 3]) -> Result<StepResult, Failure> {
-        self.last = Given::default();
         self.prepare(Kind {
             pairs: false,
             periods,
             ..Kind::default()
         })?;
         let result = self.scene(scene, None);
-        self.has_table = false;
+        self.forget_table();
         result
+    }
+
+    /// Takes the table away: its boxes are not those that the caller gave.
+    pub fn forget_table(&mut self) {
+        self.last = Given::default();
+        self.has_table = false;
     }
 
     /// Gets ready for a step with these objects, which lie elsewhere too.

@@ -55,6 +55,9 @@ impl Space {
     /// is from the exact one.
     fn points(&self) -> (Vec<Aabb>, f64) {
         let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        if self.positions.is_empty() {
+            (low, high) = ([0.0; 3], [0.0; 3]);
+        }
         for position in &self.positions {
             for axis in 0..3 {
                 low[axis] = low[axis].min(position[axis]);
@@ -84,6 +87,11 @@ impl Space {
         let off = (0..3).map(|axis| off(axis).powi(2)).sum::<f64>().sqrt() * f64::from(f32::EPSILON) / 2.0;
         (self.positions.par_iter().map(point).collect(), off)
     }
+}
+
+/// The length of a way whose square may be no normal number.
+fn length(way: [f64; 3]) -> f64 {
+    way.into_iter().fold(0.0, f64::hypot)
 }
 
 /// Offsets of the rows, who is near, how far, and with `shifts` periods to the nearest image.
@@ -135,6 +143,7 @@ pub fn neighbors<'py>(
             ..Scene::default()
         };
         let result = state.neighbors(&scene, std::array::from_fn(own))?;
+        let limit = radius * radius;
         let share = |first: usize| {
             let mut near = Near::default();
             for row in first..(first + SHARE).min(space.positions.len()) {
@@ -143,9 +152,18 @@ pub fn neighbors<'py>(
                 for &object in &result.query_objects[begin..end] {
                     let (way, shift) = space.way(row, object as usize);
                     let squared: f64 = way.iter().map(|along| along * along).sum();
-                    if squared <= radius * radius {
+                    let is_near = if limit.is_normal() {
+                        squared <= limit
+                    } else {
+                        length(way) <= radius
+                    };
+                    if is_near {
                         near.objects.push(object);
-                        near.distances.push(squared.sqrt());
+                        near.distances.push(if squared.is_normal() {
+                            squared.sqrt()
+                        } else {
+                            length(way)
+                        });
                         if is_periodic {
                             near.shifts.push(shift);
                         }

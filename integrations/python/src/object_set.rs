@@ -1,9 +1,8 @@
 //! Objects that live across steps.
 
-use std::sync::{Mutex, MutexGuard};
-
 use gpu_broad_phase::{Aabb, Handle, ObjectSet, Pair, PairEvent};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
+use parking_lot::{Mutex, MutexGuard};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use rayon::prelude::*;

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, TryLockError};
-use std::thread;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use gpu_broad_phase::reference::Watch;
+use parking_lot::{Mutex, MutexGuard};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -93,17 +93,19 @@ pub fn run<T: Send>(
     })
 }
 
-/// Locks what other threads may be working with, without keeping them from the interpreter, and looks after signals.
-pub fn lock<'a, T>(py: Python<'_>, mutex: &'a Mutex<T>) -> PyResult<MutexGuard<'a, T>> {
+/// Locks what other threads may be working with, without keeping them from the interpreter, and looks after signals. Who
+/// waits gets its turn, even where another thread locks it again and again.
+pub fn lock<'a, T: Send>(py: Python<'_>, mutex: &'a Mutex<T>) -> PyResult<MutexGuard<'a, T>> {
+    if let Some(guard) = mutex.try_lock() {
+        return Ok(guard);
+    }
     loop {
-        match mutex.try_lock() {
-            Ok(guard) => return Ok(guard),
-            // What panicked left a state that the next step replaces.
-            Err(TryLockError::Poisoned(poisoned)) => return Ok(poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => {
-                py.check_signals()?;
-                py.detach(|| thread::sleep(Duration::from_millis(1)));
-            }
+        // A guard stays on its thread, and so does its lock, which is taken over here.
+        let is_locked = py.detach(|| mutex.try_lock_for(GLANCE).map(std::mem::forget).is_some());
+        if is_locked {
+            // SAFETY: this thread has the lock, and its guard was forgotten.
+            return Ok(unsafe { mutex.make_guard_unchecked() });
         }
+        py.check_signals()?;
     }
 }

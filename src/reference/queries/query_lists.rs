@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::query_count::finish_counters;
 use super::query_walk::{QueryReads, walk_query};
-use crate::reference::runs::{Walked, in_runs};
+use crate::reference::runs::{Walked, in_runs, look};
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::Params;
 
@@ -63,6 +63,7 @@ impl<'a> QueryLists<'a> {
                 };
                 let (mut found, mut all, mut walked) = (Vec::new(), 0usize, Vec::new());
                 for index in indices {
+                    look();
                     let (query, answer) = input.begin(params, index);
                     let mut count = 0u32;
                     let candidates = walk_query(params, input, overrides, &query, |object, _| {

@@ -1,0 +1,71 @@
+"""What the tests share: backends, peers, and broad phases that live as long as the session."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import os
+import warnings
+from collections.abc import Hashable
+from types import ModuleType
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from gpu_broad_phase import BroadPhase, NoAdapterError
+
+# Adapters and peers that are named here have to be there.
+REQUIRED = [name for name in os.environ.get("GPU_BROAD_PHASE_ADAPTERS", "").split(",") if name]
+GPU = REQUIRED[0] if REQUIRED else "gpu"
+
+settings.register_profile(
+    "suite",
+    # The first step on a device compiles shaders.
+    deadline=None,
+    max_examples=40,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+settings.load_profile("suite")
+
+
+@functools.cache
+def broad_phase(backend: str, **options: Hashable) -> BroadPhase:
+    """A broad phase that several tests take: the first step of one on a device compiles shaders for seconds."""
+    return BroadPhase(backend=backend, **options)  # type: ignore[arg-type]
+
+
+@functools.cache
+def missing_gpu() -> str | None:
+    """Why there is no GPU."""
+    try:
+        broad_phase(GPU)
+    except NoAdapterError as error:
+        return str(error)
+    return None
+
+
+@pytest.fixture(scope="session")
+def gpu() -> str:
+    """The name of the backend that is a GPU."""
+    reason = missing_gpu()
+    if reason is not None:
+        if REQUIRED:
+            pytest.fail(f"GPU_BROAD_PHASE_ADAPTERS asks for {GPU}: {reason}")
+        pytest.skip(f"there is no GPU, nor a software driver: {reason}")
+    return GPU
+
+
+@pytest.fixture(scope="session", params=["cpu", "gpu"])
+def backend(request: pytest.FixtureRequest) -> str:
+    """The CPU, and a GPU."""
+    return str(request.getfixturevalue("gpu")) if request.param == "gpu" else "cpu"
+
+
+def peer(name: str) -> ModuleType:
+    """A library that answers the same questions. It may be missing, unless adapters are named."""
+    with warnings.catch_warnings():
+        # What they warn of while they load is not ours.
+        warnings.simplefilter("ignore")
+        return importlib.import_module(name) if REQUIRED else pytest.importorskip(name)

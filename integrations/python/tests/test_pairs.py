@@ -1,0 +1,207 @@
+"""Pairs against brute force, on both backends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import brute_force
+import numpy as np
+import pytest
+from conftest import broad_phase
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from gpu_broad_phase import BroadPhase
+
+# Each scheme, each order, both dimensions, with and without a margin.
+CHOICES: list[dict[str, Any]] = [
+    {"scheme": "hierarchical"},
+    {"scheme": "hierarchical", "sort": False, "dimensions": 2},
+    {"scheme": "hierarchical", "margin": 0.5, "dimensions": 2},
+    {"scheme": "uniform", "cell_size": 1.0},
+    {"scheme": "uniform", "cell_size": 0.75, "sort": False, "dimensions": 2, "margin": 0.3},
+    {"scheme": "adaptive", "cell_size": 0.5, "dimensions": 2},
+    {"scheme": "adaptive", "cell_size": 1.0, "sort": False, "margin": 0.5},
+]
+FILTERS = ("layers", "masks", "owners", "static", "worlds", "excluded")
+
+
+def filters_of(names: frozenset[str], rows: int, seed: int) -> dict[str, Any]:
+    random = np.random.default_rng(seed)
+    all_of_them = {
+        "layers": random.integers(0, 1 << 16, rows) & random.integers(0, 1 << 16, rows),
+        "masks": random.integers(0, 1 << 16, rows) & random.integers(0, 1 << 16, rows),
+        "owners": random.choice([0, 1, 2, (1 << 30) - 1], rows),
+        "static": random.random(rows) < 0.5,
+        "worlds": random.integers(0, 3, rows),
+        "excluded": random.integers(0, max(rows, 1) + 2, (2 * rows, 2)),
+    }
+    return {name: all_of_them[name] for name in sorted(names)}
+
+
+@given(
+    choice=st.sampled_from(CHOICES),
+    kind=st.sampled_from(brute_force.KINDS_OF_BOXES),
+    rows=st.integers(0, 200),
+    seed=st.integers(0, 1 << 32),
+    is_double=st.booleans(),
+    names=st.frozensets(st.sampled_from(FILTERS)),
+)
+@example(choice=CHOICES[0], kind="lattice", rows=200, seed=1, is_double=False, names=frozenset(FILTERS))
+@example(choice=CHOICES[5], kind="infinite", rows=200, seed=2, is_double=True, names=frozenset({"worlds"}))
+def test_pairs_are_those_of_brute_force(
+    backend: str, choice: dict[str, Any], kind: str, rows: int, seed: int, is_double: bool, names: frozenset[str]
+) -> None:
+    dimensions = choice.get("dimensions", 3)
+    lower, upper = brute_force.boxes(kind, rows, dimensions, seed)
+    if not is_double:
+        lower, upper = brute_force.rounded_outward(lower, upper)
+    filters = filters_of(names, rows, seed)
+    result = broad_phase(backend, **choice).step(np.hstack([lower, upper]), **filters)
+    singles = brute_force.grown(*brute_force.rounded_outward(lower, upper), choice.get("margin", 0.0))
+    expected = brute_force.pairs(*singles, **filters)
+    assert result.pairs.dtype == np.uint32
+    assert result.pairs.shape == (len(expected), 2)
+    if choice.get("sort", True):
+        assert result.pairs.tobytes() == expected.tobytes()
+    else:
+        assert np.array_equal(brute_force.ascending(result.pairs), expected)
+    assert len(result) == result.counts["pairs"] == len(expected)
+    assert (result.counts["objects"], result.counts["invalid"]) == (rows, 0)
+    if "worlds" in names:
+        worlds = filters["worlds"]
+        count = worlds.max(initial=0) + 1
+        assert result.world_pairs is not None
+        assert np.array_equal(result.world_pairs, np.bincount(worlds[expected[:, 0]], minlength=count))
+    else:
+        assert result.world_pairs is None
+    assert (result.began, result.ended) == (None, None)
+
+
+@given(
+    kind=st.sampled_from(brute_force.KINDS_OF_BOXES),
+    rows=st.integers(0, 200),
+    seed=st.integers(0, 1 << 32),
+    dimensions=st.sampled_from([2, 3]),
+)
+def test_no_pair_of_doubles_is_missed(backend: str, kind: str, rows: int, seed: int, dimensions: int) -> None:
+    lower, upper = brute_force.boxes(kind, rows, dimensions, seed)
+    exact = brute_force.pairs(lower, upper)
+    found = broad_phase(backend, dimensions=dimensions).step(np.hstack([lower, upper])).pairs
+    assert set(map(tuple, exact.tolist())) <= set(map(tuple, found.tolist()))
+    singles = broad_phase(backend, dimensions=dimensions).step(
+        np.hstack(brute_force.rounded_outward(lower, upper))
+    )
+    assert found.tobytes() == singles.pairs.tobytes()
+
+
+@pytest.mark.parametrize(
+    "number", [1e-50, -1e-50, 1 + 1e-12, 1 - 1e-12, -1 - 1e-12, 1e-40, 3e-46, 0.1, 1e39, -1e39, 3.4028235e38, 1e300]
+)
+def test_doubles_between_two_floats_meet_both_and_no_more(backend: str, number: float) -> None:
+    low, high = (float(bound[0]) for bound in brute_force.rounded_outward(*[np.array([number])] * 2))
+    assert low < number < high
+    before, after = np.nextafter(np.float32([low, high]), np.float32([-np.inf, np.inf])).tolist()
+    places = [number, low, high, before, after]
+    # There is no float beyond infinity.
+    partners = [1, 2] + [place for place in (3, 4) if places[place] in (low, high)]
+    pairs = broad_phase(backend).step(np.repeat(np.array(places)[:, None], 3, axis=1)).pairs
+    assert pairs[pairs[:, 0] == 0, 1].tolist() == partners
+
+
+@pytest.mark.parametrize("scheme", ["hierarchical", "uniform", "adaptive", "suggested"])
+@pytest.mark.parametrize("dimensions", [2, 3])
+def test_schemes_tell_their_cells_from_the_first_boxes(backend: str, scheme: Any, dimensions: Any) -> None:
+    lower, upper = brute_force.rounded_outward(*brute_force.boxes("sizes", 150, dimensions, 4))
+    mine = BroadPhase(backend=backend, scheme=scheme, dimensions=dimensions)
+    # Nothing can be told from no boxes.
+    assert len(mine.step(np.empty((0, 2 * dimensions)))) == 0
+    expected = brute_force.pairs(lower, upper)
+    assert mine.step(np.hstack([lower, upper])).pairs.tobytes() == expected.tobytes()
+    chosen = mine.stats()
+    if scheme != "suggested":
+        assert chosen["scheme"] == scheme
+    if chosen["scheme"] == "hierarchical":
+        assert chosen["cell_size"] is None
+    else:
+        assert chosen["cell_size"] > 0
+    # The choice stays when other boxes come.
+    lower, upper = brute_force.rounded_outward(*brute_force.boxes("infinite", 90, dimensions, 5))
+    assert mine.step(np.hstack([lower, upper])).pairs.tobytes() == brute_force.pairs(lower, upper).tobytes()
+    assert [mine.stats()[name] for name in ("scheme", "cell_size")] == [chosen["scheme"], chosen["cell_size"]]
+
+
+def test_both_backends_give_the_same_bytes(gpu: str) -> None:
+    random = np.random.default_rng(3)
+    center = random.random((30_000, 3)) * 30
+    half = 10.0 ** random.uniform(-2, 0, (30_000, 1))
+    boxes = np.hstack([center - half, center + half])
+    of_cpu, of_gpu = (broad_phase(name).step(boxes) for name in ("cpu", gpu))
+    assert len(of_cpu) > 30_000
+    assert of_cpu.pairs.tobytes() == of_gpu.pairs.tobytes()
+    assert of_cpu.counts == of_gpu.counts
+
+
+def test_pairs_without_an_order_are_the_same_set(backend: str) -> None:
+    lower, upper = brute_force.boxes("spread", 5000, 3, 8)
+    boxes = np.hstack([lower, upper])
+    ordered = broad_phase(backend).step(boxes).pairs
+    free = broad_phase(backend, sort=False).step(boxes).pairs
+    assert brute_force.ascending(free).tobytes() == ordered.tobytes()
+    assert (free[:, 0] < free[:, 1]).all()
+
+
+def test_the_last_world_there_is(backend: str) -> None:
+    boxes = np.zeros((4, 6))
+    result = broad_phase(backend).step(boxes, worlds=[0, (1 << 20) - 1, 0, (1 << 20) - 1])
+    assert result.pairs.tolist() == [[0, 2], [1, 3]]
+    assert result.world_pairs is not None
+    assert result.world_pairs.shape == (1 << 20,)
+    assert result.world_pairs[[0, 1, -1]].tolist() == [1, 0, 1]
+
+
+def test_filters_may_be_one_number_for_all(backend: str) -> None:
+    boxes = np.zeros((3, 6))
+    mine = broad_phase(backend)
+    assert len(mine.step(boxes, layers=1, masks=1)) == 3
+    assert len(mine.step(boxes, layers=1, masks=2)) == 0
+    assert len(mine.step(boxes, owners=7)) == 0
+    assert len(mine.step(boxes, owners=0)) == 3
+    assert len(mine.step(boxes, static=True)) == 0
+    assert len(mine.step(boxes, static=False)) == 3
+    assert len(mine.step(boxes, layers=0)) == 0
+
+
+def test_a_step_without_pairs_only_gets_ready(backend: str) -> None:
+    mine = broad_phase(backend)
+    result = mine.step(np.zeros((3, 6)), pairs=False)
+    assert (len(result), result.pairs.shape) == (0, (0, 2))
+    assert mine.query(points=[[0, 0, 0]]).of(0).tolist() == [0, 1, 2]
+    # And the next one looks for them again.
+    assert len(mine.step(np.zeros((3, 6)))) == 3
+
+
+def test_large_answers_come_in_parts_and_are_whole(gpu: str) -> None:
+    random = np.random.default_rng(1)
+    lower = random.random((3000, 3)).astype(np.float32)
+    boxes = np.hstack([lower, lower + np.float32(0.5)])
+    small = BroadPhase(backend=gpu, max_bytes=4 << 20)
+    result = small.step(boxes)
+    # More bytes of pairs than the buffers may have in all.
+    assert result.pairs.nbytes > 4 << 20
+    assert result.pairs.tobytes() == broad_phase("cpu").step(boxes).pairs.tobytes()
+    assert small.stats()["device_bytes"] <= 4 << 20
+
+
+def test_why_says_what_the_pairs_say(backend: str) -> None:
+    mine = broad_phase(backend)
+    mine.step([[0, 0, 0, 1, 1, 1], [1, 1, 1, 2, 2, 2], [5, 0, 0, 6, 1, 1]], owners=[1, 2, 1])
+    assert "are a pair" in mine.why(0, 1)
+    assert "are not a pair" in mine.why(0, 2)
+    assert mine.stats()["objects"] == 3
+    for a, b in [(0, 3), (-1, 0), (3, 0)]:
+        with pytest.raises(ValueError, match="there is no box"):
+            mine.why(a, b)
+    for a in (0.5, None, "0"):
+        with pytest.raises(TypeError, match="a: a whole number"):
+            mine.why(a, 1)  # type: ignore[arg-type]

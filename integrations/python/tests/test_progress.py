@@ -1,0 +1,119 @@
+"""Bars of progress: with tqdm, with something in its place, and without."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import types
+from typing import Any
+
+import brute_force
+import numpy as np
+import pytest
+from conftest import peer
+
+from gpu_broad_phase import BroadPhase, collision_candidates
+
+# Boxes of one owner never pair: much work, and no answer.
+LONG = np.zeros((15_000, 6), np.float32)
+
+
+class FakeBar:
+    made: list[FakeBar] = []
+
+    def __init__(self, **options: Any) -> None:
+        self.options, self.n, self.total = options, 0, None
+        self.shown: list[tuple[int, int | None]] = []
+        self.is_closed = False
+        FakeBar.made.append(self)
+
+    def refresh(self) -> None:
+        self.shown.append((self.n, self.total))
+
+    def close(self) -> None:
+        self.is_closed = True
+
+
+@pytest.fixture
+def bars(monkeypatch: pytest.MonkeyPatch) -> list[FakeBar]:
+    """The bars that are made, by a tqdm that draws nothing."""
+    for name in ("tqdm", "tqdm.auto"):
+        module = types.ModuleType(name)
+        module.tqdm = FakeBar  # type: ignore[attr-defined]
+        monkeypatch.setitem(sys.modules, name, module)
+    FakeBar.made = []
+    return FakeBar.made
+
+
+def test_a_long_call_shows_a_bar(bars: list[FakeBar]) -> None:
+    mine = BroadPhase(backend="cpu", progress=True)
+    mine.step(LONG, owners=1)
+    assert len(bars) == 1
+    bar = bars[0]
+    assert bar.options["desc"] == "pairs"
+    assert bar.is_closed
+    assert len(bar.shown) > 1
+    for done, total in bar.shown:
+        assert 0 <= done
+        assert total is None or done <= total
+    assert any(done > 0 for done, _ in bar.shown)
+
+
+def test_a_long_call_on_a_gpu_shows_a_bar(gpu: str, bars: list[FakeBar]) -> None:
+    BroadPhase(backend=gpu, progress=True).step(LONG[:6000], owners=1)
+    assert [bar.is_closed for bar in bars] == [True]
+
+
+def test_short_calls_show_none(bars: list[FakeBar]) -> None:
+    mine = BroadPhase(backend="cpu", progress=True)
+    points = np.zeros((3, 3))
+    mine.step(np.zeros((3, 6)))
+    mine.rays(points, points)
+    mine.query(points=points)
+    mine.why(0, 1)
+    mine.neighbors(points, 1.0)
+    collision_candidates(points, None, None, [[0, 1, 2]], broad_phase=mine)
+    assert bars == []
+
+
+def test_none_is_shown_unasked(bars: list[FakeBar]) -> None:
+    BroadPhase(backend="cpu").step(LONG, owners=1)
+    assert bars == []
+
+
+def test_answers_are_the_same_with_bars() -> None:
+    lower, upper = brute_force.rounded_outward(*brute_force.boxes("spread", 300, 3, 1))
+    found = BroadPhase(backend="cpu", progress=True).step(np.hstack([lower, upper])).pairs
+    assert found.tobytes() == brute_force.pairs(lower, upper).tobytes()
+
+
+def test_a_call_that_fails_closes_its_bar(bars: list[FakeBar], monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(self: FakeBar) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(FakeBar, "refresh", fails)
+    mine = BroadPhase(backend="cpu", progress=True)
+    # What a bar raises ends the call.
+    with pytest.raises(ZeroDivisionError):
+        mine.step(LONG, owners=1)
+    assert [bar.is_closed for bar in bars] == [True]
+    monkeypatch.undo()
+    assert len(mine.step(np.zeros((3, 6)))) == 3
+
+
+def test_tqdm_draws_it(capsys: pytest.CaptureFixture[str]) -> None:
+    peer("tqdm")
+    BroadPhase(backend="cpu", progress=True).step(LONG, owners=1)
+    assert "pairs" in capsys.readouterr().err
+
+
+def test_nothing_breaks_without_tqdm(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.split(".")[0] == "tqdm"]:
+        monkeypatch.delitem(sys.modules, name)
+    # It stands for a module that there is not.
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    with pytest.raises(ImportError):
+        importlib.import_module("tqdm")
+    mine = BroadPhase(backend="cpu", progress=True)
+    assert len(mine.step(LONG, owners=1)) == 0
+    assert len(mine.step(np.zeros((3, 6)))) == 3
