@@ -4,7 +4,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::runs::{Walked, for_each, in_runs, look};
+use super::runs::{Walked, end_if_stopped, for_each, in_runs};
 
 /// What is kept of one run, and of all of them, while rows are counted. Runs that have more are walked again.
 const MOST_OF_RUN: usize = 1 << 20;
@@ -59,7 +59,7 @@ impl<T: Copy + Send + Sync> Lists<T> {
             };
             let mut all = 0u64;
             for row in rows {
-                look();
+                end_if_stopped();
                 let mut count = 0u32;
                 let walked = walk.walk(row, |item| {
                     count = count.wrapping_add(1);

@@ -33,10 +33,10 @@ thread_local! {
 struct Stopped;
 
 /// Ends the work of this thread if its watch was stopped. For rows that may take long each.
-pub(crate) fn look() {
+pub(crate) fn end_if_stopped() {
     CURRENT.with_borrow(|watch| {
         if let Some(watch) = watch {
-            watch.pass(0);
+            watch.add_done(0);
         }
     });
 }
@@ -86,8 +86,8 @@ impl Watch {
         (self.done.load(Ordering::Relaxed).min(total), total)
     }
 
-    /// Does work under this watch; `None` where it was stopped before the end. The work ends by unwinding, so that a
-    /// program that aborts on panics cannot stop it.
+    /// Does work under this watch; `None` where it was stopped before the end. The work ends by unwinding. So
+    /// [`stop`](Self::stop) ends a program that aborts on panics.
     pub fn run<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> Option<T> {
         let under = self.over_thread();
         let ended = catch_unwind(AssertUnwindSafe(work));
@@ -105,16 +105,16 @@ impl Watch {
     }
 
     /// The watch of this thread, which begins so many rows.
-    fn begin(rows: u32) -> Option<Arc<Self>> {
+    fn begin_pass(rows: u32) -> Option<Arc<Self>> {
         let watch = CURRENT.with_borrow(Clone::clone)?;
         watch.done.store(0, Ordering::Relaxed);
         watch.total.store(rows, Ordering::Relaxed);
-        watch.pass(0);
+        watch.add_done(0);
         Some(watch)
     }
 
-    /// So many rows more are done.
-    fn pass(&self, rows: u32) {
+    /// Counts rows that are done. Ends the work if the watch was stopped.
+    fn add_done(&self, rows: u32) {
         if self.stopped.load(Ordering::Relaxed) {
             // Unlike a panic this tells nobody on its way.
             resume_unwind(Box::new(Stopped));
@@ -125,10 +125,10 @@ impl Watch {
 
 /// What `of` gives for each index of `0..count`, in order.
 pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> Vec<T> {
-    let watch = Watch::begin(count);
+    let watch = Watch::begin_pass(count);
     let of = |index: u32| {
         if let Some(watch) = watch.as_ref().filter(|_| index.is_multiple_of(GLANCE)) {
-            watch.pass(GLANCE);
+            watch.add_done(GLANCE);
         }
         of(index)
     };
@@ -144,10 +144,10 @@ pub(crate) fn map<T: Send>(count: u32, of: impl Fn(u32) -> T + Sync + Send) -> V
 
 /// What `work` gives for each run of `0..count`, in order.
 pub(crate) fn in_runs<T: Send>(count: u32, work: impl Fn(Range<u32>) -> T + Sync + Send) -> Vec<T> {
-    let watch = Watch::begin(count);
+    let watch = Watch::begin_pass(count);
     let run = |run: u32| {
         let _under = watch.as_ref().map(|watch| {
-            watch.pass(LENGTH);
+            watch.add_done(LENGTH);
             watch.over_thread()
         });
         work(run * LENGTH..count.min((run + 1).saturating_mul(LENGTH)))
@@ -161,10 +161,10 @@ pub(crate) fn in_runs<T: Send>(count: u32, work: impl Fn(Range<u32>) -> T + Sync
 
 /// Hands each of these to `work`.
 pub(crate) fn for_each<T: Send>(items: Vec<T>, work: impl Fn(T) + Sync + Send) {
-    let watch = Watch::begin(items.len() as u32);
+    let watch = Watch::begin_pass(items.len() as u32);
     let work = |item: T| {
         if let Some(watch) = &watch {
-            watch.pass(1);
+            watch.add_done(1);
         }
         work(item);
     };

@@ -29,7 +29,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
 import scenes
 from gpu_broad_phase import BroadPhase, NoAdapterError, collision_candidates
 

@@ -15,9 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 import compare
+import numpy as np
 import scenes
 from gpu_broad_phase import BroadPhase, NoAdapterError, _native
 

@@ -62,7 +62,7 @@ impl Bound for f64 {
 
 /// Where boxes come from.
 #[derive(Clone, Copy)]
-pub struct Given<'a> {
+pub struct BoxArrays<'a> {
     /// What the caller calls them.
     pub name: &'static str,
     pub lower: Numbers<'a>,
@@ -76,7 +76,7 @@ pub struct Given<'a> {
 }
 
 /// Reads boxes into a list that may have held others. Each bound is rounded outward.
-pub fn read(given: Given<'_>, boxes: &mut Vec<Aabb>) -> Result<(), Bad> {
+pub fn read(given: BoxArrays<'_>, boxes: &mut Vec<Aabb>) -> Result<(), Bad> {
     let empty = Aabb::point([0.0; 3]);
     boxes.resize(given.lower.rows(), empty);
     let first_bad = match (given.lower, given.upper) {
@@ -92,7 +92,12 @@ pub fn read(given: Given<'_>, boxes: &mut Vec<Aabb>) -> Result<(), Bad> {
 }
 
 /// Fills in the boxes and tells the first bad one.
-fn fill<T: Bound>(given: Given<'_>, lower: ArrayView2<'_, T>, upper: ArrayView2<'_, T>, boxes: &mut [Aabb]) -> usize {
+fn fill<T: Bound>(
+    given: BoxArrays<'_>,
+    lower: ArrayView2<'_, T>,
+    upper: ArrayView2<'_, T>,
+    boxes: &mut [Aabb],
+) -> usize {
     let first_bad = AtomicUsize::new(usize::MAX);
     let axes = lower.ncols();
     let share = |(share, boxes): (usize, &mut [Aabb])| {
@@ -133,7 +138,7 @@ impl Bad {
         Self(format!("{name}: both corners need the same type"))
     }
 
-    fn at(given: Given<'_>, row: usize) -> Self {
+    fn at(given: BoxArrays<'_>, row: usize) -> Self {
         let (lower, upper) = (given.lower.row(row), given.upper.row(row));
         let name = given.name;
         let is_nan = |axis: &usize| lower[*axis].is_nan() || upper[*axis].is_nan();

@@ -2,7 +2,7 @@
 
 use gpu_broad_phase::{Aabb, Pair};
 use numpy::ndarray::{ArrayView1, ArrayView2};
-use numpy::{PyArray2, PyReadonlyArray2};
+use numpy::{PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
@@ -63,9 +63,11 @@ impl Elements {
     }
 
     /// The boxes in single precision. Where there are two kinds, each meets the other alone.
-    fn boxes(&self, boxes: &mut Vec<Aabb>) {
+    fn boxes(&self, owners: Option<ArrayView1<'_, u32>>, boxes: &mut Vec<Aabb>) {
         let aabb = |(element, bounds): (usize, &Bounds)| {
-            let aabb = Aabb::new(bounds[0].map(round_down), bounds[1].map(round_up));
+            // An element is of whom its first vertex is.
+            let owner = owners.map_or(0, |owners| owners[self.vertices[element][0] as usize]);
+            let aabb = Aabb::new(bounds[0].map(round_down), bounds[1].map(round_up)).with_owner(owner);
             match self.second.map(|second| element < second) {
                 None => aabb,
                 Some(true) => aabb.with_layers(1, 2),
@@ -123,7 +125,7 @@ fn swept(frames: [Option<Numbers<'_>>; 2], inflation: f64) -> PyResult<Vec<Bound
 /// Pairs of elements, a table per kind that is wanted, in the order of [`KINDS`]. Each kind has a step of its own: boxes
 /// of other kinds would be met and turned away.
 #[pyfunction]
-#[pyo3(signature = (engine, start, end, edges, faces, *, inflation, wanted, progress))]
+#[pyo3(signature = (engine, start, end, edges, faces, *, inflation, owners, wanted, progress))]
 #[allow(clippy::too_many_arguments, reason = "by name, from one place")]
 pub fn candidates<'py>(
     py: Python<'py>,
@@ -133,6 +135,7 @@ pub fn candidates<'py>(
     edges: PyReadonlyArray2<'py, u32>,
     faces: PyReadonlyArray2<'py, u32>,
     inflation: f64,
+    owners: Option<PyReadonlyArray1<'py, u32>>,
     wanted: [bool; 6],
     progress: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Vec<Bound<'py, PyArray2<u32>>>> {
@@ -140,6 +143,7 @@ pub fn candidates<'py>(
     let state = &mut *state;
     let frames = [Some(start.view()), end.as_ref().map(Matrix::view)];
     let (edges, faces) = (edges.as_array(), faces.as_array());
+    let owners = owners.as_ref().map(PyReadonlyArray1::as_array);
     let lists = work::run(py, progress.as_ref(), || {
         let of_vertices = swept(frames, inflation)?;
         let count = of_vertices.len();
@@ -158,7 +162,7 @@ pub fn candidates<'py>(
                 elements.second = Some(elements.bounds.len());
                 elements.add(&of_vertices, &rows[second]);
             }
-            lists.push(found(state, &elements)?);
+            lists.push(found(state, &elements, owners)?);
         }
         Ok::<_, PyErr>(lists)
     })??;
@@ -166,10 +170,9 @@ pub fn candidates<'py>(
 }
 
 /// The pairs of one kind, under the numbers of their elements among those of their kind.
-fn found(state: &mut State, elements: &Elements) -> PyResult<Vec<Pair>> {
-    state.last.worlds.clear();
-    state.last.excluded.clear();
-    elements.boxes(&mut state.last.boxes);
+fn found(state: &mut State, elements: &Elements, owners: Option<ArrayView1<'_, u32>>) -> PyResult<Vec<Pair>> {
+    state.forget_table();
+    elements.boxes(owners, &mut state.last.boxes);
     let admits = |a: u32, b: u32| !elements.are_incident(a, b) && elements.meet(a, b);
     let kind = Kind {
         pair_filter: Some(NOT_INCIDENT),
@@ -182,7 +185,7 @@ fn found(state: &mut State, elements: &Elements) -> PyResult<Vec<Pair>> {
     let result = state.step(kind, filter);
     state.forget_table();
     let mut pairs = result?.pairs;
-    if let Side::Device(_) = state.side {
+    if let Side::Device(_) = *state.side {
         // The device looked at boxes in single precision.
         let is_exact = |pair: &Pair| elements.meet(pair.a, pair.b);
         pairs = pairs.into_par_iter().filter(is_exact).collect();

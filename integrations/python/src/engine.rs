@@ -1,7 +1,7 @@
 //! What finds things: a GPU, or the CPU, and the boxes of the last step.
 
-use std::mem::{forget, replace, take};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::mem::{ManuallyDrop, take};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use gpu_broad_phase::reference::CpuBroadPhase;
@@ -9,20 +9,21 @@ use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, Counters, Dimensions, Headless, HeadlessDescriptor, Pair, PairOrder, QueryInput,
     RayMode, Scene, Scheme, StepResult,
 };
-use parking_lot::{Mutex, MutexGuard};
+use numpy::ndarray::{ArrayView1, ArrayView2};
+use parking_lot::MutexGuard;
 use pollster::block_on;
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use wgpu::{AdapterInfo, Backends, DeviceType};
 
 use crate::errors::{self, NoAdapterError};
-use crate::work;
+use crate::work::{self, Turns};
 
 /// A broad phase, and what it was last given.
 #[pyclass(frozen, module = "gpu_broad_phase._native")]
 pub struct Engine {
-    state: Mutex<State>,
+    state: Turns<State>,
     /// Forks before it was made.
     forks: usize,
     /// `None` on the CPU.
@@ -30,12 +31,17 @@ pub struct Engine {
 }
 
 pub struct State {
-    pub side: Side,
+    /// Dropped by the process alone that made it.
+    pub side: ManuallyDrop<Side>,
     pub descriptor: BroadPhaseDescriptor<'static>,
+    /// That of the last step. A table that was built again for rays has another.
+    pub of_step: BroadPhaseDescriptor<'static>,
+    /// Which of all engines this is.
+    pub number: u64,
     /// How cells are chosen; what the caller leaves open is told by the boxes of the first step.
     scheme: Choice,
     /// What the last step was given.
-    pub last: Given,
+    pub last: LastStep,
     /// Boxes that are read and not yet checked. A step that is refused leaves the last one as it was.
     pub spare: Vec<Aabb>,
     pub counters: Counters,
@@ -47,7 +53,7 @@ pub struct State {
 
 /// The boxes of a step and what belongs to them, as results number them.
 #[derive(Default)]
-pub struct Given {
+pub struct LastStep {
     pub boxes: Vec<Aabb>,
     pub worlds: Vec<u32>,
     pub excluded: Vec<Pair>,
@@ -264,16 +270,20 @@ impl Engine {
                 Side::Device(headless.into())
             }
         };
+        /// Objects that lie on a device know by it whose device that is.
+        static NEXT: AtomicU64 = AtomicU64::new(1);
         let adapter = match &side {
             Side::Device(headless) => Some(headless.adapter_info().clone()),
             Side::Cpu(_) => None,
         };
         Ok(Self {
-            state: Mutex::new(State {
-                side,
+            state: Turns::new(State {
+                side: ManuallyDrop::new(side),
                 descriptor,
+                of_step: descriptor,
+                number: NEXT.fetch_add(1, Ordering::Relaxed),
                 scheme: choice,
-                last: Given::default(),
+                last: LastStep::default(),
                 spare: Vec::new(),
                 counters: Counters::default(),
                 taken: Duration::ZERO,
@@ -304,7 +314,7 @@ impl Engine {
         dict.set_item("seconds", state.taken.as_secs_f64())?;
         dict.set_item(
             "device_bytes",
-            match &state.side {
+            match &*state.side {
                 Side::Device(headless) => headless.broad_phase().memory().total(),
                 Side::Cpu(_) => 0,
             },
@@ -316,41 +326,22 @@ impl Engine {
 impl Engine {
     /// The state, once no other thread works with it.
     pub fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, State>> {
-        if self.forks != work::forks() {
-            // One that another thread of the parent had locked stays so.
-            return match self.state.try_lock_for(Duration::from_secs(1)) {
-                Some(state) if matches!(state.side, Side::Cpu(_)) => Ok(state),
-                None => Err(PyRuntimeError::new_err(
-                    "this broad phase was at work when the process was forked: make a new one",
-                )),
-                _ => Err(errors::DeviceError::new_err(
-                    "this broad phase uses a GPU of the process that this one was forked from: drivers do not come \
-                     along. Start processes by multiprocessing's spawn or forkserver",
-                )),
-            };
+        if self.adapter.is_some() && self.forks != work::forks() {
+            return Err(errors::DeviceError::new_err(
+                "this broad phase uses a GPU of the process that this one was forked from: drivers do not come along. \
+                 Start processes by multiprocessing's spawn or forkserver",
+            ));
         }
-        work::lock(py, &self.state)
+        self.state.lock(py)
     }
 }
 
 impl Drop for Engine {
     fn drop(&mut self) {
-        if self.forks != work::forks() {
-            // The threads that a device waits for in the end are those of another process.
-            let empty = State {
-                side: Side::Cpu(Box::new(match CpuBroadPhase::new(&BroadPhaseDescriptor::default()) {
-                    Ok(cpu) => cpu,
-                    Err(_) => return,
-                })),
-                descriptor: BroadPhaseDescriptor::default(),
-                scheme: Choice::Fixed,
-                last: Given::default(),
-                spare: Vec::new(),
-                counters: Counters::default(),
-                taken: Duration::ZERO,
-                has_table: false,
-            };
-            forget(replace(self.state.get_mut(), empty));
+        // The threads that a device waits for in the end are those of the process that made it.
+        if self.forks == work::forks() {
+            // SAFETY: nobody looks at it afterwards.
+            unsafe { ManuallyDrop::drop(&mut self.state.get_mut().side) };
         }
     }
 }
@@ -361,7 +352,7 @@ impl State {
         if wanted == self.descriptor {
             return Ok(());
         }
-        match &mut self.side {
+        match &mut *self.side {
             Side::Device(headless) => headless.set_descriptor(&wanted).map_err(Failure::Create)?,
             Side::Cpu(cpu) => {
                 let new = CpuBroadPhase::new(&wanted).map_err(|error| Failure::Create(error.into()))?;
@@ -407,6 +398,7 @@ impl State {
         let last = take(&mut self.last);
         let result = self.choose(&last.boxes).and_then(|()| {
             self.prepare(kind)?;
+            self.of_step = self.descriptor;
             self.scene(&last.scene(filter.words), filter.admits)
         });
         self.last = last;
@@ -417,7 +409,7 @@ impl State {
     pub fn scene(&mut self, scene: &Scene<'_>, admits: Option<&Admits<'_>>) -> Result<StepResult, Failure> {
         self.has_table = false;
         let began = Instant::now();
-        let result = match &mut self.side {
+        let result = match &mut *self.side {
             Side::Device(headless) => {
                 block_on(headless.step_scene(scene)).map_err(|error| Failure::Device(error.into()))?
             }
@@ -446,9 +438,14 @@ impl State {
         result
     }
 
-    /// Takes the table away: its boxes are not those that the caller gave.
+    /// Takes the table away, since other boxes come. What ends meanwhile leaves none.
+    pub fn drop_table(&mut self) {
+        self.has_table = false;
+    }
+
+    /// Takes the table away, and the boxes: they are not those that the caller gave.
     pub fn forget_table(&mut self) {
-        self.last = Given::default();
+        self.last = LastStep::default();
         self.has_table = false;
     }
 
@@ -458,7 +455,9 @@ impl State {
         self.prepare(Kind {
             pairs,
             ..Kind::default()
-        })
+        })?;
+        self.of_step = self.descriptor;
+        Ok(())
     }
 
     /// Asks the table of the last step.
@@ -467,7 +466,7 @@ impl State {
             return Err(Failure::NoStep);
         }
         if let Some(mode) = ray_mode.filter(|&mode| mode != self.descriptor.ray_mode) {
-            if let Side::Cpu(cpu) = &mut self.side {
+            if let Side::Cpu(cpu) = &mut *self.side {
                 cpu.set_ray_mode(mode);
                 self.descriptor.ray_mode = mode;
             } else {
@@ -486,7 +485,7 @@ impl State {
             }
         }
         let began = Instant::now();
-        let result = match &mut self.side {
+        let result = match &mut *self.side {
             Side::Device(headless) => block_on(headless.query(input)).map_err(|error| Failure::Device(error.into()))?,
             Side::Cpu(cpu) => cpu.query(input).map_err(Failure::Cpu)?,
         };
@@ -526,7 +525,15 @@ pub struct Filter<'a> {
     pub words: &'a [u32],
 }
 
-impl Given {
+impl LastStep {
+    /// Takes the pairs that are not wanted, a row each.
+    pub fn exclude(&mut self, rows: Option<ArrayView2<'_, u32>>) {
+        self.excluded.clear();
+        let pair = |row: ArrayView1<'_, u32>| Pair { a: row[0], b: row[1] };
+        self.excluded
+            .extend(rows.iter().flat_map(|rows| rows.rows().into_iter().map(pair)));
+    }
+
     pub fn scene<'a>(&'a self, filter_words: &'a [u32]) -> Scene<'a> {
         Scene {
             objects: self.boxes[..].into(),

@@ -1,6 +1,6 @@
 //! Errors of the library as exceptions.
 
-use gpu_broad_phase::{CreateError, HeadlessError, ReadBackError, ReferenceError, StepError};
+use gpu_broad_phase::{CreateError, HeadlessError, InputError, ReadBackError, ReferenceError, StepError};
 use pyo3::exceptions::{PyOverflowError, PyRuntimeError, PyValueError};
 use pyo3::{PyErr, create_exception};
 
@@ -48,6 +48,10 @@ pub fn of_create(error: CreateError) -> PyErr {
 pub fn of_cpu(error: &ReferenceError) -> PyErr {
     match error {
         ReferenceError::NoStep => no_step(),
+        ReferenceError::Input(InputError::TooMany {
+            what: "pairs" | "hits" | "results of queries",
+            ..
+        }) => PyOverflowError::new_err(whole(error)),
         _ => PyValueError::new_err(whole(error)),
     }
 }

@@ -95,7 +95,7 @@ fn length(way: [f64; 3]) -> f64 {
 }
 
 /// Offsets of the rows, who is near, how far, and with `shifts` periods to the nearest image.
-type Rows<'py> = (
+type NeighborRows<'py> = (
     Bound<'py, PyArray1<i64>>,
     Bound<'py, PyArray1<u32>>,
     Bound<'py, PyArray1<f64>>,
@@ -112,7 +112,7 @@ pub fn neighbors<'py>(
     periods: [f64; 3],
     half: bool,
     progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<Rows<'py>> {
+) -> PyResult<NeighborRows<'py>> {
     let mut state = engine.lock(py)?;
     let state = &mut *state;
     let points = points.view();

@@ -1,26 +1,34 @@
 //! Objects that live across steps.
 
+use std::mem::{forget, take};
+
 use gpu_broad_phase::{Aabb, Handle, ObjectSet, Pair, PairEvent};
 use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1};
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::MutexGuard;
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::arrays::{Each, Matrix};
-use crate::boxes::{self, Given};
-use crate::work;
+use crate::boxes::{self, BoxArrays};
+use crate::work::{self, Turns};
 
 /// Boxes under handles. A handle is 64 bits: the generation above, the slot below.
 #[pyclass(frozen, module = "gpu_broad_phase._native")]
-pub struct ObjectTable(Mutex<Objects>);
+pub struct ObjectTable {
+    objects: Turns<Objects>,
+    /// Forks before it was made.
+    forks: usize,
+}
 
 pub struct Objects {
     pub set: ObjectSet,
     /// Whether steps tell which pairs begin and end.
     pub tells_events: bool,
     /// The pairs of the last step, as handles, ascending.
-    pairs: Vec<[u64; 2]>,
+    pub pairs: Vec<[u64; 2]>,
+    /// The number of the engine on whose device the boxes lie; 0 for none.
+    pub lies_with: u64,
 }
 
 /// Pairs that began, and pairs that ended.
@@ -63,8 +71,8 @@ impl Events {
 }
 
 impl Objects {
-    /// What the pairs of a step change.
-    pub fn advance(&mut self, pairs: &[Pair]) -> Events {
+    /// What the pairs of a step change, and these pairs as handles.
+    pub fn events(&self, pairs: &[Pair]) -> (Events, Vec<[u64; 2]>) {
         // Slots of pairs hold objects: free ones take no part.
         let number = |object: u32| self.set.handle_of(object).map_or(u64::MAX, number_of);
         let mut now: Vec<_> = pairs.par_iter().map(|pair| [number(pair.a), number(pair.b)]).collect();
@@ -85,14 +93,22 @@ impl Objects {
                 _ => begun.extend(new.next()),
             }
         }
-        self.pairs = now;
-        Events { begun, ended }
+        (Events { begun, ended }, now)
     }
 }
 
 impl ObjectTable {
     pub fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Objects>> {
-        work::lock(py, &self.0)
+        self.objects.lock(py)
+    }
+}
+
+impl Drop for ObjectTable {
+    fn drop(&mut self) {
+        if self.forks != work::forks() {
+            // Its buffers are those of another process.
+            forget(take(&mut self.objects.get_mut().set));
+        }
     }
 }
 
@@ -100,11 +116,15 @@ impl ObjectTable {
 impl ObjectTable {
     #[new]
     fn new(events: bool) -> Self {
-        Self(Mutex::new(Objects {
-            set: ObjectSet::new(),
-            tells_events: events,
-            pairs: Vec::new(),
-        }))
+        Self {
+            objects: Turns::new(Objects {
+                set: ObjectSet::new(),
+                tells_events: events,
+                pairs: Vec::new(),
+                lies_with: 0,
+            }),
+            forks: work::forks(),
+        }
     }
 
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
@@ -126,7 +146,7 @@ impl ObjectTable {
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let mut objects = self.lock(py)?;
         let mut bounds = Vec::new();
-        let given = Given {
+        let given = BoxArrays {
             name: "boxes",
             lower: lower.view(),
             upper: upper.view(),
@@ -159,7 +179,7 @@ impl ObjectTable {
     ) -> PyResult<()> {
         let mut objects = self.lock(py)?;
         let mut bounds = Vec::new();
-        let given = Given {
+        let given = BoxArrays {
             name: "boxes",
             lower: lower.view(),
             upper: upper.view(),

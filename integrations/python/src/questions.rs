@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use rayon::prelude::*;
 
 use crate::arrays::{Each, Matrix, Numbers, table, words};
-use crate::boxes::{self, Given};
+use crate::boxes::{self, BoxArrays};
 use crate::engine::Engine;
 use crate::work;
 
@@ -24,14 +24,16 @@ fn first(numbers: Numbers<'_>, is_bad: impl Fn(f64) -> bool + Sync) -> Option<us
         .find_first(|&row| numbers.row(row).into_iter().any(&is_bad))
 }
 
-/// Rows of two words, objects and offsets, as far as an answer has them.
-type Rows<'py> = (
+/// Hits, and their offsets or words.
+type Hits<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray1<u32>>);
+/// Nearest objects, objects and offsets, as far as an answer has them.
+type Results<'py> = (
     Bound<'py, PyArray2<u32>>,
     Bound<'py, PyArray1<u32>>,
     Bound<'py, PyArray1<u32>>,
 );
 
-/// Hits, no objects, and offsets where all hits are wanted; with `any` a word per ray in place of these.
+/// Hits, and offsets where all hits are wanted; with `any` a word per ray in place of these.
 #[pyfunction]
 #[pyo3(signature = (
     engine, *, origins, directions, t_min, t_max, half_extents, layers, worlds, mode, checked, progress
@@ -50,7 +52,7 @@ pub fn rays<'py>(
     mode: &str,
     checked: bool,
     progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<Rows<'py>> {
+) -> PyResult<Hits<'py>> {
     let mode = match mode {
         "closest" => RayMode::Closest,
         "any" => RayMode::Any,
@@ -124,7 +126,7 @@ pub fn rays<'py>(
     } else {
         result.ray_hits
     };
-    Ok((table(py, hits)?, words::<u32>(py, Vec::new()), words(py, offsets)))
+    Ok((table(py, hits)?, words(py, offsets)))
 }
 
 /// Objects and offsets; with `nearest` rows of an object and its squared distance in place of both.
@@ -144,10 +146,10 @@ pub fn query<'py>(
     nearest: Option<u32>,
     checked: bool,
     progress: Option<Bound<'py, PyAny>>,
-) -> PyResult<Rows<'py>> {
+) -> PyResult<Results<'py>> {
     let mut state = engine.lock(py)?;
     let state = &mut *state;
-    let given = Given {
+    let given = BoxArrays {
         name: if name == "points" { "points" } else { "boxes" },
         lower: lower.view(),
         upper: upper.view(),

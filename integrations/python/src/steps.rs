@@ -3,13 +3,13 @@
 use std::mem::{swap, take};
 
 use gpu_broad_phase::reference::why::Question;
-use gpu_broad_phase::{Aabb, Pair, Scene, Source, reference};
+use gpu_broad_phase::{Aabb, Scene, Source, reference};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::arrays::{Each, Matrix, table};
-use crate::boxes::{self, Given};
+use crate::boxes::{self, BoxArrays};
 use crate::engine::{Engine, Failure, Filter, Kind, Side, counts};
 use crate::errors;
 use crate::object_set::{EventRows, ObjectTable};
@@ -43,7 +43,7 @@ pub fn step<'py>(
 ) -> PyResult<Found<'py>> {
     let mut state = engine.lock(py)?;
     let state = &mut *state;
-    let given = Given {
+    let given = BoxArrays {
         name: "boxes",
         lower: lower.view(),
         upper: upper.view(),
@@ -55,17 +55,11 @@ pub fn step<'py>(
     let excluded = excluded.as_ref().map(PyReadonlyArray2::as_array);
     let result = work::run(py, progress.as_ref(), || {
         boxes::read(given, &mut state.spare)?;
+        state.drop_table();
         swap(&mut state.last.boxes, &mut state.spare);
         state.last.worlds.clear();
         state.last.worlds.extend(worlds.iter().flatten());
-        state.last.excluded.clear();
-        if let Some(excluded) = excluded {
-            let rows = excluded.rows().into_iter();
-            state
-                .last
-                .excluded
-                .extend(rows.map(|row| Pair { a: row[0], b: row[1] }));
-        }
+        state.last.exclude(excluded);
         let kind = Kind {
             worlds: world_count,
             pairs,
@@ -95,21 +89,18 @@ pub fn step_objects<'py>(
     let objects = &mut *objects;
     let excluded = excluded.as_ref().map(PyReadonlyArray2::as_array);
     let (result, events) = work::run(py, progress.as_ref(), || {
+        state.drop_table();
         let last = &mut state.last;
         last.boxes.clear();
         let mark = |aabb: &Aabb| aabb.with_owner(aabb.owner | Aabb::STATIC);
         last.boxes.extend(objects.set.static_slots().iter().map(mark));
         last.boxes.extend(objects.set.slots());
         last.worlds.clear();
-        last.excluded.clear();
-        if let Some(excluded) = excluded {
-            let rows = excluded.rows().into_iter();
-            last.excluded.extend(rows.map(|row| Pair { a: row[0], b: row[1] }));
-        }
+        last.exclude(excluded);
         let last = take(&mut state.last);
         let stepped = state.prepare_objects(&last.boxes, pairs).and_then(|()| {
             let excluded_pairs = Source::Host(&last.excluded[..]);
-            match &state.side {
+            match &*state.side {
                 Side::Cpu(_) => {
                     let scene = objects.set.scene();
                     state.scene(
@@ -123,6 +114,11 @@ pub fn step_objects<'py>(
                 Side::Device(headless) => {
                     let (device, queue) = (headless.device().clone(), headless.queue().clone());
                     let mut encoder = device.create_command_encoder(&Default::default());
+                    if objects.lies_with != state.number {
+                        // Another instance may give its device's buffers the same names.
+                        objects.set.invalidate();
+                        objects.lies_with = state.number;
+                    }
                     let scene = objects.set.record(&device, &mut encoder);
                     let scene = scene.map_err(|error| {
                         let error = gpu_broad_phase::StepError::Input(error);
@@ -141,10 +137,15 @@ pub fn step_objects<'py>(
         });
         state.last = last;
         let result = stepped?;
-        let events = (pairs && objects.tells_events).then(|| objects.advance(&result.pairs));
+        let events = (pairs && objects.tells_events).then(|| objects.events(&result.pairs));
         Ok::<_, PyErr>((result, events))
     })??;
-    let events = events.map(|events| events.into_arrays(py)).transpose()?;
+    // Not before the call can no longer be ended.
+    let events = events.map(|(events, now)| {
+        objects.pairs = now;
+        events.into_arrays(py)
+    });
+    let events = events.transpose()?;
     Ok((found(py, result)?, events))
 }
 
@@ -154,9 +155,12 @@ pub fn step_objects<'py>(
 pub fn why(py: Python<'_>, engine: &Engine, a: u32, b: u32, progress: Option<Bound<'_, PyAny>>) -> PyResult<String> {
     let mut state = engine.lock(py)?;
     let state = &mut *state;
+    if state.last.boxes.is_empty() {
+        return Err(errors::no_step());
+    }
     work::run(py, progress.as_ref(), || {
         let scene = state.last.scene(&[]);
-        let why = reference::why(&state.descriptor, &scene, Question::Pair(a, b));
+        let why = reference::why(&state.of_step, &scene, Question::Pair(a, b));
         why.map(|why| why.to_string()).map_err(|error| errors::of_cpu(&error))
     })?
 }

@@ -1,5 +1,6 @@
 //! Long work: on threads of its own, without the interpreter's lock, ended by Ctrl-C, and told how far it is.
 
+use std::mem::forget;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Arc, OnceLock};
@@ -93,19 +94,49 @@ pub fn run<T: Send>(
     })
 }
 
-/// Locks what other threads may be working with, without keeping them from the interpreter, and looks after signals. Who
-/// waits gets its turn, even where another thread locks it again and again.
-pub fn lock<'a, T: Send>(py: Python<'_>, mutex: &'a Mutex<T>) -> PyResult<MutexGuard<'a, T>> {
-    if let Some(guard) = mutex.try_lock() {
-        return Ok(guard);
-    }
-    loop {
-        // A guard stays on its thread, and so does its lock, which is taken over here.
-        let is_locked = py.detach(|| mutex.try_lock_for(GLANCE).map(std::mem::forget).is_some());
-        if is_locked {
-            // SAFETY: this thread has the lock, and its guard was forgotten.
-            return Ok(unsafe { mutex.make_guard_unchecked() });
+/// What several threads work with, one after the other. Who waits gets its turn, even where another thread takes it again
+/// and again.
+pub struct Turns<T> {
+    value: Mutex<T>,
+    /// Forks before the process that has it locked, or had it locked last.
+    forks: AtomicUsize,
+}
+
+impl<T: Send> Turns<T> {
+    pub fn new(value: T) -> Self {
+        Self {
+            value: Mutex::new(value),
+            forks: AtomicUsize::new(forks()),
         }
-        py.check_signals()?;
+    }
+
+    /// Waits for a turn without keeping others from the interpreter, and looks after signals.
+    pub fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, T>> {
+        let locked = |guard| {
+            self.forks.store(forks(), Ordering::Relaxed);
+            guard
+        };
+        if let Some(guard) = self.value.try_lock() {
+            return Ok(locked(guard));
+        }
+        loop {
+            // A guard stays on its thread, and so does its lock, which is taken over here.
+            let is_locked = py.detach(|| self.value.try_lock_for(GLANCE).map(forget).is_some());
+            if is_locked {
+                // SAFETY: this thread has the lock, and its guard was forgotten.
+                return Ok(locked(unsafe { self.value.make_guard_unchecked() }));
+            }
+            // A thread of this process that has just got it has told so by now.
+            if self.forks.load(Ordering::Relaxed) != forks() {
+                return Err(PyRuntimeError::new_err(
+                    "another thread was at work with this when the process was forked: make a new one",
+                ));
+            }
+            py.check_signals()?;
+        }
+    }
+
+    pub fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
     }
 }

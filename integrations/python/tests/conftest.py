@@ -10,9 +10,8 @@ from collections.abc import Hashable
 from types import ModuleType
 
 import pytest
-from hypothesis import HealthCheck, settings
-
 from gpu_broad_phase import BroadPhase, NoAdapterError
+from hypothesis import HealthCheck, settings
 
 # Adapters and peers that are named here have to be there.
 REQUIRED = [name for name in os.environ.get("GPU_BROAD_PHASE_ADAPTERS", "").split(",") if name]

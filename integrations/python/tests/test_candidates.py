@@ -8,11 +8,10 @@ import brute_force
 import numpy as np
 import pytest
 from conftest import broad_phase, peer
-from hypothesis import given
-from hypothesis import strategies as st
-
 from gpu_broad_phase import BroadPhase, collision_candidates
 from gpu_broad_phase.candidates import KINDS
+from hypothesis import given
+from hypothesis import strategies as st
 
 # How ipctk calls each kind, and the elements of a pair.
 PEER_NAMES = {

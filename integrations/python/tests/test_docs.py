@@ -8,11 +8,10 @@ import pkgutil
 import re
 from pathlib import Path
 
+import gpu_broad_phase
 import numpy as np
 import pytest
 from conftest import peer
-
-import gpu_broad_phase
 
 README = Path(__file__).parents[1] / "README.md"
 MODULES = [f"gpu_broad_phase.{module.name}" for module in pkgutil.iter_modules(gpu_broad_phase.__path__)]

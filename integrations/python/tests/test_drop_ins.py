@@ -9,11 +9,10 @@ from itertools import combinations, product
 from types import SimpleNamespace
 from typing import Any
 
+import gpu_broad_phase.ase as ours
 import numpy as np
 import pytest
 from conftest import broad_phase, peer
-
-import gpu_broad_phase.ase as ours
 from gpu_broad_phase import BroadPhase
 from gpu_broad_phase.candidates import KINDS
 
@@ -207,9 +206,7 @@ def ipctk() -> Any:
 
 
 def stand_in(axes: int, backend: str = "cpu", **options: Any) -> Any:
-    return importlib.import_module("gpu_broad_phase.ipctk").BroadPhase(
-        broad_phase(backend, dimensions=axes), **options
-    )
+    return importlib.import_module("gpu_broad_phase.ipctk").BroadPhase(broad_phase(backend, dimensions=axes), **options)
 
 
 def mesh_at_random(random: np.random.Generator, axes: int) -> tuple[Any, Any, Any, Any]:

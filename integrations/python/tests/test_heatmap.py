@@ -8,10 +8,9 @@ import brute_force
 import numpy as np
 import pytest
 from conftest import peer
+from gpu_broad_phase import Heatmap, heatmap
 from hypothesis import given
 from hypothesis import strategies as st
-
-from gpu_broad_phase import Heatmap, heatmap
 
 
 def counted(drawn: Heatmap, lower: Any, upper: Any) -> tuple[Any, Any]:

@@ -9,7 +9,6 @@ import brute_force
 import numpy as np
 import pytest
 from conftest import broad_phase
-
 from gpu_broad_phase import BroadPhase, NoAdapterError, ObjectSet, collision_candidates, heatmap
 
 # Small whole numbers, which every type holds.
@@ -302,7 +301,7 @@ def test_a_refused_step_does_not_change_what_is_asked(backend: str) -> None:
         try:
             found: Any = mine.rays([[5.5, 5.5, 0]], [[0, 0, 1]], mode=mode)
         except RuntimeError as error:
-            assert "call step" in str(error)  # noqa: PT017
+            assert "call step" in str(error)
             answers.append(None)
         else:
             answers.append(found.tolist() if mode == "any" else found.objects.tolist())

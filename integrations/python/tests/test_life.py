@@ -19,7 +19,6 @@ import brute_force
 import numpy as np
 import pytest
 from conftest import broad_phase
-
 from gpu_broad_phase import BroadPhase, ObjectSet, collision_candidates, heatmap
 
 HAS_FORK = hasattr(os, "fork")

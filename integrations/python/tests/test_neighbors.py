@@ -6,10 +6,9 @@ import brute_force
 import numpy as np
 import pytest
 from conftest import broad_phase, peer
+from gpu_broad_phase import BroadPhase
 from hypothesis import example, given
 from hypothesis import strategies as st
-
-from gpu_broad_phase import BroadPhase
 
 
 def nearest_images(points: Any, periods: Any) -> tuple[Any, Any]:

@@ -8,11 +8,10 @@ import brute_force
 import numpy as np
 import pytest
 from conftest import GPU, broad_phase, missing_gpu
+from gpu_broad_phase import BroadPhase, ObjectSet
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-
-from gpu_broad_phase import BroadPhase, ObjectSet
 
 
 class Machine(RuleBasedStateMachine):

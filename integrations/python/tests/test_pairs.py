@@ -8,10 +8,9 @@ import brute_force
 import numpy as np
 import pytest
 from conftest import broad_phase
+from gpu_broad_phase import BroadPhase
 from hypothesis import example, given
 from hypothesis import strategies as st
-
-from gpu_broad_phase import BroadPhase
 
 # Each scheme, each order, both dimensions, with and without a margin.
 CHOICES: list[dict[str, Any]] = [
@@ -89,9 +88,7 @@ def test_no_pair_of_doubles_is_missed(backend: str, kind: str, rows: int, seed: 
     exact = brute_force.pairs(lower, upper)
     found = broad_phase(backend, dimensions=dimensions).step(np.hstack([lower, upper])).pairs
     assert set(map(tuple, exact.tolist())) <= set(map(tuple, found.tolist()))
-    singles = broad_phase(backend, dimensions=dimensions).step(
-        np.hstack(brute_force.rounded_outward(lower, upper))
-    )
+    singles = broad_phase(backend, dimensions=dimensions).step(np.hstack(brute_force.rounded_outward(lower, upper)))
     assert found.tobytes() == singles.pairs.tobytes()
 
 

@@ -11,7 +11,6 @@ import brute_force
 import numpy as np
 import pytest
 from conftest import peer
-
 from gpu_broad_phase import BroadPhase, collision_candidates
 
 # Boxes of one owner never pair: much work, and no answer.
@@ -54,7 +53,7 @@ def test_a_long_call_shows_a_bar(bars: list[FakeBar]) -> None:
     assert bar.is_closed
     assert len(bar.shown) > 1
     for done, total in bar.shown:
-        assert 0 <= done
+        assert done >= 0
         assert total is None or done <= total
     assert any(done > 0 for done, _ in bar.shown)
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import broad_phase, peer
-
 from gpu_broad_phase import BroadPhase, collision_candidates
 
 GRID = np.stack(np.mgrid[0:5, 0:5], -1).reshape(-1, 2)

@@ -8,10 +8,9 @@ import brute_force
 import numpy as np
 import pytest
 from conftest import broad_phase, peer
+from gpu_broad_phase import BroadPhase
 from hypothesis import example, given
 from hypothesis import strategies as st
-
-from gpu_broad_phase import BroadPhase
 
 MODES: tuple[Any, ...] = ("closest", "any", "all")
 
@@ -171,9 +170,7 @@ def test_embree_finds_the_same_closest_hits(backend: str) -> None:
     directions = random.random((2000, 3)) * 10 - origins
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     intersector = embree.RayMeshIntersector(mesh)
-    triangles, rays, places = intersector.intersects_id(
-        origins, directions, multiple_hits=False, return_locations=True
-    )
+    triangles, rays, places = intersector.intersects_id(origins, directions, multiple_hits=False, return_locations=True)
     mine = broad_phase(backend)
     mine.step(np.hstack([lower, upper]))
     hits = mine.rays(origins, directions)

@@ -2,10 +2,9 @@
 
 from typing import assert_type
 
+import gpu_broad_phase as gbp
 import numpy as np
 import numpy.typing as npt
-
-import gpu_broad_phase as gbp
 
 broad_phase = gbp.BroadPhase(dimensions=3, scheme="uniform", cell_size=1.0, backend="cpu")
 result = broad_phase.step(np.zeros((1, 6)), static=[True], excluded=[(0, 1)])

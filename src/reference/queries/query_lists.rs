@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::query_count::finish_counters;
 use super::query_walk::{QueryReads, walk_query};
-use crate::reference::runs::{Walked, in_runs, look};
+use crate::reference::runs::{Walked, end_if_stopped, in_runs};
 use crate::shared::blocks::Overrides;
 use crate::shared::grid::Params;
 
 /// Objects that are kept of all queries while they are counted. Runs past that are walked again.
 const MOST: usize = 1 << 27;
+/// Objects that are kept of one run.
+const MOST_OF_RUN: usize = 1 << 20;
 
 /// What queries found, walk by walk, in the order of the walks.
 pub(crate) struct QueryLists<'a> {
@@ -63,12 +65,12 @@ impl<'a> QueryLists<'a> {
                 };
                 let (mut found, mut all, mut walked) = (Vec::new(), 0usize, Vec::new());
                 for index in indices {
-                    look();
+                    end_if_stopped();
                     let (query, answer) = input.begin(params, index);
                     let mut count = 0u32;
                     let candidates = walk_query(params, input, overrides, &query, |object, _| {
                         count += 1;
-                        if found.len() < most {
+                        if found.len() < MOST_OF_RUN {
                             found.push(object);
                         }
                     });

@@ -21,13 +21,19 @@ def as_array(name: str, given: Any) -> npt.NDArray[Any]:
         raise ValueError(f"{name}: {error}") from None
 
 
+def _hint(array: npt.NDArray[Any]) -> str:
+    return ": is there None, text, or a number past 64 bits?" if array.dtype == np.object_ else ""
+
+
 def floats(name: str, given: npt.ArrayLike) -> Floats:
     """An array of floats, which is the caller's own where it holds floats as the machine has them."""
+    if isinstance(given, np.ma.MaskedArray):
+        raise TypeError(f"{name}: a mask is not looked at; give compressed() or filled() of the array")
     array = as_array(name, given)
     if array.dtype in (np.float32, np.float64) and array.dtype.isnative and array.flags.aligned:
         return cast(Floats, array)
     if array.dtype.kind not in "fiu" and array.size > 0:
-        raise TypeError(f"{name}: numbers are needed, not {array.dtype}")
+        raise TypeError(f"{name}: numbers are needed, not {array.dtype}{_hint(array)}")
     return array.astype(np.float32) if array.dtype == np.float16 else array.astype(np.float64)
 
 
@@ -62,15 +68,15 @@ def indices(name: str, given: npt.ArrayLike, below: int, rows: int | None = None
     """A whole number per row, or one for all rows, each below a limit."""
     array = as_array(name, given)
     if array.dtype.kind not in "iu" and array.size > 0:
-        raise TypeError(f"{name}: whole numbers are needed, not {array.dtype}")
+        raise TypeError(f"{name}: whole numbers are needed, not {array.dtype}{_hint(array)}")
     if rows is not None and array.shape not in ((), (rows,)):
         raise ValueError(f"{name} has the shape {array.shape}, and ({rows},) is needed")
     if array.size > 0:
         smallest, largest = int(array.min()), int(array.max())
         if smallest < 0 or largest >= below:
-            at = np.flatnonzero((array < 0) | (array >= below))[0]
-            value = array.reshape(-1)[at]
-            raise ValueError(f"{name} has {value} at place {at}, and numbers from 0 to {below - 1} are needed")
+            at = tuple(np.argwhere((array < 0) | (array >= below))[0].tolist())
+            place = f"{name}[{', '.join(map(str, at))}]" if at else name
+            raise ValueError(f"{place} is {array[at]}, and a number from 0 to {below - 1} is needed")
     return array.astype(np.uint32)
 
 
@@ -137,4 +143,6 @@ def per_row(name: str, given: npt.ArrayLike, rows: int, kind: type[np.floating[A
     array = floats(name, given)
     if array.shape not in ((), (rows,)):
         raise ValueError(f"{name} has the shape {array.shape}, and ({rows},) is needed")
-    return float(array) if array.ndim == 0 else array.astype(kind, copy=False)
+    # What is past the largest float32 is infinite.
+    with np.errstate(over="ignore"):
+        return float(array) if array.ndim == 0 else array.astype(kind, copy=False)

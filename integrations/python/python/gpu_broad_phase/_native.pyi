@@ -81,7 +81,7 @@ def rays(
     mode: str,
     checked: bool,
     progress: Any,
-) -> _Rows: ...
+) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]: ...
 def query(
     engine: Engine,
     *,
@@ -107,6 +107,7 @@ def candidates(
     faces: npt.NDArray[np.uint32],
     *,
     inflation: float,
+    owners: npt.NDArray[np.uint32] | None,
     wanted: list[bool],
     progress: Any,
 ) -> list[npt.NDArray[np.uint32]]: ...

@@ -77,7 +77,13 @@ def neighbor_list(
         if letter not in "ijdDS":
             raise ValueError(f"quantities has {letter!r}, and letters of 'ijdDS' are needed")
     given = atoms.positions if hasattr(atoms, "positions") else atoms.get_positions()
-    positions = _finite("positions", given).reshape(-1, 3)
+    positions = _finite("positions", given)
+    if positions.size == 0:
+        positions = positions.reshape(0, 3)
+    if positions.ndim != 2 or positions.shape[1] != 3:
+        raise ValueError(f"positions has the shape {positions.shape}, and (n, 3) is needed")
+    if broad_phase is not None and broad_phase.dimensions != 3:
+        raise ValueError("broad_phase is in 2D, and one in 3D is needed")
     limit = _Limit.of(cutoff, len(positions), atoms)
     cell = np.zeros((3, 3)) if atoms.cell is None else _finite("cell", atoms.cell)
     if cell.shape == (3,):
@@ -211,6 +217,9 @@ def _images(positions: Reals, cell: Reals, reach: float) -> tuple[Ints, Ints, In
     reciprocal = np.zeros((3, 3))
     reciprocal[:, is_periodic] = np.linalg.pinv(cell[is_periodic])
     scaled = positions @ reciprocal
+    if np.abs(scaled).max(initial=0.0) >= 1 << 31:
+        row = np.argwhere(np.abs(scaled) >= 1 << 31)[0][0]
+        raise ValueError(f"positions[{row}] is more than 2^31 cells away")
     home = -np.floor(scaled).astype(np.int64)
     scaled += home
     lowest, highest = scaled.min(axis=0), scaled.max(axis=0)
@@ -243,6 +252,7 @@ def _answer(quantities: str, half: _Half, own: Ints) -> Any:
     # Rows against the direction come first, with smaller atoms.
     first = np.concatenate([half.j, own, half.i])
     order = np.argsort(first, kind="stable")
+
     def both(values: npt.NDArray[Any], sign: int) -> npt.NDArray[Any]:
         zeros = np.zeros((len(own), *values.shape[1:]), values.dtype)
         return np.concatenate([-values if sign < 0 else values, zeros, values])[order]

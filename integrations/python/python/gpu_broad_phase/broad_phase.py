@@ -40,7 +40,8 @@ class BroadPhase:
     """Finds which boxes overlap, which of them rays meet, and what lies near a place.
 
     All schemes and backends give the same answers. Boxes are closed: those that only touch overlap. Calls from several
-    threads come one after the other. Other threads of Python run meanwhile, and Ctrl-C ends a call.
+    threads come one after the other. Other threads of Python run meanwhile, and must not write to the arrays. Ctrl-C ends
+    a call on the CPU, and one on a GPU once the GPU is done.
 
     Numbers are float32 within. float64 boxes are rounded outward, so that no pair is missed, and a pair that is nearer
     than the rounding may be there as well. `neighbors` and `collision_candidates` are exact in float64. Arrays of
@@ -65,8 +66,8 @@ class BroadPhase:
     backend : {"auto", "gpu", "cpu", "vulkan", "metal", "dx12", "gl"}
         "auto" is the best hardware GPU that has Vulkan, Metal or Direct3D 12, and the CPU where there is none. "gpu" and
         the names of interfaces take the best adapter, software drivers among them, and raise where there is none.
-    adapter : str, optional
-        Only an adapter whose name contains this, or the one at this place of `adapters`.
+    adapter : str or int, optional
+        Only an adapter whose name contains this text, or the one at this place of `adapters`.
     invalid : {"raise", "ignore"}
         What happens to boxes, rays and queries with a NaN, or with a min above their max. Those that are ignored take no
         part.
@@ -103,7 +104,7 @@ class BroadPhase:
         margin: float = 0.0,
         sort: bool = True,
         backend: Backend = "auto",
-        adapter: str | None = None,
+        adapter: str | int | None = None,
         invalid: Literal["raise", "ignore"] = "raise",
         max_bytes: int | None = None,
         timeout: float = 600.0,
@@ -111,6 +112,15 @@ class BroadPhase:
     ) -> None:
         if invalid not in ("raise", "ignore"):
             raise ValueError(f"invalid is {invalid!r}, and 'raise' or 'ignore' is needed")
+        if dimensions not in (2, 3):
+            raise ValueError(f"dimensions is {dimensions!r}, and 2 or 3 is needed")
+        if backend == "cpu" and adapter is not None:
+            raise ValueError("adapter: the CPU has none")
+        if not 0.0 <= timeout < 1e9:
+            raise ValueError(f"timeout is {timeout}, and seconds below 10^9 are needed")
+        for name, flag in (("sort", sort), ("progress", progress)):
+            if not isinstance(flag, (bool, np.bool_)):
+                raise TypeError(f"{name} is {flag!r}, and a bool is needed")
         self._engine = _native.Engine(
             dimensions=dimensions,
             scheme=scheme,
@@ -118,8 +128,8 @@ class BroadPhase:
             margin=margin,
             sort=sort,
             backend=backend,
-            adapter=adapter,
-            max_bytes=max_bytes,
+            adapter=None if adapter is None else str(adapter),
+            max_bytes=None if max_bytes is None else arrays.whole("max_bytes", max_bytes, 1, (1 << 64) - 1),
             timeout=timeout,
         )
         self._dimensions = dimensions
@@ -163,18 +173,20 @@ class BroadPhase:
         ----------
         boxes : array_like or ObjectSet
             Shape (n, 6) with min x, y, z and max x, y, z, or (n, 2, 3), or (n, 3) for points; in 2D (n, 4), (n, 2, 2),
-            or (n, 2). Infinite bounds are allowed. An `ObjectSet` brings its own layers and owners.
+            or (n, 2). Infinite bounds are allowed. An `ObjectSet` has been told layers, masks, owners and what is static
+            when boxes were inserted, and has one world. Of the arguments below it takes `excluded` and `pairs`.
         layers, masks : array_like of int, optional
-            16 bits per box, or for all boxes: the layers that it is in, and those that it meets. Two boxes pair where
-            each one's layers meet the other's mask. Default: all.
+            A bit mask of 16 bits per box, or for all boxes: the layers that it is in, and those that it meets. Layer 3 is
+            ``1 << 3``. Two boxes pair where each one's layers meet the other's mask. Default: 0xFFFF, all.
         owners : array_like of int, optional
             A number below 2^30 per box. Boxes of one owner never pair. 0, the default, is no owner.
         static : array_like of bool, optional
             Two static boxes never pair. Where most boxes never move, an `ObjectSet` saves their work.
         worlds : array_like of int, optional
-            The world of each box, from 0 on. Boxes of different worlds never meet.
+            The world of each box, from 0 to 1,048,575, best without gaps. Boxes of different worlds never meet.
         excluded : array_like of int, optional
-            Shape (k, 2): pairs that are not wanted, in any order. A pair that there is not is no error.
+            Shape (k, 2): rows of pairs that are not wanted, in any order. Rows that do not exist are ignored. With an
+            `ObjectSet`, `ObjectSet.objects_of` tells rows of handles.
         pairs : bool
             Whether pairs are looked for. Without them the step only gets ready for rays and queries.
 
@@ -189,7 +201,7 @@ class BroadPhase:
         TypeError
             For something other than numbers.
         OverflowError
-            For more than 2^32 - 2 pairs.
+            For more than 2^32 - 2 pairs. `rays` and `query` raise it for as many hits or results.
         DeviceError
             Where the GPU fails.
         """
@@ -199,7 +211,7 @@ class BroadPhase:
                 of_boxes = {"layers": layers, "masks": masks, "owners": owners, "static": static, "worlds": worlds}
                 for name, given in of_boxes.items():
                     if given is not None:
-                        raise ValueError(f"{name}: an ObjectSet has its own")
+                        raise ValueError(f"{name}: an ObjectSet takes them when boxes are inserted, and has one world")
                 if boxes.dimensions != self._dimensions:
                     raise ValueError(f"the set is in {boxes.dimensions}D, and this in {self._dimensions}D")
                 (found, _, counts), events = _native.step_objects(
@@ -299,7 +311,7 @@ class BroadPhase:
         origins, directions : array_like
             Shape (n, 3), in 2D (n, 2). Directions need not have length one. A zero direction asks what is at the origin.
         t_min, t_max : array_like
-            A number per ray, or for all rays.
+            A number per ray, or for all rays. A negative `t_min` counts as 0.
         mode : {"closest", "any", "all"}
             Which hits are wanted: the first one, whether there is one, or all. On a GPU the first call with another
             mode than before sorts the boxes once more.
@@ -328,7 +340,7 @@ class BroadPhase:
         ways = arrays.table("directions", directions, axes, rows)
         extents = None if half_extents is None else arrays.table("half_extents", half_extents, axes, rows)
         with bar("rays", self._progress) as progress:
-            hits, _, words = _native.rays(
+            hits, words = _native.rays(
                 self._engine,
                 origins=starts,
                 directions=ways,
@@ -387,8 +399,9 @@ class BroadPhase:
     ) -> QueryResult | Nearest:
         """Finds which boxes of the last step meet boxes, hold points, or lie within a radius of either.
 
-        Distances are those between closed boxes, in float32. What is nearer to the radius than four units in the last
-        place may be found or not. Boxes and radii of float64 are rounded outward.
+        Distances are those between closed boxes, in float32: what is within 4 units in the last place of the radius may
+        be found or not. Boxes and radii of float64 are rounded outward first. Far from the origin that rounding is
+        coarse: take the centre of the positions off, in float64.
 
         Parameters
         ----------
@@ -457,8 +470,8 @@ class BroadPhase:
         """Finds which points lie within a radius of each other.
 
         Distances are exact in float64, of the points as they are given. On an axis with a period the nearest image
-        counts, however large the radius is: for cells that are smaller than twice the radius, or not rectangular, see
-        `gpu_broad_phase.ase.neighbor_list`. `rays` and `query` need a new step afterwards.
+        counts alone, however large the radius is. For cells that are smaller than twice the radius or not rectangular, and
+        for a radius per point, see `gpu_broad_phase.ase.neighbor_list`. `rays` and `query` need a new step afterwards.
 
         Parameters
         ----------
@@ -519,16 +532,14 @@ class BroadPhase:
 
         Raises
         ------
+        RuntimeError
+            Before the first step, and after `neighbors` or `collision_candidates`.
         ValueError
             Where there is no such box.
         """
-        count = int(self.stats()["objects"])
-        for name, box in (("a", a), ("b", b)):
-            arrays.whole(name, box, -(1 << 63), 1 << 63)
-            if not 0 <= box < count:
-                raise ValueError(f"there is no box {box}: the last step had {count}")
+        rows = (arrays.whole("a", a, 0, (1 << 32) - 1), arrays.whole("b", b, 0, (1 << 32) - 1))
         with bar("why", self._progress) as progress:
-            return _native.why(self._engine, int(a), int(b), progress=progress)
+            return _native.why(self._engine, *rows, progress=progress)
 
     def stats(self) -> Mapping[str, Any]:
         """What the last step counted, and what it was made with.

@@ -49,6 +49,7 @@ def collision_candidates(
     faces: npt.ArrayLike | None,
     *,
     inflation: float = 0.0,
+    owners: npt.ArrayLike | None = None,
     vertices_vertices: bool = False,
     edges_vertices: bool | None = None,
     edges_edges: bool | None = None,
@@ -73,12 +74,15 @@ def collision_candidates(
         Shape (f, 3): vertices of each face.
     inflation : float
         How much the box of each vertex is grown on each side.
+    owners : array_like of int, optional
+        Shape (n,): a number below 2^30 per vertex, such as that of its body. Elements of one owner are no candidates. An
+        element has the owner of its first vertex. 0 is no owner.
     vertices_vertices, edges_vertices, edges_edges, edges_faces, faces_vertices, faces_faces : bool
         Which kinds of candidates are wanted. Default: edges with edges and faces with vertices, in two dimensions edges
         with vertices.
     broad_phase : BroadPhase, optional
         What finds them. One that is kept from call to call saves the time in which a GPU gets ready. Its margin has to be
-        0. Default: ``BroadPhase()`` of as many dimensions as the vertices have.
+        0, and its `rays` and `query` need a new step afterwards. Default: ``BroadPhase()`` of as many dimensions as the vertices have.
 
     Returns
     -------
@@ -87,7 +91,7 @@ def collision_candidates(
     Raises
     ------
     ValueError
-        For a wrong shape, a position that is not finite, or an element with a vertex that there is not, with its row.
+        For a wrong shape, a position that is not finite, or an element that names a vertex which does not exist, with its row.
 
     Examples
     --------
@@ -125,6 +129,7 @@ def collision_candidates(
             _elements("edges", edges, 2),
             _elements("faces", faces, 3),
             inflation=inflation,
+            owners=None if owners is None else np.broadcast_to(arrays.indices("owners", owners, 1 << 30, rows), rows),
             wanted=wanted,
             progress=progress,
         )

@@ -55,7 +55,7 @@ def heatmap(boxes: npt.ArrayLike, *, cells: int = 512, axis: int | None = None) 
     cells : int
         Cells along the longer side, at most 16,384.
     axis : int, optional
-        The axis that is looked along. Default: the one along which the boxes extend least.
+        The axis that is looked along, of boxes in 3D. Default: the one along which the boxes extend least.
 
     Raises
     ------
@@ -71,6 +71,8 @@ def heatmap(boxes: npt.ArrayLike, *, cells: int = 512, axis: int | None = None) 
     if len(lower) == 0:
         return Heatmap(np.zeros((1, 1), np.int64), (0.0, 1.0, 0.0, 1.0), ("x", "y"))
     low, high = lower.min(axis=0), upper.max(axis=0)
+    if is_flat and axis is not None:
+        raise ValueError(f"axis is {axis}, and boxes in 2D have no axis to look along")
     seen = [0, 1]
     if not is_flat:
         along = int(np.argmin((high - low)[::-1])) if axis is None else axis

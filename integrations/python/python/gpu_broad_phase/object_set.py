@@ -17,7 +17,10 @@ class ObjectSet:
     A step with a set uploads only what changed, keeps the table of its static objects while none of them changes, and
     tells which pairs began and which ended. A handle is a number that names its object for good: once the object is
     removed it names nothing again. Pairs name objects by rows, as of `BroadPhase.step`; `handles_of` and `objects_of`
-    translate. An insertion of static objects moves the rows of all that move.
+    translate. Static objects come first, so an insertion of static objects moves the rows of all others.
+
+    Events belong to the set, whichever `BroadPhase` takes it. They tell what has changed since its last step with pairs.
+    A pair whose object is removed ends with the next step. Of two handles that of the smaller row comes first.
 
     Parameters
     ----------
@@ -75,7 +78,7 @@ class ObjectSet:
         boxes, layers, masks, owners
             As of `BroadPhase.step`.
         static : bool
-            Whether they seldom change. Two static objects never pair.
+            Whether they seldom change: all of them, or none. Two static objects never pair.
 
         Returns
         -------
@@ -87,6 +90,8 @@ class ObjectSet:
         ValueError
             For a wrong shape, or a box with a NaN or a min above its max, with its row. Nothing is added then.
         """
+        if not isinstance(static, (bool, np.bool_)):
+            raise TypeError("static: one bool is needed. Insert static boxes in a call of their own")
         lower, upper = arrays.corners("boxes", boxes, self._dimensions)
         rows = len(lower)
         return self._table.insert(
@@ -144,7 +149,7 @@ class ObjectSet:
     def handles_of(self, objects: npt.ArrayLike) -> npt.NDArray[np.uint64]:
         """The handles of objects that results of the last step name. Has the shape of `objects`, such as of pairs.
 
-        Ask before anything is inserted or removed.
+        Ask before anything is inserted or removed. A result of -1, which stands for no object, has no handle.
 
         Raises
         ------
