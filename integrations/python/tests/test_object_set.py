@@ -241,7 +241,7 @@ def test_steps_of_a_set_refuse_what_the_set_has(backend: str) -> None:
     mine = broad_phase(backend)
     for name in ("layers", "masks", "owners", "static", "worlds"):
         given: dict[str, Any] = {name: [0, 0]}
-        with pytest.raises(ValueError, match=f"{name}: an ObjectSet has its own"):
+        with pytest.raises(ValueError, match=f"{name}: an ObjectSet takes them"):
             mine.step(objects, **given)
     with pytest.raises(ValueError, match="the set is in 2D, and this in 3D"):
         mine.step(ObjectSet(dimensions=2))
@@ -293,3 +293,27 @@ def test_an_insertion_of_static_objects_moves_the_rows_of_others(backend: str) -
     assert not np.isin(named, walls).all(axis=1).any()
     assert result.began is not None
     assert as_sets(named.tolist()) == as_sets(result.began.tolist())
+
+
+def test_a_set_goes_from_one_device_to_another() -> None:
+    """Devices of two instances may give their buffers the same names, and one may be gone."""
+    first, second = broad_phase("gpu"), BroadPhase(backend="gpu")
+    objects = ObjectSet()
+    objects.insert([[0, 0, 0, 1, 1, 1]], static=True)
+    handles = objects.insert([[0, 0, 0, 1, 1, 1], [5, 5, 5, 6, 6, 6]])
+    for turn in range(3):
+        for mine in (first, second):
+            objects.move(handles[1:], [[turn % 2, 0, 0, 3, 1, 1]])
+            assert mine.step(objects).pairs.tolist() == [[0, 1], [0, 2], [1, 2]]
+    del second
+    objects.insert(np.tile([0, 0, 0, 1, 1, 1], (500, 1)))
+    assert len(first.step(objects)) == 503 * 502 // 2
+    assert len(BroadPhase(backend="gpu").step(objects)) == 503 * 502 // 2
+
+
+def test_static_is_one_bool_for_all() -> None:
+    objects = ObjectSet()
+    for static in ([False, False], np.zeros(2, bool), "no", 0):
+        with pytest.raises(TypeError, match="static: one bool is needed"):
+            objects.insert(np.zeros((2, 6)), static=static)  # type: ignore[arg-type]
+    assert len(objects) == 0

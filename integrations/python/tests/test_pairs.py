@@ -197,8 +197,14 @@ def test_why_says_what_the_pairs_say(backend: str) -> None:
     assert "are not a pair" in mine.why(0, 2)
     assert mine.stats()["objects"] == 3
     for a, b in [(0, 3), (-1, 0), (3, 0)]:
-        with pytest.raises(ValueError, match="there is no box"):
+        with pytest.raises(ValueError, match=r"there is no object 3: the scene has 3|a is -1"):
             mine.why(a, b)
+    mine.rays([[0, 0, 0]], [[1, 0, 0]], mode="any")
+    mine.rays([[0, 0, 0]], [[1, 0, 0]], mode="all")
+    assert "are a pair" in mine.why(0, 1), "another mode of rays is no other step"
+    mine.neighbors([[0, 0, 0]], 1.0)
+    with pytest.raises(RuntimeError, match="there is nothing to ask"):
+        mine.why(0, 0)
     for a in (0.5, None, "0"):
         with pytest.raises(TypeError, match="a: a whole number"):
             mine.why(a, 1)  # type: ignore[arg-type]

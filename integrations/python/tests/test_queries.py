@@ -216,7 +216,7 @@ def test_special_queries(backend: str) -> None:
         ({"points": [[0, 0, 0]], "k": 1025}, ValueError, "k "),
         ({"points": [[0, 0, 0]], "k": -1}, ValueError, "k "),
         ({"points": [[0, 0, 0]], "k": 1.5}, TypeError, "k: a whole number"),
-        ({"points": [[0, 0, 0]], "owners": 1 << 30}, ValueError, "owners has 1073741824"),
+        ({"points": [[0, 0, 0]], "owners": 1 << 30}, ValueError, r"owners is 1073741824"),
         ({"points": [[0, 0, 0]], "worlds": 0.5}, TypeError, "worlds: whole numbers are needed"),
     ],
 )

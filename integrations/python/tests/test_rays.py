@@ -302,8 +302,8 @@ def test_margins_count_for_rays_and_queries(backend: str) -> None:
         ({"directions": np.zeros((3, 3))}, "directions has 3 rows, and 2 are needed"),
         ({"t_min": [0, 0, 0]}, "t_min has the shape"),
         ({"t_max": [[0], [0]]}, "t_max has the shape"),
-        ({"layers": [1 << 16, 0]}, "layers has 65536 at place 0"),
-        ({"worlds": [0, -1]}, "worlds has -1 at place 1"),
+        ({"layers": [1 << 16, 0]}, r"layers\[0\] is 65536"),
+        ({"worlds": [0, -1]}, r"worlds\[1\] is -1"),
         ({"mode": "first"}, "there is no mode"),
     ],
 )
