@@ -38,7 +38,7 @@ def count_near(
 ):
     i = wp.tid()
     point = points[i]
-    count = 0
+    count = int(0)
     for j in wp.hash_grid_query(grid, point, radius):
         if j > i or (half == 0 and j != i):
             if wp.length_sq(nearest(points[j] - point, period)) <= radius * radius:
@@ -74,9 +74,9 @@ def count_overlaps(
     tree: wp.uint64, lowers: wp.array(dtype=wp.vec3), uppers: wp.array(dtype=wp.vec3), counts: wp.array(dtype=int)
 ):
     i = wp.tid()
-    count = 0
+    count = int(0)
     query = wp.bvh_query_aabb(tree, lowers[i], uppers[i])
-    j = 0
+    j = int(0)
     while wp.bvh_query_next(query, j):
         if j > i:
             count += 1
@@ -94,7 +94,7 @@ def write_overlaps(
     i = wp.tid()
     at = offsets[i]
     query = wp.bvh_query_aabb(tree, lowers[i], uppers[i])
-    j = 0
+    j = int(0)
     while wp.bvh_query_next(query, j):
         if j > i:
             pairs[at] = wp.vec2i(i, j)
@@ -114,10 +114,10 @@ def cast(
     i = wp.tid()
     origin = origins[i]
     way = directions[i]
-    closest = 3.0e38
-    found = -1
+    closest = float(3.0e38)
+    found = int(-1)
     query = wp.bvh_query_ray(tree, origin, way)
-    j = 0
+    j = int(0)
     # Boxes beyond the closest one are not visited.
     while wp.bvh_query_next(query, j, closest):
         near = wp.cw_div(lowers[j] - origin, way)
