@@ -25,8 +25,8 @@ pub fn round_up(number: f64) -> f32 {
     stepped(nearest, i32::from(f64::from(nearest) < number))
 }
 
-/// The float that is one step up or down, or the float itself. Not across zero: what is rounded to it keeps its sign, so
-/// that a step leads away from zero.
+/// The float that is one step up or down, or the float itself. Not across zero: what is rounded to it keeps its sign,
+/// so that a step leads away from zero.
 fn stepped(float: f32, step: i32) -> f32 {
     let bits = float.to_bits() as i32;
     // Bits of negative floats ascend as the floats descend.

@@ -122,8 +122,8 @@ fn swept(frames: [Option<Numbers<'_>>; 2], inflation: f64) -> PyResult<Vec<Bound
     Ok((0..count).into_par_iter().map(vertex).collect())
 }
 
-/// Pairs of elements, a table per kind that is wanted, in the order of [`KINDS`]. Each kind has a step of its own: boxes
-/// of other kinds would be met and turned away.
+/// Pairs of elements, a table per kind that is wanted, in the order of [`KINDS`]. Each kind has a step of its own:
+/// boxes of other kinds would be met and turned away.
 #[pyfunction]
 #[pyo3(signature = (engine, start, end, edges, faces, *, inflation, owners, wanted, progress))]
 #[allow(clippy::too_many_arguments, reason = "by name, from one place")]

@@ -19,7 +19,7 @@ const GLANCE: Duration = Duration::from_millis(50);
 /// not come along with a fork.
 static FORKS: AtomicUsize = AtomicUsize::new(0);
 
-/// The threads of each process of a chain of forks. A place is never used again, so that one which was locked during the
+/// The threads of each process of a chain of forks. No place is used again, so that one which was locked during the
 /// fork does no harm.
 static POOLS: [OnceLock<Result<ThreadPool, String>>; 64] = [const { OnceLock::new() }; 64];
 
@@ -94,8 +94,8 @@ pub fn run<T: Send>(
     })
 }
 
-/// What several threads work with, one after the other. Who waits gets its turn, even where another thread takes it again
-/// and again.
+/// What several threads work with, one after the other. Who waits gets its turn, even where another thread takes it over
+/// and over.
 pub struct Turns<T> {
     value: Mutex<T>,
     /// Forks before the process that has it locked, or had it locked last.
