@@ -82,7 +82,8 @@ def heatmap(boxes: npt.ArrayLike, *, cells: int = 512, axis: int | None = None) 
         seen = [other for other in range(3) if other != along]
     low, high = low[seen], high[seen]
     side = float((high - low).max()) / cells or 1.0
-    width, height = (max(1, int(np.ceil(length / side))) for length in high - low)
+    # Rounding may find a sliver of one cell more.
+    width, height = (min(max(1, int(np.ceil(length / side))), cells) for length in high - low)
     last = np.array([width, height]) - 1
     first = np.minimum(((lower[:, seen] - low) / side).astype(np.int64), last)
     past = np.minimum(((upper[:, seen] - low) / side).astype(np.int64), last) + 1
