@@ -122,17 +122,6 @@ fn check_fork() -> PyResult<()> {
     }
 }
 
-/// How good an adapter is; the smaller the better.
-const fn grade(info: &AdapterInfo) -> u8 {
-    match info.device_type {
-        DeviceType::DiscreteGpu => 0,
-        DeviceType::IntegratedGpu => 1,
-        DeviceType::VirtualGpu => 2,
-        DeviceType::Other => 3,
-        DeviceType::Cpu => 4,
-    }
-}
-
 fn open(
     backends: Option<Backends>,
     adapter: Option<&str>,
@@ -153,17 +142,11 @@ fn open_best(descriptor: BroadPhaseDescriptor<'static>) -> Option<Headless> {
     if THERE_IS_NONE.load(Ordering::Relaxed) {
         return None;
     }
-    let infos: Vec<_> = block_on(gpu_broad_phase::adapters(FIRST))
-        .iter()
-        .map(wgpu::Adapter::get_info)
-        .collect();
-    let usable = (0..infos.len()).filter(|&index| infos[index].device_type != DeviceType::Cpu);
-    let Some(best) = usable.min_by_key(|&index| grade(&infos[index])) else {
-        THERE_IS_NONE.store(true, Ordering::Relaxed);
-        return None;
-    };
-    // A driver that gives no device is as good as none.
-    open(Some(FIRST), Some(&best.to_string()), descriptor).ok()
+    // The library takes hardware before software.
+    let best = open(Some(FIRST), None, descriptor).ok();
+    let hardware = best.filter(|headless| headless.adapter_info().device_type != DeviceType::Cpu);
+    THERE_IS_NONE.store(hardware.is_none(), Ordering::Relaxed);
+    hardware
 }
 
 /// Each adapter's name, backend, kind and driver.

@@ -9,7 +9,7 @@ use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
 use rayon::prelude::*;
 
-use crate::arrays::{Each, Matrix};
+use crate::arrays::{Each, EachView, Matrix};
 use crate::boxes::{self, BoxArrays};
 use crate::work::{self, Turns};
 
@@ -58,6 +58,27 @@ fn handle_of(number: u64) -> Handle {
 
 fn stale(handle: u64) -> PyErr {
     PyKeyError::new_err(format!("no object of the set has the handle {handle}: was it removed?"))
+}
+
+/// The boxes of arrays, read by the threads of this process.
+fn read<'a>(
+    py: Python<'_>,
+    lower: &'a Matrix<'_>,
+    upper: &'a Matrix<'_>,
+    layers: EachView<'a, u32>,
+    owners: EachView<'a, u32>,
+) -> PyResult<Vec<Aabb>> {
+    let given = BoxArrays {
+        name: "boxes",
+        lower: lower.view(),
+        upper: upper.view(),
+        layers,
+        owners,
+        checked: true,
+    };
+    let mut bounds = Vec::new();
+    work::run(py, None, || boxes::read(given, &mut bounds))??;
+    Ok(bounds)
 }
 
 impl Events {
@@ -132,7 +153,7 @@ impl ObjectTable {
     }
 
     /// Adds objects and tells their handles.
-    #[pyo3(signature = (*, lower, upper, layers, owners, is_static, checked))]
+    #[pyo3(signature = (*, lower, upper, layers, owners, is_static))]
     #[allow(clippy::too_many_arguments, reason = "by name, from one place")]
     fn insert<'py>(
         &self,
@@ -142,19 +163,9 @@ impl ObjectTable {
         layers: Each<'py, u32>,
         owners: Each<'py, u32>,
         is_static: bool,
-        checked: bool,
     ) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        let bounds = read(py, &lower, &upper, layers.view(), owners.view())?;
         let mut objects = self.lock(py)?;
-        let mut bounds = Vec::new();
-        let given = BoxArrays {
-            name: "boxes",
-            lower: lower.view(),
-            upper: upper.view(),
-            layers: layers.view(),
-            owners: owners.view(),
-            checked,
-        };
-        boxes::read(given, &mut bounds)?;
         if objects.set.slots().len().max(objects.set.static_slots().len()) + bounds.len() >= 1 << 29 {
             return Err(PyValueError::new_err("a set has room for 2^29 objects"));
         }
@@ -168,26 +179,16 @@ impl ObjectTable {
     }
 
     /// Gives objects other boxes; layers and owners stay. All handles are looked at first.
-    #[pyo3(signature = (handles, *, lower, upper, checked))]
+    #[pyo3(signature = (handles, *, lower, upper))]
     fn move_to<'py>(
         &self,
         py: Python<'py>,
         handles: PyReadonlyArray1<'py, u64>,
         lower: Matrix<'py>,
         upper: Matrix<'py>,
-        checked: bool,
     ) -> PyResult<()> {
+        let bounds = read(py, &lower, &upper, EachView::All(0), EachView::All(0))?;
         let mut objects = self.lock(py)?;
-        let mut bounds = Vec::new();
-        let given = BoxArrays {
-            name: "boxes",
-            lower: lower.view(),
-            upper: upper.view(),
-            layers: crate::arrays::EachView::All(0),
-            owners: crate::arrays::EachView::All(0),
-            checked,
-        };
-        boxes::read(given, &mut bounds)?;
         let handles = handles.as_array();
         objects.check(handles.iter().copied())?;
         for (&handle, aabb) in handles.iter().zip(bounds) {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import warnings
 from typing import Any
 
 import brute_force
@@ -317,3 +320,19 @@ def test_static_is_one_bool_for_all() -> None:
         with pytest.raises(TypeError, match="static: one bool is needed"):
             objects.insert(np.zeros((2, 6)), static=static)  # type: ignore[arg-type]
     assert len(objects) == 0
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_takes_boxes_into_a_set() -> None:
+    """Threads of the parent that read boxes do not come along."""
+    objects = ObjectSet()
+    handles = objects.insert(np.zeros((100_000, 6)))
+    with warnings.catch_warnings():
+        # Python warns of forks beside threads, which is what is tried.
+        warnings.simplefilter("ignore")
+        child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        objects.move(handles, np.ones((100_000, 6)))
+        os._exit(0 if len(ObjectSet().insert(np.zeros((100_000, 6)))) == 100_000 else 1)
+    assert os.waitpid(child, 0)[1] == 0

@@ -100,7 +100,6 @@ class ObjectSet:
             layers=arrays.layer_words(rows, layers, masks),
             owners=arrays.owner_words(rows, owners, None),
             is_static=bool(static),
-            checked=True,
         )
 
     def move(self, handles: npt.ArrayLike, boxes: npt.ArrayLike) -> None:
@@ -117,7 +116,7 @@ class ObjectSet:
         lower, upper = arrays.corners("boxes", boxes, self._dimensions)
         if len(lower) != len(named):
             raise ValueError(f"boxes has {len(lower)} rows, and there are {len(named)} handles")
-        self._table.move_to(named, lower=lower, upper=upper, checked=True)
+        self._table.move_to(named, lower=lower, upper=upper)
 
     def remove(self, handles: npt.ArrayLike) -> None:
         """Takes objects out.
