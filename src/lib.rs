@@ -127,7 +127,7 @@
 //! | 0.1 | 30 | 1.88 |
 //!
 //! The types of another version of wgpu are other types. Use the one that is exported as [`wgpu`](mod@crate::wgpu), or
-//! the same major version. The backends are those that the program's own wgpu has features of.
+//! the same major version.
 //!
 //! # Robustness
 //!
@@ -153,12 +153,12 @@
 //!
 //! # Features
 //!
-//! None is on by default.
-//!
-//! | feature | what |
-//! |---|---|
-//! | `serde` | `Serialize` and `Deserialize` of plain data |
-//! | `snapshot` | `Snapshot`: descriptor and input of a step as a file, bit for bit, for reports of faults |
+//! | feature | default | what it adds |
+//! |---|---|---|
+//! | `backends` | on | wgpu's backends: Vulkan, Metal, DX12, GL and WebGPU. Turn it off to choose them by wgpu's own features |
+//! | `rayon` | off | the CPU reference on all threads of the rayon pool that calls it |
+//! | `serde` | off | `Serialize` and `Deserialize` of plain data |
+//! | `snapshot` | off | `Snapshot`: descriptor and input of a step as a file, bit for bit, for reports of faults |
 //!
 //! Plain data are boxes, rays, queries, rows, counters, [`StepResult`], [`Handle`], the descriptor and what it is made
 //! of. Fields and variants have their names here. A format without infinities, such as JSON, cannot hold all boxes and

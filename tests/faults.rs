@@ -2,8 +2,6 @@
 
 mod common;
 
-use std::time::Duration;
-
 use common::{TestAdapter, adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CreateError, DebugDraw, DebugLines, DispatchArgs, GpuBroadPhase, Headless,
@@ -108,11 +106,7 @@ fn what_was_used_on_another_device_is_refused() {
 fn a_step_on_a_lost_device_ends_in_typed_errors() {
     for adapter in adapters() {
         let [(device, queue)] = own_devices(&adapter);
-        let descriptor = BroadPhaseDescriptor {
-            timeout: Duration::from_secs(20),
-            ..Default::default()
-        };
-        let mut gpu = GpuBroadPhase::new(&device, &queue, &descriptor).expect("a broad phase");
+        let mut gpu = GpuBroadPhase::new(&device, &queue, &BroadPhaseDescriptor::default()).expect("a broad phase");
         let mut events = PairEvents::new(None);
         let mut encoder = device.create_command_encoder(&Default::default());
         let step = gpu.step(&mut encoder, host(&two(), &[])).expect("a step");

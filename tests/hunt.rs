@@ -1,4 +1,4 @@
-//! A hunt for differences and for what takes long: scenes of wild structure on every device, on the CPU reference and
+//! A hunt for differences and for needless work: scenes of wild structure on every device, on the CPU reference and
 //! by the definition. `GPU_BROAD_PHASE_HUNT` says which scenes: `20000` is the first ones, `7000..9000` a part,
 //! `7123..7124` a single one, which is then told in full and made smaller where it fails. wgpu turns the Vulkan
 //! validation layer on in debug builds, where it is installed: `WGPU_VALIDATION=0 WGPU_DEBUG=0` does without.
@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::io::Write;
 use std::mem::Discriminant;
 use std::ops::Range;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -31,11 +31,13 @@ use wild::{Asks, Wild};
 
 /// Scenes unless more are asked for.
 const SCENES: u64 = 120;
-/// No device may take longer for what the CPU does in a fiftieth of it.
-const LONG: Duration = Duration::from_secs(5);
-const SLOWER: u32 = 50;
-/// So long that drivers on a busy machine have compiled all there is.
-const HANG: Duration = Duration::from_secs(180);
+/// A watchdog, and no measure: so long that drivers on a busy machine have compiled all there is.
+const HANG: Duration = Duration::from_secs(1200);
+/// Box tests that a dispatch gives each walk, at least, and rounds that a step may take beside those that its tests need.
+const ROUND_TESTS: u64 = 1 << 10;
+const SPARE_ROUNDS: u64 = 2;
+/// Attempts at making a scene that fails smaller.
+const ATTEMPTS: u32 = 400;
 /// Box tests of a step are at most so many times those of brute force, and as many more as do not matter: a walk meets
 /// objects of the large list once, the others four times in the mean, and then each once more without cells.
 const FEW: u64 = 6;
@@ -207,7 +209,6 @@ impl Tally {
 struct Truth {
     twin: StepResult,
     expected: Expected,
-    time: Duration,
 }
 
 fn text(payload: &(dyn std::any::Any + Send)) -> String {
@@ -278,6 +279,12 @@ fn check_work(descriptor: &BroadPhaseDescriptor<'_>, wild: &Wild, counters: &Cou
             "work: {tests} tests for {what}, brute force has {all}; {descriptor:?}"
         );
     }
+    let rounds = SPARE_ROUNDS + FEW * objects / ROUND_TESTS;
+    assert!(
+        u64::from(counters.rounds_needed) <= rounds,
+        "work: {} rounds for walks past {objects} objects, {rounds} are enough; {descriptor:?}",
+        counters.rounds_needed
+    );
 }
 
 /// The answers of a scene on the CPU, and what is wrong with them.
@@ -287,23 +294,13 @@ fn truth(
     scene: &Scene<'_>,
 ) -> Result<(Truth, Vec<String>), String> {
     caught(|| {
-        let started = Instant::now();
         let twin = reference::step_scene(descriptor, scene).unwrap();
-        let time = started.elapsed();
         let expected = Expected::of(descriptor, scene);
-        let by_definition = started.elapsed() - time;
         let mut faults = Vec::new();
         let mut hold = |checked: Result<(), String>| faults.extend(checked.err());
         hold(caught(|| check_definition(descriptor, scene, &expected, &twin, "CPU")));
         hold(caught(|| check_work(descriptor, wild, &twin.counters)));
-        hold(caught(|| {
-            let bound = Duration::from_millis(500) + SLOWER * by_definition;
-            assert!(
-                time <= bound,
-                "time: the CPU takes {time:?}, brute force {by_definition:?}"
-            );
-        }));
-        (Truth { twin, expected, time }, faults)
+        (Truth { twin, expected }, faults)
     })
 }
 
@@ -354,15 +351,9 @@ struct Case {
 struct Verdict {
     faults: Vec<String>,
     tally: Tally,
-    time: Duration,
-    on_cpu: Duration,
 }
 
 impl Verdict {
-    fn is_long(&self) -> bool {
-        self.time > LONG && self.time > SLOWER * self.on_cpu
-    }
-
     fn hold(&mut self, who: &str, checked: Result<(), String>) {
         self.faults.extend(checked.err().map(|fault| format!("{who}: {fault}")));
     }
@@ -371,21 +362,6 @@ impl Verdict {
 impl Hunter {
     /// Answers a case and holds the answers to the CPU's.
     fn judge(&mut self, case: &Case) -> Verdict {
-        let mut verdict = self.judge_once(case);
-        // Drivers compile what is used for the first time, and others may have been busy.
-        if verdict.is_long() {
-            verdict = self.judge_once(case);
-        }
-        if verdict.is_long() {
-            let Verdict { time, on_cpu, .. } = verdict;
-            let slow = format!("time: {time:?}, the CPU {on_cpu:?}");
-            verdict.hold(&self.adapter.name, Err(slow));
-        }
-        verdict.tally.differences = verdict.faults.len() as u64;
-        verdict
-    }
-
-    fn judge_once(&mut self, case: &Case) -> Verdict {
         let Case {
             number,
             descriptor,
@@ -402,15 +378,13 @@ impl Hunter {
             }
             Err(fault) => {
                 verdict.hold("CPU", Err(fault));
+                verdict.tally.differences = verdict.faults.len() as u64;
                 return verdict;
             }
         };
         let who = self.adapter.name.clone();
         self.prepare(*number, descriptor);
-        let started = Instant::now();
         let result = caught(|| self.answer(*number, descriptor, &scene));
-        verdict.time = started.elapsed();
-        verdict.on_cpu = truth.time;
         let is_answered = result.is_ok();
         verdict.tally = Tally {
             scenes: 1,
@@ -432,9 +406,7 @@ impl Hunter {
             Err(fault) => verdict.hold(&who, Err(fault)),
         }
         if let Some((asks, mode)) = wild.later.as_ref().filter(|_| is_answered) {
-            let started = Instant::now();
             let result = caught(|| self.answer_later(*number, descriptor, asks.queries(), *mode));
-            verdict.time += started.elapsed();
             let later = Scene {
                 rays: Rays::default(),
                 queries: asks.queries(),
@@ -455,18 +427,19 @@ impl Hunter {
             verdict.hold(&who, checked);
         }
         // What went wrong may have left something behind.
-        if !is_answered || verdict.time > LONG {
+        if !is_answered {
             self.engines.remove(&kind_of(*number, descriptor));
         }
+        verdict.tally.differences = verdict.faults.len() as u64;
         verdict
     }
 }
 
 /// Takes away what a fault does not need, for a while.
 fn shrunk(mut wild: Wild, mut fails: impl FnMut(&Wild) -> bool) -> Wild {
-    let deadline = Instant::now() + Duration::from_secs(90);
+    let mut attempts = 0..ATTEMPTS;
     let mut attempt = |smaller: Wild, wild: &mut Wild| {
-        let is_smaller = Instant::now() < deadline && fails(&smaller);
+        let is_smaller = attempts.next().is_some() && fails(&smaller);
         if is_smaller {
             *wild = smaller;
         }
@@ -533,8 +506,6 @@ struct Bag {
     name: String,
     tally: Tally,
     faults: Vec<String>,
-    /// Time on the device and on the CPU, and the scene; the slowest first.
-    slowest: Vec<(Duration, Duration, u64)>,
 }
 
 /// Where a hunter is: the scene, and when it came there.
@@ -565,7 +536,6 @@ fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool, post: &Post) -
         name: adapter.name.clone(),
         tally: Tally::default(),
         faults: Vec::new(),
-        slowest: Vec::new(),
     };
     let mut hunter = Hunter {
         adapter,
@@ -586,9 +556,6 @@ fn hunt(adapter: TestAdapter, scenes: Range<u64>, is_first: bool, post: &Post) -
         }
         let verdict = hunter.judge(&case);
         bag.tally.add(&verdict.tally);
-        bag.slowest.push((verdict.time, verdict.on_cpu, number));
-        bag.slowest.sort_by(|a, b| b.cmp(a));
-        bag.slowest.truncate(5);
         if number % 1_000 == 999 {
             eprintln!("{}: {:?}", bag.name, bag.tally);
         }
@@ -633,10 +600,7 @@ fn tell(hunter: &mut Hunter, case: Case, verdict: &Verdict) {
     wild = shrunk(wild, |smaller| {
         judge(smaller).faults.iter().map(start).any(|fault| fault == wanted)
     });
-    let Verdict {
-        faults, time, on_cpu, ..
-    } = judge(&wild);
-    eprintln!("made smaller: {wild:?}\n{faults:?}\n{time:?}, on the CPU {on_cpu:?}");
+    eprintln!("made smaller: {wild:?}\n{:?}", judge(&wild).faults);
 }
 
 fn name_of(descriptor: &BroadPhaseDescriptor<'_>) -> String {
@@ -655,9 +619,8 @@ fn name_of(descriptor: &BroadPhaseDescriptor<'_>) -> String {
 }
 
 #[test]
-fn wild_scenes_are_answered_alike_everywhere_and_in_time() {
+fn wild_scenes_are_answered_alike_everywhere_and_with_little_work() {
     let scenes = range();
-    let started = Instant::now();
     // A panic is a fault among others here, and is told with its scene. Other tests go on telling theirs.
     let tell = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -684,10 +647,7 @@ fn wild_scenes_are_answered_alike_everywhere_and_in_time() {
     });
     let mut faults = Vec::new();
     for bag in bags {
-        println!("{}: {:?} in {:?}", bag.name, bag.tally, started.elapsed());
-        for (time, on_cpu, number) in bag.slowest {
-            println!("    scene {number}: {time:?}, on the CPU {on_cpu:?}");
-        }
+        println!("{}: {:?}", bag.name, bag.tally);
         faults.extend(bag.faults);
     }
     assert!(
@@ -736,12 +696,23 @@ fn small_queries() -> Vec<(&'static str, Vec<Aabb>, Vec<Aabb>, Scheme)> {
 }
 
 #[test]
-fn small_queries_among_many_cells_end_in_time() {
+fn small_queries_among_many_cells_take_few_tests() {
+    let post = Post::new(Some((0, Instant::now())));
+    std::thread::scope(|scope| {
+        scope.spawn(|| watch("small queries", &post));
+        let asked = catch_unwind(ask_small_queries);
+        *post.lock().unwrap() = None;
+        asked.unwrap_or_else(|panic| resume_unwind(panic));
+    });
+}
+
+fn ask_small_queries() {
     for adapter in adapters() {
         for (name, objects, queries, scheme) in small_queries() {
             let what = format!("{name}, {scheme:?} on {}", adapter.name);
             let descriptor = BroadPhaseDescriptor {
                 scheme,
+                count_candidates: true,
                 ..BroadPhaseDescriptor::default()
             };
             let scene = Scene {
@@ -755,14 +726,11 @@ fn small_queries_among_many_cells_end_in_time() {
                 broad_phase: descriptor,
             }))
             .unwrap();
-            // Drivers compile what is used for the first time.
-            let mut answer = block_on(headless.step_scene(&scene));
-            let started = Instant::now();
-            if answer.is_ok() {
-                answer = block_on(headless.step_scene(&scene));
-            }
-            let result = answer.unwrap_or_else(|error| panic!("{what}: {error}"));
-            assert!(started.elapsed() < LONG, "{what}: {:?}", started.elapsed());
+            let result = block_on(headless.step_scene(&scene)).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let all = (objects.len() * queries.len()) as u64;
+            let tests = result.counters.query_candidates;
+            assert!(tests <= all, "{what}: {tests} tests, brute force has {all}");
+            assert!(result.counters.rounds_needed <= 1, "{what}: {:?}", result.counters);
             check(&descriptor, &scene, &Expected::of(&descriptor, &scene), &result, &what);
         }
     }

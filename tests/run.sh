@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Sets the machine up and runs all tests; an adapter is required. GPU_BROAD_PHASE_ADAPTERS names those that must be there.
+# A failure does not end the run: what failed is listed at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -7,4 +8,15 @@ cd "$(dirname "$0")/.."
 export GPU_BROAD_PHASE_ADAPTERS="${GPU_BROAD_PHASE_ADAPTERS:-vulkan,gl}"
 # Mesa's EGL asks for this folder.
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-$(mktemp -d)}"
-cargo test --workspace --locked "$@"
+log="$(mktemp)"
+trap 'rm -f "$log"' EXIT
+status=0
+cargo test --workspace --locked --no-fail-fast "$@" 2>&1 | tee "$log" || status=$?
+awk '
+    /^test result:/ { passed += $4; failed += $6; ignored += $8; programs += 1 }
+    / \.\.\. FAILED$/ { names = names "\n    " substr($0, 6, length($0) - 16) }
+    /^error: .*(process didn|could not compile)/ { names = names "\n    " $0 }
+    END {
+        printf "\n%d programs: %d tests passed, %d failed, %d ignored%s\n", programs, passed, failed, ignored, names
+    }' "$log"
+exit $status

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Files under `src/` by the path of their module: `gpu::buffers`, and nothing for the root.
 fn modules(folder: &Path, prefix: &str, found: &mut BTreeMap<String, String>) {
@@ -95,6 +95,91 @@ fn imports_point_to_layers_below() {
             assert!(layer(target).is_some_and(|of| of <= own), "{module} imports {target}");
         }
     }
+}
+
+/// Files of tests under `folder` with one of these endings, but for what was built or installed there.
+fn test_files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() {
+            if !["target", "node_modules", "dist", "pkg"].contains(&name.as_str()) && !name.starts_with('.') {
+                test_files(&path, endings, found);
+            }
+        } else if endings.iter().any(|ending| name.ends_with(ending)) {
+            found.push(path);
+        }
+    }
+}
+
+/// A busy machine must not fail a test: speed is held by counts. Watchdogs against a hang may look at a clock, if they
+/// wait for ten minutes or more.
+#[test]
+fn no_test_depends_on_a_clock() {
+    /// Where clocks are read, and what for.
+    const CLOCKS: [(&str, &str); 4] = [
+        ("tests/hunt.rs", "a watchdog"),
+        ("tests/registers.rs", "a column that nothing is held to"),
+        ("tests/structure.rs", "the words themselves"),
+        (
+            "integrations/python/tests/test_life.py",
+            "an interruption after a moment, and watchdogs",
+        ),
+    ];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    let mut folders = vec![root.join("tests")];
+    for parent in ["examples", "integrations", "integrations/mpi"] {
+        for entry in fs::read_dir(root.join(parent)).unwrap() {
+            let folder = entry.unwrap().path().join("tests");
+            if folder.is_dir() {
+                folders.push(folder);
+            }
+        }
+    }
+    assert!(folders.len() > 5, "{folders:?}");
+    for folder in folders {
+        test_files(&folder, &[".rs", ".py", ".js"], &mut files);
+    }
+    let clocks = [
+        "Instant::now",
+        "SystemTime::",
+        ".elapsed()",
+        "performance.now",
+        "perf_counter",
+        "time.time(",
+        "monotonic(",
+    ];
+    // The limit in units of each: seconds, milliseconds.
+    let waits = [("timeout=", 600), ("timeout: ", 600_000), ("Duration::from_secs(", 600)];
+    let mut faults = Vec::new();
+    for path in files {
+        let name = path.strip_prefix(root).unwrap().to_string_lossy().replace('\\', "/");
+        let text = fs::read_to_string(&path).unwrap();
+        for (number, line) in text.lines().enumerate() {
+            let is_allowed = CLOCKS.iter().any(|&(allowed, _)| allowed == name);
+            if !is_allowed && clocks.iter().any(|clock| line.contains(clock)) {
+                faults.push(format!("{name}:{}: reads a clock: {}", number + 1, line.trim()));
+            }
+            for (word, least) in waits {
+                for (at, _) in line.match_indices(word) {
+                    let digits: String = line[at + word.len()..]
+                        .chars()
+                        .filter(|&letter| letter != '_')
+                        .take_while(char::is_ascii_digit)
+                        .collect();
+                    if digits.parse::<u64>().is_ok_and(|limit| limit < least) && name != "tests/structure.rs" {
+                        faults.push(format!(
+                            "{name}:{}: waits for less than ten minutes: {}",
+                            number + 1,
+                            line.trim()
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    assert!(faults.is_empty(), "{faults:#?}");
 }
 
 #[test]

@@ -152,7 +152,8 @@ pub struct Counters {
     pub objects: u32,
     /// Objects left out because of a NaN or `min > max`.
     pub invalid: u32,
-    /// Objects left out because of [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED).
+    /// Objects left out because of [`Aabb::EXCLUDED`](crate::Aabb::EXCLUDED), whatever their bounds are: an excluded
+    /// box with a NaN counts here, and not as [`invalid`](Self::invalid).
     pub excluded: u32,
     /// Objects on the large list: infinite, or too large for every cell. Everything is tested against them.
     pub large: u32,

@@ -202,10 +202,12 @@ pub struct BroadPhaseDescriptor<'a> {
     pub scheme: Scheme,
     /// Every box is grown by this on every side, rounded outward, before anything else is done with it; finite and not
     /// negative. Two boxes then pair where their distance on every axis is at most twice the margin. Each finite bound
-    /// grows, and an infinite one stays infinite. Denormal bounds count as 0 here. Default: 0.
+    /// grows, and an infinite one stays infinite. A denormal margin counts as 0, and denormal bounds do so wherever
+    /// there is a margin. Default: 0.
     pub margin: f32,
     /// Periods of the axes, 0 where an axis has none: the space repeats itself, and positions are moved by whole
-    /// periods to `0 <= x < period`, exactly where they are not negative and with one rounding where they are. A box is
+    /// periods to `0 <= x < period`, exactly where they are not negative and with one rounding where they are. A place
+    /// that rounds to the period itself, such as −1e-9 with a period of 1, becomes 0. A box is
     /// moved along each axis on which both of its bounds are finite. Only [`Neighbors`](crate::Neighbors) look across
     /// the border. Finite and not negative. Default: 0, no periods.
     pub periods: [f32; 3],

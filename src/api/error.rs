@@ -371,6 +371,12 @@ pub enum ReadBackError {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HeadlessError {
+    /// The program was built without any backend of wgpu.
+    #[error(
+        "no backend of wgpu is compiled in: turn on the feature `backends` of gpu-broad-phase, or one of wgpu's own, \
+         such as `vulkan`"
+    )]
+    NoBackend,
     /// No adapter of the wanted kind exists.
     #[error("no adapter found{wanted}")]
     NoAdapter {

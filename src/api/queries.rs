@@ -11,7 +11,7 @@ use crate::api::types::{Aabb, NONE};
 /// With radius 0 these are the objects that meet the box, by the exact test of pairs: boxes and points. With a radius
 /// it is a rounded box, and a sphere where the box is a point: objects whose closed box comes within `radius` of the
 /// query's, by `f32` distances, so that devices may differ within 4 ulps of the radius. Gaps below
-/// [`f32::MIN_POSITIVE`] count as 0, and a radius of [`f32::MAX`] or infinity reaches everything.
+/// [`f32::MIN_POSITIVE`] count as 0, and so does a denormal radius. A radius of [`f32::MAX`] or infinity reaches everything.
 ///
 /// The box's filter words count as an object's: layers, owner and static flag admit results as they admit pairs, and an
 /// [excluded](Aabb::EXCLUDED) query finds nothing. Any other query with a NaN, with `min > max`, with a negative radius
@@ -78,7 +78,7 @@ impl From<Aabb> for Query {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Neighbors {
-    /// The largest distance; finite and not negative. [`f32::MAX`] reaches everything.
+    /// The largest distance; finite and not negative. A denormal one counts as 0. [`f32::MAX`] reaches everything.
     pub radius: f32,
     /// Only neighbours after the object itself: each pair half in place of twice.
     pub half: bool,
@@ -101,6 +101,8 @@ impl Neighbors {
 /// [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) part is left out.
 /// [`pairs`](crate::BroadPhaseDescriptor::pairs) of the descriptor may be off: the rows do not need the list. They take
 /// longer than it does: what needs no rows is better off with pairs.
+///
+/// With [`QueryMode::Nearest`], all partners are at distance 0, so the result is the `k` partners of smallest index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct Partners {

@@ -109,8 +109,11 @@ impl Aabb {
 /// `u32`.
 ///
 /// `t` is in units of `direction`, which need not have length one. Direction components that are zero or denormal count
-/// as zero; a zero direction asks for the objects at the origin. A denormal `t_max` counts as zero, too. Origins and
-/// bounds of boxes count as they are. `t_max` may be infinite; where it is negative nothing is hit. A ray with a NaN,
+/// as zero; a zero direction asks for the objects at the origin. Origins and bounds of boxes count as they are.
+///
+/// `t_max` may be infinite. A positive denormal one counts as zero. A ray with a negative one, a negative denormal too,
+/// hits nothing. No hit of exact arithmetic is missed, so far ends are raised: a box may be hit up to
+/// `t_max * (1 + 2^-21)`. A box whose `t` is past [`f32::MAX`] is missed, whatever `t_max` is. A ray with a NaN,
 /// an infinite origin or direction, or a direction component beyond 2^126 is *invalid*: it hits nothing and is counted
 /// in [`Counters::rays_invalid`](crate::Counters::rays_invalid). In two dimensions z is taken as 0, whatever it holds.
 /// A ray of this form is cast in world 0; [`SweptRay`] has more to say.

@@ -141,6 +141,16 @@ impl Pipelines {
         self.dispatches.load(Ordering::Relaxed)
     }
 
+    /// Number of pipelines made so far.
+    pub fn made(&self) -> usize {
+        let forms = self.by_pass.values();
+        let made = |forms: &Forms| {
+            let swept = forms.swept.as_ref().is_some_and(|swept| swept.get().is_some());
+            usize::from(forms.plain.get().is_some()) + usize::from(swept)
+        };
+        forms.map(|forms| made(forms)).sum()
+    }
+
     /// Makes pipelines ahead of their use, on all processors: many drivers compile here, which may take seconds. Tells
     /// of errors that the caller's scopes did not see.
     #[cfg(not(target_family = "wasm"))]

@@ -51,7 +51,7 @@ fn as_compared(descriptor: &BroadPhaseDescriptor<'_>, object: &Aabb) -> Aabb {
     object.min[axes..].fill(0.0);
     object.max[axes..].fill(0.0);
     // Infinite bounds have nowhere to grow; those of a box that takes no part stay as they are.
-    if descriptor.margin > 0.0 && is_active(&object) {
+    if descriptor.margin.is_normal() && is_active(&object) {
         for axis in 0..axes {
             let (low, high) = (object.min[axis], object.max[axis]);
             if low.is_finite() {

@@ -156,7 +156,8 @@ impl Params {
             dimensions: descriptor.dimensions.count(),
             world_count: descriptor.worlds,
             large_mask: large_mask(descriptor.worlds),
-            margin: descriptor.margin,
+            // Devices may flush it: to them it would be no margin, and to others one.
+            margin: flush(descriptor.margin),
             period_x,
             period_y,
             period_z,

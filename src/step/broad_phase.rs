@@ -416,6 +416,12 @@ impl GpuBroadPhase {
         self.pipelines.dispatches()
     }
 
+    /// Number of pipelines made so far. No part of the interface: the command line tells what drivers compile.
+    #[doc(hidden)]
+    pub fn pipelines_made(&self) -> usize {
+        self.pipelines.made()
+    }
+
     /// Whether stages are timed: where the descriptor asks for [`timestamps`](BroadPhaseDescriptor::timestamps) and the
     /// device was requested with [`TIMESTAMP_QUERY`](wgpu::Features::TIMESTAMP_QUERY).
     pub const fn has_timings(&self) -> bool {

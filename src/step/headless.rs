@@ -42,8 +42,13 @@ pub struct Headless {
 /// A read-back and the submission that it is part of.
 type Submitted = (Reading, wgpu::SubmissionIndex);
 
-/// The adapters of the backends, in the order that an index in [`HeadlessDescriptor::adapter`] counts.
+/// Returns the adapters of `backends`, in the order that an index in [`HeadlessDescriptor::adapter`] counts: those of
+/// GL come last. Empty if no backend of wgpu was compiled in (feature `backends`).
 pub async fn adapters(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
+    // wgpu panics where there is no backend at all.
+    if (backends & wgpu::Instance::enabled_backend_features()).is_empty() {
+        return Vec::new();
+    }
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
         backends,
         flags: wgpu::InstanceFlags::from_env_or_default(),
@@ -54,11 +59,36 @@ pub async fn adapters(backends: wgpu::Backends) -> Vec<wgpu::Adapter> {
     instance.enumerate_adapters(backends).await
 }
 
+/// Returns the adapter called or numbered `wanted`, or else the best one. Opens GL only if no other backend has what is
+/// wanted, or hardware: its libraries take long to load, and some print complaints where there is no display.
+async fn choose(backends: wgpu::Backends, wanted: Option<&str>) -> Option<wgpu::Adapter> {
+    let is_hardware = |adapter: &wgpu::Adapter| adapter.get_info().device_type != wgpu::DeviceType::Cpu;
+    let place = |found: &[wgpu::Adapter]| match wanted {
+        Some(wanted) => match wanted.parse::<usize>() {
+            Ok(index) => (index < found.len()).then_some(index),
+            Err(_) => found.iter().position(|adapter| {
+                let name = adapter.get_info().name.to_lowercase();
+                name.contains(&wanted.to_lowercase())
+            }),
+        },
+        None => (0..found.len()).min_by_key(|&index| rank(&found[index].get_info())),
+    };
+    let mut found = adapters(backends - wgpu::Backends::GL).await;
+    let mut chosen = place(&found);
+    if !chosen.is_some_and(|index| wanted.is_some() || is_hardware(&found[index])) {
+        found.extend(adapters(backends & wgpu::Backends::GL).await);
+        chosen = place(&found);
+    }
+    chosen.map(|index| found.swap_remove(index))
+}
+
 impl Headless {
     /// A default broad phase on the best adapter.
     ///
     /// # Errors
-    /// [`HeadlessError`] where there is no adapter or it lacks what is needed.
+    /// - [`NoBackend`](HeadlessError::NoBackend): the program was built without any backend of wgpu.
+    /// - [`NoAdapter`](HeadlessError::NoAdapter), [`NoDevice`](HeadlessError::NoDevice): the machine has no usable GPU.
+    /// - [`Create`](HeadlessError::Create): the adapter lacks what the passes need.
     pub async fn new() -> Result<Self, HeadlessError> {
         Self::with_descriptor(&HeadlessDescriptor::default()).await
     }
@@ -109,20 +139,12 @@ impl Headless {
         cache: impl FnOnce(&wgpu::AdapterInfo, &wgpu::Device) -> Option<wgpu::PipelineCache>,
     ) -> Result<Self, HeadlessError> {
         crate::api::descriptor::validate(&descriptor.broad_phase).map_err(crate::CreateError::from)?;
+        if wgpu::Instance::enabled_backend_features().is_empty() {
+            return Err(HeadlessError::NoBackend);
+        }
         let backends = descriptor.backends.unwrap_or(wgpu::Backends::all());
-        let mut adapters = adapters(backends).await;
-        let chosen = match descriptor.adapter {
-            Some(wanted) => match wanted.parse::<usize>() {
-                Ok(index) => (index < adapters.len()).then_some(index),
-                Err(_) => adapters.iter().position(|adapter| {
-                    let name = adapter.get_info().name.to_lowercase();
-                    name.contains(&wanted.to_lowercase())
-                }),
-            },
-            None => (0..adapters.len()).min_by_key(|&index| rank(&adapters[index].get_info())),
-        };
-        let adapter = chosen
-            .map(|index| adapters.swap_remove(index))
+        let adapter = choose(backends, descriptor.adapter)
+            .await
             .ok_or_else(|| HeadlessError::NoAdapter {
                 wanted: match (descriptor.adapter, descriptor.backends) {
                     (Some(name), _) => format!(" that is called or numbered {name}"),

@@ -429,7 +429,8 @@ pub struct StepArgs {
     /// so that no answer is too large; only --free and several --between need room for the rows.
     #[arg(long, conflicts_with = "output")]
     pub count_only: bool,
-    /// Tell the GPU time of each stage.
+    /// Make a second step, in which nothing is compiled, and print its time, the GPU time of each of its stages, and
+    /// the time that the CPU takes for the same.
     #[arg(long)]
     pub timings: bool,
     /// Keep what the step is given in this file, before it runs: for a report of a fault, and for `replay`.

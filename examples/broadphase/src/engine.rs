@@ -88,6 +88,20 @@ impl Engine {
         Ok(())
     }
 
+    /// Number of shaders made ready so far; none if the CPU answers.
+    pub fn shaders(&self) -> Option<usize> {
+        self.headless().map(|headless| headless.broad_phase().pipelines_made())
+    }
+
+    /// Makes the step of a device on the CPU.
+    pub fn step_on_cpu(&self, scene: &gpu_broad_phase::Scene<'_>) -> Result<StepResult> {
+        let descriptor = match &self.backing {
+            Backing::Cpu(descriptor) => descriptor,
+            Backing::Gpu(headless, _) => headless.broad_phase().descriptor(),
+        };
+        Ok(reference::step_scene(descriptor, scene)?)
+    }
+
     /// The device, unless the CPU answers.
     pub fn headless(&self) -> Option<&Headless> {
         match &self.backing {
@@ -161,10 +175,13 @@ impl Backing {
 
 /// Why the CPU is to answer where anything may.
 fn reason_for_cpu() -> Option<String> {
-    let found = block_on(adapters(Backends::all()));
-    let infos: Vec<_> = found.iter().map(|adapter| adapter.get_info()).collect();
-    if infos.iter().any(|info| info.device_type != DeviceType::Cpu) {
-        return None;
+    let mut infos = Vec::new();
+    // As the library does: GL is opened only if no other backend has hardware.
+    for backends in [Backends::all() - Backends::GL, Backends::GL] {
+        infos.extend(block_on(adapters(backends)).iter().map(|adapter| adapter.get_info()));
+        if infos.iter().any(|info| info.device_type != DeviceType::Cpu) {
+            return None;
+        }
     }
     Some(infos.first().map_or("no adapter found".to_owned(), |info| {
         format!(

@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::input;
 use crate::mesh::{Between, Elements};
 use crate::output::{OutputFile, Target, print};
-use crate::report::Reporter;
+use crate::report::{Reporter, counted};
 
 /// A step that is to be made.
 pub struct Step<'a> {
@@ -59,9 +59,31 @@ impl<'a> Step<'a> {
     }
 
     fn answer(&self, engine: &mut Engine, scene: &Scene<'_>) -> Result<Answer> {
-        let answer = timed(|| engine.step_scene(scene))?;
+        let mut answer = timed(|| engine.step_scene(scene))?;
+        self.tell_compiling(engine, scene, &mut answer)?;
         self.reporter.check_timings(self.args.timings, &answer.result);
         Ok(answer)
+    }
+
+    /// Drivers compile during the first step on a device, which can take far longer than the step. Says so. With
+    /// `--timings` the time told becomes that of a second step, beside the time that the CPU takes for the same.
+    fn tell_compiling(&self, engine: &mut Engine, scene: &Scene<'_>, answer: &mut Answer) -> Result<()> {
+        let Some(shaders) = engine.shaders() else { return Ok(()) };
+        let shaders = counted(shaders as u64, "shader");
+        if !self.args.timings {
+            self.reporter.say(format!(
+                "first step: the time includes compiling {shaders}; --timings tells that of a second step"
+            ));
+            return Ok(());
+        }
+        let first = answer.duration;
+        *answer = timed(|| engine.step_scene(scene))?;
+        let on_cpu = timed(|| engine.step_on_cpu(scene))?.duration;
+        let [first, on_cpu] = [first, on_cpu].map(|time| format!("{:.1} ms", time.as_secs_f64() * 1e3));
+        self.reporter.say(format!(
+            "first step: {first}, compiling {shaders}; the CPU reference takes {on_cpu}; a second step:"
+        ));
+        Ok(())
     }
 
     /// Makes it with room for no more rows than this, whatever it finds; the counters tell how many there are.

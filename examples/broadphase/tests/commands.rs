@@ -5,7 +5,7 @@ mod support;
 use std::io::Write;
 
 use gpu_broad_phase::wgpu;
-use support::{Folder, backend, npy, npy_header, pairs};
+use support::{Folder, Ran, backend, npy, npy_header, pairs};
 
 /// A square and a triangle that touch in one vertex, and a triangle far away.
 const POSITIONS: [[f64; 3]; 8] = [
@@ -396,11 +396,52 @@ fn a_step_is_one_line_and_its_stages_are_told_where_asked_for() {
             .stderr
     };
     let plain = told(&[]);
-    assert_eq!(plain.lines().count(), 2, "{plain}");
+    let compiles = usize::from(backend() != "cpu");
+    assert_eq!(plain.lines().count(), 2 + compiles, "{plain}");
     assert!(plain.contains("2 objects, 0 invalid left out; 1 pair; "), "{plain}");
+    assert_eq!(
+        plain.matches("the time includes compiling ").count(),
+        compiles,
+        "{plain}"
+    );
     // GL has no timestamps.
     if backend() == "vulkan" {
-        assert!(told(&["--timings"]).contains("pair_count"));
+        let timed = told(&["--timings"]);
+        for needle in [
+            "first step: ",
+            " ms, compiling ",
+            " shaders; the CPU reference takes ",
+            "a second step:",
+            "pair_count",
+        ] {
+            assert!(timed.contains(needle), "{needle} in {timed}");
+        }
+    }
+}
+
+/// A layer of Mesa's looks for a display there.
+#[test]
+fn nothing_is_complained_of_where_there_is_no_runtime_folder() {
+    let folder = Folder::new();
+    folder.write("boxes.csv", "0,0,0,1,1,1\n1,0,0,2,1,1\n");
+    for arguments in [
+        &["info"][..],
+        &["pairs", "boxes.csv"],
+        &["pairs", "boxes.csv", "--backend", backend()],
+    ] {
+        let ran = Ran::from(
+            folder
+                .command(arguments)
+                .env_remove("XDG_RUNTIME_DIR")
+                .output()
+                .unwrap(),
+        );
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        assert!(
+            !ran.stderr.contains("XDG_RUNTIME_DIR") && !ran.stderr.contains("error"),
+            "{}",
+            ran.stderr
+        );
     }
 }
 

@@ -30,8 +30,8 @@ const MOST_SORTED: u32 = 1_000_000;
 /// Rays of a hardware GPU, and of a software adapter.
 const RAYS: u32 = 1_000_000;
 const RAYS_ON_CPU: u32 = 100_000;
-/// Random scenes that answers are checked in, and the part of the budget that this may take.
-const CHECKED: u64 = 40;
+/// Random scenes per run in which answers are checked, and the part of the budget that this may take.
+const CHECKED: u64 = 8;
 const CHECKS_SHARE: f64 = 0.2;
 /// Memory of the host per box, about: boxes, rows, what is uploaded, and answers in several copies.
 const HOST_BYTES: u64 = 400;
@@ -123,11 +123,12 @@ impl Report<'_> {
         // Its devices go with it: they would take memory from larger scenes.
         let mut verified = Verified::of(self.headless.adapter_info())?;
         let until = Instant::now() + self.budget.mul_f64(CHECKS_SHARE);
-        let bar = reporter.bar(CHECKED, "checking answers");
-        for number in 0..CHECKED {
+        let scenes = CHECKED * u64::from(self.runs);
+        let bar = reporter.bar(scenes, "checking answers");
+        for number in 0..scenes {
             if number > 0 && Instant::now() > until {
                 self.leave_out(
-                    format!("random scenes: {} of {CHECKED}", CHECKED - number),
+                    format!("random scenes: {} of {scenes}", scenes - number),
                     "their part of the time was over",
                 );
                 break;

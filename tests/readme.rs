@@ -1,0 +1,101 @@
+//! The first program of the README, by the README's own words: a fresh crate outside the workspace, whose features are
+//! those that `cargo add` gives it and no dev-dependency adds to.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// The fenced block of `language` that comes first after `heading`.
+fn block(text: &str, heading: &str, language: &str) -> String {
+    let text = &text[text.find(heading).expect("the heading")..];
+    let fence = format!("```{language}\n");
+    let text = &text[text.find(&fence).expect("the block") + fence.len()..];
+    text[..text.find("```").expect("its end")].to_owned()
+}
+
+struct Fresh {
+    folder: TempDir,
+}
+
+impl Fresh {
+    /// What `cargo new` makes. Versions are those of the workspace. Without debug symbols it builds in half the time.
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let fresh = Self { folder };
+        fresh.cargo(&["new", "--quiet", "first", "--vcs", "none"], fresh.folder.path());
+        std::fs::copy(Path::new(ROOT).join("Cargo.lock"), fresh.path().join("Cargo.lock")).unwrap();
+        let config = "[profile.dev]\ndebug = false\n";
+        std::fs::create_dir(fresh.path().join(".cargo")).unwrap();
+        std::fs::write(fresh.path().join(".cargo/config.toml"), config).unwrap();
+        fresh
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("first")
+    }
+
+    fn run(&self, program: &str, words: &[&str], folder: &Path) -> Output {
+        let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| Path::new(ROOT).join("target").into());
+        let mut command = Command::new(program);
+        // What cargo tells its tests is not for another cargo.
+        for (name, _) in std::env::vars_os() {
+            let name = name.to_string_lossy();
+            if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
+                command.env_remove(&*name);
+            }
+        }
+        let command = command.args(words).current_dir(folder);
+        command.env("CARGO_TARGET_DIR", target).output().unwrap()
+    }
+
+    fn cargo(&self, words: &[&str], folder: &Path) -> String {
+        let output = self.run(env!("CARGO"), words, folder);
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "cargo {words:?}: {said}");
+        said
+    }
+}
+
+#[test]
+fn the_first_program_runs_and_one_without_backends_says_what_it_lacks() {
+    let readme = std::fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
+    let heading = "## In your program";
+    let fresh = Fresh::new();
+    let main = fresh.path().join("src/main.rs");
+    for line in block(&readme, heading, "sh").lines() {
+        // A comment may follow; the folder is that of this checkout.
+        let line = line.split('#').next().unwrap().replace("../gpu-broad-phase", ROOT);
+        let words: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(words[0], "cargo", "{line}");
+        fresh.cargo(&words[1..], &fresh.path());
+    }
+    std::fs::write(&main, block(&readme, heading, "rust")).unwrap();
+    fresh.cargo(&["run"], &fresh.path());
+
+    // Without a backend no call panics.
+    let manifest = fresh.path().join("Cargo.toml");
+    let with = std::fs::read_to_string(&manifest).unwrap();
+    let without = with.replace("gpu-broad-phase = { ", "gpu-broad-phase = { default-features = false, ");
+    assert_ne!(with, without);
+    std::fs::write(&manifest, without).unwrap();
+    let program = r#"fn main() {
+        pollster::block_on(async {
+            use gpu_broad_phase::{Headless, HeadlessError, adapters, wgpu};
+            assert!(adapters(wgpu::Backends::all()).await.is_empty());
+            let error = Headless::new().await.err().expect("no backend");
+            assert!(matches!(error, HeadlessError::NoBackend));
+            println!("{error}");
+        });
+    }"#;
+    std::fs::write(&main, program).unwrap();
+    let output = fresh.run(env!("CARGO"), &["run"], &fresh.path());
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(
+        String::from_utf8_lossy(&output.stdout).contains("feature `backends`"),
+        "{said}"
+    );
+}
