@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use crate::shared::watch::Watch;
-
-/// Waits for a submission. Under a [`Watch`] that was stopped it returns early, as after a timeout.
+/// Waits for a submission. Under a [`Watch`](crate::reference::Watch) that was stopped it returns early, as after a timeout.
 ///
 /// Browsers drive their own event loop and have no blocking poll: there it returns at once.
 #[cfg_attr(target_arch = "wasm32", allow(unused_variables, reason = "nobody waits there"))]
@@ -15,6 +13,8 @@ pub(crate) fn wait(
 ) -> Result<(), wgpu::PollError> {
     #[cfg(not(target_arch = "wasm32"))]
     {
+        use crate::shared::watch::Watch;
+
         /// How often a watch is looked at.
         const GLANCE: Duration = Duration::from_millis(50);
         let poll = |timeout: Duration| {
