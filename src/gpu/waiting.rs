@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Waits for a submission. Under a [`Watch`](crate::reference::Watch) that was stopped it returns early, as after a timeout.
+/// Waits for a submission. Under a watch that was stopped it returns early, as after a timeout.
 ///
 /// Browsers drive their own event loop and have no blocking poll: there it returns at once.
 #[cfg_attr(target_arch = "wasm32", allow(unused_variables, reason = "nobody waits there"))]

@@ -157,7 +157,7 @@ pub fn point_fault(row: &[f64]) -> Option<&'static str> {
 impl Slice {
     /// Refuses the first row that is not as it should be.
     pub fn check(&self, path: &Path, check: Check) -> Result<(), String> {
-        let fault = |(row, numbers)| Some((self.first + row as u64, check(numbers)?));
+        let fault = |(row, numbers): (usize, &[f64])| Some((self.first + row as u64, check(numbers)?));
         match self.rows().enumerate().find_map(fault) {
             Some((row, what)) => Err(format!("{}: row {row} has {what}", path.display())),
             None => Ok(()),
