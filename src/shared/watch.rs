@@ -72,8 +72,8 @@ impl Watch {
     }
 
     /// Does work under this watch; `None` where it was stopped before the end. The work ends by unwinding. So
-    /// [`stop`](Self::stop) ends a program that aborts on panics. A `Headless` whose step was ended is asked again after
-    /// another step.
+    /// [`stop`](Self::stop) ends a program that aborts on panics. A `Headless` whose step was ended needs another one
+    /// before it answers queries.
     pub fn run<T>(self: &Arc<Self>, work: impl FnOnce() -> T) -> Option<T> {
         let under = self.over_thread();
         let ended = catch_unwind(AssertUnwindSafe(work));
