@@ -33,7 +33,7 @@ def as_array(name: str, given: Any) -> npt.NDArray[Any]:
 
 def _has_numbers(given: Any) -> bool:
     """Whether it is of pandas, with columns of numbers that may lack some: pandas' own types."""
-    types = getattr(given, "dtypes", None)
+    types: Any = getattr(given, "dtypes", None)
     columns = types if hasattr(types, "__iter__") else [types]
     return hasattr(given, "to_numpy") and all(getattr(kind, "kind", "O") in "fiu" for kind in columns)
 
