@@ -20,3 +20,14 @@ if [ $# -eq 0 ]; then
 fi
 # GL takes one thread per device at a time: renderers have two.
 WGPU_BACKEND="${WGPU_BACKEND:-vulkan}" cargo test --locked --features gizmos "$@"
+if [ $# -eq 0 ]; then
+    # The examples draw a picture, and complain of nothing.
+    pictures="$(mktemp -d)"
+    trap 'rm -rf "$pictures"' EXIT
+    for example in overlaps picking swarm; do
+        WGPU_BACKEND="${WGPU_BACKEND:-vulkan}" cargo run --quiet --locked --example "$example" -- \
+            --screenshot "$pictures/$example.png" --frames 3 --count 500 2>&1 | tee "$pictures/log"
+        [ -s "$pictures/$example.png" ]
+        ! grep ERROR "$pictures/log" || exit 1
+    done
+fi

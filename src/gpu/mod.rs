@@ -16,3 +16,4 @@ pub(crate) mod shader;
 pub(crate) mod staging;
 pub(crate) mod timing;
 pub(crate) mod upload;
+pub(crate) mod waiting;

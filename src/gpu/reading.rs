@@ -7,9 +7,11 @@ use super::buffers::BufferId;
 use super::home::Home;
 use super::scope::Scopes;
 use super::staging::{self, Shelf, Staging};
+use super::waiting;
 use crate::api::counters::{Counters, Status};
 use crate::api::error::ReadBackError;
 use crate::shared::submission;
+use crate::shared::watch::end_if_stopped;
 
 /// Bytes of an output that are read beyond what the last answer had: copying them costs less than waiting again.
 const SPARE: u64 = 1 << 16;
@@ -129,9 +131,8 @@ impl Reading {
     pub async fn map(
         &self,
         device: &wgpu::Device,
-        #[cfg_attr(target_arch = "wasm32", allow(unused_variables, reason = "nobody waits there"))]
         submission: wgpu::SubmissionIndex,
-        #[cfg_attr(target_arch = "wasm32", allow(unused_variables, reason = "nobody waits there"))] timeout: Duration,
+        timeout: Duration,
     ) -> Result<(), ReadBackError> {
         // A device that was lost unnoticed refuses the mapping.
         let scopes = Scopes::begin(device);
@@ -145,17 +146,14 @@ impl Reading {
         if let Some(error) = scopes.end().wait().await {
             return Err(or_lost(device, ReadBackError::Map(error)));
         }
-        // The browser drives its own event loop and has no blocking poll.
-        #[cfg(not(target_arch = "wasm32"))]
-        device
-            .poll(wgpu::PollType::Wait {
-                submission_index: Some(submission),
-                timeout: Some(timeout),
-            })
-            .map_err(|error| match error {
-                wgpu::PollError::Timeout => ReadBackError::Timeout(timeout),
-                error => or_lost(device, ReadBackError::Map(error.to_string())),
-            })?;
+        waiting::wait(device, submission, timeout).map_err(|error| match error {
+            wgpu::PollError::Timeout => {
+                // Dropping the future would leave the same behind.
+                end_if_stopped();
+                ReadBackError::Timeout(timeout)
+            }
+            error => or_lost(device, ReadBackError::Map(error.to_string())),
+        })?;
         match receiver.receive().await {
             Some(Ok(())) => Ok(()),
             Some(Err(error)) => Err(or_lost(device, ReadBackError::Map(error.to_string()))),

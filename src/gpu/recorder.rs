@@ -1,11 +1,16 @@
 //! Records stages: one labelled compute pass each, with as many dispatches as the stage has.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use super::bindings::{Bindings, Range, RangeRef};
 use super::buffers::{BufferId, Buffers};
 use super::pipelines::{Form, Groups, Pipelines};
 use super::shader::Pass;
 use super::timing::Timing;
 use super::upload::{Block, Uniforms};
+use super::waiting;
+use crate::shared::watch::Watch;
 use crate::shared::wgsl::number;
 
 /// Rounds of a walk that share a submission where submissions may be split: drivers that watch how long work takes look
@@ -28,8 +33,8 @@ pub(crate) struct Recorder<'r> {
     pub params: Block,
     pub inputs: &'r [Input],
     pub timing: Option<&'r mut Timing>,
-    /// Where a long recording may be submitted in parts.
-    pub submits: Option<&'r wgpu::Queue>,
+    /// Submits a long recording in parts.
+    pub submits: Option<SubmittedParts<'r>>,
     pub label: &'r str,
     /// Whether it builds the table of static objects, so that labels say so.
     pub is_of_statics: bool,
@@ -246,6 +251,9 @@ impl Recorder<'_> {
     pub fn rounds<T>(&mut self, name: &'static str, rounds: &[T], mut body: impl FnMut(&mut Stage<'_>, &T)) {
         let mut parts = rounds.chunks(SUBMISSION_ROUNDS);
         let first = parts.next().unwrap_or_default();
+        if let Some(submitted) = self.submits.as_mut().filter(|_| parts.len() > 0) {
+            submitted.begin(rounds.len());
+        }
         self.stage(name, |stage| first.iter().for_each(|round| body(stage, round)));
         let timing = self.timing.take();
         for part in parts {
@@ -256,12 +264,55 @@ impl Recorder<'_> {
     }
 
     fn submit(&mut self) {
-        if let Some(queue) = self.submits {
+        if let Some(parts) = &mut self.submits {
             let next = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor {
                 label: Some(self.label),
             });
-            let recorded = std::mem::replace(self.encoder, next);
-            queue.submit([recorded.finish()]);
+            parts.submit(self.device, std::mem::replace(self.encoder, next));
+        }
+    }
+}
+
+/// Submits parts of a recording. Under a [`Watch`], one part runs while the next is recorded, so that little is under
+/// way when the work is ended. Parts of ended work are dropped: whoever records ends the work.
+pub(crate) struct SubmittedParts<'r> {
+    queue: &'r wgpu::Queue,
+    timeout: Duration,
+    watch: Option<Arc<Watch>>,
+    under_way: Option<wgpu::SubmissionIndex>,
+}
+
+impl<'r> SubmittedParts<'r> {
+    pub fn new(queue: &'r wgpu::Queue, timeout: Duration) -> Self {
+        Self {
+            queue,
+            timeout,
+            watch: Watch::current(),
+            under_way: None,
+        }
+    }
+
+    /// Begins a walk of several parts.
+    fn begin(&mut self, rounds: usize) {
+        if let Some(watch) = &self.watch {
+            watch.begin(rounds as u32);
+        }
+    }
+
+    fn submit(&mut self, device: &wgpu::Device, part: wgpu::CommandEncoder) {
+        let Some(watch) = &self.watch else {
+            self.queue.submit([part.finish()]);
+            return;
+        };
+        if watch.is_stopped() {
+            return;
+        }
+        let submitted = self.queue.submit([part.finish()]);
+        if let Some(before) = self.under_way.replace(submitted) {
+            // The read-back at the end says what went wrong.
+            if waiting::wait(device, before, self.timeout).is_ok() {
+                watch.count(SUBMISSION_ROUNDS as u32);
+            }
         }
     }
 }

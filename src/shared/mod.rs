@@ -1,4 +1,4 @@
-//! What several layers know: grid maths, uniform blocks, limits, and what was submitted.
+//! What several layers know: grid maths, uniform blocks, limits, what was submitted, and whether it is still wanted.
 
 pub(crate) mod asked;
 pub mod blocks;
@@ -9,4 +9,5 @@ pub(crate) mod lists;
 pub(crate) mod murmur;
 pub(crate) mod outward;
 pub(crate) mod submission;
+pub mod watch;
 pub(crate) mod wgsl;

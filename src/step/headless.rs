@@ -14,6 +14,7 @@ use crate::api::types::{Aabb, Ray};
 use crate::gpu::reading::Reading;
 use crate::gpu::scope::Scopes;
 use crate::shared::lists::sort_lists;
+use crate::shared::watch::{Watch, end_if_stopped};
 use crate::step::broad_phase::GpuBroadPhase;
 
 /// Which adapter to use and what to make on it.
@@ -445,8 +446,15 @@ impl Headless {
         let mut encoder = self.device().create_command_encoder(&wgpu::CommandEncoderDescriptor {
             label: Some("gpu_broad_phase/headless"),
         });
+        end_if_stopped();
         self.note_loss();
         let recorded = self.broad_phase.guarded(&mut encoder, record);
+        if Watch::current().is_some_and(|watch| watch.is_stopped()) {
+            // Parts of the recording may not have been submitted.
+            self.broad_phase.forget();
+            (self.steps_fit, self.queries_fit) = (false, false);
+            end_if_stopped();
+        }
         let reading = recorded.map_err(|error| self.cause(error))?;
         Ok((reading, self.queue().submit([encoder.finish()])))
     }

@@ -14,7 +14,7 @@ use crate::api::types::{Aabb, Page};
 use crate::gpu::bindings::{Bindings, Range};
 use crate::gpu::buffers::{BufferId, Buffers};
 use crate::gpu::group::Group;
-use crate::gpu::recorder::{Input, Recorder, SUBMISSION_ROUNDS};
+use crate::gpu::recorder::{Input, Recorder, SUBMISSION_ROUNDS, SubmittedParts};
 use crate::gpu::scope::Scopes;
 use crate::gpu::upload::{Blocks, Uniforms};
 use crate::shared::bounds::binding_limit;
@@ -515,7 +515,9 @@ impl GpuBroadPhase {
             params: blocks.params,
             inputs,
             timing,
-            submits: self.splits_submissions.then_some(home.queue()),
+            submits: self
+                .splits_submissions
+                .then(|| SubmittedParts::new(home.queue(), self.descriptor.timeout)),
             label: &self.label,
             is_of_statics: false,
         };

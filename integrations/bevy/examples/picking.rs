@@ -54,7 +54,7 @@ fn paint(tints: &mut Query<&mut Tint>, entity: Entity, tint: Tint) {
 
 fn spawn(mut commands: Commands, target: Res<Target>) {
     let eye = Transform::from_xyz(0.0, 0.0, 42.0);
-    commands.spawn((Camera3d::default(), target.0.clone(), eye));
+    commands.spawn((shared::camera(&target), eye));
     if let RenderTarget::Image(image) = &target.0 {
         // What the mouse is for a window.
         let location = Location {

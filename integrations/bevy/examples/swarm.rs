@@ -33,7 +33,7 @@ fn main() {
 
 fn spawn(mut commands: Commands, target: Res<Target>) {
     let eye = Transform::from_xyz(0.0, 42.0, 62.0).looking_at(Vec3::new(0.0, -4.0, 0.0), Vec3::Y);
-    commands.spawn((Camera3d::default(), target.0.clone(), eye));
+    commands.spawn((shared::camera(&target), eye));
     let bounds = bevy::camera::primitives::Aabb::from_min_max(Vec3::splat(-0.5), Vec3::splat(0.5));
     let count = shared::count(500) as u32;
     commands.spawn_batch((0..count).map(move |index| {

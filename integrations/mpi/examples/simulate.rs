@@ -19,11 +19,12 @@
 //! | CPU, GPU | see `Model`: milliseconds of a step, and which part of that an even share of boxes takes alone |
 //! | GPU, 1M | the same part if each rank had a million boxes |
 
+use std::convert::Infallible;
 use std::env;
 
 use bytemuck::{Pod, Zeroable};
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor};
-use gpu_broad_phase_mpi::{Communicator, Device, Owned, Processes, Ranks, RanksDescriptor, Stage, Threads};
+use gpu_broad_phase_mpi::{Communicator, Device, Owned, Ranks, RanksDescriptor, Stage, Threads};
 
 /// What a step would take on the rank that takes longest. It is a model, and nothing is measured: counts of a rank
 /// become times by the constants below.
@@ -247,14 +248,15 @@ fn main() {
     let per_rank = env::args().any(|argument| argument == "--per-rank");
     let world = |ranks: usize| if per_rank { boxes * ranks as u64 } else { boxes };
     if env::var_os("OMPI_COMM_WORLD_SIZE").is_some() {
-        let universe = mpi::initialize().expect("MPI starts");
-        let ranks = Processes::new(&universe.world());
-        let count = world(ranks.size());
-        let told = simulate(ranks.split(0), kind, count);
-        let told: Vec<Told> = bytemuck::pod_collect_to_vec(&ranks.gather(bytemuck::bytes_of(&told)));
-        if ranks.rank() == 0 {
-            print(kind, count, &told);
-        }
+        gpu_broad_phase_mpi::run(|ranks| {
+            let count = world(ranks.size());
+            let told = simulate(ranks.split(0), kind, count);
+            let told: Vec<Told> = bytemuck::pod_collect_to_vec(&ranks.gather(bytemuck::bytes_of(&told)));
+            if ranks.rank() == 0 {
+                print(kind, count, &told);
+            }
+            Ok::<_, Infallible>(())
+        });
         return;
     }
     println!(

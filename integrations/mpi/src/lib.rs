@@ -6,7 +6,8 @@
 //! The joined answer is that of the undivided world, each pair on one rank. [`Ranks::closest_hits`], [`Ranks::query`],
 //! [`Ranks::nearest`] and [`Ranks::neighbors`] ask all ranks.
 //!
-//! [`Processes`] has the ranks of a communicator of MPI. [`Threads`] has the ranks as threads of one process: for
+//! [`Processes`] has the ranks of a communicator of MPI. [`run`] starts MPI, and ends the job where one rank fails.
+//! [`Threads`] has the ranks as threads of one process: for
 //! tests, and to see what a thousand ranks would send.
 //!
 //! ```
@@ -42,6 +43,7 @@ mod balance;
 mod bisection;
 mod communicator;
 mod engine;
+mod job;
 mod local;
 mod owned;
 mod partition;
@@ -58,6 +60,7 @@ pub use asking::Rows;
 pub use balance::Balance;
 pub use communicator::{Communicator, Messages};
 pub use engine::Device;
+pub use job::run;
 pub use owned::{Objects, Owned};
 pub use processes::Processes;
 pub use queries::Near;

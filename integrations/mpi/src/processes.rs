@@ -9,11 +9,16 @@ use mpi::traits::{
 };
 
 use crate::communicator::{Communicator, Messages};
+use crate::job::AbortOnPanic;
 
 /// The ranks of a communicator of MPI, a process each.
 ///
 /// Messages take a duplicate of the communicator, so that they do not meet those of the program.
+///
+/// A panic that drops them ends the job, since the other ranks would wait. So does [`run`](crate::run) with an error. A
+/// program that starts MPI itself calls `MPI_Abort` before one rank alone leaves it.
 pub struct Processes {
+    _guard: AbortOnPanic,
     ranks: SimpleCommunicator,
     rank_on_machine: usize,
     /// Of the next exchange: one that is over for a rank may still go on for another.
@@ -29,6 +34,7 @@ impl Processes {
         let ranks = ranks.duplicate();
         let rank_on_machine = ranks.split_shared(ranks.rank()).rank() as usize;
         Self {
+            _guard: AbortOnPanic,
             ranks,
             rank_on_machine,
             tag: Cell::new(0),

@@ -4,8 +4,15 @@ import { type CommonOptions, type CpuOptions, type GpuOptions, type QueryOptions
 import type { QueryOutput, StepOutput } from "./outputs.js";
 import type { CpuBroadPhase } from "./cpu.js";
 import type { GpuBroadPhase } from "./gpu.js";
-import { NoWebGpuError } from "./errors.js";
+import { NoWebGpuError, WorkerError } from "./errors.js";
 import { loaded } from "./module.js";
+
+/** Whether this is Node.js, which loads no module by `fetch` from a file and has no `Worker` of the web's kind. */
+const isInNode =
+    typeof Worker === "undefined" &&
+    (globalThis as { process?: { versions?: { node?: string } } }).process?.versions?.node !== undefined;
+
+const NOT_IN_NODE = "Node.js is not supported: the package runs in browsers";
 
 /** What rays and queries found, on the host. */
 export interface Answers {
@@ -64,8 +71,14 @@ export abstract class BroadPhase implements Answers {
         const given = givenOptions(options);
         // Both backends extend this class and are loaded when they are needed, so only their types are imported above.
         if (given.cpu === true) {
+            if (isInNode) {
+                throw new WorkerError(NOT_IN_NODE);
+            }
             await loaded();
             return (await import("./cpu.js")).createOnCpu(given);
+        }
+        if (isInNode) {
+            throw new NoWebGpuError(NOT_IN_NODE);
         }
         if (typeof navigator === "undefined" || navigator.gpu === undefined) {
             throw new NoWebGpuError("this browser has no WebGPU, or the page is not loaded by https or from localhost");

@@ -143,7 +143,7 @@ export class CpuBroadPhase extends BroadPhase {
 
     step(input: StepInput): undefined {
         this.#link.check();
-        const [message, transfer] = plain(partsOfStep(input, this.#options.worlds ?? 1));
+        const [message, transfer] = plain(partsOfStep(input, this.#options.worlds));
         this.#link.tell({ kind: "step", input: message }, transfer);
         this.#hasStep = true;
     }
@@ -188,7 +188,7 @@ export class CpuBroadPhase extends BroadPhase {
         settingsOf(merged).free();
         const set = (this.#sets += 1);
         this.#link.tell({ kind: "set", set, options: merged });
-        return new CpuQuerySet(this.#link, set, () => this.#hasStep);
+        return new CpuQuerySet(this.#link, set, this.#options.worlds, () => this.#hasStep);
     }
 
     dispose(): void {
@@ -207,13 +207,15 @@ export class CpuQuerySet implements QuerySet {
     readonly #link: Link;
     readonly #life = new Life();
     readonly #set: number;
+    readonly #worlds: number | undefined;
     readonly #hasStep: () => boolean;
     #hasQuery = false;
 
     /** @internal */
-    constructor(link: unknown, set: number, hasStep: () => boolean) {
+    constructor(link: unknown, set: number, worlds: number | undefined, hasStep: () => boolean) {
         this.#link = link as Link;
         this.#set = set;
+        this.#worlds = worlds;
         this.#hasStep = hasStep;
     }
 
@@ -221,7 +223,7 @@ export class CpuQuerySet implements QuerySet {
         this.#link.check();
         this.#life.check();
         demandMade("step", this.#hasStep());
-        const [message, transfer] = plain(partsOfQuery(input));
+        const [message, transfer] = plain(partsOfQuery(input, this.#worlds));
         this.#link.tell({ kind: "query", set: this.#set, input: message }, transfer);
         this.#hasQuery = true;
     }

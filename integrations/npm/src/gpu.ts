@@ -4,7 +4,14 @@ import { DisposedError, OverflowError, calling, translated } from "./errors.js";
 import { Home } from "./home.js";
 import { type QueryInput, type StepInput, partsOfQuery, partsOfStep } from "./input.js";
 import { Life } from "./life.js";
-import { type CommonOptions, type GpuOptions, type QueryOptions, optionsOfSet, settingsOf } from "./options.js";
+import {
+    type CommonOptions,
+    type GpuOptions,
+    type QueryOptions,
+    demandNames,
+    optionsOfSet,
+    settingsOf,
+} from "./options.js";
 import type { QueryOutput, StepOutput } from "./outputs.js";
 import { type Recorder, Recording } from "./recording.js";
 import { ROWS_USAGE } from "./uploads.js";
@@ -65,8 +72,10 @@ export class GpuBroadPhase extends BroadPhase {
      *
      * @throws DeviceLostError, DisposedError.
      */
-    createBuffer(contents: BufferContents, { usage = 0, label = "rows" }: BufferOptions = {}): GPUBuffer {
+    createBuffer(contents: BufferContents, options: BufferOptions = {}): GPUBuffer {
         this.#home.check();
+        demandNames("the second argument", "option ", options, ["usage", "label"]);
+        const { usage = 0, label = "rows" } = options;
         const bytes = typeof contents === "number" ? contents : contents.byteLength;
         if (!Number.isInteger(bytes) || bytes <= 0 || bytes % 4 !== 0) {
             throw new TypeError(`a buffer of ${bytes} bytes cannot be made: a multiple of 4 above 0 is needed`);
@@ -96,7 +105,7 @@ export class GpuBroadPhase extends BroadPhase {
 
     step(input: StepInput): StepOutput {
         this.#home.check();
-        return this.#recording.make(partsOfStep(input, this.#options.worlds ?? 1));
+        return this.#recording.make(partsOfStep(input, this.#options.worlds));
     }
 
     readPairs(): Promise<Uint32Array> {
@@ -212,12 +221,14 @@ export class GpuQuerySet implements QuerySet {
     readonly #life = new Life();
     readonly #set: WasmSet;
     readonly #recording: Recording;
+    readonly #worlds: number | undefined;
     readonly #forget: () => void;
 
     /** @internal */
     constructor(gpu: Gpu, set: WasmSet, home: Home, options: CommonOptions, stepOf: () => number, forget: () => void) {
         this.#home = home;
         this.#set = set;
+        this.#worlds = options.worlds;
         this.#forget = forget;
         const recorder: Recorder = {
             record: (input) => set.record(gpu, input),
@@ -235,7 +246,7 @@ export class GpuQuerySet implements QuerySet {
         if (this.#recording.tableOf() === 0) {
             throw new Error("there was no step yet");
         }
-        return this.#recording.make(partsOfQuery(input));
+        return this.#recording.make(partsOfQuery(input, this.#worlds));
     }
 
     readRayHits(): Promise<RayHits> {

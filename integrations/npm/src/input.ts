@@ -1,5 +1,5 @@
 import { Askers, Part, Words } from "./wasm/gpu_broad_phase.js";
-import { oneOf, whole } from "./options.js";
+import { demandNames, oneOf, whole } from "./options.js";
 
 /**
  * Rows in a buffer on the GPU. A buffer that `createBuffer` made is read in place. Another one needs
@@ -59,7 +59,7 @@ export interface ArrayRays {
     readonly halfExtents?: Float32Array;
     /** The smallest t of each ray. Default: 0. */
     readonly tMin?: Float32Array;
-    /** The world of each ray. Default: 0. */
+    /** The world of each ray; with the option `worlds`. Default: 0. */
     readonly worlds?: Uint32Array;
 }
 
@@ -93,7 +93,7 @@ export interface SphereQueries {
      * world, two unused words. Or a buffer on the GPU with such rows.
      */
     readonly spheres: Float32Array | ArrayBuffer | BufferRows;
-    /** The world of each sphere, beside four floats per sphere. Default: 0. */
+    /** The world of each sphere, beside four floats per sphere; with the option `worlds`. Default: 0. */
     readonly worlds?: Uint32Array;
     /** How many of the nearest are wanted, at most 1,024; all without it. */
     readonly nearest?: number;
@@ -130,7 +130,7 @@ export interface Statics {
     readonly objects: Boxes;
     /** Which state of the objects this is: another number where they have changed. Default: 0. */
     readonly version?: number;
-    /** The world of each; needed with several worlds. */
+    /** The world of each; needed with several worlds, and refused without the option `worlds`. */
     readonly worlds?: WordRows;
     /** What tells apart the objects that have an index one after the other, for events. */
     readonly generations?: WordRows;
@@ -156,7 +156,7 @@ export interface StepInput extends QueryInput {
     readonly objects: Boxes;
     /** How many of the objects take part, the first ones, where only the GPU knows it. */
     readonly objectCount?: DeviceCount;
-    /** The world of each object; needed with several worlds. */
+    /** The world of each object; needed with several worlds, and refused without the option `worlds`. */
     readonly worlds?: WordRows;
     /** What tells apart the objects that have an index one after the other, for events. */
     readonly generations?: WordRows;
@@ -175,6 +175,20 @@ export const EXCLUDED_OBJECT = 0x80000000;
 export const NO_OBJECT = 0xffffffff;
 const ALL_LAYERS = 0xffffffff;
 const MOST_NEAREST = 1024;
+
+const QUERY_NAMES = ["rays", "rayCount", "queries", "queryCount", "neighbors", "partners"];
+const STEP_NAMES = [
+    "objects",
+    "objectCount",
+    "worlds",
+    "generations",
+    "statics",
+    "excludedPairs",
+    "pairFilterData",
+    ...QUERY_NAMES,
+];
+const STATICS_NAMES = ["objects", "version", "worlds", "generations"];
+const BUFFER_NAMES = ["buffer", "count", "offset", "stride"];
 
 /** Rows of an input on the host, in a layout that the passes read. @internal */
 export interface HostRows {
@@ -327,6 +341,8 @@ function packedBoxes(
 }
 
 class Collector {
+    /** How many worlds there are, where the options say it. */
+    readonly #worlds: number | undefined;
     readonly parts: Parts = {
         host: [],
         device: [],
@@ -337,6 +353,10 @@ class Collector {
         statics: 0,
         staticVersion: 0,
     };
+
+    constructor(worlds: number | undefined) {
+        this.#worlds = worlds;
+    }
 
     device(part: Part, rows: BufferRows, bytes: number, name = nameOf(part), areBoxes = false): number {
         demandBuffer(name, rows.buffer);
@@ -378,11 +398,13 @@ class Collector {
             return this.host(part, bytesAsWords(name, boxes, 32), boxes.byteLength / 32);
         }
         if (typeof boxes === "object" && boxes !== null && isBufferRows(boxes)) {
+            demandNames(name, `${name}.`, boxes, [...BUFFER_NAMES, "form", "words"]);
             oneOf(`${name}.form`, boxes.form ?? "min-max", ["min-max", "center-half"]);
             const words = oneOf(`${name}.words`, boxes.words ?? "filters", ["filters", "padding", "none"]);
             return this.device(part, boxes, words === "none" ? 24 : 32, name, true);
         }
         if (typeof boxes === "object" && boxes !== null && "boxes" in boxes && boxes.boxes !== undefined) {
+            demandNames(name, `${name}.`, boxes, ["boxes", "layers", "owners"]);
             demand(`${name}.boxes`, boxes.boxes, Float32Array);
             const count = rowsOf(`${name}.boxes`, boxes.boxes, 6);
             perRow(`${name}.layers`, boxes.layers, Uint32Array, 1, count);
@@ -404,6 +426,7 @@ class Collector {
             return this.host(part, words, rowsOf(name, words, values));
         }
         if (typeof words === "object" && words !== null && isBufferRows(words)) {
+            demandNames(name, `${name}.`, words, BUFFER_NAMES);
             return this.device(part, words, 4 * values);
         }
         throw unfit(name, "a Uint32Array, an object with buffer and count");
@@ -417,6 +440,20 @@ class Collector {
         }
     }
 
+    /** Refuses worlds that there are not. */
+    demandWorlds(name: string, words: WordRows | undefined): void {
+        if (words === undefined || (this.#worlds ?? 1) > 1) {
+            return;
+        }
+        if (this.#worlds === undefined) {
+            throw new TypeError(`${name} needs the option worlds, which says how many there are`);
+        }
+        const other = words instanceof Uint32Array ? words.find((world) => world !== 0) : undefined;
+        if (other !== undefined) {
+            throw new RangeError(`${name} has the world ${other}, the option worlds is 1`);
+        }
+    }
+
     rays(rays: Rays): void {
         const part = Part.Rays;
         if (rays instanceof Float32Array) {
@@ -424,15 +461,18 @@ class Collector {
         } else if (rays instanceof ArrayBuffer) {
             this.host(part, bytesAsWords("rays", rays, 32), rays.byteLength / 32);
         } else if (typeof rays === "object" && rays !== null && isBufferRows(rays)) {
+            demandNames("rays", "rays.", rays, [...BUFFER_NAMES, "swept"]);
             this.parts.areSwept = rays.swept ?? false;
             this.device(part, rays, this.parts.areSwept ? 64 : 32);
         } else if (typeof rays === "object" && rays !== null && "rays" in rays && rays.rays !== undefined) {
+            demandNames("rays", "rays.", rays, ["rays", "layers", "halfExtents", "tMin", "worlds"]);
             demand("rays.rays", rays.rays, Float32Array);
             const count = rowsOf("rays.rays", rays.rays, 7);
             perRow("rays.layers", rays.layers, Uint32Array, 1, count);
             perRow("rays.halfExtents", rays.halfExtents, Float32Array, 3, count);
             perRow("rays.tMin", rays.tMin, Float32Array, 1, count);
             perRow("rays.worlds", rays.worlds, Uint32Array, 1, count);
+            this.demandWorlds("rays.worlds", rays.worlds);
             this.parts.areSwept = [rays.halfExtents, rays.tMin, rays.worlds].some((array) => array !== undefined);
             this.host(part, packedRays(rays, this.parts.areSwept ? 16 : 8), count);
         } else {
@@ -448,10 +488,12 @@ class Collector {
         if (spheres instanceof Float32Array) {
             const count = rowsOf(name, spheres, 4);
             perRow("queries.worlds", worlds, Uint32Array, 1, count);
+            this.demandWorlds("queries.worlds", worlds);
             this.host(part, packedSpheres(spheres, worlds), count);
         } else if (spheres instanceof ArrayBuffer) {
             this.host(part, bytesAsWords(name, spheres, 48), spheres.byteLength / 48);
         } else if (typeof spheres === "object" && spheres !== null && isBufferRows(spheres)) {
+            demandNames(name, `${name}.`, spheres, BUFFER_NAMES);
             this.device(part, spheres, 48, name);
         } else {
             throw unfit(name, "a Float32Array, an ArrayBuffer, an object with buffer and count");
@@ -461,6 +503,7 @@ class Collector {
     count(of: "objects" | "rays" | "queries", count: DeviceCount | undefined): void {
         if (count !== undefined) {
             const name = COUNT_NAMES[of];
+            demandNames(name, `${name}.`, count, ["buffer", "word"]);
             demandBuffer(name, count.buffer);
             const end = 4 * (whole(`${name}.word`, count.word ?? 0) + 1);
             if (end > count.buffer.size) {
@@ -483,7 +526,9 @@ class Collector {
         const { queries, neighbors, partners } = input;
         const question = { askers: Askers.Boxes, radius: 0, half: false, nearest: undefined as number | undefined };
         if (queries !== undefined) {
+            demandNames("queries", "queries.", queries, ["boxes", "spheres", "worlds", "nearest"]);
             if ("boxes" in queries && queries.boxes !== undefined) {
+                demandNames("queries", "queries.", queries, ["boxes", "nearest"]);
                 this.boxes(Part.Queries, queries.boxes, "queries.boxes");
             } else if ("spheres" in queries && queries.spheres !== undefined) {
                 question.askers = Askers.Spheres;
@@ -493,6 +538,7 @@ class Collector {
             }
             question.nearest = queries.nearest;
         } else if (neighbors !== undefined) {
+            demandNames("neighbors", "neighbors.", neighbors, ["radius", "half", "nearest"]);
             question.askers = Askers.Neighbors;
             question.radius = Math.fround(neighbors.radius);
             if (!(question.radius >= 0 && question.radius < Infinity)) {
@@ -501,6 +547,7 @@ class Collector {
             question.half = neighbors.half ?? false;
             question.nearest = neighbors.nearest;
         } else if (partners !== undefined) {
+            demandNames("partners", "partners.", partners, ["half"]);
             question.askers = Askers.Partners;
             question.half = partners.half ?? false;
         }
@@ -551,29 +598,34 @@ function packedSpheres(spheres: Float32Array, worlds: Uint32Array | undefined): 
     return words;
 }
 
-/** Tells apart the rows of what is asked of a table. @internal */
-export function partsOfQuery(input: QueryInput): Parts {
-    const collector = new Collector();
+/** Tells apart the rows of what is asked of a table, with the option `worlds`. @internal */
+export function partsOfQuery(input: QueryInput, worlds: number | undefined): Parts {
+    demandNames("the input of query", "input ", input, QUERY_NAMES);
+    const collector = new Collector(worlds);
     collector.asked(input);
     return collector.parts;
 }
 
-/** Tells apart the rows of a step's input, of a broad phase with so many worlds. @internal */
-export function partsOfStep(input: StepInput, worlds: number): Parts {
-    const collector = new Collector();
+/** Tells apart the rows of a step's input, with the option `worlds`. @internal */
+export function partsOfStep(input: StepInput, worlds: number | undefined): Parts {
+    demandNames("the input of step", "input ", input, STEP_NAMES);
+    const collector = new Collector(worlds);
     const { parts } = collector;
     parts.objects = collector.boxes(Part.Objects, input.objects);
     collector.count("objects", input.objectCount);
     collector.wordsOf(Part.Worlds, input.worlds, parts.objects);
+    collector.demandWorlds("worlds", input.worlds);
     collector.wordsOf(Part.Generations, input.generations, parts.objects);
     const statics = input.statics;
     if (statics !== undefined) {
+        demandNames("statics", "statics.", statics, STATICS_NAMES);
         parts.statics = collector.boxes(Part.Statics, statics.objects);
         parts.staticVersion = whole("statics.version", statics.version ?? 0);
         collector.wordsOf(Part.StaticWorlds, statics.worlds, parts.statics);
+        collector.demandWorlds("statics.worlds", statics.worlds);
         collector.wordsOf(Part.StaticGenerations, statics.generations, parts.statics);
     }
-    if (worlds > 1) {
+    if (worlds !== undefined && worlds > 1) {
         const missing =
             parts.objects > 0 && input.worlds === undefined
                 ? "worlds"

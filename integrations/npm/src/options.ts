@@ -137,13 +137,30 @@ export function whole(name: string, value: unknown): number {
     return number;
 }
 
-/** The options that are given: `undefined` stands for one that is left out. */
-function given<T extends object>(options: T, known: readonly string[]): T {
-    for (const name of Object.keys(options)) {
-        if (!known.includes(name)) {
-            throw new TypeError(`there is no option ${name}`);
+function kindOf(value: unknown): string {
+    return typeof value === "object" && value !== null ? (value.constructor?.name ?? "object") : String(value);
+}
+
+/**
+ * Demands an object with no names but the known ones. `undefined` stands for what is left out.
+ *
+ * @param prefix What comes before a name in a message.
+ * @internal
+ */
+export function demandNames(what: string, prefix: string, object: unknown, known: readonly string[]): void {
+    if (typeof object !== "object" || object === null || Array.isArray(object) || ArrayBuffer.isView(object)) {
+        throw new TypeError(`${what} is ${kindOf(object)}, an object is needed that may have ${known.join(", ")}`);
+    }
+    for (const [name, value] of Object.entries(object)) {
+        if (value !== undefined && !known.includes(name)) {
+            throw new TypeError(`there is no ${prefix}${name}`);
         }
     }
+}
+
+/** The options that are given: `undefined` stands for one that is left out. */
+function given<T extends object>(options: T, known: readonly string[]): T {
+    demandNames("the argument", "option ", options, known);
     return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
 }
 
@@ -173,6 +190,7 @@ export function settingsOf(options: CommonOptions & { readonly pairFilter?: stri
 function set(settings: Settings, options: CommonOptions & { readonly pairFilter?: string }): void {
     const scheme = options.scheme ?? "hierarchical";
     if (scheme !== "hierarchical") {
+        demandNames("scheme", "option scheme.", scheme, ["type", "cellSize", "minScale"]);
         if (oneOf("scheme.type", scheme.type, ["uniform", "adaptive"] as const) === "uniform") {
             settings.scheme = SchemeKind.Uniform;
             settings.scale = numeric("scheme.cellSize", (scheme as { cellSize: number }).cellSize);
@@ -195,6 +213,9 @@ function set(settings: Settings, options: CommonOptions & { readonly pairFilter?
         oneOf("pairOrder", options.pairOrder ?? "deterministic", ["deterministic", "sorted"]) === "sorted";
     const modes = { closest: RayModeKind.Closest, all: RayModeKind.All, any: RayModeKind.Any };
     settings.ray_mode = modes[oneOf("rayMode", options.rayMode ?? "closest", ["closest", "all", "any"] as const)];
+    if (options.capacities !== undefined) {
+        demandNames("capacities", "option capacities.", options.capacities, CAPACITIES);
+    }
     for (const name of CAPACITIES) {
         const capacity = options.capacities?.[name];
         if (capacity !== undefined) {

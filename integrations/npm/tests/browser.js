@@ -21,17 +21,22 @@ const GPU_FLAGS = [
     "--use-vulkan=swiftshader",
 ];
 
+/** A guard against a hang, in milliseconds: however busy the machine is, nothing takes that long. */
+const GUARD = 600000;
+
 export function launch({ gpu = true, flags = [] } = {}) {
     const off = gpu ? GPU_FLAGS : ["--disable-features=WebGPU", "--disable-gpu"];
     return chromium.launch({
         executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
         args: [...FLAGS, ...off, ...flags],
+        timeout: GUARD,
     });
 }
 
 /** A page that keeps what its console says that is worse than a remark. */
 export async function open(browser, address) {
     const page = await browser.newPage();
+    page.setDefaultTimeout(GUARD);
     page.said = [];
     page.on("console", (message) => {
         if (["error", "warning"].includes(message.type())) {

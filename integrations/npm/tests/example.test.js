@@ -44,13 +44,9 @@ test("boxes are coloured by their overlaps, and the box under the mouse lights u
     const frame = () => page.evaluate(() => Number(document.documentElement.dataset.frames ?? 0));
     const further = async () => {
         const now = await frame();
-        await page.waitForFunction((least) => Number(document.documentElement.dataset.frames) > least, now + 3, {
-            timeout: 60000,
-        });
+        await page.waitForFunction((least) => Number(document.documentElement.dataset.frames) > least, now + 3);
     };
-    await page.waitForFunction(() => Number(document.documentElement.dataset.overlaps) > 0, undefined, {
-        timeout: 120000,
-    });
+    await page.waitForFunction(() => Number(document.documentElement.dataset.overlaps) > 0);
     const { width, height } = page.viewportSize();
     // Somewhere near the middle there is a box.
     let [x, y, lit] = [0, 0, undefined];

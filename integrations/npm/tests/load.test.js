@@ -33,7 +33,7 @@ async function titleOf(address) {
     try {
         const tab = await open(browser, address);
         await tab
-            .waitForFunction(() => document.title !== "-", undefined, { timeout: 60000 })
+            .waitForFunction(() => document.title !== "-")
             .catch((error) => {
                 throw new Error(`${tab.said.join("\n")}\n${error.message}`);
             });
@@ -160,7 +160,21 @@ test("without WebGPU: an error by name, and the CPU answers", async () => {
     assert.match(told[2], /^NoWebGpuError: this browser has no WebGPU/);
 });
 
-test("Node imports it, and is told that it has no WebGPU", async () => {
-    const { BroadPhase, NoWebGpuError } = await import("../dist/index.js");
-    await assert.rejects(BroadPhase.create(), NoWebGpuError);
+test("Node imports it, and is told that it is not supported, whatever stands for WebGPU there", async () => {
+    const { BroadPhase, NoWebGpuError, WorkerError } = await import("../dist/index.js");
+    const message = "Node.js is not supported: the package runs in browsers";
+    const demandRefused = async () => {
+        for (const [options, type] of [
+            [undefined, NoWebGpuError],
+            [{ cpu: true }, WorkerError],
+        ]) {
+            await assert.rejects(
+                BroadPhase.create(options),
+                (error) => error instanceof type && error.message === message,
+            );
+        }
+    };
+    await demandRefused();
+    Object.defineProperty(globalThis, "navigator", { value: { gpu: {} }, configurable: true });
+    await demandRefused();
 });

@@ -16,6 +16,8 @@ use crate::work;
 
 /// Rows of a thread's share.
 const SHARE: usize = 1024;
+/// The largest number in single precision.
+const LARGEST: f64 = f32::MAX as f64;
 
 /// Who is near whom: rows one after the other.
 #[derive(Default)]
@@ -52,8 +54,8 @@ impl Space {
     }
 
     /// The positions in single precision, as near to zero as may be, and how far at most a distance between two of them
-    /// is from the exact one.
-    fn points(&self) -> (Vec<Aabb>, f64) {
+    /// is from the exact one. Fails where single precision does not hold them.
+    fn points(&self) -> Result<(Vec<Aabb>, f64), String> {
         let (mut low, mut high) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
         if self.positions.is_empty() {
             (low, high) = ([0.0; 3], [0.0; 3]);
@@ -62,6 +64,22 @@ impl Space {
             for axis in 0..3 {
                 low[axis] = low[axis].min(position[axis]);
                 high[axis] = high[axis].max(position[axis]);
+            }
+        }
+        for axis in 0..3 {
+            let period = self.periods[axis];
+            if period.is_finite() && period > LARGEST {
+                return Err(format!(
+                    "period is {period:?} on axis {axis}, and at most {LARGEST:?} is possible"
+                ));
+            }
+            if !period.is_finite() && high[axis] / 2.0 - low[axis] / 2.0 > LARGEST {
+                return Err(format!(
+                    "points reach from {:?} to {:?} on axis {axis}, and may be at most {:?} apart",
+                    low[axis],
+                    high[axis],
+                    2.0 * LARGEST
+                ));
             }
         }
         let middle: [f64; 3] = std::array::from_fn(|axis| low[axis] / 2.0 + high[axis] / 2.0);
@@ -85,7 +103,7 @@ impl Space {
             }
         };
         let off = (0..3).map(|axis| off(axis).powi(2)).sum::<f64>().sqrt() * f64::from(f32::EPSILON) / 2.0;
-        (self.positions.par_iter().map(point).collect(), off)
+        Ok((self.positions.par_iter().map(point).collect(), off))
     }
 }
 
@@ -124,11 +142,13 @@ pub fn neighbors<'py>(
             return Err(PyValueError::new_err(format!("points[{row}] is not finite")));
         }
         let space = Space { positions, periods };
-        let (candidates, off) = space.points();
+        let (candidates, off) = space.points().map_err(PyValueError::new_err)?;
         // Devices find what is within some units in the last place.
         let wide = boxes::round_up((radius + off) * (1.0 + 16.0 * f64::from(f32::EPSILON)));
         if !wide.is_finite() {
-            return Err(PyValueError::new_err(format!("a radius of {radius} is too large")));
+            return Err(PyValueError::new_err(format!(
+                "radius is {radius:?}, and less than {LARGEST:?} is needed"
+            )));
         }
         let own = |axis: usize| {
             if periods[axis].is_finite() {

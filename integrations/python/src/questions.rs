@@ -73,7 +73,7 @@ pub fn rays<'py>(
         let bad = |name: &str, row: usize, what: &str| PyValueError::new_err(format!("{name}[{row}] {what}"));
         if checked {
             if let Some(row) = first(origins, |number| !(number as f32).is_finite()) {
-                return Err(bad("origins", row, "is not finite"));
+                return Err(bad("origins", row, "is not finite in float32"));
             }
             let longest = f64::from(f32::from_bits((127 + 126) << 23));
             if let Some(row) = first(directions, |number| number.is_nan() || number.abs() > longest) {
@@ -81,7 +81,7 @@ pub fn rays<'py>(
             }
             let is_bad = |number: f64| !(number as f32).is_finite() || number < 0.0;
             if let Some(row) = half_extents.and_then(|half_extents| first(half_extents, is_bad)) {
-                return Err(bad("half_extents", row, "is not finite, or negative"));
+                return Err(bad("half_extents", row, "is not finite in float32, or negative"));
             }
             let rows = 0..origins.rows();
             if let Some(row) = rows.clone().into_par_iter().find_first(|&row| t_min.at(row).is_nan()) {
@@ -164,7 +164,7 @@ pub fn query<'py>(
         let is_bad = |row: &usize| radius.at(*row).is_nan() || radius.at(*row) < 0.0;
         if let Some(row) = (0..bounds.len()).into_par_iter().find_first(is_bad).filter(|_| checked) {
             return Err(PyValueError::new_err(format!(
-                "radius[{row}] is {}, which is no length",
+                "radius[{row}] is {:?}, which is no length",
                 radius.at(row)
             )));
         }

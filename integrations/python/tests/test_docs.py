@@ -6,6 +6,8 @@ import doctest
 import importlib
 import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import gpu_broad_phase
@@ -58,6 +60,17 @@ def test_the_readme(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         at = text[: text.index(block)].count("\n")
         # Lines of errors are those of the README.
         exec(compile("\n" * at + block, str(README), "exec"), names)
+
+
+def test_the_first_example_needs_nothing_but_what_the_install_brings(tmp_path: Path) -> None:
+    first = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.DOTALL | re.MULTILINE)[0]
+    # Only numpy comes with the package.
+    hidden = f"import sys\nsys.modules |= dict.fromkeys({PEERS!r})\n"
+    run = subprocess.run(
+        [sys.executable, "-c", hidden + first], cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    assert re.match(r"\d+ pairs, such as \[\d+ +\d+\]\nup to \d+ of them lie over one cell\n$", run.stdout), run.stdout
 
 
 @pytest.mark.parametrize("name", gpu_broad_phase.__all__)

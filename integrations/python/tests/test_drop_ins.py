@@ -146,6 +146,20 @@ def test_atoms_far_outside_of_the_cell_are_near_all_the_same() -> None:
     assert sorted(shifts[:2].tolist()) == [[10**6 - 1, 0, -(10**6)], [10**6, 0, -(10**6)]]
 
 
+def test_calls_are_those_of_ase() -> None:
+    theirs = peer("ase.neighborlist")
+    copper = peer("ase.build").bulk("Cu")
+    for call in (
+        lambda find: find("ij", copper, 3.0, True),
+        lambda find: find("ij", copper, 3.0, False, 1e5),
+        lambda find: find("ij", copper, 3.0, max_nbins=1e6),
+        lambda find: find(quantities="ij", a=copper, cutoff=3.0, self_interaction=True),
+    ):
+        assert [len(array) for array in call(ours.neighbor_list)] == [
+            len(array) for array in call(theirs.neighbor_list)
+        ]
+
+
 def test_what_is_wanted_comes_in_the_order_that_is_asked_for() -> None:
     pair = SimpleNamespace(positions=[[0, 0, 0], [0, 0, 2]], pbc=False, cell=None)
     shifts, j, i = ours.neighbor_list("Sji", pair, 2.5)

@@ -378,3 +378,51 @@ def test_what_a_broad_phase_says_of_itself(backend: str) -> None:
     assert stats["pairs"] == len(EXPECTED)
     assert stats["seconds"] > 0
     assert (stats["device_bytes"] > 0) == (backend != "cpu")
+
+
+class Shared:
+    """An array that another library shares by DLPack alone."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self._array.__dlpack_device__()
+
+
+class Locked:
+    """As a tensor that gives nothing away, such as one that keeps gradients or lies on a GPU."""
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        raise RuntimeError("take detach() of it")
+
+
+class Table:
+    """As a table of pandas with its own types, which may lack numbers."""
+
+    def __init__(self, rows: Any, kind: str = "f") -> None:
+        self._rows = rows
+        self.dtypes = [type("Kind", (), {"kind": kind})] * 6
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return np.array(self._rows, np.object_)
+
+    def to_numpy(self, dtype: Any, na_value: Any) -> Any:
+        return np.array([[na_value if number is None else number for number in row] for row in self._rows], dtype)
+
+
+def test_arrays_of_other_libraries() -> None:
+    mine = broad_phase("cpu")
+    for given in (Shared(BOXES.astype(np.float32)), Table(BOXES.tolist())):
+        assert mine.step(given).pairs.tobytes() == EXPECTED.tobytes()  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"^boxes: take detach\(\) of it$"):
+        mine.step(Locked())
+    lacking = BOXES.tolist()
+    lacking[7][2] = None
+    with pytest.raises(ValueError, match=r"boxes\[7\]"):
+        mine.step(Table(lacking))
+    with pytest.raises(TypeError, match=r"boxes: numbers are needed, not object"):
+        mine.step(Table(BOXES.tolist(), "O"))

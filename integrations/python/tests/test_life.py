@@ -11,7 +11,9 @@ import sys
 import textwrap
 import threading
 import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,9 @@ needs_fork = pytest.mark.skipif(not HAS_FORK, reason="this system has no fork")
 LOWER, UPPER = brute_force.boxes("spread", 500, 3, 1)
 BOXES = np.hstack([LOWER, UPPER])
 
+# Seconds after which something hangs, however busy the machine is.
+GUARD = 600.0
+
 BEGINNING = """
 import os, sys, time
 import numpy as np
@@ -40,7 +45,7 @@ def script(text: str, *values: object, env: dict[str, str] | None = None, option
         [sys.executable, "-X", "faulthandler", *options, "-c", BEGINNING + textwrap.dedent(text), *map(str, values)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=GUARD,
         env=os.environ | (env or {}),
         check=False,
     )
@@ -104,7 +109,7 @@ def test_threads_share_one_and_have_one_each(backend: str) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         for done in [pool.submit(work, index) for index in range(8)]:
-            done.result(timeout=120)
+            done.result(timeout=GUARD)
 
 
 def test_threads_share_a_set() -> None:
@@ -131,7 +136,7 @@ def test_threads_share_a_set() -> None:
 def test_a_busy_thread_leaves_others_their_turn() -> None:
     mine, objects = BroadPhase(backend="cpu"), ObjectSet()
     objects.insert(BOXES)
-    over, end = False, time.perf_counter() + 4.0
+    over, end = False, time.perf_counter() + GUARD
 
     def work() -> None:
         while not over and time.perf_counter() < end:
@@ -140,12 +145,10 @@ def test_a_busy_thread_leaves_others_their_turn() -> None:
     thread = threading.Thread(target=work)
     thread.start()
     try:
-        began = time.perf_counter()
         for _ in range(20):
             len(objects)
             mine.rays(LOWER[:1], LOWER[:1])
-        # Each waits for some steps of less than a millisecond.
-        assert time.perf_counter() - began < 2.0
+        assert thread.is_alive(), "others had to wait until the thread was done"
     finally:
         over = True
         thread.join()
@@ -166,25 +169,39 @@ def test_other_threads_of_python_run_meanwhile(backend: str) -> None:
 
     thread = threading.Thread(target=count)
     thread.start()
-    before, began = counted, time.perf_counter()
-    mine.step(boxes, owners=1)
-    taken, after = time.perf_counter() - began, counted
+    began, most = time.perf_counter(), 0
+    # Two cores may be busy with other work, and with the step itself.
+    while most < 10 and time.perf_counter() - began < GUARD:
+        before = counted
+        mine.step(boxes, owners=1)
+        most = max(most, counted - before)
     over = True
     thread.join()
-    assert taken > 0.05, "too short to tell"
-    # Two cores may be busy with the work itself.
-    assert after - before > taken / 0.05
+    assert most >= 10, "the thread stood still during steps"
 
 
 LONG = """
+from contextlib import contextmanager
 backend = sys.argv[1]
 mine = gbp.BroadPhase(backend=backend)
 boxes = np.zeros((200_000, 6), np.float32)
-print("ready", flush=True)
+
+@contextmanager
+def bar(*_):
+    yield lambda done, total: print("running", flush=True)
+
+module = sys.modules["gpu_broad_phase.broad_phase"]
+original, module.bar = module.bar, bar
 try:
     mine.step(boxes, owners=1)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
+module.bar = original
+# A call that went on to its end leaves boxes for rays.
+try:
+    mine.rays(boxes[:1, :3], boxes[:1, :3])
+except RuntimeError:
+    print("ended", flush=True)
 print(len(mine.step(boxes[:3])), flush=True)
 """
 
@@ -196,18 +213,61 @@ def test_ctrl_c_ends_a_long_step() -> None:
     )
     try:
         assert program.stdout is not None
-        assert program.stdout.readline() == "ready\n"
-        time.sleep(1.0)
-        assert program.poll() is None
+        assert program.stdout.readline() == "running\n"
         program.send_signal(signal.SIGINT)
-        sent = time.perf_counter()
-        assert program.stdout.readline() == "interrupted\n"
-        assert time.perf_counter() - sent < 3.0
-        assert program.stdout.readline() == "3\n"
-        assert program.wait(timeout=20) == 0
+        said = [line for line in program.stdout if line != "running\n"]
+        assert said == ["interrupted\n", "ended\n", "3\n"]
+        assert program.wait(timeout=GUARD) == 0
     finally:
         program.kill()
         program.communicate()
+
+
+def crowd(rows: int) -> Any:
+    """Boxes that all meet. Layers, owners or the mesh say that few of them pair: much work, and a small answer."""
+    return np.zeros((rows, 6), np.float32)
+
+
+# Calls that take seconds on a software GPU, in many parts.
+CALLS: dict[str, Callable[[BroadPhase], object]] = {
+    "step": lambda mine: mine.step(crowd(60_000), owners=1),
+    "rays": lambda mine: mine.rays(np.zeros((60_000, 3)), [0, 0, 1], mode="all", layers=1, masks=1),
+    "query": lambda mine: mine.query(boxes=crowd(60_000), layers=1, masks=1),
+    "neighbors": lambda mine: mine.neighbors(np.random.default_rng(1).random((6000, 3)), 10.0),
+    "candidates": lambda mine: collision_candidates(
+        np.zeros((60_000, 3)), None, None, None, vertices_vertices=True, owners=np.ones(60_000, int), broad_phase=mine
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_ctrl_c_ends_a_call_between_two_parts(backend: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    mine = broad_phase(backend)
+    # What rays and queries ask; their layers meet none of it.
+    mine.step(crowd(6_000), layers=2, masks=2, pairs=False)
+    mine.rays([[0, 0, 0]], [[0, 0, 1]], mode="all")
+    looks = 0
+
+    @contextmanager
+    def interrupting(*_: object) -> Iterator[Any]:
+        def look(_done: int, _total: int) -> None:
+            nonlocal looks
+            looks += 1
+            if looks == 1:
+                signal.raise_signal(signal.SIGINT)
+
+        yield look
+
+    for module in ("broad_phase", "candidates"):
+        monkeypatch.setattr(sys.modules[f"gpu_broad_phase.{module}"], "bar", interrupting)
+    last = mine.stats()["seconds"]
+    with pytest.raises(KeyboardInterrupt):
+        CALLS[name](mine)
+    monkeypatch.undo()
+    assert looks == 1
+    # A call that went on to its end has told how long it took.
+    assert mine.stats()["seconds"] == last
+    assert mine.step(BOXES).pairs.tobytes() == broad_phase("cpu").step(BOXES).pairs.tobytes()
 
 
 def test_what_a_handler_raises_ends_a_call() -> None:
@@ -320,10 +380,18 @@ def test_a_fork_while_another_thread_is_at_work() -> None:
         warnings.simplefilter("ignore", DeprecationWarning)
         busy, idle = gbp.BroadPhase(backend="cpu"), gbp.BroadPhase(backend="cpu")
         boxes = np.zeros((30_000, 6), np.float32)
+        from contextlib import contextmanager
+        running, forked = threading.Event(), threading.Event()
+        @contextmanager
+        def bar(*_):
+            # The call goes on once the fork is there.
+            yield lambda done, total: (running.set(), forked.wait())
+        module = sys.modules["gpu_broad_phase.broad_phase"]
+        original, module.bar = module.bar, bar
         thread = threading.Thread(target=lambda: busy.step(boxes, owners=1))
         thread.start()
-        time.sleep(0.1)
-        assert thread.is_alive()
+        running.wait()
+        module.bar = original
         pid = os.fork()
         if pid == 0:
             code = 1
@@ -332,6 +400,7 @@ def test_a_fork_while_another_thread_is_at_work() -> None:
             except RuntimeError as error:
                 code = 2 + len(idle.step(boxes[:3])) if "forked" in str(error) else 1
             os._exit(code)
+        forked.set()
         assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
         thread.join()
         print(len(busy.step(boxes[:3])))
@@ -359,7 +428,7 @@ def test_processes_that_are_no_forks(backend: str, way: str, tmp_path: Path) -> 
     path = tmp_path / "spawned.py"
     path.write_text(SPAWNED)
     run = subprocess.run(
-        [sys.executable, str(path), backend, way], capture_output=True, text=True, timeout=120, check=False
+        [sys.executable, str(path), backend, way], capture_output=True, text=True, timeout=GUARD, check=False
     )
     assert (run.returncode, run.stdout) == (0, "[3, 3, 3]\n"), run.stderr
 

@@ -292,3 +292,38 @@ def test_bad_points_are_refused(backend: str, given: dict[str, Any], error: type
     with pytest.raises(error, match=message):
         broad_phase(backend).neighbors(**(good | given))
     assert len(broad_phase(backend).neighbors(**good).objects) == 2
+
+
+FAR = 1e300
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"radius": FAR}, "radius is 1e300, and less than 3.4028234663852886e38 is needed"),
+        ({"points": [[FAR, 0, 0], [-FAR, 0, 0]]}, "points reach from -1e300 to 1e300 on axis 0, and may be at most"),
+        ({"points": [[0, 0, 0], [0, 0, 1e39]]}, "points reach from 0.0 to 1e39 on axis 2, and may be at most"),
+        # As far from the middle as single precision does not hold, and in one place.
+        ({"points": [[2e40, 0, 0], [2e40, 0, 0], [0, 0, 0]]}, "points reach from 0.0 to 2e40 on axis 0"),
+        ({"period": [1, FAR, 1]}, "period is 1e300 on axis 1, and at most 3.4028234663852886e38 is possible"),
+    ],
+)
+def test_numbers_past_single_precision_are_named_in_short(backend: str, given: dict[str, Any], message: str) -> None:
+    mine = broad_phase(backend)
+    with pytest.raises(ValueError) as raised:
+        mine.neighbors(**({"points": [[0, 0, 0], [1, 1, 1]], "radius": 1.0} | given))
+    assert str(raised.value).startswith(message)
+    assert len(str(raised.value)) < 140
+
+
+def test_far_from_the_origin_as_near_as_elsewhere(backend: str) -> None:
+    # Only how far points are from each other counts.
+    points = np.array([[FAR, 0, 0], [FAR, 0.5, 0]])
+    assert broad_phase(backend).neighbors(points, 1.0, half=True).distances.tolist() == [0.5]
+
+
+def test_all_arrays_are_the_callers(backend: str) -> None:
+    for period in (None, 3.0):
+        near = broad_phase(backend).neighbors([[0, 0, 0], [1, 0, 0]], 1.5, period=period)
+        for array in (near.offsets, near.i, near.j, near.distances, near.shifts):
+            array[:1] = 0

@@ -32,7 +32,7 @@ def test_the_notebook_runs(tmp_path: Path) -> None:
     nbformat.validate(notebook)
     # A cell that fails raises here. It writes its picture into the folder that it runs in.
     nbclient.NotebookClient(
-        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
+        notebook, timeout=600, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     ).execute()
     assert [_kinds(cell) for cell in notebook.cells] == kept, "outputs are of other kinds than those that are kept"
     assert any("image/png" in kinds for kinds in kept)

@@ -317,6 +317,22 @@ def test_bad_rays_are_refused_with_their_row(backend: str, given: dict[str, Any]
     assert mine.rays(**good).objects.tolist() == [0, 0]
 
 
+def test_one_origin_or_direction_stands_for_all_rays(backend: str) -> None:
+    mine = broad_phase(backend)
+    mine.step([[0, 0, 0, 1, 1, 1], [0, 0, 3, 1, 1, 4]])
+    origins = np.array([[0.5, 0.5, -1], [0.5, 0.5, 2], [9, 9, 9]])
+    assert mine.rays(origins, [0, 0, 1]).objects.tolist() == [0, 1, -1]
+    assert mine.rays([0.5, 0.5, 2], [[0, 0, 1], [0, 0, -1], [1, 0, 0]]).objects.tolist() == [1, 0, -1]
+    assert mine.rays([0.5, 0.5, 2], [0, 0, 1]).objects.tolist() == [1]
+    assert mine.rays(np.empty((0, 3)), [0, 0, 1], mode="all").offsets.tolist() == [0]
+    assert mine.rays([0, 0, 1], []).objects.tolist() == []
+    with pytest.raises(ValueError, match=r"directions has the shape \(2,\), and \(n, 3\) is needed"):
+        mine.rays(origins, [0, 1])
+    flat = broad_phase(backend, dimensions=2)
+    flat.step([[0, 0, 1, 1]])
+    assert flat.rays([[-1, 0.5], [-1, 2]], [1, 0]).objects.tolist() == [0, -1]
+
+
 def test_ignored_rays_meet_nothing(backend: str) -> None:
     mine = broad_phase(backend, invalid="ignore")
     mine.step([[0, 0, 0, 1, 1, 1]])

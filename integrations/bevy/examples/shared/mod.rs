@@ -7,6 +7,7 @@ use bevy::app::ScheduleRunnerPlugin;
 use bevy::asset::RenderAssetUsages;
 use bevy::camera::RenderTarget;
 use bevy::core_pipeline::schedule::{Core3d, Core3dSystems};
+use bevy::core_pipeline::tonemapping::{DebandDither, Tonemapping};
 use bevy::prelude::*;
 use bevy::render::RenderApp;
 use bevy::render::camera::ExtractedCamera;
@@ -72,6 +73,17 @@ pub fn app(title: &str, frames: u32) -> App {
         )))
         .add_systems(Update, take_picture);
     app.take()
+}
+
+/// A camera that draws colours as they are: Bevy's default for tone mapping reads tables that come with a feature.
+/// Dithering is a part of tone mapping.
+pub fn camera(target: &Target) -> impl Bundle {
+    (
+        Camera3d::default(),
+        Tonemapping::None,
+        DebandDither::Disabled,
+        target.0.clone(),
+    )
 }
 
 /// The word behind an option of the command line.

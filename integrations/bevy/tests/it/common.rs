@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use bevy::camera::primitives::Aabb;
 use bevy::ecs::change_detection::Tick;
@@ -17,6 +18,9 @@ use bevy_gpu_broad_phase::{
     BroadPhaseDiagnostics, BroadPhaseObject, GpuBroadPhasePlugin, OverlapLayers, OverlapOwner, Overlaps, StaticObject,
     world_aabb,
 };
+
+/// A guard against a hang: however busy the machine is, nothing takes that long.
+pub const GUARD: Duration = Duration::from_secs(600);
 
 /// One app with a device at a time: software adapters take all processors.
 pub fn alone() -> MutexGuard<'static, ()> {
@@ -83,16 +87,27 @@ pub fn lose_device(app: &App) -> Tick {
     device.last_changed()
 }
 
+/// A frame, and the end of what the renderer's device was handed: a busy machine needs no more frames for an answer. The
+/// device of an app without a renderer cannot be waited for.
+pub fn frame(app: &mut App) {
+    app.update();
+    match app.world().get_resource::<RenderDevice>() {
+        Some(device) => _ = device.wgpu_device().poll(wgpu::PollType::wait_indefinitely()),
+        None => std::thread::sleep(Duration::from_millis(5)),
+    }
+}
+
 /// Lets frames go by until steps run on the device that a renderer took in place of a lost one: Bevy opens it on
 /// another thread.
 pub fn recover(app: &mut App, lost: Tick) {
-    for _ in 0..2000 {
+    let hangs = Instant::now() + GUARD;
+    while Instant::now() < hangs {
         app.update();
         let since = app.world().resource_ref::<RenderDevice>().last_changed();
         if since != lost && app.world().resource::<BroadPhaseDiagnostics>().is_on_gpu {
             return;
         }
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
     panic!("no other device came");
 }
@@ -180,7 +195,8 @@ pub fn told(world: &World) -> Pairs {
 
 /// Lets frames go by until all steps have been heard of.
 pub fn settle(app: &mut App) {
-    for _ in 0..2000 {
+    let hangs = Instant::now() + GUARD;
+    while Instant::now() < hangs {
         app.update();
         let diagnostics = app.world().resource::<BroadPhaseDiagnostics>();
         if diagnostics.steps_under_way == 0 && diagnostics.leaving == 0 {
@@ -191,7 +207,7 @@ pub fn settle(app: &mut App) {
                 return;
             }
         }
-        std::thread::sleep(std::time::Duration::from_millis(1));
+        std::thread::sleep(Duration::from_millis(1));
     }
     panic!(
         "steps are not heard of: {:?}",

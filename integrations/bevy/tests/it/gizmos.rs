@@ -1,5 +1,7 @@
 //! Lines in a picture.
 
+use std::time::{Duration, Instant};
+
 use bevy::asset::RenderAssetUsages;
 use bevy::camera::RenderTarget;
 use bevy::prelude::*;
@@ -9,7 +11,7 @@ use bevy::render::settings::WgpuSettings;
 use bevy::render::view::screenshot::{Screenshot, ScreenshotCaptured};
 use bevy_gpu_broad_phase::{BroadPhaseDiagnostics, BroadPhaseGizmos, BroadPhaseObject, StaticObject};
 
-use crate::common::{alone, lose_device, recover, rendered, settle, unit_box};
+use crate::common::{GUARD, alone, lose_device, recover, rendered, settle, unit_box};
 
 #[derive(Resource, Default)]
 struct Taken(Option<Image>);
@@ -24,7 +26,8 @@ fn colored(app: &mut App, target: &Handle<Image>) -> [usize; 3] {
             taken.0 = Some(std::mem::take(&mut captured.image));
         },
     );
-    for _ in 0..100 {
+    let hangs = Instant::now() + GUARD;
+    while Instant::now() < hangs {
         app.update();
         if let Some(image) = app.world_mut().resource_mut::<Taken>().0.take() {
             let pixels = image.data.as_ref().unwrap().chunks_exact(4);
@@ -36,7 +39,7 @@ fn colored(app: &mut App, target: &Handle<Image>) -> [usize; 3] {
             };
             return [0, 1, 2].map(mostly);
         }
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        std::thread::sleep(Duration::from_millis(5));
     }
     panic!("no picture came");
 }

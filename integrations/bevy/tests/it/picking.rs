@@ -14,7 +14,7 @@ use bevy::render::render_resource::TextureFormat;
 use bevy::shape::Ray3d;
 use bevy_gpu_broad_phase::{BroadPhaseObject, BroadPhasePicking, world_aabb};
 
-use crate::common::{Random, alone, lose_device, rendered, unit_box};
+use crate::common::{Random, alone, frame, lose_device, rendered, unit_box};
 
 const SIDE: u32 = 64;
 const POINTER: PointerId = PointerId::Touch(7);
@@ -92,8 +92,7 @@ fn brute_force(app: &mut App, ray: Ray3d) -> Vec<(Entity, f32)> {
 /// What is told in a frame once answers have come.
 fn told(app: &mut App) -> Vec<(Entity, f32, Vec3)> {
     for _ in 0..12 {
-        app.update();
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        frame(app);
     }
     last_hits(app)
 }
@@ -250,8 +249,7 @@ fn pointers_do_not_mix_and_neither_do_cameras() {
         block(&mut app, at);
     }
     for _ in 0..12 {
-        app.update();
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        frame(&mut app);
     }
     let messages = drain(&mut app);
     let mut seen = Vec::new();
@@ -302,9 +300,8 @@ fn picking_that_was_off_forgets() {
         turn(&mut app, true);
         let mut hits = Vec::new();
         for _ in 0..10 {
-            app.update();
+            frame(&mut app);
             hits.extend(last_hits(&mut app).into_iter().map(|hit| hit.0));
-            std::thread::sleep(std::time::Duration::from_millis(3));
         }
         assert!(!hits.is_empty() && hits.iter().all(|&hit| hit == corner), "{hits:?}");
     }

@@ -7,7 +7,7 @@ use bevy_gpu_broad_phase::{
     BroadPhaseObject, BroadPhaseQuery, BroadPhaseQueryResults, OverlapLayers, OverlapOwner, StaticObject, world_aabb,
 };
 
-use crate::common::{Random, alone, minimal, rendered, unit_box};
+use crate::common::{Random, alone, frame, minimal, rendered, unit_box};
 
 /// Inserted results that observers heard of.
 #[derive(Resource, Default)]
@@ -23,8 +23,7 @@ fn hear(app: &mut App) {
 fn answered(app: &mut App) -> Vec<Entity> {
     app.world_mut().resource_mut::<Heard>().0.clear();
     for _ in 0..10 {
-        app.update();
-        std::thread::sleep(std::time::Duration::from_millis(3));
+        frame(app);
     }
     std::mem::take(&mut app.world_mut().resource_mut::<Heard>().0)
 }
@@ -189,9 +188,8 @@ fn results_come_and_go_with_the_query(mut app: App) {
         .entity_mut(query)
         .insert(BroadPhaseQuery::point(Vec3::splat(9.0)));
     for _ in 0..10 {
-        app.update();
+        frame(&mut app);
         assert!(results(&app, query).is_none_or(<[_]>::is_empty));
-        std::thread::sleep(std::time::Duration::from_millis(3));
     }
     assert_eq!(results(&app, query), Some(&[][..]));
     // And neither does one that is gone.

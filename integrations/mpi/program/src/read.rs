@@ -120,7 +120,50 @@ fn look_at(start: &[u8], length: u64) -> Result<(), String> {
     Ok(())
 }
 
+/// Says what is wrong with a row.
+pub type Check = fn(&[f64]) -> Option<&'static str>;
+
+/// Boxes: mins, then maxes.
+pub fn box_fault(row: &[f64]) -> Option<&'static str> {
+    let (low, high) = row.split_at(row.len() / 2);
+    if row.iter().any(|number| number.is_nan()) {
+        return Some("a NaN");
+    }
+    let is_inverted = low.iter().zip(high).any(|(low, high)| low > high);
+    is_inverted.then_some("a min above its max")
+}
+
+/// Rays: origin, direction, largest t.
+pub fn ray_fault(row: &[f64]) -> Option<&'static str> {
+    let (_, vectors) = row.split_last()?;
+    let (origin, direction) = vectors.split_at(vectors.len() / 2);
+    /// The largest component of a direction that a ray may have.
+    const LONGEST: f64 = (1_u128 << 126) as f64;
+    if row.iter().any(|number| number.is_nan()) {
+        Some("a NaN")
+    } else if !origin.iter().all(|&number| (number as f32).is_finite()) {
+        Some("an origin that is not finite in single precision")
+    } else {
+        let is_long = direction.iter().any(|number| number.abs() > LONGEST);
+        is_long.then_some("a direction past 2^126")
+    }
+}
+
+pub fn point_fault(row: &[f64]) -> Option<&'static str> {
+    let is_finite = row.iter().all(|&number| (number as f32).is_finite());
+    (!is_finite).then_some("a number that is not finite in single precision")
+}
+
 impl Slice {
+    /// Refuses the first row that is not as it should be.
+    pub fn check(&self, path: &Path, check: Check) -> Result<(), String> {
+        let fault = |(row, numbers): (usize, &[f64])| Some((self.first + row as u64, check(numbers)?));
+        match self.rows().enumerate().find_map(fault) {
+            Some((row, what)) => Err(format!("{}: row {row} has {what}", path.display())),
+            None => Ok(()),
+        }
+    }
+
     /// The axes of rows of `vectors` vectors and `more` numbers.
     pub const fn axes(&self, vectors: usize, more: usize) -> usize {
         (self.columns - more) / vectors

@@ -6,7 +6,7 @@ use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Neighbors, Query, 
 use gpu_broad_phase_mpi::{Communicator, Hit, Objects, Owned, RankError, Ranks, RanksDescriptor, Rows, agreed};
 
 use crate::args::{Cli, Command, Mode, NeighborsArgs, PairsArgs, QueryArgs, RaysArgs};
-use crate::read::{Slice, down, rows_of, slice, up, vector};
+use crate::read::{Check, Slice, box_fault, down, point_fault, ray_fault, rows_of, slice, up, vector};
 use crate::report::Report;
 use crate::write::Output;
 
@@ -46,15 +46,15 @@ impl<C: Communicator> Run<'_, C> {
             .expect("they are taken once, after all that needs them")
     }
 
-    /// The slice of a file that this rank reads.
-    fn slice(&self, path: &Path, columns: &[usize]) -> Result<Slice, RankError> {
+    /// The slice of a file that this rank reads, each row as it should be.
+    fn slice(&self, path: &Path, columns: &[usize], check: Check) -> Result<Slice, RankError> {
         let ranks = self.communicator();
         let slice = agreed(ranks, slice(path, columns, ranks.rank(), ranks.size()))?;
         let shape = [slice.rows, slice.columns as u64];
         let mut of_first = shape;
         ranks.broadcast(0, bytemuck::cast_slice_mut(&mut of_first));
         let checked = match of_first == shape {
-            true => Ok(slice),
+            true => slice.check(path, check).map(|()| slice),
             false => Err(format!(
                 "{}: rank 0 reads another shape, {of_first:?} and not {shape:?}",
                 path.display()
@@ -64,7 +64,7 @@ impl<C: Communicator> Run<'_, C> {
     }
 
     fn boxes(&self, path: &Path) -> Result<Input, RankError> {
-        let slice = self.slice(path, &[4, 6])?;
+        let slice = self.slice(path, &[4, 6], box_fault)?;
         let axes = slice.axes(2, 0);
         let boxes = slice
             .rows()
@@ -118,7 +118,7 @@ impl<C: Communicator> Run<'_, C> {
     }
 
     fn pairs(&mut self, args: &PairsArgs) -> Result<(), RankError> {
-        let output = Output::open(self.communicator(), &args.output)?;
+        let output = Output::open(self.communicator(), &args.output, &[&args.boxes])?;
         let mut input = self.boxes(&args.boxes)?;
         let mut ranks = self.begin(
             &mut input,
@@ -135,10 +135,10 @@ impl<C: Communicator> Run<'_, C> {
     }
 
     fn rays(&mut self, args: &RaysArgs) -> Result<(), RankError> {
-        let output = Output::open(self.communicator(), &args.output)?;
+        let output = Output::open(self.communicator(), &args.output, &[&args.boxes, &args.rays])?;
         let mut input = self.boxes(&args.boxes)?;
         let axes = if input.dimensions == Dimensions::Two { 2 } else { 3 };
-        let slice = self.slice(&args.rays, &[2 * axes + 1])?;
+        let slice = self.slice(&args.rays, &[2 * axes + 1], ray_fault)?;
         let near = |value: f64| value as f32;
         let rays: Vec<_> = slice
             .rows()
@@ -186,10 +186,10 @@ impl<C: Communicator> Run<'_, C> {
     }
 
     fn query(&mut self, args: &QueryArgs) -> Result<(), RankError> {
-        let output = Output::open(self.communicator(), &args.output)?;
+        let output = Output::open(self.communicator(), &args.output, &[&args.boxes, &args.queries])?;
         let mut input = self.boxes(&args.boxes)?;
         let axes = if input.dimensions == Dimensions::Two { 2 } else { 3 };
-        let slice = self.slice(&args.queries, &[2 * axes])?;
+        let slice = self.slice(&args.queries, &[2 * axes], box_fault)?;
         // Without one the nearest may lie as far as there is anything.
         let radius = args
             .radius
@@ -232,8 +232,8 @@ impl<C: Communicator> Run<'_, C> {
     }
 
     fn neighbors(&mut self, args: &NeighborsArgs) -> Result<(), RankError> {
-        let output = Output::open(self.communicator(), &args.output)?;
-        let slice = self.slice(&args.points, &[2, 3])?;
+        let output = Output::open(self.communicator(), &args.output, &[&args.points])?;
+        let slice = self.slice(&args.points, &[2, 3], point_fault)?;
         let axes = slice.columns;
         let near = |value: f64| value as f32;
         let points = slice.rows().map(|row| Aabb::point(vector(row, near)));

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;
-use std::os::unix::fs::FileExt as _;
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -31,8 +31,9 @@ pub struct Output {
 const HEADER: usize = 128;
 
 impl Output {
-    /// Opens a file before the work, so that one that cannot be written is found out first. Collective.
-    pub fn open<C: Communicator>(ranks: &C, path: &Path) -> Result<Self, RankError> {
+    /// Opens a file before the work, so that one that cannot be written is found out first. It must be none of the
+    /// inputs. Collective.
+    pub fn open<C: Communicator>(ranks: &C, path: &Path, inputs: &[&PathBuf]) -> Result<Self, RankError> {
         let mut name = path.file_name().unwrap_or_default().to_owned();
         name.push(".part");
         let output = Self {
@@ -40,8 +41,15 @@ impl Output {
             part: path.with_file_name(name),
         };
         let is_npy = path.extension().is_some_and(|extension| extension == "npy");
+        let replaced = |input: &&&PathBuf| is_same(input, &output.path) || is_same(input, &output.part);
         let opened = if !is_npy {
             Err(format!("{}: a result file ends in .npy", path.display()))
+        } else if let Some(input) = inputs.iter().find(replaced) {
+            Err(format!(
+                "{}: the result would replace the input {}; name another file",
+                path.display(),
+                input.display()
+            ))
         } else if ranks.rank() == 0 {
             File::create(&output.part).map(drop).map_err(|error| output.told(error))
         } else {
@@ -88,6 +96,12 @@ impl Output {
         PART.lock().unwrap_or_else(PoisonError::into_inner).take();
         Ok(rows)
     }
+}
+
+/// Whether two paths lead to one file, by whatever name or link.
+fn is_same(a: &Path, b: &Path) -> bool {
+    let file = |path| fs::metadata(path).map(|file| (file.dev(), file.ino()));
+    file(a).is_ok_and(|a| file(b).is_ok_and(|b| a == b))
 }
 
 /// The header of an array of rows, version 1.0 of the format, filled up with blanks.

@@ -15,10 +15,27 @@ Words: TypeAlias = npt.NDArray[np.uint32]
 def as_array(name: str, given: Any) -> npt.NDArray[Any]:
     """What numpy makes of it."""
     try:
-        return np.asarray(given)
+        array = np.asarray(given)
+        if array.dtype != np.object_:
+            return array
+        if array.ndim == 0 and hasattr(given, "__dlpack__"):
+            return np.from_dlpack(given)
+        if _has_numbers(given):
+            return np.asarray(given.to_numpy(dtype=np.float64, na_value=np.nan))
+        return array
     except ValueError as error:
         # Such as rows of different lengths.
         raise ValueError(f"{name}: {error}") from None
+    except (TypeError, RuntimeError, BufferError) as error:
+        # Such as what lies on a GPU, or what a library does not give away.
+        raise TypeError(f"{name}: {error}") from None
+
+
+def _has_numbers(given: Any) -> bool:
+    """Whether it is of pandas, with columns of numbers that may lack some: pandas' own types."""
+    types: Any = getattr(given, "dtypes", None)
+    columns = types if hasattr(types, "__iter__") else [types]
+    return hasattr(given, "to_numpy") and all(getattr(kind, "kind", "O") in "fiu" for kind in columns)
 
 
 def _hint(array: npt.NDArray[Any]) -> str:
@@ -47,6 +64,21 @@ def table(name: str, given: npt.ArrayLike, columns: int, rows: int | None = None
     if rows is not None and len(array) != rows:
         raise ValueError(f"{name} has {len(array)} rows, and {rows} are needed")
     return array
+
+
+def vectors(
+    origins: npt.ArrayLike, directions: npt.ArrayLike, columns: int
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """A row per ray of both, of which one may be a single vector for all rays."""
+    starts, ways = floats("origins", origins), floats("directions", directions)
+    is_one = [array.shape == (columns,) for array in (starts, ways)]
+    if is_one[0]:
+        ways = table("directions", ways, columns) if not is_one[1] else ways.reshape(1, columns)
+        return np.broadcast_to(starts, ways.shape), ways
+    starts = table("origins", starts, columns)
+    if is_one[1]:
+        return starts, np.broadcast_to(ways, starts.shape)
+    return starts, table("directions", ways, columns, len(starts))
 
 
 def corners(name: str, given: npt.ArrayLike, dimensions: int) -> tuple[Floats, Floats]:

@@ -25,7 +25,7 @@ class _Bar:
                 from tqdm.auto import tqdm
 
                 self._bar = tqdm(desc=self._name, unit=" rows", leave=False)
-        # Each pass begins anew. A device does not tell how far it is: the time goes on.
+        # Each pass begins anew. A device tells how far it is in calls of several parts. Else the time goes on.
         self._bar.total = total or None
         self._bar.n = done
         self._bar.refresh()

@@ -26,13 +26,14 @@ _NUMBERS = {symbol: number for number, symbol in enumerate(_SYMBOLS.split())}
 
 def neighbor_list(
     quantities: str,
-    atoms: Any,
+    a: Any,
     cutoff: float | Mapping[tuple[Any, Any], float] | npt.ArrayLike,
-    *,
     self_interaction: bool = False,
+    max_nbins: float = 1e6,
+    *,
     broad_phase: BroadPhase | None = None,
 ) -> Any:
-    """Finds the neighbours of atoms, as ``ase.neighborlist.neighbor_list`` does.
+    """Finds the neighbours of atoms, as ``ase.neighborlist.neighbor_list`` does, and takes the same arguments.
 
     Cells may be triclinic and of any size: where the cutoff is longer than the cell, all images count. Atoms may lie
     outside of the cell. Distances are exact in float64, of the positions as they are given.
@@ -42,7 +43,7 @@ def neighbor_list(
     quantities : str
         What is wanted, a letter each: "i" and "j" are the two atoms, "d" is their distance, "D" the vector from ``i``
         to ``j``, and "S" how many cells the image of ``j`` lies away: ``D = positions[j] - positions[i] + S @ cell``.
-    atoms : ase.Atoms
+    a : ase.Atoms
         Or anything with ``positions``, ``pbc``, ``cell`` and, for a cutoff per pair of elements, ``numbers``. The cell
         may lack vectors on axes that are not periodic.
     cutoff : float, dict or array_like
@@ -51,6 +52,8 @@ def neighbor_list(
         neighbours whose spheres overlap.
     self_interaction : bool
         Whether each atom is its own neighbour, too. Its images are, without this.
+    max_nbins : float
+        Ignored: ase bounds the cells of its grid by it.
     broad_phase : BroadPhase, optional
         What finds them, in three dimensions. One that is kept from call to call saves the time in which a GPU gets
         ready. Its `rays` and `query` need a new step afterwards. Default: ``BroadPhase()``.
@@ -76,7 +79,7 @@ def neighbor_list(
     for letter in quantities:
         if letter not in "ijdDS":
             raise ValueError(f"quantities has {letter!r}, and letters of 'ijdDS' are needed")
-    given = atoms.positions if hasattr(atoms, "positions") else atoms.get_positions()
+    given = a.positions if hasattr(a, "positions") else a.get_positions()
     positions = _finite("positions", given)
     if positions.size == 0:
         positions = positions.reshape(0, 3)
@@ -84,11 +87,11 @@ def neighbor_list(
         raise ValueError(f"positions has the shape {positions.shape}, and (n, 3) is needed")
     if broad_phase is not None and broad_phase.dimensions != 3:
         raise ValueError("broad_phase is in 2D, and one in 3D is needed")
-    limit = _Limit.of(cutoff, len(positions), atoms)
-    cell = np.zeros((3, 3)) if atoms.cell is None else _finite("cell", atoms.cell)
+    limit = _Limit.of(cutoff, len(positions), a)
+    cell = np.zeros((3, 3)) if a.cell is None else _finite("cell", a.cell)
     if cell.shape == (3,):
         cell = np.diag(cell)
-    is_periodic = np.broadcast_to(np.asarray(atoms.pbc, np.bool_), 3)
+    is_periodic = np.broadcast_to(np.asarray(a.pbc, np.bool_), 3)
     cell = np.where(is_periodic[:, None], cell, 0.0)
     if np.linalg.matrix_rank(cell[is_periodic]) < is_periodic.sum():
         raise ValueError("cell: vectors of the periodic axes are zero, or lie in one plane")

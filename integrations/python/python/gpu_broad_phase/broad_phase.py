@@ -41,7 +41,8 @@ class BroadPhase:
 
     All schemes and backends give the same answers. Boxes are closed: those that only touch overlap. Calls from several
     threads come one after the other. Other threads of Python run meanwhile, and must not write to the arrays. Ctrl-C ends
-    a call on the CPU, and one on a GPU once the GPU is done.
+    a call. A GPU then still does what it was handed last, of which long calls have many parts, and the next `rays` or
+    `query` may need a new step.
 
     Numbers are float32 within. float64 boxes are rounded outward, so that no pair is missed, and a pair that is nearer
     than the rounding may be there as well. `neighbors` and `collision_candidates` are exact in float64. Arrays of
@@ -309,7 +310,8 @@ class BroadPhase:
         Parameters
         ----------
         origins, directions : array_like
-            Shape (n, 3), in 2D (n, 2). Directions need not have length one. A zero direction asks what is at the origin.
+            Shape (n, 3), in 2D (n, 2), or one of both a single vector for all rays, of shape (3,), in 2D (2,). Directions
+            need not have length one. A zero direction asks what is at the origin.
         t_min, t_max : array_like
             A number per ray, or for all rays. A negative `t_min` counts as 0.
         mode : {"closest", "any", "all"}
@@ -335,9 +337,8 @@ class BroadPhase:
             For a wrong shape or a number that does not fit, with its row.
         """
         axes = self._dimensions
-        starts = arrays.table("origins", origins, axes)
+        starts, ways = arrays.vectors(origins, directions, axes)
         rows = len(starts)
-        ways = arrays.table("directions", directions, axes, rows)
         extents = None if half_extents is None else arrays.table("half_extents", half_extents, axes, rows)
         with bar("rays", self._progress) as progress:
             hits, words = _native.rays(
@@ -492,8 +493,8 @@ class BroadPhase:
         Raises
         ------
         ValueError
-            For a wrong shape, a point or a radius that is not finite, a period that is negative, or points that lie
-            2^31 periods apart.
+            For a wrong shape, a point or a radius that is not finite, a period that is negative, points that lie 2^31
+            periods apart, or numbers past the range of float32.
         """
         axes = self._dimensions
         places = arrays.table("points", points, axes)
@@ -517,7 +518,7 @@ class BroadPhase:
                 self._engine, places, radius=radius, periods=periods, half=half, progress=progress
             )
         if period is None or np.isinf(periods).all():
-            shifts = np.broadcast_to(np.int32(0), (len(objects), 3))
+            shifts = np.zeros((len(objects), 3), np.int32)
         return Neighbors(offsets, objects, distances, shifts[:, :axes])
 
     def why(self, a: int, b: int) -> str:
