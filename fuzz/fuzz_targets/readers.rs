@@ -142,10 +142,10 @@ fn table(path: &Path, choice: u8) {
         }),
         1 => told(input::rays(path, dimensions, QUIET)).map(|rays| rays.len()),
         2 => told(input::boxes(path, dimensions, QUIET)).map(|boxes| boxes.len()),
-        _ => told(input::points(path, asked, QUIET)).map(|scene| {
-            let is_point = |boxed: &gpu_broad_phase::Aabb| boxed.min.map(f32::to_bits) == boxed.max.map(f32::to_bits);
-            assert!(scene.boxes.iter().all(is_point));
-            scene.boxes.len()
+        _ => told(input::points(path, asked, QUIET)).map(|points| {
+            let is_flat = |point: &[f64; 3]| points.dimensions == 3 || point[2] == 0.0;
+            assert!(points.positions.iter().all(is_flat));
+            points.positions.len()
         }),
     };
 }

@@ -167,27 +167,30 @@ pub struct QueryArgs {
                         atoms.xyz --radius 8 --period 60,60,60 --full --distances --shifts -o list.npy"
 )]
 pub struct NeighborsArgs {
-    /// Points: 3 columns, in 2D 2, in any table that is read as boxes (.csv, .txt, .tsv, .dat, .xyz, .npy, .npz, `-`).
-    /// `pairs --help` tells more.
+    /// Points: 3 columns, in 2D 2, in any table that is read as boxes (.csv, .txt, .tsv, .dat, .xyz, .npy, .npz, `-`);
+    /// `pairs --help` tells more. Or atoms: .xyz and .extxyz with their number, a comment, then rows of a symbol and a
+    /// position, of which the first frame is read.
+    ///
+    /// Numbers of the file, radius and period count in f64, as they are written.
     pub points: PathBuf,
     /// The largest distance. Needed unless --nearest is given.
-    #[arg(long, value_name = "R", value_parser = parse_distance)]
-    pub radius: Option<f32>,
-    /// Period of each axis, 0 where an axis has none: distances are those to the nearest image.
-    /// One number is the period of all axes.
-    #[arg(long, value_name = "X,Y[,Z]", value_parser = parse_distance, value_delimiter = ',')]
-    pub period: Vec<f32>,
+    #[arg(long, value_name = "R", value_parser = parse_long_distance)]
+    pub radius: Option<f64>,
+    /// Period of each axis, 0 where an axis has none: distances are those to the nearest image. One number is the
+    /// period of all axes. Without it that of an extended XYZ file, if its Lattice is a box along the axes.
+    #[arg(long, value_name = "X,Y[,Z]", value_parser = parse_periods)]
+    pub period: Option<Periods>,
     /// Write each pair from both sides, as `a,b` and as `b,a`: the full list.
     #[arg(long, conflicts_with = "nearest")]
     pub full: bool,
     /// Only the K nearest neighbours of each point, nearest first, from both sides.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub nearest: Option<u32>,
-    /// A further column: the distance, computed in f64 from the points in f32.
+    /// A further column: the distance.
     #[arg(long)]
     pub distances: bool,
     /// Further columns, one per axis: how many periods to add to b, so that it is the image that is near a.
-    #[arg(long, requires = "period")]
+    #[arg(long)]
     pub shifts: bool,
     /// What the points have to be; the number of columns decides.
     #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3))]
@@ -657,6 +660,28 @@ fn parse_distance(text: &str) -> Result<f32, String> {
     }
 }
 
+fn parse_long_distance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        _ => Err("a finite number, zero or above, is needed".to_owned()),
+    }
+}
+
+/// Lengths of the axes, or of all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Periods(pub Vec<f64>);
+
+/// Numbers apart by commas or blanks.
+fn parse_periods(text: &str) -> Result<Periods, String> {
+    let words = text.split([',', ' ', '\t']).filter(|word| !word.is_empty());
+    let periods = words.map(parse_long_distance).collect::<Result<Vec<_>, _>>()?;
+    let fits = |&period: &f64| period == 0.0 || (f32::MIN_POSITIVE.into()..=f32::MAX.into()).contains(&period);
+    match periods.is_empty() || !periods.iter().all(fits) {
+        true => Err("numbers of 0, or between 1.2e-38 and 3.4e38, are needed, as in 8,8,8".to_owned()),
+        false => Ok(Periods(periods)),
+    }
+}
+
 fn parse_t_max(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(value) if value >= 0.0 => Ok(value),
@@ -693,7 +718,8 @@ impl Cli {
         let take_negative = |arg: Arg| {
             let takes_values = arg.get_action().takes_values();
             // As `-.5` and `-inf`, which clap knows as no numbers.
-            let takes_reals = takes_values && arg.get_value_parser().type_id() == TypeId::of::<f32>();
+            let reals = [TypeId::of::<f32>(), TypeId::of::<f64>(), TypeId::of::<Periods>()];
+            let takes_reals = takes_values && reals.iter().any(|&real| arg.get_value_parser().type_id() == real);
             arg.allow_negative_numbers(takes_values)
                 .allow_hyphen_values(takes_reals)
         };
@@ -709,6 +735,16 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn periods_are_apart_by_commas_or_blanks() {
+        for text in ["8,8.5,0", "8 8.5 0", " 8, 8.5 ,0 ", "8,8.5,0,"] {
+            assert_eq!(parse_periods(text), Ok(Periods(vec![8.0, 8.5, 0.0])), "{text}");
+        }
+        for text in ["", ",", "8;8", "-1", "nan", "1e39", "1e-39", "8 x"] {
+            assert!(parse_periods(text).is_err(), "{text}");
+        }
     }
 
     #[test]
