@@ -250,7 +250,8 @@ fn chunks<'a>(file: &'a [u8], notes: &mut Vec<String>) -> Result<(&'a [u8], Opti
     };
     let behind = file.len() - whole.len();
     if behind > 0 {
-        notes.push(format!("{behind} bytes behind the GLB's {length} are left out"));
+        let behind = counted(behind as u64, "byte");
+        notes.push(format!("{behind} behind the GLB's {length} left out"));
     }
     let file = whole;
     let chunk = |at: usize| {

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use super::{Format, Input, MESHES, Scene, gltf, name, obj, ply, stl, warn_all};
 use crate::args::ReadingArgs;
 use crate::mesh::{Mesh, Selection, boxes};
-use crate::report::Reporter;
+use crate::report::{Reporter, counted};
 
 /// Boxes of a mesh whose first frame is open.
 pub fn scene(
@@ -33,8 +33,9 @@ pub fn scene(
     let points = mesh.edges.iter().filter(|[a, b]| a == b).count();
     if points > 0 {
         reporter.warn(format!(
-            "{}: {points} edges from a vertex to itself are left out",
-            name(path)
+            "{}: {} from a vertex to itself left out",
+            name(path),
+            counted(points as u64, "edge")
         ));
     }
     let (boxes, elements) = boxes(&mesh, next.as_ref(), selection).with_context(|| name(path))?;
@@ -146,11 +147,11 @@ pub struct Short {
 
 impl Short {
     pub fn faces() -> Self {
-        Self::of("faces", 3)
+        Self::of("face", 3)
     }
 
     pub fn lines() -> Self {
-        Self::of("lines", 2)
+        Self::of("line", 2)
     }
 
     fn of(what: &'static str, least: usize) -> Self {
@@ -186,9 +187,9 @@ impl Short {
 
     pub fn tell(&self, place: &str, notes: &mut Vec<String>) {
         if let Some(first) = self.places.first() {
-            let (count, what, least) = (self.places.len(), self.what, self.least);
+            let (count, least) = (counted(self.places.len() as u64, self.what), self.least);
             notes.push(format!(
-                "{count} {what} of fewer than {least} vertices left out, the first in {place} {first}; they get no ids"
+                "{count} of fewer than {least} vertices left out, the first in {place} {first}; ids count the others"
             ));
         }
     }

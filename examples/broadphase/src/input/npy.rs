@@ -6,6 +6,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use half::f16;
 
 use super::{Table, npy_header, shortened};
+use crate::report::counted;
 
 const NEEDED: &str = "floats or integers are needed";
 
@@ -49,8 +50,8 @@ pub fn read(mut reader: impl Read, length: u64, trust: Length, notes: &mut Vec<S
     }
     if claimed < data_length {
         notes.push(format!(
-            "{} bytes behind the array's {rows} rows are left out",
-            data_length - claimed
+            "{} behind the array's {rows} rows left out",
+            counted(data_length - claimed, "byte")
         ));
     }
     if columns == 0 {

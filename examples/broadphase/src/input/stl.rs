@@ -37,8 +37,11 @@ pub fn read(input: &mut Input, notes: &mut Vec<String>) -> Result<Mesh> {
     let has_attributes = spare > 0 && has_attributes(&mut input.reader, count, length)?;
     if spare > 0 {
         notes.push(match has_attributes {
-            true => format!("{spare} bytes of attributes between the triangles are left out"),
-            false => format!("{spare} bytes behind the {count} triangles are left out"),
+            true => format!(
+                "{} of attributes between the triangles left out",
+                counted(spare, "byte")
+            ),
+            false => format!("{} behind the {count} triangles left out", counted(spare, "byte")),
         });
     }
     binary(&mut input.reader, count, has_attributes)
