@@ -75,6 +75,7 @@ fn extension(bytes: &[u8], is_mesh: bool, otherwise: &'static str) -> &'static s
         true if bytes.starts_with(b"{") => "gltf",
         true if bytes.starts_with(b"solid") || bytes.starts_with(&[0; 80]) => "stl",
         false if bytes.starts_with(b"PK") => "npz",
+        false if bytes.starts_with(b"2\n") => "xyz",
         _ => otherwise,
     }
 }

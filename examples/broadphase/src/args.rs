@@ -22,7 +22,8 @@ use gpu_broad_phase::PairOrder;
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
-    /// Say nothing but warnings and errors.
+    /// Say nothing but warnings and errors. What is left out of a file, as invalid or as none of its format, is always
+    /// a warning.
     #[arg(long, global = true)]
     pub quiet: bool,
 }
@@ -85,7 +86,7 @@ pub struct PairsArgs {
     pub margin: MarginArgs,
     #[command(flatten)]
     pub which: PairArgs,
-    /// Result file, .csv or .npy (u4, rows × 2); `-` is CSV on standard output.
+    /// Result file, .csv or .npy (u4, rows × 2), or a device such as /dev/null; `-` is CSV on standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 }
@@ -98,8 +99,8 @@ pub struct PairsArgs {
 pub struct RaysArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
-    /// Rays, a table as that of boxes: origin, direction, t_max (7 columns, in 2D 5). A ray with a NaN or an
-    /// infinite direction is invalid. With a negative t_max it hits nothing, with a direction of zero what is at its
+    /// Rays, a table as that of boxes: origin, direction, t_max (7 columns, in 2D 5), or without t_max (6, in 2D 4),
+    /// which is infinite then. A ray with a NaN or an infinite direction is invalid. With a negative t_max it hits nothing, with a direction of zero what is at its
     /// origin.
     pub rays: PathBuf,
     /// Which hits.
@@ -183,7 +184,8 @@ pub struct NeighborsArgs {
     /// Write each pair from both sides, as `a,b` and as `b,a`: the full list.
     #[arg(long, conflicts_with = "nearest")]
     pub full: bool,
-    /// Only the K nearest neighbours of each point, nearest first, from both sides.
+    /// Only the K nearest neighbours of each point, nearest first and then by number, from both sides. Who they are is
+    /// decided in f64 among the K + 8 that are nearest in f32.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub nearest: Option<u32>,
     /// A further column: the distance.
@@ -363,14 +365,21 @@ const SCENE_FORMATS: &str = "\
     Boxes or a mesh; `-` is standard input, which tells its format by how it starts.\n\n\
     Boxes are rows of mins, then maxes: 6 columns, in 2D 4.\n\n\
     Text (.csv, .txt, .tsv, .dat, .xyz): columns parted by commas, semicolons, tabs or blanks, with a decimal point; \
-    `#` starts a comment; the first line may be a header.\n\n\
+    `#` starts a comment; the first line may be a header. A first line of three or more columns that counts them from \
+    0 is a header if the second has a fraction, else a row, and a warning says which.\n\n\
     Arrays (.npy, .npz): floats of 2 to 8 bytes or integers of 1 to 8, also of the shape (rows, 2, 3), in 2D (rows, \
     2, 2). FILE.npz:NAME names one array of several. An archive may unpack to 100 times its size, or 64 MiB.\n\n\
-    Meshes are .ply, .obj, .stl, .gltf and .glb.\n\n\
-    STL: corners with equal positions are one vertex, numbered in the order in which they first appear.\n\n\
+    Invalid rows, with NaN or a min above its max, take no part and keep their numbers.\n\n\
+    Meshes are .ply, .obj, .stl, .gltf and .glb. Faces of fewer than three vertices and lines of fewer than two are \
+    left out and get no numbers, as edges from a vertex to itself are; invalid elements keep theirs.\n\n\
+    STL: corners with equal positions are one vertex, numbered in the order in which they first appear. Bytes behind \
+    the triangles are left out, and a last solid needs no endsolid.\n\n\
     glTF: triangles and lines of all meshes of the default scene, placed by their nodes, without skins and morph \
     targets. Vertices are numbered in the order of the file, primitive by primitive; primitives of a mesh that name \
-    the same positions share them. Lines are loose edges. Meshes may repeat to 100 times the file's size, or 64 MiB.";
+    the same positions share them. Lines are loose edges. Primitives without positions or corners are left out. \
+    Required extensions that pack or move vertices are refused; names that are not known are read past with a \
+    warning. Meshes may repeat to 100 times the file's size, or 64 MiB.\n\n\
+    Packed files (gzip, bzip2, xz, zstd) have to be unpacked first.";
 
 /// A scene file and how to read it.
 #[derive(Args)]
@@ -429,7 +438,7 @@ pub struct EngineArgs {
 #[derive(Args)]
 pub struct StepArgs {
     /// Write the number of rows in place of the rows; for `rays` that of hits. They are counted where they are found,
-    /// so that no answer is too large; only --free and several --between need room for the rows.
+    /// so that no answer is too large; only --free, several --between and `neighbors` need room for the rows.
     #[arg(long, conflicts_with = "output")]
     pub count_only: bool,
     /// Tell the GPU time of each stage.

@@ -232,7 +232,7 @@ pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Ray>>
             6 | 7 => 3,
             4 | 5 => 2,
             columns => bail!(
-                "{columns} columns; rays need 6 or 7 (origin, direction, and t_max unless they have no end), in 2D 4 or 5"
+                "{columns} columns; rays need 6 or 7 (origin, direction, t_max if they have an end), in 2D 4 or 5"
             ),
         };
         if rays_dimensions != dimensions {
