@@ -106,7 +106,11 @@ impl DispatchArgs {
             let what = "rows of a workgroup";
             return Err(InputError::Zero { what }.into());
         }
-        let home = self.own.home(step)?;
+        let needs: Vec<_> = match rows {
+            OutputRows::Pairs => step.pairs_written.iter().cloned().collect(),
+            _ => vec![step.answers_written.clone()],
+        };
+        let home = self.own.begin(step, &needs)?;
         let device = home.device();
         let scopes = Scopes::begin(device);
         self.own.bindings.begin();
@@ -124,7 +128,7 @@ impl DispatchArgs {
         recorder.stage("args", |stage| {
             stage.run_groups(&DISPATCH_ARGS, 1, &[DISPATCH.is_block(params)]);
         });
-        self.own.end(scopes)?;
+        self.own.end(encoder, scopes, &home, needs)?;
         Ok(self.own.buffers.get(buffer::ARGS).clone())
     }
 

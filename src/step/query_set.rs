@@ -17,6 +17,7 @@ use crate::gpu::preparation::Preparation;
 use crate::gpu::recorder::Input;
 use crate::gpu::scope::Caught;
 use crate::gpu::timing::Timing;
+use crate::shared::submission::Dependency;
 use crate::stages::table::buffer;
 
 /// Rays and queries that ask the table of a broad phase and have outputs of their own: so what one part of an engine
@@ -48,6 +49,8 @@ use crate::stages::table::buffer;
 pub struct QuerySet {
     /// It never steps.
     own: GpuBroadPhase,
+    /// The last call.
+    last: Option<Dependency>,
 }
 
 impl GpuBroadPhase {
@@ -68,7 +71,7 @@ impl GpuBroadPhase {
             descriptor,
         );
         own.follow(self);
-        QuerySet { own }
+        QuerySet { own, last: None }
     }
 
     /// Takes over what is said of the table of another.
@@ -136,8 +139,8 @@ impl QuerySet {
         own.descriptor = asking(descriptor, &own.descriptor);
     }
 
-    /// What the set was made from, with the fields of its broad phase that count in place of its own; without label and
-    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter).
+    /// What the set was made from, with the fields of its broad phase that count in place of its own; without the
+    /// label.
     pub const fn descriptor(&self) -> &BroadPhaseDescriptor<'static> {
         self.own.descriptor()
     }
@@ -155,7 +158,10 @@ impl QuerySet {
         broad_phase: &GpuBroadPhase,
         input: QueryInput<'_>,
     ) -> Result<StepOutput, StepError> {
-        self.own.home.check(&broad_phase.home)?;
+        self.own.home.check_broad_phase(&broad_phase.home)?;
+        if self.last.as_ref().is_some_and(Dependency::tells_wrong) {
+            return Err(StepError::Dropped);
+        }
         self.own.follow(broad_phase);
         let table = broad_phase.lent_table(&self.own.descriptor)?;
         self.own.guarded(encoder, |own, encoder| {
@@ -163,7 +169,9 @@ impl QuerySet {
             own.record_outputs(encoder, true);
             Ok(())
         })?;
-        self.own.output()
+        let output = self.own.output()?;
+        self.last = Some(output.answers_written.clone());
+        Ok(output)
     }
 
     /// Records a further look at the set's last answer, as [`GpuBroadPhase::page`] does.
@@ -171,7 +179,9 @@ impl QuerySet {
     /// # Errors
     /// As [`GpuBroadPhase::page`].
     pub fn page(&mut self, encoder: &mut wgpu::CommandEncoder, first: Page) -> Result<StepOutput, StepError> {
-        self.own.page(encoder, first)
+        let output = self.own.page(encoder, first)?;
+        self.last = Some(output.answers_written.clone());
+        Ok(output)
     }
 
     /// Records the copying of the set's last answer to the host, as [`GpuBroadPhase::read_later`] does.

@@ -147,7 +147,9 @@ impl GpuBroadPhase {
             return Err(ReadBackError::DeviceLost);
         }
         self.hear().await?;
-        if !self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.is_submitted() {
+        let answers = &self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.answers;
+        if !answers.is_there() {
+            answers.tells_wrong();
             return Err(ReadBackError::NotSubmitted);
         }
         let outputs = self.outputs(outputs).ok_or(ReadBackError::NoStep)?;
