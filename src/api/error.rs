@@ -383,9 +383,10 @@ pub enum ReadBackError {
     /// No step was recorded.
     #[error("no step has been recorded yet")]
     NoStep,
-    /// What was recorded last has not run. Its encoder is still open or was dropped, or something that it builds on was
-    /// not submitted before it. Or an earlier step was submitted after it, and has overwritten its answer: submit in
-    /// the order of recording, and step again.
+    /// What was recorded last has not run, or not over what it was recorded over. Its encoder is still open or was
+    /// dropped. Or something that it builds on was not submitted before it, or was overwritten by then: by a later step,
+    /// or by a later upload of an [`ObjectSet`](crate::ObjectSet). Or an earlier step was submitted after it, and has
+    /// overwritten its answer. Submit in the order of recording, and step again.
     #[error("what was recorded last was not submitted, or not in the order of the recordings")]
     NotSubmitted,
     /// A buffer could not be mapped.

@@ -15,7 +15,7 @@ use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::shader::Pass;
 use crate::gpu::upload::{Block, Uniforms};
 use crate::shared::bounds::binding_limit;
-use crate::shared::submission::{Dependency, Recordings};
+use crate::shared::submission::{Dependency, Pending, Recordings};
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
@@ -35,8 +35,8 @@ pub(crate) struct Component {
     home: OnceLock<Arc<Home>>,
     /// Made with the first call, on its device.
     recordings: Option<Recordings>,
-    /// The last call.
-    last: Option<Dependency>,
+    /// Calls so far, until somebody knows what became of them.
+    pending: Pending,
     caught: Caught,
 }
 
@@ -65,7 +65,7 @@ impl Component {
             buffers: Buffers::new(label),
             home: OnceLock::new(),
             recordings: None,
-            last: None,
+            pending: Pending::default(),
             caught: Caught::default(),
         }
     }
@@ -84,8 +84,7 @@ impl Component {
         let home = Arc::clone(self.home.get_or_init(|| Arc::clone(&step.table.home)));
         home.check(&step.table.home)?;
         // Nobody could be told when it was submitted.
-        let was_wrong = self.last.as_ref().is_some_and(Dependency::tells_wrong);
-        if was_wrong || needs.iter().any(Dependency::is_lost) {
+        if self.pending.tells_wrong() || needs.iter().any(Dependency::is_lost) {
             return Err(StepError::Dropped);
         }
         Ok(home)
@@ -127,7 +126,7 @@ impl Component {
         self.heed(scopes, home)?;
         let recordings = self.recordings.get_or_insert_with(|| Recordings::new(home.device()));
         let written = recordings.make(encoder, needs);
-        self.last = Some(written.clone());
+        self.pending.add(written.clone());
         Ok(written)
     }
 
@@ -148,9 +147,9 @@ impl Component {
         }
     }
 
-    /// Forgets the last call, so that the next one does not tell of it.
+    /// Forgets the calls so far, so that the next one does not tell of them.
     pub fn forget(&mut self) {
-        self.last = None;
+        self.pending.clear();
     }
 
     /// The device of the calls so far.

@@ -208,14 +208,15 @@ impl Culling {
     /// Records the finding of what views see behind a step: up to 32 views, [`MOST_VIEWS`](Self::MOST_VIEWS). Never
     /// submits, waits or reads back. A [`page`](crate::GpuBroadPhase::page) or a
     /// [`query`](crate::GpuBroadPhase::query) of a step will do in its place, and so will the output of an earlier step
-    /// as long as no other one was recorded.
+    /// as long as no other one is submitted before this call's encoder.
     ///
     /// # Errors
     /// [`InputError::TooMany`] for more views, [`InputError::Usage`], [`InputError::NotInPlace`] and
     /// [`InputError::BufferTooSmall`] for a buffer of views that cannot be read, [`InputError::BufferTooLarge`] where
     /// bits or lists do not fit a binding of the device, [`StepError::OtherDevice`] on another device than in the first
-    /// call, [`StepError::Dropped`] where the encoder of the step is known to have been dropped: nothing is recorded
-    /// then. [`StepError::Device`] where the device refuses a buffer: the encoder has to be dropped. Browsers tell this
+    /// call, [`InputError::OwnOutput`] for views in a buffer that the call writes, [`StepError::Dropped`] where the
+    /// encoder of the step is known to have been dropped, where a later step was submitted, or once where the last call
+    /// was submitted out of order: nothing is recorded then. [`StepError::Device`] where the device refuses a buffer: the encoder has to be dropped. Browsers tell this
     /// later: the next call returns it.
     pub fn record(
         &mut self,
@@ -360,7 +361,7 @@ impl Culling {
     ///
     /// # Errors
     /// [`ReadBackError::NoStep`] before the first call, [`ReadBackError::NotSubmitted`] where that call or its step was
-    /// not submitted, [`ReadBackError::Map`] or [`ReadBackError::DeviceLost`] where the device is lost,
+    /// not submitted, or a later step was submitted in between, [`ReadBackError::Map`] or [`ReadBackError::DeviceLost`] where the device is lost,
     /// [`ReadBackError::Timeout`] where it takes longer than ten minutes, [`ReadBackError::Device`] where it refused
     /// the recording.
     pub async fn read_back(&mut self) -> Result<Visible, ReadBackError> {

@@ -169,8 +169,9 @@ impl DebugDraw {
     /// # Errors
     /// [`StepError::NoOutput`] where the step has no such output, [`StepError::OtherTable`] where it is of another
     /// scheme, [`InputError::BufferTooLarge`] for more than a binding of the device holds,
-    /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Device`] where the device
-    /// refuses a buffer: the encoder then has to be dropped.
+    /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Dropped`] where what is drawn
+    /// will never be there, or once where the last call was submitted out of order. [`StepError::Device`] where the
+    /// device refuses a buffer: the encoder then has to be dropped.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,

@@ -269,9 +269,10 @@ impl PairEvents {
     /// The encoders of all calls have to be submitted, in the order of the calls.
     ///
     /// # Errors
-    /// [`StepError::Dropped`] where one was dropped instead, or submitted in another order: which pairs the device
-    /// knows is not certain then, and [`reset`](Self::reset) lets all begin again. [`StepError::OtherDevice`] on
-    /// another device than in the first call. [`StepError::NoOutput`] for a step without pairs, [`StepError::Page`] for
+    /// [`StepError::Dropped`] where one was dropped instead, or submitted in another order, behind a later step among
+    /// it: which pairs the device knows is not certain then, and [`reset`](Self::reset) lets all begin again.
+    /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::OtherBroadPhase`] for a step of
+    /// another broad phase than before without a [`reset`](Self::reset). [`StepError::NoOutput`] for a step without pairs, [`StepError::Page`] for
     /// the output of a page, [`InputError::Usage`](crate::InputError::Usage),
     /// [`InputError::BufferTooSmall`](crate::InputError::BufferTooSmall) and the like for a buffer of generations that
     /// cannot be read, [`InputError::BufferTooLarge`](crate::InputError::BufferTooLarge) where the rows do not fit a

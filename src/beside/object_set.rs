@@ -79,7 +79,7 @@ impl std::fmt::Debug for Handle {
     }
 }
 
-/// A handle whose object was removed, or that is of another set.
+/// A handle whose object was removed, or that is of another set: see [`Handle`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} names no object of the set")]
 pub struct StaleHandle(
@@ -400,8 +400,9 @@ impl ObjectSet {
     ///
     /// The encoders of all calls have to be submitted, in the order of the calls. Where one is dropped instead, or
     /// submitted in another order, the next call uploads everything; a step that was recorded meanwhile is told as
-    /// [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted). See [`invalidate`](Self::invalidate) for a
-    /// new `wgpu::Instance`. The device needs
+    /// [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted). So is what is asked of an earlier step's
+    /// table, where that reads the layers and owners of these buffers and a later upload was submitted first. The device
+    /// needs
     /// [`GpuBroadPhase::required_limits`](crate::GpuBroadPhase::required_limits).
     ///
     /// # Errors
@@ -440,8 +441,7 @@ impl ObjectSet {
     }
 
     /// Gives up what lies on the device, so that the next [`record`](Self::record) starts over and uploads everything,
-    /// and the step after it builds the table of static objects anew. Call it before a device of another
-    /// `wgpu::Instance` for the same adapter, which wgpu does not tell from the one before. Nothing else needs it.
+    /// and the step after it builds the table of static objects anew. Another device is found out without it.
     pub fn invalidate(&mut self) {
         self.moving.mirror.invalidate();
         self.statics.mirror.invalidate();

@@ -63,6 +63,10 @@ pub(crate) struct Dependency {
     part: Part,
 }
 
+/// Recordings of an owner of which it does not know yet what became of them.
+#[derive(Debug, Default)]
+pub(crate) struct Pending(Vec<Dependency>);
+
 const OPEN: u8 = 0;
 /// Submitted while all was there that it needs.
 const RIGHT: u8 = 1;
@@ -180,6 +184,28 @@ impl Dependency {
     fn is_last(&self) -> bool {
         let last = &self.recording.order.last[self.part as usize];
         last.load(Ordering::Acquire) == self.recording.number
+    }
+}
+
+impl Pending {
+    pub fn add(&mut self, written: Dependency) {
+        self.0.push(written);
+    }
+
+    /// Returns whether one of them ran over something else than what it needs, and nobody was told. Forgets those that
+    /// are submitted or dropped.
+    pub fn tells_wrong(&mut self) -> bool {
+        let mut is_wrong = false;
+        self.0.retain(|written| {
+            is_wrong |= written.tells_wrong();
+            written.recording.state() == OPEN
+        });
+        is_wrong
+    }
+
+    /// Forgets all of them.
+    pub fn clear(&mut self) {
+        self.0.clear();
     }
 }
 

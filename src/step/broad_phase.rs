@@ -27,7 +27,7 @@ use crate::gpu::staging::Staging;
 use crate::gpu::timing::Timing;
 use crate::shared::bounds::binding_limit;
 use crate::shared::grid;
-use crate::shared::submission::{self, Draft, Recordings};
+use crate::shared::submission::{self, Draft, Pending, Recordings};
 use crate::stages::shape::COUNTERS;
 use crate::stages::table::statics::{self, StaticTable};
 use crate::stages::walks::TableOf;
@@ -56,6 +56,8 @@ pub struct GpuBroadPhase {
     pub(super) recordings: Recordings,
     /// The recording under way.
     pub(super) draft: Draft,
+    /// Recordings so far, until somebody knows what became of them.
+    pub(super) pending: Pending,
     pub(super) lost: bool,
     pub(super) caught: Caught,
     pub(super) watch: Watch,
@@ -208,6 +210,7 @@ impl GpuBroadPhase {
             watch: Watch::new(recordings.beside()),
             home,
             draft: recordings.begin(),
+            pending: Pending::default(),
             recordings,
             pipelines,
             buffers: Buffers::new(label),
@@ -324,8 +327,11 @@ impl GpuBroadPhase {
     /// reads back. Several steps may be recorded into one encoder; each sees its own input.
     ///
     /// # Errors
-    /// [`StepError`] where the input does not fit the device or a buffer of the caller cannot be used: nothing is
-    /// recorded then, and the last step can still be read. [`StepError::Device`] where the device itself refuses a
+    /// [`StepError`] where the input does not fit the device or a buffer of the caller cannot be used, such as an output
+    /// of the step before ([`InputError::OwnOutput`](crate::InputError::OwnOutput)): nothing is recorded then, and the
+    /// last step can still be read. [`StepError::Dropped`] once where the recording before ran over something else than
+    /// it was recorded over, such as an [`ObjectSet`](crate::ObjectSet) whose upload was dropped, and no read has told
+    /// it. [`StepError::Device`] where the device itself refuses a
     /// buffer and [`StepError::DeviceLost`] where it is lost: the encoder has to be dropped. An encoder does not say
     /// whose it is, and one of another device fails when it is finished.
     pub fn step(&mut self, encoder: &mut wgpu::CommandEncoder, input: Scene<'_>) -> Result<StepOutput, StepError> {

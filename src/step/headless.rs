@@ -426,7 +426,12 @@ impl Headless {
         self.note_loss();
         let recorded = self.broad_phase.guarded(&mut encoder, record);
         let reading = recorded.map_err(|error| self.cause(error))?;
-        Ok((reading, self.queue().submit([encoder.finish()])))
+        let submission = self.queue().submit([encoder.finish()]);
+        // Objects may come out of an encoder that nobody has submitted.
+        if !self.broad_phase.is_answered() {
+            return Err(self.cause(ReadBackError::NotSubmitted));
+        }
+        Ok((reading, submission))
     }
 }
 

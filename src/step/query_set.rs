@@ -17,7 +17,6 @@ use crate::gpu::preparation::Preparation;
 use crate::gpu::recorder::Input;
 use crate::gpu::scope::Caught;
 use crate::gpu::timing::Timing;
-use crate::shared::submission::Dependency;
 use crate::stages::table::buffer;
 
 /// Rays and queries that ask the table of a broad phase and have outputs of their own: so what one part of an engine
@@ -49,8 +48,6 @@ use crate::stages::table::buffer;
 pub struct QuerySet {
     /// It never steps.
     own: GpuBroadPhase,
-    /// The last call.
-    last: Option<Dependency>,
 }
 
 impl GpuBroadPhase {
@@ -71,7 +68,7 @@ impl GpuBroadPhase {
             descriptor,
         );
         own.follow(self);
-        QuerySet { own, last: None }
+        QuerySet { own }
     }
 
     /// Takes over what is said of the table of another.
@@ -150,8 +147,10 @@ impl QuerySet {
     /// that of the set, without pairs, and with the table that was asked.
     ///
     /// # Errors
-    /// [`StepError::NoStep`] before the first step, [`StepError::Dropped`] where its encoder was dropped,
-    /// [`StepError::OtherDevice`] for a broad phase on another device; otherwise as [`GpuBroadPhase::step`].
+    /// [`StepError::NoStep`] before the first step, [`StepError::Dropped`] where its encoder was dropped, or once where
+    /// the set's last call was submitted behind a later step and no read has told it, [`StepError::OtherDevice`] for a
+    /// broad phase on another device, [`StepError::OtherBroadPhase`] for another one on the same device; otherwise as
+    /// [`GpuBroadPhase::step`].
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -159,9 +158,6 @@ impl QuerySet {
         input: QueryInput<'_>,
     ) -> Result<StepOutput, StepError> {
         self.own.home.check_broad_phase(&broad_phase.home)?;
-        if self.last.as_ref().is_some_and(Dependency::tells_wrong) {
-            return Err(StepError::Dropped);
-        }
         self.own.follow(broad_phase);
         let table = broad_phase.lent_table(&self.own.descriptor)?;
         self.own.guarded(encoder, |own, encoder| {
@@ -169,9 +165,7 @@ impl QuerySet {
             own.record_outputs(encoder, true);
             Ok(())
         })?;
-        let output = self.own.output()?;
-        self.last = Some(output.answers_written.clone());
-        Ok(output)
+        self.own.output()
     }
 
     /// Records a further look at the set's last answer, as [`GpuBroadPhase::page`] does.
@@ -179,9 +173,7 @@ impl QuerySet {
     /// # Errors
     /// As [`GpuBroadPhase::page`].
     pub fn page(&mut self, encoder: &mut wgpu::CommandEncoder, first: Page) -> Result<StepOutput, StepError> {
-        let output = self.own.page(encoder, first)?;
-        self.last = Some(output.answers_written.clone());
-        Ok(output)
+        self.own.page(encoder, first)
     }
 
     /// Records the copying of the set's last answer to the host, as [`GpuBroadPhase::read_later`] does.

@@ -58,6 +58,10 @@ impl GpuBroadPhase {
             return Err(StepError::DeviceLost);
         }
         self.take_in();
+        // Nobody could be told when it was submitted.
+        if self.pending.tells_wrong() {
+            return Err(StepError::Dropped);
+        }
         // Submissions in parts would leave a group open.
         let is_split = self.splits_submissions && MOST_TABLES * self.rounds() as usize > SUBMISSION_ROUNDS;
         let group = (!is_split).then(|| Group::begin(device, encoder, &self.label));
@@ -76,6 +80,9 @@ impl GpuBroadPhase {
             None => {
                 let draft = std::mem::replace(&mut self.draft, self.recordings.begin());
                 self.recordings.end(encoder, draft);
+                if let Some(recorded) = &self.recorded {
+                    self.pending.add(recorded.answers.clone());
+                }
                 Ok(recorded)
             }
             Some(error) => {
