@@ -146,8 +146,8 @@
 //!
 //! Five things are the caller's:
 //!
-//! - Buffers and layouts of a device of another instance. wgpu itself cannot tell them from its own: their numbers count
-//!   within an instance. Devices are told apart, by the errors that each catches.
+//! - Buffers and layouts of a device of another instance. wgpu itself cannot tell them from its own: their numbers
+//!   count within an instance. Devices are told apart, by the errors that each catches.
 //! - An encoder of another device: it does not say whose it is.
 //! - The encoder that a bind group of [`TableShader::bind`] is used in: nothing of it is known here.
 //! - An encoder that the device refuses when it is finished or submitted, because of what else was recorded there. wgpu

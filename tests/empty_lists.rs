@@ -119,11 +119,14 @@ fn lists_of_nothing_have_outputs() {
             Queries::Boxes(Source::<Aabb>::device(&buffer, 0)),
             Queries::Spheres(Source::<Query>::device(&buffer, 0)),
         ];
-        for (scheme, ray_mode) in SCHEMES
-            .into_iter()
-            .flat_map(|scheme| RAY_MODES.map(|mode| (scheme, mode)))
-        {
-            for (form, mode) in (0..4).flat_map(|form| MODES.map(|mode| (form, mode))) {
+        // Each ray mode meets each form of a list.
+        for (place, scheme) in SCHEMES.into_iter().enumerate() {
+            for (turn, (ray_mode, mode)) in RAY_MODES
+                .into_iter()
+                .flat_map(|ray| MODES.map(|mode| (ray, mode)))
+                .enumerate()
+            {
+                let form = (place + turn / 2 + 2 * (turn % 2)) % 4;
                 let descriptor = BroadPhaseDescriptor {
                     scheme,
                     ray_mode,

@@ -6,9 +6,9 @@ use common::steps::{UNIT, broad_phase, encoder, read, record};
 use common::{TestAdapter, adapters};
 use gpu_broad_phase::{
     Aabb, BroadPhaseDescriptor, CreateError, CullOptions, Culling, DebugDraw, DebugLines, DeviceCount, DispatchArgs,
-    Frustum, GpuBroadPhase, Headless, HeadlessDescriptor, InputError, ObjectNames, ObjectSet, OutputRows, Outputs,
-    PairEvents, Queries, Query, QueryInput, Ray, RayMode, ReadBackError, Scene, Source, Statics, StepError, StepOutput,
-    TableShader, wgpu,
+    Frustum, GpuBroadPhase, Headless, HeadlessDescriptor, HeadlessError, InputError, ObjectNames, ObjectSet,
+    OutputRows, Outputs, PairEvents, Queries, Query, QueryInput, Ray, RayMode, ReadBackError, Scene, Source, Statics,
+    StepError, StepOutput, TableShader, wgpu,
 };
 use pollster::block_on;
 
@@ -423,8 +423,8 @@ fn inputs_that_the_call_writes_itself_are_refused_by_name() {
     }
 }
 
-/// A culled draw is never read, and neither are arguments of dispatches and lines: the next call tells that the last one
-/// ran behind a later step.
+/// A culled draw is never read, and neither are arguments of dispatches and lines: the next call tells that the last
+/// one ran behind a later step.
 #[test]
 fn what_nobody_reads_is_told_once_by_the_next_call() {
     for adapter in adapters() {
@@ -649,5 +649,40 @@ fn an_answer_that_has_arrived_is_not_lost_to_later_disorder() {
             Some(0),
             "{name}"
         );
+    }
+}
+
+/// [`Headless`] submits by itself. Objects that it steps over have to be there by then.
+#[test]
+fn a_headless_step_over_objects_that_were_not_uploaded_is_told() {
+    for adapter in adapters() {
+        let name = &adapter.name;
+        let mut headless = block_on(Headless::with_descriptor(&HeadlessDescriptor {
+            backends: Some(adapter.backends),
+            ..HeadlessDescriptor::default()
+        }))
+        .expect("a device");
+        let mut objects = ObjectSet::new();
+        let handles = TWO.map(|object| objects.insert(object));
+        for round in 0..3 {
+            let is_dropped = round == 1;
+            let mut upload = headless.device().create_command_encoder(&Default::default());
+            let far = 9.0 + round as f32;
+            objects
+                .move_to(handles[1], [0.5; 3], [far; 3])
+                .expect("an object of the set");
+            let device = headless.device().clone();
+            let input = objects.record(&device, &mut upload).expect("a scene");
+            if !is_dropped {
+                headless.queue().submit([upload.finish()]);
+            }
+            let found = block_on(headless.step_scene(&input)).map(|found| found.pairs.len());
+            let told = if is_dropped {
+                Err(HeadlessError::ReadBack(ReadBackError::NotSubmitted))
+            } else {
+                Ok(1)
+            };
+            assert_eq!(found, told, "round {round} on {name}");
+        }
     }
 }

@@ -384,9 +384,9 @@ pub enum ReadBackError {
     #[error("no step has been recorded yet")]
     NoStep,
     /// What was recorded last has not run, or not over what it was recorded over. Its encoder is still open or was
-    /// dropped. Or something that it builds on was not submitted before it, or was overwritten by then: by a later step,
-    /// or by a later upload of an [`ObjectSet`](crate::ObjectSet). Or an earlier step was submitted after it, and has
-    /// overwritten its answer. Submit in the order of recording, and step again.
+    /// dropped. Or something that it builds on was not submitted before it, or was overwritten by then: by a later
+    /// step, or by a later upload of an [`ObjectSet`](crate::ObjectSet). Or an earlier step was submitted after it, and
+    /// has overwritten its answer. Submit in the order of recording, and step again.
     #[error("what was recorded last was not submitted, or not in the order of the recordings")]
     NotSubmitted,
     /// A buffer could not be mapped.

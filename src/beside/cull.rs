@@ -216,8 +216,8 @@ impl Culling {
     /// bits or lists do not fit a binding of the device, [`StepError::OtherDevice`] on another device than in the first
     /// call, [`InputError::OwnOutput`] for views in a buffer that the call writes, [`StepError::Dropped`] where the
     /// encoder of the step is known to have been dropped, where a later step was submitted, or once where the last call
-    /// was submitted out of order: nothing is recorded then. [`StepError::Device`] where the device refuses a buffer: the encoder has to be dropped. Browsers tell this
-    /// later: the next call returns it.
+    /// was submitted out of order: nothing is recorded then. [`StepError::Device`] where the device refuses a buffer:
+    /// the encoder has to be dropped. Browsers tell this later: the next call returns it.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -361,9 +361,9 @@ impl Culling {
     ///
     /// # Errors
     /// [`ReadBackError::NoStep`] before the first call, [`ReadBackError::NotSubmitted`] where that call or its step was
-    /// not submitted, or a later step was submitted in between, [`ReadBackError::Map`] or [`ReadBackError::DeviceLost`] where the device is lost,
-    /// [`ReadBackError::Timeout`] where it takes longer than ten minutes, [`ReadBackError::Device`] where it refused
-    /// the recording.
+    /// not submitted, or a later step was submitted in between, [`ReadBackError::Map`] or [`ReadBackError::DeviceLost`]
+    /// where the device is lost, [`ReadBackError::Timeout`] where it takes longer than ten minutes,
+    /// [`ReadBackError::Device`] where it refused the recording.
     pub async fn read_back(&mut self) -> Result<Visible, ReadBackError> {
         let home = self.own.hear().await.inspect_err(|_| self.trim())?;
         let Recorded { written, params } = self.last.clone().ok_or(ReadBackError::NoStep)?;

@@ -81,10 +81,10 @@ impl DispatchArgs {
     /// the next call fills it anew.
     ///
     /// # Errors
-    /// [`StepError::NoOutput`] where the step has no such output, [`InputError::Zero`] for workgroups of
-    /// no rows, [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Dropped`] where the rows
-    /// will never be there, or once where the last call was submitted out of order. [`StepError::Device`] where the
-    /// device refuses a buffer: the encoder then has to be dropped. Browsers tell this later: the next call returns it.
+    /// [`StepError::NoOutput`] where the step has no such output, [`InputError::Zero`] for workgroups of no rows,
+    /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Dropped`] where the rows will
+    /// never be there, or once where the last call was submitted out of order. [`StepError::Device`] where the device
+    /// refuses a buffer: the encoder then has to be dropped. Browsers tell this later: the next call returns it.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,

@@ -271,9 +271,9 @@ impl PairEvents {
     /// # Errors
     /// [`StepError::Dropped`] where one was dropped instead, or submitted in another order, behind a later step among
     /// it: which pairs the device knows is not certain then, and [`reset`](Self::reset) lets all begin again.
-    /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::OtherBroadPhase`] for a step of
-    /// another broad phase than before without a [`reset`](Self::reset). [`StepError::NoOutput`] for a step without pairs, [`StepError::Page`] for
-    /// the output of a page, [`InputError::Usage`](crate::InputError::Usage),
+    /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::OtherBroadPhase`] for a step
+    /// of another broad phase than before without a [`reset`](Self::reset). [`StepError::NoOutput`] for a step without
+    /// pairs, [`StepError::Page`] for the output of a page, [`InputError::Usage`](crate::InputError::Usage),
     /// [`InputError::BufferTooSmall`](crate::InputError::BufferTooSmall) and the like for a buffer of generations that
     /// cannot be read, [`InputError::BufferTooLarge`](crate::InputError::BufferTooLarge) where the rows do not fit a
     /// binding of the device: nothing is recorded then. [`StepError::Device`] where the device refuses a buffer: the

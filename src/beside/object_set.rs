@@ -20,8 +20,8 @@ const FREE: Aabb = Aabb::point([0.0; 3]).with_owner(Aabb::EXCLUDED);
 /// again.
 ///
 /// Of use with the set that made it alone. Another set takes it for stale: sets count the generations of their slots
-/// from numbers that are far apart. With up to 1,024 sets in a program, no two have a handle in common before a slot had
-/// a million objects.
+/// from numbers that are far apart. With up to 1,024 sets in a program, no two have a handle in common before a slot
+/// had a million objects.
 ///
 /// Handles order by part, moving objects first, then by index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -401,9 +401,8 @@ impl ObjectSet {
     /// The encoders of all calls have to be submitted, in the order of the calls. Where one is dropped instead, or
     /// submitted in another order, the next call uploads everything; a step that was recorded meanwhile is told as
     /// [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted). So is what is asked of an earlier step's
-    /// table, where that reads the layers and owners of these buffers and a later upload was submitted first. The device
-    /// needs
-    /// [`GpuBroadPhase::required_limits`](crate::GpuBroadPhase::required_limits).
+    /// table, where that reads the layers and owners of these buffers and a later upload was submitted first. The
+    /// device needs [`GpuBroadPhase::required_limits`](crate::GpuBroadPhase::required_limits).
     ///
     /// # Errors
     /// [`InputError::TooMany`] or [`InputError::BufferTooLarge`] where the slots do not fit the device.

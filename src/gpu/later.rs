@@ -52,9 +52,8 @@ enum State {
 struct Arrival(Arc<Slot>);
 
 impl<T> Later<T> {
-    /// Registers the mapping of what was read, which the encoder's submission does. `copied` is that recording, `of` what it
-    /// copies.
-    /// `arrived` looks at what was read first, on whatever thread the device calls back.
+    /// Registers the mapping of what was read, which the encoder's submission does. `copied` is that recording, `of`
+    /// what it copies. `arrived` looks at what was read first, on whatever thread the device calls back.
     pub(crate) fn new(
         home: &Arc<Home>,
         shelf: Weak<Shelf<Buffer>>,

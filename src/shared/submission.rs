@@ -7,8 +7,8 @@
 //! of both, and nothing polls or waits.
 //!
 //! Encoders may be submitted in another order than they were recorded in. So each recording says which [`Part`]s of its
-//! owner's buffers it overwrites, and which [`Dependency`]s it reads. It is right if each of these is still the last that
-//! was submitted of its part at the moment of its own submission. Later submissions change nothing of that.
+//! owner's buffers it overwrites, and which [`Dependency`]s it reads. It is right if each of these is still the last
+//! that was submitted of its part at the moment of its own submission. Later submissions change nothing of that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};

@@ -327,13 +327,13 @@ impl GpuBroadPhase {
     /// reads back. Several steps may be recorded into one encoder; each sees its own input.
     ///
     /// # Errors
-    /// [`StepError`] where the input does not fit the device or a buffer of the caller cannot be used, such as an output
-    /// of the step before ([`InputError::OwnOutput`](crate::InputError::OwnOutput)): nothing is recorded then, and the
-    /// last step can still be read. [`StepError::Dropped`] once where the recording before ran over something else than
-    /// it was recorded over, such as an [`ObjectSet`](crate::ObjectSet) whose upload was dropped, and no read has told
-    /// it. [`StepError::Device`] where the device itself refuses a
-    /// buffer and [`StepError::DeviceLost`] where it is lost: the encoder has to be dropped. An encoder does not say
-    /// whose it is, and one of another device fails when it is finished.
+    /// [`StepError`] where the input does not fit the device or a buffer of the caller cannot be used, such as an
+    /// output of the step before ([`InputError::OwnOutput`](crate::InputError::OwnOutput)): nothing is recorded then,
+    /// and the last step can still be read. [`StepError::Dropped`] once where the recording before ran over something
+    /// else than it was recorded over, such as an [`ObjectSet`](crate::ObjectSet) whose upload was dropped, and no read
+    /// has told it. [`StepError::Device`] where the device itself refuses a buffer and [`StepError::DeviceLost`] where
+    /// it is lost: the encoder has to be dropped. An encoder does not say whose it is, and one of another device fails
+    /// when it is finished.
     pub fn step(&mut self, encoder: &mut wgpu::CommandEncoder, input: Scene<'_>) -> Result<StepOutput, StepError> {
         self.guarded(encoder, |this, encoder| {
             this.record_counts(encoder, input)?;
