@@ -139,13 +139,17 @@
 //!
 //! A device that refuses a recording or is lost is an error of the call ([`StepError::Device`],
 //! [`GpuBroadPhase::mark_lost`]). Read-backs end after [`BroadPhaseDescriptor::timeout`]. An encoder may be dropped, or
-//! submitted in another order. That is found out: see [`ReadBackError::NotSubmitted`] and [`StepError::Dropped`].
-//! `docs/promises.md` says which test holds each promise.
+//! submitted in another order. Then each answer is that of the step that it was recorded over, or an error says that
+//! there is none: [`ReadBackError::NotSubmitted`] for what is read, [`StepError::Dropped`] for the next call of what
+//! nobody reads. Things of another device or broad phase are refused ([`StepError::OtherDevice`],
+//! [`StepError::OtherBroadPhase`]). `docs/promises.md` says which test holds each promise.
 //!
-//! Four things are the caller's:
+//! Five things are the caller's:
 //!
-//! - The buffers of a device of another instance: wgpu itself cannot tell them from its own.
+//! - Buffers and layouts of a device of another instance. wgpu itself cannot tell them from its own: their numbers
+//!   count within an instance. Devices are told apart, by the errors that each catches.
 //! - An encoder of another device: it does not say whose it is.
+//! - The encoder that a bind group of [`TableShader::bind`] is used in: nothing of it is known here.
 //! - An encoder that the device refuses when it is finished or submitted, because of what else was recorded there. wgpu
 //!   reports that to the caller alone. Here it counts as submitted, so the next read-back has the answer of the step
 //!   before.

@@ -792,6 +792,87 @@ fn another_function_may_take_the_place_of_one() {
     }
 }
 
+/// Some fields anew and the others as they were: the function is one of those.
+#[test]
+fn a_descriptor_that_is_changed_in_part_keeps_its_function() {
+    let mut rng = Rng(99);
+    let objects = uniform(300, &mut rng);
+    let data = [0x0f0f_1234, 0x7654_3210];
+    let scene = Scene {
+        objects: Source::Host(&objects),
+        pair_filter_data: Source::Host(&data),
+        ..Default::default()
+    };
+    for adapter in adapters() {
+        let own = String::from(BITS);
+        let mut on_gpu = broad_phase(
+            &adapter,
+            &BroadPhaseDescriptor {
+                pair_filter: Some(&own),
+                ..Default::default()
+            },
+        );
+        drop(own);
+        let admits = bits(&data);
+        for (margin, count_candidates) in [(0.0, false), (0.5, false), (0.25, true)] {
+            let descriptor = BroadPhaseDescriptor {
+                margin,
+                count_candidates,
+                ..*on_gpu.descriptor()
+            };
+            assert_eq!(descriptor.pair_filter, Some(BITS));
+            on_gpu.set_descriptor(&descriptor).unwrap();
+            let what = format!("margin {margin} on {}", adapter.name);
+            let result = whole(&adapter, &mut on_gpu, scene);
+            let expected = defined(&descriptor, &scene, &admits);
+            assert!(expected.len() < brute_force::scene_pairs(&descriptor, &scene).unwrap().len());
+            check(&descriptor, &scene, &result, &expected, &what);
+            // And so does a broad phase that is made of it, and a set.
+            let mut other = broad_phase(&adapter, on_gpu.descriptor());
+            let result = whole(&adapter, &mut other, scene);
+            check(&descriptor, &scene, &result, &expected, &what);
+            assert_eq!(
+                on_gpu.query_set("set", on_gpu.descriptor()).descriptor().pair_filter,
+                Some(BITS)
+            );
+        }
+        // Without it all pairs are admitted.
+        let without = BroadPhaseDescriptor {
+            pair_filter: None,
+            ..*on_gpu.descriptor()
+        };
+        on_gpu.set_descriptor(&without).unwrap();
+        let expected = brute_force::scene_pairs(&without, &scene).unwrap();
+        let result = whole(&adapter, &mut on_gpu, scene);
+        check(&without, &scene, &result, &expected, &adapter.name);
+    }
+}
+
+/// A barrier in one of two walks: named, before anything is compiled.
+#[test]
+fn functions_that_wait_for_other_invocations_are_refused_by_name() {
+    for adapter in adapters() {
+        for name in [
+            "workgroupBarrier",
+            "storageBarrier",
+            "textureBarrier",
+            "subgroupBarrier",
+        ] {
+            let text = format!("fn admits_pair(a: u32, b: u32) -> bool {{\n    {name}();\n    return true;\n}}");
+            let descriptor = BroadPhaseDescriptor {
+                pair_filter: Some(&text),
+                ..Default::default()
+            };
+            let made = GpuBroadPhase::new(&adapter.device, &adapter.queue, &descriptor);
+            let (line, name) = (2, name.to_owned());
+            let told = CreateError::Descriptor(DescriptorError::PairFilter(PairFilterError::Calls { line, name }));
+            assert_eq!(made.err(), Some(told), "{}", adapter.name);
+            let mut plain = broad_phase(&adapter, &BroadPhaseDescriptor::default());
+            assert!(plain.set_descriptor(&descriptor).is_err(), "{}", adapter.name);
+        }
+    }
+}
+
 /// Sets of queries ask the table of the step, and with it what its list and its function part.
 #[test]
 fn partners_of_a_set_of_queries_are_parted_as_those_of_its_step() {

@@ -254,7 +254,8 @@ pub struct BroadPhaseDescriptor<'a> {
     ///
     /// The text declares `fn admits_pair(a: u32, b: u32) -> bool`. Objects are numbered as in results, and `a < b`. It
     /// may declare further functions, structs, constants and aliases, whose names begin with `admits_`. It declares no
-    /// variables of the module, bindings, overrides or entry points. It may call these functions:
+    /// variables of the module, bindings, overrides or entry points. It calls no function that waits for other
+    /// invocations or exchanges values with them, such as `workgroupBarrier` and those of subgroups. It may call these:
     ///
     /// | | |
     /// |---|---|

@@ -90,6 +90,17 @@ pub enum PairFilterError {
         /// The line.
         line: u32,
     },
+    /// It calls a function that waits for other invocations or looks at them.
+    #[error(
+        "line {line}: {name} is not allowed: pairs are tested one by one, and nothing is known of the invocations that \
+         test others"
+    )]
+    Calls {
+        /// The line.
+        line: u32,
+        /// The function, such as `workgroupBarrier`.
+        name: String,
+    },
     /// The device's compiler refuses it.
     #[error("line {line}: {message}")]
     Compile {
@@ -175,6 +186,15 @@ pub enum InputError {
         of: &'static str,
         /// What it is.
         bytes: u64,
+    },
+    /// An input is a buffer that the call itself writes: an output of the step before, which may be another one in the
+    /// next step, or one of its other buffers.
+    #[error("the buffer of {what} is the {output} of what is recorded, which is written anew: copy it first")]
+    OwnOutput {
+        /// Objects or rays.
+        what: &'static str,
+        /// The name of the buffer, as in its label.
+        output: &'static str,
     },
     /// Elements that are bound as they lie, and do not lie as the passes read them.
     #[error("the {what} have to lie one behind the other, from a multiple of {alignment} bytes on")]
@@ -271,6 +291,9 @@ pub enum CreateError {
     /// The device is lost. Browsers do not tell it here: ask the device itself.
     #[error("the device is lost")]
     DeviceLost,
+    /// What is prepared was used or prepared for another device before.
+    #[error("this was made for another device: each device needs things of its own")]
+    OtherDevice,
 }
 
 /// Why a step could not be recorded.
@@ -302,14 +325,26 @@ pub enum StepError {
     /// What this builds on will never be there: its encoder was dropped instead of submitted, or was not submitted in
     /// the order of the recordings. A step after that is right again; [`PairEvents`](crate::PairEvents) need a
     /// [`reset`](crate::PairEvents::reset) first.
+    ///
+    /// Or the last call of this was submitted over something else than it was recorded over: behind a later step, or
+    /// ahead of its own. What it wrote is wrong then. A submission cannot say so, and what nobody reads is never told
+    /// otherwise. So the next call returns this, once and without recording anything. The call after it is right again.
     #[error(
         "what this builds on was recorded into an encoder that was dropped, or submitted in another order: record it \
          again; pair events need a reset first"
     )]
     Dropped,
-    /// The step is of another device than the first one that this was recorded over.
+    /// What is given is of another device than this, or than the first one that this was recorded over.
     #[error("the step is of another device than before: each device needs things of its own")]
     OtherDevice,
+    /// A [`QuerySet`](crate::QuerySet) was asked of another broad phase than the one that made it, or
+    /// [`PairEvents`](crate::PairEvents) got a step of another one than before without a
+    /// [`reset`](crate::PairEvents::reset).
+    #[error(
+        "this is of another broad phase: query sets belong to the one that made them, and pair events to that of their \
+         first step until a reset"
+    )]
+    OtherBroadPhase,
     /// The device refused the recording: a buffer belongs to another device, or its memory is used up. The encoder may
     /// hold parts of the step and has to be dropped. Browsers tell this later: see [`ReadBackError::Device`].
     #[error("the device refused the recording: {0}")]
@@ -348,9 +383,10 @@ pub enum ReadBackError {
     /// No step was recorded.
     #[error("no step has been recorded yet")]
     NoStep,
-    /// What was recorded last has not run. Its encoder is still open or was dropped, or something that it builds on was
-    /// not submitted before it. Or an earlier step was submitted after it, and has overwritten its answer: submit in
-    /// the order of recording, and step again.
+    /// What was recorded last has not run, or not over what it was recorded over. Its encoder is still open or was
+    /// dropped. Or something that it builds on was not submitted before it, or was overwritten by then: by a later
+    /// step, or by a later upload of an [`ObjectSet`](crate::ObjectSet). Or an earlier step was submitted after it, and
+    /// has overwritten its answer. Submit in the order of recording, and step again.
     #[error("what was recorded last was not submitted, or not in the order of the recordings")]
     NotSubmitted,
     /// A buffer could not be mapped.

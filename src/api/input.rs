@@ -7,7 +7,7 @@ use crate::api::queries::{Neighbors, Partners, Query};
 use crate::api::types::{Aabb, Ray, SweptRay};
 use crate::shared::blocks::{CENTER_HALF, GivenLayout, UNFILTERED};
 use crate::shared::bounds::binding_limit;
-use crate::shared::submission::Recording;
+use crate::shared::submission::Dependency;
 use crate::shared::wgsl::number;
 
 /// Where the elements of a step lie.
@@ -30,7 +30,7 @@ pub enum Source<'a, T> {
 /// Where in a buffer elements lie and in which form, and what fills it, where an [`ObjectSet`](crate::ObjectSet) does.
 #[derive(Clone, Copy, Debug)]
 pub struct Origin<'a, T> {
-    recording: Option<&'a Recording>,
+    recording: Option<&'a Dependency>,
     offset: u64,
     /// Bytes from each element to the next, where they are not those of an element.
     stride: Option<u32>,
@@ -79,7 +79,7 @@ impl<'a, T> Source<'a, T> {
     }
 
     /// The first `count` elements of a buffer that a recording fills.
-    pub(crate) const fn filled(buffer: &'a wgpu::Buffer, count: u32, recording: Option<&'a Recording>) -> Self {
+    pub(crate) const fn filled(buffer: &'a wgpu::Buffer, count: u32, recording: Option<&'a Dependency>) -> Self {
         let origin = Origin {
             recording,
             offset: 0,
@@ -114,7 +114,7 @@ impl<'a, T> Source<'a, T> {
     }
 
     /// What has to run before the elements are there.
-    pub(crate) fn recording(&self) -> Option<&'a Recording> {
+    pub(crate) fn recording(&self) -> Option<&'a Dependency> {
         match self {
             Self::Device { origin, .. } => origin.recording,
             Self::Host(_) => None,
@@ -254,9 +254,15 @@ pub(crate) const RAY_STRIDE: u32 = number("rays/ray_input", "RAY_STRIDE");
 pub(crate) const SWEPT_STRIDE: u32 = number("rays/ray_input", "SWEPT_STRIDE");
 
 /// Where the rays of a step lie, and of which form they are.
-#[derive(Clone, Copy, Debug)]
+///
+/// A list of no rays is asked as well: its outputs are there, with no hits and offsets that are one 0. With
+/// [`Rays::None`] there are no outputs.
+#[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum Rays<'a> {
+    /// Nothing is cast.
+    #[default]
+    None,
     /// Lines, cast in world 0: 32 bytes each.
     Plain(Source<'a, Ray>),
     /// Boxes swept along lines, with starts and worlds: 64 bytes each.
@@ -267,6 +273,7 @@ impl Rays<'_> {
     /// How many there are.
     pub const fn len(&self) -> usize {
         match self {
+            Self::None => 0,
             Self::Plain(source) => source.len(),
             Self::Swept(source) => source.len(),
         }
@@ -279,6 +286,7 @@ impl Rays<'_> {
 
     pub(crate) fn is_caller_owned(&self) -> bool {
         match self {
+            Self::None => false,
             Self::Plain(source) => source.is_caller_owned(),
             Self::Swept(source) => source.is_caller_owned(),
         }
@@ -286,6 +294,7 @@ impl Rays<'_> {
 
     pub(crate) fn given(&self, alignment: u32) -> Option<GivenLayout> {
         match self {
+            Self::None => None,
             Self::Plain(source) => source.placement(alignment).given,
             Self::Swept(source) => source.placement(alignment).given,
         }
@@ -294,15 +303,9 @@ impl Rays<'_> {
     /// Vectors of four words that a ray takes.
     pub(crate) const fn stride(&self) -> u32 {
         match self {
-            Self::Plain(_) => RAY_STRIDE,
+            Self::None | Self::Plain(_) => RAY_STRIDE,
             Self::Swept(_) => SWEPT_STRIDE,
         }
-    }
-}
-
-impl Default for Rays<'_> {
-    fn default() -> Self {
-        Self::Plain(Source::default())
     }
 }
 
@@ -349,6 +352,9 @@ impl<'a> From<&'a [Query]> for Queries<'a> {
 }
 
 /// What is asked of the objects beside pairs.
+///
+/// A list of no queries is asked as well, and so are neighbours and partners of no objects: outputs are there, with no
+/// results and offsets that are one 0. With [`Queries::None`] there are no outputs.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum Queries<'a> {

@@ -31,7 +31,8 @@ pub struct Lists {
     pub first: u32,
 }
 
-/// What a step found for rays, on the device.
+/// What a step found for rays, on the device. There for a list of no rays, too; nothing is there without a list
+/// ([`Rays::None`](crate::Rays::None)).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct RayOutput {
@@ -45,7 +46,8 @@ pub struct RayOutput {
     pub cells: Option<Lists>,
 }
 
-/// What a step found for queries, on the device.
+/// What a step found for queries, on the device. There for a list of no queries, too; nothing is there without a list
+/// ([`Queries::None`](crate::Queries::None)).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct QueryOutput {

@@ -85,14 +85,34 @@ impl<'a> Tokens<'a> {
     }
 }
 
+/// Whether a function of WGSL waits for other invocations or looks at what they have. Those of a text have names of
+/// their own.
+fn looks_beside(name: &str) -> bool {
+    let exchanges = |prefix| {
+        let rest: Option<&str> = name.strip_prefix(prefix);
+        rest.is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_uppercase()))
+    };
+    let waits = name.ends_with("Barrier") || name == "workgroupUniformLoad";
+    !name.starts_with(PREFIX) && (waits || exchanges("subgroup") || exchanges("quad"))
+}
+
 /// Refuses a text that does more than declare functions, structs, constants and aliases under names of its own, or that
 /// lacks the function.
 pub(crate) fn check(text: &str) -> Result<(), PairFilterError> {
     let mut tokens = Tokens::of(text);
     let mut is_there = false;
+    // The word right before.
+    let mut before: Option<(u32, String)> = None;
     // What was opened, and where.
     let mut open: Vec<(u32, &'static str)> = Vec::new();
     while let Some((line, token)) = tokens.token()? {
+        let called = before.take().filter(|_| token == Token::Sign('('));
+        if let Some((line, name)) = called.filter(|(_, name)| looks_beside(name)) {
+            return Err(PairFilterError::Calls { line, name });
+        }
+        if let Token::Word(word) = &token {
+            before = Some((line, word.clone()));
+        }
         match token {
             Token::Sign('{') => open.push((line, "{")),
             Token::Sign('(') => open.push((line, "(")),
@@ -176,6 +196,36 @@ mod tests {
                 assert_eq!(after(&format!("{kind}{name}")), Err(error));
             }
         }
+    }
+
+    /// Walks of other invocations are elsewhere, or have ended.
+    #[test]
+    fn calls_that_wait_for_other_invocations_are_refused_by_name() {
+        let names = [
+            "workgroupBarrier",
+            "storageBarrier",
+            "textureBarrier",
+            "subgroupBarrier",
+            "workgroupUniformLoad",
+            "subgroupAdd",
+            "subgroupBallot",
+            "subgroupShuffleXor",
+            "quadSwapX",
+        ];
+        for name in names {
+            for call in [format!("{name}()"), format!("{name} /* (here) */\n(1u)")] {
+                let text = format!("fn admits_pair(a: u32, b: u32) -> bool {{\n    {call};\n    return true;\n}}");
+                let (line, name) = (2, name.to_owned());
+                assert_eq!(check(&text), Err(PairFilterError::Calls { line, name }), "{text}");
+            }
+            // Nothing is called.
+            let text =
+                format!("fn admits_pair(a: u32, b: u32) -> bool {{ // {name}()\nlet {name} = true; return {name}; }}");
+            assert_eq!(check(&text), Ok(()), "{text}");
+        }
+        let own = "fn admits_myBarrier() -> bool { return true; }
+            fn admits_pair(a: u32, b: u32) -> bool { return admits_myBarrier(); }";
+        assert_eq!(check(own), Ok(()));
     }
 
     #[test]

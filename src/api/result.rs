@@ -13,7 +13,8 @@ pub struct StepResult {
     /// [`RayMode::Closest`](crate::RayMode::Closest): one hit per ray. [`RayMode::All`](crate::RayMode::All): the hits
     /// of all rays, those of ray `r` at `ray_offsets[r]..ray_offsets[r + 1]`.
     pub ray_hits: Vec<RayHit>,
-    /// [`RayMode::All`](crate::RayMode::All): one offset more than rays (CSR); else empty.
+    /// [`RayMode::All`](crate::RayMode::All): one offset more than rays (CSR), which is one 0 for a list of no rays.
+    /// Empty in other modes and without a list.
     pub ray_offsets: Vec<u32>,
     /// [`RayMode::Any`](crate::RayMode::Any): 1 for each ray that meets anything, else 0.
     pub ray_any: Vec<u32>,
@@ -21,12 +22,13 @@ pub struct StepResult {
     /// [`ray_cells`](crate::BroadPhaseDescriptor::ray_cells): those of ray `r` at
     /// `ray_cell_offsets[r]..ray_cell_offsets[r + 1]`.
     pub ray_cells: Vec<RayCell>,
-    /// One offset more than rays (CSR) for [`ray_cells`](Self::ray_cells).
+    /// One offset more than rays (CSR) for [`ray_cells`](Self::ray_cells), where they are wanted and there is a list.
     pub ray_cell_offsets: Vec<u32>,
     /// [`QueryMode::All`](crate::QueryMode::All): the objects of all queries, those of query `q` at
     /// `query_offsets[q]..query_offsets[q + 1]`, in the order that [`PairOrder`](crate::PairOrder) names.
     pub query_objects: Vec<u32>,
-    /// [`QueryMode::All`](crate::QueryMode::All): one offset more than queries (CSR); else empty.
+    /// [`QueryMode::All`](crate::QueryMode::All): one offset more than queries (CSR), which is one 0 for a list of no
+    /// queries. Empty in other modes and without a list.
     pub query_offsets: Vec<u32>,
     /// [`QueryMode::Nearest`](crate::QueryMode::Nearest): as many per query as are wanted, nearest first.
     pub query_nearest: Vec<Neighbor>,

@@ -166,8 +166,10 @@ impl QueryInput<'_> {
     pub(crate) fn numbers(&self, objects: u64, alignment: u32) -> Asked {
         Asked {
             rays: self.rays.len() as u64,
+            casts: !matches!(self.rays, Rays::None),
             ray_stride: self.rays.stride(),
             queries: self.queries.count(objects),
+            asks: !matches!(self.queries, Queries::None),
             wide_queries: matches!(self.queries, Queries::Spheres(_)),
             askers: self.askers(),
             query_mode: self.query_mode,

@@ -141,6 +141,8 @@ struct Input {
 enum InputRays {
     Plain(#[serde(with = "rows")] Vec<Ray>),
     Swept(#[serde(with = "rows")] Vec<SweptRay>),
+    // Last, so that the others keep their numbers.
+    None,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -174,6 +176,7 @@ impl Snapshot {
                 excluded: scene.excluded_pairs.on_host().to_vec(),
                 pair_filter_data: scene.pair_filter_data.on_host().to_vec(),
                 rays: match scene.rays {
+                    Rays::None => InputRays::None,
                     Rays::Plain(rays) => InputRays::Plain(rays.on_host().to_vec()),
                     Rays::Swept(rays) => InputRays::Swept(rays.on_host().to_vec()),
                 },
@@ -203,6 +206,7 @@ impl Snapshot {
             excluded_pairs: Source::Host(&input.excluded),
             pair_filter_data: Source::Host(&input.pair_filter_data),
             rays: match &input.rays {
+                InputRays::None => Rays::None,
                 InputRays::Plain(rays) => Rays::Plain(Source::Host(rays)),
                 InputRays::Swept(rays) => Rays::Swept(Source::Host(rays)),
             },

@@ -1,6 +1,6 @@
 //! What is recorded beside the broad phase, over a step's outputs, with buffers of its own.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::api::descriptor::Uses;
 use crate::api::error::{InputError, ReadBackError, StepError};
@@ -15,6 +15,7 @@ use crate::gpu::scope::{Caught, Scopes};
 use crate::gpu::shader::Pass;
 use crate::gpu::upload::{Block, Uniforms};
 use crate::shared::bounds::binding_limit;
+use crate::shared::submission::{Dependency, Pending, Recordings};
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::StepOutput;
 
@@ -31,7 +32,11 @@ pub(crate) struct Component {
     pub bindings: Bindings,
     pub buffers: Buffers,
     /// Where the pipelines are, once there are any.
-    pub home: Option<Arc<Home>>,
+    home: OnceLock<Arc<Home>>,
+    /// Made with the first call, on its device.
+    recordings: Option<Recordings>,
+    /// Calls so far, until somebody knows what became of them.
+    pending: Pending,
     caught: Caught,
 }
 
@@ -58,22 +63,31 @@ impl Component {
             passes,
             bindings: Bindings::default(),
             buffers: Buffers::new(label),
-            home: None,
+            home: OnceLock::new(),
+            recordings: None,
+            pending: Pending::default(),
             caught: Caught::default(),
         }
     }
 
     /// All of its pipelines, which are still to be made for the steps of a broad phase.
     pub fn prepare(&self, broad_phase: &GpuBroadPhase) -> Preparation {
+        let home = self.home.get_or_init(|| Arc::clone(broad_phase.home()));
         let forms = self.passes.iter().flat_map(|&pass| Form::of(pass, Uses::ALL));
-        Preparation::new(broad_phase.home(), &self.pipelines, forms.collect())
+        let preparation = Preparation::new(broad_phase.home(), &self.pipelines, forms.collect());
+        preparation.refused(home.check(broad_phase.home()).is_err())
     }
 
-    /// The device of a step, where it is that of the first step over whose outputs something was recorded.
-    pub fn home(&mut self, step: &StepOutput) -> Result<Arc<Home>, StepError> {
-        let home = self.home.get_or_insert_with(|| Arc::clone(&step.table.home));
+    /// Begins a call that reads `needs` of a step: returns the device, where it is that of the first call. Refuses what
+    /// is known to be lost.
+    pub fn begin(&mut self, step: &StepOutput, needs: &[Dependency]) -> Result<Arc<Home>, StepError> {
+        let home = Arc::clone(self.home.get_or_init(|| Arc::clone(&step.table.home)));
         home.check(&step.table.home)?;
-        Ok(Arc::clone(home))
+        // Nobody could be told when it was submitted.
+        if self.pending.tells_wrong() || needs.iter().any(Dependency::is_lost) {
+            return Err(StepError::Dropped);
+        }
+        Ok(home)
     }
 
     pub fn recorder<'r>(
@@ -101,24 +115,51 @@ impl Component {
         }
     }
 
-    /// Ends a recording. Where the device is known to have refused it, the buffers are given up.
-    pub fn end(&mut self, scopes: Scopes) -> Result<(), StepError> {
+    /// Ends a call that reads `needs`. Where the device is known to have refused it, the buffers are given up.
+    pub fn end(
+        &mut self,
+        encoder: &wgpu::CommandEncoder,
+        scopes: Scopes,
+        home: &Home,
+        needs: Vec<Dependency>,
+    ) -> Result<Dependency, StepError> {
+        self.heed(scopes, home)?;
+        let recordings = self.recordings.get_or_insert_with(|| Recordings::new(home.device()));
+        let written = recordings.make(encoder, needs);
+        self.pending.add(written.clone());
+        Ok(written)
+    }
+
+    /// Ends the copying of what a call wrote; `None` before the first call.
+    pub fn end_copy(&self, encoder: &wgpu::CommandEncoder, written: &Dependency) -> Option<Dependency> {
+        Some(self.recordings.as_ref()?.beside().make(encoder, [written.clone()]))
+    }
+
+    /// Gives up the buffers where the device is known to have refused what was recorded.
+    pub fn heed(&mut self, scopes: Scopes, home: &Home) -> Result<(), StepError> {
         self.caught = scopes.end().after(std::mem::take(&mut self.caught));
         match self.caught.now() {
             None => Ok(()),
             Some(error) => {
                 self.clear();
-                Err(match &self.home {
-                    Some(home) => home.refusal(error),
-                    None => StepError::Device(error),
-                })
+                Err(home.refusal(error))
             }
         }
     }
 
+    /// Forgets the calls so far, so that the next one does not tell of them.
+    pub fn forget(&mut self) {
+        self.pending.clear();
+    }
+
+    /// The device of the calls so far.
+    pub fn home(&self) -> Option<&Arc<Home>> {
+        self.home.get()
+    }
+
     /// The device of what was recorded, once it has nothing to say against it.
     pub async fn hear(&mut self) -> Result<Arc<Home>, ReadBackError> {
-        let home = self.home.clone().ok_or(ReadBackError::NoStep)?;
+        let home = self.home.get().cloned().ok_or(ReadBackError::NoStep)?;
         match std::mem::take(&mut self.caught).wait().await {
             None => Ok(home),
             Some(error) => Err(or_lost(home.device(), ReadBackError::Device(error))),

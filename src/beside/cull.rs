@@ -11,7 +11,7 @@ use crate::api::input::{self, Source};
 use crate::api::memory::{MemoryUse, StepCounts};
 use crate::api::output::Lists;
 use crate::beside::component::{Component, check_sizes};
-use crate::gpu::buffers::{self, Sizes, buffers};
+use crate::gpu::buffers::{self, Sizes, buffers, check_own};
 use crate::gpu::group::Group;
 use crate::gpu::home::Home;
 use crate::gpu::later::Later;
@@ -27,7 +27,7 @@ use crate::reference::cull::visible::check_views;
 use crate::shared::blocks::CullParams;
 use crate::shared::bounds::count;
 use crate::shared::grid;
-use crate::shared::submission::{Recording, Recordings};
+use crate::shared::submission::Dependency;
 use crate::stages::scan::{self, Scan};
 use crate::step::broad_phase::GpuBroadPhase;
 use crate::step::output::{StepOutput, Table};
@@ -167,15 +167,13 @@ pub struct Culling {
     uploads: Staging,
     readings: Staging,
     timeout: Duration,
-    /// Made with the first call, on its device.
-    recordings: Option<Recordings>,
     last: Option<Recorded>,
 }
 
 /// A call that was recorded.
 #[derive(Clone)]
 struct Recorded {
-    recording: Recording,
+    written: Dependency,
     params: CullParams,
 }
 
@@ -198,7 +196,6 @@ impl Culling {
             uploads: Staging::uploads(),
             readings: Staging::readings(),
             timeout: BroadPhaseDescriptor::default().timeout,
-            recordings: None,
             last: None,
         }
     }
@@ -211,15 +208,16 @@ impl Culling {
     /// Records the finding of what views see behind a step: up to 32 views, [`MOST_VIEWS`](Self::MOST_VIEWS). Never
     /// submits, waits or reads back. A [`page`](crate::GpuBroadPhase::page) or a
     /// [`query`](crate::GpuBroadPhase::query) of a step will do in its place, and so will the output of an earlier step
-    /// as long as no other one was recorded.
+    /// as long as no other one is submitted before this call's encoder.
     ///
     /// # Errors
     /// [`InputError::TooMany`] for more views, [`InputError::Usage`], [`InputError::NotInPlace`] and
     /// [`InputError::BufferTooSmall`] for a buffer of views that cannot be read, [`InputError::BufferTooLarge`] where
     /// bits or lists do not fit a binding of the device, [`StepError::OtherDevice`] on another device than in the first
-    /// call, [`StepError::Dropped`] where the encoder of the step is known to have been dropped: nothing is recorded
-    /// then. [`StepError::Device`] where the device refuses a buffer: the encoder has to be dropped. Browsers tell this
-    /// later: the next call returns it.
+    /// call, [`InputError::OwnOutput`] for views in a buffer that the call writes, [`StepError::Dropped`] where the
+    /// encoder of the step is known to have been dropped, where a later step was submitted, or once where the last call
+    /// was submitted out of order: nothing is recorded then. [`StepError::Device`] where the device refuses a buffer:
+    /// the encoder has to be dropped. Browsers tell this later: the next call returns it.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -228,13 +226,11 @@ impl Culling {
         options: CullOptions,
     ) -> Result<CullOutput, StepError> {
         check_views(views.count())?;
-        let home = self.own.home(step)?;
+        let table = &step.table;
+        let home = self.own.begin(step, &table.dependencies)?;
         let device = home.device();
         input::check_bound("views", &views, &device.limits())?;
-        if step.table.recording.as_ref().is_some_and(Recording::is_lost) {
-            return Err(StepError::Dropped);
-        }
-        let table = &step.table;
+        check_own([("views", views.buffer())], &[&self.own.buffers])?;
         let params = params(table.params.all_objects(), table.kind.1, views.count() as u32, options);
         let sizes = sizes(&params, views.is_caller_owned());
         check_sizes("what views see", &sizes, device)?;
@@ -245,18 +241,10 @@ impl Culling {
         self.readings.begin();
         self.own.bindings.forget(&self.own.buffers.fit(device, sizes, &[]));
         self.record_passes(device, encoder, step, views, &params);
-        let recordings = self.recordings.get_or_insert_with(|| Recordings::new(device));
-        let needs = step.table.recording.clone().into_iter().collect();
-        self.last = Some(Recorded {
-            recording: recordings.make(encoder, needs),
-            params,
-        });
-        let ended = self.own.end(scopes);
+        let ended = self.own.end(encoder, scopes, &home, table.dependencies.clone());
         group.end(encoder);
-        if ended.is_err() {
-            self.trim();
-        }
-        ended?;
+        let written = ended.inspect_err(|_| self.trim())?;
+        self.last = Some(Recorded { written, params });
         let own = |id| self.own.buffers.get(id).clone();
         Ok(CullOutput {
             visible: own(buffer::VISIBLE),
@@ -373,13 +361,14 @@ impl Culling {
     ///
     /// # Errors
     /// [`ReadBackError::NoStep`] before the first call, [`ReadBackError::NotSubmitted`] where that call or its step was
-    /// not submitted, [`ReadBackError::Map`] or [`ReadBackError::DeviceLost`] where the device is lost,
-    /// [`ReadBackError::Timeout`] where it takes longer than ten minutes, [`ReadBackError::Device`] where it refused
-    /// the recording.
+    /// not submitted, or a later step was submitted in between, [`ReadBackError::Map`] or [`ReadBackError::DeviceLost`]
+    /// where the device is lost, [`ReadBackError::Timeout`] where it takes longer than ten minutes,
+    /// [`ReadBackError::Device`] where it refused the recording.
     pub async fn read_back(&mut self) -> Result<Visible, ReadBackError> {
         let home = self.own.hear().await.inspect_err(|_| self.trim())?;
-        let Recorded { recording, params } = self.last.clone().ok_or(ReadBackError::NoStep)?;
-        if !recording.is_submitted() {
+        let Recorded { written, params } = self.last.clone().ok_or(ReadBackError::NoStep)?;
+        if !written.is_there() {
+            written.tells_wrong();
             return Err(ReadBackError::NotSubmitted);
         }
         let record = |encoder: &mut wgpu::CommandEncoder| Some(self.copy_out(&home, encoder, &params));
@@ -397,17 +386,24 @@ impl Culling {
     /// # Errors
     /// [`StepError::NoStep`] before the first call, [`StepError::Dropped`] where its encoder was dropped.
     pub fn read_later(&self, encoder: &mut wgpu::CommandEncoder) -> Result<Later<Visible>, StepError> {
-        let home = self.own.home.as_ref().ok_or(StepError::NoStep)?;
-        let Recorded { recording, params } = self.last.clone().ok_or(StepError::NoStep)?;
-        let recordings = self.recordings.as_ref().ok_or(StepError::NoStep)?;
-        if recording.is_lost() {
+        let home = self.own.home().ok_or(StepError::NoStep)?;
+        let Recorded { written, params } = self.last.clone().ok_or(StepError::NoStep)?;
+        if written.is_lost() {
             return Err(StepError::Dropped);
         }
         let reading = self.copy_out(home, encoder, &params);
-        let copied = recordings.beside().make(encoder, vec![recording]);
+        let copied = self.own.end_copy(encoder, &written).ok_or(StepError::NoStep)?;
         let decode = move |reading: &Reading| seen(reading, &params);
         let shelf = Arc::downgrade(self.readings.shelf());
-        Ok(Later::new(home, shelf, encoder, reading, copied, |_| {}, decode))
+        Ok(Later::new(
+            home,
+            shelf,
+            encoder,
+            reading,
+            [written, copied],
+            |_| {},
+            decode,
+        ))
     }
 
     /// Records the copies of a read-back.

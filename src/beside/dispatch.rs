@@ -81,9 +81,10 @@ impl DispatchArgs {
     /// the next call fills it anew.
     ///
     /// # Errors
-    /// [`StepError::NoOutput`] where the step has no such output, [`InputError::Zero`] for workgroups of
-    /// no rows, [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Device`] where the
-    /// device refuses a buffer: the encoder then has to be dropped. Browsers tell this later: the next call returns it.
+    /// [`StepError::NoOutput`] where the step has no such output, [`InputError::Zero`] for workgroups of no rows,
+    /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Dropped`] where the rows will
+    /// never be there, or once where the last call was submitted out of order. [`StepError::Device`] where the device
+    /// refuses a buffer: the encoder then has to be dropped. Browsers tell this later: the next call returns it.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -106,7 +107,11 @@ impl DispatchArgs {
             let what = "rows of a workgroup";
             return Err(InputError::Zero { what }.into());
         }
-        let home = self.own.home(step)?;
+        let needs: Vec<_> = match rows {
+            OutputRows::Pairs => step.pairs_written.iter().cloned().collect(),
+            _ => vec![step.answers_written.clone()],
+        };
+        let home = self.own.begin(step, &needs)?;
         let device = home.device();
         let scopes = Scopes::begin(device);
         self.own.bindings.begin();
@@ -124,7 +129,7 @@ impl DispatchArgs {
         recorder.stage("args", |stage| {
             stage.run_groups(&DISPATCH_ARGS, 1, &[DISPATCH.is_block(params)]);
         });
-        self.own.end(scopes)?;
+        self.own.end(encoder, scopes, &home, needs)?;
         Ok(self.own.buffers.get(buffer::ARGS).clone())
     }
 

@@ -18,6 +18,7 @@ use crate::reference::draw::lines::BOX_VERTICES;
 use crate::shared::blocks::DrawParams;
 use crate::shared::bounds::binding_limit;
 use crate::shared::grid;
+use crate::shared::submission::Dependency;
 use crate::stages::table::statics;
 use crate::stages::{pairs, rays};
 use crate::step::broad_phase::GpuBroadPhase;
@@ -128,6 +129,8 @@ struct Source {
     /// Cells that a row may have; 1 for what is no cell.
     row_cells: u32,
     levels: u32,
+    /// What the pass reads.
+    needs: Vec<Dependency>,
     table: Table,
 }
 
@@ -166,8 +169,9 @@ impl DebugDraw {
     /// # Errors
     /// [`StepError::NoOutput`] where the step has no such output, [`StepError::OtherTable`] where it is of another
     /// scheme, [`InputError::BufferTooLarge`] for more than a binding of the device holds,
-    /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Device`] where the device
-    /// refuses a buffer: the encoder then has to be dropped.
+    /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::Dropped`] where what is drawn
+    /// will never be there, or once where the last call was submitted out of order. [`StepError::Device`] where the
+    /// device refuses a buffer: the encoder then has to be dropped.
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
@@ -195,7 +199,7 @@ impl DebugDraw {
             let (what, needed) = ("debug lines", bytes);
             return Err(InputError::BufferTooLarge { what, needed, limit }.into());
         }
-        let home = self.own.home(step)?;
+        let home = self.own.begin(step, &source.needs)?;
         let device = home.device();
         let scopes = Scopes::begin(device);
         // One bind group per call costs less than buffers that others gave up and this one would keep alive.
@@ -222,7 +226,7 @@ impl DebugDraw {
             let groups = source.rows.div_ceil(WORKGROUP).max(1);
             stage.run_groups(source.pass, groups, &[DRAW.is_block(draw)]);
         });
-        self.own.end(scopes)?;
+        self.own.end(encoder, scopes, &home, source.needs)?;
         Ok(DebugOutput {
             vertices: self.own.buffers.get(buffer::LINES).clone(),
             args: self.own.buffers.get(buffer::ARGS).clone(),
@@ -257,9 +261,11 @@ fn source(step: &StepOutput, lines: DebugLines) -> Result<Source, StepError> {
             1
         },
         levels,
+        needs: table.dependencies.clone(),
         table: table.clone(),
     };
-    let of = |pass, rows, first, row_vertices| Source {
+    let of = |pass, rows, first, row_vertices, written: Option<&Dependency>| Source {
+        needs: own.dependencies.iter().chain(written).cloned().collect(),
         pass,
         rows,
         first,
@@ -271,7 +277,7 @@ fn source(step: &StepOutput, lines: DebugLines) -> Result<Source, StepError> {
     match lines {
         DebugLines::Boxes => {
             let objects = own.params.static_count + own.params.object_count;
-            Ok(of(&DRAW_BOXES, objects, 0, BOX_VERTICES))
+            Ok(of(&DRAW_BOXES, objects, 0, BOX_VERTICES, None))
         }
         DebugLines::Cells { levels } => Ok(cells(own, levels)),
         DebugLines::StaticCells { levels } => match &step.static_table {
@@ -281,12 +287,14 @@ fn source(step: &StepOutput, lines: DebugLines) -> Result<Source, StepError> {
         DebugLines::Pairs => {
             let rows = OutputRows::Pairs;
             let pairs = step.pairs.as_ref().ok_or(StepError::NoOutput { rows })?;
-            Ok(of(&DRAW_PAIRS, pairs.capacity, pairs.first, 2))
+            let written = step.pairs_written.as_ref();
+            Ok(of(&DRAW_PAIRS, pairs.capacity, pairs.first, 2, written))
         }
         DebugLines::RayCells => {
             let rows = OutputRows::RayCells;
             let cells = step.rays.cells.as_ref().ok_or(StepError::NoOutput { rows })?;
-            Ok(of(&DRAW_RAY_CELLS, cells.capacity, cells.first, BOX_VERTICES))
+            let written = Some(&step.answers_written);
+            Ok(of(&DRAW_RAY_CELLS, cells.capacity, cells.first, BOX_VERTICES, written))
         }
     }
 }

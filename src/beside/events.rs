@@ -16,7 +16,7 @@ use crate::beside::component::variable::STEP_COUNTERS;
 use crate::beside::component::{Component, check_sizes};
 use crate::beside::dispatch::variable::DISPATCH;
 use crate::beside::dispatch::{self, DISPATCH_ARGS};
-use crate::gpu::buffers::{self, BufferId, Sizes, buffers};
+use crate::gpu::buffers::{self, BufferId, Sizes, buffers, check_own};
 use crate::gpu::group::Group;
 use crate::gpu::home::Home;
 use crate::gpu::later::Later;
@@ -29,7 +29,7 @@ use crate::gpu::staging::Staging;
 use crate::gpu::upload::Blocks;
 use crate::reference::events::event::word;
 use crate::shared::blocks::{DispatchParams, EventParams};
-use crate::shared::submission::{Recording, Recordings};
+use crate::shared::submission::Dependency;
 use crate::stages::limits::{Copied, Copying, TAKE_ASKED};
 use crate::stages::pairs::buffer::PAIRS;
 use crate::stages::scan::{self, Scan};
@@ -202,8 +202,6 @@ pub struct PairEvents {
     uploads: Staging,
     readings: Staging,
     timeout: Duration,
-    /// Made with the first call, on its device.
-    recordings: Option<Recordings>,
     last: Option<Recorded>,
     /// How many pairs began and ended in late answers that arrived without a wait.
     changes: Arc<[AtomicU32; 2]>,
@@ -212,9 +210,11 @@ pub struct PairEvents {
 /// A step that was recorded.
 #[derive(Clone)]
 struct Recorded {
-    /// Its own, which needs all before it.
-    recording: Recording,
+    /// Its own rows, which need all before them.
+    written: Dependency,
     rows: RowSide,
+    /// The device of the broad phase that the step is of.
+    home: Arc<Home>,
 }
 
 /// Where the rows of a step lie.
@@ -252,7 +252,6 @@ impl PairEvents {
             uploads: Staging::uploads(),
             readings: Staging::readings(),
             timeout: BroadPhaseDescriptor::default().timeout,
-            recordings: None,
             last: None,
             changes: Arc::default(),
         }
@@ -270,10 +269,11 @@ impl PairEvents {
     /// The encoders of all calls have to be submitted, in the order of the calls.
     ///
     /// # Errors
-    /// [`StepError::Dropped`] where one was dropped instead, or submitted in another order: which pairs the device
-    /// knows is not certain then, and [`reset`](Self::reset) lets all begin again. [`StepError::OtherDevice`] on
-    /// another device than in the first call. [`StepError::NoOutput`] for a step without pairs, [`StepError::Page`] for
-    /// the output of a page, [`InputError::Usage`](crate::InputError::Usage),
+    /// [`StepError::Dropped`] where one was dropped instead, or submitted in another order, behind a later step among
+    /// it: which pairs the device knows is not certain then, and [`reset`](Self::reset) lets all begin again.
+    /// [`StepError::OtherDevice`] on another device than in the first call, [`StepError::OtherBroadPhase`] for a step
+    /// of another broad phase than before without a [`reset`](Self::reset). [`StepError::NoOutput`] for a step without
+    /// pairs, [`StepError::Page`] for the output of a page, [`InputError::Usage`](crate::InputError::Usage),
     /// [`InputError::BufferTooSmall`](crate::InputError::BufferTooSmall) and the like for a buffer of generations that
     /// cannot be read, [`InputError::BufferTooLarge`](crate::InputError::BufferTooLarge) where the rows do not fit a
     /// binding of the device: nothing is recorded then. [`StepError::Device`] where the device refuses a buffer: the
@@ -293,10 +293,21 @@ impl PairEvents {
         let limits = &step.table.home.device().limits();
         input::check("generations of static objects", &names.static_generations, limits)?;
         input::check("generations", &names.generations, limits)?;
-        let home = self.own.home(step)?;
+        check_own(
+            [
+                ("generations of static objects", names.static_generations.buffer()),
+                ("generations", names.generations.buffer()),
+            ],
+            &[&self.own.buffers],
+        )?;
+        let needs: Vec<_> = step.pairs_written.iter().cloned().collect();
+        let home = self.own.begin(step, &needs)?;
         let device = home.device();
-        if self.last.as_ref().is_some_and(|last| last.recording.is_lost()) {
-            return Err(StepError::Dropped);
+        if let Some(last) = &self.last {
+            last.home.check_broad_phase(&step.table.home)?;
+            if last.written.is_lost() {
+                return Err(StepError::Dropped);
+            }
         }
         let previous = self.last_rows();
         let recorded = RowSide {
@@ -318,19 +329,17 @@ impl PairEvents {
         self.uploads.begin();
         self.readings.begin();
         self.record_passes(device, encoder, [&pairs.buffer, &step.counters], names, sizes, recorded);
-        let before = self.last.take().map(|last| last.recording);
-        let needs = before.into_iter().chain(step.table.recording.clone()).collect();
-        let recordings = self.recordings.get_or_insert_with(|| Recordings::new(device));
-        self.last = Some(Recorded {
-            recording: recordings.make(encoder, needs),
-            rows: recorded,
-        });
-        let ended = self.own.end(scopes);
+        let before = self.last.take().map(|last| last.written);
+        let ended = self
+            .own
+            .end(encoder, scopes, &home, before.into_iter().chain(needs).collect());
         group.end(encoder);
-        if ended.is_err() {
-            self.trim();
-        }
-        ended?;
+        let written = ended.inspect_err(|_| self.trim())?;
+        self.last = Some(Recorded {
+            written,
+            rows: recorded,
+            home: Arc::clone(&step.table.home),
+        });
         Ok(EventOutput {
             rows: self.own.buffers.get(ROW_SIDES[recorded.side]).clone(),
             ended: self.own.buffers.get(buffer::ENDED).clone(),
@@ -451,6 +460,7 @@ impl PairEvents {
     /// Forgets the step before: all pairs of the next one begin.
     pub fn reset(&mut self) {
         self.last = None;
+        self.own.forget();
     }
 
     fn last_rows(&self) -> Option<RowSide> {
@@ -461,7 +471,7 @@ impl PairEvents {
     /// outputs' memory for up to eight further calls otherwise: call it along with
     /// [`GpuBroadPhase::trim`](crate::GpuBroadPhase::trim).
     pub fn trim(&mut self) {
-        self.last = None;
+        self.reset();
         self.own.clear();
         self.uploads.clear();
         self.readings.clear();
@@ -545,10 +555,9 @@ impl PairEvents {
     /// encoder was dropped, [`StepError::Device`] where the device refuses a buffer: the encoder then has to be
     /// dropped.
     pub fn read_later(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<Later<Events>, StepError> {
-        let home = self.own.home.clone().ok_or(StepError::NoStep)?;
-        let Recorded { recording, rows } = self.last.clone().ok_or(StepError::NoStep)?;
-        let recordings = self.recordings.as_ref().ok_or(StepError::NoStep)?;
-        if recording.is_lost() {
+        let home = self.own.home().cloned().ok_or(StepError::NoStep)?;
+        let Recorded { written, rows, .. } = self.last.clone().ok_or(StepError::NoStep)?;
+        if written.is_lost() {
             return Err(StepError::Dropped);
         }
         let [last_begun, last_ended] = [0, 1].map(|which: usize| self.changes[which].load(Ordering::Relaxed));
@@ -595,8 +604,8 @@ impl PairEvents {
             copy(buffer::ENDED, ROW_BYTES, ended_room.into()),
         ];
         let reading = reading::copy_out(&self.readings, device, encoder, &copies);
-        self.own.end(scopes)?;
-        let copied = recordings.beside().make(encoder, vec![recording]);
+        self.own.heed(scopes, &home)?;
+        let copied = self.own.end_copy(encoder, &written).ok_or(StepError::NoStep)?;
         let read_counters = move |reading: &Reading| reading.rows::<u32>(counters.name, word::COUNT as u64);
         let changes = Arc::clone(&self.changes);
         let arrives = move |reading: &Reading| {
@@ -626,13 +635,22 @@ impl PairEvents {
             })
         };
         let shelf = Arc::downgrade(self.readings.shelf());
-        Ok(Later::new(&home, shelf, encoder, reading, copied, arrives, decode))
+        Ok(Later::new(
+            &home,
+            shelf,
+            encoder,
+            reading,
+            [written, copied],
+            arrives,
+            decode,
+        ))
     }
 
     async fn read(&mut self, all: bool) -> Result<Events, ReadBackError> {
         let home = self.own.hear().await.inspect_err(|_| self.trim())?;
-        let Recorded { recording, rows } = self.last.clone().ok_or(ReadBackError::NoStep)?;
-        if !recording.is_submitted() {
+        let Recorded { written, rows, .. } = self.last.clone().ok_or(ReadBackError::NoStep)?;
+        if !written.is_there() {
+            written.tells_wrong();
             return Err(ReadBackError::NotSubmitted);
         }
         let RowSide { side, .. } = rows;

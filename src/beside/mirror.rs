@@ -18,7 +18,7 @@ use crate::gpu::shader::passes;
 use crate::gpu::staging::{self, Staging};
 use crate::shared::blocks::ScatterParams;
 use crate::shared::bounds::{self, binding_limit, roomy};
-use crate::shared::submission::{Recording, Recordings};
+use crate::shared::submission::{Dependency, Recordings};
 
 passes! {
     "table" {
@@ -43,7 +43,7 @@ struct Resident {
     device: wgpu::Device,
     recordings: Recordings,
     /// The last update that wrote into the buffer.
-    written: Option<Recording>,
+    written: Option<Dependency>,
     pipelines: Arc<Pipelines>,
     bindings: Bindings,
     uploads: Staging,
@@ -61,7 +61,7 @@ impl Mirror {
         encoder: &mut wgpu::CommandEncoder,
         boxes: &[Aabb],
         changed: &[u32],
-    ) -> Result<(&wgpu::Buffer, Option<&Recording>), InputError> {
+    ) -> Result<(&wgpu::Buffer, Option<&Dependency>), InputError> {
         self.uploaded = 0;
         // A lost device gives a buffer that it refuses, too, when a step binds it: that is where it is told.
         let scopes = Scopes::begin(device);
@@ -76,7 +76,7 @@ impl Mirror {
         encoder: &mut wgpu::CommandEncoder,
         boxes: &[Aabb],
         changed: &[u32],
-    ) -> Result<(&wgpu::Buffer, Option<&Recording>), InputError> {
+    ) -> Result<(&wgpu::Buffer, Option<&Dependency>), InputError> {
         let limit = binding_limit(&device.limits());
         check_count(device, boxes.len())?;
         self.resident.take_if(|resident| !resident.home.is(device));
@@ -99,7 +99,7 @@ impl Mirror {
         };
         if self.uploaded > 0 {
             let before = resident.written.take().filter(|_| !is_new);
-            resident.written = Some(resident.recordings.make(encoder, before.into_iter().collect()));
+            resident.written = Some(resident.recordings.make(encoder, before));
         }
         Ok((&resident.buffer, resident.written.as_ref()))
     }

@@ -1,6 +1,6 @@
 //! Objects that live across steps: boxes under handles, and a buffer on the device that follows them.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::api::error::InputError;
 use crate::api::input::Source;
@@ -19,7 +19,11 @@ const FREE: Aabb = Aabb::point([0.0; 3]).with_owner(Aabb::EXCLUDED);
 /// Names an object of one [`ObjectSet`], for good: once the object is removed, the handle is stale and names nothing
 /// again.
 ///
-/// Of use with the set that made it alone. Handles order by part, moving objects first, then by index.
+/// Of use with the set that made it alone. Another set takes it for stale: sets count the generations of their slots
+/// from numbers that are far apart. With up to 1,024 sets in a program, no two have a handle in common before a slot
+/// had a million objects.
+///
+/// Handles order by part, moving objects first, then by index.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Handle {
@@ -75,7 +79,7 @@ impl std::fmt::Debug for Handle {
     }
 }
 
-/// A handle whose object was removed, or that is of another set.
+/// A handle whose object was removed, or that is of another set: see [`Handle`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} names no object of the set")]
 pub struct StaleHandle(
@@ -123,7 +127,6 @@ const fn is_live(generation: u32) -> bool {
 /// object `i` is `i`, any other is its index plus the number of [static slots](Self::static_slots) at the time of the
 /// step. [`object_of`](Self::object_of) and [`handle_of`](Self::handle_of) translate. To make a static object move,
 /// remove it and insert it again.
-#[derive(Default)]
 pub struct ObjectSet {
     moving: Part,
     statics: Part,
@@ -135,7 +138,9 @@ pub struct ObjectSet {
 #[derive(Default)]
 struct Part {
     boxes: Vec<Aabb>,
-    /// Of each slot the number of insertions and removals: odd while it has an object.
+    /// The generation of a slot that had no object yet: an even number, and another one than that of other sets.
+    first_generation: u32,
+    /// Of each slot the first generation and the number of insertions and removals: odd while it has an object.
     generations: Vec<u32>,
     /// Whether a slot is listed in `changed`.
     listed: Vec<bool>,
@@ -150,19 +155,26 @@ struct Part {
 impl ObjectSet {
     /// A set without objects. Buffers on the device come with the first [`record`](Self::record).
     pub fn new() -> Self {
-        Self::default()
+        Self::with_capacity(0)
     }
 
     /// A set without objects that has room on the host for `objects` that move.
     pub fn with_capacity(objects: usize) -> Self {
+        static SETS: AtomicU32 = AtomicU32::new(0);
+        let first_generation = first_generation(SETS.fetch_add(1, Ordering::Relaxed));
         Self {
             moving: Part {
                 boxes: Vec::with_capacity(objects),
+                first_generation,
                 generations: Vec::with_capacity(objects),
                 listed: Vec::with_capacity(objects),
                 ..Part::default()
             },
-            ..Self::default()
+            statics: Part {
+                first_generation,
+                ..Part::default()
+            },
+            generation: 0,
         }
     }
 
@@ -388,9 +400,9 @@ impl ObjectSet {
     ///
     /// The encoders of all calls have to be submitted, in the order of the calls. Where one is dropped instead, or
     /// submitted in another order, the next call uploads everything; a step that was recorded meanwhile is told as
-    /// [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted). See [`invalidate`](Self::invalidate) for a
-    /// new `wgpu::Instance`. The device needs
-    /// [`GpuBroadPhase::required_limits`](crate::GpuBroadPhase::required_limits).
+    /// [`ReadBackError::NotSubmitted`](crate::ReadBackError::NotSubmitted). So is what is asked of an earlier step's
+    /// table, where that reads the layers and owners of these buffers and a later upload was submitted first. The
+    /// device needs [`GpuBroadPhase::required_limits`](crate::GpuBroadPhase::required_limits).
     ///
     /// # Errors
     /// [`InputError::TooMany`] or [`InputError::BufferTooLarge`] where the slots do not fit the device.
@@ -428,8 +440,7 @@ impl ObjectSet {
     }
 
     /// Gives up what lies on the device, so that the next [`record`](Self::record) starts over and uploads everything,
-    /// and the step after it builds the table of static objects anew. Call it before a device of another
-    /// `wgpu::Instance` for the same adapter, which wgpu does not tell from the one before. Nothing else needs it.
+    /// and the step after it builds the table of static objects anew. Another device is found out without it.
     pub fn invalidate(&mut self) {
         self.moving.mirror.invalidate();
         self.statics.mirror.invalidate();
@@ -490,6 +501,19 @@ impl ObjectSet {
     }
 }
 
+impl Default for ObjectSet {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The generation that the slots of a set begin with, the first of all sets with 0. Those of the first `2^n` sets are
+/// `2^(32 - n)` apart or more.
+const fn first_generation(set: u32) -> u32 {
+    // Even, so that a slot without an object is told.
+    set.reverse_bits() & !1
+}
+
 /// A number that no set had before.
 fn next_generation() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);
@@ -500,8 +524,9 @@ impl Part {
     /// Returns the slot and its generation.
     fn insert(&mut self, object: Aabb) -> (u32, u32) {
         let index = self.free.pop().unwrap_or_else(|| self.add_slot());
-        self.generations[index as usize] += 1;
-        let generation = self.generations[index as usize];
+        let generation = &mut self.generations[index as usize];
+        *generation = generation.wrapping_add(1);
+        let generation = *generation;
         self.live += 1;
         self.write(index, object);
         (index, generation)
@@ -533,7 +558,7 @@ impl Part {
         let index = self.boxes.len() as u32;
         assert!(u64::from(index) + 1 < LARGEST_COUNT, "more slots than a step can have");
         self.boxes.push(FREE);
-        self.generations.push(0);
+        self.generations.push(self.first_generation);
         self.listed.push(false);
         self.list(index);
         index
@@ -546,7 +571,7 @@ impl Part {
         self.live -= 1;
         let generation = &mut self.generations[index as usize];
         *generation = generation.wrapping_add(1);
-        if *generation != 0 {
+        if *generation != self.first_generation {
             self.free.push(index);
         }
     }
@@ -623,10 +648,11 @@ mod tests {
     fn a_slot_whose_generation_would_wrap_is_never_used_again() {
         let mut set = ObjectSet::new();
         let first = set.insert(UNIT);
-        set.moving.generations[0] = u32::MAX - 2;
+        let end = set.moving.first_generation;
+        set.moving.generations[0] = end.wrapping_sub(3);
         set.remove(set.handle_of(0).unwrap()).unwrap();
         let last = set.insert(UNIT);
-        assert_eq!((last.index(), last.generation), (0, u32::MAX));
+        assert_eq!((last.index(), last.generation), (0, end.wrapping_sub(1)));
         set.remove(last).unwrap();
         assert_eq!(set.insert(UNIT).index(), 1);
         assert_eq!(set.handle_of(0), None);
@@ -636,6 +662,37 @@ mod tests {
         assert_eq!(set.slots()[0], FREE);
         set.clear();
         assert_eq!((set.insert(UNIT).index(), set.len()), (1, 1));
+    }
+
+    #[test]
+    fn the_generations_of_sets_are_far_apart() {
+        let mut firsts: Vec<_> = (0..1024).map(first_generation).collect();
+        assert!(firsts.iter().all(|&first| !is_live(first)));
+        firsts.sort_unstable();
+        // A million objects take two million generations.
+        assert!(firsts.windows(2).all(|pair| pair[1] - pair[0] >= 2_000_000));
+        assert!(u32::MAX - firsts[1023] >= 2_000_000);
+    }
+
+    #[test]
+    fn handles_of_another_set_are_stale() {
+        let mut sets = [ObjectSet::new(), ObjectSet::default(), ObjectSet::with_capacity(9)];
+        let handles = sets.each_mut().map(|set| [set.insert(UNIT), set.insert_static(UNIT)]);
+        for (own, set) in sets.iter_mut().enumerate() {
+            for (of, handle) in (0..)
+                .zip(handles)
+                .flat_map(|(of, both)| both.map(|handle| (of, handle)))
+            {
+                assert_eq!(set.contains(handle), of == own);
+                if of != own {
+                    let told = Err(StaleHandle(handle));
+                    assert_eq!(set.remove(handle), told);
+                    assert_eq!(set.set(handle, FREE), told.map(drop));
+                    assert_eq!(set.object_of(handle), told.map(|_| 0));
+                }
+            }
+            assert_eq!(set.len(), 2);
+        }
     }
 
     #[test]

@@ -4,7 +4,9 @@ use crate::api::descriptor::BroadPhaseDescriptor;
 use crate::api::error::{BadPrefix, StepError};
 use crate::gpu::bindings::RangeRef;
 use crate::gpu::link::{self, Slots};
+use crate::gpu::scope::Scopes;
 use crate::shared::grid;
+use crate::shared::submission::Dependency;
 use crate::shared::wgsl::File;
 use crate::step::output::{Table, TableKind, table_kind};
 
@@ -320,10 +322,15 @@ impl TableShader {
     ///
     /// # Errors
     /// [`StepError::OtherTable`] where the table is that of another scheme than the text, or of another choice of
-    /// filters.
+    /// filters, [`StepError::Dropped`] where it is known that the step of the table will never run, or that a later
+    /// step was submitted since, [`StepError::Device`] for a layout of another device of the same instance. What is
+    /// recorded with the bind group is the caller's: its encoder has to be submitted before the next step's.
     pub fn bind(&self, layout: &wgpu::BindGroupLayout, table: &Table) -> Result<wgpu::BindGroup, StepError> {
         if table.kind != self.kind {
             return Err(StepError::OtherTable);
+        }
+        if table.dependencies.iter().any(Dependency::is_lost) {
+            return Err(StepError::Dropped);
         }
         let parts = table.parts();
         let part = |name| parts.iter().find(|(variable, _)| variable.0 == name);
@@ -336,11 +343,17 @@ impl TableShader {
                 resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset, size }),
             })
             .collect();
-        Ok(table.home.device().create_bind_group(&wgpu::BindGroupDescriptor {
+        let device = table.home.device();
+        let scopes = Scopes::begin(device);
+        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
             label: Some("gpu_broad_phase/table"),
             layout,
             entries: &entries,
-        }))
+        });
+        match scopes.end().now() {
+            None => Ok(group),
+            Some(error) => Err(table.home.refusal(error)),
+        }
     }
 }
 

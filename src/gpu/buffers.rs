@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::bindings::KEPT;
+use crate::api::error::InputError;
 use crate::api::memory::{MemoryPart, MemoryUse};
 
 /// A buffer as its stage declares it: what it is called, how it is used beside storage and copies, and as what its
@@ -207,6 +208,24 @@ impl Buffers {
     /// Bytes of all buffers.
     pub fn memory(&self) -> MemoryUse {
         MemoryUse::of(self.sizes())
+    }
+}
+
+/// Refuses inputs, each with its name, that are in one of the buffers which the call writes.
+pub(crate) fn check_own<'b>(
+    inputs: impl IntoIterator<Item = (&'static str, Option<&'b wgpu::Buffer>)>,
+    own: &[&Buffers],
+) -> Result<(), InputError> {
+    let named = |given: &wgpu::Buffer| {
+        let mut held = own.iter().flat_map(|buffers| buffers.by_name.values());
+        held.find(|held| held.buffer == *given).map(|held| held.id.name)
+    };
+    let found = inputs
+        .into_iter()
+        .find_map(|(what, given)| Some((what, named(given?)?)));
+    match found {
+        Some((what, output)) => Err(InputError::OwnOutput { what, output }),
+        None => Ok(()),
     }
 }
 

@@ -1,5 +1,8 @@
 //! The device that buffers and pipelines were made on.
 
+use std::sync::Arc;
+
+use super::scope::Scopes;
 use crate::api::error::StepError;
 use crate::shared::submission;
 
@@ -10,7 +13,7 @@ pub(crate) struct KnownDevice {
     adapter: wgpu::AdapterInfo,
 }
 
-/// A device with its queue.
+/// A device with its queue. Each broad phase has one of its own, which its sets share.
 #[derive(Debug)]
 pub(crate) struct Home {
     known: KnownDevice,
@@ -27,8 +30,30 @@ impl KnownDevice {
 
     /// Devices compare by a number within their instance alone: those of two instances may be equal.
     pub fn is(&self, device: &wgpu::Device) -> bool {
-        self.device == *device && self.adapter == device.adapter_info()
+        self.device == *device && self.adapter == device.adapter_info() && share_errors(&self.device, device)
     }
+}
+
+/// Returns whether the error scopes of one device catch the errors of another one: they are the same device. A device
+/// that is lost has no errors. There it is taken for the same one, and what is done with it next says that it is lost.
+fn share_errors(one: &wgpu::Device, other: &wgpu::Device) -> bool {
+    // Browsers compare devices as such, and tell errors later.
+    if cfg!(target_arch = "wasm32") {
+        return true;
+    }
+    let of_one = Scopes::begin(one);
+    let of_other = Scopes::begin(other);
+    // A buffer without usages is refused before anything is made.
+    drop(one.create_buffer(&wgpu::BufferDescriptor {
+        label: None,
+        size: 4,
+        usage: wgpu::BufferUsages::empty(),
+        mapped_at_creation: false,
+    }));
+    // The scopes that were opened last are the first to close.
+    let by_other = of_other.end().now();
+    let by_one = of_one.end().now();
+    by_other.is_some() || by_one.is_none()
 }
 
 impl Home {
@@ -39,13 +64,28 @@ impl Home {
         }
     }
 
-    /// Whether this is the same device.
-    pub fn check(&self, other: &Self) -> Result<(), StepError> {
-        if self.known.device == other.known.device && self.known.adapter == other.known.adapter {
+    /// Refuses another device.
+    pub fn check(self: &Arc<Self>, other: &Arc<Self>) -> Result<(), StepError> {
+        if Arc::ptr_eq(self, other) || self.known.is(other.device()) {
             Ok(())
         } else {
             Err(StepError::OtherDevice)
         }
+    }
+
+    /// Refuses another broad phase, be it on the same device.
+    pub fn check_broad_phase(self: &Arc<Self>, other: &Arc<Self>) -> Result<(), StepError> {
+        self.check(other)?;
+        if Arc::ptr_eq(self, other) {
+            Ok(())
+        } else {
+            Err(StepError::OtherBroadPhase)
+        }
+    }
+
+    /// Whether this is the device.
+    pub fn is_of(&self, device: &wgpu::Device) -> bool {
+        self.known.is(device)
     }
 
     pub fn device(&self) -> &wgpu::Device {

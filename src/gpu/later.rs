@@ -9,7 +9,7 @@ use super::home::Home;
 use super::reading::{Reading, or_lost};
 use super::staging::{Buffer, Shelf};
 use crate::api::error::ReadBackError;
-use crate::shared::submission::Recording;
+use crate::shared::submission::Dependency;
 
 /// An answer on its way to the host: what a `read_later` call returns.
 ///
@@ -25,8 +25,9 @@ use crate::shared::submission::Recording;
 pub struct Later<T> {
     slot: Arc<Slot>,
     decode: Option<Decode<T>>,
-    /// The copying, which needs what the answer is of.
-    copied: Recording,
+    /// The copying, and what the answer is of, which it needs.
+    copied: Dependency,
+    of: Dependency,
     home: Arc<Home>,
 }
 
@@ -51,14 +52,14 @@ enum State {
 struct Arrival(Arc<Slot>);
 
 impl<T> Later<T> {
-    /// Registers the mapping of what was read, which the encoder's submission does. `copied` is that recording.
-    /// `arrived` looks at what was read first, on whatever thread the device calls back.
+    /// Registers the mapping of what was read, which the encoder's submission does. `copied` is that recording, `of`
+    /// what it copies. `arrived` looks at what was read first, on whatever thread the device calls back.
     pub(crate) fn new(
         home: &Arc<Home>,
         shelf: Weak<Shelf<Buffer>>,
         encoder: &wgpu::CommandEncoder,
         reading: Reading,
-        copied: Recording,
+        [of, copied]: [Dependency; 2],
         arrived: impl FnOnce(&Reading) + Send + 'static,
         decode: impl FnOnce(&Reading) -> Result<T, ReadBackError> + Send + Sync + 'static,
     ) -> Self {
@@ -79,6 +80,7 @@ impl<T> Later<T> {
             slot,
             decode: Some(Box::new(decode)),
             copied,
+            of,
             home: Arc::clone(home),
         }
     }
@@ -104,9 +106,10 @@ impl<T> Later<T> {
         let decode = self.decode.take()?;
         match state {
             State::There(reading) => {
-                let answer = if self.copied.is_submitted() {
+                let answer = if self.copied.was_right() {
                     decode(&reading)
                 } else {
+                    self.of.tells_wrong();
                     Err(ReadBackError::NotSubmitted)
                 };
                 self.slot.give_back(reading);

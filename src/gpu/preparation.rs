@@ -17,6 +17,8 @@ use crate::api::error::CreateError;
 pub struct Preparation {
     home: Arc<Home>,
     parts: Vec<Part>,
+    /// Whether the pipelines are those of another device.
+    is_refused: bool,
 }
 
 /// Forms of passes, and what makes their pipelines.
@@ -27,11 +29,19 @@ impl Preparation {
         Self {
             home: Arc::clone(home),
             parts: vec![(Arc::clone(pipelines), forms)],
+            is_refused: false,
         }
+    }
+
+    /// Says whether the pipelines are those of another device.
+    pub(crate) fn refused(mut self, is_refused: bool) -> Self {
+        self.is_refused = is_refused;
+        self
     }
 
     /// Both of two on the same device, in one call.
     pub fn and(mut self, other: Self) -> Self {
+        self.is_refused |= other.is_refused || self.home.check(&other.home).is_err();
         self.parts.extend(other.parts);
         self
     }
@@ -39,8 +49,12 @@ impl Preparation {
     /// Makes what is not there yet.
     ///
     /// # Errors
-    /// [`CreateError::Device`] where the device refuses a pipeline, [`CreateError::DeviceLost`] where it is lost.
+    /// [`CreateError::Device`] where the device refuses a pipeline, [`CreateError::DeviceLost`] where it is lost,
+    /// [`CreateError::OtherDevice`] where what is prepared belongs to another device.
     pub fn run(self) -> Result<(), CreateError> {
+        if self.is_refused {
+            return Err(CreateError::OtherDevice);
+        }
         // Pipelines say nothing of it.
         if self.home.is_lost() {
             return Err(CreateError::DeviceLost);

@@ -43,6 +43,7 @@ impl<'a> HostScene<'a> {
             static_worlds: scene.statics.worlds.on_host(),
             excluded_pairs: scene.excluded_pairs.on_host(),
             rays: match scene.rays {
+                Rays::None => Cow::default(),
                 Rays::Plain(rays) => rays.on_host().iter().copied().map(SweptRay::new).collect(),
                 Rays::Swept(rays) => rays.on_host().into(),
             },

@@ -27,6 +27,7 @@ use crate::shared::blocks::{Exclusions, Overrides, ScanParams, SortParams, add64
 use crate::api::counters::{Counters, Status, word};
 use crate::api::descriptor::{BroadPhaseDescriptor, Growth, PairOrder, RayMode, SortStrategy, validate};
 use crate::api::error::{InputError, ReferenceError};
+use crate::api::input::{Queries, Rays};
 use crate::api::queries::{Neighbor, Query, askers};
 use crate::api::result::StepResult;
 use crate::api::scene::Scene;
@@ -311,10 +312,10 @@ pub(crate) fn answer(
     keep: bool,
 ) -> Result<(), InputError> {
     let overrides = overrides_of(descriptor);
-    if !scene.rays.is_empty() {
+    if !matches!(scene.asked.rays, Rays::None) {
         cast_rays(trace, descriptor, overrides, &scene.rays, keep)?;
     }
-    if trace.params.query_count > 0 {
+    if !matches!(scene.asked.queries, Queries::None) {
         answer_queries(trace, descriptor, overrides, &scene.queries, admits, keep)?;
     }
     Ok(())

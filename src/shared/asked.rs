@@ -10,9 +10,13 @@ use crate::api::queries::{Askers, QueryMode, askers};
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Asked {
     pub rays: u64,
+    /// Whether rays are cast, be it none.
+    pub casts: bool,
     /// In vectors of four words.
     pub ray_stride: u32,
     pub queries: u64,
+    /// Whether queries are asked, be it none.
+    pub asks: bool,
     pub wide_queries: bool,
     pub askers: Option<Askers>,
     pub query_mode: QueryMode,

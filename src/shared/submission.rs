@@ -5,6 +5,10 @@
 //! without an error of the device. (Its documentation speaks of a panic there; its code has none.) Where the encoder or
 //! its command buffer is dropped, what was registered is dropped as well. So one small buffer that stays mapped tells
 //! of both, and nothing polls or waits.
+//!
+//! Encoders may be submitted in another order than they were recorded in. So each recording says which [`Part`]s of its
+//! owner's buffers it overwrites, and which [`Dependency`]s it reads. It is right if each of these is still the last
+//! that was submitted of its part at the moment of its own submission. Later submissions change nothing of that.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -17,6 +21,24 @@ pub(crate) struct Recordings {
     order: Arc<Order>,
 }
 
+/// Buffers of an owner that are written and read together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// The table of a step, with all that walks of it read. Of owners whose recordings all write the same buffers: all
+    /// of them.
+    Table,
+    /// The static objects' table, and their boxes ahead of those that move.
+    Statics,
+    /// Pairs and their counts.
+    Pairs,
+    /// What counting leaves for the writing of answers.
+    Counts,
+    /// Answers to rays and queries, and the counters.
+    Answers,
+}
+
+const PARTS: usize = 5;
+
 /// Something that was recorded.
 #[derive(Clone, Debug)]
 pub(crate) struct Recording {
@@ -25,32 +47,51 @@ pub(crate) struct Recording {
     order: Arc<Order>,
 }
 
-const OPEN: u8 = 0;
-const SUBMITTED: u8 = 1;
-const LOST: u8 = 2;
+/// A recording under way.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    recording: Recording,
+    writes: Vec<Part>,
+    needs: Vec<Dependency>,
+}
 
+/// What a recording left in a part, for others to read. It is there from the recording's submission until the next
+/// submission of one that writes the part.
+#[derive(Clone, Debug)]
+pub(crate) struct Dependency {
+    recording: Recording,
+    part: Part,
+}
+
+/// Recordings of an owner of which it does not know yet what became of them.
 #[derive(Debug, Default)]
+pub(crate) struct Pending(Vec<Dependency>);
+
+const OPEN: u8 = 0;
+/// Submitted while all was there that it needs.
+const RIGHT: u8 = 1;
+/// Submitted while something else was there, or nothing.
+const WRONG: u8 = 2;
+/// As `WRONG`, and somebody was told.
+const TOLD: u8 = 3;
+const DROPPED: u8 = 4;
+
+#[derive(Debug)]
 struct Order {
+    device: wgpu::Device,
     made: AtomicU64,
-    /// The highest number of those that were submitted.
-    last: AtomicU64,
-    /// Of recordings up to this number nothing is left for sure: one that was made before them was submitted after
-    /// them.
-    overwritten: AtomicU64,
+    /// Of each part the number of the recording that wrote it and was submitted last.
+    last: [AtomicU64; PARTS],
 }
 
 /// What the encoder keeps of a recording.
-struct Mark {
-    recording: Recording,
-    /// What has to run before it, as far as it was not submitted yet.
-    needs: Vec<Recording>,
-}
+struct Mark(Draft);
 
 impl Recordings {
     pub fn new(device: &wgpu::Device) -> Self {
         Self {
             mapped: mapped(device),
-            order: Arc::default(),
+            order: Arc::new(Order::of(device)),
         }
     }
 
@@ -58,56 +99,147 @@ impl Recordings {
     pub fn beside(&self) -> Self {
         Self {
             mapped: self.mapped.clone(),
-            order: Arc::default(),
+            order: Arc::new(Order::of(&self.order.device)),
         }
     }
 
-    /// Ends a recording in its encoder. It is of worth only after those that it `needs`.
-    pub fn make(&self, encoder: &wgpu::CommandEncoder, mut needs: Vec<Recording>) -> Recording {
-        needs.retain(|need| !need.is_submitted());
-        let recording = Recording {
-            number: self.order.made.fetch_add(1, Ordering::Relaxed) + 1,
-            state: Arc::new(AtomicU8::new(OPEN)),
-            order: Arc::clone(&self.order),
-        };
-        let mark = Mark {
-            recording: recording.clone(),
-            needs,
-        };
+    /// Begins a recording.
+    pub fn begin(&self) -> Draft {
+        Draft {
+            recording: Recording {
+                number: self.order.made.fetch_add(1, Ordering::Relaxed) + 1,
+                state: Arc::new(AtomicU8::new(OPEN)),
+                order: Arc::clone(&self.order),
+            },
+            writes: Vec::new(),
+            needs: Vec::new(),
+        }
+    }
+
+    /// Ends a recording in its encoder.
+    pub fn end(&self, encoder: &wgpu::CommandEncoder, draft: Draft) {
+        let mark = Mark(draft);
         encoder.map_buffer_on_submit(&self.mapped, wgpu::MapMode::Write, .., move |_| mark.submit());
-        recording
+    }
+
+    /// Ends a recording of one part that overwrites it and reads `needs`.
+    pub fn make(&self, encoder: &wgpu::CommandEncoder, needs: impl IntoIterator<Item = Dependency>) -> Dependency {
+        let mut draft = self.begin();
+        draft.needs(needs);
+        let written = draft.writes(Part::Table);
+        self.end(encoder, draft);
+        written
+    }
+}
+
+impl Draft {
+    /// Adds a part that the recording overwrites, and returns what it leaves there.
+    pub fn writes(&mut self, part: Part) -> Dependency {
+        self.writes.push(part);
+        Dependency {
+            recording: self.recording.clone(),
+            part,
+        }
+    }
+
+    /// Adds what the recording reads, and what has to run before it.
+    pub fn needs(&mut self, needs: impl IntoIterator<Item = Dependency>) {
+        self.needs.extend(needs);
+    }
+}
+
+impl Dependency {
+    /// Returns whether the recording ran over all that it needs, and nothing has overwritten what it left.
+    pub fn is_there(&self) -> bool {
+        self.recording.state() == RIGHT && self.is_last()
+    }
+
+    /// Returns whether that cannot be any more.
+    pub fn is_lost(&self) -> bool {
+        match self.recording.state() {
+            OPEN => false,
+            RIGHT => !self.is_last(),
+            _ => true,
+        }
+    }
+
+    /// Returns whether the recording ran over all that it needs, whatever has overwritten it since.
+    pub fn was_right(&self) -> bool {
+        self.recording.state() == RIGHT
+    }
+
+    /// Returns whether the recording ran over something else than what it needs, the first time that anybody asks
+    /// after that. Every answer that says so is one.
+    pub fn tells_wrong(&self) -> bool {
+        let state = &self.recording.state;
+        let told = state.compare_exchange(WRONG, TOLD, Ordering::AcqRel, Ordering::Acquire);
+        told.is_ok()
+    }
+
+    /// The device that it was recorded for.
+    pub fn device(&self) -> &wgpu::Device {
+        &self.recording.order.device
+    }
+
+    fn is_last(&self) -> bool {
+        let last = &self.recording.order.last[self.part as usize];
+        last.load(Ordering::Acquire) == self.recording.number
+    }
+}
+
+impl Pending {
+    pub fn add(&mut self, written: Dependency) {
+        self.0.push(written);
+    }
+
+    /// Returns whether one of them ran over something else than what it needs, and nobody was told. Forgets those that
+    /// are submitted or dropped.
+    pub fn tells_wrong(&mut self) -> bool {
+        let mut is_wrong = false;
+        self.0.retain(|written| {
+            is_wrong |= written.tells_wrong();
+            written.recording.state() == OPEN
+        });
+        is_wrong
+    }
+
+    /// Forgets all of them.
+    pub fn clear(&mut self) {
+        self.0.clear();
     }
 }
 
 impl Recording {
-    /// Whether it was submitted, behind all that it needs, and nothing has overwritten what it leaves behind.
-    pub fn is_submitted(&self) -> bool {
-        self.state.load(Ordering::Acquire) == SUBMITTED && !self.is_overwritten()
+    fn state(&self) -> u8 {
+        self.state.load(Ordering::Acquire)
     }
+}
 
-    /// Whether that cannot be any more.
-    pub fn is_lost(&self) -> bool {
-        self.state.load(Ordering::Acquire) == LOST || self.is_overwritten()
-    }
-
-    fn is_overwritten(&self) -> bool {
-        self.number <= self.order.overwritten.load(Ordering::Acquire)
+impl Order {
+    fn of(device: &wgpu::Device) -> Self {
+        Self {
+            device: device.clone(),
+            made: AtomicU64::new(0),
+            last: Default::default(),
+        }
     }
 }
 
 impl Mark {
     fn submit(self) {
-        let Self { recording, needs } = &self;
-        let order = &recording.order;
-        let last = order.last.fetch_max(recording.number, Ordering::AcqRel);
-        if recording.number < last {
-            order.overwritten.fetch_max(last, Ordering::AcqRel);
-        }
-        let state = if needs.iter().all(Recording::is_submitted) {
-            SUBMITTED
+        let Draft {
+            recording,
+            writes,
+            needs,
+        } = &self.0;
+        let state = if needs.iter().all(Dependency::is_there) {
+            RIGHT
         } else {
-            LOST
+            WRONG
         };
+        for &part in writes {
+            recording.order.last[part as usize].store(recording.number, Ordering::Release);
+        }
         recording.state.store(state, Ordering::Release);
     }
 }
@@ -115,8 +247,8 @@ impl Mark {
 impl Drop for Mark {
     fn drop(&mut self) {
         // Fails where the submission has said so already.
-        let state = &self.recording.state;
-        let _ = state.compare_exchange(OPEN, LOST, Ordering::AcqRel, Ordering::Acquire);
+        let state = &self.0.recording.state;
+        let _ = state.compare_exchange(OPEN, DROPPED, Ordering::AcqRel, Ordering::Acquire);
     }
 }
 

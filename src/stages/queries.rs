@@ -123,6 +123,8 @@ buffers! {
 /// The stage of one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct QueryPlan {
+    /// Whether there is an answer, be it to no queries.
+    pub is_asked: bool,
     /// Where queries are copied: with a bound on how many are asked, or from anywhere in a caller's buffer.
     pub copying: Option<Copying>,
     /// Whether a list or a function of the caller's parts partners.
@@ -138,6 +140,16 @@ pub(crate) struct QueryBlocks {
 }
 
 impl QueryPlan {
+    /// Whether there are lists of results, be it none.
+    const fn has_lists(&self, params: &Params) -> bool {
+        self.is_asked && params.nearest == 0
+    }
+
+    /// Whether there are nearest objects, be it of no query.
+    const fn has_nearest(&self, params: &Params) -> bool {
+        self.is_asked && params.nearest > 0
+    }
+
     /// The buffer that queries are given in.
     pub const fn given(&self) -> BufferId {
         if self.copying.is_some() {
@@ -149,6 +161,7 @@ impl QueryPlan {
 
     /// Takes in how many queries are asked.
     pub fn ask(&mut self, asked: &Asked, params: &Params) {
+        self.is_asked = asked.asks;
         let asks_own = asked.queries > 0 && asked.askers.is_none();
         // An excluded query finds nothing.
         let limit = LimitParams {
@@ -196,14 +209,14 @@ impl QueryPlan {
                 sizes.push((buffer::GIVEN_QUERIES, bytes));
             }
         }
-        if asks_all(params) {
+        if self.has_lists(params) {
             let offsets = queries + 1 + shape.left_behind_tables(queries);
             sizes.extend([
                 (buffer::OFFSETS, 4 * offsets),
                 (buffer::OBJECTS, 4 * u64::from(params.result_capacity)),
             ]);
         }
-        if asks_nearest(params) {
+        if self.has_nearest(params) {
             let neighbors = (size_of::<Neighbor>() as u64 * queries).saturating_mul(params.nearest.into());
             sizes.push((buffer::NEAREST, neighbors));
         }
@@ -213,13 +226,13 @@ impl QueryPlan {
     /// What a caller binds.
     pub fn output(&self, params: &Params, buffers: &Buffers) -> QueryOutput {
         QueryOutput {
-            objects: asks_all(params).then(|| Lists {
+            objects: self.has_lists(params).then(|| Lists {
                 buffer: buffers.get(buffer::OBJECTS).clone(),
                 offsets: buffers.get(buffer::OFFSETS).clone(),
                 capacity: params.result_capacity,
                 first: params.first_result,
             }),
-            nearest: asks_nearest(params).then(|| buffers.get(buffer::NEAREST).clone()),
+            nearest: self.has_nearest(params).then(|| buffers.get(buffer::NEAREST).clone()),
         }
     }
 
@@ -227,6 +240,10 @@ impl QueryPlan {
     pub fn readable(&self, params: &Params, last: u32) -> Vec<Readable> {
         let queries = u64::from(params.query_count);
         let mut outputs = Vec::new();
+        if queries == 0 && self.has_lists(params) {
+            // No list, and its offset.
+            outputs.push(Readable::known::<u32>(buffer::OFFSETS, 1));
+        }
         if asks_all(params) {
             let rows = [last, params.first_result, params.result_capacity];
             outputs.extend([
@@ -294,6 +311,9 @@ impl QueryPlan {
     /// Records everything from the table to the offsets of results.
     pub fn record_counts(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &QueryBlocks, sorted: Side) {
         let params = &shape.params;
+        if params.query_count == 0 && self.has_lists(params) {
+            recorder.clear_words(buffer::OFFSETS, 0, 1);
+        }
         if asks_all(params) {
             let [one_cell, covered] = blocks.passes.count;
             let pass = params.by_scheme(one_cell, covered);
@@ -330,12 +350,12 @@ impl QueryPlan {
     }
 }
 
-/// Whether all results of queries are wanted.
+/// Whether all results of any queries are wanted.
 const fn asks_all(params: &Params) -> bool {
     params.query_count > 0 && params.nearest == 0
 }
 
-/// Whether the nearest objects of queries are wanted.
+/// Whether the nearest objects of any queries are wanted.
 const fn asks_nearest(params: &Params) -> bool {
     params.query_count > 0 && params.nearest > 0
 }

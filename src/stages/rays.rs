@@ -137,6 +137,8 @@ pub(crate) const SORTED_RAYS: u32 = 4096;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct RayPlan {
     pub mode: RayMode,
+    /// Whether there is an answer, be it to no rays.
+    pub is_cast: bool,
     /// Whether the cells that they visit are wanted.
     pub cells: bool,
     /// Where rays are copied: with a bound on how many are cast, or from anywhere in a caller's buffer.
@@ -162,14 +164,20 @@ impl RayPlan {
         }
     }
 
-    /// Whether all hits are wanted.
+    /// Whether all hits are wanted, of any rays.
     pub fn all_hits(&self, params: &Params) -> bool {
         params.ray_count > 0 && self.mode == RayMode::All
     }
 
+    /// Whether cells of any rays are wanted.
+    fn has_cells(&self, params: &Params) -> bool {
+        params.ray_count > 0 && self.cells
+    }
+
     /// Takes in how many rays are cast, and whether their cells are wanted.
     pub fn ask(&mut self, descriptor: &BroadPhaseDescriptor<'_>, asked: &Asked, params: &Params) {
-        self.cells = descriptor.ray_cells && asked.rays > 0;
+        self.is_cast = asked.casts;
+        self.cells = descriptor.ray_cells && asked.casts;
         // A ray with a negative end meets nothing.
         let limit = LimitParams {
             rows: params.ray_count,
@@ -238,6 +246,8 @@ impl RayPlan {
             if self.copying.is_some_and(|copying| copying.is_from_own()) {
                 sizes.push((buffer::GIVEN_RAYS, bytes));
             }
+        }
+        if self.is_cast {
             let hits = |more: u64| size_of::<RayHit>() as u64 * (u64::from(params.hit_capacity) + more);
             match self.mode {
                 RayMode::Closest => sizes.push((buffer::HITS, hits(shape.left_behind(rays, 2)))),
@@ -270,13 +280,13 @@ impl RayPlan {
     /// What a caller binds.
     pub fn output(&self, params: &Params, buffers: &Buffers) -> RayOutput {
         let one_each = |mode, id| {
-            let is_there = params.ray_count > 0 && self.mode == mode;
+            let is_there = self.is_cast && self.mode == mode;
             is_there.then(|| buffers.get(id).clone())
         };
         RayOutput {
             closest: one_each(RayMode::Closest, buffer::HITS),
             any: one_each(RayMode::Any, buffer::ANY),
-            hits: self.all_hits(params).then(|| Lists {
+            hits: (self.is_cast && self.mode == RayMode::All).then(|| Lists {
                 buffer: buffers.get(buffer::HITS).clone(),
                 offsets: buffers.get(buffer::OFFSETS).clone(),
                 capacity: params.hit_capacity,
@@ -296,6 +306,13 @@ impl RayPlan {
         let rays = u64::from(params.ray_count);
         let mut outputs = Vec::new();
         if rays == 0 {
+            // No list, and its offset.
+            let offsets = [
+                (self.is_cast && self.mode == RayMode::All, buffer::OFFSETS),
+                (self.cells, buffer::CELL_OFFSETS),
+            ];
+            let wanted = offsets.into_iter().filter(|(is_wanted, _)| *is_wanted);
+            outputs.extend(wanted.map(|(_, id)| Readable::known::<u32>(id, 1)));
             return outputs;
         }
         match self.mode {
@@ -361,6 +378,15 @@ impl RayPlan {
     /// Records everything from the table to the offsets of hits and cells.
     pub fn record_counts(&self, recorder: &mut Recorder<'_>, shape: &Shape, blocks: &RayBlocks, sorted: Side) {
         let params = &shape.params;
+        if params.ray_count == 0 {
+            if self.is_cast && self.mode == RayMode::All {
+                recorder.clear_words(buffer::OFFSETS, 0, 1);
+            }
+            if self.cells {
+                recorder.clear_words(buffer::CELL_OFFSETS, 0, 1);
+            }
+            return;
+        }
         if params.sorts_rays() {
             record_sort(recorder, shape, blocks);
         }
@@ -410,7 +436,7 @@ impl RayPlan {
             RayMode::Any => walk("ray_any", params.by_scheme(&RAY_ANY_ONE_CELL, &RAY_ANY_COVERED)),
             RayMode::All => walk("ray_emit", params.by_scheme(&RAY_EMIT_ONE_CELL, &RAY_EMIT_COVERED)),
         }
-        if self.cells {
+        if self.has_cells(params) {
             walk("ray_cells_emit", &RAY_CELLS_EMIT);
         }
     }

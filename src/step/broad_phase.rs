@@ -27,7 +27,7 @@ use crate::gpu::staging::Staging;
 use crate::gpu::timing::Timing;
 use crate::shared::bounds::binding_limit;
 use crate::shared::grid;
-use crate::shared::submission::{self, Recording, Recordings};
+use crate::shared::submission::{self, Draft, Pending, Recordings};
 use crate::stages::shape::COUNTERS;
 use crate::stages::table::statics::{self, StaticTable};
 use crate::stages::walks::TableOf;
@@ -54,8 +54,10 @@ pub struct GpuBroadPhase {
     pub(super) walk_shrink: WalkShrink,
     pub(super) home: Arc<Home>,
     pub(super) recordings: Recordings,
-    /// What the recording under way builds on.
-    pub(super) needs: Vec<Recording>,
+    /// The recording under way.
+    pub(super) draft: Draft,
+    /// Recordings so far, until somebody knows what became of them.
+    pub(super) pending: Pending,
     pub(super) lost: bool,
     pub(super) caught: Caught,
     pub(super) watch: Watch,
@@ -207,8 +209,9 @@ impl GpuBroadPhase {
         Self {
             watch: Watch::new(recordings.beside()),
             home,
+            draft: recordings.begin(),
+            pending: Pending::default(),
             recordings,
-            needs: Vec::new(),
             pipelines,
             buffers: Buffers::new(label),
             bindings: Bindings::default(),
@@ -227,7 +230,7 @@ impl GpuBroadPhase {
             label: label.to_owned(),
             descriptor: BroadPhaseDescriptor {
                 label: None,
-                pair_filter: None,
+                pair_filter: descriptor.pair_filter.map(pair_filter::kept),
                 ..*descriptor
             },
         }
@@ -245,7 +248,7 @@ impl GpuBroadPhase {
     /// # }
     /// ```
     pub fn prepare(&self, uses: Uses) -> Preparation {
-        Preparation::new(&self.home, &self.pipelines, forms(&self.whole_descriptor(), Some(uses)))
+        Preparation::new(&self.home, &self.pipelines, forms(&self.descriptor, Some(uses)))
     }
 
     /// Takes another descriptor in place of the one that this was made from. Only what differs is made anew: pipelines
@@ -256,9 +259,17 @@ impl GpuBroadPhase {
     /// more than passes that no step had needed before. Call [`prepare`](Self::prepare) again for what later steps use
     /// beside the descriptor, that of query sets among it. Buffers stay, and so does what they grew to; what another
     /// scheme needs more, such as entries of [`Scheme::Uniform`](crate::Scheme::Uniform), comes as outputs grow. There
-    /// is no last step then; answers that are under way arrive. The label stays, too. The text of
-    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter) does not stay, and [`descriptor`](Self::descriptor) does not
-    /// tell it: name it again.
+    /// is no last step then; answers that are under way arrive. The label stays, too.
+    ///
+    /// To change some fields alone, take the others from [`descriptor`](Self::descriptor). A descriptor without a
+    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter) takes that of the broad phase away.
+    ///
+    /// ```no_run
+    /// # use gpu_broad_phase::{BroadPhaseDescriptor, CreateError, GpuBroadPhase};
+    /// # fn widen(broad_phase: &mut GpuBroadPhase, margin: f32) -> Result<(), CreateError> {
+    /// broad_phase.set_descriptor(&BroadPhaseDescriptor { margin, ..*broad_phase.descriptor() })
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`new`](Self::new): this stays as it was.
@@ -297,7 +308,7 @@ impl GpuBroadPhase {
         self.statics = None;
         self.descriptor = BroadPhaseDescriptor {
             label: None,
-            pair_filter: None,
+            pair_filter: descriptor.pair_filter.map(pair_filter::kept),
             ..descriptor
         };
         Ok(())
@@ -307,7 +318,7 @@ impl GpuBroadPhase {
     /// dispatched. No part of the interface: tests hold rows of the pass table to it.
     #[doc(hidden)]
     pub fn unused_passes(&self, uses: Option<Uses>) -> Vec<&'static str> {
-        let needed = passes().filter(|pass| pass.is_needed(&self.whole_descriptor(), uses));
+        let needed = passes().filter(|pass| pass.is_needed(&self.descriptor, uses));
         let unused = needed.filter(|pass| !self.bindings.has(pass.name));
         unused.map(|pass| pass.name).collect()
     }
@@ -316,10 +327,13 @@ impl GpuBroadPhase {
     /// reads back. Several steps may be recorded into one encoder; each sees its own input.
     ///
     /// # Errors
-    /// [`StepError`] where the input does not fit the device or a buffer of the caller cannot be used: nothing is
-    /// recorded then, and the last step can still be read. [`StepError::Device`] where the device itself refuses a
-    /// buffer and [`StepError::DeviceLost`] where it is lost: the encoder has to be dropped. An encoder does not say
-    /// whose it is, and one of another device fails when it is finished.
+    /// [`StepError`] where the input does not fit the device or a buffer of the caller cannot be used, such as an
+    /// output of the step before ([`InputError::OwnOutput`](crate::InputError::OwnOutput)): nothing is recorded then,
+    /// and the last step can still be read. [`StepError::Dropped`] once where the recording before ran over something
+    /// else than it was recorded over, such as an [`ObjectSet`](crate::ObjectSet) whose upload was dropped, and no read
+    /// has told it. [`StepError::Device`] where the device itself refuses a buffer and [`StepError::DeviceLost`] where
+    /// it is lost: the encoder has to be dropped. An encoder does not say whose it is, and one of another device fails
+    /// when it is finished.
     pub fn step(&mut self, encoder: &mut wgpu::CommandEncoder, input: Scene<'_>) -> Result<StepOutput, StepError> {
         self.guarded(encoder, |this, encoder| {
             this.record_counts(encoder, input)?;
@@ -428,22 +442,9 @@ impl GpuBroadPhase {
         self.timing.is_some()
     }
 
-    /// The descriptor with the text of the caller's function.
-    fn whole_descriptor(&self) -> BroadPhaseDescriptor<'_> {
-        BroadPhaseDescriptor {
-            pair_filter: self.pair_filter(),
-            ..self.descriptor
-        }
-    }
-
-    /// The text of the caller's function that says which objects may pair.
-    pub(super) fn pair_filter(&self) -> Option<&str> {
-        self.pipelines
-            .replacement()
-            .map(|replacement| replacement.text.as_str())
-    }
-
-    /// What the broad phase was made from, without label and [`pair_filter`](BroadPhaseDescriptor::pair_filter).
+    /// What the broad phase was made from, without the label. The text of a
+    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter) is a copy that stays in memory until the program ends, once
+    /// for all broad phases with the same text.
     pub const fn descriptor(&self) -> &BroadPhaseDescriptor<'static> {
         &self.descriptor
     }
@@ -484,6 +485,8 @@ impl GpuBroadPhase {
             pairs: plan.pairs.output(params, &self.buffers),
             rays: plan.rays.output(params, &self.buffers),
             queries: plan.queries.output(params, &self.buffers),
+            pairs_written: recorded.pairs.clone(),
+            answers_written: recorded.answers.clone(),
             table: self.table(recorded, TableOf::Moving),
             static_table: params.has_statics().then(|| self.table(recorded, TableOf::Static)),
         })
@@ -521,7 +524,7 @@ impl GpuBroadPhase {
             block: block.clone(),
             objects: part_of(moving::OBJECTS).into(),
             home: Arc::clone(&self.home),
-            recording: recorded.outputs.clone(),
+            dependencies: recorded.table.clone(),
         }
     }
 }

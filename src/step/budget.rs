@@ -139,6 +139,7 @@ mod tests {
         };
         let asked = Asked {
             rays,
+            casts: true,
             ray_stride: 2,
             ..Asked::default()
         };

@@ -115,8 +115,10 @@ fn asked(counts: &StepCounts) -> Asked {
     };
     Asked {
         rays: counts.rays.into(),
+        casts: counts.rays > 0,
         ray_stride: if counts.sweeps { SWEPT_STRIDE } else { RAY_STRIDE },
         queries,
+        asks: queries > 0,
         wide_queries: counts.query_kind == QueryKind::Spheres,
         askers,
         query_mode: counts.query_mode,

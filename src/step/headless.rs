@@ -456,7 +456,12 @@ impl Headless {
             end_if_stopped();
         }
         let reading = recorded.map_err(|error| self.cause(error))?;
-        Ok((reading, self.queue().submit([encoder.finish()])))
+        let submission = self.queue().submit([encoder.finish()]);
+        // Objects may come out of an encoder that nobody has submitted.
+        if !self.broad_phase.is_answered() {
+            return Err(self.cause(ReadBackError::NotSubmitted));
+        }
+        Ok((reading, submission))
     }
 }
 

@@ -1,10 +1,11 @@
 //! The inputs of a step: whether they can be used, and where they lie.
 
 use super::plan::Plan;
+use crate::api::counters::word;
 use crate::api::error::InputError;
 use crate::api::input::{self, Placement, Queries, Rays, Source};
-use crate::api::scene::{DeviceCount, QueryInput, check_limit};
-use crate::gpu::buffers::{BufferId, Buffers};
+use crate::api::scene::{DeviceCount, QueryInput, Scene, check_limit};
+use crate::gpu::buffers::{self, BufferId, Buffers};
 use crate::gpu::recorder::Input;
 use crate::gpu::staging::Staging;
 use crate::stages::{queries, rays};
@@ -61,6 +62,7 @@ impl Placer<'_> {
         let params = &plan.shape.params;
         if params.ray_count > 0 {
             match asked.rays {
+                Rays::None => {}
                 Rays::Plain(source) => self.place(plan.rays.given(), source),
                 Rays::Swept(source) => self.place(plan.rays.given(), source),
             }
@@ -83,6 +85,7 @@ pub(crate) fn check_asked(asked: &QueryInput<'_>, limits: &wgpu::Limits) -> Resu
     check_limit("the number of rays", asked.ray_count, limits)?;
     check_limit("the number of queries", asked.query_count, limits)?;
     match &asked.rays {
+        Rays::None => {}
         Rays::Plain(source) => input::check("rays", source, limits)?,
         Rays::Swept(source) => input::check("rays", source, limits)?,
     }
@@ -91,6 +94,55 @@ pub(crate) fn check_asked(asked: &QueryInput<'_>, limits: &wgpu::Limits) -> Resu
         Queries::Boxes(source) => input::check("queries", source, limits),
         Queries::Spheres(source) => input::check("queries", source, limits),
     }
+}
+
+/// Refuses inputs that the step itself writes.
+pub(crate) fn check_own(input: &Scene<'_>, own: &[&Buffers]) -> Result<(), InputError> {
+    let statics = &input.statics;
+    let given = [
+        ("objects", input.objects.buffer()),
+        ("worlds", input.worlds.buffer()),
+        ("the number of objects", input.object_count.map(|count| count.buffer)),
+        ("static objects", statics.objects.buffer()),
+        ("worlds of static objects", statics.worlds.buffer()),
+        ("excluded pairs", input.excluded_pairs.buffer()),
+        ("data of the pair filter", input.pair_filter_data.buffer()),
+    ];
+    buffers::check_own(given, own)?;
+    check_own_asked(&input.asked(), own, None)
+}
+
+/// Refuses rays and queries that are in buffers which their own answer is written to. The pairs of the step may be
+/// counted in these `counters`: queries leave that number as it is.
+pub(crate) fn check_own_asked(
+    asked: &QueryInput<'_>,
+    own: &[&Buffers],
+    counters: Option<&wgpu::Buffer>,
+) -> Result<(), InputError> {
+    let rays = match asked.rays {
+        Rays::None => None,
+        Rays::Plain(source) => source.buffer(),
+        Rays::Swept(source) => source.buffer(),
+    };
+    let queries = match asked.queries {
+        Queries::None | Queries::Neighbors(_) | Queries::Partners(_) => None,
+        Queries::Boxes(source) => source.buffer(),
+        Queries::Spheres(source) => source.buffer(),
+    };
+    let given = [
+        ("rays", rays),
+        ("queries", queries),
+        ("the number of rays", written(asked.ray_count, counters)),
+        ("the number of queries", written(asked.query_count, counters)),
+    ];
+    buffers::check_own(given, own)
+}
+
+/// The buffer of a count, unless it is the number of pairs in these counters.
+fn written<'b>(count: Option<DeviceCount<'b>>, counters: Option<&wgpu::Buffer>) -> Option<&'b wgpu::Buffer> {
+    let DeviceCount { buffer, word } = count?;
+    let is_left = word as usize == word::PAIRS_NEEDED && counters == Some(buffer);
+    (!is_left).then_some(buffer)
 }
 
 /// Rays and queries that come in buffers of the caller's.

@@ -44,13 +44,13 @@ impl GpuBroadPhase {
         outputs: Outputs,
     ) -> Result<Later<StepResult>, StepError> {
         let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
-        if recorded.is_lost() {
+        if recorded.answers.is_lost() {
             return Err(StepError::Dropped);
         }
-        let (plan, needs) = (recorded.plan, recorded.outputs.iter().cloned().collect());
+        let plan = recorded.plan;
         let written = self.outputs(outputs).ok_or(StepError::NoStep)?;
         let reading = self.record_reading(encoder, &written, true).ok_or(StepError::NoStep)?;
-        let recording = self.watch.recordings.make(encoder, needs);
+        let recording = self.watch.recordings.make(encoder, [recorded.answers.clone()]);
         let stages = self.timing.as_ref().map_or(&[][..], Timing::stages).to_vec();
         let arrives = {
             let (shelf, recording, stages) = (Arc::downgrade(&self.watch.arrived), recording.clone(), stages.clone());
@@ -81,8 +81,9 @@ impl GpuBroadPhase {
             Ok(result)
         };
         let shelf = Arc::downgrade(self.readings.shelf());
+        let recordings = [recorded.answers.clone(), recording];
         Ok(Later::new(
-            &self.home, shelf, encoder, reading, recording, arrives, decode,
+            &self.home, shelf, encoder, reading, recordings, arrives, decode,
         ))
     }
 
@@ -108,7 +109,7 @@ impl GpuBroadPhase {
     pub(crate) fn take_in(&mut self) {
         let arrived = std::mem::take(&mut *self.watch.arrived.lock());
         // A device that was lost in between has nothing to tell.
-        for arrived in arrived.into_iter().filter(|arrived| arrived.recording.is_submitted()) {
+        for arrived in arrived.into_iter().filter(|arrived| arrived.recording.was_right()) {
             self.note(&arrived.counters, &arrived.plan, arrived.is_crowded);
             self.watch.latest = Some(arrived.counters);
             (self.watch.latest_stages, self.watch.latest_ticks) = (arrived.stages, arrived.ticks);

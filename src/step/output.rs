@@ -8,7 +8,7 @@ use crate::gpu::bindings::{Range, RangeRef};
 use crate::gpu::home::Home;
 use crate::gpu::recorder::{PARAMS, Variable};
 use crate::shared::grid::{self, Params};
-use crate::shared::submission::Recording;
+use crate::shared::submission::Dependency;
 use crate::stages::sort::variable::VALUES;
 use crate::stages::table;
 
@@ -31,6 +31,10 @@ pub struct StepOutput {
     pub table: Table,
     /// The cell table of the static objects, where there are any.
     pub static_table: Option<Table>,
+    /// What writes the pairs.
+    pub(crate) pairs_written: Option<Dependency>,
+    /// What writes the counters and the answers to rays and queries.
+    pub(crate) answers_written: Dependency,
 }
 
 /// The cell table of a step: its buffers, and what a [`TableShader`](crate::TableShader) binds.
@@ -60,8 +64,8 @@ pub struct Table {
     pub(crate) objects: Range,
     /// Where all of it lies.
     pub(crate) home: Arc<Home>,
-    /// What writes the outputs.
-    pub(crate) recording: Option<Recording>,
+    /// What walks of it read.
+    pub(crate) dependencies: Vec<Dependency>,
 }
 
 impl Table {

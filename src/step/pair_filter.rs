@@ -1,7 +1,9 @@
 //! Compiles the text of a [`pair_filter`](crate::BroadPhaseDescriptor::pair_filter) by itself, so that what is wrong
 //! with it is told by its own lines, and so that it sees none of the passes' names but those that are meant for it.
 
+use std::collections::BTreeSet;
 use std::pin::pin;
+use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use crate::api::error::PairFilterError;
@@ -26,6 +28,19 @@ fn main(@builtin(local_invocation_index) a: u32) {
     admitted = u32(admits);
 }
 ";
+
+/// The same text for as long as the program runs, since descriptors are copied without a lifetime. Texts that are equal
+/// share one.
+pub(crate) fn kept(text: &str) -> &'static str {
+    static KEPT: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(&known) = kept.get(text) {
+        return known;
+    }
+    let text: &'static str = String::from(text).leak();
+    kept.insert(text);
+    text
+}
 
 /// Refuses a text that the device's compiler does not take. Browsers tell it with the pipelines, later.
 pub(crate) fn check(device: &wgpu::Device, label: &str, text: &str) -> Result<(), PairFilterError> {
@@ -98,6 +113,13 @@ mod tests {
         };
         assert_eq!(declared(FRAME), declared(text));
         assert_eq!(declared(FRAME).len(), 4);
+    }
+
+    #[test]
+    fn equal_texts_are_kept_once() {
+        let [one, again, other] = ["a text", "a text", "another"].map(|text| kept(&String::from(text)));
+        assert_eq!((one, other), ("a text", "another"));
+        assert!(std::ptr::eq(one, again));
     }
 
     #[test]

@@ -115,10 +115,12 @@ impl Plan {
             },
             rays: RayPlan {
                 mode: descriptor.ray_mode,
+                is_cast: false,
                 cells: false,
                 copying: None,
             },
             queries: QueryPlan {
+                is_asked: false,
                 copying: None,
                 has_exclusions: false,
             },
@@ -488,6 +490,7 @@ mod tests {
                 None,
                 &Asked {
                     rays,
+                    casts: true,
                     ray_stride: 2,
                     ..Asked::default()
                 },

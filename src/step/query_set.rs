@@ -136,8 +136,8 @@ impl QuerySet {
         own.descriptor = asking(descriptor, &own.descriptor);
     }
 
-    /// What the set was made from, with the fields of its broad phase that count in place of its own; without label and
-    /// [`pair_filter`](BroadPhaseDescriptor::pair_filter).
+    /// What the set was made from, with the fields of its broad phase that count in place of its own; without the
+    /// label.
     pub const fn descriptor(&self) -> &BroadPhaseDescriptor<'static> {
         self.own.descriptor()
     }
@@ -147,15 +147,17 @@ impl QuerySet {
     /// that of the set, without pairs, and with the table that was asked.
     ///
     /// # Errors
-    /// [`StepError::NoStep`] before the first step, [`StepError::Dropped`] where its encoder was dropped,
-    /// [`StepError::OtherDevice`] for a broad phase on another device; otherwise as [`GpuBroadPhase::step`].
+    /// [`StepError::NoStep`] before the first step, [`StepError::Dropped`] where its encoder was dropped, or once where
+    /// the set's last call was submitted behind a later step and no read has told it, [`StepError::OtherDevice`] for a
+    /// broad phase on another device, [`StepError::OtherBroadPhase`] for another one on the same device; otherwise as
+    /// [`GpuBroadPhase::step`].
     pub fn record(
         &mut self,
         encoder: &mut wgpu::CommandEncoder,
         broad_phase: &GpuBroadPhase,
         input: QueryInput<'_>,
     ) -> Result<StepOutput, StepError> {
-        self.own.home.check(&broad_phase.home)?;
+        self.own.home.check_broad_phase(&broad_phase.home)?;
         self.own.follow(broad_phase);
         let table = broad_phase.lent_table(&self.own.descriptor)?;
         self.own.guarded(encoder, |own, encoder| {

@@ -147,11 +147,22 @@ impl GpuBroadPhase {
             return Err(ReadBackError::DeviceLost);
         }
         self.hear().await?;
-        if !self.recorded.as_ref().ok_or(ReadBackError::NoStep)?.is_submitted() {
+        if self.recorded.is_none() {
+            return Err(ReadBackError::NoStep);
+        }
+        if !self.is_answered() {
             return Err(ReadBackError::NotSubmitted);
         }
         let outputs = self.outputs(outputs).ok_or(ReadBackError::NoStep)?;
         submit(&self.home, |encoder| self.record_reading(encoder, &outputs, false)).await
+    }
+
+    /// Returns whether the answer of the last recording is there. Where it is wrong, the caller tells so.
+    pub(crate) fn is_answered(&self) -> bool {
+        self.recorded.as_ref().is_some_and(|recorded| {
+            recorded.answers.tells_wrong();
+            recorded.answers.is_there()
+        })
     }
 
     /// Listens for what the device still has to say of the recording.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::broad_phase::GpuBroadPhase;
-use super::inputs::{Placer, caller_owned, check_asked};
+use super::inputs::{Placer, caller_owned, check_asked, check_own, check_own_asked};
 use super::plan::{OF_STEP, Plan, STEP_COUNTERS, StepBlocks};
 use super::recorded::{LastTable, OF_TABLE, Recorded};
 use crate::api::counters::word;
@@ -18,7 +18,7 @@ use crate::gpu::recorder::{Input, Recorder, SUBMISSION_ROUNDS, SubmittedParts};
 use crate::gpu::scope::Scopes;
 use crate::gpu::upload::{Blocks, Uniforms};
 use crate::shared::bounds::binding_limit;
-use crate::shared::submission::Recording;
+use crate::shared::submission::Part;
 use crate::stages::pairs;
 use crate::stages::queries;
 use crate::stages::shape::COUNTERS;
@@ -58,6 +58,10 @@ impl GpuBroadPhase {
             return Err(StepError::DeviceLost);
         }
         self.take_in();
+        // Nobody could be told when it was submitted.
+        if self.pending.tells_wrong() {
+            return Err(StepError::Dropped);
+        }
         // Submissions in parts would leave a group open.
         let is_split = self.splits_submissions && MOST_TABLES * self.rounds() as usize > SUBMISSION_ROUNDS;
         let group = (!is_split).then(|| Group::begin(device, encoder, &self.label));
@@ -65,7 +69,7 @@ impl GpuBroadPhase {
         self.bindings.begin();
         self.readings.begin();
         self.uploads.begin();
-        self.needs.clear();
+        self.draft = self.recordings.begin();
         let recorded = record(self, encoder);
         self.caught = scopes.end().after(std::mem::take(&mut self.caught));
         if let Some(group) = group {
@@ -74,7 +78,11 @@ impl GpuBroadPhase {
         let recorded = recorded?;
         match self.caught.now() {
             None => {
-                self.sign(encoder);
+                let draft = std::mem::replace(&mut self.draft, self.recordings.begin());
+                self.recordings.end(encoder, draft);
+                if let Some(recorded) = &self.recorded {
+                    self.pending.add(recorded.answers.clone());
+                }
                 Ok(recorded)
             }
             Some(error) => {
@@ -83,20 +91,6 @@ impl GpuBroadPhase {
                 self.lost = refusal == StepError::DeviceLost;
                 Err(refusal)
             }
-        }
-    }
-
-    /// Ends the recording under way.
-    fn sign(&mut self, encoder: &wgpu::CommandEncoder) {
-        let needs = std::mem::take(&mut self.needs);
-        let recording = self.recordings.make(encoder, needs);
-        let of_table = self.statics.iter_mut().map(|table| &mut table.recording);
-        let of_step = self
-            .recorded
-            .iter_mut()
-            .flat_map(|recorded| [&mut recorded.step, &mut recorded.counts, &mut recorded.outputs]);
-        for under_way in of_table.chain(of_step) {
-            under_way.get_or_insert_with(|| recording.clone());
         }
     }
 
@@ -120,6 +114,11 @@ impl GpuBroadPhase {
         input::check_bound("data of the pair filter", &input.pair_filter_data, limits)?;
         let asked = input.asked();
         check_asked(&asked, limits)?;
+        check_own(&input, &self.own_buffers())?;
+        let filled = [input.objects.recording(), input.statics.objects.recording()];
+        if !filled.into_iter().flatten().all(|of| home.is_of(of.device())) {
+            return Err(StepError::OtherDevice);
+        }
         let (objects, statics) = (input.objects.count(), input.statics.objects.count());
         self.descriptor.check_worlds(input.worlds.count(), objects)?;
         self.descriptor.check_worlds(input.statics.worlds.count(), statics)?;
@@ -139,7 +138,7 @@ impl GpuBroadPhase {
             plan.limit_objects(&self.descriptor, limit.word)?;
         }
         let given = [input.excluded_pairs.count(), input.pair_filter_data.count()];
-        plan.exclude(&self.descriptor, self.pair_filter().is_some(), given, limit)?;
+        plan.exclude(&self.descriptor, self.descriptor.pair_filter.is_some(), given, limit)?;
         let given_of = |objects: &Source<'_, Aabb>, worlds: &Source<'_, u32>| {
             [objects.placement(alignment).given, worlds.placement(alignment).given]
         };
@@ -163,11 +162,16 @@ impl GpuBroadPhase {
         );
         caller_owned.extend(input.pair_filter_data.is_caller_owned().then_some(pairs::buffer::DATA));
         let held = self.buffers.left(table::buffer::OBJECTS).cloned();
-        let filled = [input.objects.recording(), input.statics.objects.recording()];
-        self.needs.extend(filled.into_iter().flatten().cloned());
+        self.draft.needs(filled.into_iter().flatten().cloned());
         self.bindings.forget(&self.buffers.begin_step());
         self.fit(&plan, &caller_owned, &[]);
         let table = self.fit_statics(encoder, &input.statics, static_plan, held);
+        let mut dependencies = vec![self.draft.writes(Part::Table)];
+        dependencies.extend(self.statics.iter().map(|table| table.written.clone()));
+        // Later walks read the objects where the step does.
+        if given == table::buffer::OBJECTS {
+            dependencies.extend(input.objects.recording().cloned());
+        }
 
         let mut placer = self.placer(device, encoder);
         placer.place(given, input.objects);
@@ -214,9 +218,10 @@ impl GpuBroadPhase {
             sorted,
             emits_pairs: plan.pairs.are_wanted,
             blocks,
-            step: None,
-            counts: None,
-            outputs: None,
+            table: dependencies,
+            pairs: Some(self.draft.writes(Part::Pairs)),
+            counts: self.draft.writes(Part::Counts),
+            answers: self.draft.writes(Part::Answers),
         });
         Ok(plan)
     }
@@ -237,15 +242,13 @@ impl GpuBroadPhase {
     /// What the last step left to be asked.
     pub(super) fn last_table(&self) -> Result<LastTable, StepError> {
         let recorded = self.recorded.as_ref().ok_or(StepError::NoStep)?;
-        if recorded.step.as_ref().is_some_and(Recording::is_lost) {
-            return Err(StepError::Dropped);
-        }
+        recorded.check_table()?;
         let of_table = |input: &&Input| OF_TABLE.iter().any(|id| input.variable == (*id).into());
         Ok(LastTable {
             plan: recorded.plan,
             inputs: recorded.inputs.iter().filter(of_table).cloned().collect(),
             sorted: recorded.sorted,
-            step: recorded.step.clone(),
+            dependencies: recorded.table.clone(),
             counters: self.buffers.get(STEP_COUNTERS).clone(),
         })
     }
@@ -262,11 +265,12 @@ impl GpuBroadPhase {
         let limits = &device.limits();
         let (limit, alignment) = (binding_limit(limits), limits.min_storage_buffer_offset_alignment);
         check_asked(input, limits)?;
+        check_own_asked(input, &self.own_buffers(), self.buffers.left(COUNTERS))?;
         let LastTable {
             mut plan,
             mut inputs,
             sorted,
-            step,
+            dependencies,
             counters,
         } = table;
         let objects = plan.shape.params.all_objects();
@@ -280,7 +284,7 @@ impl GpuBroadPhase {
         let mut caller_owned = caller_owned(input, &plan);
         caller_owned.extend(OF_TABLE);
         let kept = [&OF_TABLE[..], plan.pairs.kept()].concat();
-        self.needs.extend(step.clone());
+        self.draft.needs(dependencies.iter().cloned());
         self.fit(&plan, &caller_owned, &kept);
         let mut placer = self.placer(device, encoder);
         placer.place_asked(input, &plan);
@@ -297,9 +301,10 @@ impl GpuBroadPhase {
             sorted,
             emits_pairs: false,
             blocks,
-            step,
-            counts: None,
-            outputs: None,
+            table: dependencies,
+            pairs: self.recorded.take().and_then(|before| before.pairs),
+            counts: self.draft.writes(Part::Counts),
+            answers: self.draft.writes(Part::Answers),
         });
         Ok(plan)
     }
@@ -314,7 +319,8 @@ impl GpuBroadPhase {
         let home = Arc::clone(&self.home);
         let device = home.device();
         let recorded = self.recorded.as_mut().ok_or(StepError::NoStep)?;
-        if recorded.counts.as_ref().is_some_and(Recording::is_lost) {
+        recorded.check_table()?;
+        if recorded.counts.is_lost() {
             return Err(StepError::Dropped);
         }
         // The table keeps the sizes that it was built with.
@@ -331,8 +337,12 @@ impl GpuBroadPhase {
         plan.shape.params.first_ray_cell = first.ray_cells;
         plan.shape.params.first_result = first.results;
         recorded.plan = plan;
-        recorded.outputs = None;
-        self.needs.extend(recorded.counts.clone());
+        self.draft
+            .needs(recorded.table.iter().chain([&recorded.counts]).cloned());
+        if recorded.emits_pairs {
+            recorded.pairs = Some(self.draft.writes(Part::Pairs));
+        }
+        recorded.answers = self.draft.writes(Part::Answers);
         // Inputs lie where they were put.
         let asked = [
             rays::buffer::RAYS,
@@ -380,6 +390,12 @@ impl GpuBroadPhase {
         self.recorded = Some(recorded);
     }
 
+    /// The buffers that recordings write.
+    fn own_buffers(&self) -> Vec<&Buffers> {
+        let of_statics = self.statics.iter().map(|table| &table.buffers);
+        [&self.buffers].into_iter().chain(of_statics).collect()
+    }
+
     /// What places inputs.
     fn placer<'p>(&'p self, device: &'p wgpu::Device, encoder: &'p mut wgpu::CommandEncoder) -> Placer<'p> {
         Placer {
@@ -422,16 +438,20 @@ impl GpuBroadPhase {
         if let Some(gone) = before.as_ref().filter(|table| !is_kept(table)) {
             self.bindings.forget(&gone.buffers.all());
         }
-        let plan = plan?;
+        let Some(plan) = plan else {
+            // What moves lies in their place now.
+            self.draft.writes(Part::Statics);
+            return None;
+        };
         let objects = self.buffers.get(table::buffer::OBJECTS).clone();
         let (table, timed) = match before {
             Some(mut table) if table.is_of(statics.generation, &plan.shape.params) => {
-                self.needs.extend(table.recording.clone());
+                self.draft.needs([table.written.clone()]);
                 // Boxes move along where moving objects need more room.
                 if let Some(held) = held.filter(|held| *held != objects) {
                     let bytes = size_of::<Aabb>() as u64 * u64::from(plan.shape.params.object_count);
                     encoder.copy_buffer_to_buffer(&held, 0, &objects, 0, bytes);
-                    table.recording = None;
+                    table.written = self.draft.writes(Part::Statics);
                 }
                 (table, Timed::Anew)
             }
@@ -469,7 +489,7 @@ impl GpuBroadPhase {
                 let sorted = plan.table.record(&mut recorder, &plan.shape, &blocks.table);
                 let mut table = StaticTable {
                     generation: statics.generation,
-                    recording: None,
+                    written: self.draft.writes(Part::Statics),
                     params: plan.shape.params,
                     sorted,
                     buffers,

@@ -1,10 +1,11 @@
 //! What was recorded last.
 
 use super::plan::Plan;
+use crate::api::error::StepError;
 use crate::gpu::bindings::Range;
 use crate::gpu::buffers::BufferId;
 use crate::gpu::recorder::Input;
-use crate::shared::submission::Recording;
+use crate::shared::submission::Dependency;
 use crate::stages::pairs::buffer::{DATA, EXCLUDED, EXCLUSIONS};
 use crate::stages::sort::Side;
 use crate::stages::table::{buffer, statics};
@@ -19,23 +20,23 @@ pub(crate) struct Recorded {
     pub emits_pairs: bool,
     /// Where the uniform blocks of walks of the objects' table and of the static ones' lie.
     pub blocks: [Range; 2],
-    /// The step, whose table queries ask. This and the next two are `None` while they are under way.
-    pub step: Option<Recording>,
+    /// What walks of the table read, whenever they do.
+    pub table: Vec<Dependency>,
+    /// What wrote the pairs: the step, or a page of it.
+    pub pairs: Option<Dependency>,
     /// The step or query whose counts pages start from.
-    pub counts: Option<Recording>,
+    pub counts: Dependency,
     /// What wrote the outputs.
-    pub outputs: Option<Recording>,
+    pub answers: Dependency,
 }
 
 impl Recorded {
-    /// Whether what was recorded last can be read.
-    pub fn is_submitted(&self) -> bool {
-        self.outputs.as_ref().is_some_and(Recording::is_submitted)
-    }
-
-    /// Whether that will never be so.
-    pub fn is_lost(&self) -> bool {
-        self.outputs.as_ref().is_some_and(Recording::is_lost)
+    /// Refuses a table that will never be there.
+    pub fn check_table(&self) -> Result<(), StepError> {
+        if self.table.iter().any(Dependency::is_lost) {
+            return Err(StepError::Dropped);
+        }
+        Ok(())
     }
 }
 
@@ -45,7 +46,8 @@ pub(crate) struct LastTable {
     /// Inputs that are the table's.
     pub inputs: Vec<Input>,
     pub sorted: Side,
-    pub step: Option<Recording>,
+    /// What walks of it read.
+    pub dependencies: Vec<Dependency>,
     /// The counters as the step left them.
     pub counters: wgpu::Buffer,
 }

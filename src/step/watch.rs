@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::api::counters::Counters;
 use crate::gpu::staging::Shelf;
-use crate::shared::submission::{Recording, Recordings};
+use crate::shared::submission::{Dependency, Recordings};
 use crate::step::plan::Plan;
 
 /// What a step counted and how long it took.
@@ -14,7 +14,7 @@ pub(crate) struct Arrived {
     pub is_crowded: Option<bool>,
     pub plan: Plan,
     /// The copying, which needs the step.
-    pub recording: Recording,
+    pub recording: Dependency,
     /// Those that have timestamps.
     pub stages: Vec<&'static str>,
     pub ticks: Vec<u64>,

@@ -7,7 +7,7 @@ use crate::gpu::buffers::{BufferId, Buffers, buffers, rounded};
 use crate::gpu::filled::filled;
 use crate::gpu::recorder::{Binds, Input};
 use crate::shared::grid::Params;
-use crate::shared::submission::Recording;
+use crate::shared::submission::Dependency;
 use crate::stages::shape::COUNTERS;
 use crate::stages::sort::Side;
 use crate::stages::sort::variable::VALUES;
@@ -37,9 +37,8 @@ pub(crate) const INPUTS: [BufferId; 4] = [buffer::GRID, buffer::RECORDS, buffer:
 /// A table on the device. It holds what its generation says once everything recorded so far has run.
 pub(crate) struct StaticTable {
     pub generation: u64,
-    /// The last recording that it needs: the one that builds it, or that moved its boxes since. `None` while that is
-    /// under way.
-    pub recording: Option<Recording>,
+    /// What built it, or moved its boxes since.
+    pub written: Dependency,
     pub params: Params,
     pub sorted: Side,
     /// By the names that the buffers of moving objects have.
@@ -49,8 +48,7 @@ pub(crate) struct StaticTable {
 impl StaticTable {
     /// Whether it is that of these objects as long as they lie at the front of the objects' buffer.
     pub fn is_of(&self, generation: u64, params: &Params) -> bool {
-        let is_lost = self.recording.as_ref().is_some_and(Recording::is_lost);
-        !is_lost && self.generation == generation && self.params == *params
+        !self.written.is_lost() && self.generation == generation && self.params == *params
     }
 
     /// Gives up what only the building of the table took.
