@@ -1,6 +1,8 @@
 //! The choice of the finest cell: twin of `shaders/table/base_cell.wgsl`.
 
-use super::size::{DENSITY, EXTENT, MAX_EXPONENT, MIN_EXPONENT, OCTAVES, octave_exponent, top_exponent};
+use super::size::{
+    DENSITY, EXTENT, MAX_EXPONENT, MIN_EXPONENT, OCTAVE_WORDS, OCTAVES, most_pairs, octave_exponent, top_exponent,
+};
 use crate::shared::grid::{MAX_LEVELS, Params};
 use crate::shared::wgsl::number;
 
@@ -27,12 +29,67 @@ const VOLUME_2D: [u32; 4] = [64, 100, 144, 196];
 /// Correctly rounded inverses of 1, 1.25, 1.5, 1.75.
 const INVERSE_BITS: [u32; 4] = [0x3f80_0000, 0x3f4c_cccd, 0x3f2a_aaab, 0x3f12_4925];
 
+/// What the sample says of each octave.
+struct Octaves<'a> {
+    params: &'a Params,
+    words: &'a [u32],
+}
+
+impl Octaves<'_> {
+    fn entered(&self, octave: u32) -> u32 {
+        self.words[OCTAVE_WORDS * octave as usize]
+    }
+
+    fn pairs(&self, octave: u32) -> u32 {
+        self.words[OCTAVE_WORDS * octave as usize + 1]
+    }
+
+    fn bounded_pairs(&self, octave: u32) -> u32 {
+        self.words[OCTAVE_WORDS * octave as usize + 2]
+    }
+
+    /// Pairs of samples that share a slot by chance.
+    fn by_chance(&self, octave: u32) -> u32 {
+        let entered = self.entered(octave);
+        entered.wrapping_mul(entered) / (2 * self.params.octave_slots())
+    }
+
+    /// Bounded pairs that no cell parts, however fine: those of the last octave, unless it still parts many.
+    fn lasting_pairs(&self) -> u32 {
+        let last = OCTAVES - 1;
+        if 4 * self.pairs(last) <= 3 * self.pairs(last - 1) {
+            0
+        } else {
+            self.bounded_pairs(last)
+        }
+    }
+
+    /// Whether three in four of the boxes that some cell parts have many neighbours in this octave.
+    fn is_dense(&self, octave: u32) -> bool {
+        let lasting = self.lasting_pairs();
+        let most = most_pairs(self.params) * self.entered(octave);
+        4 * self.bounded_pairs(octave).saturating_sub(lasting) > 3 * most.saturating_sub(lasting)
+    }
+
+    /// Whether cells two octaves finer part an eighth of the bounded pairs. A crowd in one place shares a cell in octave
+    /// after octave: for its sake alone cells are no finer.
+    fn parts_many(&self, octave: u32) -> bool {
+        let parted = |octave| self.bounded_pairs(octave).saturating_sub(self.by_chance(octave));
+        8 * parted((octave + 2).min(OCTAVES - 1)) <= 7 * parted(octave)
+    }
+}
+
 /// Chooses the finest cell. Returns the inverse of its side, and the levels whose cells hold many boxes, a bit each.
 ///
-/// Its fraction is the one in which the sizes present waste the least volume, its octave the largest in which the
-/// objects small enough for it have few neighbours in their cell, but not below the smallest object.
+/// Its fraction is the one in which the sizes present waste the least volume. Its octave is the largest in which the
+/// objects small enough for it have few neighbours in their cell, or from which finer cells would part few of those that
+/// share one, but not below the smallest object.
 pub fn base_cell(params: &Params, sample_statistics: &[u32]) -> (f32, u32) {
-    let (size_statistics, density) = (&sample_statistics[..EXTENT], &sample_statistics[DENSITY..]);
+    let size_statistics = &sample_statistics[..EXTENT];
+    let octaves = Octaves {
+        params,
+        words: &sample_statistics[DENSITY..],
+    };
     let (waste_of, volume_of) = if params.dimensions == 2 {
         (&WASTE_2D, &VOLUME_2D)
     } else {
@@ -59,22 +116,25 @@ pub fn base_cell(params: &Params, sample_statistics: &[u32]) -> (f32, u32) {
     }
 
     let holds_more = |octave: u32, fraction: usize, neighbours: u32| {
-        let (entered, shared) = (density[2 * octave as usize], density[2 * octave as usize + 1]);
+        let entered = octaves.entered(octave);
         let samples = 2u32
             .wrapping_mul(params.sample_stride.max(1))
             .wrapping_mul(volume_of[fraction]);
         let allowed = (neighbours * 64).wrapping_mul(entered) / samples.max(1);
-        let chance = entered.wrapping_mul(entered) / (2 * params.octave_slots());
-        shared > allowed.wrapping_add(chance).wrapping_add(entered / 64)
+        octaves.pairs(octave)
+            > allowed
+                .wrapping_add(octaves.by_chance(octave))
+                .wrapping_add(entered / 64)
     };
     let top = top_exponent(sample_statistics[EXTENT]);
-    let mut exponent = octave_exponent(top, OCTAVES - 1);
-    for octave in (0..OCTAVES).rev() {
-        if holds_more(octave, fraction, NEIGHBOURS) {
-            break;
-        }
-        exponent = octave_exponent(top, octave);
-    }
+    // The finest of the full octaves in which most boxes have many neighbours is too coarse, and so are those behind it,
+    // as long as finer cells part enough boxes.
+    let is_full = |octave: &u32| holds_more(*octave, fraction, NEIGHBOURS);
+    let dense = (0..OCTAVES).rfind(|octave| is_full(octave) && octaves.is_dense(*octave));
+    let octave = (dense.map_or(0, |dense| dense + 1)..OCTAVES)
+        .find(|octave| !(is_full(octave) && octaves.parts_many(*octave)))
+        .unwrap_or(OCTAVES - 1);
+    let mut exponent = octave_exponent(top, octave);
     if (4..1024).contains(&smallest) {
         // The first octave whose cell holds the smallest class.
         let fits = (smallest >> 2) as i32 - 127 + i32::from((smallest & 3) as usize > fraction);
