@@ -8,6 +8,11 @@
 const NEIGHBOURS: u32 = 4u;
 // Boxes that share a cell with one, on average, from which on a level is crowded.
 const CROWDED: u32 = 12u;
+// What a pair of an octave's cells costs in rows of finer ones, pairs that cost nothing, and octaves between the two, at
+// most.
+const COST_OF_PAIRS: u32 = 2u;
+const FREE_PAIRS: u32 = 9u;
+const MOST_OCTAVES: u32 = 12u;
 
 @group(0) @binding(2) var<storage, read> sample_statistics: array<u32, 1097>;
 
@@ -15,9 +20,12 @@ var<workgroup> fractions: array<atomic<u32>, 4>;
 var<workgroup> wastes: array<atomic<u32>, 4>;
 var<workgroup> smallest: atomic<u32>;
 // Octaves in which boxes have more neighbours, a bit each: those in which most boxes have many, and those from which
-// finer cells part enough of them.
+// finer cells part an eighth or half of them.
 var<workgroup> dense_octaves: atomic<u32>;
 var<workgroup> parted_octaves: atomic<u32>;
+var<workgroup> well_parted_octaves: atomic<u32>;
+// The coarsest octave whose pairs cost less than finer cells.
+var<workgroup> coarser_octave: atomic<u32>;
 var<workgroup> crowded_levels: atomic<u32>;
 
 // The square or cube of a fraction: 16 or 64 is that of 1.
@@ -71,13 +79,34 @@ fn is_dense(octave: u32) -> bool {
     return 4u * bounded > 3u * (max(most, lasting) - lasting);
 }
 
-// Whether cells two octaves finer part an eighth of the bounded pairs. A crowd in one place shares a cell in octave
+// Eighths of the bounded pairs that cells two octaves finer part, at least. A crowd in one place shares a cell in octave
 // after octave: for its sake alone cells are no finer.
-fn parts_many(octave: u32) -> bool {
+fn parts(octave: u32, eighths: u32) -> bool {
     let finer = min(octave + 2u, OCTAVES - 1u);
     let before = bounded_pairs_in(octave) - min(bounded_pairs_in(octave), pairs_by_chance(octave));
     let after = bounded_pairs_in(finer) - min(bounded_pairs_in(finer), pairs_by_chance(finer));
-    return 8u * after <= 7u * before;
+    return 8u * after <= (8u - eighths) * before;
+}
+
+// Pairs that an object has in its cell, on average over all objects.
+fn mean_pairs(octave: u32) -> u32 {
+    let pairs = pairs_in(octave) - min(pairs_in(octave), pairs_by_chance(octave));
+    let sixteenths = 16u * pairs / max(params.sample_count, 1u);
+    return sixteenths * params.sample_stride / 16u;
+}
+
+// Whether the pairs of an octave cost less than the rows in which finer cells would cut what a walk looks at. A level of
+// the finer ones is never worth more rows than it has objects.
+fn costs_less(octave: u32, finer: u32) -> bool {
+    let cells = (1u << min(finer - octave, MOST_OCTAVES)) + 2u;
+    let entered = entered_in(finer);
+    let objects = select(entered * params.sample_stride, 0xffffffffu, entered > 0xffffffffu / params.sample_stride);
+    return COST_OF_PAIRS * (mean_pairs(octave) + FREE_PAIRS) < min(cells * cells, objects);
+}
+
+// The first octave from this one on that is fine enough, of those from which finer cells part too few boxes.
+fn octave_after(first: u32, parted: u32) -> u32 {
+    return min(first + countTrailingZeros(~(parted >> first)), OCTAVES - 1u);
 }
 
 // Whether a box shares a cell of this octave and fraction with more than so many, on average. Samples that share a slot
@@ -99,6 +128,8 @@ fn base_inverse_of(local: u32) -> f32 {
         atomicStore(&smallest, SIZE_CLASSES);
         atomicStore(&dense_octaves, 0u);
         atomicStore(&parted_octaves, 0u);
+        atomicStore(&well_parted_octaves, 0u);
+        atomicStore(&coarser_octave, OCTAVES);
         atomicStore(&crowded_levels, 0u);
     }
     workgroupBarrier();
@@ -122,15 +153,22 @@ fn base_inverse_of(local: u32) -> f32 {
     }
     if (local < OCTAVES && holds_more(local, fraction, NEIGHBOURS)) {
         atomicOr(&dense_octaves, select(0u, 1u << local, is_dense(local)));
-        atomicOr(&parted_octaves, select(0u, 1u << local, parts_many(local)));
+        atomicOr(&parted_octaves, select(0u, 1u << local, parts(local, 1u)));
+        atomicOr(&well_parted_octaves, select(0u, 1u << local, parts(local, 4u)));
     }
     workgroupBarrier();
 
     let top = top_exponent(sample_statistics[EXTENT]);
     // The finest of the full octaves in which most boxes have many neighbours is too coarse, and so are those behind it,
     // as long as finer cells part enough boxes.
-    let first = firstLeadingBit(atomicLoad(&dense_octaves)) + 1u;
-    let octave = min(first + countTrailingZeros(~(atomicLoad(&parted_octaves) >> first)), OCTAVES - 1u);
+    let finest = octave_after(firstLeadingBit(atomicLoad(&dense_octaves)) + 1u, atomicLoad(&parted_octaves));
+    // Most boxes may be in crowds far denser than the rest of the scene.
+    if (local < finest && !is_dense(local) && costs_less(local, finest)) {
+        atomicMin(&coarser_octave, local);
+    }
+    workgroupBarrier();
+    let coarser = min(atomicLoad(&coarser_octave), finest);
+    let octave = min(octave_after(coarser, atomicLoad(&well_parted_octaves)), finest);
     var exponent = octave_exponent(top, octave);
     let smallest_class = atomicLoad(&smallest);
     if (smallest_class < SIZE_CLASSES && smallest_class >= 4u) {

@@ -25,7 +25,7 @@ const BOUNDED: u32 = 64u;
 
 // The most pairs that one sample adds to the bounded ones.
 fn most_pairs() -> u32 {
-    return 1u + BOUNDED / params.sample_stride;
+    return 1u + min(BOUNDED / params.sample_stride, params.sample_count / 4u);
 }
 
 fn top_exponent(extent_bits: u32) -> i32 {

@@ -29,6 +29,12 @@ const VOLUME_2D: [u32; 4] = [64, 100, 144, 196];
 /// Correctly rounded inverses of 1, 1.25, 1.5, 1.75.
 const INVERSE_BITS: [u32; 4] = [0x3f80_0000, 0x3f4c_cccd, 0x3f2a_aaab, 0x3f12_4925];
 
+/// What a pair of an octave's cells costs in rows of finer ones, pairs that cost nothing, and octaves between the two,
+/// at most.
+const COST_OF_PAIRS: u32 = number("table/base_cell", "COST_OF_PAIRS");
+const FREE_PAIRS: u32 = number("table/base_cell", "FREE_PAIRS");
+const MOST_OCTAVES: u32 = number("table/base_cell", "MOST_OCTAVES");
+
 /// What the sample says of each octave.
 struct Octaves<'a> {
     params: &'a Params,
@@ -71,11 +77,26 @@ impl Octaves<'_> {
         4 * self.bounded_pairs(octave).saturating_sub(lasting) > 3 * most.saturating_sub(lasting)
     }
 
-    /// Whether cells two octaves finer part an eighth of the bounded pairs. A crowd in one place shares a cell in octave
-    /// after octave: for its sake alone cells are no finer.
-    fn parts_many(&self, octave: u32) -> bool {
-        let parted = |octave| self.bounded_pairs(octave).saturating_sub(self.by_chance(octave));
-        8 * parted((octave + 2).min(OCTAVES - 1)) <= 7 * parted(octave)
+    /// Eighths of the bounded pairs that cells two octaves finer part, at least. A crowd in one place shares a cell in
+    /// octave after octave: for its sake alone cells are no finer.
+    fn parts(&self, octave: u32, eighths: u32) -> bool {
+        let left = |octave| self.bounded_pairs(octave).saturating_sub(self.by_chance(octave));
+        8 * left((octave + 2).min(OCTAVES - 1)) <= (8 - eighths) * left(octave)
+    }
+
+    /// Pairs that an object has in its cell, on average over all objects.
+    fn mean_pairs(&self, octave: u32) -> u32 {
+        let pairs = self.pairs(octave).saturating_sub(self.by_chance(octave));
+        let sixteenths = 16 * pairs / self.params.sample_count.max(1);
+        (sixteenths * self.params.sample_stride.max(1)) / 16
+    }
+
+    /// Whether the pairs of an octave cost less than the rows in which finer cells would cut what a walk looks at. A
+    /// level of the finer ones is never worth more rows than it has objects.
+    fn costs_less(&self, octave: u32, finer: u32) -> bool {
+        let cells = (1 << (finer - octave).min(MOST_OCTAVES)) + 2;
+        let objects = self.entered(finer).saturating_mul(self.params.sample_stride);
+        COST_OF_PAIRS * (self.mean_pairs(octave) + FREE_PAIRS) < (cells * cells).min(objects)
     }
 }
 
@@ -131,9 +152,14 @@ pub fn base_cell(params: &Params, sample_statistics: &[u32]) -> (f32, u32) {
     // as long as finer cells part enough boxes.
     let is_full = |octave: &u32| holds_more(*octave, fraction, NEIGHBOURS);
     let dense = (0..OCTAVES).rfind(|octave| is_full(octave) && octaves.is_dense(*octave));
-    let octave = (dense.map_or(0, |dense| dense + 1)..OCTAVES)
-        .find(|octave| !(is_full(octave) && octaves.parts_many(*octave)))
-        .unwrap_or(OCTAVES - 1);
+    let after = |first: u32, eighths| {
+        let coarse = |octave: &u32| is_full(octave) && octaves.parts(*octave, eighths);
+        (first..OCTAVES).find(|octave| !coarse(octave)).unwrap_or(OCTAVES - 1)
+    };
+    let finest = after(dense.map_or(0, |dense| dense + 1), 1);
+    // Most boxes may be in crowds far denser than the rest of the scene.
+    let coarser = (0..finest).find(|&octave| !octaves.is_dense(octave) && octaves.costs_less(octave, finest));
+    let octave = coarser.map_or(finest, |first| after(first, 4).min(finest));
     let mut exponent = octave_exponent(top, octave);
     if (4..1024).contains(&smallest) {
         // The first octave whose cell holds the smallest class.

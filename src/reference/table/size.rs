@@ -45,5 +45,5 @@ const BOUNDED: u32 = number("table/octave", "BOUNDED");
 
 /// The most pairs that one sample adds to the bounded ones.
 pub(crate) fn most_pairs(params: &Params) -> u32 {
-    1 + BOUNDED / params.sample_stride.max(1)
+    1 + (BOUNDED / params.sample_stride.max(1)).min(params.sample_count / 4)
 }
