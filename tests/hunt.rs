@@ -681,7 +681,8 @@ fn small_queries() -> Vec<(&'static str, Vec<Aabb>, Vec<Aabb>, Scheme)> {
         .iter()
         .map(|object| Aabb::new(moved(object.min), moved(object.max)))
         .collect();
-    let [of_map, of_boxes] = [&map, &boxes].map(|objects| Scheme::adaptive_for(objects, Dimensions::Three));
+    let of_map = Scheme::Adaptive { min_scale: 1e-5 };
+    let of_boxes = Scheme::adaptive_for(&boxes, Dimensions::Three);
     vec![
         (
             "points",

@@ -4,16 +4,16 @@
 // What the finest cell is chosen from, of a sample of the objects: how many have which longest side, in quarter
 // octaves, and how crowded cells of each of 24 octaves would be. For that the objects are entered into a small hash
 // table an octave, and each entry adds the number that its slot held before. The sums are the pairs of samples that
-// share a cell (plus chance collisions, which the next pass subtracts); they do not depend on the order of the
-// additions.
+// share a cell (plus chance collisions, which the next pass subtracts). A second sum bounds what each entry adds, so
+// that a few crowds cannot stand for the whole scene. Neither sum depends on the order of the additions.
 
 @group(0) @binding(1) var<storage, read> objects: array<vec4<u32>>;
-// The size classes, the extent, and two words an octave: samples entered, pairs of them in one slot.
-@group(0) @binding(2) var<storage, read_write> sample_statistics: array<atomic<u32>, 1073>;
+// The size classes, the extent, and three words per octave.
+@group(0) @binding(2) var<storage, read_write> sample_statistics: array<atomic<u32>, 1097>;
 @group(0) @binding(3) var<storage, read_write> density_slots: array<atomic<u32>>;
 
 var<workgroup> classes: array<atomic<u32>, 1024>;
-var<workgroup> local_density: array<atomic<u32>, 48>;
+var<workgroup> local_density: array<atomic<u32>, 72>;
 // Bits of the largest |coordinate|.
 var<workgroup> extent: atomic<u32>;
 
@@ -49,8 +49,9 @@ fn add_sample(sample: u32, top: i32) {
             hash = (hash ^ (hash >> 15u)) * 0x2c1b3c6du;
             hash = hash ^ (hash >> 13u);
             let before = atomicAdd(&density_slots[octave * slots + (hash & (slots - 1u))], 1u);
-            atomicAdd(&local_density[2u * octave], 1u);
-            atomicAdd(&local_density[2u * octave + 1u], before);
+            atomicAdd(&local_density[OCTAVE_WORDS * octave], 1u);
+            atomicAdd(&local_density[OCTAVE_WORDS * octave + 1u], before);
+            atomicAdd(&local_density[OCTAVE_WORDS * octave + 2u], min(before, most_pairs()));
         }
     }
 }
@@ -64,7 +65,7 @@ fn main(
     for (var i = local; i < SIZE_CLASSES; i += WORKGROUP) {
         atomicStore(&classes[i], 0u);
     }
-    if (local < 2u * OCTAVES) {
+    if (local < OCTAVE_WORDS * OCTAVES) {
         atomicStore(&local_density[local], 0u);
     }
     if (local == 0u) {
@@ -88,7 +89,7 @@ fn main(
             atomicAdd(&sample_statistics[i], count);
         }
     }
-    if (local < 2u * OCTAVES) {
+    if (local < OCTAVE_WORDS * OCTAVES) {
         atomicAdd(&sample_statistics[DENSITY + local], atomicLoad(&local_density[local]));
     }
     if (local == 0u) {

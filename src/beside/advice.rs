@@ -3,7 +3,9 @@
 use crate::api::descriptor::{BroadPhaseDescriptor, Dimensions, Scheme};
 use crate::api::types::Aabb;
 use crate::reference;
-use crate::shared::grid::{Class, classify};
+use crate::reference::table::base_cell::base_cell;
+use crate::reference::table::sample_statistics::sample_statistics;
+use crate::shared::grid::{Class, Params, classify};
 
 /// Boxes that a suggestion tries every scheme on.
 const TRIED: usize = 4096;
@@ -16,6 +18,10 @@ const LAYERED: f64 = (1u32 << 27) as f64;
 const SMALLEST_LENGTH: f64 = 1e-30;
 const LARGEST_CELL: f64 = 1e30;
 const LARGEST_SCALE: f64 = 1e27;
+/// Cells that few boxes share are at most this many times as long as the chosen ones: walks that look that far would
+/// meet empty cells alone. The layers of the adaptive scheme make up for some of that.
+const FINER_CELL: f64 = 2.0;
+const FINER_SCALE: f64 = 5.0;
 
 impl Scheme {
     /// The scheme that finds the pairs of these boxes with the least work.
@@ -48,8 +54,9 @@ impl Scheme {
         schemes.into_iter().min_by_key(work).unwrap_or_default()
     }
 
-    /// [`Scheme::Uniform`] with cells as long as half of the boxes are at most: the median longest side. Where that is
-    /// zero, as it is for points, the side of a cube (in 2D a square) that holds one box on average.
+    /// [`Scheme::Uniform`] with cells as long as half of the boxes are at most: the median longest side. If that is less
+    /// than half of what a few boxes share, as it is for points, the cells are that large: the finest cell that
+    /// [`Scheme::Hierarchical`] would choose, or the side of a cube (in 2D a square) that holds one box on average.
     pub fn uniform_for(objects: &[Aabb], dimensions: Dimensions) -> Self {
         let mut sides = longest_sides(objects, dimensions);
         let middle = sides.len() / 2;
@@ -58,20 +65,20 @@ impl Scheme {
             None => 0.0,
         };
         Self::Uniform {
-            cell_size: usable_length(objects, dimensions, median, LARGEST_CELL),
+            cell_size: usable_length(objects, dimensions, median, FINER_CELL, LARGEST_CELL),
         }
     }
 
     /// [`Scheme::Adaptive`] with the smallest longest side above zero as smallest scale, but no finer than the largest
-    /// box has layers for. Where no box has a side, as for points, the side of a cube (in 2D a square) that holds one
-    /// on average.
+    /// box has layers for. If that is less than a fifth of what a few boxes share, as it is for points, the cells of
+    /// [`uniform_for`](Self::uniform_for).
     pub fn adaptive_for(objects: &[Aabb], dimensions: Dimensions) -> Self {
         let sides = longest_sides(objects, dimensions);
         let largest = sides.iter().copied().fold(0.0, f64::max);
         let positive = sides.into_iter().filter(|&side| side > 0.0);
         let smallest = positive.fold(largest, f64::min).max(largest / LAYERED);
         Self::Adaptive {
-            min_scale: usable_length(objects, dimensions, smallest, LARGEST_SCALE),
+            min_scale: usable_length(objects, dimensions, smallest, FINER_SCALE, LARGEST_SCALE),
         }
     }
 }
@@ -99,12 +106,10 @@ fn longest_sides(objects: &[Aabb], dimensions: Dimensions) -> Vec<f64> {
     finite(objects, dimensions).map(side).collect()
 }
 
-fn usable_length(objects: &[Aabb], dimensions: Dimensions, length: f64, largest: f64) -> f32 {
-    let length = if length > 0.0 {
-        length
-    } else {
-        spacing(objects, dimensions)
-    };
+fn usable_length(objects: &[Aabb], dimensions: Dimensions, length: f64, finer: f64, largest: f64) -> f32 {
+    let boxes: Vec<_> = finite(objects, dimensions).collect();
+    let shared = spacing(&boxes, dimensions).min(finest_cell(&boxes, dimensions));
+    let length = if finer * length < shared { shared } else { length };
     if length > 0.0 {
         length.clamp(SMALLEST_LENGTH, largest) as f32
     } else {
@@ -112,9 +117,8 @@ fn usable_length(objects: &[Aabb], dimensions: Dimensions, length: f64, largest:
     }
 }
 
-/// The side of a cube, or a square, that holds one box on average.
-fn spacing(objects: &[Aabb], dimensions: Dimensions) -> f64 {
-    let boxes: Vec<_> = finite(objects, dimensions).collect();
+/// The side of a cube, or a square, that holds one of these finite boxes on average.
+fn spacing(boxes: &[Aabb], dimensions: Dimensions) -> f64 {
     let extents = (0..3).map(|axis| {
         let low = boxes.iter().map(|object| f64::from(object.min[axis]));
         let high = boxes.iter().map(|object| f64::from(object.max[axis]));
@@ -122,6 +126,17 @@ fn spacing(objects: &[Aabb], dimensions: Dimensions) -> f64 {
     });
     let along = (boxes.len() as f64).powf(1.0 / axes(dimensions) as f64);
     extents.fold(0.0, f64::max) / along
+}
+
+/// The side of the finest cell that the hierarchical scheme chooses for finite boxes.
+fn finest_cell(boxes: &[Aabb], dimensions: Dimensions) -> f64 {
+    let descriptor = BroadPhaseDescriptor {
+        dimensions,
+        ..Default::default()
+    };
+    let params = Params::of_table(&descriptor, boxes.len() as u32, 0);
+    let (inverse, _) = base_cell(&params, &sample_statistics(&params, boxes, &[]));
+    1.0 / f64::from(inverse)
 }
 
 /// The finite boxes nearest to one of them: all, if they are few.
@@ -183,8 +198,36 @@ mod tests {
         let boxes = [cube(4.0), cube(0.5), cube(0.0), cube(f32::NAN)];
         assert_eq!(min_scale(&boxes, Three), 0.5);
         assert_eq!(min_scale(&[], Three), 1.0);
-        assert_eq!(min_scale(&[cube(1e-20), cube(2f32.powi(27))], Three), 1.0);
+        assert!(min_scale(&[cube(1e-20), cube(2f32.powi(27))], Three) >= 1.0);
         assert!(min_scale(&[Aabb::new([f32::MIN; 3], [f32::MAX; 3])], Three) <= 2f32.powi(90));
+    }
+
+    /// Points that were rounded outward, and points of which one lies far away: cells hold a few of them.
+    #[test]
+    fn cells_are_no_finer_than_what_a_few_boxes_share() {
+        let points = |side: f32| {
+            let place = |index: i32| [index % 20, index / 20 % 20, index / 400].map(|cell| cell as f32);
+            (0..8000).map(move |index| {
+                let low = place(index);
+                Aabb::new(low, low.map(|bound| bound + side))
+            })
+        };
+        let far = std::iter::once(Aabb::point([1e6; 3]));
+        for objects in [
+            points(1e-6).collect::<Vec<_>>(),
+            points(0.0).chain(far.clone()).collect(),
+            points(1e-6).chain(far).collect(),
+        ] {
+            for length in [cell_size(&objects, Three), min_scale(&objects, Three)] {
+                assert!((0.5..=2.0).contains(&length), "{length}");
+            }
+        }
+        // Boxes that are not far smaller say it themselves.
+        let boxes = |side| points(side).collect::<Vec<_>>();
+        assert_eq!(
+            [cell_size(&boxes(0.6), Three), min_scale(&boxes(0.25), Three)],
+            [0.6, 0.25]
+        );
     }
 
     /// Two crowds a long way apart: what is tried is one crowd as it is, not a thin sample of both.

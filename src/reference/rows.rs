@@ -85,7 +85,11 @@ impl CellTable<'_> {
                 }
             })
             .map(|record| &self.records[record as usize]);
-        let is_in_cells = |record: &&Record| is_in_cells(&objects[record.object as usize], params.cell_inverse);
+        // Of one level: the uniform scheme alone lists records.
+        let are_all_in_cells = self.grid.levels[0].count as usize == records.len();
+        let is_in_cells = move |record: &&Record| {
+            are_all_in_cells || is_in_cells(&objects[record.object as usize], params.cell_inverse)
+        };
         of_entries.chain(records.iter().filter(is_in_cells))
     }
 

@@ -60,6 +60,7 @@ struct Walk<'a, F> {
     query: LoadedQuery,
     accept: &'a mut F,
     candidates: u32,
+    rows: u32,
     turns: Turns,
 }
 
@@ -89,10 +90,22 @@ pub(crate) fn walk_query_looks(
     input: &QueryReads<'_>,
     overrides: Overrides,
     query: &LoadedQuery,
-    mut accept: impl FnMut(u32, u32, Lazy<'_>),
+    accept: impl FnMut(u32, u32, Lazy<'_>),
 ) -> u32 {
+    let [candidates, _] = count_query(params, input, overrides, query, accept);
+    if overrides.count_candidates { candidates } else { 0 }
+}
+
+/// As [`walk_query`]. Returns the box tests, and the rows of cells that were looked at.
+pub fn count_query(
+    params: &Params,
+    input: &QueryReads<'_>,
+    overrides: Overrides,
+    query: &LoadedQuery,
+    mut accept: impl FnMut(u32, u32, Lazy<'_>),
+) -> [u32; 2] {
     if !query.answers {
-        return 0;
+        return [0; 2];
     }
     let mut walk = Walk {
         params,
@@ -101,6 +114,7 @@ pub(crate) fn walk_query_looks(
         query: query.nearest_of_all(params),
         accept: &mut accept,
         candidates: 0,
+        rows: 0,
         turns: Turns::default(),
     };
     let at_large = || input.table.look_at_large(params, query.world);
@@ -108,7 +122,7 @@ pub(crate) fn walk_query_looks(
     for (number, level) in input.table.grid.occupied_levels() {
         walk.walk_level(query, number, level);
     }
-    if overrides.count_candidates { walk.candidates } else { 0 }
+    [walk.candidates, walk.rows]
 }
 
 impl<F: FnMut(u32, u32, Lazy<'_>)> Walk<'_, F> {
@@ -235,18 +249,21 @@ impl<F: FnMut(u32, u32, Lazy<'_>)> Walk<'_, F> {
     }
 
     /// Whether objects are met again and again, in one cell after another.
-    fn meets_entries_again(&self, query: &LoadedQuery, second: u32, level: &Level) -> bool {
+    fn meets_entries_again(&mut self, query: &LoadedQuery, second: u32, level: &Level) -> bool {
         let listing = self.listing(level);
         let most = MOST_MEETINGS * self.input.table.places(&listing);
         if matches!(listing, Listing::Entries(_)) || self.input.table.grid.entry_count <= most {
             return false;
         }
-        let entries_of = |image| {
+        let mut entries = 0;
+        for image in images(second) {
             let cells = self.cells_of(&query.image_of(self.params, image), level);
-            let rows = rows_of(&cells).flat_map(|(y, z)| self.row(level, &cells, y, z));
-            rows.map(|row| row.len()).sum::<usize>()
-        };
-        images(second).map(entries_of).sum::<usize>() > most as usize
+            for (y, z) in rows_of(&cells) {
+                self.rows += 1;
+                entries += self.row(level, &cells, y, z).map(|row| row.len()).iter().sum::<usize>();
+            }
+        }
+        entries > most as usize
     }
 
     fn walk_level(&mut self, query: &LoadedQuery, number: u32, level: &Level) {
@@ -302,6 +319,7 @@ impl<F: FnMut(u32, u32, Lazy<'_>)> Walk<'_, F> {
             std::array::from_fn(|axis| *cells[axis].end()),
         ];
         for (y, z) in rows_of(&cells) {
+            self.rows += 1;
             let (table, world) = (self.input.table, self.query.world);
             for (part, row) in self.row(level, &cells, y, z).into_iter().enumerate() {
                 let look = || table.look_at_row(number, [lower[0], upper[0]], y, z, world)[part].clone();

@@ -1,6 +1,8 @@
 //! The choice of the finest cell: twin of `shaders/table/base_cell.wgsl`.
 
-use super::size::{DENSITY, EXTENT, MAX_EXPONENT, MIN_EXPONENT, OCTAVES, octave_exponent, top_exponent};
+use super::size::{
+    DENSITY, EXTENT, MAX_EXPONENT, MIN_EXPONENT, OCTAVE_WORDS, OCTAVES, most_pairs, octave_exponent, top_exponent,
+};
 use crate::shared::grid::{MAX_LEVELS, Params};
 use crate::shared::wgsl::number;
 
@@ -27,12 +29,88 @@ const VOLUME_2D: [u32; 4] = [64, 100, 144, 196];
 /// Correctly rounded inverses of 1, 1.25, 1.5, 1.75.
 const INVERSE_BITS: [u32; 4] = [0x3f80_0000, 0x3f4c_cccd, 0x3f2a_aaab, 0x3f12_4925];
 
+/// What a pair of an octave's cells costs in rows of finer ones, pairs that cost nothing, and octaves between the two,
+/// at most.
+const COST_OF_PAIRS: u32 = number("table/base_cell", "COST_OF_PAIRS");
+const FREE_PAIRS: u32 = number("table/base_cell", "FREE_PAIRS");
+const MOST_OCTAVES: u32 = number("table/base_cell", "MOST_OCTAVES");
+
+/// What the sample says of each octave.
+struct Octaves<'a> {
+    params: &'a Params,
+    words: &'a [u32],
+}
+
+impl Octaves<'_> {
+    fn entered(&self, octave: u32) -> u32 {
+        self.words[OCTAVE_WORDS * octave as usize]
+    }
+
+    fn pairs(&self, octave: u32) -> u32 {
+        self.words[OCTAVE_WORDS * octave as usize + 1]
+    }
+
+    fn bounded_pairs(&self, octave: u32) -> u32 {
+        self.words[OCTAVE_WORDS * octave as usize + 2]
+    }
+
+    /// Pairs of samples that share a slot by chance.
+    fn by_chance(&self, octave: u32) -> u32 {
+        let entered = self.entered(octave);
+        entered.wrapping_mul(entered) / (2 * self.params.octave_slots())
+    }
+
+    /// Bounded pairs that no cell parts, however fine: those of the last octave, unless it still parts many.
+    fn lasting_pairs(&self) -> u32 {
+        let last = OCTAVES - 1;
+        if 4 * self.pairs(last) <= 3 * self.pairs(last - 1) {
+            0
+        } else {
+            self.bounded_pairs(last)
+        }
+    }
+
+    /// Whether three in four of the boxes that some cell parts have many neighbours in this octave.
+    fn is_dense(&self, octave: u32) -> bool {
+        let lasting = self.lasting_pairs();
+        let most = most_pairs(self.params) * self.entered(octave);
+        4 * self.bounded_pairs(octave).saturating_sub(lasting) > 3 * most.saturating_sub(lasting)
+    }
+
+    /// Eighths of the bounded pairs that cells two octaves finer part, at least. A crowd in one place shares a cell in
+    /// octave after octave: for its sake alone cells are no finer.
+    fn parts(&self, octave: u32, eighths: u32) -> bool {
+        let left = |octave| self.bounded_pairs(octave).saturating_sub(self.by_chance(octave));
+        8 * left((octave + 2).min(OCTAVES - 1)) <= (8 - eighths) * left(octave)
+    }
+
+    /// Pairs that an object has in its cell, on average over all objects.
+    fn mean_pairs(&self, octave: u32) -> u32 {
+        let pairs = self.pairs(octave).saturating_sub(self.by_chance(octave));
+        let sixteenths = 16 * pairs / self.params.sample_count.max(1);
+        (sixteenths * self.params.sample_stride.max(1)) / 16
+    }
+
+    /// Whether the pairs of an octave cost less than the rows in which finer cells would cut what a walk looks at. A
+    /// level of the finer ones is never worth more rows than it has objects.
+    fn costs_less(&self, octave: u32, finer: u32) -> bool {
+        let cells = (1 << (finer - octave).min(MOST_OCTAVES)) + 2;
+        let objects = self.entered(finer).saturating_mul(self.params.sample_stride);
+        COST_OF_PAIRS * (self.mean_pairs(octave) + FREE_PAIRS) < (cells * cells).min(objects)
+    }
+}
+
 /// Chooses the finest cell. Returns the inverse of its side, and the levels whose cells hold many boxes, a bit each.
 ///
-/// Its fraction is the one in which the sizes present waste the least volume, its octave the largest in which the
-/// objects small enough for it have few neighbours in their cell, but not below the smallest object.
+/// Its fraction is the one in which the sizes present waste the least volume. Its octave is the largest in which the
+/// objects small enough for it have few neighbours in their cell, or from which finer cells would part few of those that
+/// share one, but not below the smallest object.
 pub fn base_cell(params: &Params, sample_statistics: &[u32]) -> (f32, u32) {
-    let (size_statistics, density) = (&sample_statistics[..EXTENT], &sample_statistics[DENSITY..]);
+    let size_statistics = &sample_statistics[..EXTENT];
+    let octaves = Octaves {
+        params,
+        words: &sample_statistics[DENSITY..],
+    };
     let (waste_of, volume_of) = if params.dimensions == 2 {
         (&WASTE_2D, &VOLUME_2D)
     } else {
@@ -59,22 +137,30 @@ pub fn base_cell(params: &Params, sample_statistics: &[u32]) -> (f32, u32) {
     }
 
     let holds_more = |octave: u32, fraction: usize, neighbours: u32| {
-        let (entered, shared) = (density[2 * octave as usize], density[2 * octave as usize + 1]);
+        let entered = octaves.entered(octave);
         let samples = 2u32
             .wrapping_mul(params.sample_stride.max(1))
             .wrapping_mul(volume_of[fraction]);
         let allowed = (neighbours * 64).wrapping_mul(entered) / samples.max(1);
-        let chance = entered.wrapping_mul(entered) / (2 * params.octave_slots());
-        shared > allowed.wrapping_add(chance).wrapping_add(entered / 64)
+        octaves.pairs(octave)
+            > allowed
+                .wrapping_add(octaves.by_chance(octave))
+                .wrapping_add(entered / 64)
     };
     let top = top_exponent(sample_statistics[EXTENT]);
-    let mut exponent = octave_exponent(top, OCTAVES - 1);
-    for octave in (0..OCTAVES).rev() {
-        if holds_more(octave, fraction, NEIGHBOURS) {
-            break;
-        }
-        exponent = octave_exponent(top, octave);
-    }
+    // The finest of the full octaves in which most boxes have many neighbours is too coarse, and so are those behind it,
+    // as long as finer cells part enough boxes.
+    let is_full = |octave: &u32| holds_more(*octave, fraction, NEIGHBOURS);
+    let dense = (0..OCTAVES).rfind(|octave| is_full(octave) && octaves.is_dense(*octave));
+    let after = |first: u32, eighths| {
+        let coarse = |octave: &u32| is_full(octave) && octaves.parts(*octave, eighths);
+        (first..OCTAVES).find(|octave| !coarse(octave)).unwrap_or(OCTAVES - 1)
+    };
+    let finest = after(dense.map_or(0, |dense| dense + 1), 1);
+    // Most boxes may be in crowds far denser than the rest of the scene.
+    let coarser = (0..finest).find(|&octave| !octaves.is_dense(octave) && octaves.costs_less(octave, finest));
+    let octave = coarser.map_or(finest, |first| after(first, 4).min(finest));
+    let mut exponent = octave_exponent(top, octave);
     if (4..1024).contains(&smallest) {
         // The first octave whose cell holds the smallest class.
         let fits = (smallest >> 2) as i32 - 127 + i32::from((smallest & 3) as usize > fraction);

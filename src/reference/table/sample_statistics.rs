@@ -1,6 +1,9 @@
 //! Twin of `shaders/table/sample_statistics.wgsl`.
 
-use super::size::{DENSITY, EXTENT, OCTAVES, STATISTICS, longest_side_bits, octave_exponent, size_class, top_exponent};
+use super::size::{
+    DENSITY, EXTENT, OCTAVE_WORDS, OCTAVES, STATISTICS, longest_side_bits, most_pairs, octave_exponent, size_class,
+    top_exponent,
+};
 use crate::api::types::Aabb;
 use crate::shared::grid::{Class, HASH_WORLD, Params, cell_of, classify, flush};
 
@@ -9,9 +12,9 @@ const EXTENT_SAMPLES: u32 = 256;
 
 /// What the finest cell is chosen from, of a sample of the objects.
 ///
-/// Returns 1073 words: how many have which longest side, in 1024 classes, each a quarter octave; the bits of the
-/// largest magnitude of a coordinate of 256 of them; then two for each of 24 octaves of cells: samples entered, and
-/// pairs of them that share a slot of a small hash table.
+/// Returns 1097 words: how many have which longest side, in 1024 classes, each a quarter octave; the bits of the
+/// largest magnitude of a coordinate of 256 of them; then three for each of 24 octaves of cells: samples entered, pairs
+/// of them that share a slot of a small hash table, and those pairs with a bounded number per sample.
 pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> Vec<u32> {
     let slots = params.octave_slots();
     let mut tables = vec![0u32; (OCTAVES * slots) as usize];
@@ -47,8 +50,10 @@ pub fn sample_statistics(params: &Params, objects: &[Aabb], worlds: &[u32]) -> V
                 hash = (hash ^ (hash >> 15)).wrapping_mul(0x2c1b_3c6d);
                 hash ^= hash >> 13;
                 let slot = &mut tables[(octave * slots + (hash & (slots - 1))) as usize];
-                statistics[DENSITY + 2 * octave as usize] += 1;
-                statistics[DENSITY + 2 * octave as usize + 1] += *slot;
+                let words = &mut statistics[DENSITY + OCTAVE_WORDS * octave as usize..][..OCTAVE_WORDS];
+                words[0] += 1;
+                words[1] += *slot;
+                words[2] += most_pairs(params).min(*slot);
                 *slot += 1;
             }
         }

@@ -1,13 +1,15 @@
 //! Sizes and octaves: the twins of `shaders/table/size.wgsl` and `shaders/table/octave.wgsl`.
 
 use crate::api::types::Aabb;
-use crate::shared::grid::flush;
+use crate::shared::grid::{Params, flush};
 use crate::shared::wgsl::number;
 
 /// Words of the statistics of the sample: the place of the extent, of the octaves, and all.
 pub(crate) const EXTENT: usize = number("table/octave", "EXTENT") as usize;
 pub(crate) const DENSITY: usize = number("table/octave", "DENSITY") as usize;
-pub(crate) const STATISTICS: usize = DENSITY + 2 * OCTAVES as usize;
+pub(crate) const STATISTICS: usize = DENSITY + OCTAVE_WORDS * OCTAVES as usize;
+/// Words of an octave: samples entered, pairs of them in one slot, and the bounded pairs.
+pub(crate) const OCTAVE_WORDS: usize = number("table/octave", "OCTAVE_WORDS") as usize;
 
 pub(crate) const MIN_EXPONENT: i32 = -100;
 pub(crate) const MAX_EXPONENT: i32 = 90;
@@ -36,4 +38,12 @@ pub(crate) fn top_exponent(extent_bits: u32) -> i32 {
 
 pub(crate) fn octave_exponent(top: i32, octave: u32) -> i32 {
     (top - octave as i32).clamp(MIN_EXPONENT, MAX_EXPONENT)
+}
+
+/// Objects ahead of one in its cell that its bounded number of pairs stands for.
+const BOUNDED: u32 = number("table/octave", "BOUNDED");
+
+/// The most pairs that one sample adds to the bounded ones.
+pub(crate) fn most_pairs(params: &Params) -> u32 {
+    1 + (BOUNDED / params.sample_stride.max(1)).min(params.sample_count / 4)
 }

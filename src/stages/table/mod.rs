@@ -132,7 +132,7 @@ const SIDES: Sides = Sides([
 const LEVEL_TILE: u32 = WORKGROUP * number("table/level_statistics", "OBJECTS_PER_INVOCATION");
 
 /// Words of the statistics of the sample.
-const SAMPLE_WORDS: u32 = number("table/octave", "DENSITY") + 2 * OCTAVES;
+const SAMPLE_WORDS: u32 = number("table/octave", "DENSITY") + number("table/octave", "OCTAVE_WORDS") * OCTAVES;
 /// Choices of the cells of the cover table.
 const COVER_SHIFTS: u32 = number("common/cover", "COVER_SHIFTS");
 /// Words of the totals of all tiles, two for each choice.
