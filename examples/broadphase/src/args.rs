@@ -142,8 +142,7 @@ pub struct QueryArgs {
     #[arg(long, value_name = "R", value_parser = parse_distance)]
     pub radius: Option<f32>,
     /// Only the K nearest objects of each query, nearest first, as rows `query,object,distance`; at any distance,
-    /// unless
-    /// --radius bounds it.
+    /// unless --radius bounds it. The search goes outward from the query, and needs no radius to be fast.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub nearest: Option<u32>,
     #[command(flatten)]
@@ -180,7 +179,8 @@ pub struct NeighborsArgs {
     /// Write each pair from both sides, as `a,b` and as `b,a`: the full list.
     #[arg(long, conflicts_with = "nearest")]
     pub full: bool,
-    /// Only the K nearest neighbours of each point, nearest first, from both sides.
+    /// Only the K nearest neighbours of each point, nearest first, from both sides. The search goes outward from the
+    /// point, and needs no radius to be fast.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub nearest: Option<u32>,
     /// A further column: the distance, computed in f64 from the points in f32.
