@@ -44,6 +44,10 @@ fn distance_to(query: Query, low_word: vec4<u32>, high_word: vec4<u32>) -> u32 {
     return select(MISS, 0u, meets);
 }
 
+fn distance_limit() -> u32 {
+    return MISS;
+}
+
 // What the moving object with this record meets.
 fn walk_static(record: u32) {
     let low = own_records[2u * record];

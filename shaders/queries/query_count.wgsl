@@ -7,6 +7,10 @@
 
 var<private> found_count: u32;
 
+fn distance_limit() -> u32 {
+    return MISS;
+}
+
 fn accept_result(object: u32, distance: u32) {
     if (!is_parted(object)) {
         found_count += 1u;

@@ -12,6 +12,10 @@ const NO_PLACE: u32 = 0xffffffffu;
 
 var<private> place_of_next: u32;
 
+fn distance_limit() -> u32 {
+    return MISS;
+}
+
 fn accept_result(object: u32, distance: u32) {
     if (is_parted(object)) {
         return;

@@ -1,36 +1,84 @@
 // uses: common/prelude, common/round, common/walk_workgroup, queries/query, queries/query_counters
-// uses: queries/query_excludes_{excludes}, queries/query_images, queries/query_input
+// uses: queries/query_excludes_{excludes}, queries/query_input, queries/query_rings
 
 // The nearest objects of each query, by distance and then by index, in as many slots as are wanted of each: object and
 // squared distance, an integer until the walk is done and a float then. Slots are filled by insertion.
+//
+// What was found bounds the rest of the walk. So rounds go by ring, and what a later one needs to take up a ring as it
+// was begun stands behind the slots, in three vectors a query.
 
 @group(0) @binding(7) var<storage, read_write> query_nearest: array<vec2<u32>>;
 
 const INFINITY_BITS: u32 = 0x7f800000u;
+// Vectors that a walk leaves to its next round.
+const STATE_VECTORS: u32 = 3u;
 
 var<private> first_slot: u32;
 var<private> filled: u32;
+// The largest distance that still counts: that of the last slot, if all are filled.
+var<private> limit: u32 = MISS;
+// Where the walk leaves what a later round needs, and tests of the ring that earlier rounds made.
+var<private> state: u32;
+var<private> skipped: u32;
 
-fn is_before(object: u32, distance: u32, other: vec2<u32>) -> bool {
-    return distance < other.y || (distance == other.y && object < other.x);
+fn distance_limit() -> u32 {
+    return limit;
 }
 
+fn is_before(place: vec2<u32>, other: vec2<u32>) -> bool {
+    return place.y < other.y || (place.y == other.y && place.x < other.x);
+}
+
+// An object that is held already stays as it is, or moves where this distance is rounded down further.
 fn accept_result(object: u32, distance: u32) {
     if (is_parted(object)) {
         return;
     }
-    if (filled == params.nearest) {
-        if (!is_before(object, distance, query_nearest[first_slot + filled - 1u])) {
-            return;
+    var moved = vec2<u32>(object, distance);
+    var slot = first_slot;
+    let end = first_slot + filled;
+    var is_held = false;
+    for (; slot < end && !is_held; slot += 1u) {
+        let held = query_nearest[slot];
+        is_held = held.x == object;
+        if (is_before(moved, held)) {
+            query_nearest[slot] = moved;
+            moved = held;
         }
-        filled -= 1u;
     }
-    var slot = first_slot + filled;
-    for (; slot > first_slot && is_before(object, distance, query_nearest[slot - 1u]); slot -= 1u) {
-        query_nearest[slot] = query_nearest[slot - 1u];
+    if (!is_held && filled < params.nearest) {
+        query_nearest[slot] = moved;
+        filled += 1u;
     }
-    query_nearest[slot] = vec2<u32>(object, distance);
-    filled += 1u;
+    update_limit();
+}
+
+fn update_limit() {
+    if (filled == params.nearest) {
+        limit = query_nearest[first_slot + filled - 1u].y;
+    }
+}
+
+// Written as a ring begins: registers for it would last through all loops.
+fn begin_ring(ring: Ring) {
+    if (round.is_last == 0u) {
+        query_nearest[state] = vec2<u32>(ring.place, skipped + tests_left());
+        query_nearest[state + 1u] = vec2<u32>(bitcast<u32>(ring.radius), bitcast<u32>(ring.inner));
+        query_nearest[state + 2u].x = bitcast<u32>(turns_left);
+    }
+    skipped = 0u;
+}
+
+// The ring that an earlier round left unfinished, as it was begun.
+fn begun_ring() -> Ring {
+    if (round.first == 0u) {
+        return Ring(LARGE_LIST, NO_RING, NO_RING);
+    }
+    skipped = query_nearest[state].y;
+    tests_passed = round.first - skipped;
+    turns_left = bitcast<f32>(query_nearest[state + 2u].x);
+    let radii = bitcast<vec2<f32>>(query_nearest[state + 1u]);
+    return Ring(query_nearest[state].x, radii.x, radii.y);
 }
 
 @compute @workgroup_size(WALK_WORKGROUP)
@@ -44,25 +92,36 @@ fn main(
         return;
     }
     let query = begin_query(index);
-    first_slot = answer_of(query, index) * params.nearest;
+    let answer = answer_of(query, index);
+    first_slot = answer * params.nearest;
+    state = params.query_count * params.nearest + STATE_VECTORS * answer;
+    // Done by an earlier round of the table's.
+    if (round.first > 0u && query_nearest[state].x == NO_LEVEL) {
+        return;
+    }
     if (!is_first_of_all()) {
         for (; filled < params.nearest && query_nearest[first_slot + filled].x != NO_OBJECT; filled += 1u) {
         }
+        update_limit();
     }
     begin_counters(query);
     begin_excludes(query);
     begin_round();
-    walk_query(query);
+    var ring = begun_ring();
+    if (query.answers) {
+        ring = walk_rings(query, ring);
+    } else {
+        ring.place = NO_LEVEL;
+    }
     finish_counters();
-    // Done by an earlier round of the table's.
-    if (round.first > 0u && tests_begun() == 0u) {
-        return;
+    if (round.is_last == 0u && ring.place == NO_LEVEL) {
+        query_nearest[state].x = NO_LEVEL;
     }
     for (var k = 0u; k < params.nearest; k += 1u) {
         let slot = first_slot + k;
         if (k >= filled) {
             query_nearest[slot] = vec2<u32>(NO_OBJECT, INFINITY_BITS);
-        } else if (tests_beyond() == 0u && round.is_continued == 0u) {
+        } else if (ring.place == NO_LEVEL && round.is_continued == 0u) {
             query_nearest[slot].y = squared_bits(query_nearest[slot].y);
         }
     }

@@ -1,14 +1,14 @@
 // uses: common/entry_{entry}, common/grid, common/members_{entry}, common/round, common/rows
 // uses: queries/query_again_{entry}, queries/query_cells, queries/query_entry_{entry}
-// needs: MAY_TEST_CLUSTERS, MISS, Query, accept_result, distance_to, image_of, nearest_of_all, second_images
-// needs: tests_clusters, with_images
+// needs: MAY_TEST_CLUSTERS, MISS, Query, accept_result, distance_limit, distance_to, image_of, nearest_of_all
+// needs: second_images, tests_clusters, with_images
 
 // Every candidate of a query: the large list and, on every level, the cells that its search bounds cover and as far
 // before as objects there reach. What it finds goes to `accept_result`.
 
 const WALKS_CLUSTERS: bool = HAS_CLUSTERS && MAY_TEST_CLUSTERS;
 
-// Distance of a candidate, or of the box around its cluster, which no member is nearer than. That box is of no object
+// Distance of a candidate if it is within `distance_limit`, or of the box around its cluster, which no member is nearer than. That box is of no object
 // and of any world. Lower corners of members may lie anywhere in it.
 fn distance_of(given: Query, record: u32, is_member: bool) -> u32 {
     var query = given;
@@ -19,7 +19,8 @@ fn distance_of(given: Query, record: u32, is_member: bool) -> u32 {
         high.w = select(query.world, high.w, is_member);
         query.seeks_corners = query.seeks_corners && is_member;
     }
-    return distance_to(query, low, high);
+    let distance = distance_to(query, low, high);
+    return select(distance, MISS, distance > distance_limit());
 }
 
 // The place before which candidates of `first .. end` are tested themselves, as a walk through them begins.

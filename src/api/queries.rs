@@ -131,7 +131,10 @@ pub enum QueryMode {
     /// All, as a range of objects a query (CSR).
     #[default]
     All,
-    /// So many of the nearest, by distance and then by index; at most 1,024.
+    /// So many of the nearest, by distance and then by index; at most 1,024. A walk looks outward until nothing past
+    /// what it has seen can be among them, so that a radius saves little. It tests all objects where cells are far
+    /// smaller than the way to what it finds, as in a void between dense clusters, or where fewer objects may be found
+    /// than are wanted.
     Nearest(u32),
 }
 

@@ -129,6 +129,7 @@ pub(crate) static FILES: &[File] = files![
     "queries/query_images",
     "queries/query_input",
     "queries/query_nearest",
+    "queries/query_rings",
     "queries/query_walk",
     "rays/ray",
     "rays/ray_admitted",

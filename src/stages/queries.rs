@@ -20,6 +20,7 @@ use crate::gpu::upload::Blocks;
 use crate::shared::asked::Asked;
 use crate::shared::blocks::LimitParams;
 use crate::shared::grid::Params;
+use crate::shared::wgsl::number;
 
 passes! {
     "queries" {
@@ -104,6 +105,9 @@ static EXCLUDING: WalkPasses = WalkPasses {
     emit: [&QUERY_EMIT_EXCLUDING_ONE_CELL, &QUERY_EMIT_EXCLUDING_COVERED],
     nearest: [&QUERY_NEAREST_EXCLUDING_ONE_CELL, &QUERY_NEAREST_EXCLUDING_COVERED],
 };
+
+/// Vectors of two words that a walk for nearest objects leaves to its next round.
+const STATE_VECTORS: u32 = number("queries/query_nearest", "STATE_VECTORS");
 
 buffers! {
     /// The queries that are asked.
@@ -217,8 +221,13 @@ impl QueryPlan {
             ]);
         }
         if self.has_nearest(params) {
-            let neighbors = (size_of::<Neighbor>() as u64 * queries).saturating_mul(params.nearest.into());
-            sizes.push((buffer::NEAREST, neighbors));
+            // Two words each, and so is what rounds leave.
+            let neighbors = queries.saturating_mul(params.nearest.into());
+            let left = shape.left_behind(queries, STATE_VECTORS.into());
+            let bytes = neighbors
+                .saturating_add(left)
+                .saturating_mul(size_of::<Neighbor>() as u64);
+            sizes.push((buffer::NEAREST, bytes));
         }
         sizes
     }

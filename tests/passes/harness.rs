@@ -595,7 +595,21 @@ impl Output {
     /// As [`check`](Self::check) for the counters, but for the box tests of rays: the cells that a walk visits are
     /// chosen in floating point, so that these are near the reference's only.
     pub fn check_ray_counters(&self, before: &[u32], expected: &[u32]) {
-        let tests_of = |words: &[u32]| wide(words, RAY_CANDIDATES);
+        self.check_about(before, expected, RAY_CANDIDATES);
+    }
+
+    /// The same for nearest objects, whose distances bound their walks.
+    pub fn check_nearest_counters(&self, before: &[u32], expected: &[u32]) {
+        self.check_about(before, expected, QUERY_CANDIDATES);
+    }
+
+    pub fn counter(&self, word: usize) -> u32 {
+        self.take::<u32>("counters", 32)[word]
+    }
+
+    /// Of these box tests there are about as many as expected.
+    fn check_about(&self, before: &[u32], expected: &[u32], candidates: usize) {
+        let tests_of = |words: &[u32]| wide(words, candidates);
         let mut found: Vec<u32> = self.take("counters", expected.len());
         let [tests, near] = [tests_of(&found), tests_of(expected)].map(|tests| tests - tests_of(before));
         assert!(
@@ -603,7 +617,7 @@ impl Output {
             "{}: {tests} box tests, {near} in the reference",
             self.what
         );
-        found[RAY_CANDIDATES..][..2].copy_from_slice(&expected[RAY_CANDIDATES..][..2]);
+        found[candidates..][..2].copy_from_slice(&expected[candidates..][..2]);
         assert_eq!(found, expected, "{}: counters", self.what);
     }
 }

@@ -1,5 +1,7 @@
 //! Queries.
 
+use bytemuck::pod_collect_to_vec;
+
 use crate::harness::*;
 use crate::pairs::filter_inputs;
 use gpu_broad_phase::internals::grid::Params;
@@ -7,6 +9,9 @@ use gpu_broad_phase::internals::reference::Trace;
 use gpu_broad_phase::internals::reference::queries::{query_count, query_emit, query_nearest};
 use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::{Neighbor, Query};
+
+/// Words that a walk for nearest objects leaves to its next round.
+const STATE_WORDS: usize = 6;
 
 /// Queries of both forms and neighbours, all of their results and the nearest.
 pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_scheme: bool) {
@@ -127,32 +132,58 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_sc
             found.check_left_behind("query_offsets", &shifted, count);
         }
 
-        let mut counters = used_counters();
-        let nearest = query_nearest::query_nearest(&params, &twins, bench.overrides, &mut counters);
-        let more = vec![
-            ("query_nearest", poison::<Neighbor>(nearest.len())),
-            ("counters", bytes(&used_counters())),
-        ];
-        let contents = inputs(more);
-        let found = bench.run_walks(nearest_pass, &walks, params, &contents, None);
-        let in_rounds = bench.run_walks(nearest_pass, &walks, params, &contents, Some(rounds));
-        assert_eq!(
-            in_rounds.buffers["query_nearest"], found.buffers["query_nearest"],
-            "{}",
-            found.what
-        );
-        in_rounds.check_query_rounds(&counters, rounds, trace.grid.is_crowded != 0);
-        // The order is exact, distances are rounded.
-        let given: Vec<Neighbor> = found.take("query_nearest", nearest.len());
-        for (given, expected) in given.iter().zip(&nearest) {
-            let [given_squared, squared] = [given.squared_distance, expected.squared_distance];
-            let close = given_squared == squared || (given_squared - squared).abs() <= 1e-6 * squared;
-            assert!(
-                given.object == expected.object && close,
-                "{}: {given:?}, {expected:?}",
-                found.what
-            );
+        // As far as the queries look, and as far as there is anything.
+        for is_bounded in bench.some_of([false, true]) {
+            let radius = if is_bounded { params.radius } else { f32::MAX };
+            let of_radius = |query: &Query| Query {
+                radius: if is_bounded { query.radius } else { f32::INFINITY },
+                ..*query
+            };
+            let reaching: Vec<_> = queries.iter().map(of_radius).collect();
+            let params = Params { radius, ..params };
+            // Queries of the narrow form have no radius.
+            let is_narrow = askers == 0 && wide_queries == 0;
+            let twins = trace.query_inputs(if is_narrow { queries } else { &reaching }, askers != 0);
+            let mut counters = used_counters();
+            let nearest = query_nearest::query_nearest(&params, &twins, bench.overrides, &mut counters);
+            let left = STATE_WORDS * count;
+            let more = vec![
+                (
+                    "query_nearest",
+                    [poison::<Neighbor>(nearest.len()), poison::<u32>(left)].concat(),
+                ),
+                ("counters", bytes(&used_counters())),
+            ];
+            let mut contents = inputs(more);
+            if wide_queries != 0 {
+                contents.retain(|(name, _)| *name != "queries");
+                contents.push(("queries", bytes(&reaching)));
+            }
+            let found = bench.run_walks(nearest_pass, &walks, params, &contents, None);
+            let mut rounds = rounds;
+            let in_rounds = loop {
+                let found = bench.run_walks(nearest_pass, &walks, params, &contents, Some(rounds));
+                if found.counter(UNFINISHED) == 0 {
+                    break found;
+                }
+                assert!(found.counter(ROUNDS_NEEDED) > rounds.count, "{}", found.what);
+                rounds.count *= 2;
+            };
+            let rows = &found.buffers["query_nearest"][..size_of::<Neighbor>() * nearest.len()];
+            in_rounds.check_left_behind("query_nearest", rows, left);
+            found.check_left_behind("query_nearest", rows, 0);
+            // The order is exact, distances are rounded.
+            let given: Vec<Neighbor> = pod_collect_to_vec(rows);
+            for (given, expected) in given.iter().zip(&nearest) {
+                let [given_squared, squared] = [given.squared_distance, expected.squared_distance];
+                let close = given_squared == squared || (given_squared - squared).abs() <= 1e-6 * squared;
+                assert!(
+                    given.object == expected.object && close,
+                    "{}: {given:?}, {expected:?}",
+                    found.what
+                );
+            }
+            found.check_nearest_counters(&used_counters(), &counters);
         }
-        found.check("counters", &counters);
     }
 }

@@ -143,8 +143,7 @@ pub struct QueryArgs {
     #[arg(long, value_name = "R", value_parser = parse_distance)]
     pub radius: Option<f32>,
     /// Only the K nearest objects of each query, nearest first, as rows `query,object,distance`; at any distance,
-    /// unless
-    /// --radius bounds it.
+    /// unless --radius bounds it. The search goes outward from the query, and needs no radius to be fast.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub nearest: Option<u32>,
     #[command(flatten)]
@@ -184,8 +183,9 @@ pub struct NeighborsArgs {
     /// Write each pair from both sides, as `a,b` and as `b,a`: the full list.
     #[arg(long, conflicts_with = "nearest")]
     pub full: bool,
-    /// Only the K nearest neighbours of each point, nearest first and then by number, from both sides. Who they are is
-    /// decided in f64 among the K + 8 that are nearest in f32.
+    /// Only the K nearest neighbours of each point, nearest first and then by number, from both sides. The search goes
+    /// outward from the point, and needs no radius to be fast. Who they are is decided in f64 among the K + 8 that are
+    /// nearest in f32.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub nearest: Option<u32>,
     /// A further column: the distance.

@@ -5,4 +5,5 @@ pub mod query_count;
 pub mod query_emit;
 pub(crate) mod query_lists;
 pub mod query_nearest;
+pub(crate) mod query_rings;
 pub mod query_walk;

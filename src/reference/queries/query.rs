@@ -4,7 +4,7 @@ use crate::api::queries::{Query, askers};
 use crate::api::types::Aabb;
 use crate::shared::grid::{Class, Params, Record, classify, flush, ordered, unordered};
 
-const LARGEST_FLOAT: f32 = f32::MAX;
+pub(super) const LARGEST_FLOAT: f32 = f32::MAX;
 /// An image of the asker that only its distance to a candidate decides.
 pub(crate) const NEAREST_IMAGE: i32 = 2;
 /// 2^60 and 2^-40. Squares of gaps from the one on, or of gaps that are all below the other, leave the range of floats:
@@ -19,7 +19,7 @@ const DISTANCE_BIAS: u32 = 126;
 /// than it rounds by.
 const SMALLEST_GAP: f32 = f32::from_bits((127 - 60) << 23);
 /// 2^-20.
-const SLACK: f32 = 1.0 / (1u32 << 20) as f32;
+pub(super) const SLACK: f32 = 1.0 / (1u32 << 20) as f32;
 
 /// A query as the passes hold it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,7 +59,7 @@ pub(crate) fn periods(params: &Params) -> [f32; 3] {
 
 impl LoadedQuery {
     /// Corners as floats, flushed; infinite ones as the largest.
-    fn corners(&self, axis: usize) -> [f32; 2] {
+    pub(super) fn corners(&self, axis: usize) -> [f32; 2] {
         let largest = ordered(LARGEST_FLOAT);
         let [low, high] = [self.low[axis].max(-largest), self.high[axis].min(largest)];
         [flush(unordered(low)), flush(unordered(high))]
@@ -91,6 +91,16 @@ impl LoadedQuery {
             };
         }
         self
+    }
+
+    /// With another radius.
+    pub(super) fn within(self, params: &Params, radius: f32) -> Self {
+        Self { radius, ..self }.with_search_bounds(params)
+    }
+
+    /// Whether it has images.
+    pub(super) fn is_periodic(&self, params: &Params) -> bool {
+        (0..3).any(|axis| self.has_period(params, axis))
     }
 
     fn has_period(&self, params: &Params, axis: usize) -> bool {

@@ -2,7 +2,8 @@
 
 use super::query::squared_float;
 use super::query_count::finish_counters;
-use super::query_walk::{QueryReads, walk_query};
+use super::query_rings::walk_nearest;
+use super::query_walk::QueryReads;
 use crate::api::queries::Neighbor;
 use crate::reference::runs::{Walked, map};
 use crate::shared::blocks::Overrides;
@@ -25,12 +26,16 @@ pub fn query_nearest(
         let nearer = |index: u32| {
             let (query, answer) = input.begin(params, index);
             let mut found = answers[answer as usize].clone();
-            let candidates = walk_query(params, input, overrides, &query, |object, distance| {
-                let place = found.partition_point(|&other| other < (distance, object));
-                if place < wanted {
+            let limit = |found: &[(u32, u32)]| found.get(wanted - 1).map_or(u32::MAX, |&(distance, _)| distance);
+            let before = limit(&found);
+            let candidates = walk_nearest(params, input, overrides, &query, before, |object, distance| {
+                if let Err(place) = found.binary_search(&(distance, object))
+                    && place < wanted
+                {
                     found.truncate(wanted - 1);
                     found.insert(place, (distance, object));
                 }
+                limit(&found)
             });
             let is_invalid = !query.valid;
             (answer, found, Walked { candidates, is_invalid })

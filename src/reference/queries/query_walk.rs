@@ -53,19 +53,30 @@ impl QueryReads<'_> {
     }
 }
 
-struct Walk<'a, F> {
-    params: &'a Params,
-    input: &'a QueryReads<'a>,
-    overrides: Overrides,
-    query: LoadedQuery,
-    accept: &'a mut F,
-    candidates: u32,
-    rows: u32,
-    turns: Turns,
+pub(super) struct Walk<'a, F> {
+    pub(super) params: &'a Params,
+    pub(super) input: &'a QueryReads<'a>,
+    pub(super) overrides: Overrides,
+    pub(super) query: LoadedQuery,
+    /// Returns the new [`limit`](Self::limit).
+    pub(super) accept: &'a mut F,
+    /// Candidates past this distance are ignored.
+    pub(super) limit: u32,
+    pub(super) candidates: u32,
+    pub(super) rows: u32,
+    pub(super) turns: Turns,
 }
 
 /// Cells that objects of a level may be entered in.
-type Cells = [RangeInclusive<i32>; 3];
+pub(super) type Cells = [RangeInclusive<i32>; 3];
+
+/// What is looked at of a level.
+#[derive(PartialEq)]
+pub(super) enum LevelLook {
+    Nowhere,
+    Cells,
+    All,
+}
 
 /// How often, in the mean, a walk may meet what it meets before looking at each object once is less.
 const MOST_MEETINGS: u32 = 4;
@@ -111,26 +122,29 @@ pub fn count_query(
         params,
         input,
         overrides,
-        query: query.nearest_of_all(params),
-        accept: &mut accept,
+        query: *query,
+        accept: &mut |object, distance, look: Lazy<'_>| {
+            accept(object, distance, look);
+            u32::MAX
+        },
+        limit: u32::MAX,
         candidates: 0,
         rows: 0,
         turns: Turns::default(),
     };
-    let at_large = || input.table.look_at_large(params, query.world);
-    walk.test_all(Listing::Entries(input.table.large(params, query.world)), &at_large);
+    walk.test_large(query);
     for (number, level) in input.table.grid.occupied_levels() {
         walk.walk_level(query, number, level);
     }
     [walk.candidates, walk.rows]
 }
 
-impl<F: FnMut(u32, u32, Lazy<'_>)> Walk<'_, F> {
-    fn is_covered(&self) -> bool {
+impl<F: FnMut(u32, u32, Lazy<'_>) -> u32> Walk<'_, F> {
+    pub(super) fn is_covered(&self) -> bool {
         self.params.scheme == SCHEME_UNIFORM
     }
 
-    fn record(&self, entry: u32) -> &Record {
+    pub(super) fn record(&self, entry: u32) -> &Record {
         let record = if self.is_covered() {
             self.input.values[entry as usize] & ID_MASK
         } else {
@@ -141,7 +155,7 @@ impl<F: FnMut(u32, u32, Lazy<'_>)> Walk<'_, F> {
 
     fn distance_to(&mut self, record: &Record) -> Option<u32> {
         self.candidates = self.candidates.wrapping_add(1);
-        distance_to(self.params, &self.query, record)
+        distance_to(self.params, &self.query, record).filter(|&distance| distance <= self.limit)
     }
 
     fn test_record(&mut self, record: &Record, look: Lazy<'_>) {
@@ -150,7 +164,7 @@ impl<F: FnMut(u32, u32, Lazy<'_>)> Walk<'_, F> {
         }
     }
 
-    fn found(&mut self, object: u32, distance: u32, look: Lazy<'_>) {
+    pub(super) fn found(&mut self, object: u32, distance: u32, look: Lazy<'_>) {
         let filters = Aabb {
             layers: self.query.layers,
             owner: self.query.owner,
@@ -160,13 +174,13 @@ impl<F: FnMut(u32, u32, Lazy<'_>)> Walk<'_, F> {
         let asks_partners = self.params.askers == askers::PARTNERS;
         let partner = self.query.asker.filter(|_| asks_partners);
         if passes && !partner.is_some_and(|asker| self.input.excludes.is_excluded(asker, object)) {
-            (self.accept)(object, distance, look);
+            self.limit = (self.accept)(object, distance, look);
         }
     }
 
     /// The entries whose objects are the query's, by their boxes, with their distances. In a crowded scene the box of a
     /// cluster comes first, unless an image of the asker is meant: its members are passed over where it is none.
-    fn near_entries(&mut self, entries: Range<u32>, mut found: impl FnMut(&mut Self, u32, u32)) {
+    pub(super) fn near_entries(&mut self, entries: Range<u32>, mut found: impl FnMut(&mut Self, u32, u32)) {
         let table = self.input.table;
         if self.query.image != [0; 3] {
             for entry in entries {
@@ -187,7 +201,7 @@ impl<F: FnMut(u32, u32, Lazy<'_>)> Walk<'_, F> {
                     ..self.query
                 };
                 self.candidates = self.candidates.wrapping_add(1);
-                if distance_to(self.params, &query, &around).is_none() {
+                if distance_to(self.params, &query, &around).is_none_or(|distance| distance > self.limit) {
                     continue;
                 }
             }
@@ -204,8 +218,15 @@ impl<F: FnMut(u32, u32, Lazy<'_>)> Walk<'_, F> {
         }
     }
 
+    pub(super) fn test_large(&mut self, query: &LoadedQuery) {
+        let (table, params) = (self.input.table, self.params);
+        self.query = query.nearest_of_all(params);
+        let look = || table.look_at_large(params, query.world);
+        self.test_all(Listing::Entries(table.large(params, query.world)), &look);
+    }
+
     /// Without cells.
-    fn test_all(&mut self, listing: Listing, look: Lazy<'_>) {
+    pub(super) fn test_all(&mut self, listing: Listing, look: Lazy<'_>) {
         let QueryReads {
             table, objects, values, ..
         } = self.input;
@@ -220,18 +241,23 @@ impl<F: FnMut(u32, u32, Lazy<'_>)> Walk<'_, F> {
         }
     }
 
-    fn listing(&self, level: &Level) -> Listing {
+    pub(super) fn listing(&self, level: &Level) -> Listing {
         self.input.table.listing(self.params, level, self.query.world)
     }
 
-    fn cells_of(&self, query: &LoadedQuery, level: &Level) -> Cells {
-        let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);
+    /// Cells that an object reaches into past the one that it is entered in.
+    pub(super) fn reach_of_objects(&self, query: &LoadedQuery) -> [i32; 3] {
         let reach = if query.seeks_corners {
             0
         } else {
             self.params.cell_reach()
         };
-        let reach = [reach << self.input.table.grid.x_detail, reach, reach];
+        [reach << self.input.table.grid.x_detail, reach, reach]
+    }
+
+    pub(super) fn cells_of(&self, query: &LoadedQuery, level: &Level) -> Cells {
+        let inverse = axis_inverse(level.inverse, self.input.table.grid.x_detail);
+        let reach = self.reach_of_objects(query);
         let bounds_lower = [level.lower_x, level.lower_y, level.lower_z];
         let bounds_upper = [level.upper_x, level.upper_y, level.upper_z];
         let [lower, upper] =
@@ -266,9 +292,8 @@ impl<F: FnMut(u32, u32, Lazy<'_>)> Walk<'_, F> {
         entries > most as usize
     }
 
-    fn walk_level(&mut self, query: &LoadedQuery, number: u32, level: &Level) {
-        let table = self.input.table;
-        let second = query.second_images(self.params);
+    /// How a level is looked at, where the query has `second` images.
+    pub(super) fn look_of(&mut self, query: &LoadedQuery, second: u32, level: &Level) -> LevelLook {
         let is_second = [0, 1, 2].map(|axis| second & (1 << axis) != 0);
         let counts_of = |second| {
             let cells = self.cells_of(&query.image_of(self.params, second), level);
@@ -278,7 +303,7 @@ impl<F: FnMut(u32, u32, Lazy<'_>)> Walk<'_, F> {
         let counts: [f32; 3] =
             std::array::from_fn(|axis| own_counts[axis] + if is_second[axis] { second_counts[axis] } else { 0.0 });
         if counts.contains(&0.0) {
-            return;
+            return LevelLook::Nowhere;
         }
         let rows = counts[1] * counts[2];
         let is_dense = level.table_mask == DENSE;
@@ -293,23 +318,43 @@ impl<F: FnMut(u32, u32, Lazy<'_>)> Walk<'_, F> {
         let level_counts = cell_counts(&bounds, level);
         let looks_twice = is_dense && rows * counts[0] > level_counts[0] * level_counts[1] * level_counts[2];
         let copies = is_second.map(|is_second| if is_second { 2.0 } else { 1.0 });
-        let row_turns = if self.is_covered() { 3.0 } else { 2.0 };
-        let turns = row_turns * copies[0] * (counts[1] + copies[1]) * (counts[2] + copies[2]);
+        let turns = self.row_turns() * copies[0] * (counts[1] + copies[1]) * (counts[2] + copies[2]);
         if is_repeated
             || looks_twice
-            || rows >= table.places(&self.listing(level)) as f32
+            || rows >= self.input.table.places(&self.listing(level)) as f32
             || !self.turns.take(turns)
             || self.meets_entries_again(query, second, level)
         {
-            self.query = query.nearest_of_all(self.params);
-            let whole = || table.look_at_level(number, level, query.world);
-            self.test_all(self.listing(level), &whole);
-            return;
+            return LevelLook::All;
         }
-        for image in images(second) {
-            self.query = query.image_of(self.params, image);
-            self.walk_cells(number, level);
+        LevelLook::Cells
+    }
+
+    /// Turns of loops that a row takes at least.
+    pub(super) fn row_turns(&self) -> f32 {
+        if self.is_covered() { 3.0 } else { 2.0 }
+    }
+
+    fn walk_level(&mut self, query: &LoadedQuery, number: u32, level: &Level) {
+        let second = query.second_images(self.params);
+        match self.look_of(query, second, level) {
+            LevelLook::Nowhere => {}
+            LevelLook::All => self.test_level(query, number, level),
+            LevelLook::Cells => {
+                for image in images(second) {
+                    self.query = query.image_of(self.params, image);
+                    self.walk_cells(number, level);
+                }
+            }
         }
+    }
+
+    /// All of a level.
+    pub(super) fn test_level(&mut self, query: &LoadedQuery, number: u32, level: &Level) {
+        let table = self.input.table;
+        self.query = query.nearest_of_all(self.params);
+        let whole = || table.look_at_level(number, level, query.world);
+        self.test_all(self.listing(level), &whole);
     }
 
     fn walk_cells(&mut self, number: u32, level: &Level) {
@@ -358,7 +403,7 @@ impl<F: FnMut(u32, u32, Lazy<'_>)> Walk<'_, F> {
 }
 
 /// Cells per axis, as the table has them along x.
-fn cell_counts(cells: &Cells, level: &Level) -> [f32; 3] {
+pub(super) fn cell_counts(cells: &Cells, level: &Level) -> [f32; 3] {
     let shifts = [level.x_shift, 0, 0];
     std::array::from_fn(|axis| {
         let [lower, upper] = [cells[axis].start(), cells[axis].end()].map(|cell| cell >> shifts[axis]);
@@ -371,11 +416,11 @@ fn cell_counts(cells: &Cells, level: &Level) -> [f32; 3] {
 }
 
 /// The rows of cells, y and z, z outermost.
-fn rows_of([_, y, z]: &Cells) -> impl Iterator<Item = (i32, i32)> {
+pub(super) fn rows_of([_, y, z]: &Cells) -> impl Iterator<Item = (i32, i32)> {
     z.clone().flat_map(|z| y.clone().map(move |y| (y, z)))
 }
 
 /// The images of a query that has second ones on the axes of these bits.
-fn images(second: u32) -> impl Iterator<Item = u32> {
+pub(super) fn images(second: u32) -> impl Iterator<Item = u32> {
     (0..=second).filter(move |image| image & !second == 0)
 }

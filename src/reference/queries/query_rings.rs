@@ -1,0 +1,258 @@
+//! The walk of the nearest objects: the twin of `shaders/queries/query_rings.wgsl`.
+
+use std::ops::RangeInclusive;
+
+use super::query::{LARGEST_FLOAT, LoadedQuery, SLACK, squared, squared_float};
+use super::query_walk::{Cells, LevelLook, QueryReads, Walk, cell_counts, images, rows_of};
+use crate::reference::look::Lazy;
+use crate::shared::blocks::{Overrides, Turns};
+use crate::shared::grid::{Grid, Level, Params, SCHEME_ADAPTIVE, axis_inverse, cell_of};
+
+/// Smallest radius of a ring.
+const SMALLEST_RADIUS: f32 = f32::MIN_POSITIVE;
+
+/// Hands the objects that may be among the nearest of a query with their squared distances, integers (see [`squared`]),
+/// to `accept`. An object may come more than once. `limit` is the largest distance that still counts, and `accept`
+/// returns the next one. Returns the box tests, or 0 where they are not counted.
+pub fn walk_nearest(
+    params: &Params,
+    input: &QueryReads<'_>,
+    overrides: Overrides,
+    query: &LoadedQuery,
+    limit: u32,
+    mut accept: impl FnMut(u32, u32) -> u32,
+) -> u32 {
+    if !query.answers {
+        return 0;
+    }
+    let mut walk = Walk {
+        params,
+        input,
+        overrides,
+        query: *query,
+        accept: &mut |object, distance, _: Lazy<'_>| accept(object, distance),
+        limit,
+        candidates: 0,
+        rows: 0,
+        turns: Turns::default(),
+    };
+    walk.test_large(query);
+    for (number, level) in fullest_first(input.table.grid) {
+        walk.walk_rings(query, number, level);
+    }
+    if overrides.count_candidates { walk.candidates } else { 0 }
+}
+
+/// The occupied levels. That of most objects comes first, since it is likely to bound the walks of all others.
+fn fullest_first(grid: &Grid) -> impl Iterator<Item = (u32, &Level)> {
+    let is_fullest = |&(index, _): &(u32, &Level)| index == grid.fullest_level;
+    let fullest = grid.occupied_levels().filter(is_fullest);
+    fullest.chain(grid.occupied_levels().filter(move |level| !is_fullest(level)))
+}
+
+/// How far a query is from what it looks at on a level.
+struct Apart<'a> {
+    query: &'a LoadedQuery,
+    /// Cells of both corners.
+    own: [[i32; 3]; 2],
+    /// Cells that an object reaches into past the one that it is entered in.
+    reach: [i32; 3],
+    /// Sides of a cell.
+    sides: [f32; 3],
+    level: &'a Level,
+}
+
+impl Apart<'_> {
+    /// Cells that surely lie between the query and objects of these cells.
+    fn cells(&self, axis: usize, lower: i32, upper: i32) -> i32 {
+        let [own_lower, own_upper] = self.own.map(|cell| cell[axis]);
+        let below = own_lower - 1 - self.reach[axis] - upper;
+        below.max(lower - 1 - own_upper).max(0)
+    }
+
+    /// Less than any distance along an axis from the query to objects of these cells, by more than all rounding.
+    fn gap(&self, axis: usize, lower: i32, upper: i32) -> f32 {
+        let gap = self.cells(axis, lower, upper) as f32 * self.sides[axis];
+        let position = self.query.corners(axis).map(f32::abs);
+        (gap - (gap + position[0].max(position[1])) * SLACK).max(0.0)
+    }
+
+    /// How far it is to the level, about.
+    fn level(&self) -> f32 {
+        let [lower, upper] = bounds_of(self.level);
+        let gaps: [f32; 3] = std::array::from_fn(|axis| self.gap(axis, lower[axis], upper[axis]));
+        let largest = gaps.into_iter().fold(SMALLEST_RADIUS, f32::max);
+        let [x, y, z] = gaps.map(|gap| gap / largest);
+        (0.25 * largest * (x * x + y * y + z * z).sqrt()).min(0.125 * LARGEST_FLOAT) * 4.0
+    }
+}
+
+fn bounds_of(level: &Level) -> [[i32; 3]; 2] {
+    [
+        [level.lower_x, level.lower_y, level.lower_z],
+        [level.upper_x, level.upper_y, level.upper_z],
+    ]
+}
+
+impl<F: FnMut(u32, u32, Lazy<'_>) -> u32> Walk<'_, F> {
+    /// A level, ring by ring, until no object past the last one can be among the nearest.
+    fn walk_rings(&mut self, query: &LoadedQuery, number: u32, level: &Level) {
+        if self.input.table.places(&self.listing(level)) == 0 {
+            return;
+        }
+        let is_periodic = query.is_periodic(self.params);
+        let before = if is_periodic {
+            0.0
+        } else {
+            self.apart(query, level).level()
+        };
+        let mut radius = self.bounded(query, before + first_depth(level));
+        let mut inner = None;
+        loop {
+            let ring = query.within(self.params, radius);
+            let second = ring.second_images(self.params);
+            let mut look = self.look_of(&ring, second, level);
+            // All objects, and no image but the nearest counts.
+            if is_periodic && self.spans(&ring.image_of(self.params, 0), level) {
+                look = LevelLook::All;
+            }
+            if look != LevelLook::All && !self.turns.take(1.0 + self.turns_within(query, inner, level)) {
+                look = LevelLook::All;
+            }
+            match look {
+                LevelLook::Nowhere => {}
+                LevelLook::All => {
+                    self.test_level(query, number, level);
+                    return;
+                }
+                LevelLook::Cells => {
+                    for image in images(second) {
+                        self.query = ring.image_of(self.params, image);
+                        if !is_periodic {
+                            self.query.radius = query.radius;
+                        }
+                        self.walk_ring(query, radius, inner, number, level);
+                    }
+                }
+            }
+            let is_done = radius >= query.radius || self.limit <= squared([radius, 0.0, 0.0]);
+            if is_done || (!is_periodic && self.is_covered_by(&ring, level)) {
+                return;
+            }
+            if !is_periodic {
+                inner = Some(radius);
+            }
+            radius = self.bounded(query, next_radius(radius, before));
+        }
+    }
+
+    fn apart<'b>(&self, query: &'b LoadedQuery, level: &'b Level) -> Apart<'b> {
+        let (scheme, detail) = (self.params.scheme, self.input.table.grid.x_detail);
+        let inverse = axis_inverse(level.inverse, detail);
+        let corners = [0, 1, 2].map(|axis| query.corners(axis));
+        let own = [0, 1].map(|end| cell_of(scheme, corners.map(|corner| corner[end]), inverse));
+        // Inverses of the adaptive scheme are those of half a cell.
+        let unit = if scheme == SCHEME_ADAPTIVE { 2.0 } else { 1.0 };
+        Apart {
+            query,
+            own,
+            reach: self.reach_of_objects(query),
+            sides: inverse.map(|inverse| unit / inverse),
+            level,
+        }
+    }
+
+    /// A radius that is no larger than what is still needed.
+    fn bounded(&self, query: &LoadedQuery, radius: f32) -> f32 {
+        let needed = squared_float(self.limit).sqrt() * (1.0 + SLACK);
+        let bounded = if squared([needed, 0.0, 0.0]) >= self.limit {
+            radius.min(needed)
+        } else {
+            radius
+        };
+        bounded.max(SMALLEST_RADIUS).min(query.radius)
+    }
+
+    /// Turns that the rows of the ring before take once more, since they are visited on both sides of it.
+    fn turns_within(&self, query: &LoadedQuery, inner: Option<f32>, level: &Level) -> f32 {
+        let Some(inner) = inner else { return 0.0 };
+        let cells = self.cells_of(&query.within(self.params, inner), level);
+        let counts = cell_counts(&cells, level);
+        self.row_turns() * counts[1] * counts[2]
+    }
+
+    /// Whether a ring has all cells of the level.
+    fn spans(&self, ring: &LoadedQuery, level: &Level) -> bool {
+        let [lower, upper] = bounds_of(level);
+        let cells = self.cells_of(ring, level);
+        (0..3).all(|axis| cells[axis] == (lower[axis]..=upper[axis]))
+    }
+
+    /// Whether all of the level is within a ring.
+    fn is_covered_by(&self, ring: &LoadedQuery, level: &Level) -> bool {
+        let [lower, upper] = bounds_of(level);
+        let apart = self.apart(ring, level);
+        let farthest = |axis: usize| {
+            let ends = [lower[axis], upper[axis]].map(|cell| apart.gap(axis, cell, cell));
+            ends[0].max(ends[1])
+        };
+        let x = apart.gap(0, lower[0], upper[0]);
+        self.spans(ring, level) && squared([x, farthest(1), farthest(2)]) <= squared([ring.radius, 0.0, 0.0])
+    }
+
+    /// The rows of a ring that are no farther than its radius, without what the ring before has visited.
+    fn walk_ring(&mut self, query: &LoadedQuery, radius: f32, inner: Option<f32>, number: u32, level: &Level) {
+        let in_slots = |cells: Cells| {
+            let [x, y, z] = cells;
+            let shift = level.x_shift;
+            [(x.start() >> shift) << shift..=x.end() | ((1 << shift) - 1), y, z]
+        };
+        let cells = in_slots(self.cells_of(&self.query, level));
+        let visited = inner.and_then(|inner| {
+            let cells = self.cells_of(&query.within(self.params, inner), level);
+            let is_nowhere = cells.iter().any(RangeInclusive::is_empty);
+            (!is_nowhere).then(|| (in_slots(cells), squared([inner, 0.0, 0.0])))
+        });
+        let apart = self.apart(query, level);
+        let gap_x = apart.gap(0, level.lower_x, level.upper_x);
+        let is_periodic = query.is_periodic(self.params);
+        let far = squared([radius, 0.0, 0.0]);
+        for (y, z) in rows_of(&cells) {
+            let gaps = [gap_x, apart.gap(1, y, y), apart.gap(2, z, z)];
+            let distance = if is_periodic { 0 } else { squared(gaps) };
+            if distance > far {
+                continue;
+            }
+            let visited = visited
+                .as_ref()
+                .filter(|(cells, far)| cells[1].contains(&y) && cells[2].contains(&z) && distance <= *far);
+            let [first, last] = [*cells[0].start(), *cells[0].end()];
+            let parts = match visited {
+                None => [[first, last], [1, 0]],
+                Some((visited, _)) => [[first, visited[0].start() - 1], [visited[0].end() + 1, last]],
+            };
+            for [first, last] in parts {
+                let (table, world) = (self.input.table, self.query.world);
+                for (part, row) in table.row(level, first, last, y, z, world).into_iter().enumerate() {
+                    let look = || table.look_at_row(number, [first, last], y, z, world)[part].clone();
+                    self.near_entries(row, |walk, entry, distance| {
+                        walk.found(walk.record(entry).object, distance, &look);
+                    });
+                }
+            }
+        }
+    }
+}
+
+/// How deep the first ring reaches into a level: between a quarter and a half of a cell.
+fn first_depth(level: &Level) -> f32 {
+    f32::from_bits((252 - (level.inverse.to_bits() >> 23).min(251)) << 23)
+}
+
+/// The radius of the ring behind one: twice as deep in a level that begins at a distance of `before`.
+fn next_radius(radius: f32, before: f32) -> f32 {
+    if radius > 0.25 * LARGEST_FLOAT {
+        return LARGEST_FLOAT;
+    }
+    radius + (radius - before).max(radius * SLACK)
+}
