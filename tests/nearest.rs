@@ -272,10 +272,27 @@ fn rows_are_those_of_a_search_through_all_objects() {
                 object.layers = [Aabb::point([0.0; 3]).layers, 0x0001_0003, 0x0002_0002][rng.below(3)];
             }
         }
+        let mut queries = queries(&objects, 60, worlds, &mut rng);
+        // As small and as large as squares of floats allow, or where floats are coarse.
+        let scale = [1.0, 2f32.powi(-40), 1.0, 2f32.powi(30), 1.0][round % 5];
+        let offset = [0.0, 0.0, 0.0, 0.0, 3e5][round % 5];
+        let moved = |place: [f32; 3]| place.map(|at| scale * at + offset);
+        for bounds in objects
+            .iter_mut()
+            .chain(queries.iter_mut().map(|query| &mut query.bounds))
+        {
+            (bounds.min, bounds.max) = (moved(bounds.min), moved(bounds.max));
+        }
+        for query in &mut queries {
+            query.radius = (query.radius * scale).min(f32::INFINITY);
+            if query.radius > 1e30 {
+                query.radius = f32::MAX;
+            }
+        }
         let case = Case {
-            name: format!("{kind} of {worlds} worlds"),
+            name: format!("{kind} of {worlds} worlds, {scale} times as large"),
             number: round as u64,
-            queries: queries(&objects, 60, worlds, &mut rng),
+            queries,
             worlds: (0..count).map(|_| rng.below(worlds as usize) as u32).collect(),
             statics: [0, count / 2, 0, count / 20][round % 4],
             neighbors: None,
