@@ -360,7 +360,7 @@ fn stl_bytes(start: &str, attributes: &[u8], counts: u16) -> Vec<u8> {
 #[test]
 fn binary_stl_may_have_bytes_behind_and_between() {
     let folder = Folder::new();
-    for start in ["part", "solid part"] {
+    for start in ["part", "solid part", "solid facets, endsolid"] {
         for (spare, warning) in [
             (0, ""),
             (1, "1 byte behind the 2 triangles left out"),
