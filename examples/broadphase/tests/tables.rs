@@ -263,7 +263,7 @@ fn rows_that_are_left_out_are_always_told() {
         (
             vec!["pairs", "inverted.csv"],
             "",
-            "inverted.csv: 2 of 2 boxes left out as invalid, the first in row 0: its min x 1 is above its max x 0",
+            "inverted.csv: 2 of 2 boxes left out as invalid, the first in row 0: its min x 1 is above its max 0",
         ),
         (
             vec!["pairs", "colours.xyz"],

@@ -69,8 +69,12 @@ pub fn is_text(start: &[u8]) -> bool {
 }
 
 /// Returns `true` if what follows the name of the solid is text too: words of the format, or too little for a binary
-/// file.
+/// file. Zeros may stand at its end alone.
 fn has_text_behind(start: &[u8]) -> bool {
+    let end = start.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    if start[..end].contains(&0) {
+        return false;
+    }
     let has = |word: &[u8]| {
         start
             .windows(word.len())
