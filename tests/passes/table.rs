@@ -10,9 +10,9 @@ use gpu_broad_phase::internals::grid::{CLUSTER, Grid, Params, Record};
 use gpu_broad_phase::internals::reference::table::{
     clusters, cover_emit, gather, layout, level_statistics, prepare, sample_statistics, scatter,
 };
-use gpu_broad_phase::internals::reference::{Trace, given};
+use gpu_broad_phase::internals::reference::{Trace, given, trace};
 use gpu_broad_phase::internals::shaders;
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Scheme};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Scene, Scheme, Source};
 
 /// What a sample of the objects tells, and one of a third of them.
 pub fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: &[u32]) {
@@ -38,11 +38,17 @@ pub fn check_statistics(bench: &Bench, trace: &Trace, objects: &[Aabb], worlds: 
         found.check("sample_statistics", &statistics);
         // The hash tables stay on the device: their sums have to be what was read off them.
         let tables: Vec<u32> = found.take("density_slots", 24 * slots);
-        let of_octaves = &statistics[statistics.len() - 48..];
-        for (slots, density) in tables.chunks(slots).zip(of_octaves.chunks(2)) {
+        let of_octaves = &statistics[statistics.len() - 72..];
+        let most = 1 + (64 / params.sample_stride).min(params.sample_count / 4);
+        for (slots, density) in tables.chunks(slots).zip(of_octaves.chunks(3)) {
             let entered: u32 = slots.iter().sum();
             let shared: u32 = slots.iter().map(|&slot| slot * slot.saturating_sub(1) / 2).sum();
-            assert_eq!([entered, shared], density, "{}: density_slots", found.what);
+            let bounded: u32 = slots
+                .iter()
+                .flat_map(|&slot| 0..slot)
+                .map(|before| before.min(most))
+                .sum();
+            assert_eq!([entered, shared, bounded], density, "{}: density_slots", found.what);
         }
         check_level_statistics(bench, &params, objects, &statistics);
     }
@@ -405,6 +411,74 @@ pub fn long_gaps_of_the_table_are_filled() {
             (0..600).map(|k| k * 150).collect(),
         ] {
             check_starts(&bench, cells, &keys);
+        }
+    });
+}
+
+/// Points spread one per unit, of which some are crowded in one place or in several.
+fn crowds() -> Vec<(&'static str, Dimensions, Vec<Aabb>)> {
+    let mut rng = Rng(43);
+    let mut scenes = Vec::new();
+    for (dimensions, side) in [(Dimensions::Three, 16.0), (Dimensions::Two, 64.0)] {
+        let flat = |place: [f32; 3]| match dimensions {
+            Dimensions::Three => place,
+            Dimensions::Two => [place[0], place[1], 0.0],
+        };
+        let even: Vec<_> = (0..4096).map(|_| flat([0; 3].map(|_| side * rng.unit()))).collect();
+        let around = |place: [f32; 3], reach: f32, rng: &mut Rng| flat(place.map(|along| along + reach * rng.unit()));
+        let padded = |count| [&even[..], &vec![[0.0; 3]; count]].concat();
+        let ball = |reach, count, rng: &mut Rng| {
+            let near: Vec<_> = (0..count).map(|_| around([5.0; 3], reach, rng)).collect();
+            [&even[..], &near].concat()
+        };
+        let groups = |count: usize, reach: f32, rng: &mut Rng| -> Vec<_> {
+            let groups = even.iter().step_by(count);
+            groups
+                .flat_map(|&place| vec![place; count])
+                .map(|place| around(place, reach, rng))
+                .collect()
+        };
+        let places = [
+            ("even", even.clone()),
+            ("padded by 1 %", padded(41)),
+            ("padded by 10 %", padded(410)),
+            ("a ball", ball(1e-5, 200, &mut rng)),
+            ("a crowd", ball(1e-3, 500, &mut rng)),
+            ("half of all", ball(1e-2, 4096, &mut rng)),
+            ("ten times", groups(10, 0.0, &mut rng)),
+            ("ten jittered", groups(10, 1e-3, &mut rng)),
+        ];
+        for edge in [0.0, 1e-6] {
+            let boxed = |place: &[f32; 3]| Aabb::new(*place, flat(place.map(|low| low + edge)));
+            let boxed = places
+                .iter()
+                .map(|(what, places)| (*what, dimensions, places.iter().map(boxed).collect()));
+            scenes.extend(boxed);
+        }
+    }
+    scenes
+}
+
+/// On devices as on the CPU. Cells are as large as where most points are asks for.
+#[test]
+fn a_crowd_does_not_choose_the_finest_cell() {
+    let scenes = crowds();
+    on_each_adapter(|adapter| {
+        let mut bench = Bench::new(adapter);
+        for (what, dimensions, objects) in &scenes {
+            bench.scene = format!("{what}, {dimensions:?}");
+            let descriptor = BroadPhaseDescriptor {
+                dimensions: *dimensions,
+                ..BroadPhaseDescriptor::default()
+            };
+            let scene = Scene {
+                objects: Source::Host(objects),
+                ..Scene::default()
+            };
+            let trace = trace(&descriptor, &scene).unwrap();
+            check_statistics(&bench, &trace, &trace.objects, &[]);
+            let cell = 1.0 / trace.grid.base_inverse;
+            assert!((0.5..=8.0).contains(&cell), "{}: {cell}", bench.scene);
         }
     });
 }
