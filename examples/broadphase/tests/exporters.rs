@@ -54,7 +54,7 @@ fn elements_of_too_few_vertices_are_left_out_without_a_number() {
         folder.answers(&["pairs", name], "9,10\n", warning);
     }
     let header = ply(&[""; 3]).replace("ascii", "binary_little_endian");
-    let mut binary = header[..header.find(PLY_ROWS).unwrap()].as_bytes().to_vec();
+    let mut binary = header.as_bytes()[..header.find(PLY_ROWS).unwrap()].to_vec();
     binary.extend(CORNERS.as_flattened().iter().flat_map(|value| value.to_le_bytes()));
     for face in [&[0_i32, 1, 2][..], &[1, 2], &[0, 1, 3]] {
         binary.push(face.len() as u8);
