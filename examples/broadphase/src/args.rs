@@ -22,7 +22,8 @@ use gpu_broad_phase::PairOrder;
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
-    /// Say nothing but warnings and errors.
+    /// Say nothing but warnings and errors. What is left out of a file, as invalid or as none of its format, is always
+    /// a warning.
     #[arg(long, global = true)]
     pub quiet: bool,
 }
@@ -85,7 +86,7 @@ pub struct PairsArgs {
     pub margin: MarginArgs,
     #[command(flatten)]
     pub which: PairArgs,
-    /// Result file, .csv or .npy (u4, rows × 2); `-` is CSV on standard output.
+    /// Result file, .csv or .npy (u4, rows × 2), or a device such as /dev/null; `-` is CSV on standard output.
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     pub output: PathBuf,
 }
@@ -98,8 +99,8 @@ pub struct PairsArgs {
 pub struct RaysArgs {
     #[command(flatten)]
     pub scene: SceneArgs,
-    /// Rays, a table as that of boxes: origin, direction, t_max (7 columns, in 2D 5). A ray with a NaN or an
-    /// infinite direction is invalid. With a negative t_max it hits nothing, with a direction of zero what is at its
+    /// Rays, a table as that of boxes: origin, direction, t_max (7 columns, in 2D 5), or without t_max (6, in 2D 4),
+    /// which is infinite then. A ray with a NaN or an infinite direction is invalid. With a negative t_max it hits nothing, with a direction of zero what is at its
     /// origin.
     pub rays: PathBuf,
     /// Which hits.
@@ -167,27 +168,31 @@ pub struct QueryArgs {
                         atoms.xyz --radius 8 --period 60,60,60 --full --distances --shifts -o list.npy"
 )]
 pub struct NeighborsArgs {
-    /// Points: 3 columns, in 2D 2, in any table that is read as boxes (.csv, .txt, .tsv, .dat, .xyz, .npy, .npz, `-`).
-    /// `pairs --help` tells more.
+    /// Points: 3 columns, in 2D 2, in any table that is read as boxes (.csv, .txt, .tsv, .dat, .xyz, .npy, .npz, `-`);
+    /// `pairs --help` tells more. Or atoms: .xyz and .extxyz with their number, a comment, then rows of a symbol and a
+    /// position, of which the first frame is read.
+    ///
+    /// Numbers of the file, radius and period count in f64, as they are written.
     pub points: PathBuf,
     /// The largest distance. Needed unless --nearest is given.
-    #[arg(long, value_name = "R", value_parser = parse_distance)]
-    pub radius: Option<f32>,
-    /// Period of each axis, 0 where an axis has none: distances are those to the nearest image.
-    /// One number is the period of all axes.
-    #[arg(long, value_name = "X,Y[,Z]", value_parser = parse_distance, value_delimiter = ',')]
-    pub period: Vec<f32>,
+    #[arg(long, value_name = "R", value_parser = parse_long_distance)]
+    pub radius: Option<f64>,
+    /// Period of each axis, 0 where an axis has none: distances are those to the nearest image. One number is the
+    /// period of all axes. Without it that of an extended XYZ file, if its Lattice is a box along the axes.
+    #[arg(long, value_name = "X,Y[,Z]", value_parser = parse_periods)]
+    pub period: Option<Periods>,
     /// Write each pair from both sides, as `a,b` and as `b,a`: the full list.
     #[arg(long, conflicts_with = "nearest")]
     pub full: bool,
-    /// Only the K nearest neighbours of each point, nearest first, from both sides.
+    /// Only the K nearest neighbours of each point, nearest first and then by number, from both sides. Who they are is
+    /// decided in f64 among the K + 8 that are nearest in f32.
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub nearest: Option<u32>,
-    /// A further column: the distance, computed in f64 from the points in f32.
+    /// A further column: the distance.
     #[arg(long)]
     pub distances: bool,
     /// Further columns, one per axis: how many periods to add to b, so that it is the image that is near a.
-    #[arg(long, requires = "period")]
+    #[arg(long)]
     pub shifts: bool,
     /// What the points have to be; the number of columns decides.
     #[arg(long, value_name = "2|3", value_parser = clap::value_parser!(u8).range(2..=3))]
@@ -360,14 +365,21 @@ const SCENE_FORMATS: &str = "\
     Boxes or a mesh; `-` is standard input, which tells its format by how it starts.\n\n\
     Boxes are rows of mins, then maxes: 6 columns, in 2D 4.\n\n\
     Text (.csv, .txt, .tsv, .dat, .xyz): columns parted by commas, semicolons, tabs or blanks, with a decimal point; \
-    `#` starts a comment; the first line may be a header.\n\n\
+    `#` starts a comment; the first line may be a header. A first line of three or more columns that counts them from \
+    0 is a header if the second has a fraction, else a row, and a warning says which.\n\n\
     Arrays (.npy, .npz): floats of 2 to 8 bytes or integers of 1 to 8, also of the shape (rows, 2, 3), in 2D (rows, \
     2, 2). FILE.npz:NAME names one array of several. An archive may unpack to 100 times its size, or 64 MiB.\n\n\
-    Meshes are .ply, .obj, .stl, .gltf and .glb.\n\n\
-    STL: corners with equal positions are one vertex, numbered in the order in which they first appear.\n\n\
+    Invalid rows, with NaN or a min above its max, take no part and keep their numbers.\n\n\
+    Meshes are .ply, .obj, .stl, .gltf and .glb. Faces of fewer than three vertices and lines of fewer than two are \
+    left out and get no numbers, as edges from a vertex to itself are; invalid elements keep theirs.\n\n\
+    STL: corners with equal positions are one vertex, numbered in the order in which they first appear. Bytes behind \
+    the triangles are left out, and a last solid needs no endsolid.\n\n\
     glTF: triangles and lines of all meshes of the default scene, placed by their nodes, without skins and morph \
     targets. Vertices are numbered in the order of the file, primitive by primitive; primitives of a mesh that name \
-    the same positions share them. Lines are loose edges. Meshes may repeat to 100 times the file's size, or 64 MiB.";
+    the same positions share them. Lines are loose edges. Primitives without positions or corners are left out. \
+    Required extensions that pack or move vertices are refused; names that are not known are read past with a \
+    warning. Meshes may repeat to 100 times the file's size, or 64 MiB.\n\n\
+    Packed files (gzip, bzip2, xz, zstd) have to be unpacked first.";
 
 /// A scene file and how to read it.
 #[derive(Args)]
@@ -426,7 +438,7 @@ pub struct EngineArgs {
 #[derive(Args)]
 pub struct StepArgs {
     /// Write the number of rows in place of the rows; for `rays` that of hits. They are counted where they are found,
-    /// so that no answer is too large; only --free and several --between need room for the rows.
+    /// so that no answer is too large; only --free, several --between and `neighbors` need room for the rows.
     #[arg(long, conflicts_with = "output")]
     pub count_only: bool,
     /// Tell the GPU time of each stage.
@@ -657,6 +669,28 @@ fn parse_distance(text: &str) -> Result<f32, String> {
     }
 }
 
+fn parse_long_distance(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value.is_finite() && value >= 0.0 => Ok(value),
+        _ => Err("a finite number, zero or above, is needed".to_owned()),
+    }
+}
+
+/// Lengths of the axes, or of all of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Periods(pub Vec<f64>);
+
+/// Numbers apart by commas or blanks.
+fn parse_periods(text: &str) -> Result<Periods, String> {
+    let words = text.split([',', ' ', '\t']).filter(|word| !word.is_empty());
+    let periods = words.map(parse_long_distance).collect::<Result<Vec<_>, _>>()?;
+    let fits = |&period: &f64| period == 0.0 || (f32::MIN_POSITIVE.into()..=f32::MAX.into()).contains(&period);
+    match periods.is_empty() || !periods.iter().all(fits) {
+        true => Err("numbers of 0, or between 1.2e-38 and 3.4e38, are needed, as in 8,8,8".to_owned()),
+        false => Ok(Periods(periods)),
+    }
+}
+
 fn parse_t_max(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(value) if value >= 0.0 => Ok(value),
@@ -693,7 +727,8 @@ impl Cli {
         let take_negative = |arg: Arg| {
             let takes_values = arg.get_action().takes_values();
             // As `-.5` and `-inf`, which clap knows as no numbers.
-            let takes_reals = takes_values && arg.get_value_parser().type_id() == TypeId::of::<f32>();
+            let reals = [TypeId::of::<f32>(), TypeId::of::<f64>(), TypeId::of::<Periods>()];
+            let takes_reals = takes_values && reals.iter().any(|&real| arg.get_value_parser().type_id() == real);
             arg.allow_negative_numbers(takes_values)
                 .allow_hyphen_values(takes_reals)
         };
@@ -709,6 +744,16 @@ mod tests {
     #[test]
     fn the_definition_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn periods_are_apart_by_commas_or_blanks() {
+        for text in ["8,8.5,0", "8 8.5 0", " 8, 8.5 ,0 ", "8,8.5,0,"] {
+            assert_eq!(parse_periods(text), Ok(Periods(vec![8.0, 8.5, 0.0])), "{text}");
+        }
+        for text in ["", ",", "8;8", "-1", "nan", "1e39", "1e-39", "8 x"] {
+            assert!(parse_periods(text).is_err(), "{text}");
+        }
     }
 
     #[test]

@@ -10,24 +10,29 @@ pub fn between_boxes(a: &Aabb, b: &Aabb) -> f64 {
     }))
 }
 
-/// From a point to the nearest image of another, and how many periods are added to that one on each axis.
-pub fn to_nearest_image(from: &Aabb, to: &Aabb, periods: [f32; 3]) -> (f64, [f64; 3]) {
-    let difference: [f64; 3] = std::array::from_fn(|axis| f64::from(to.min[axis]) - f64::from(from.min[axis]));
+/// From a point to the nearest image of another, and how many periods are added to that one on each axis. An axis of
+/// period 0 has no images.
+pub fn to_nearest_image(from: &[f64; 3], to: &[f64; 3], periods: [f64; 3]) -> (f64, [f64; 3]) {
+    let difference: [f64; 3] = std::array::from_fn(|axis| to[axis] - from[axis]);
     let shifts = std::array::from_fn(|axis| {
-        let period = f64::from(periods[axis]);
-        if period > 0.0 {
+        if periods[axis] > 0.0 {
             // Plus 0, since a shift of none is no negative one.
-            0.0 - (difference[axis] / period).round()
+            0.0 - (difference[axis] / periods[axis]).round()
         } else {
             0.0
         }
     });
-    let image = (0..3).map(|axis| difference[axis] + shifts[axis] * f64::from(periods[axis]));
+    let image = (0..3).map(|axis| difference[axis] + shifts[axis] * periods[axis]);
     (length(image), shifts)
 }
 
-fn length(sides: impl Iterator<Item = f64>) -> f64 {
-    sides.map(|side| side * side).sum::<f64>().sqrt()
+/// The length of a way whose square may be no normal number.
+fn length(sides: impl Iterator<Item = f64> + Clone) -> f64 {
+    let squared = sides.clone().map(|side| side * side).sum::<f64>();
+    match squared.is_normal() {
+        true => squared.sqrt(),
+        false => sides.fold(0.0, f64::hypot),
+    }
 }
 
 #[cfg(test)]
@@ -43,11 +48,15 @@ mod tests {
 
     #[test]
     fn images_are_those_that_are_near() {
-        let (a, b) = (Aabb::point([0.5, 0.5, 3.0]), Aabb::point([9.5, 0.5, 3.0]));
+        let (a, b) = ([0.5, 0.5, 3.0], [9.5, 0.5, 3.0]);
         assert_eq!(to_nearest_image(&a, &b, [10.0, 0.0, 4.0]), (1.0, [-1.0, 0.0, 0.0]));
         assert_eq!(to_nearest_image(&b, &a, [10.0, 0.0, 4.0]), (1.0, [1.0, 0.0, 0.0]));
         assert_eq!(to_nearest_image(&a, &b, [0.0; 3]), (9.0, [0.0; 3]));
-        let far = Aabb::point([-30.5, 0.5, 3.0]);
+        let far = [-30.5, 0.5, 3.0];
         assert_eq!(to_nearest_image(&a, &far, [10.0, 0.0, 0.0]), (1.0, [3.0, 0.0, 0.0]));
+        for scale in [1e-200, 1e200] {
+            let (distance, _) = to_nearest_image(&[3.0 * scale, 0.0, 4.0 * scale], &[0.0; 3], [0.0; 3]);
+            assert!((distance / scale - 5.0).abs() < 1e-14, "{distance}");
+        }
     }
 }

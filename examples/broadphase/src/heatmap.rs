@@ -7,7 +7,7 @@ use crate::Status;
 use crate::args::{Axis, HeatmapArgs};
 use crate::engine::is_finite;
 use crate::input;
-use crate::output::OutputFile;
+use crate::output::{OutputFile, is_device};
 use crate::picture::canvas::{Align, Canvas, Rectangle, TEXT_HEIGHT};
 use crate::picture::{colour, write_png};
 use crate::report::{Reporter, grouped};
@@ -26,7 +26,7 @@ const BAR_LABELS: usize = 110;
 const LEAST_HEIGHT: usize = 240;
 
 pub fn run(args: &HeatmapArgs, reporter: Reporter) -> Result<Status> {
-    if args.output.extension().is_none_or(|extension| extension != "png") {
+    if !is_device(&args.output) && args.output.extension().is_none_or(|extension| extension != "png") {
         bail!("{}: a picture ends in .png", args.output.display());
     }
     let mut output = OutputFile::open(&args.output)?;

@@ -1,16 +1,22 @@
 //! The command `neighbors`.
+//!
+//! The broad phase finds all that may be near enough, in f32 and within a radius that makes up for the rounding. Then
+//! distances are taken in f64, from the numbers that the file and the options have.
 
 use anyhow::{Result, bail};
-use gpu_broad_phase::{BroadPhaseDescriptor, Neighbors, Scene, Source};
+use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, NONE, Neighbor, Neighbors, Scene, Source};
+use rayon::iter::{IntoParallelIterator, ParallelIterator};
 
 use crate::Status;
 use crate::args::NeighborsArgs;
 use crate::distance::to_nearest_image;
 use crate::engine::{dimensions, scheme};
+use crate::input::{self, Points};
+use crate::mesh::round_up;
 use crate::output::Target;
-use crate::report::{Reporter, results};
+use crate::query;
+use crate::report::Reporter;
 use crate::step::Step;
-use crate::{input, query};
 
 pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
     if args.radius.is_none() && args.nearest.is_none() {
@@ -20,37 +26,63 @@ pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
     let mut step = Step::new(&args.engine, &args.step, reporter)?;
     let points = input::points(&args.points, args.dimensions, reporter)?;
     let axes = usize::from(points.dimensions);
-    let periods = periods(&args.period, axes)?;
+    let periods = periods(args, &points)?;
+    if args.shifts && periods.is_none() {
+        bail!("--shifts needs --period, or an XYZ file with a Lattice");
+    }
+    let space = Space {
+        points: &points.positions,
+        periods: periods.unwrap_or_default(),
+    };
+    let Candidates { boxes, off } = space.candidates()?;
+    let candidates = input::Scene {
+        boxes,
+        dimensions: points.dimensions,
+        elements: None,
+    };
     let descriptor = BroadPhaseDescriptor {
-        dimensions: dimensions(&points),
-        scheme: scheme(&args.scheme, &points, reporter)?,
-        periods,
+        dimensions: dimensions(&candidates),
+        scheme: scheme(&args.scheme, &candidates, reporter)?,
+        periods: space.periods.map(|period| period as f32),
         pairs: false,
         ..Default::default()
     };
+    // Without one as far as there is anything.
+    let radius = args.radius.unwrap_or(f64::INFINITY);
+    let spare = if off > 0.0 { SPARE } else { 0 };
+    let looked_at = args.nearest.map(|count| (count + spare).min(MOST_NEAREST));
     let asked = Scene {
-        objects: Source::Host(&points.boxes),
+        objects: Source::Host(&candidates.boxes),
         queries: Neighbors {
-            // Without one as far as there is anything.
-            radius: args.radius.unwrap_or(f32::MAX),
+            // Devices find what is within some units in the last place.
+            radius: round_up((radius + off + SMALLEST) * (1.0 + 16.0 * f64::from(f32::EPSILON))).min(f32::MAX),
             half: !args.full && args.nearest.is_none(),
         }
         .into(),
-        query_mode: query::mode(args.nearest),
+        query_mode: query::mode(looked_at),
         ..Scene::default()
     };
-    let answer = step.run_or_count(&descriptor, &asked)?;
+    let answer = step.run(&descriptor, &asked)?;
     let result = answer.result;
-    reporter.queries(&result, ["point", "points"], points.boxes.len(), answer.duration);
+    let distance = |a: u32, b: u32| space.to_nearest_image(a, b).0;
+    let rows = match (args.nearest, looked_at) {
+        (Some(count), Some(looked_at)) => {
+            let queries = result.query_nearest.chunks_exact(looked_at as usize).zip(0..);
+            let rows = queries.flat_map(|(found, query)| nearest(found, query, count, radius, distance));
+            rows.collect()
+        }
+        _ => {
+            let rows = query::rows(&result.query_offsets, &result.query_objects, |point| point);
+            let is_near = |&[a, b]: &[u32; 2]| distance(a, b) <= radius;
+            rows.into_par_iter().filter(is_near).collect::<Vec<_>>()
+        }
+    };
+    reporter.neighbors(&result, rows.len() as u64, answer.duration);
     let status = step.status(&result);
 
     let Some(target) = &mut target else {
-        step.write_count(results(&result))?;
+        step.write_count(rows.len() as u64)?;
         return Ok(status);
-    };
-    let rows = match args.nearest {
-        Some(count) => query::nearest(&result.query_nearest, count),
-        None => query::rows(&result.query_offsets, &result.query_objects, |point| point),
     };
     if !args.distances && !args.shifts {
         target.write(rows.len(), 2, rows.into_iter().flatten(), reporter)?;
@@ -58,7 +90,7 @@ pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
     }
     let columns = 2 + usize::from(args.distances) + if args.shifts { axes } else { 0 };
     let values = rows.iter().flat_map(|&[a, b]| {
-        let (distance, shifts) = to_nearest_image(&points.boxes[a as usize], &points.boxes[b as usize], periods);
+        let (distance, shifts) = space.to_nearest_image(a, b);
         let distance = args.distances.then_some(distance);
         let shifts = shifts.into_iter().take(if args.shifts { axes } else { 0 });
         [f64::from(a), f64::from(b)].into_iter().chain(distance).chain(shifts)
@@ -67,13 +99,103 @@ pub fn run(args: &NeighborsArgs, reporter: Reporter) -> Result<Status> {
     Ok(status)
 }
 
-fn periods(given: &[f32], axes: usize) -> Result<[f32; 3]> {
+/// How many of the nearest are looked at beyond those that are asked for, since rounding may change who comes first.
+const SPARE: u32 = 8;
+/// As many as the library finds.
+const MOST_NEAREST: u32 = 1024;
+
+/// What devices may take for zero: the largest denormal, of both ends of a way on three axes.
+const SMALLEST: f64 = 4.0 * f32::MIN_POSITIVE as f64;
+
+/// Rows of one point, nearest first.
+fn nearest(
+    found: &[Neighbor],
+    query: u32,
+    count: u32,
+    radius: f64,
+    distance: impl Fn(u32, u32) -> f64,
+) -> impl Iterator<Item = [u32; 2]> {
+    let found = found
+        .iter()
+        .map(|neighbor| neighbor.object)
+        .filter(|&object| object != NONE);
+    let mut found: Vec<_> = found.map(|object| (distance(query, object), object)).collect();
+    found.retain(|&(distance, _)| distance <= radius);
+    found.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let found = found.into_iter().take(count as usize);
+    found.map(move |(_, object)| [query, object])
+}
+
+/// The period of each axis, 0 where it has none: that of the option, else that of the file.
+fn periods(args: &NeighborsArgs, points: &Points) -> Result<Option<[f64; 3]>> {
+    let axes = usize::from(points.dimensions);
+    let Some(given) = &args.period else {
+        return Ok(points.period);
+    };
     let mut periods = [0.0; 3];
-    match *given {
-        [] => {}
+    match given.0[..] {
         [of_all] => periods[..axes].fill(of_all),
-        _ if given.len() == axes => periods[..axes].copy_from_slice(given),
-        _ => bail!("--period has {} numbers, the points are {axes}D", given.len()),
+        _ if given.0.len() == axes => periods[..axes].copy_from_slice(&given.0),
+        _ => bail!("--period has {} numbers, the points are {axes}D", given.0.len()),
     }
-    Ok(periods)
+    Ok(Some(periods))
+}
+
+/// Points and periods as they were given.
+struct Space<'a> {
+    points: &'a [[f64; 3]],
+    /// 0 where an axis has none.
+    periods: [f64; 3],
+}
+
+/// Points in f32.
+struct Candidates {
+    boxes: Vec<Aabb>,
+    /// How far at most a distance between two of them is from the exact one.
+    off: f64,
+}
+
+impl Space<'_> {
+    fn to_nearest_image(&self, a: u32, b: u32) -> (f64, [f64; 3]) {
+        to_nearest_image(&self.points[a as usize], &self.points[b as usize], self.periods)
+    }
+
+    /// Rounds points to f32. What is moved is moved before: into its period, or as near to zero as may be.
+    fn candidates(&self) -> Result<Candidates> {
+        let is_finite = |point: &&[f64; 3]| point.iter().all(|value| value.is_finite());
+        let (mut origin, mut off) = ([0.0; 3], [0.0; 3]);
+        for axis in 0..3 {
+            let values = self.points.iter().filter(is_finite).map(|point| point[axis]);
+            let period = self.periods[axis];
+            if period > 0.0 {
+                // Two coordinates and the period are each off by half a unit in the last place.
+                off[axis] = 3.0 * period;
+            } else if values.clone().any(|value| f64::from(value as f32) != value) {
+                let low = values.clone().fold(f64::INFINITY, f64::min);
+                let high = values.fold(f64::NEG_INFINITY, f64::max);
+                if high / 2.0 - low / 2.0 > f32::MAX.into() {
+                    bail!("points from {low:e} to {high:e} are too far apart: at most 6.8e38 is read");
+                }
+                origin[axis] = low / 2.0 + high / 2.0;
+                off[axis] = high - low;
+            }
+        }
+        let candidate = |point: &[f64; 3]| {
+            if !is_finite(&point) {
+                return Aabb::point([f32::NAN; 3]);
+            }
+            Aabb::point(std::array::from_fn(|axis| {
+                let period = self.periods[axis];
+                let value = match period > 0.0 {
+                    true => point[axis].rem_euclid(period),
+                    false => point[axis] - origin[axis],
+                };
+                value as f32
+            }))
+        };
+        Ok(Candidates {
+            boxes: self.points.iter().map(candidate).collect(),
+            off: off.into_iter().fold(0.0, f64::hypot) * f64::from(f32::EPSILON) / 2.0,
+        })
+    }
 }

@@ -31,13 +31,62 @@ pub fn print(write: impl FnOnce(&mut StdoutLock<'static>) -> io::Result<()>) -> 
 }
 
 /// Files that are open for results, so that no command reads what it is about to replace.
-static OPEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static OPEN: Mutex<Vec<(Place, Output)>> = Mutex::new(Vec::new());
 
-/// Whether this command writes its results there.
-pub fn is_output(path: &Path) -> bool {
+/// A file that a result goes to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Output {
+    /// It was not there before.
+    Made,
+    /// What it holds is still there.
+    Kept,
+}
+
+/// Where a file is, in whatever words a path names it.
+#[derive(Clone, Debug, PartialEq)]
+struct Place {
+    real: PathBuf,
+    /// Device and inode: hard links have several real paths.
+    node: Option<(u64, u64)>,
+}
+
+impl Place {
+    /// Returns `None` for what is no file: pipes and devices may be read and written at once.
+    fn of(path: &Path) -> Option<Self> {
+        let metadata = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        #[cfg(unix)]
+        let node = Some((
+            std::os::unix::fs::MetadataExt::dev(&metadata),
+            std::os::unix::fs::MetadataExt::ino(&metadata),
+        ));
+        #[cfg(not(unix))]
+        let node = None;
+        Some(Self {
+            real: fs::canonicalize(path).ok()?,
+            node,
+        })
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        self.real == other.real || (self.node.is_some() && self.node == other.node)
+    }
+}
+
+/// Returns what this command writes to a path, if it writes there.
+pub fn is_output(path: &Path) -> Option<Output> {
     let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-    // Paths that name the same file in other words are the same.
-    !open.is_empty() && fs::canonicalize(path).is_ok_and(|path| open.contains(&path))
+    if open.is_empty() {
+        return None;
+    }
+    let place = Place::of(path)?;
+    open.iter()
+        .find(|(other, _)| other.is_same(&place))
+        .map(|&(_, output)| output)
+}
+
+/// Returns `true` for what is there and is no file, such as `/dev/null` or a pipe: it takes rows whatever its name is.
+pub fn is_device(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
 /// A file for results. It is opened before the work, so that one that cannot be written is found out first; what it
@@ -48,7 +97,7 @@ pub struct OutputFile {
     /// Made by this command, and nothing is in it yet.
     is_bare: bool,
     /// Its place among those that are open.
-    real: Option<PathBuf>,
+    place: Option<Place>,
 }
 
 impl OutputFile {
@@ -64,19 +113,20 @@ impl OutputFile {
             .truncate(false)
             .open(path)
             .with_context(|| path.display().to_string())?;
-        // Pipes and devices may be named twice.
-        let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
-        let real = is_file.then(|| fs::canonicalize(path).ok()).flatten();
+        let place = Place::of(path);
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        if real.as_ref().is_some_and(|real| open.contains(real)) {
-            bail!("{}: two results would go to this file", path.display());
+        if let Some(place) = &place {
+            if open.iter().any(|(other, _)| other.is_same(place)) {
+                bail!("{}: two results would go to this file", path.display());
+            }
+            let output = if is_bare { Output::Made } else { Output::Kept };
+            open.push((place.clone(), output));
         }
-        open.extend(real.clone());
         Ok(Self {
             path: path.to_owned(),
             file: Some(file),
             is_bare,
-            real,
+            place,
         })
     }
 
@@ -109,11 +159,11 @@ impl Drop for OutputFile {
         self.file = None;
         if self.is_bare {
             // A link to a file that was not there stays.
-            let _ = fs::remove_file(self.real.as_ref().unwrap_or(&self.path));
+            let _ = fs::remove_file(self.place.as_ref().map_or(&self.path, |place| &place.real));
         }
-        if let Some(real) = &self.real {
+        if let Some(place) = &self.place {
             let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-            open.retain(|path| path != real);
+            open.retain(|(other, _)| other != place);
         }
     }
 }
@@ -158,6 +208,7 @@ impl Target {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("csv") => Ok(Self::Csv(OutputFile::open(path)?)),
             Some("npy") => Ok(Self::Npy(OutputFile::open(path)?)),
+            _ if is_device(path) => Ok(Self::Csv(OutputFile::open(path)?)),
             _ => bail!("{}: a result file ends in .csv or .npy", path.display()),
         }
     }

@@ -12,7 +12,7 @@ use crate::args::{PairsArgs, between_name};
 use crate::engine::{dimensions, has_too_many_pairs, scheme};
 use crate::input;
 use crate::mesh::{Between, Elements};
-use crate::output::{Target, print};
+use crate::output::{Target, is_device, print};
 use crate::report::{Reporter, counted};
 use crate::step::{EdgeList, Ids, Step};
 
@@ -27,7 +27,6 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
     let mut step = Step::new(&args.engine, &args.step, reporter)?;
     let scene = input::scene_of_pairs(&args.scene, &args.which, reporter)?;
     let ids = Ids::new(&args.ids.local, &scene, &between)?;
-    edge_list.write(&scene, reporter)?;
     let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&scene),
         scheme: scheme(&args.scheme, &scene, reporter)?,
@@ -35,6 +34,8 @@ pub fn run(args: &PairsArgs, reporter: Reporter) -> Result<Status> {
         ..Default::default()
     };
     let excluded = input::excluded(args.which.exclude.as_deref(), &scene, reporter)?;
+    // After all that is read, none of which it may replace.
+    edge_list.write(&scene, reporter)?;
     let asked = Scene {
         objects: Source::Host(&scene.boxes),
         excluded_pairs: Source::Host(&excluded),
@@ -128,8 +129,11 @@ fn targets(args: &PairsArgs, between: &[Between]) -> Result<Vec<Target>> {
         .collect()
 }
 
-/// `NAME.csv` to `NAME.vertices-faces.csv`.
+/// `NAME.csv` to `NAME.vertices-faces.csv`; a device takes all of them.
 fn part_path(path: &Path, kinds: Between) -> PathBuf {
+    if is_device(path) {
+        return path.to_owned();
+    }
     let mut file = path.file_stem().unwrap_or_default().to_owned();
     file.push(format!(".{}", between_name(kinds)));
     if let Some(extension) = path.extension() {

@@ -21,8 +21,9 @@ pub fn run(args: &QueryArgs, reporter: Reporter) -> Result<Status> {
     let mut step = Step::new(&args.engine, &args.step, reporter)?;
     let scene = input::scene(&args.scene.scene, &args.scene.reading, reporter)?;
     let ids = Ids::new(&args.ids.local, &scene, &[])?;
-    edge_list.write(&scene, reporter)?;
     let boxes = input::boxes(&args.boxes, scene.dimensions, reporter)?;
+    // After all that is read, none of which it may replace.
+    edge_list.write(&scene, reporter)?;
     let descriptor = BroadPhaseDescriptor {
         dimensions: dimensions(&scene),
         scheme: scheme(&args.scheme, &scene, reporter)?,

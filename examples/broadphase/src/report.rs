@@ -68,6 +68,11 @@ impl Reporter {
         );
     }
 
+    /// As [`pairs`](Self::pairs), of points among themselves, of which so many rows are written.
+    pub fn neighbors(self, result: &StepResult, rows: u64, duration: Duration) {
+        self.line(result, &counted(rows, "result"), duration);
+    }
+
     /// Says so where stage times were asked for and whoever answered has none.
     pub fn check_timings(self, were_asked_for: bool, result: &StepResult) {
         if were_asked_for && result.timings.is_empty() {

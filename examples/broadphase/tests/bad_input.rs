@@ -193,10 +193,13 @@ fn numpy_arrays() {
             npy(&header("<f4", "(2, 6)"), &data[..47]),
             "row 1: truncated",
         ),
-        ("long.npy", npy(&header("<f4", "(1, 6)"), &data), "24 bytes are left"),
         ("bools.npy", npy(&header("|b1", "(8, 6)"), &data), "truth values (bool)"),
         ("complex.npy", npy(&header("<c8", "(1, 6)"), &data), "complex numbers"),
-        ("quads.npy", npy(&header("<f16", "(1, 3)"), &data), "floats of 16 bytes"),
+        (
+            "quads.npy",
+            npy(&header("<f16", "(1, 3)"), &data),
+            "floats of more than 8 bytes",
+        ),
         (
             "strings.npy",
             npy(&header("<U2", "(1, 6)"), &data),
@@ -280,11 +283,11 @@ fn numpy_arrays() {
 fn rays() {
     let folder = Folder::new();
     folder.write("boxes.csv", BOXES);
-    folder.write("six.csv", BOXES);
+    folder.write("three.csv", "0,0,0\n");
     folder.write("flat.csv", "0,0,1,0,9\n");
     folder.refuses(
-        &["rays", "boxes.csv", "six.csv"],
-        &["six.csv", "6 columns; rays need 7"],
+        &["rays", "boxes.csv", "three.csv"],
+        &["three.csv", "3 columns; rays need 6 or 7"],
     );
     folder.refuses(
         &["rays", "boxes.csv", "flat.csv"],
@@ -323,7 +326,11 @@ fn ply_meshes() {
         ("no_faces.ply", no_faces, "no faces"),
         ("range.ply", faces("1", "3 0 1 3\n"), "face 0: vertex 3, there are 3"),
         ("negative.ply", faces("1", "3 0 1 -1\n"), "face 0"),
-        ("two.ply", faces("1", "2 0 1\n"), "two.ply: face 0: 2 vertices"),
+        (
+            "two.ply",
+            faces("1", "2 0 1\n"),
+            "two.ply: no faces; 1 face of fewer than 3 vertices",
+        ),
         (
             "rest.ply",
             faces("1", "3 0 1 2 0\n"),
@@ -420,7 +427,7 @@ fn obj_meshes() {
         (
             "two.obj",
             "v 0 0 0\nv 1 0 0\nf 1 2\n",
-            ["line 3: 2 vertices", "3 are the least"],
+            ["no faces; 1 face of fewer than 3", "in line 3"],
         ),
         (
             "line_range.obj",
@@ -440,12 +447,12 @@ fn obj_meshes() {
         (
             "line_one.obj",
             "v 0 0 0\nl 1\n",
-            ["line 2: 1 vertices", "2 are the least"],
+            ["no faces; 1 line of fewer than 2", "in line 2"],
         ),
         (
             "line_none.obj",
             "v 0 0 0\nl\n",
-            ["line 2: 0 vertices", "2 are the least"],
+            ["no faces; 1 line of fewer than 2", "in line 2"],
         ),
         ("joined.obj", "v 0 \\\n 0 0\nv 1 \\\n0 zero\n", ["line 3", "\"zero\""]),
         ("goes_on.obj", "v 0 0 0\nf 1 1 1 \\\n", ["line 2", "truncated"]),
@@ -547,7 +554,7 @@ fn cells_are_neither_lost_nor_made_up() {
 }
 
 #[test]
-fn texts_of_meshes_begin_with_a_mark_and_end_lines_as_they_should() {
+fn texts_of_meshes_may_begin_with_a_mark() {
     let folder = Folder::new();
     let triangle = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n";
     folder.write("plain.obj", triangle);
@@ -556,6 +563,4 @@ fn texts_of_meshes_begin_with_a_mark_and_end_lines_as_they_should() {
     let [plain, marked] =
         ["plain.obj", "marked.obj"].map(|name| folder.cpu(&[&["pairs", name], &elements[..]].concat()));
     assert!(plain == marked && plain.lines().count() == 3, "{plain}{marked}");
-    folder.write("old.obj", triangle.replace('\n', "\r"));
-    folder.refuses(&["pairs", "old.obj"], &["line 1", "carriage return"]);
 }

@@ -306,7 +306,7 @@ fn bad_queries_are_refused() {
         );
     }
     let negative = ["neighbors", "points.csv", "--radius", "1", "--period", "-1,2,2"];
-    folder.refuses(&negative, &["'-1' for '--period", "zero or above"]);
+    folder.refuses(&negative, &["'-1,2,2' for '--period", "zero or above"]);
     folder.refuses(&["neighbors", "points.csv", "--radius", "1", "--shifts"], &["--period"]);
     folder.refuses(
         &["query", "boxes.csv", "boxes.csv", "--nearest", "0"],

@@ -33,7 +33,7 @@ use crate::args::BenchArgs;
 use crate::engine::{Engine, dimensions, scheme};
 use crate::generate::{Motion, Moving, check_room};
 use crate::input;
-use crate::output::{OutputFile, print};
+use crate::output::{OutputFile, is_device, print};
 use crate::report::{Reporter, grouped};
 use answer::Rows;
 use gpu::{OnDevice, RayCast, Step, Variant};
@@ -174,7 +174,9 @@ impl Files {
         let format = args.plot.as_deref().map(plot::Format::of).transpose()?;
         let is_printed = args.output == Path::new("-");
         ensure!(
-            is_printed || args.output.extension().is_some_and(|extension| extension == "csv"),
+            is_printed
+                || is_device(&args.output)
+                || args.output.extension().is_some_and(|extension| extension == "csv"),
             "{}: a result file of bench ends in .csv",
             args.output.display()
         );

@@ -9,7 +9,7 @@ use anyhow::{Result, bail};
 
 use super::gpu;
 use super::table::Block;
-use crate::output::OutputFile;
+use crate::output::{OutputFile, is_device};
 use crate::picture::canvas::{Align, Canvas, Rectangle, TEXT_HEIGHT};
 use crate::picture::colour::{Colour, INK, LINE, PAPER};
 use crate::picture::write_png;
@@ -51,6 +51,7 @@ impl Format {
         match path.extension().and_then(|extension| extension.to_str()) {
             Some("svg") => Ok(Self::Svg),
             Some("png") => Ok(Self::Png),
+            _ if is_device(path) => Ok(Self::Svg),
             _ => bail!("{}: a plot ends in .svg or .png", path.display()),
         }
     }

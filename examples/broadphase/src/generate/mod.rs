@@ -12,7 +12,7 @@ use anyhow::{Result, bail, ensure};
 
 use crate::Status;
 use crate::args::{GenerateArgs, Make};
-use crate::output::{OutputFile, Target};
+use crate::output::{OutputFile, Target, is_device};
 use crate::report::Reporter;
 
 pub use boxes::nudge;
@@ -86,7 +86,7 @@ fn cloth(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
     if args.count > LARGEST_CLOTH {
         bail!("--count {}: cloth has at most {LARGEST_CLOTH} vertices", args.count);
     }
-    if args.output.extension().is_none_or(|extension| extension != "ply") {
+    if !is_device(&args.output) && args.output.extension().is_none_or(|extension| extension != "ply") {
         bail!("cloth needs -o NAME.ply; the frames go to NAME0.ply and NAME1.ply");
     }
     let paths = [0, 1].map(|number| frame_path(&args.output, number));
@@ -104,8 +104,11 @@ fn cloth(args: &GenerateArgs, reporter: Reporter) -> Result<Status> {
     Ok(Status::Done)
 }
 
-/// `NAME.ply` to `NAME0.ply`.
+/// `NAME.ply` to `NAME0.ply`; a device takes both.
 fn frame_path(path: &Path, number: usize) -> std::path::PathBuf {
+    if is_device(path) {
+        return path.to_owned();
+    }
     let mut name = path.file_stem().unwrap_or_default().to_owned();
     name.push(format!("{number}.ply"));
     path.with_file_name(name)

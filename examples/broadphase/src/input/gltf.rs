@@ -15,11 +15,48 @@ use serde::de::IgnoredAny;
 
 use super::{most_unpacked, open_file, shortened};
 use crate::mesh;
+use crate::report::counted;
 
 pub const GLB_MAGIC: &[u8] = b"glTF";
 
-/// Extensions that change what is drawn and not where it is.
-const HARMLESS: [&str; 4] = ["KHR_mesh_quantization", "KHR_materials_", "KHR_texture_", "KHR_lights_"];
+/// Extensions, or the start of their names, that pack vertices, move or repeat them, or change what indices mean.
+const MOVING: [&str; 14] = [
+    "AGI_articulations",
+    "CESIUM_RTC",
+    "EXT_implicit_",
+    "EXT_mesh_gpu_instancing",
+    "EXT_mesh_primitive_restart",
+    "EXT_meshopt_compression",
+    "EXT_primitive_voxels",
+    "KHR_draco_mesh_compression",
+    "KHR_gaussian_splatting_compression",
+    "KHR_mesh_primitive_restart",
+    "KHR_meshopt_compression",
+    "KHR_techniques_webgl",
+    "MPEG_",
+    "WEB3D_quantized_attributes",
+];
+
+/// Words in the names of extensions that say how things look, sound, move later or are described. Integers as
+/// positions, of `KHR_mesh_quantization`, are read.
+const HARMLESS: [&str; 16] = [
+    "animation",
+    "audio",
+    "feature",
+    "image",
+    "interactivity",
+    "light",
+    "lod",
+    "material",
+    "metadata",
+    "mesh_quantization",
+    "outline",
+    "packing",
+    "physics",
+    "texture",
+    "visibility",
+    "xmp",
+];
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -127,10 +164,10 @@ struct Buffer {
     uri: Option<String>,
 }
 
-/// Reads the default scene of a file whose buffers lie in this folder.
-pub fn read(file: &[u8], folder: Option<&Path>) -> Result<mesh::Mesh> {
+/// Reads the default scene of a file whose buffers are in this folder.
+pub fn read(file: &[u8], folder: Option<&Path>, notes: &mut Vec<String>) -> Result<mesh::Mesh> {
     let (json, binary) = match file.starts_with(GLB_MAGIC) {
-        true => chunks(file)?,
+        true => chunks(file, notes)?,
         false => (file, None),
     };
     let json = json.strip_prefix(b"\xef\xbb\xbf").unwrap_or(json);
@@ -140,10 +177,7 @@ pub fn read(file: &[u8], folder: Option<&Path>) -> Result<mesh::Mesh> {
     if !version.starts_with("2.") {
         bail!("glTF of version {:?}; 2.0 is read", shortened(version));
     }
-    let is_harmless = |name: &String| HARMLESS.iter().any(|known| name.starts_with(known));
-    if let Some(name) = document.extensions_required.iter().find(|name| !is_harmless(name)) {
-        bail!("the file needs the extension {:?}, which is not read", shortened(name));
-    }
+    check_extensions(&document.extensions_required, notes)?;
     let inlined = (0..).zip(&document.buffers);
     let inlined: Vec<_> = inlined
         .map(|(index, buffer)| decoded(buffer).with_context(|| format!("buffer {index}")))
@@ -156,32 +190,72 @@ pub fn read(file: &[u8], folder: Option<&Path>) -> Result<mesh::Mesh> {
         length: file.len() as u64,
         largest_file: 0,
         placed: 0,
+        left_out: 0,
         mesh: mesh::Mesh::default(),
     };
     reader.scene()?;
+    if reader.left_out > 0 {
+        let primitives = counted(reader.left_out, "primitive");
+        notes.push(format!("{primitives} without positions or corners left out"));
+    }
     Ok(reader.mesh)
 }
 
+/// Refuses extensions without which vertices are not where they should be. An extension may not change what the format
+/// says by itself, so a name that is not known is read past, with a warning.
+fn check_extensions(required: &[String], notes: &mut Vec<String>) -> Result<()> {
+    if let Some(name) = required
+        .iter()
+        .find(|name| MOVING.iter().any(|start| name.starts_with(start)))
+    {
+        bail!(
+            "the file needs the extension {:?}, which packs or moves vertices and is not read",
+            shortened(name)
+        );
+    }
+    let is_harmless = |name: &str| HARMLESS.iter().any(|word| name.to_ascii_lowercase().contains(word));
+    let mut unknown = required.iter().filter(|name| !is_harmless(name));
+    if let Some(name) = unknown.next() {
+        let others = match unknown.count() {
+            0 => String::new(),
+            count => format!(" and {count} more"),
+        };
+        notes.push(format!(
+            "the file needs the extension {:?}{others}, which is not known here: vertices are read without it",
+            shortened(name)
+        ));
+    }
+    Ok(())
+}
+
+/// The number at a byte of a GLB file.
+fn word(file: &[u8], at: usize) -> Option<u32> {
+    let bytes = file.get(at..)?.first_chunk()?;
+    Some(u32::from_le_bytes(*bytes))
+}
+
 /// The two chunks of a GLB file.
-fn chunks(file: &[u8]) -> Result<(&[u8], Option<&[u8]>)> {
-    let word = |at: usize| {
-        let bytes = file.get(at..at + 4)?;
-        Some(u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
-    };
-    let (Some(version), Some(length)) = (word(4), word(8)) else {
+fn chunks<'a>(file: &'a [u8], notes: &mut Vec<String>) -> Result<(&'a [u8], Option<&'a [u8]>)> {
+    let (Some(version), Some(length)) = (word(file, 4), word(file, 8)) else {
         bail!("truncated: no header");
     };
     if version != 2 {
         bail!("GLB of version {version}; 2 is read");
     }
-    if length as usize != file.len() {
+    let Some(whole) = file.get(..length as usize) else {
         bail!(
-            "truncated or broken: the header tells {length} bytes, the file has {}",
+            "truncated: the header tells {length} bytes, the file has {}",
             file.len()
         );
+    };
+    let behind = file.len() - whole.len();
+    if behind > 0 {
+        let behind = counted(behind as u64, "byte");
+        notes.push(format!("{behind} behind the GLB's {length} left out"));
     }
+    let file = whole;
     let chunk = |at: usize| {
-        let (Some(length), Some(kind)) = (word(at), word(at + 4)) else {
+        let (Some(length), Some(kind)) = (word(file, at), word(file, at + 4)) else {
             return Ok(None);
         };
         let rest = &file[at + 8..];
@@ -197,6 +271,9 @@ fn chunks(file: &[u8]) -> Result<(&[u8], Option<&[u8]>)> {
         bail!("the first chunk is not JSON");
     }
     let binary = chunk(20 + json.len())?.filter(|(_, kind)| kind == b"BIN\0");
+    // Early writers filled the chunk with zeros instead of blanks.
+    let end = json.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    let json = &json[..end];
     Ok((json, binary.map(|(bytes, _)| bytes)))
 }
 
@@ -214,6 +291,8 @@ struct Reader<'a> {
     largest_file: u64,
     /// Bytes of positions and indices over all places where a mesh stands.
     placed: u64,
+    /// Primitives, at each place where their mesh stands, that have nothing to read.
+    left_out: u64,
     mesh: mesh::Mesh,
 }
 
@@ -305,7 +384,16 @@ impl<'a> Reader<'a> {
         world: Option<Transform>,
         known: &mut HashMap<u32, (u32, u32)>,
     ) -> Result<()> {
-        let accessor = primitive.attributes.position.context("no positions")?;
+        let Some(accessor) = primitive.attributes.position else {
+            self.left_out += 1;
+            return Ok(());
+        };
+        for accessor in [Some(accessor), primitive.indices].into_iter().flatten() {
+            if entry(&self.document.accessors, accessor, "accessor")?.count == 0 {
+                self.left_out += 1;
+                return Ok(());
+            }
+        }
         let (first, count) = match known.get(&accessor) {
             Some(&vertices) => vertices,
             None => {

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 
-use super::{Format, Input, MESHES, Scene, gltf, name, obj, ply, stl};
+use super::{Format, Input, MESHES, Scene, gltf, name, obj, ply, stl, warn_all};
 use crate::args::ReadingArgs;
-use crate::mesh::{Lists, Mesh, Selection, boxes};
-use crate::report::Reporter;
+use crate::mesh::{Mesh, Selection, boxes};
+use crate::report::{Reporter, counted};
 
 /// Boxes of a mesh whose first frame is open.
 pub fn scene(
@@ -32,10 +32,8 @@ pub fn scene(
     }
     let points = mesh.edges.iter().filter(|[a, b]| a == b).count();
     if points > 0 {
-        reporter.say(format!(
-            "{}: {points} edges from a vertex to itself are left out",
-            name(path)
-        ));
+        let edges = counted(points as u64, "edge");
+        warn_all(path, [format!("{edges} from a vertex to itself left out")]);
     }
     let (boxes, elements) = boxes(&mesh, next.as_ref(), selection).with_context(|| name(path))?;
     let [vertices, edges, faces] = elements.totals;
@@ -74,18 +72,24 @@ fn second(
 }
 
 fn read(path: &Path, mut input: Input, selection: &Selection, dimensions: u8) -> Result<Mesh> {
+    let mut notes = Vec::new();
     let mut read = || {
         let mesh = match input.format {
-            Format::Ply => ply::read(&mut input, dimensions)?,
-            Format::Obj => obj::read(&mut input.reader, dimensions)?,
-            Format::Stl => stl::read(&mut input)?,
-            Format::Gltf => gltf::read(&input.bytes()?, input.folder.as_deref())?,
+            Format::Ply => ply::read(&mut input, dimensions, &mut notes)?,
+            Format::Obj => obj::read(&mut input.reader, dimensions, &mut notes)?,
+            Format::Stl => stl::read(&mut input, &mut notes)?,
+            Format::Gltf => gltf::read(&input.bytes()?, input.folder.as_deref(), &mut notes)?,
             table => bail!("{}; a mesh ({MESHES}) is needed", table.name()),
         };
-        selection.check(&mesh)?;
+        // What was left out may be all that was asked for.
+        selection
+            .check(&mesh)
+            .map_err(|error| notes.iter().fold(error, |error, note| anyhow!("{error}; {note}")))?;
         Ok(mesh)
     };
-    read().with_context(|| name(path))
+    let mesh = read().with_context(|| name(path))?;
+    warn_all(path, notes);
+    Ok(mesh)
 }
 
 /// Takes the third coordinate away, which has to be the same everywhere.
@@ -128,21 +132,75 @@ fn check_frames(mesh: &Mesh, next: &Mesh) -> Result<()> {
     Ok(())
 }
 
-/// Adds a face whose vertices may come later in the file.
-pub fn push_face(faces: &mut Lists, vertices: &[u32]) -> Result<()> {
-    if vertices.len() < 3 {
-        bail!("{} vertices, 3 are the least", vertices.len());
+/// Elements of too few vertices. They are left out, get no number, and still may name no vertex that is not there.
+pub struct Short {
+    what: &'static str,
+    least: usize,
+    /// Lines or rows of the file.
+    places: Vec<u64>,
+    /// The largest vertex that they name, and where.
+    largest: Option<(u32, u64)>,
+}
+
+impl Short {
+    pub fn faces() -> Self {
+        Self::of("face", 3)
     }
-    faces.push(vertices);
-    Ok(())
+
+    pub fn lines() -> Self {
+        Self::of("line", 2)
+    }
+
+    fn of(what: &'static str, least: usize) -> Self {
+        Self {
+            what,
+            least,
+            places: Vec::new(),
+            largest: None,
+        }
+    }
+
+    /// Returns `true` if an element is left out.
+    pub fn takes(&mut self, place: u64, vertices: &[u32]) -> bool {
+        let is_short = vertices.len() < self.least;
+        if is_short {
+            self.places.push(place);
+            self.largest = vertices.iter().map(|&vertex| (vertex, place)).chain(self.largest).max();
+        }
+        is_short
+    }
+
+    /// A vertex that they name and that is not there, and where they do.
+    pub fn missing(&self, vertices: usize) -> Option<(u32, u64)> {
+        self.largest.filter(|&(vertex, _)| vertex as usize >= vertices)
+    }
+
+    /// The row in the file of an element that is left.
+    fn row_of(&self, element: usize) -> u64 {
+        self.places
+            .iter()
+            .fold(element as u64, |row, &place| row + u64::from(place <= row))
+    }
+
+    pub fn tell(&self, place: &str, notes: &mut Vec<String>) {
+        if let Some(first) = self.places.first() {
+            let (count, least) = (counted(self.places.len() as u64, self.what), self.least);
+            notes.push(format!(
+                "{count} of fewer than {least} vertices left out, the first in {place} {first}; ids count the others"
+            ));
+        }
+    }
 }
 
 /// Holds every face and every loose edge to the vertices that are there.
-pub fn check_vertices(mesh: &Mesh) -> Result<()> {
+pub fn check_vertices(mesh: &Mesh, short: &Short) -> Result<()> {
     let count = mesh.positions.len();
+    if let Some((vertex, face)) = short.missing(count) {
+        bail!("face {face}: vertex {vertex}, there are {count} from 0");
+    }
     for (face, vertices) in mesh.faces.iter().enumerate() {
         if let Some(vertex) = vertices.iter().find(|&&vertex| vertex as usize >= count) {
-            bail!("face {face}: vertex {vertex}, there are {count} from 0");
+            bail!("face {}: vertex {vertex}, there are {count} from 0", short.row_of(face));
         }
     }
     for (edge, vertices) in mesh.edges.iter().enumerate() {

@@ -1,18 +1,23 @@
 //! Scenes and rays from files.
 
+mod atoms;
 mod gltf;
+mod invalid;
 mod mesh;
 mod npy;
+mod npy_header;
 mod npz;
 mod obj;
 mod ply;
+mod ply_header;
 mod stl;
 mod text;
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::{Aabb, Pair, Ray, Snapshot};
@@ -20,7 +25,7 @@ use indicatif::{ProgressBar, ProgressBarIter};
 
 use crate::args::{PairArgs, ReadingArgs, SceneArgs};
 use crate::mesh::{Between, Elements, Kind, Mesh, Selection, round_down, round_up};
-use crate::output::is_output;
+use crate::output::{Output, is_output};
 use crate::report::Reporter;
 use npy::Length;
 
@@ -32,12 +37,22 @@ pub struct Scene {
     pub elements: Option<Elements>,
 }
 
+/// Points as their file has them.
+pub struct Points {
+    pub positions: Vec<[f64; 3]>,
+    pub dimensions: u8,
+    /// That of each axis, 0 where it has none, if the file says so.
+    pub period: Option<[f64; 3]>,
+}
+
 /// Rows of numbers, all of the same width.
 struct Table {
     columns: usize,
     values: Vec<f64>,
     /// Layers and owner of each row, where the file names them.
     filters: Option<Vec<[u32; 2]>>,
+    /// As [`Points::period`].
+    period: Option<[f64; 3]>,
 }
 
 impl Table {
@@ -46,6 +61,7 @@ impl Table {
             columns,
             values: Vec::new(),
             filters: None,
+            period: None,
         }
     }
 
@@ -92,7 +108,8 @@ pub fn scene_between(
                 bail!("{}: {option} needs a mesh ({MESHES})", name(path));
             }
         }
-        table(input).and_then(boxes_of_table).with_context(named)?
+        let scene = table_of(path, input).and_then(boxes_of_table);
+        scene.with_context(named)?
     };
     if let Some(asked) = reading.dimensions
         && asked != scene.dimensions
@@ -103,6 +120,13 @@ pub fn scene_between(
             scene.dimensions
         );
     }
+    let what = if scene.elements.is_some() { "elements" } else { "boxes" };
+    warn_of(path, what, &scene.boxes, invalid::of_box, |index| {
+        match &scene.elements {
+            Some(elements) => format!("element {}", elements.id(index as u32)),
+            None => row(index),
+        }
+    });
     Ok(scene)
 }
 
@@ -112,7 +136,7 @@ pub fn set_owners(scene: &mut Scene, path: &Path, reporter: Reporter) -> Result<
         if scene.boxes.iter().any(|boxed| boxed.owner != 0) {
             bail!("the scene's own column of owners says which boxes make no pair");
         }
-        let owners = owners(&table(Input::open(path, reporter)?)?)?;
+        let owners = owners(&table(path, reporter)?)?;
         let (what, count) = match &scene.elements {
             Some(elements) => ("vertices", elements.totals[0]),
             None => ("boxes", scene.boxes.len()),
@@ -163,7 +187,7 @@ pub fn excluded(path: Option<&Path>, scene: &Scene, reporter: Reporter) -> Resul
         return Ok(Vec::new());
     };
     let read = || {
-        let table = table(Input::open(path, reporter)?)?;
+        let table = table(path, reporter)?;
         if table.columns != 2 {
             bail!("{} columns; pairs need 2", table.columns);
         }
@@ -196,38 +220,47 @@ pub fn frames(paths: [&Path; 2], reporter: Reporter) -> Result<[Mesh; 2]> {
 /// Reads rays for a scene of so many dimensions.
 pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Ray>> {
     let read = || {
-        let table = table(Input::open(path, reporter)?)?;
+        let table = table(path, reporter)?;
         if table.filters.is_some() {
             bail!("rays have no layers and no owner");
         }
         let rays_dimensions = match table.columns {
-            7 => 3,
-            5 => 2,
-            columns => bail!("{columns} columns; rays need 7 (origin, direction, t_max), in 2D 5"),
+            6 | 7 => 3,
+            4 | 5 => 2,
+            columns => bail!(
+                "{columns} columns; rays need 6 or 7 (origin, direction, t_max if they have an end), in 2D 4 or 5"
+            ),
         };
         if rays_dimensions != dimensions {
             bail!("the rays are {rays_dimensions}D and the scene is {dimensions}D");
         }
         let axes = usize::from(dimensions);
+        let has_end = table.columns > 2 * axes;
+        if !has_end {
+            reporter.say(format!("{}: no column t_max: rays have no end", name(path)));
+        }
         Ok(table
             .rows()
             .map(|row| {
                 let vector =
                     |from: usize| std::array::from_fn(|axis| if axis < axes { row[from + axis] as f32 } else { 0.0 });
-                Ray::new(vector(0), vector(axes), row[2 * axes] as f32)
+                let t_max = if has_end { row[2 * axes] as f32 } else { f32::INFINITY };
+                Ray::new(vector(0), vector(axes), t_max)
             })
             .collect())
     };
-    read().with_context(|| name(path))
+    let rays: Vec<_> = read().with_context(|| name(path))?;
+    warn_of(path, "rays", &rays, invalid::of_ray, row);
+    Ok(rays)
 }
 
 /// Reads query boxes or points for a scene of so many dimensions.
 pub fn boxes(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Aabb>> {
     let read = || {
-        let table = table(Input::open(path, reporter)?)?;
+        let table = table(path, reporter)?;
         // Boxes have twice as many columns as axes: no row is both.
         let scene = match table.columns {
-            2 | 3 => points_of_table(&table)?,
+            2 | 3 => points_of_table(&table)?.scene(),
             4 | 6 => boxes_of_table(table)?,
             columns => bail!("{columns} columns; queries need 6 (mins then maxes) or 3 (points), in 2D 4 or 2"),
         };
@@ -236,27 +269,52 @@ pub fn boxes(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Aabb
         }
         Ok(scene.boxes)
     };
-    read().with_context(|| name(path))
+    let boxes = read().with_context(|| name(path))?;
+    warn_of(path, "queries", &boxes, invalid::of_box, row);
+    Ok(boxes)
 }
 
-/// Reads points as boxes of zero size.
-pub fn points(path: &Path, dimensions: Option<u8>, reporter: Reporter) -> Result<Scene> {
+/// Reads points.
+pub fn points(path: &Path, dimensions: Option<u8>, reporter: Reporter) -> Result<Points> {
     let read = || {
-        let scene = points_of_table(&table(Input::open(path, reporter)?)?)?;
+        let points = points_of_table(&table(path, reporter)?)?;
         if let Some(asked) = dimensions
-            && asked != scene.dimensions
+            && asked != points.dimensions
         {
             bail!(
                 "the points are {}D, --dimensions {asked} was asked for",
-                scene.dimensions
+                points.dimensions
             );
         }
-        Ok(scene)
+        Ok(points)
     };
-    read().with_context(|| name(path))
+    let points = read().with_context(|| name(path))?;
+    warn_of(path, "points", &points.positions, invalid::of_point, row);
+    Ok(points)
 }
 
-fn points_of_table(table: &Table) -> Result<Scene> {
+fn row(place: usize) -> String {
+    format!("row {place}")
+}
+
+/// Warns of what takes no part, which else would look like a good answer that is empty.
+fn warn_of<T>(path: &Path, what: &str, rows: &[T], why: fn(&T) -> Option<String>, name_of: impl Fn(usize) -> String) {
+    warn_all(path, invalid::told(what, rows, why, name_of));
+}
+
+impl Points {
+    /// As boxes of zero size, rounded to the nearest float.
+    fn scene(&self) -> Scene {
+        let point = |position: &[f64; 3]| Aabb::point(position.map(|value| value as f32));
+        Scene {
+            boxes: self.positions.iter().map(point).collect(),
+            dimensions: self.dimensions,
+            elements: None,
+        }
+    }
+}
+
+fn points_of_table(table: &Table) -> Result<Points> {
     if table.filters.is_some() {
         bail!("points have no layers and no owner");
     }
@@ -265,15 +323,11 @@ fn points_of_table(table: &Table) -> Result<Scene> {
         2 => 2,
         columns => bail!("{columns} columns; points need 3, in 2D 2"),
     };
-    let point = |row: &[f64]| {
-        Aabb::point(std::array::from_fn(
-            |axis| if axis < axes { row[axis] as f32 } else { 0.0 },
-        ))
-    };
-    Ok(Scene {
-        boxes: table.rows().map(point).collect(),
+    let position = |row: &[f64]| std::array::from_fn(|axis| if axis < axes { row[axis] } else { 0.0 });
+    Ok(Points {
+        positions: table.rows().map(position).collect(),
         dimensions: axes as u8,
-        elements: None,
+        period: table.period,
     })
 }
 
@@ -324,13 +378,25 @@ fn boxes_of_table(table: Table) -> Result<Scene> {
     })
 }
 
-fn table(mut input: Input) -> Result<Table> {
+fn table(path: &Path, reporter: Reporter) -> Result<Table> {
+    table_of(path, Input::open(path, reporter)?)
+}
+
+/// Reads a table whose file is open, and warns of what it had to leave out.
+fn table_of(path: &Path, mut input: Input) -> Result<Table> {
+    let mut notes = Vec::new();
     let table = match input.format {
-        Format::Text => text::read(&mut input.reader)?,
-        Format::Npy => npy::read(&mut input.reader, input.length, Length::Known)?,
+        Format::Text => {
+            let may_be_atoms = is_standard_input(path) || Format::is_of_positions(path);
+            match may_be_atoms && atoms::is_likely(input.reader.fill_buf()?, !is_standard_input(path)) {
+                true => atoms::read(&mut input.reader, &mut notes)?,
+                false => text::read(&mut input.reader, &mut notes)?,
+            }
+        }
+        Format::Npy => npy::read(&mut input.reader, input.length, Length::Known, &mut notes)?,
         Format::Npz => {
             let archive = input.bytes()?;
-            npz::read(&archive, input.entry.as_deref())?
+            npz::read(&archive, input.entry.as_deref(), &mut notes)?
         }
         mesh => bail!("{}; a table ({TABLES}) is needed", mesh.name()),
     };
@@ -338,10 +404,25 @@ fn table(mut input: Input) -> Result<Table> {
     if table.values.len() / table.columns >= u32::MAX as usize {
         bail!("more rows than ids of 32 bits can name");
     }
+    warn_all(path, notes);
     Ok(table)
 }
 
-const TABLES: &str = ".csv, .txt, .tsv, .dat, .xyz, .npy, .npz";
+/// What readers left out or had to guess. It is said once the command is done: one that is refused says why, and
+/// nothing else.
+static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn warn_all(path: &Path, notes: impl IntoIterator<Item = String>) {
+    let warnings = notes.into_iter().map(|note| format!("{}: {note}", name(path)));
+    WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).extend(warnings);
+}
+
+/// Returns the warnings about all files that were read so far, and forgets them.
+pub fn take_warnings() -> Vec<String> {
+    std::mem::take(&mut WARNINGS.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+const TABLES: &str = ".csv, .txt, .tsv, .dat, .xyz, .extxyz, .npy, .npz";
 const MESHES: &str = ".ply, .obj, .stl, .gltf, .glb";
 
 /// Parts the name of an archive from that of one of its arrays.
@@ -362,7 +443,7 @@ impl Format {
     fn of_name(path: &Path) -> Result<Self> {
         let extension = path.extension().unwrap_or_default();
         Ok(match extension.to_string_lossy().to_lowercase().as_str() {
-            "csv" | "txt" | "tsv" | "dat" | "xyz" => Self::Text,
+            "csv" | "txt" | "tsv" | "dat" | "xyz" | "extxyz" => Self::Text,
             "npy" => Self::Npy,
             "npz" => Self::Npz,
             "ply" => Self::Ply,
@@ -371,6 +452,14 @@ impl Format {
             "gltf" | "glb" => Self::Gltf,
             _ => bail!("neither a table ({TABLES}) nor a mesh ({MESHES}) by its name"),
         })
+    }
+
+    /// Returns `true` for names of files that may hold atoms.
+    fn is_of_positions(path: &Path) -> bool {
+        let extension = path.extension().unwrap_or_default();
+        ["xyz", "extxyz"]
+            .iter()
+            .any(|known| extension.eq_ignore_ascii_case(known))
     }
 
     /// Standard input has no name: its first bytes tell.
@@ -422,6 +511,20 @@ const MARK: &[u8] = b"\xef\xbb\xbf";
 /// Bytes without that mark.
 fn without_mark(bytes: &[u8]) -> &[u8] {
     bytes.strip_prefix(MARK).unwrap_or(bytes)
+}
+
+/// Refuses what has to be unpacked first.
+fn refuse_packed(start: &[u8]) -> Result<()> {
+    const KINDS: [(&[u8], &str, &str); 4] = [
+        (b"\x1f\x8b\x08", "gzip", "gunzip -k"),
+        (b"BZh", "bzip2", "bunzip2 -k"),
+        (b"\xfd7zXZ\0", "xz", "unxz -k"),
+        (b"\x28\xb5\x2f\xfd", "zstd", "unzstd"),
+    ];
+    match KINDS.iter().find(|(magic, ..)| start.starts_with(magic)) {
+        Some((_, kind, command)) => bail!("packed by {kind}; unpack it first, as with {command}"),
+        None => Ok(()),
+    }
 }
 
 /// Whether a path of the command line names standard input.
@@ -535,10 +638,15 @@ impl Input {
         reporter: Reporter,
     ) -> Result<Self> {
         let (file, length) = open_file(path)?;
-        let format = format(path)?;
         let bar = reporter.bar(length, "reading");
+        let mut reader = BufReader::with_capacity(1 << 16, Bytes::File(bar.wrap_read(file)));
+        let format = reader.fill_buf().map_err(Into::into).and_then(|start| {
+            refuse_packed(start)?;
+            format(path)
+        });
+        let format = format.inspect_err(|_| bar.finish_and_clear())?;
         Ok(Self {
-            reader: BufReader::with_capacity(1 << 16, Bytes::File(bar.wrap_read(file))),
+            reader,
             length,
             format,
             entry,
@@ -560,6 +668,7 @@ impl Input {
         if bytes.is_empty() {
             bail!("nothing to read");
         }
+        refuse_packed(&bytes)?;
         Ok(Self {
             length: bytes.len() as u64,
             format: Format::of_bytes(&bytes),
@@ -591,8 +700,10 @@ fn open_file(path: &Path) -> Result<(File, u64)> {
     if !metadata.is_file() {
         bail!("not a file; - reads standard input");
     }
-    if is_output(path) {
-        bail!("the result would replace this input");
+    match is_output(path) {
+        Some(Output::Made) => bail!("there is no such file; the result would go there"),
+        Some(Output::Kept) => bail!("the result would replace this input"),
+        None => {}
     }
     if metadata.len() == 0 {
         bail!("the file is empty");

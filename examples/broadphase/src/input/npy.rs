@@ -1,15 +1,13 @@
 //! Tables as NumPy arrays.
 
-use std::io::{Cursor, ErrorKind, Read};
+use std::io::{ErrorKind, Read};
 
 use anyhow::{Context, Result, anyhow, bail};
 use half::f16;
-use npyz::{DType, Endianness, NpyHeader, Order, TypeChar, TypeStr};
 
-use super::{Table, shortened};
+use super::{Table, npy_header, shortened};
+use crate::report::counted;
 
-/// Headers of arrays of numbers take some 80 bytes and a version of nine digits a length.
-const LARGEST_HEADER: u64 = 4096;
 const NEEDED: &str = "floats or integers are needed";
 
 /// How far the length of the bytes is to be believed.
@@ -21,10 +19,10 @@ pub enum Length {
     Claimed,
 }
 
-/// Reads an array that takes just `length` bytes.
-pub fn read(mut reader: impl Read, length: u64, trust: Length) -> Result<Table> {
-    let (header, data_length) = header(&mut reader, length)?;
-    let &[rows, ref inner @ ..] = header.shape() else {
+/// Reads an array of at most `length` bytes.
+pub fn read(mut reader: impl Read, length: u64, trust: Length, notes: &mut Vec<String>) -> Result<Table> {
+    let (header, data_length) = npy_header::read(&mut reader, length)?;
+    let &[rows, ref inner @ ..] = &header.shape[..] else {
         bail!("a single number; rows × columns are needed");
     };
     let columns = match *inner {
@@ -33,18 +31,14 @@ pub fn read(mut reader: impl Read, length: u64, trust: Length) -> Result<Table> 
         [] => 1,
         [_, _] => bail!(
             "an array of the shape {:?}; rows × columns are needed, or boxes as rows × 2 × 3 (in 2D rows × 2 × 2)",
-            header.shape()
+            header.shape
         ),
         _ => bail!(
             "an array of {} dimensions; rows × columns are needed",
-            header.shape().len()
+            header.shape.len()
         ),
     };
-    let dtype = header.dtype();
-    let DType::Plain(kind) = &dtype else {
-        bail!("records; {NEEDED}");
-    };
-    let number = Number::of(kind)?;
+    let number = Number::of(&header.kind)?;
     let size = number.size as u64;
     let claimed = rows
         .checked_mul(columns)
@@ -55,14 +49,17 @@ pub fn read(mut reader: impl Read, length: u64, trust: Length) -> Result<Table> 
         bail!("row {whole}: truncated: {rows} rows take {claimed} bytes, the file has {data_length}");
     }
     if claimed < data_length {
-        bail!("{} bytes are left after {rows} rows", data_length - claimed);
+        notes.push(format!(
+            "{} behind the array's {rows} rows left out",
+            counted(data_length - claimed, "byte")
+        ));
     }
     if columns == 0 {
         bail!("0 columns");
     }
     let mut table = Table::new(columns as usize);
     table.values = number.read(reader, (rows * columns) as usize, trust)?;
-    if header.order() == Order::Fortran {
+    if header.is_fortran {
         table.values = in_c_order(&table.values, rows as usize, inner);
     }
     Ok(table)
@@ -94,31 +91,35 @@ struct Number {
 }
 
 impl Number {
-    fn of(kind: &TypeStr) -> Result<Self> {
-        let size = kind.size_field();
-        let value: fn(u64) -> f64 = match (kind.type_char(), size) {
-            (TypeChar::Float, 2) => |bits| f16::from_bits(bits as u16).to_f64(),
-            (TypeChar::Float, 4) => |bits| f32::from_bits(bits as u32).into(),
-            (TypeChar::Float, 8) => f64::from_bits,
-            (TypeChar::Int, 1) => |bits| (bits as i8).into(),
-            (TypeChar::Int, 2) => |bits| (bits as i16).into(),
-            (TypeChar::Int, 4) => |bits| (bits as i32).into(),
-            (TypeChar::Int, 8) => |bits| {
+    /// The type of a number as NumPy names it: `<f4`, `f4`, `=f4`, `float32` or `f`.
+    fn of(kind: &str) -> Result<Self> {
+        let name = kind.strip_prefix(['<', '>', '=', '|']).unwrap_or(kind);
+        let (size, value): (usize, fn(u64) -> f64) = match name {
+            "f2" | "e" | "float16" | "half" => (2, |bits| f16::from_bits(bits as u16).to_f64()),
+            "f4" | "f" | "float32" | "single" => (4, |bits| f32::from_bits(bits as u32).into()),
+            "f8" | "d" | "float64" | "double" | "float" => (8, f64::from_bits),
+            "i1" | "b" | "int8" | "byte" => (1, |bits| (bits as i8).into()),
+            "i2" | "h" | "int16" | "short" => (2, |bits| (bits as i16).into()),
+            "i4" | "i" | "int32" | "intc" => (4, |bits| (bits as i32).into()),
+            // `int` and `l` have 8 bytes but on Windows before NumPy 2; a file of half the bytes is refused as short.
+            "i8" | "l" | "q" | "int64" | "int" | "longlong" => (8, |bits| {
                 let value = bits as i64;
                 let size = to_odd(value.unsigned_abs());
                 if value < 0 { -size } else { size }
-            },
-            (TypeChar::Uint, 1 | 2 | 4) => |bits| bits as f64,
-            (TypeChar::Uint, 8) => to_odd,
-            (TypeChar::Bool, _) => bail!("truth values (bool); {NEEDED}"),
-            (TypeChar::Complex, _) => bail!("complex numbers; {NEEDED}"),
-            (TypeChar::Object, _) => bail!("Python objects; {NEEDED}"),
-            (TypeChar::Float, _) => bail!("floats of {size} bytes; 2, 4 or 8 are read"),
-            _ => bail!("numbers of type {}; {NEEDED}", shortened(&kind.to_string())),
+            }),
+            "u1" | "B" | "uint8" | "ubyte" => (1, |bits| bits as f64),
+            "u2" | "H" | "uint16" | "ushort" => (2, |bits| bits as f64),
+            "u4" | "I" | "uint32" | "uintc" => (4, |bits| bits as f64),
+            "u8" | "L" | "Q" | "uint64" | "uint" | "ulonglong" => (8, to_odd),
+            "b1" | "?" | "bool" => bail!("truth values (bool); {NEEDED}"),
+            "O" | "object" => bail!("Python objects; {NEEDED}"),
+            "c8" | "c16" | "c32" | "F" | "D" | "G" | "complex64" | "complex128" => bail!("complex numbers; {NEEDED}"),
+            "f12" | "f16" | "g" | "float128" | "longdouble" => bail!("floats of more than 8 bytes; 2, 4 or 8 are read"),
+            _ => bail!("numbers of type {}; {NEEDED}", shortened(kind)),
         };
         Ok(Self {
-            size: size as usize,
-            is_big_endian: kind.endianness() == Endianness::Big,
+            size,
+            is_big_endian: kind.starts_with('>'),
             value,
         })
     }
@@ -156,70 +157,6 @@ fn to_odd(value: u64) -> f64 {
     let is_exact = kept << lost == value;
     let odd = if is_exact { kept } else { kept | 1 };
     (odd << lost) as f64
-}
-
-/// The header, and how many bytes follow it. What npyz would take on trust is looked at first.
-fn header(reader: &mut impl Read, length: u64) -> Result<(NpyHeader, u64)> {
-    let mut start = [0; 12];
-    reader
-        .read_exact(&mut start[..10])
-        .ok()
-        .context("too short for an NPY file")?;
-    if !start.starts_with(b"\x93NUMPY") {
-        bail!("not an NPY file");
-    }
-    let mut prefix = 10;
-    let mut text_length = u64::from(u16::from_le_bytes([start[8], start[9]]));
-    if start[6] > 1 {
-        reader
-            .read_exact(&mut start[10..])
-            .ok()
-            .context("too short for an NPY file")?;
-        text_length = u64::from(u32::from_le_bytes([start[8], start[9], start[10], start[11]]));
-        prefix = 12;
-    }
-    let header_length = prefix as u64 + text_length;
-    if text_length > LARGEST_HEADER || header_length > length {
-        bail!("a header of {text_length} bytes in a file of {length}");
-    }
-    let mut bytes = start[..prefix].to_vec();
-    reader.take(text_length).read_to_end(&mut bytes)?;
-    look_at_shape(&String::from_utf8_lossy(&bytes[prefix..]), length)?;
-    // The parser's errors echo the header.
-    let header = NpyHeader::from_reader(Cursor::new(bytes))
-        .map_err(|error| anyhow!("a broken header: {}", shortened(&error.to_string())))?;
-    Ok((header, length - header_length))
-}
-
-/// Refuses what the parser would overflow or hang on: brackets without end, and lengths whose product is past the
-/// file's size.
-fn look_at_shape(text: &str, file_length: u64) -> Result<()> {
-    // It tries what is inside `[` twice and inside `{` three times, and so on inwards. There is one `{` in a header.
-    let count = |brackets: &str| text.chars().filter(|c| brackets.contains(*c)).count();
-    if count("{") > 2 || count("([{") > 12 {
-        bail!("a broken header");
-    }
-    let Some((_, after)) = text.split_once("shape") else {
-        bail!("a header without a shape");
-    };
-    let shape = after.split(')').next().unwrap_or_default();
-    let lengths = shape
-        .split(|c: char| !c.is_ascii_digit())
-        .filter(|digits| !digits.is_empty());
-    let mut product = 1_u64;
-    for digits in lengths {
-        let length = digits.parse::<u64>().ok();
-        product = length
-            .and_then(|length| product.checked_mul(length.max(1)))
-            .filter(|&product| product <= file_length)
-            .with_context(|| {
-                format!(
-                    "truncated: the shape {} is past the file's size",
-                    shortened(shape.trim_matches([' ', ':', '\'', '"', '(']))
-                )
-            })?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Tables as arrays of NumPy archives.
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use anyhow::{Context, Result, anyhow, bail};
 use flate2::bufread::DeflateDecoder;
@@ -19,7 +19,7 @@ struct Entry {
 }
 
 /// Reads the array of this name; without a name the only one.
-pub fn read(archive: &[u8], name: Option<&str>) -> Result<Table> {
+pub fn read(archive: &[u8], name: Option<&str>, notes: &mut Vec<String>) -> Result<Table> {
     let zip = ZipArchive::from_slice(archive).map_err(broken)?;
     let mut entries = zip.entries();
     let mut found: Option<Entry> = None;
@@ -51,7 +51,7 @@ pub fn read(archive: &[u8], name: Option<&str>) -> Result<Table> {
         (Some(_), None) if count > 1 => bail!("{count} arrays: {names}; FILE.npz:NAME names one"),
         (Some(entry), _) => entry,
     };
-    unpack(&zip, &entry, archive.len() as u64).with_context(|| match name {
+    unpack(&zip, &entry, archive.len() as u64, notes).with_context(|| match name {
         Some(name) => format!("array {:?}", shortened(name)),
         None => format!("array {names}"),
     })
@@ -60,7 +60,12 @@ pub fn read(archive: &[u8], name: Option<&str>) -> Result<Table> {
 /// More than is shown of them.
 const LONGEST_NAMES: usize = 200;
 
-fn unpack(zip: &rawzip::ZipSliceArchive<&[u8]>, entry: &Entry, archive_length: u64) -> Result<Table> {
+fn unpack(
+    zip: &rawzip::ZipSliceArchive<&[u8]>,
+    entry: &Entry,
+    archive_length: u64,
+    notes: &mut Vec<String>,
+) -> Result<Table> {
     if entry.is_encrypted {
         bail!("encrypted");
     }
@@ -76,25 +81,33 @@ fn unpack(zip: &rawzip::ZipSliceArchive<&[u8]>, entry: &Entry, archive_length: u
             if bytes.len() as u64 != length {
                 bail!("stored in {} bytes, {length} are claimed", bytes.len());
             }
-            whole(packed.verifying_reader(bytes), length, Length::Known)
+            whole(packed.verifying_reader(bytes), length, Length::Known, notes)
         }
         CompressionMethod::DEFLATE => whole(
             packed.verifying_reader(DeflateDecoder::new(bytes)),
             length,
             Length::Claimed,
+            notes,
         ),
         other => bail!("packed by method {}; only stored and deflated are read", other.as_u16()),
     }
 }
 
 /// Reads all of an entry and no more than it claims; its end is where the checksum is held to it.
-fn whole(mut reader: impl Read, length: u64, trust: Length) -> Result<Table> {
-    let table = npy::read((&mut reader).take(length), length, trust)?;
+fn whole(mut reader: impl Read, length: u64, trust: Length, notes: &mut Vec<String>) -> Result<Table> {
+    let mut claimed = (&mut reader).take(length);
+    let table = npy::read(&mut claimed, length, trust, notes)?;
+    // Bytes behind the array.
+    io::copy(&mut claimed, &mut io::sink()).map_err(unreadable)?;
     match reader.read(&mut [0]) {
         Ok(0) => Ok(table),
         Ok(_) => bail!("unpacks to more than the {length} bytes that it claims"),
-        Err(error) => bail!("a broken archive: {}", shortened(&error.to_string())),
+        Err(error) => Err(unreadable(error)),
     }
+}
+
+fn unreadable(error: io::Error) -> anyhow::Error {
+    anyhow!("a broken archive: {}", shortened(&error.to_string()))
 }
 
 fn broken(error: rawzip::Error) -> anyhow::Error {

@@ -5,49 +5,55 @@ use std::io::BufRead;
 
 use anyhow::{Context, Result, bail};
 
-use super::mesh::push_face;
-use super::{MARK, shortened};
+use super::mesh::Short;
+use super::shortened;
+use super::text::{Lines, comment, real};
 use crate::mesh::Mesh;
 
 /// Vertices of a mesh in two dimensions may do without z.
-pub fn read(reader: &mut impl BufRead, dimensions: u8) -> Result<Mesh> {
-    let mut mesh = Mesh::default();
+pub fn read(reader: &mut impl BufRead, dimensions: u8, notes: &mut Vec<String>) -> Result<Mesh> {
+    let mut lines = Lines::new(reader);
+    let mut obj = Obj {
+        mesh: Mesh::default(),
+        dimensions,
+        short_faces: Short::faces(),
+        short_lines: Short::lines(),
+    };
     // The line of each face and of each edge, for vertices that prove missing at the end.
     let mut face_lines = Vec::new();
     let mut edge_lines = Vec::new();
+    // A statement over several lines, and where it starts.
     let mut text = Vec::new();
-    let mut line = 0_u32;
-    // Where the statement starts that `text` holds so far.
     let mut first_line = 1;
-    while reader.read_until(b'\n', &mut text)? > 0 {
-        line += 1;
-        if line == 1 && text.starts_with(MARK) {
-            text.drain(..MARK.len());
-        }
-        if text.trim_ascii_end().contains(&b'\r') {
-            bail!("line {line}: a carriage return within a line; lines end in a line feed");
-        }
+    while let Some((line, part)) = lines.next_whole()? {
+        text.extend_from_slice(part);
         if drop_continuation(&mut text) {
             continue;
         }
-        statement(&String::from_utf8_lossy(&text), dimensions, &mut mesh)
+        obj.statement(&text, first_line)
             .with_context(|| format!("line {first_line}"))?;
-        face_lines.resize(mesh.faces.len(), first_line);
-        edge_lines.resize(mesh.edges.len(), first_line);
+        face_lines.resize(obj.mesh.faces.len(), first_line);
+        edge_lines.resize(obj.mesh.edges.len(), first_line);
         text.clear();
         first_line = line + 1;
     }
     if !text.is_empty() {
         bail!("line {first_line}: truncated: the last line goes on");
     }
+    let mesh = obj.mesh;
     let count = mesh.positions.len();
     let faces = mesh.faces.iter().zip(face_lines);
     let edges = mesh.edges.iter().map(|edge| &edge[..]).zip(edge_lines);
-    for (vertices, line) in faces.chain(edges) {
-        if let Some(vertex) = vertices.iter().find(|&&vertex| vertex as usize >= count) {
-            bail!("line {line}: vertex {}, there are {count}", u64::from(*vertex) + 1);
-        }
+    let missing = faces.chain(edges).find_map(|(vertices, line)| {
+        let vertex = vertices.iter().find(|&&vertex| vertex as usize >= count)?;
+        Some((*vertex, line))
+    });
+    let missing = missing.or_else(|| obj.short_faces.missing(count));
+    if let Some((vertex, line)) = missing.or_else(|| obj.short_lines.missing(count)) {
+        bail!("line {line}: vertex {}, there are {count}", u64::from(vertex) + 1);
     }
+    obj.short_faces.tell("line", notes);
+    obj.short_lines.tell("line", notes);
     Ok(mesh)
 }
 
@@ -59,7 +65,7 @@ pub fn is_likely(bytes: &[u8]) -> bool {
     ];
     let start = &bytes[..bytes.len().min(1 << 16)];
     let text = String::from_utf8_lossy(start);
-    let mut lines = text.lines().map(|line| line.split_whitespace());
+    let mut lines = text.split(['\n', '\r']).map(|line| line.split_whitespace());
     let first = lines
         .clone()
         .find_map(|mut words| words.next().filter(|word| !word.starts_with('#')));
@@ -80,45 +86,54 @@ fn drop_continuation(text: &mut Vec<u8>) -> bool {
     continues
 }
 
-fn statement(text: &str, dimensions: u8, mesh: &mut Mesh) -> Result<()> {
-    let text = text.split('#').next().unwrap_or_default();
-    let mut words = text.split_whitespace();
-    match words.next() {
-        Some("v") => {
-            let mut position = [0.0; 3];
-            for (axis, value) in position.iter_mut().enumerate() {
-                let Some(word) = words.next() else {
-                    if axis >= dimensions.into() {
-                        break;
-                    }
-                    bail!("a vertex needs {dimensions} numbers");
-                };
-                *value = word
-                    .parse()
-                    .ok()
-                    .with_context(|| format!("{:?} is not a number", shortened(word)))?;
+struct Obj {
+    mesh: Mesh,
+    dimensions: u8,
+    short_faces: Short,
+    short_lines: Short,
+}
+
+impl Obj {
+    fn statement(&mut self, text: &[u8], line: u64) -> Result<()> {
+        let end = comment(text).unwrap_or(text.len());
+        let text = String::from_utf8_lossy(&text[..end]);
+        let mut words = text.split_whitespace();
+        let Self { mesh, dimensions, .. } = self;
+        match words.next() {
+            Some("v") => {
+                let mut position = [0.0; 3];
+                for (axis, value) in position.iter_mut().enumerate() {
+                    let Some(word) = words.next() else {
+                        if axis >= (*dimensions).into() {
+                            break;
+                        }
+                        bail!("a vertex needs {dimensions} numbers");
+                    };
+                    *value = real(word).with_context(|| format!("{:?} is not a number", shortened(word)))?;
+                }
+                mesh.positions.push(position);
             }
-            mesh.positions.push(position);
-        }
-        Some("f") => {
-            let vertices = words
-                .map(|word| vertex(word, mesh.positions.len()))
-                .collect::<Result<Vec<_>>>()?;
-            push_face(&mut mesh.faces, &vertices)?;
-        }
-        // A line through two vertices or more: an edge from each to the next.
-        Some("l") => {
-            let vertices = words
-                .map(|word| vertex(word, mesh.positions.len()))
-                .collect::<Result<Vec<_>>>()?;
-            if vertices.len() < 2 {
-                bail!("{} vertices, 2 are the least", vertices.len());
+            Some("f") => {
+                let vertices = vertices(words, mesh.positions.len())?;
+                if !self.short_faces.takes(line, &vertices) {
+                    mesh.faces.push(&vertices);
+                }
             }
-            mesh.edges.extend(vertices.windows(2).map(|ends| [ends[0], ends[1]]));
+            // A line through two vertices or more: an edge from each to the next.
+            Some("l") => {
+                let vertices = vertices(words, mesh.positions.len())?;
+                if !self.short_lines.takes(line, &vertices) {
+                    mesh.edges.extend(vertices.windows(2).map(|ends| [ends[0], ends[1]]));
+                }
+            }
+            _ => {}
         }
-        _ => {}
+        Ok(())
     }
-    Ok(())
+}
+
+fn vertices<'a>(words: impl Iterator<Item = &'a str>, count: usize) -> Result<Vec<u32>> {
+    words.map(|word| vertex(word, count)).collect()
 }
 
 /// `7`, `7/1`, `7//3` or `7/1/3` count from 1; negative numbers count back from the vertices so far.

@@ -4,25 +4,24 @@ use std::io::{BufRead, Seek};
 use std::str::FromStr;
 
 use anyhow::{Context, Result, anyhow, bail};
-use ply_rs_bw::parser::{ParseError, Parser, Reader};
+use ply_rs_bw::parser::{ParseError, Parser};
 use ply_rs_bw::ply::{
     BeginList, ElementDef, Encoding, Property, PropertyAccess, PropertyAccessResult, PropertyType, ScalarType,
 };
 
-use super::mesh::{check_vertices, push_face};
-use super::{Input, MARK, shortened};
+use super::mesh::{Short, check_vertices};
+use super::text::real;
+use super::{Input, ply_header, shortened};
 use crate::mesh::Mesh;
 
 /// Vertices of a mesh in two dimensions may do without z.
-pub fn read(input: &mut Input, dimensions: u8) -> Result<Mesh> {
+pub fn read(input: &mut Input, dimensions: u8, notes: &mut Vec<String>) -> Result<Mesh> {
     let mut mesh = Mesh::default();
-    if input.reader.fill_buf()?.starts_with(MARK) {
-        input.reader.consume(MARK.len());
-    }
-    let mut reader = Reader::new(&mut input.reader);
-    let header = Parser::<Skipped>::new().read_header(&mut reader).map_err(one_line)?;
-    let mut left = input.length.saturating_sub(reader.get_mut().stream_position()?);
-    for element in header.elements.values() {
+    let mut short = Short::faces();
+    let header = ply_header::read(&mut input.reader)?;
+    let mut left = input.length.saturating_sub(input.reader.stream_position()?);
+    let mut elements = Elements::new(&mut input.reader, header.encoding);
+    for element in &header.elements {
         // Counts are claims: hold them to the bytes that are there before anything is made for them.
         let smallest = smallest_element(element, header.encoding);
         let claimed = smallest
@@ -38,7 +37,10 @@ pub fn read(input: &mut Input, dimensions: u8) -> Result<Mesh> {
             );
         };
         left -= claimed.min(left);
-        let bytes = reader.get_mut();
+        // What they would have does not matter where there are none.
+        if element.count == 0 {
+            continue;
+        }
         match element.name.as_str() {
             "vertex" => {
                 for axis in &["x", "y", "z"][..dimensions.into()] {
@@ -49,7 +51,7 @@ pub fn read(input: &mut Input, dimensions: u8) -> Result<Mesh> {
                         bail!("vertices without a number {axis}");
                     }
                 }
-                each::<Vertex>(bytes, element, header.encoding, |vertex| {
+                elements.each::<Vertex>(element, |_, vertex| {
                     mesh.positions.push(vertex.0);
                     Ok(())
                 })?;
@@ -63,8 +65,12 @@ pub fn read(input: &mut Input, dimensions: u8) -> Result<Mesh> {
                 }) {
                     bail!("faces without a list {}", FACE_LISTS.join(" or "));
                 }
-                each::<Face>(bytes, element, header.encoding, |face| {
-                    push_face(&mut mesh.faces, &face.vertices()?)
+                elements.each::<Face>(element, |row, face| {
+                    let vertices = face.vertices()?;
+                    if !short.takes(row, &vertices) {
+                        mesh.faces.push(&vertices);
+                    }
+                    Ok(())
                 })?;
             }
             "edge" => {
@@ -76,15 +82,17 @@ pub fn read(input: &mut Input, dimensions: u8) -> Result<Mesh> {
                         bail!("edges without an integer {name}");
                     }
                 }
-                each::<Edge>(bytes, element, header.encoding, |edge| {
+                elements.each::<Edge>(element, |_, edge| {
                     mesh.edges.push(edge.vertices()?);
                     Ok(())
                 })?;
             }
-            _ => each::<Skipped>(bytes, element, header.encoding, |_| Ok(()))?,
+            _ => elements.each::<Skipped>(element, |_, _| Ok(()))?,
         }
     }
-    check_vertices(&mesh)?;
+    elements.finish()?;
+    check_vertices(&mesh, &short)?;
+    short.tell("face", notes);
     Ok(mesh)
 }
 
@@ -92,72 +100,179 @@ const FACE_LISTS: [&str; 2] = ["vertex_indices", "vertex_index"];
 const NO_VERTEX: &str = "a vertex that is not an integer of 0 or more";
 const EDGE_ENDS: [&str; 2] = ["vertex1", "vertex2"];
 
-/// Reads all elements of one kind, one at a time.
-fn each<E: PropertyAccess>(
-    reader: &mut impl BufRead,
-    element: &ElementDef,
+/// The elements behind a header, one after the other.
+struct Elements<'a, R> {
+    words: Words<'a, R>,
     encoding: Encoding,
-    mut take: impl FnMut(E) -> Result<()>,
-) -> Result<()> {
-    let parser = Parser::<E>::new();
-    let mut line = Vec::new();
-    for row in 0..element.count {
-        let read = match encoding {
-            Encoding::Ascii => next_line(reader, &mut line).and_then(|()| from_words(&line, element)),
-            Encoding::BinaryBigEndian => parser.read_big_endian_element(reader, element).map_err(one_line),
-            Encoding::BinaryLittleEndian => parser.read_little_endian_element(reader, element).map_err(one_line),
-        };
-        read.and_then(&mut take)
-            .with_context(|| format!("{} {row}", element.name))?;
-    }
-    Ok(())
+    /// The first one of a text that does not end where its line does. Writers may break lines as they like, but mostly
+    /// this is where numbers are missing, or too many.
+    first_odd: Option<String>,
 }
 
-/// The next line that is not blank.
-fn next_line(reader: &mut impl BufRead, line: &mut Vec<u8>) -> Result<()> {
-    loop {
-        line.clear();
-        if reader.read_until(b'\n', line)? == 0 {
+impl<'a, R: BufRead> Elements<'a, R> {
+    fn new(reader: &'a mut R, encoding: Encoding) -> Self {
+        Self {
+            words: Words {
+                reader,
+                word: Vec::new(),
+                has_broken: false,
+            },
+            encoding,
+            first_odd: None,
+        }
+    }
+
+    /// Reads all elements of one kind, one at a time, with their rows.
+    fn each<E: PropertyAccess>(
+        &mut self,
+        element: &ElementDef,
+        mut take: impl FnMut(u64, E) -> Result<()>,
+    ) -> Result<()> {
+        let parser = Parser::<E>::new();
+        for row in 0..element.count as u64 {
+            let reader = &mut *self.words.reader;
+            let read = match self.encoding {
+                Encoding::Ascii => self.read_words(element, row),
+                Encoding::BinaryBigEndian => parser.read_big_endian_element(reader, element).map_err(one_line),
+                Encoding::BinaryLittleEndian => parser.read_little_endian_element(reader, element).map_err(one_line),
+            };
+            read.and_then(|read| take(row, read))
+                .with_context(|| format!("{} {row}", element.name))
+                .map_err(|error| self.with_first_odd(error))?;
+        }
+        Ok(())
+    }
+
+    /// An element as text. The PLY reader's own grammar has no `nan`, `inf`, `1.` or `.5`, which C programs write, and
+    /// knows no elements over several lines.
+    fn read_words<E: PropertyAccess>(&mut self, element: &ElementDef, row: u64) -> Result<E> {
+        let words = &mut self.words;
+        words.skip_lines()?;
+        let mut read = E::new();
+        for (name, property) in &element.properties {
+            let value = match &property.data_type {
+                // Rounded once, as in a binary file.
+                PropertyType::Scalar(ScalarType::Float) => Property::Float(words.float()?),
+                PropertyType::Scalar(_) => Property::Double(words.double()?),
+                PropertyType::List(_, ScalarType::Float | ScalarType::Double) => {
+                    Property::ListDouble(words.list(Words::double)?)
+                }
+                PropertyType::List(_, ScalarType::UInt) => Property::ListUInt(words.list(Words::integer)?),
+                PropertyType::List(..) => Property::ListInt(words.list(Words::integer)?),
+            };
+            read.set_property(name, value);
+        }
+        let has_broken = words.has_broken;
+        let is_odd = has_broken || !words.ends_line()?;
+        if is_odd && self.first_odd.is_none() {
+            let how = if has_broken { "fewer" } else { "more" };
+            self.first_odd = Some(format!(
+                "{} {row}: {how} numbers than properties in its line",
+                element.name
+            ));
+        }
+        Ok(read)
+    }
+
+    fn with_first_odd(&self, error: anyhow::Error) -> anyhow::Error {
+        match &self.first_odd {
+            Some(odd) => error.context(odd.clone()),
+            None => error,
+        }
+    }
+
+    /// Where lines do not say where elements end, only all of the text does.
+    fn finish(&mut self) -> Result<()> {
+        if self.first_odd.is_some() && self.words.next().is_ok() {
+            let rest = anyhow!("numbers are left behind the last element");
+            return Err(self.with_first_odd(rest));
+        }
+        Ok(())
+    }
+}
+
+/// Words of a text, which blanks and the ends of lines part.
+struct Words<'a, R> {
+    reader: &'a mut R,
+    word: Vec<u8>,
+    /// A line ended since [`skip_lines`](Self::skip_lines).
+    has_broken: bool,
+}
+
+impl<R: BufRead> Words<'_, R> {
+    /// Passes over bytes as long as they are of this kind. Returns whether a line ended among them.
+    fn skip(&mut self, is_passed: fn(u8) -> bool) -> Result<bool> {
+        let mut has_broken = false;
+        loop {
+            let bytes = self.reader.fill_buf()?;
+            let end = bytes.iter().position(|&byte| !is_passed(byte));
+            let passed = end.unwrap_or(bytes.len());
+            has_broken |= bytes[..passed].iter().any(|byte| matches!(byte, b'\n' | b'\r'));
+            let is_over = end.is_some() || bytes.is_empty();
+            self.reader.consume(passed);
+            if is_over {
+                return Ok(has_broken);
+            }
+        }
+    }
+
+    /// Goes to the next word, in whatever line it is.
+    fn skip_lines(&mut self) -> Result<()> {
+        self.skip(|byte| byte.is_ascii_whitespace())?;
+        self.has_broken = false;
+        Ok(())
+    }
+
+    /// Returns `true` if no word follows in this line.
+    fn ends_line(&mut self) -> Result<bool> {
+        self.skip(|byte| matches!(byte, b' ' | b'\t'))?;
+        Ok(self.reader.fill_buf()?.first().is_none_or(u8::is_ascii_whitespace))
+    }
+
+    fn next(&mut self) -> Result<&str> {
+        self.has_broken |= self.skip(|byte| byte.is_ascii_whitespace())?;
+        self.word.clear();
+        loop {
+            let bytes = self.reader.fill_buf()?;
+            let end = bytes.iter().position(u8::is_ascii_whitespace);
+            let taken = end.unwrap_or(bytes.len());
+            self.word.extend_from_slice(&bytes[..taken]);
+            let is_over = end.is_some() || bytes.is_empty();
+            self.reader.consume(taken);
+            if is_over {
+                break;
+            }
+        }
+        if self.word.is_empty() {
             bail!("truncated");
         }
-        if !line.trim_ascii().is_empty() {
-            return Ok(());
-        }
+        str::from_utf8(&self.word).map_err(|_| not_a_number(&String::from_utf8_lossy(&self.word)))
+    }
+
+    fn integer<T: FromStr>(&mut self) -> Result<T> {
+        let word = self.next()?;
+        word.parse().map_err(|_| not_a_number(word))
+    }
+
+    fn float(&mut self) -> Result<f32> {
+        let word = self.next()?;
+        let value = word.parse().ok().or_else(|| real(word).map(|value| value as f32));
+        value.ok_or_else(|| not_a_number(word))
+    }
+
+    fn double(&mut self) -> Result<f64> {
+        let word = self.next()?;
+        real(word).ok_or_else(|| not_a_number(word))
+    }
+
+    fn list<T>(&mut self, one: fn(&mut Self) -> Result<T>) -> Result<Vec<T>> {
+        let count: u64 = self.integer()?;
+        (0..count).map(|_| one(self)).collect()
     }
 }
 
-/// An element as text. The PLY reader's own grammar has no `nan`, `inf`, `1.` or `.5`, which C programs write.
-fn from_words<E: PropertyAccess>(line: &[u8], element: &ElementDef) -> Result<E> {
-    let text = String::from_utf8_lossy(line);
-    let mut words = text.split_ascii_whitespace();
-    let mut read = E::new();
-    for (name, property) in &element.properties {
-        let words = &mut words;
-        let value = match &property.data_type {
-            // Rounded once, as in a binary file.
-            PropertyType::Scalar(ScalarType::Float) => Property::Float(number(words)?),
-            PropertyType::Scalar(_) => Property::Double(number(words)?),
-            PropertyType::List(_, ScalarType::Float | ScalarType::Double) => Property::ListDouble(list(words)?),
-            PropertyType::List(_, ScalarType::UInt) => Property::ListUInt(list(words)?),
-            PropertyType::List(..) => Property::ListInt(list(words)?),
-        };
-        read.set_property(name, value);
-    }
-    if words.next().is_some() {
-        bail!("more numbers than properties");
-    }
-    Ok(read)
-}
-
-fn list<'a, T: FromStr>(words: &mut impl Iterator<Item = &'a str>) -> Result<Vec<T>> {
-    let count: u64 = number(words)?;
-    (0..count).map(|_| number(words)).collect()
-}
-
-fn number<'a, T: FromStr>(words: &mut impl Iterator<Item = &'a str>) -> Result<T> {
-    let word = words.next().context("truncated")?;
-    word.parse()
-        .map_err(|_| anyhow!("{:?} is not a number of the property's type", shortened(word)))
+fn not_a_number(word: &str) -> anyhow::Error {
+    anyhow!("{:?} is not a number of the property's type", shortened(word))
 }
 
 /// The fewest bytes that an element can take in the file.
@@ -184,7 +299,7 @@ fn size(scalar: &ScalarType) -> u64 {
 }
 
 /// The reader's message without its echo of the input, which may be long and of many lines.
-fn one_line(error: ParseError) -> anyhow::Error {
+pub fn one_line(error: ParseError) -> anyhow::Error {
     if error.kind() == std::io::ErrorKind::UnexpectedEof {
         return anyhow!("truncated");
     }

@@ -1,31 +1,50 @@
 //! Triangles of STL files, binary or text. Corners with equal positions are one vertex.
 
 use std::collections::HashMap;
-use std::io::{BufRead, Read};
+use std::io::{BufRead, Read, Seek, SeekFrom};
+use std::str::SplitWhitespace;
 
 use anyhow::{Context, Result, bail};
 
+use super::text::{Lines, real};
 use super::{Input, shortened, without_mark};
 use crate::mesh::Mesh;
+use crate::report::counted;
 
 const HEADER: usize = 80;
 const PREFIX: u64 = HEADER as u64 + 4;
-/// Normal, three corners, two bytes that nobody asks for.
+/// Normal, three corners, and how many bytes of attributes follow, which most writers take for a colour.
 const TRIANGLE: u64 = 50;
 
-pub fn read(input: &mut Input) -> Result<Mesh> {
+pub fn read(input: &mut Input, notes: &mut Vec<String>) -> Result<Mesh> {
     let length = input.length;
     let start = input.reader.fill_buf()?;
+    let count = count(start);
     // The header of a binary file may start with the word of a text.
-    match count(start) {
-        Some(count) if size(count) == length => binary(&mut input.reader, count),
-        _ if is_text(start) => text(&mut input.reader),
-        Some(count) => bail!(
+    if is_text(start) && count.is_none_or(|count| size(count) != length) && has_text_behind(start) {
+        return text(&mut input.reader, notes);
+    }
+    let Some(count) = count else {
+        bail!("too short for an STL file");
+    };
+    let spare = length.checked_sub(size(count));
+    let Some(spare) = spare else {
+        bail!(
             "truncated or broken: {count} triangles take {} bytes, the file has {length}",
             size(count)
-        ),
-        None => bail!("too short for an STL file"),
+        );
+    };
+    let has_attributes = spare > 0 && has_attributes(&mut input.reader, count, length)?;
+    if spare > 0 {
+        notes.push(match has_attributes {
+            true => format!(
+                "{} of attributes between the triangles left out",
+                counted(spare, "byte")
+            ),
+            false => format!("{} behind the {count} triangles left out", counted(spare, "byte")),
+        });
     }
+    binary(&mut input.reader, count, has_attributes)
 }
 
 /// Whether all bytes of a file are those of triangles.
@@ -49,7 +68,44 @@ pub fn is_text(start: &[u8]) -> bool {
     word.eq_ignore_ascii_case(b"solid") && start.get(5).is_none_or(u8::is_ascii_whitespace)
 }
 
-fn binary(reader: &mut impl Read, count: u32) -> Result<Mesh> {
+/// Returns `true` if what follows the name of the solid is text too: words of the format, or too little for a binary
+/// file. Zeros may stand at its end alone.
+fn has_text_behind(start: &[u8]) -> bool {
+    let end = start.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    if start[..end].contains(&0) {
+        return false;
+    }
+    let has = |word: &[u8]| {
+        start
+            .windows(word.len())
+            .any(|window| window.eq_ignore_ascii_case(word))
+    };
+    (start.len() as u64) < PREFIX || has(b"facet") || has(b"endsolid") || has(b"end solid")
+}
+
+/// Returns `true` if attributes of as many bytes as each triangle says end where the file does.
+fn has_attributes(reader: &mut (impl BufRead + Seek), count: u32, length: u64) -> Result<bool> {
+    reader.seek(SeekFrom::Start(PREFIX))?;
+    let mut place = PREFIX;
+    let mut bytes = [0; TRIANGLE as usize];
+    for _ in 0..count {
+        if place + TRIANGLE > length {
+            break;
+        }
+        reader.read_exact(&mut bytes)?;
+        let extra = attributes(&bytes);
+        reader.seek_relative(extra)?;
+        place += TRIANGLE + extra as u64;
+    }
+    reader.rewind()?;
+    Ok(place == length)
+}
+
+fn attributes(triangle: &[u8; TRIANGLE as usize]) -> i64 {
+    u16::from_le_bytes([triangle[48], triangle[49]]).into()
+}
+
+fn binary(reader: &mut (impl Read + Seek), count: u32, has_attributes: bool) -> Result<Mesh> {
     let mut header = [0; PREFIX as usize];
     reader.read_exact(&mut header)?;
     let mut corners = Corners::default();
@@ -59,29 +115,32 @@ fn binary(reader: &mut impl Read, count: u32) -> Result<Mesh> {
         let number = |at: usize| f32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]).into();
         let corner = |corner: usize| std::array::from_fn(|axis| number(12 + 12 * corner + 4 * axis));
         corners.triangle([corner(0), corner(1), corner(2)])?;
+        if has_attributes {
+            reader.seek_relative(attributes(&bytes))?;
+        }
     }
     Ok(corners.mesh)
 }
 
-fn text(reader: &mut impl BufRead) -> Result<Mesh> {
+fn text(reader: &mut impl BufRead, notes: &mut Vec<String>) -> Result<Mesh> {
     let mut state = Text::default();
-    let mut line = Vec::new();
-    let mut number = 0_u64;
-    while reader.read_until(b'\n', &mut line)? > 0 {
-        let text = line.strip_suffix(b"\n").unwrap_or(&line);
-        let text = text.strip_suffix(b"\r").unwrap_or(text);
-        let text = if number == 0 { without_mark(text) } else { text };
-        // As on an old Mac.
-        for part in text.split(|&byte| byte == b'\r') {
-            number += 1;
-            state
-                .line(&String::from_utf8_lossy(part))
-                .with_context(|| format!("line {number}"))?;
-        }
-        line.clear();
+    let mut lines = Lines::new(reader);
+    while let Some((number, line)) = lines.next_whole()? {
+        // Some writers fill the last block of a file.
+        let end = line.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        let line = String::from_utf8_lossy(&line[..end]);
+        state.line(&line).with_context(|| format!("line {number}"))?;
     }
-    if state.place != Place::Outside {
-        bail!("line {number}: truncated: the file ends before endsolid");
+    match state.place {
+        Place::Outside => {}
+        Place::Solid => state.open += 1,
+        Place::Facet | Place::Loop => bail!("truncated: the file ends within a facet"),
+    }
+    if state.open > 0 {
+        notes.push(format!(
+            "{} without endsolid: the file may have been cut",
+            counted(state.open, "solid")
+        ));
     }
     Ok(state.corners.mesh)
 }
@@ -98,6 +157,8 @@ enum Place {
 #[derive(Default)]
 struct Text {
     place: Place,
+    /// Solids without an end so far.
+    open: u64,
     /// Those of the loop so far.
     triangle: Vec<[f64; 3]>,
     corners: Corners,
@@ -106,42 +167,83 @@ struct Text {
 impl Text {
     fn line(&mut self, line: &str) -> Result<()> {
         let mut words = line.split_whitespace();
-        let Some(word) = words.next() else {
-            return Ok(());
-        };
-        self.place = match (self.place, word.to_ascii_lowercase().as_str()) {
-            (Place::Outside, "solid") => Place::Solid,
-            (Place::Solid, "endsolid") => Place::Outside,
-            (Place::Solid, "facet") => Place::Facet,
-            (Place::Facet, "outer") => Place::Loop,
-            (Place::Facet, "endfacet") => Place::Solid,
-            (Place::Loop, "vertex") => {
-                let mut position = [0.0; 3];
-                for value in &mut position {
-                    let word = words.next().context("a vertex needs 3 numbers")?;
-                    *value = word
-                        .parse()
-                        .ok()
-                        .with_context(|| format!("{:?} is not a number", shortened(word)))?;
-                }
-                if self.triangle.len() == 3 {
-                    bail!("a loop of more than 3 vertices; triangles are needed");
-                }
-                self.triangle.push(position);
-                Place::Loop
+        while let Some(word) = words.next() {
+            let mut lower = word.to_ascii_lowercase();
+            // As in `end loop`.
+            if lower == "end" {
+                lower += &words.next().unwrap_or_default().to_ascii_lowercase();
             }
-            (Place::Loop, "endloop") => {
-                let &[a, b, c] = self.triangle.as_slice() else {
-                    bail!("a loop of {} vertices; triangles are needed", self.triangle.len());
-                };
-                self.corners.triangle([a, b, c])?;
-                self.triangle.clear();
-                Place::Facet
-            }
-            _ => bail!("{:?} is not expected here", shortened(word)),
-        };
+            self.place = match (self.place, lower.as_str()) {
+                (Place::Outside | Place::Solid, "solid") => {
+                    self.open += u64::from(self.place == Place::Solid);
+                    skip_name(&mut words);
+                    Place::Solid
+                }
+                (Place::Solid, "endsolid") => match skip_name(&mut words) {
+                    true => Place::Solid,
+                    false => Place::Outside,
+                },
+                (place @ (Place::Solid | Place::Facet | Place::Loop), "color" | "colour") => {
+                    skip_while(&mut words, |word| real(word).is_some());
+                    place
+                }
+                (Place::Solid, "facet") => {
+                    // The normal may be missing, or be none.
+                    skip_while(&mut words, |word| !word.eq_ignore_ascii_case("outer"));
+                    Place::Facet
+                }
+                (Place::Facet, "outer") if words.next().is_some_and(|word| word.eq_ignore_ascii_case("loop")) => {
+                    Place::Loop
+                }
+                (Place::Facet, "endfacet") => Place::Solid,
+                (Place::Loop, "vertex") => {
+                    let mut position = [0.0; 3];
+                    for value in &mut position {
+                        let word = words.next().context("a vertex needs 3 numbers")?;
+                        *value = real(word).with_context(|| format!("{:?} is not a number", shortened(word)))?;
+                    }
+                    if self.triangle.len() == 3 {
+                        bail!("a loop of more than 3 vertices; triangles are needed");
+                    }
+                    self.triangle.push(position);
+                    Place::Loop
+                }
+                (Place::Loop, "endloop") => {
+                    let &[a, b, c] = self.triangle.as_slice() else {
+                        bail!("a loop of {} vertices; triangles are needed", self.triangle.len());
+                    };
+                    self.corners.triangle([a, b, c])?;
+                    self.triangle.clear();
+                    Place::Facet
+                }
+                _ => bail!("{:?} is not expected here", shortened(word)),
+            };
+        }
         Ok(())
     }
+}
+
+fn skip_while(words: &mut SplitWhitespace<'_>, is_skipped: impl Fn(&str) -> bool) {
+    while words.clone().next().is_some_and(&is_skipped) {
+        words.next();
+    }
+}
+
+/// Passes over the rest of the line, but for a facet in it. Returns `true` if there is one.
+fn skip_name(words: &mut SplitWhitespace<'_>) -> bool {
+    while words.clone().next().is_some() {
+        if starts_facet(words.clone()) {
+            return true;
+        }
+        words.next();
+    }
+    false
+}
+
+/// Returns `true` if a facet starts here. A name may have the word in it.
+fn starts_facet<'a>(mut words: impl Iterator<Item = &'a str>) -> bool {
+    let mut is = |name: &str| words.next().is_some_and(|word| word.eq_ignore_ascii_case(name));
+    is("facet") && is("normal") && words.next().is_some_and(|word| real(word).is_some())
 }
 
 /// Vertices in the order in which they first appear.

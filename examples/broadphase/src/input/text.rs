@@ -9,44 +9,83 @@ use super::{MARK, Table, shortened};
 /// Names of the two columns that a table of boxes with a header may have on top.
 const FILTERS: [&str; 2] = ["layers", "owner"];
 
-pub fn read(reader: impl BufRead) -> Result<Table> {
+pub fn read(reader: impl BufRead, notes: &mut Vec<String>) -> Result<Table> {
     let mut lines = Lines::new(reader);
-    let Some((number, text)) = lines.next_with_text()? else {
+    let Some(first) = lines.owned()? else {
         bail!("no rows");
     };
-    let separator = Separator::of(text);
-    if is_header(text, separator) {
-        let header = text.to_vec();
-        return with_header((number, &header), separator, lines);
+    let separator = Separator::of(&first.text);
+    if is_header(&first.text, separator) {
+        let second = lines.owned()?;
+        return with_header(&first, second, lines);
     }
-    let width = separator.fields(text).count();
+    let mut second = None;
+    if numbers_columns(&first.text, separator) {
+        second = lines.owned()?;
+        let line = first.number;
+        if second.as_ref().is_some_and(|line| has_fraction(&line.text)) {
+            notes.push(format!(
+                "line {line} numbers the columns from 0: taken as a header, not as a row"
+            ));
+            return with_header(&first, second, lines);
+        }
+        notes.push(format!(
+            "line {line} numbers the columns from 0: taken as a row; if it is a header, delete it or name the columns"
+        ));
+    }
+    let width = separator.fields(&first.text).count();
     let mut table = Table::new(width);
-    push_row(&mut table, number, text, separator, width)?;
+    for line in [Some(first), second].into_iter().flatten() {
+        push_row(&mut table, line.number, &line.text, separator, width)?;
+    }
     push_rows(&mut table, lines, separator, width)?;
     Ok(table)
 }
 
+/// A line with text, and its number in the file.
+struct Line {
+    number: u64,
+    text: Vec<u8>,
+}
+
 /// The first row tells what parts the columns: names may hold blanks, semicolons or commas.
-fn with_header(header: (u64, &[u8]), separator: Separator, mut lines: Lines<impl BufRead>) -> Result<Table> {
-    let (line, header) = header;
-    let first = lines.next_with_text()?.map(|(number, text)| (number, text.to_vec()));
-    let separator = first.as_ref().map_or(separator, |(_, text)| Separator::of(text));
-    let names: Vec<_> = separator.fields(header).collect();
+fn with_header(header: &Line, first: Option<Line>, lines: Lines<impl BufRead>) -> Result<Table> {
+    let separator = Separator::of(first.as_ref().map_or(&header.text, |row| &row.text));
+    let names: Vec<_> = separator.fields(&header.text).collect();
     let width = names.len();
     let is_filter = |(name, filter): (&&[u8], &&str)| name.eq_ignore_ascii_case(filter.as_bytes());
     let has_filters = names.len() > FILTERS.len() && names.iter().rev().zip(FILTERS.iter().rev()).all(is_filter);
     let mut table = Table::new(width - if has_filters { FILTERS.len() } else { 0 });
     table.filters = has_filters.then(Vec::new);
-    let Some((number, text)) = first else {
+    let Some(Line { number, text }) = first else {
         return Ok(table);
     };
     let row_width = separator.fields(&text).count();
     if row_width != width {
-        bail!("line {number}: {row_width} columns, {width} before, in line {line}");
+        bail!(
+            "line {number}: {row_width} columns, {width} before, in line {}",
+            header.number
+        );
     }
     push_row(&mut table, number, &text, separator, width)?;
     push_rows(&mut table, lines, separator, width)?;
     Ok(table)
+}
+
+/// Returns `true` if the fields count 0, 1, 2 and so on, as a table without names writes its header. Two are more
+/// often a pair of ids, or a point.
+fn numbers_columns(text: &[u8], separator: Separator) -> bool {
+    let mut fields = separator.fields(text).zip(0_usize..);
+    fields.clone().count() > 2 && fields.all(|(field, column)| field == column.to_string().as_bytes())
+}
+
+/// Returns `true` if a number of the row is no integer.
+fn has_fraction(text: &[u8]) -> bool {
+    let is_fraction = |field: &[u8]| {
+        let is_integer = str::from_utf8(field).is_ok_and(|field| field.parse::<i64>().is_ok());
+        number(field).is_some() && !is_integer
+    };
+    Separator::of(text).fields(text).any(is_fraction)
 }
 
 fn push_rows(table: &mut Table, mut lines: Lines<impl BufRead>, separator: Separator, width: usize) -> Result<()> {
@@ -112,7 +151,7 @@ impl Separator {
         }
     }
 
-    /// Fields without blanks and quotes around them.
+    /// Fields without blanks and quotes around them. A separator at the end of the line has none behind it.
     fn fields(self, text: &[u8]) -> Fields<'_> {
         Fields {
             rest: Some(text),
@@ -121,6 +160,7 @@ impl Separator {
     }
 }
 
+#[derive(Clone)]
 struct Fields<'a> {
     rest: Option<&'a [u8]>,
     separator: Separator,
@@ -145,7 +185,8 @@ impl<'a> Iterator for Fields<'a> {
         let skipped = quoted.map_or(0, |inner| inner.len() + 2);
         let end = rest[skipped..].iter().position(|&byte| separator.parts(byte));
         let end = end.map(|end| skipped + end);
-        self.rest = end.map(|end| &rest[end + 1..]);
+        let behind = end.map(|end| &rest[end + 1..]);
+        self.rest = behind.filter(|behind| !behind.trim_ascii().is_empty());
         let whole = rest[..end.unwrap_or(rest.len())].trim_ascii();
         // What follows a closing quote belongs to the field, which then is no number.
         Some(match quoted {
@@ -156,7 +197,7 @@ impl<'a> Iterator for Fields<'a> {
 }
 
 /// Lines with their numbers in the file. They end as on Unix, on Windows, or as on an old Mac.
-struct Lines<R> {
+pub struct Lines<R> {
     reader: R,
     number: u64,
     after_return: bool,
@@ -164,7 +205,7 @@ struct Lines<R> {
 }
 
 impl<R: BufRead> Lines<R> {
-    fn new(reader: R) -> Self {
+    pub fn new(reader: R) -> Self {
         Self {
             reader,
             number: 0,
@@ -173,21 +214,25 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
+    /// The next line as it is, without its end and without the mark of some editors.
+    pub fn next_whole(&mut self) -> Result<Option<(u64, &[u8])>> {
+        Ok(self.next_line()?.then_some((self.number, &self.line)))
+    }
+
+    fn owned(&mut self) -> Result<Option<Line>> {
+        let next = self.next_with_text()?;
+        Ok(next.map(|(number, text)| Line {
+            number,
+            text: text.to_vec(),
+        }))
+    }
+
     /// The next line that has more than blanks and a comment, without them.
     fn next_with_text(&mut self) -> Result<Option<(u64, &[u8])>> {
         while self.next_line()? {
-            let mut start = 0;
-            if self.number == 1 {
-                if self.line.starts_with(b"\xff\xfe") || self.line.starts_with(b"\xfe\xff") {
-                    bail!("text in UTF-16; UTF-8 is needed");
-                }
-                if self.line.starts_with(MARK) {
-                    start = MARK.len();
-                }
-            }
             let end = comment(&self.line).unwrap_or(self.line.len());
-            if !self.line[start..end].trim_ascii().is_empty() {
-                let mut text = &self.line[start..end];
+            if !self.line[..end].trim_ascii().is_empty() {
+                let mut text = &self.line[..end];
                 // Tabs stay: beside one, a cell may be empty, which is no number.
                 while let [b' ', inner @ ..] | [inner @ .., b' '] = text {
                     text = inner;
@@ -224,25 +269,65 @@ impl<R: BufRead> Lines<R> {
             }
         }
         self.number += u64::from(is_there);
+        if self.number == 1 {
+            if self.line.starts_with(b"\xff\xfe") || self.line.starts_with(b"\xfe\xff") {
+                bail!("text in UTF-16; UTF-8 is needed");
+            }
+            if self.line.starts_with(MARK) {
+                self.line.drain(..MARK.len());
+            }
+        }
         Ok(is_there)
     }
 }
 
-/// Where a comment starts: `#` outside of quotes.
-fn comment(line: &[u8]) -> Option<usize> {
+/// Where a comment starts: `#` outside of quotes, and not that of `1.#INF`.
+pub fn comment(line: &[u8]) -> Option<usize> {
     let mut is_quoted = false;
-    line.iter().position(|&byte| {
+    let starts = line.iter().enumerate().filter(|&(_, &byte)| {
         is_quoted ^= byte == b'"';
         byte == b'#' && !is_quoted
-    })
+    });
+    let is_of_number = |at: usize| line[..at].ends_with(b"1.") && is_not_finite(&line[at + 1..]);
+    starts.map(|(at, _)| at).find(|&at| !is_of_number(at))
+}
+
+/// Returns `true` if text behind `1.#` says what number it is.
+fn is_not_finite(text: &[u8]) -> bool {
+    let starts_with = |name: &str| {
+        let start = text.get(..name.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
+    };
+    NOT_FINITE.iter().any(|(name, _)| starts_with(name))
+}
+
+const NOT_FINITE: [(&str, f64); 4] = [
+    ("INF", f64::INFINITY),
+    ("IND", f64::NAN),
+    ("QNAN", f64::NAN),
+    ("SNAN", f64::NAN),
+];
+
+/// A number, which C libraries on Windows write as `1.#INF`, `-1.#IND000` or `-nan(ind)` where it is not finite.
+pub fn real(word: &str) -> Option<f64> {
+    if let Ok(value) = word.parse() {
+        return Some(value);
+    }
+    let unsigned = word.strip_prefix(['-', '+']).unwrap_or(word);
+    if let Some(name) = unsigned.strip_prefix("1.#") {
+        let name = name.trim_end_matches('0');
+        let found = NOT_FINITE.iter().find(|(known, _)| name.eq_ignore_ascii_case(known));
+        return found.map(|&(_, value)| if word.starts_with('-') { -value } else { value });
+    }
+    matches!(unsigned, "nan(ind)" | "nan(snan)").then_some(f64::NAN)
 }
 
 fn number(field: &[u8]) -> Option<f64> {
-    std::str::from_utf8(field).ok()?.parse().ok()
+    real(str::from_utf8(field).ok()?)
 }
 
 fn integer(field: &[u8]) -> Option<u32> {
-    std::str::from_utf8(field).ok()?.parse().ok()
+    str::from_utf8(field).ok()?.parse().ok()
 }
 
 /// A line without a single number in it. `1,5` is one that this reader does not take, and no name.
@@ -307,7 +392,9 @@ mod tests {
         assert_eq!(fields("1, 2 ,3"), (Separator::Commas, vec!["1", "2", "3"]));
         assert_eq!(fields("0, 0, 1"), (Separator::Commas, vec!["0", "0", "1"]));
         assert_eq!(fields("0 ,0 ,1"), (Separator::Commas, vec!["0", "0", "1"]));
-        assert_eq!(fields("1,,3,"), (Separator::Commas, vec!["1", "", "3", ""]));
+        assert_eq!(fields("1,,3,"), (Separator::Commas, vec!["1", "", "3"]));
+        assert_eq!(fields("1,2,,"), (Separator::Commas, vec!["1", "2", ""]));
+        assert_eq!(fields("1; 2 ; "), (Separator::Semicolons, vec!["1", "2"]));
         assert_eq!(fields("1,5; 2"), (Separator::Semicolons, vec!["1,5", "2"]));
         assert_eq!(fields("1\t\t3 \t4"), (Separator::Tabs, vec!["1", "", "3", "4"]));
         assert_eq!(fields("1,5 2,5"), (Separator::Blanks, vec!["1,5", "2,5"]));
@@ -316,6 +403,28 @@ mod tests {
         assert_eq!(fields("1  2\t3"), (Separator::Blanks, vec!["1", "2", "3"]));
         assert_eq!(fields("\"a, b\",\"2\" ,c"), (Separator::Commas, vec!["a, b", "2", "c"]));
         assert_eq!(fields("\"a\"b,\"c"), (Separator::Commas, vec!["\"a\"b", "\"c"]));
+    }
+
+    #[test]
+    fn numbers_that_are_not_finite_come_in_several_words() {
+        for (word, value) in [
+            ("inf", f64::INFINITY),
+            ("-Infinity", f64::NEG_INFINITY),
+            ("1.#INF", f64::INFINITY),
+            ("-1.#INF00", f64::NEG_INFINITY),
+            ("+1.#inf", f64::INFINITY),
+        ] {
+            assert_eq!(real(word), Some(value), "{word}");
+        }
+        for word in ["nan", "-nan", "-nan(ind)", "1.#QNAN", "-1.#IND000", "1.#SNAN"] {
+            assert!(real(word).is_some_and(f64::is_nan), "{word}");
+        }
+        for word in ["", "1.#", "1.#IN", "2.#INF", "#INF", "nan()", "1.#INFO"] {
+            assert_eq!(real(word), None, "{word}");
+        }
+        assert_eq!(comment(b"0 1.#INF -1.#IND # 1.#INF"), Some(17));
+        assert_eq!(comment(b"1.#no number"), Some(2));
+        assert_eq!(comment(b"1.#QNAN"), None);
     }
 
     #[test]

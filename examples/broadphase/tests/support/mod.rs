@@ -76,6 +76,22 @@ impl Folder {
         ran.stdout
     }
 
+    /// A command that succeeds on the CPU under `--quiet`, and so says warnings alone.
+    pub fn quietly(&self, arguments: &[&str]) -> Ran {
+        let ran = self.run(&[arguments, &["--backend", "cpu", "--quiet"]].concat());
+        assert_eq!(ran.status, 0, "{arguments:?}: {}", ran.stderr);
+        ran
+    }
+
+    /// These rows, and the one warning that has this in it, or none.
+    pub fn answers(&self, arguments: &[&str], rows: &str, warning: &str) {
+        let ran = self.quietly(arguments);
+        assert_eq!(ran.stdout, rows, "{arguments:?}: {}", ran.stderr);
+        let lines = usize::from(!warning.is_empty());
+        assert_eq!(ran.stderr.lines().count(), lines, "{arguments:?}: {}", ran.stderr);
+        assert!(ran.stderr.contains(warning), "{arguments:?}: {}", ran.stderr);
+    }
+
     /// Makes a file that has to come out well.
     pub fn generate(&self, arguments: &[&str]) {
         let ran = self.run(&[&["generate"], arguments].concat());

@@ -1,0 +1,52 @@
+//! Rows that take no part in a step: how many, and why the first of them does not.
+
+use gpu_broad_phase::{Aabb, Ray};
+
+const AXES: [char; 3] = ['x', 'y', 'z'];
+
+/// Why a box takes no part: a bound is not a number, or past the opposite one.
+pub fn of_box(boxed: &Aabb) -> Option<String> {
+    (0..3).find_map(|axis| {
+        let (min, max, name) = (boxed.min[axis], boxed.max[axis], AXES[axis]);
+        match min.partial_cmp(&max) {
+            None => Some(format!("{name} from {min} to {max}")),
+            Some(std::cmp::Ordering::Greater) => Some(format!("its min {name} {min} is above its max {max}")),
+            _ => None,
+        }
+    })
+}
+
+/// Why a point has no neighbours.
+pub fn of_point(point: &[f64; 3]) -> Option<String> {
+    let axis = point.iter().position(|value| !value.is_finite())?;
+    Some(format!("its {} is {}", AXES[axis], point[axis]))
+}
+
+/// Why a ray takes no part.
+pub fn of_ray(ray: &Ray) -> Option<String> {
+    // As the library has it.
+    const STEEPEST: f32 = (1_u128 << 126) as f32;
+    let part = |what: &str, values: [f32; 3], is_good: fn(f32) -> bool| {
+        let axis = values.iter().position(|&value| !is_good(value))?;
+        Some(format!("{what} {} is {}", AXES[axis], values[axis]))
+    };
+    part("its origin", ray.origin, f32::is_finite)
+        .or_else(|| part("its direction", ray.direction, |value| value.abs() <= STEEPEST))
+        .or_else(|| ray.t_max.is_nan().then(|| "its t_max is NaN".to_owned()))
+}
+
+/// The warning of rows that are left out, if there are any: `name` says which one a place is.
+pub fn told<T>(
+    what: &str,
+    rows: &[T],
+    why: fn(&T) -> Option<String>,
+    name: impl Fn(usize) -> String,
+) -> Option<String> {
+    let (first, reason) = rows.iter().enumerate().find_map(|(row, of)| Some((row, why(of)?)))?;
+    let count = rows[first..].iter().filter(|row| why(row).is_some()).count();
+    Some(format!(
+        "{count} of {} {what} left out as invalid, the first in {}: {reason}",
+        rows.len(),
+        name(first)
+    ))
+}
