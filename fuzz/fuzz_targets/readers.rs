@@ -75,6 +75,7 @@ fn extension(bytes: &[u8], is_mesh: bool, otherwise: &'static str) -> &'static s
         true if bytes.starts_with(b"{") => "gltf",
         true if bytes.starts_with(b"solid") || bytes.starts_with(&[0; 80]) => "stl",
         false if bytes.starts_with(b"PK") => "npz",
+        false if bytes.starts_with(b"2\n") => "xyz",
         _ => otherwise,
     }
 }
@@ -113,6 +114,7 @@ fuzz_target!(|data: &[u8]| {
         table(&main, choice >> 2);
     }
     let most = MOST.load(Relaxed).saturating_sub(before);
+    input::take_warnings();
     let unpacked = if matches!(extension, "npz" | "glb" | "gltf") { UNPACKED } else { 0 };
     let allowed = SMALLEST_MEMORY + unpacked + MEMORY_PER_BYTE * bytes.len();
     assert!(
@@ -142,10 +144,10 @@ fn table(path: &Path, choice: u8) {
         }),
         1 => told(input::rays(path, dimensions, QUIET)).map(|rays| rays.len()),
         2 => told(input::boxes(path, dimensions, QUIET)).map(|boxes| boxes.len()),
-        _ => told(input::points(path, asked, QUIET)).map(|scene| {
-            let is_point = |boxed: &gpu_broad_phase::Aabb| boxed.min.map(f32::to_bits) == boxed.max.map(f32::to_bits);
-            assert!(scene.boxes.iter().all(is_point));
-            scene.boxes.len()
+        _ => told(input::points(path, asked, QUIET)).map(|points| {
+            let is_flat = |point: &[f64; 3]| points.dimensions == 3 || point[2] == 0.0;
+            assert!(points.positions.iter().all(is_flat));
+            points.positions.len()
         }),
     };
 }
