@@ -114,6 +114,7 @@ fuzz_target!(|data: &[u8]| {
         table(&main, choice >> 2);
     }
     let most = MOST.load(Relaxed).saturating_sub(before);
+    input::take_warnings();
     let unpacked = if matches!(extension, "npz" | "glb" | "gltf") { UNPACKED } else { 0 };
     let allowed = SMALLEST_MEMORY + unpacked + MEMORY_PER_BYTE * bytes.len();
     assert!(

@@ -66,7 +66,13 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => return tell_usage(&error),
     };
     let reporter = Reporter { quiet: cli.quiet };
-    match run(&cli.command, reporter) {
+    let done = run(&cli.command, reporter);
+    if done.is_ok() {
+        for warning in input::take_warnings() {
+            reporter.warn(warning);
+        }
+    }
+    match done {
         Ok(Status::Done) => ExitCode::SUCCESS,
         Ok(Status::NotWhole) => ExitCode::from(1),
         Err(error) => {

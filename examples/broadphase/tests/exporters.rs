@@ -192,7 +192,7 @@ fn headers_and_lines_of_ply_files_come_in_every_way() {
         (
             "missing.ply",
             lines("0 0 0\n1 0\n0 1 0\n0 0 5\n3 0 1 2\n3 0 1 3\n"),
-            "vertex 1: fewer numbers than properties in its line: face",
+            "vertex 1: fewer numbers than properties in its line",
         ),
         (
             "extra.ply",

@@ -445,7 +445,7 @@ fn loose_edges_are_edges() {
                 "{name}: {}",
                 ran.stderr
             );
-            let told = "1 edges from a vertex to itself are left out";
+            let told = "1 edge from a vertex to itself left out";
             assert!(ran.stderr.contains(told), "{name}: {}", ran.stderr);
             pairs(&ran.stdout)
         };

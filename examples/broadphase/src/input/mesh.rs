@@ -18,7 +18,7 @@ pub fn scene(
     reporter: Reporter,
 ) -> Result<Scene> {
     let dimensions = reading.dimensions.unwrap_or(3);
-    let mut mesh = read(path, input, selection, dimensions, reporter)?;
+    let mut mesh = read(path, input, selection, dimensions)?;
     let mut next = match &reading.next {
         Some(next) => Some(second(path, &mesh, next, selection, dimensions, reporter)?),
         None => None,
@@ -32,11 +32,8 @@ pub fn scene(
     }
     let points = mesh.edges.iter().filter(|[a, b]| a == b).count();
     if points > 0 {
-        reporter.warn(format!(
-            "{}: {} from a vertex to itself left out",
-            name(path),
-            counted(points as u64, "edge")
-        ));
+        let edges = counted(points as u64, "edge");
+        warn_all(path, [format!("{edges} from a vertex to itself left out")]);
     }
     let (boxes, elements) = boxes(&mesh, next.as_ref(), selection).with_context(|| name(path))?;
     let [vertices, edges, faces] = elements.totals;
@@ -55,7 +52,7 @@ pub fn scene(
 pub fn frames(paths: [&Path; 2], selection: &Selection, reporter: Reporter) -> Result<[Mesh; 2]> {
     let [mesh_path, next_path] = paths;
     let input = Input::open(mesh_path, reporter).with_context(|| name(mesh_path))?;
-    let mesh = read(mesh_path, input, selection, 3, reporter)?;
+    let mesh = read(mesh_path, input, selection, 3)?;
     let next = second(mesh_path, &mesh, next_path, selection, 3, reporter)?;
     Ok([mesh, next])
 }
@@ -69,12 +66,12 @@ fn second(
     reporter: Reporter,
 ) -> Result<Mesh> {
     let input = Input::open(path, reporter).with_context(|| name(path))?;
-    let next = read(path, input, selection, dimensions, reporter)?;
+    let next = read(path, input, selection, dimensions)?;
     check_frames(mesh, &next).with_context(|| format!("{} against {}", name(path), name(mesh_path)))?;
     Ok(next)
 }
 
-fn read(path: &Path, mut input: Input, selection: &Selection, dimensions: u8, reporter: Reporter) -> Result<Mesh> {
+fn read(path: &Path, mut input: Input, selection: &Selection, dimensions: u8) -> Result<Mesh> {
     let mut notes = Vec::new();
     let mut read = || {
         let mesh = match input.format {
@@ -91,7 +88,7 @@ fn read(path: &Path, mut input: Input, selection: &Selection, dimensions: u8, re
         Ok(mesh)
     };
     let mesh = read().with_context(|| name(path))?;
-    warn_all(path, &notes, reporter);
+    warn_all(path, notes);
     Ok(mesh)
 }
 

@@ -17,6 +17,7 @@ use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use gpu_broad_phase::{Aabb, Pair, Ray, Snapshot};
@@ -107,7 +108,7 @@ pub fn scene_between(
                 bail!("{}: {option} needs a mesh ({MESHES})", name(path));
             }
         }
-        let scene = table_of(path, input, reporter).and_then(boxes_of_table);
+        let scene = table_of(path, input).and_then(boxes_of_table);
         scene.with_context(named)?
     };
     if let Some(asked) = reading.dimensions
@@ -120,17 +121,12 @@ pub fn scene_between(
         );
     }
     let what = if scene.elements.is_some() { "elements" } else { "boxes" };
-    warn_of(
-        path,
-        what,
-        &scene.boxes,
-        invalid::of_box,
-        reporter,
-        |index| match &scene.elements {
+    warn_of(path, what, &scene.boxes, invalid::of_box, |index| {
+        match &scene.elements {
             Some(elements) => format!("element {}", elements.id(index as u32)),
             None => row(index),
-        },
-    );
+        }
+    });
     Ok(scene)
 }
 
@@ -254,7 +250,7 @@ pub fn rays(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Ray>>
             .collect())
     };
     let rays: Vec<_> = read().with_context(|| name(path))?;
-    warn_of(path, "rays", &rays, invalid::of_ray, reporter, row);
+    warn_of(path, "rays", &rays, invalid::of_ray, row);
     Ok(rays)
 }
 
@@ -274,7 +270,7 @@ pub fn boxes(path: &Path, dimensions: u8, reporter: Reporter) -> Result<Vec<Aabb
         Ok(scene.boxes)
     };
     let boxes = read().with_context(|| name(path))?;
-    warn_of(path, "queries", &boxes, invalid::of_box, reporter, row);
+    warn_of(path, "queries", &boxes, invalid::of_box, row);
     Ok(boxes)
 }
 
@@ -293,7 +289,7 @@ pub fn points(path: &Path, dimensions: Option<u8>, reporter: Reporter) -> Result
         Ok(points)
     };
     let points = read().with_context(|| name(path))?;
-    warn_of(path, "points", &points.positions, invalid::of_point, reporter, row);
+    warn_of(path, "points", &points.positions, invalid::of_point, row);
     Ok(points)
 }
 
@@ -302,17 +298,8 @@ fn row(place: usize) -> String {
 }
 
 /// Warns of what takes no part, which else would look like a good answer that is empty.
-fn warn_of<T>(
-    path: &Path,
-    what: &str,
-    rows: &[T],
-    why: fn(&T) -> Option<String>,
-    reporter: Reporter,
-    name_of: impl Fn(usize) -> String,
-) {
-    if let Some(warning) = invalid::told(what, rows, why, name_of) {
-        reporter.warn(format!("{}: {warning}", name(path)));
-    }
+fn warn_of<T>(path: &Path, what: &str, rows: &[T], why: fn(&T) -> Option<String>, name_of: impl Fn(usize) -> String) {
+    warn_all(path, invalid::told(what, rows, why, name_of));
 }
 
 impl Points {
@@ -392,11 +379,11 @@ fn boxes_of_table(table: Table) -> Result<Scene> {
 }
 
 fn table(path: &Path, reporter: Reporter) -> Result<Table> {
-    table_of(path, Input::open(path, reporter)?, reporter)
+    table_of(path, Input::open(path, reporter)?)
 }
 
 /// Reads a table whose file is open, and warns of what it had to leave out.
-fn table_of(path: &Path, mut input: Input, reporter: Reporter) -> Result<Table> {
+fn table_of(path: &Path, mut input: Input) -> Result<Table> {
     let mut notes = Vec::new();
     let table = match input.format {
         Format::Text => {
@@ -417,15 +404,22 @@ fn table_of(path: &Path, mut input: Input, reporter: Reporter) -> Result<Table> 
     if table.values.len() / table.columns >= u32::MAX as usize {
         bail!("more rows than ids of 32 bits can name");
     }
-    warn_all(path, &notes, reporter);
+    warn_all(path, notes);
     Ok(table)
 }
 
-/// Warns of what a reader left out or had to guess.
-fn warn_all(path: &Path, notes: &[String], reporter: Reporter) {
-    for note in notes {
-        reporter.warn(format!("{}: {note}", name(path)));
-    }
+/// What readers left out or had to guess. It is said once the command is done: one that is refused says why, and
+/// nothing else.
+static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn warn_all(path: &Path, notes: impl IntoIterator<Item = String>) {
+    let warnings = notes.into_iter().map(|note| format!("{}: {note}", name(path)));
+    WARNINGS.lock().unwrap_or_else(PoisonError::into_inner).extend(warnings);
+}
+
+/// Returns the warnings about all files that were read so far, and forgets them.
+pub fn take_warnings() -> Vec<String> {
+    std::mem::take(&mut WARNINGS.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 const TABLES: &str = ".csv, .txt, .tsv, .dat, .xyz, .extxyz, .npy, .npz";

@@ -132,7 +132,7 @@ impl<'a, R: BufRead> Elements<'a, R> {
         for row in 0..element.count as u64 {
             let reader = &mut *self.words.reader;
             let read = match self.encoding {
-                Encoding::Ascii => self.next_words(element, row),
+                Encoding::Ascii => self.read_words(element, row),
                 Encoding::BinaryBigEndian => parser.read_big_endian_element(reader, element).map_err(one_line),
                 Encoding::BinaryLittleEndian => parser.read_little_endian_element(reader, element).map_err(one_line),
             };
@@ -145,7 +145,7 @@ impl<'a, R: BufRead> Elements<'a, R> {
 
     /// An element as text. The PLY reader's own grammar has no `nan`, `inf`, `1.` or `.5`, which C programs write, and
     /// knows no elements over several lines.
-    fn next_words<E: PropertyAccess>(&mut self, element: &ElementDef, row: u64) -> Result<E> {
+    fn read_words<E: PropertyAccess>(&mut self, element: &ElementDef, row: u64) -> Result<E> {
         let words = &mut self.words;
         words.skip_lines()?;
         let mut read = E::new();
