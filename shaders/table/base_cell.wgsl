@@ -13,6 +13,8 @@ const CROWDED: u32 = 12u;
 const COST_OF_PAIRS: u32 = 2u;
 const FREE_PAIRS: u32 = 9u;
 const MOST_OCTAVES: u32 = 12u;
+// Pairs per object that finer cells may part, at most, where coarser ones are chosen for the sake of walks that look far.
+const MOST_PARTED: u32 = 64u;
 
 @group(0) @binding(2) var<storage, read> sample_statistics: array<u32, 1097>;
 
@@ -101,7 +103,9 @@ fn costs_less(octave: u32, finer: u32) -> bool {
     let cells = (1u << min(finer - octave, MOST_OCTAVES)) + 2u;
     let entered = entered_in(finer);
     let objects = select(entered * params.sample_stride, 0xffffffffu, entered > 0xffffffffu / params.sample_stride);
-    return COST_OF_PAIRS * (mean_pairs(octave) + FREE_PAIRS) < min(cells * cells, objects);
+    let pairs = mean_pairs(octave);
+    return COST_OF_PAIRS * (pairs + FREE_PAIRS) < min(cells * cells, objects)
+        && pairs - min(pairs, mean_pairs(finer)) <= MOST_PARTED;
 }
 
 // The first octave from this one on that is fine enough, of those from which finer cells part too few boxes.

@@ -34,6 +34,9 @@ const INVERSE_BITS: [u32; 4] = [0x3f80_0000, 0x3f4c_cccd, 0x3f2a_aaab, 0x3f12_49
 const COST_OF_PAIRS: u32 = number("table/base_cell", "COST_OF_PAIRS");
 const FREE_PAIRS: u32 = number("table/base_cell", "FREE_PAIRS");
 const MOST_OCTAVES: u32 = number("table/base_cell", "MOST_OCTAVES");
+/// Pairs per object that finer cells may part, at most, where coarser ones are chosen for the sake of walks that look
+/// far.
+const MOST_PARTED: u32 = number("table/base_cell", "MOST_PARTED");
 
 /// What the sample says of each octave.
 struct Octaves<'a> {
@@ -96,7 +99,9 @@ impl Octaves<'_> {
     fn costs_less(&self, octave: u32, finer: u32) -> bool {
         let cells = (1 << (finer - octave).min(MOST_OCTAVES)) + 2;
         let objects = self.entered(finer).saturating_mul(self.params.sample_stride);
-        COST_OF_PAIRS * (self.mean_pairs(octave) + FREE_PAIRS) < (cells * cells).min(objects)
+        let pairs = self.mean_pairs(octave);
+        COST_OF_PAIRS * (pairs + FREE_PAIRS) < (cells * cells).min(objects)
+            && pairs.saturating_sub(self.mean_pairs(finer)) <= MOST_PARTED
     }
 }
 
