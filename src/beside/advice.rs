@@ -21,7 +21,7 @@ const LARGEST_SCALE: f64 = 1e27;
 /// Cells that few boxes share are at most this many times as long as the chosen ones: walks that look that far would
 /// meet empty cells alone. The layers of the adaptive scheme make up for some of that.
 const FINER_CELL: f64 = 2.0;
-const FINER_SCALE: f64 = 5.0;
+const FINER_SCALE: f64 = 8.0;
 
 impl Scheme {
     /// The scheme that finds the pairs of these boxes with the least work.
@@ -70,7 +70,7 @@ impl Scheme {
     }
 
     /// [`Scheme::Adaptive`] with the smallest longest side above zero as smallest scale, but no finer than the largest
-    /// box has layers for. If that is less than a fifth of what a few boxes share, as it is for points, the cells of
+    /// box has layers for. If that is less than an eighth of what a few boxes share, as it is for points, the cells of
     /// [`uniform_for`](Self::uniform_for).
     pub fn adaptive_for(objects: &[Aabb], dimensions: Dimensions) -> Self {
         let sides = longest_sides(objects, dimensions);
