@@ -60,7 +60,7 @@ impl<T> Later<T> {
         encoder: &wgpu::CommandEncoder,
         reading: Reading,
         [of, copied]: [Dependency; 2],
-        arrived: impl FnOnce(&Reading) + Send + 'static,
+        arrived: impl FnOnce(&Reading) + wgpu::WasmNotSend + 'static,
         decode: impl FnOnce(&Reading) -> Result<T, ReadBackError> + Send + Sync + 'static,
     ) -> Self {
         let slot = Arc::new(Slot {
