@@ -4,6 +4,7 @@ mod common;
 
 use common::pool::pooled;
 use common::{Rng, adapters};
+use gpu_broad_phase::internals::counters::PAIR_CANDIDATES;
 use gpu_broad_phase::internals::reference::trace;
 use gpu_broad_phase::reference::brute_force;
 use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Pair, Scene, Scheme, Source, grid::Level};
@@ -115,9 +116,19 @@ fn hierarchical_grid_of_sizes_from_one_to_a_million() {
     let all = pairs(&descriptor, &objects);
     assert!(all.windows(2).all(|two| two[0] < two[1]), "each pair once");
     assert_eq!(all, brute_force::pairs(&objects));
+    let scene = Scene {
+        objects: Source::Host(&objects),
+        ..Default::default()
+    };
+    let counted = BroadPhaseDescriptor {
+        count_candidates: true,
+        ..descriptor
+    };
+    let tests = trace(&counted, &scene).unwrap().counters[PAIR_CANDIDATES];
     assert!(
-        layers(&descriptor, &objects).len() >= 15,
-        "a level for each octave that has objects"
+        tests as usize <= 6 * all.len(),
+        "{tests} box tests for {} pairs",
+        all.len()
     );
 
     objects
