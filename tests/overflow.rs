@@ -432,7 +432,12 @@ fn trim_gives_memory_back_and_the_next_step_is_whole() {
             }
             let before = gpu.memory().total();
             step(&adapter, &mut gpu, &objects[..500], &[]);
-            assert_eq!(gpu.memory().total(), before, "{what}");
+            // A sort of fewer keys by digits of its own may need a few words more.
+            let kept = gpu.memory().total();
+            assert!(
+                kept >= before && 100 * kept <= 101 * before,
+                "{what}: {kept} bytes of {before}"
+            );
             gpu.trim();
             assert_eq!(gpu.memory().total(), 0, "{what}");
             let read = block_on(gpu.read_back()).err();
