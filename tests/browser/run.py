@@ -38,7 +38,7 @@ FLAGS = [
     "--disable-dev-shm-usage",
     "--hide-scrollbars",
 ]
-# Of a page, in seconds.
+# Seconds in which a page has nothing new to say.
 LONGEST = 600
 # What is on the picture of examples/README.md, and where the pointer is, from the middle.
 PICTURE = "boxes=3000&size=0.6&cells=1&frames=30"
@@ -92,13 +92,16 @@ class Browser:
     def text(self, name):
         return self.run(f"return document.getElementById('{name}').textContent")
 
-    def wait(self, what, condition, longest=LONGEST):
-        """Waits until the script's value is true and returns it."""
-        end = time.monotonic() + longest
+    def wait(self, what, condition, longest=LONGEST, progress="0"):
+        """Waits until the script's value is true and returns it. What changes the value of `progress` begins the time
+        anew."""
+        end, before = time.monotonic() + longest, None
         while time.monotonic() < end:
-            value = self.run(f"return {condition}")
+            value, now = self.run(f"return [{condition}, {progress}]")
             if value:
                 return value
+            if now != before:
+                end, before = time.monotonic() + longest, now
             time.sleep(0.1)
         raise SystemExit(f"{what}: nothing after {longest} s")
 
@@ -123,7 +126,8 @@ def tests(url):
     for query in ("", "?time=10000,100000"):
         with Browser() as browser:
             browser.open(url + query)
-            state = browser.wait("the tests", "document.documentElement.dataset.state")
+            said = "document.getElementById('report')?.textContent"
+            state = browser.wait("the tests", "document.documentElement.dataset.state", progress=said)
             print(browser.text("report"), end="", flush=True)
             browser.check_console("the tests")
             if state != "passed":

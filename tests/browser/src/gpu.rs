@@ -1,9 +1,12 @@
 //! A device of which every complaint is kept.
 
-use futures_intrusive::channel::shared::oneshot_channel;
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gpu_broad_phase::{BroadPhaseDescriptor, GpuBroadPhase, Scene, StepResult};
+use futures_intrusive::channel::shared::oneshot_channel;
+use gpu_broad_phase::{BroadPhaseDescriptor, GpuBroadPhase, Scene, Scheme, StepResult};
+
+use crate::answers::SCHEMES;
 
 pub struct Gpu {
     pub kind: Kind,
@@ -11,6 +14,7 @@ pub struct Gpu {
     pub device: wgpu::Device,
     pub queue: wgpu::Queue,
     complaints: Arc<Mutex<Vec<String>>>,
+    turn: Cell<usize>,
 }
 
 /// What a device is asked for.
@@ -51,6 +55,18 @@ impl Gpu {
             device,
             queue,
             complaints,
+            turn: Cell::new(0),
+        }
+    }
+
+    /// The schemes that a feature is tried with: all of them, and in a browser one by turns, since its software device
+    /// compiles the pipelines of a scheme in ten seconds.
+    pub fn schemes(&self) -> Vec<Scheme> {
+        let turn = self.turn.replace(self.turn.get() + 1);
+        if cfg!(target_arch = "wasm32") {
+            vec![SCHEMES[turn % SCHEMES.len()]]
+        } else {
+            SCHEMES.to_vec()
         }
     }
 

@@ -133,17 +133,14 @@ async fn check_given(
 ) {
     let expected = Expected::of(&descriptor, scene);
     let mut most = 0;
-    for scheme in SCHEMES {
+    for scheme in gpu.schemes() {
         let descriptor = BroadPhaseDescriptor { scheme, ..descriptor };
         let found = gpu.whole(&mut gpu.broad_phase(&descriptor), *given).await;
         agreement::check(&descriptor, scene, &expected, &found, &format!("{what}, {scheme:?}"));
         most = found.pairs.len() + found.query_objects.len() + found.query_nearest.len();
         assert!(most > 100, "{what}: {most} rows say little");
     }
-    say(&format!(
-        "{:?} device, {what}: {most} rows, 3 schemes, as by definition",
-        gpu.kind
-    ));
+    say(&format!("{:?} device, {what}: {most} rows, as by definition", gpu.kind));
 }
 
 /// All that can be asked beyond boxes.
@@ -300,7 +297,7 @@ pub async fn parted(gpu: &Gpu, say: Say<'_>) {
     check(gpu, case.descriptor, &listed, "pairs without those of a list", say).await;
     let admits = |a: u32, b: u32| !(a ^ b).is_multiple_of(5);
     let expected: BTreeSet<_> = all.iter().filter(|pair| admits(pair.a, pair.b)).copied().collect();
-    for scheme in SCHEMES {
+    for scheme in gpu.schemes() {
         let descriptor = BroadPhaseDescriptor {
             scheme,
             pair_filter: Some("fn admits_pair(a: u32, b: u32) -> bool {\n    return (a ^ b) % 5u != 0u;\n}\n"),
@@ -316,7 +313,7 @@ pub async fn parted(gpu: &Gpu, say: Say<'_>) {
         );
     }
     say(&format!(
-        "{:?} device, pairs that a function admits: {} of {}, 3 schemes, as by definition",
+        "{:?} device, pairs that a function admits: {} of {}, as by definition",
         gpu.kind,
         expected.len(),
         all.len()
@@ -340,7 +337,7 @@ pub async fn culling(gpu: &Gpu, say: Say<'_>) {
         .collect();
     let mut culling = Culling::new(None);
     let mut rows = 0;
-    for scheme in SCHEMES {
+    for scheme in gpu.schemes() {
         let descriptor = BroadPhaseDescriptor {
             scheme,
             ..case.descriptor
@@ -359,7 +356,7 @@ pub async fn culling(gpu: &Gpu, say: Say<'_>) {
         assert!(rows > 1000, "{rows} rows say little");
     }
     say(&format!(
-        "{:?} device, culling by 8 views: {rows} rows, 3 schemes, as by definition",
+        "{:?} device, culling by 8 views: {rows} rows, as by definition",
         gpu.kind
     ));
 }
@@ -387,7 +384,7 @@ pub async fn own_shader(gpu: &Gpu, say: Say<'_>) {
         panic!("plain rays on the host");
     };
     let mut count = 0;
-    for scheme in SCHEMES {
+    for scheme in gpu.schemes() {
         let descriptor = BroadPhaseDescriptor {
             scheme,
             ray_mode: RayMode::Closest,
@@ -465,7 +462,7 @@ pub async fn own_shader(gpu: &Gpu, say: Say<'_>) {
         assert!(count > 20, "{count} hits say little");
     }
     say(&format!(
-        "{:?} device, rays of a caller's shader: {count} hits, 3 schemes, as those of the step",
+        "{:?} device, rays of a caller's shader: {count} hits, as those of the step",
         gpu.kind
     ));
 }
@@ -473,7 +470,7 @@ pub async fn own_shader(gpu: &Gpu, say: Say<'_>) {
 /// Answers of steps, of sets of queries and of events, asked for in the frame's encoder and awaited frames later.
 pub async fn later(gpu: &Gpu, say: Say<'_>) {
     let film = golden::moving_boxes();
-    for scheme in SCHEMES {
+    for scheme in gpu.schemes() {
         let descriptor = BroadPhaseDescriptor {
             ray_mode: RayMode::All,
             ..film.descriptor(scheme)
