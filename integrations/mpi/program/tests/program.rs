@@ -7,7 +7,10 @@ use std::process::{Command, Output};
 use gpu_broad_phase::{Aabb, reference};
 
 fn run(ranks: usize, arguments: &[&str]) -> Output {
+    // Open MPI makes and removes one folder for all runs of a user: one that ends would take it from one that begins.
+    let sessions = tempfile::tempdir().unwrap();
     Command::new("mpirun")
+        .env("TMPDIR", sessions.path())
         // The timeout is a guard against a hang.
         .args(["--allow-run-as-root", "--oversubscribe", "--timeout", "600"])
         .args(["-n", &ranks.to_string()])
