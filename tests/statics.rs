@@ -187,7 +187,9 @@ fn the_answer_is_that_of_one_list() {
     for adapter in adapters() {
         for (index, descriptor) in descriptors().iter().enumerate() {
             let mut on_gpu = broad_phase(&adapter, descriptor);
-            for (seed, sizes) in SIZES.into_iter().enumerate() {
+            // Half of them with each: nine descriptors leave none out.
+            let turn = |(seed, _): &(usize, _)| (seed + index) % 2 == 0;
+            for (seed, sizes) in SIZES.into_iter().enumerate().filter(turn) {
                 let case = Case::new(seed as u64 + 10 * index as u64, sizes, descriptor.worlds);
                 let mut scene = case.scene();
                 let what = format!("{sizes:?} on {}, {descriptor:?}", adapter.name);

@@ -35,12 +35,14 @@ pub async fn fixed(gpu: &Gpu, ray_modes: &[RayMode], say: Say<'_>) {
     for case in golden::cases() {
         let (scene, expected) = (&case.scene(), case.expected);
         let mut rows = [0; 3];
-        for (scheme, &ray_mode) in SCHEMES
-            .iter()
-            .flat_map(|scheme| ray_modes.iter().map(move |mode| (scheme, mode)))
-        {
+        let all = (0..SCHEMES.len()).flat_map(|scheme| (0..ray_modes.len()).map(move |mode| (scheme, mode)));
+        // Each scheme and each mode, and not with each other: as for the other features of a scheme.
+        let is_tried =
+            |&(scheme, mode): &(usize, usize)| !cfg!(target_arch = "wasm32") || mode == scheme % ray_modes.len();
+        for (scheme, mode) in all.filter(is_tried) {
+            let ray_mode = ray_modes[mode];
             let descriptor = BroadPhaseDescriptor {
-                scheme: *scheme,
+                scheme: SCHEMES[scheme],
                 ray_mode,
                 timestamps: gpu.has_timestamps(),
                 ..case.descriptor
