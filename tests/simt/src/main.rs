@@ -1,0 +1,77 @@
+//! Passes of gpu-broad-phase on an interpreter of warps.
+
+mod allowed;
+mod check;
+mod code;
+#[path = "../../common/mod.rs"]
+mod common;
+#[path = "../../passes/cull.rs"]
+mod cull;
+mod devices;
+#[path = "../../passes/dispatch.rs"]
+mod dispatch;
+#[path = "../../passes/draw.rs"]
+mod draw;
+#[path = "../../passes/events.rs"]
+mod events;
+mod findings;
+#[path = "../../passes/harness.rs"]
+mod harness;
+#[path = "../../passes/limits.rs"]
+mod limits;
+mod lower;
+mod machine;
+#[path = "../../passes/order.rs"]
+mod order;
+#[path = "../../passes/pairs.rs"]
+mod pairs;
+#[path = "../../passes/queries.rs"]
+mod queries;
+#[path = "../../passes/rays.rs"]
+mod rays;
+#[path = "../../passes/scan.rs"]
+mod scan;
+mod shadow;
+#[path = "../../passes/sort.rs"]
+mod sort;
+mod stats;
+mod step;
+#[path = "../../passes/suite.rs"]
+mod suite;
+#[path = "../../passes/table.rs"]
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+/// The value behind `--name`.
+fn option(name: &str) -> Option<String> {
+    let mut arguments = std::env::args().skip_while(|argument| *argument != format!("--{name}"));
+    arguments.nth(1)
+}
+
+fn number(name: &str) -> Option<usize> {
+    let number = |text: String| text.parse().unwrap_or_else(|_| panic!("--{name} {text}: no number"));
+    option(name).map(number)
+}
+
+const USAGE: &str = "simt check [--lanes 1|8|16|32|64] [--order order|chance] [--scene NUMBER]";
+
+fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some("check") => {
+            let lanes = number("lanes").map_or(vec![32, 8, 1, 16, 64], |lanes| vec![lanes]);
+            let orders: &[bool] = match option("order").as_deref() {
+                None => &[false, true],
+                Some("order") => &[false],
+                Some("chance") => &[true],
+                Some(other) => panic!("--order {other}: order or chance"),
+            };
+            check::check(&lanes, orders, number("scene"));
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            std::process::exit(2);
+        }
+    }
+}
