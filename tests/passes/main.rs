@@ -41,7 +41,7 @@ fn every_pass_equals_its_reference() {
         let mut bench = Bench::new(device.clone());
         let tried = scenes(42).enumerate().filter(|(_, scene)| is_tried(scene));
         check_scenes(&mut bench, true, tried);
-        check_alone(&mut bench);
+        check_alone(&mut bench, true);
         let covered = bench.run.borrow().clone();
         let can_run = |pass: &&Pass| device.features().contains(pass.features());
         let table: BTreeSet<_> = passes().filter(can_run).map(|pass| pass.name).collect();

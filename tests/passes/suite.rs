@@ -236,13 +236,12 @@ pub fn check_scenes(bench: &mut Bench, thoroughly: bool, scenes: impl Iterator<I
     }
 }
 
-/// Passes that no scene reaches, and sizes that none has.
-pub fn check_alone(bench: &mut Bench) {
+/// Passes that no scene reaches, and sizes that none has: `thoroughly` also those of many workgroups.
+pub fn check_alone(bench: &mut Bench, thoroughly: bool) {
+    let is_tried = |size: &usize| thoroughly || *size < 3_000;
     let mut rng = Rng(43);
-    for (index, count) in [0, 1, 255, 256, 257, 2047, 2048, 2049, 2048 * 256 + 1]
-        .into_iter()
-        .enumerate()
-    {
+    let counts = [0, 1, 255, 256, 257, 2047, 2048, 2049, 2048 * 256 + 1];
+    for (index, count) in counts.into_iter().filter(is_tried).enumerate() {
         bench.fold = [65_535, 2][index % 2];
         let spare = [0, 5000][index % 2];
         let small: Vec<u32> = (0..count + spare).map(|_| rng.below(9) as u32).collect();
@@ -257,8 +256,9 @@ pub fn check_alone(bench: &mut Bench) {
     )
     .unwrap();
     bench.scheme = without_objects.params.scheme;
-    for entries in [0, 1, 255, 256, 257, 65_535, 65_536, 140_000] {
-        for rows in [0, 1, 300, 70_000] {
+    let entry_counts = [0, 1, 255, 256, 257, 65_535, 65_536, 140_000];
+    for entries in entry_counts.into_iter().filter(is_tried) {
+        for rows in [0, 1, 300, 70_000].into_iter().filter(is_tried) {
             bench.scene = format!("counts of {entries} entries and {rows} moving objects");
             bench.fold = [65_535, 3][entries % 2];
             check_sums(bench, &without_objects, [entries, rows], &mut rng);

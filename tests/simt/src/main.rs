@@ -21,6 +21,7 @@ mod harness;
 mod limits;
 mod lower;
 mod machine;
+mod mutate;
 #[path = "../../passes/order.rs"]
 mod order;
 #[path = "../../passes/pairs.rs"]
@@ -55,7 +56,8 @@ fn number(name: &str) -> Option<usize> {
     option(name).map(number)
 }
 
-const USAGE: &str = "simt check [--lanes 1|8|16|32|64] [--order order|chance] [--scene NUMBER]";
+const USAGE: &str = "simt check [--lanes 1|8|16|32|64] [--order order|chance] [--scene NUMBER]
+simt mutate [--pass NAME] [--scenes few|all]";
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
@@ -69,6 +71,7 @@ fn main() {
             };
             check::check(&lanes, orders, number("scene"));
         }
+        Some("mutate") => mutate::mutate(option("pass").as_deref(), option("scenes").as_deref() != Some("few")),
         _ => {
             eprintln!("{USAGE}");
             std::process::exit(2);

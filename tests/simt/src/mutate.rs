@@ -1,0 +1,177 @@
+//! The detector is held, too: takes barriers away and plants faults, and says which of them are found.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, PoisonError};
+
+use gpu_broad_phase::shaders::{Pass, passes};
+
+use crate::check::few;
+use crate::code::Program;
+use crate::common::scenes;
+use crate::devices::{Case, Warps, run, told};
+use crate::findings::{Findings, Tally};
+use crate::harness::Bench;
+use crate::lower::lower;
+use crate::machine::{Config, Memory};
+use crate::suite::{check_alone, check_scenes};
+
+/// A changed text of a pass.
+struct Mutant {
+    what: String,
+    text: String,
+}
+
+/// Faults: the pass, what it is, a text of the pass, and what stands there instead.
+const PLANTED: [(&str, &str, &str, &str); 9] = [
+    (
+        "keys",
+        "two invocations of a workgroup write one word",
+        "keys[object] = key;",
+        "keys[object & 0xfffffffeu] = key;",
+    ),
+    (
+        "scan_reduce",
+        "all workgroups write one word",
+        "tile_sums[",
+        "tile_sums[0u * ",
+    ),
+    (
+        "gather",
+        "fills overlap by a word",
+        "key < gap.y; key += 8u",
+        "key <= gap.y; key += 8u",
+    ),
+    (
+        "gather",
+        "records one too far",
+        "records[2u * index + 1u]",
+        "records[2u * index + 9000001u]",
+    ),
+    (
+        "sort_scatter",
+        "an index past an array of the workgroup",
+        "counts[8u * local + k] = running;",
+        "counts[8u * local + k + 8u] = running;",
+    ),
+    (
+        "clusters",
+        "a barrier in a branch",
+        "workgroupBarrier();",
+        "if (local < 7u) { workgroupBarrier(); }",
+    ),
+    (
+        "level_statistics",
+        "a sum that nobody sets to 0",
+        "atomicStore(&local_levels[local], 0u);",
+        "",
+    ),
+    (
+        "event_insert",
+        "a stride past the end",
+        "flat_workgroup(group, groups) * WORKGROUP",
+        "flat_workgroup(group, groups) * 40000u * WORKGROUP",
+    ),
+    ("limit_asked", "an index past the end", "limits[", "limits[5000u + "),
+];
+
+/// Each barrier of a text taken away, and each load that is one.
+fn without_barriers(program: &Program, source: &str) -> Vec<Mutant> {
+    let barriers = ["workgroupBarrier();", "storageBarrier();"];
+    let calls = barriers.into_iter().flat_map(|text| source.match_indices(text));
+    let without = calls.map(|(at, text)| {
+        let line = source[..at].matches('\n').count() as u32 + 1;
+        Mutant {
+            what: format!("without {text} at {}", program.place(line)),
+            text: format!(
+                "{}{}{}",
+                &source[..at],
+                " ".repeat(text.len()),
+                &source[at + text.len()..]
+            ),
+        }
+    });
+    let load = "workgroupUniformLoad(&subgroups)";
+    let loads = source.contains(load).then(|| Mutant {
+        what: format!("without {load}"),
+        text: source.replacen(load, "subgroups", 1),
+    });
+    without.chain(loads).collect()
+}
+
+/// Runs the cases with another text. Returns every finding by its words, without what depends on the lines of others.
+fn findings_of(pass: &'static Pass, source: &str, cases: &[Case]) -> BTreeSet<String> {
+    let config = Config {
+        watches: true,
+        counts: false,
+        seed: 0,
+        in_flight: 1,
+        limit: 500_000,
+    };
+    let mut all = BTreeSet::new();
+    for case in cases {
+        let program = lower(pass.name, source, &case.constants, true);
+        let mut memories: Vec<Memory> = program
+            .buffers
+            .iter()
+            .map(|buffer| {
+                let bound = case.memories.iter().find(|(name, ..)| *name == buffer.name);
+                Memory {
+                    words: bound.map_or(Vec::new(), |(_, words, _)| words.clone()),
+                    given: bound.map_or(0, |&(_, _, given)| given),
+                }
+            })
+            .collect();
+        let (findings, _): (Findings, _) = run(32, &program, &mut memories, case.groups, config);
+        all.extend(
+            findings
+                .keys()
+                .map(|finding| told(&program, finding, &Tally::default())),
+        );
+    }
+    all
+}
+
+/// Says of each mutant whether it is found. `thoroughly`: with all scenes of the tests in place of few.
+pub fn mutate(only: Option<&str>, thoroughly: bool) {
+    let warps = Arc::new(Warps::keeping(2));
+    let mut bench = Bench::new(warps.clone());
+    check_scenes(&mut bench, false, few());
+    if thoroughly {
+        let larger = scenes(42)
+            .enumerate()
+            .filter(|(index, _)| [4, 9, 11, 17].contains(index));
+        check_scenes(&mut bench, false, larger);
+    }
+    check_alone(&mut bench, thoroughly);
+    let log = warps.log.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut found = 0;
+    let mut silent = Vec::new();
+    for pass in passes().filter(|pass| only.is_none_or(|only| only == pass.name)) {
+        let source = pass.source();
+        let cases = &log[pass.name].cases;
+        let program = lower(pass.name, &source, &cases[0].constants, true);
+        let mut mutants = without_barriers(&program, &source);
+        for &(_, what, from, to) in PLANTED.iter().filter(|planted| planted.0 == pass.name) {
+            assert!(source.contains(from), "{} has no {from}", pass.name);
+            mutants.push(Mutant {
+                what: what.to_owned(),
+                text: source.replacen(from, to, 1),
+            });
+        }
+        if mutants.is_empty() {
+            continue;
+        }
+        let right = findings_of(pass, &source, cases);
+        for Mutant { what, text } in mutants {
+            match findings_of(pass, &text, cases).difference(&right).next() {
+                Some(first) => {
+                    found += 1;
+                    println!("{}, {what}: {}", pass.name, first.trim_end_matches(":  (0 times)"));
+                }
+                None => silent.push(format!("{}, {what}", pass.name)),
+            }
+        }
+    }
+    println!("{found} mutants are found, and {} are not", silent.len());
+    silent.iter().for_each(|mutant| println!("not found: {mutant}"));
+}
