@@ -25,15 +25,12 @@ kinds! {
 }
 
 /// What unit an operation keeps busy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    Float,
-    Int,
-    /// A quarter of the rate: bit counts, conversions, reciprocals.
+    Integer,
+    /// A quarter of the rate: bit counts, conversions, roots.
     Slow,
-    Memory,
-    Control,
-    None,
+    Other,
 }
 
 impl K {
@@ -61,16 +58,13 @@ impl K {
     pub fn class(self) -> Class {
         use K::*;
         match self {
-            FAdd | FSub | FMul | FDiv | FRem | FAbs | FNeg | Fma => Class::Float,
+            FAdd | FSub | FMul | FDiv | FRem | FAbs | FNeg | Fma => Class::Other,
             Floor | Ceil | Trunc | Sqrt | Popc | Ctz | Clz | Ftb | FlbU | FlbS | FToI | FToU | IToF | UToF => {
                 Class::Slow
             }
-            k if k.is_alu() => Class::Int,
-            Load | Store | LLoad | LStore => Class::Memory,
-            k if k.is_atomic() => Class::Memory,
-            Ballot | BroadcastFirst | Shuffle | SubExAdd | SubInAdd | SubAdd => Class::Int,
-            Barrier | If | LoopEnd | Leave | EndIf | EndIfOnly => Class::Control,
-            _ => Class::None,
+            Ballot | BroadcastFirst | Shuffle | SubExAdd | SubInAdd | SubAdd => Class::Integer,
+            k if k.is_alu() => Class::Integer,
+            _ => Class::Other,
         }
     }
 
@@ -276,7 +270,6 @@ pub struct Buffer {
     pub words: u32,
     /// Where it begins in workgroup memory.
     pub bank_base: u32,
-    pub is_atomic: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -5,6 +5,7 @@ mod check;
 mod code;
 #[path = "../../common/mod.rs"]
 mod common;
+mod cost;
 #[path = "../../passes/cull.rs"]
 mod cull;
 mod devices;
@@ -57,7 +58,9 @@ fn number(name: &str) -> Option<usize> {
 }
 
 const USAGE: &str = "simt check [--lanes 1|8|16|32|64] [--order order|chance] [--scene NUMBER]
-simt mutate [--pass NAME] [--scenes few|all]";
+simt mutate [--pass NAME] [--scenes few|all]
+simt cost --scene uniform|power-law|FOLDER [--count N] [--rays N [--mode closest|any|all]] [--queries N [--nearest K]]
+          [--gpu h100|laptop|integrated] [--csv FILE] [--lines K]";
 
 fn main() {
     match std::env::args().nth(1).as_deref() {
@@ -72,9 +75,33 @@ fn main() {
             check::check(&lanes, orders, number("scene"));
         }
         Some("mutate") => mutate::mutate(option("pass").as_deref(), option("scenes").as_deref() != Some("few")),
+        Some("cost") => costs(),
         _ => {
             eprintln!("{USAGE}");
             std::process::exit(2);
         }
     }
+}
+
+fn costs() {
+    let mode = match option("mode").as_deref() {
+        None | Some("closest") => cost::Mode::Closest,
+        Some("any") => cost::Mode::Any,
+        Some("all") => cost::Mode::All,
+        Some(other) => panic!("--mode {other}: closest, any or all"),
+    };
+    let asked = match (number("rays"), number("queries"), number("nearest")) {
+        (Some(count), ..) => cost::Asked::Rays(count, mode),
+        (_, Some(count), Some(nearest)) => cost::Asked::Nearest(count, nearest as u32),
+        (_, Some(count), None) => cost::Asked::Queries(count),
+        _ => cost::Asked::Pairs,
+    };
+    cost::cost(&cost::Wanted {
+        scene: &option("scene").unwrap_or("uniform".to_owned()),
+        count: number("count").unwrap_or(100_000),
+        asked,
+        gpu: &cost::Gpu::named(option("gpu").as_deref().unwrap_or("h100")),
+        csv: option("csv").as_deref().map(std::path::Path::new),
+        lines: number("lines").unwrap_or(0),
+    });
 }

@@ -22,7 +22,7 @@ struct Mutant {
 }
 
 /// Faults: the pass, what it is, a text of the pass, and what stands there instead.
-const PLANTED: [(&str, &str, &str, &str); 9] = [
+const PLANTED: [(&str, &str, &str, &str); 8] = [
     (
         "keys",
         "two invocations of a workgroup write one word",
@@ -64,12 +64,6 @@ const PLANTED: [(&str, &str, &str, &str); 9] = [
         "a sum that nobody sets to 0",
         "atomicStore(&local_levels[local], 0u);",
         "",
-    ),
-    (
-        "event_insert",
-        "a stride past the end",
-        "flat_workgroup(group, groups) * WORKGROUP",
-        "flat_workgroup(group, groups) * 40000u * WORKGROUP",
     ),
     ("limit_asked", "an index past the end", "limits[", "limits[5000u + "),
 ];

@@ -12,7 +12,7 @@ impl Lowerer<'_> {
         };
         let is_local = matches!(ptr.root, Root::Local { .. });
         let (off, ty) = match &self.module.types[ty].inner {
-            TypeInner::Vector { scalar, .. } => (index, PtrTy::Scalar(*scalar)),
+            TypeInner::Vector { .. } => (index, PtrTy::Scalar),
             TypeInner::Array { base, stride, .. } => {
                 let step = if is_local { self.comps(*base) } else { stride / 4 };
                 (index * step, PtrTy::Ty(*base))
@@ -40,7 +40,7 @@ impl Lowerer<'_> {
         };
         let is_local = matches!(ptr.root, Root::Local { .. });
         let (step, len, ty) = match &self.module.types[ty].inner {
-            TypeInner::Vector { scalar, size } => (1, Some(words_of(*size)), PtrTy::Scalar(*scalar)),
+            TypeInner::Vector { size, .. } => (1, Some(words_of(*size)), PtrTy::Scalar),
             TypeInner::Array { base, stride, size } => {
                 let step = if is_local { self.comps(*base) } else { stride / 4 };
                 let len = match size {
@@ -83,7 +83,7 @@ impl Lowerer<'_> {
 
     pub(super) fn offs_of(&self, ptr: &Ptr) -> Vec<u32> {
         match ptr.ty {
-            PtrTy::Scalar(_) => vec![ptr.off],
+            PtrTy::Scalar => vec![ptr.off],
             PtrTy::Ty(ty) => {
                 let is_local = matches!(ptr.root, Root::Local { .. });
                 let words = if is_local {

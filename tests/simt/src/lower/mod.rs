@@ -43,7 +43,7 @@ enum Root {
 #[derive(Clone, Copy, Debug)]
 enum PtrTy {
     Ty(Handle<Type>),
-    Scalar(Scalar),
+    Scalar,
 }
 
 /// What a pointer points to: words from `off` on, counted from a dynamic word.
@@ -359,13 +359,6 @@ pub fn lower(name: &str, source: &str, constants: &[(&str, u32)], keep_loads: bo
             other => panic!("{other:?}"),
         };
         let binding = variable.binding.map_or(u32::MAX, |binding| binding.binding);
-        let is_atomic = {
-            let mut ty = variable.ty;
-            while let TypeInner::Array { base, .. } = module.types[ty].inner {
-                ty = base;
-            }
-            matches!(module.types[ty].inner, TypeInner::Atomic(_))
-        };
         lowerer.buffer_of.insert(handle, lowerer.buffers.len() as u32);
         lowerer.buffers.push(Buffer {
             name,
@@ -373,7 +366,6 @@ pub fn lower(name: &str, source: &str, constants: &[(&str, u32)], keep_loads: bo
             kind,
             words,
             bank_base,
-            is_atomic,
         });
         if kind == BufferKind::Workgroup {
             bank_base += words.next_multiple_of(4);

@@ -104,7 +104,7 @@ impl<'m> Lowerer<'m> {
                         TypeInner::Atomic(scalar) => scalar.kind == ScalarKind::Sint,
                         _ => panic!(),
                     },
-                    PtrTy::Scalar(_) => panic!(),
+                    PtrTy::Scalar => panic!(),
                 };
                 let mut s = vec![value];
                 let k = match fun {
