@@ -21,7 +21,6 @@ pub type Constants = Vec<(&'static str, u32)>;
 /// What a dispatch binds, by name.
 #[derive(Clone)]
 pub struct Case {
-    pub pass: &'static str,
     pub constants: Constants,
     pub groups: [u32; 2],
     pub memories: Vec<(&'static str, Vec<u32>, usize)>,
@@ -43,7 +42,7 @@ pub struct Warps {
     lanes: usize,
     config: Config,
     dispatches: AtomicU64,
-    /// Dispatches of a pass that are kept, of each number of workgroups and each choice of constants.
+    /// Dispatches of a pass that are kept, of each size and each choice of constants.
     kept: usize,
     pub log: Mutex<BTreeMap<&'static str, Log>>,
 }
@@ -201,10 +200,14 @@ impl Device for Warps {
             let [width, height] = dispatch.groups;
             log.dispatches += 1;
             log.invocations += u64::from(width * height * program.workgroup);
-            let is_alike = |case: &&Case| case.groups == dispatch.groups && case.constants == dispatch.constants;
+            let words = dispatch.buffers.iter().map(|bound| bound.given / 4).sum::<usize>();
+            let is_alike = |case: &&Case| {
+                let given = case.memories.iter().map(|&(_, _, given)| given).sum::<usize>();
+                let is_as_large = given.max(1).ilog2() == words.max(1).ilog2();
+                is_as_large && case.groups == dispatch.groups && case.constants == dispatch.constants
+            };
             if log.cases.iter().filter(is_alike).count() < self.kept {
                 log.cases.push(Case {
-                    pass: pass.name,
                     constants: dispatch.constants.clone(),
                     groups: dispatch.groups,
                     memories: (dispatch.buffers.iter())

@@ -74,7 +74,10 @@ fn main() {
             };
             check::check(&lanes, orders, number("scene"));
         }
-        Some("mutate") => mutate::mutate(option("pass").as_deref(), option("scenes").as_deref() != Some("few")),
+        Some("mutate") => {
+            let is_held = mutate::mutate(option("pass").as_deref(), option("scenes").as_deref() != Some("few"));
+            std::process::exit(i32::from(!is_held));
+        }
         Some("cost") => costs(),
         _ => {
             eprintln!("{USAGE}");
