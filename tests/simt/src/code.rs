@@ -158,13 +158,7 @@ pub fn bin(k: K, a: u32, b: u32) -> u32 {
         K::IAdd => a.wrapping_add(b),
         K::ISub => a.wrapping_sub(b),
         K::IMul => a.wrapping_mul(b),
-        K::DivU => {
-            if b == 0 {
-                a
-            } else {
-                a / b
-            }
-        }
+        K::DivU => a.checked_div(b).unwrap_or(a),
         K::ModU => {
             if b == 0 {
                 0

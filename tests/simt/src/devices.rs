@@ -85,7 +85,8 @@ impl Warps {
 
 /// The code of a text with these constants. `keeps_loads` keeps loads whose values nobody uses.
 pub fn program(name: &'static str, source: &str, constants: &Constants, keeps_loads: bool) -> Arc<Program> {
-    static PROGRAMS: LazyLock<Mutex<BTreeMap<(&str, Constants, bool), Arc<Program>>>> = LazyLock::new(Mutex::default);
+    type Key = (&'static str, Constants, bool);
+    static PROGRAMS: LazyLock<Mutex<BTreeMap<Key, Arc<Program>>>> = LazyLock::new(Mutex::default);
     let key = (name, constants.clone(), keeps_loads);
     let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
     let make = || Arc::new(lower(name, source, constants, keeps_loads));

@@ -131,18 +131,18 @@ impl<'m> Lowerer<'m> {
             Expression::Load { pointer } => {
                 let ptr = self.ptr_of(frame, *pointer);
                 // Atomics are loaded as such.
-                if let (PtrTy::Ty(ty), Root::Buffer(buffer)) = (ptr.ty, ptr.root) {
-                    if matches!(self.module.types[ty].inner, TypeInner::Atomic(_)) {
-                        let d = self.fresh(1);
-                        let at = self.push(K::AtomicLoad, vec![d], vec![]);
-                        self.ops[at].mem = Some(Mem {
-                            buffer,
-                            dynamic: ptr.dynamic,
-                            offs: vec![ptr.off],
-                        });
-                        frame.vals.insert(expr, Val::Comps(vec![V::R(d)]));
-                        return;
-                    }
+                if let (PtrTy::Ty(ty), Root::Buffer(buffer)) = (ptr.ty, ptr.root)
+                    && matches!(self.module.types[ty].inner, TypeInner::Atomic(_))
+                {
+                    let d = self.fresh(1);
+                    let at = self.push(K::AtomicLoad, vec![d], vec![]);
+                    self.ops[at].mem = Some(Mem {
+                        buffer,
+                        dynamic: ptr.dynamic,
+                        offs: vec![ptr.off],
+                    });
+                    frame.vals.insert(expr, Val::Comps(vec![V::R(d)]));
+                    return;
                 }
                 Val::Comps(self.load(&ptr))
             }

@@ -131,10 +131,8 @@ impl Lowerer<'_> {
                     BufferKind::Uniform | BufferKind::Read
                 );
                 let key = Key::Load(buffer, ptr.dynamic, offs.clone());
-                if is_const {
-                    if let Some(found) = self.cse.iter().rev().find_map(|scope| scope.get(&key)) {
-                        return found.iter().map(|&d| V::R(d)).collect();
-                    }
+                if is_const && let Some(found) = self.cse.iter().rev().find_map(|scope| scope.get(&key)) {
+                    return found.iter().map(|&d| V::R(d)).collect();
                 }
                 let first = self.fresh(offs.len() as u32);
                 let d: Vec<u32> = (first..first + offs.len() as u32).collect();

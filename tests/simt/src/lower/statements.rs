@@ -75,16 +75,16 @@ impl<'m> Lowerer<'m> {
             Statement::Store { pointer, value } => {
                 let ptr = self.ptr_of(frame, *pointer);
                 let value = self.comps_of(frame, *value);
-                if let (PtrTy::Ty(ty), Root::Buffer(buffer)) = (ptr.ty, ptr.root) {
-                    if matches!(self.module.types[ty].inner, TypeInner::Atomic(_)) {
-                        let at = self.push(K::AtomicStore, vec![], value);
-                        self.ops[at].mem = Some(Mem {
-                            buffer,
-                            dynamic: ptr.dynamic,
-                            offs: vec![ptr.off],
-                        });
-                        return;
-                    }
+                if let (PtrTy::Ty(ty), Root::Buffer(buffer)) = (ptr.ty, ptr.root)
+                    && matches!(self.module.types[ty].inner, TypeInner::Atomic(_))
+                {
+                    let at = self.push(K::AtomicStore, vec![], value);
+                    self.ops[at].mem = Some(Mem {
+                        buffer,
+                        dynamic: ptr.dynamic,
+                        offs: vec![ptr.off],
+                    });
+                    return;
                 }
                 self.store(&ptr, value);
             }
