@@ -37,7 +37,7 @@ pub fn boxes(folder: &Path) -> Result<Vec<Aabb>> {
     Ok([vertices.clone(), elements].concat())
 }
 
-/// Vertices and triangles of a binary PLY file of doubles.
+/// Vertices and triangles of a binary PLY file.
 fn frame(path: &Path) -> Result<Frame> {
     let wrong = |what: &str| Error::new(ErrorKind::InvalidData, format!("{}: {what}", path.display()));
     let bytes = std::fs::read(path).map_err(|error| wrong(&error.to_string()))?;
@@ -45,9 +45,24 @@ fn frame(path: &Path) -> Result<Frame> {
     let header = bytes.windows(end.len()).position(|window| window == end);
     let (header, mut rest) = bytes.split_at(header.ok_or_else(|| wrong("no header"))? + end.len());
     let header = String::from_utf8_lossy(header);
-    if !header.contains("binary_little_endian") || !header.contains("property double x") {
-        return Err(wrong("not a little-endian file of doubles"));
+    let is_big = header.contains("binary_big_endian");
+    let is_double = header.contains("property double x");
+    if !is_big && !header.contains("binary_little_endian") || !is_double && !header.contains("property float x") {
+        return Err(wrong("neither binary floats nor binary doubles"));
     }
+    // The least significant byte first.
+    let ordered = |bytes: &[u8]| {
+        let mut bytes = bytes.to_vec();
+        if is_big {
+            bytes.reverse();
+        }
+        bytes
+    };
+    let width = if is_double { 8 } else { 4 };
+    let number = |bytes: &[u8]| match is_double {
+        true => f64::from_le_bytes(bytemuck::pod_read_unaligned(&ordered(bytes))),
+        false => f64::from(f32::from_le_bytes(bytemuck::pod_read_unaligned(&ordered(bytes)))),
+    };
     let count = |what: &str| {
         let count = header
             .lines()
@@ -61,8 +76,7 @@ fn frame(path: &Path) -> Result<Frame> {
     };
     let mut vertices = Vec::new();
     for _ in 0..count("element vertex ")? {
-        let numbers = take(24)?.chunks_exact(8).map(bytemuck::pod_read_unaligned);
-        let numbers: Vec<f64> = numbers.collect();
+        let numbers: Vec<f64> = take(3 * width)?.chunks_exact(width).map(number).collect();
         vertices.push([numbers[0], numbers[1], numbers[2]]);
     }
     let mut faces = Vec::new();
@@ -71,7 +85,8 @@ fn frame(path: &Path) -> Result<Frame> {
         if face[0] != 3 {
             return Err(wrong("a face that is no triangle"));
         }
-        faces.push(bytemuck::pod_read_unaligned(&face[1..]));
+        let corner = |at: usize| u32::from_le_bytes(bytemuck::pod_read_unaligned(&ordered(&face[1 + 4 * at..][..4])));
+        faces.push([0, 1, 2].map(corner));
     }
     Ok((vertices, faces))
 }
