@@ -117,7 +117,7 @@ fn test_files(folder: &Path, endings: &[&str], found: &mut Vec<PathBuf>) {
 #[test]
 fn no_test_depends_on_a_clock() {
     /// Where clocks are read, and what for.
-    const CLOCKS: [(&str, &str); 12] = [
+    const CLOCKS: [(&str, &str); 13] = [
         (
             "tests/browser/run.py",
             "a watchdog, and a figure that nothing is held to",
@@ -126,6 +126,7 @@ fn no_test_depends_on_a_clock() {
         ("tests/hunt.rs", "a watchdog"),
         ("tests/oracles/compare.py", "figures that nothing is held to"),
         ("tests/registers.rs", "a column that nothing is held to"),
+        ("tests/simt/src/check.rs", "a figure that nothing is held to"),
         ("tests/structure.rs", "the words themselves"),
         ("integrations/bevy/tests/it/common.rs", "a watchdog"),
         ("integrations/bevy/tests/it/gizmos.rs", "a watchdog"),

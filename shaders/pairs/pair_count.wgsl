@@ -29,7 +29,9 @@ fn main(
     entry = tile * WORKGROUP + local;
     if (entry < params.entry_capacity) {
         begin_round();
-        found = select(count_before(entry), 0u, round.first == 0u);
+        if (round.first != 0u) {
+            found = count_before(entry);
+        }
         let before = found;
         walk_pairs(entry);
         end_rows();

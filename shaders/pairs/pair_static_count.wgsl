@@ -31,7 +31,9 @@ fn main(
     if (place >= params.entry_capacity && place < params.pair_rows) {
         row = place - params.entry_capacity;
         begin_round();
-        found_count = select(count_before(place), 0u, round.first == 0u);
+        if (round.first != 0u) {
+            found_count = count_before(place);
+        }
         walk_static(row);
         note_rounds();
     }

@@ -30,7 +30,9 @@ fn main(
         begin_counters(query);
         begin_excludes(query);
         begin_round();
-        found_count = select(query_offsets[answer], 0u, is_first_of_all());
+        if (!is_first_of_all()) {
+            found_count = query_offsets[answer];
+        }
         walk_query(query);
         finish_counters();
         query_offsets[answer] = found_count;

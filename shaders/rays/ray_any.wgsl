@@ -44,7 +44,9 @@ fn main(
         return;
     }
     let index = ray_at(place);
-    found = select(ray_any[index], 0u, is_first_of_all());
+    if (!is_first_of_all()) {
+        found = ray_any[index];
+    }
     let ray = load_ray(index);
     begin_round();
     if (found == 0u) {

@@ -21,7 +21,9 @@ fn main(
         return;
     }
     if (index < params.ray_count) {
-        found = select(ray_cell_offsets[index], 0u, is_first_of_all());
+        if (!is_first_of_all()) {
+            found = ray_cell_offsets[index];
+        }
         begin_round();
         walk_ray(load_ray(index));
         note_rounds();

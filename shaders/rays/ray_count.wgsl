@@ -53,7 +53,9 @@ fn main(
         counted_ray = index;
         let ray = load_ray(index);
         begin_round();
-        found = select(ray_offsets[index], 0u, is_first_of_all());
+        if (!is_first_of_all()) {
+            found = ray_offsets[index];
+        }
         walk_ray(ray);
         finish_counters(ray);
     }

@@ -94,9 +94,8 @@ fn main(
         }
         items[place] = (digit << 16u) | place;
     }
-    workgroupBarrier();
+    // Its barriers part what is written above from what is read below.
     find_targets(local, min(tile, sort.tiles - 1u));
-    workgroupBarrier();
 
     for (var round = 0u; round < 2u; round += 1u) {
         let shift = 16u + 4u * round;

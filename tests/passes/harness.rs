@@ -1,11 +1,11 @@
-//! Runs passes on an adapter, and holds what they leave to what their twins leave.
+//! Runs passes on a device, and holds what they leave to what their twins leave.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 
-use crate::common::{Rng, TestAdapter, adapters};
+use crate::common::Rng;
 use bytemuck::{Pod, bytes_of, cast_slice, pod_collect_to_vec, pod_read_unaligned};
 use encase::{ShaderType, UniformBuffer, internal::WriteInto};
 use gpu_broad_phase::internals::blocks::{Overrides, Round, ScanParams};
@@ -15,7 +15,6 @@ use gpu_broad_phase::internals::reference::rows::CellTable;
 use gpu_broad_phase::internals::reference::scan;
 use gpu_broad_phase::internals::reference::table::clusters;
 use gpu_broad_phase::shaders::{Binding, Pass};
-use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
 use gpu_broad_phase::{BroadPhaseDescriptor, Capacities, Growth, Pair, RayMode, Scheme, Status, wgpu};
 
 /// Fills what a pass has to write, the space behind every buffer and what a step before may have left.
@@ -44,14 +43,44 @@ pub use gpu_broad_phase::internals::counters::{
 
 pub const STATUS_ROUNDS: u32 = Status::ROUNDS.bits();
 
-/// Number of the device, name of the pass, and the constants that it declares.
-pub type PipelineKey = (usize, &'static str, Vec<(&'static str, u32)>);
+/// What runs passes: an adapter, or an interpreter.
+pub trait Device: Send + Sync {
+    fn name(&self) -> &str;
 
-pub type Pipeline = (wgpu::BindGroupLayout, wgpu::ComputePipeline);
+    fn features(&self) -> wgpu::Features;
 
-/// Runs passes on one adapter and remembers which.
+    /// Whether it rounds floats as the reference does. Hardware may fuse a product and a sum.
+    fn rounds_as_reference(&self) -> bool;
+
+    /// Runs a dispatch and returns what the written buffers hold then.
+    fn dispatch(&self, dispatch: &Dispatch<'_>) -> BTreeMap<&'static str, Vec<u8>>;
+}
+
+pub struct Dispatch<'a> {
+    pub pass: &'static Pass,
+    /// Constants that the pass declares.
+    pub constants: Vec<(&'static str, u32)>,
+    pub groups: [u32; 2],
+    pub buffers: Vec<Bound>,
+    /// What is under test, for messages.
+    #[allow(dead_code, reason = "the interpreter's")]
+    pub scene: &'a str,
+}
+
+/// A buffer that a dispatch binds.
+pub struct Bound {
+    pub number: u32,
+    pub kind: Binding,
+    pub name: &'static str,
+    /// With [`PADDING`] behind what is given.
+    pub bytes: Vec<u8>,
+    #[allow(dead_code, reason = "the interpreter's")]
+    pub given: usize,
+}
+
+/// Runs passes on one device and remembers which.
 pub struct Bench {
-    pub adapter: TestAdapter,
+    pub device: Arc<dyn Device>,
     pub run: RefCell<BTreeSet<&'static str>>,
     pub overrides: Overrides,
     pub round: Cell<Round>,
@@ -68,13 +97,14 @@ pub struct Bench {
     /// Draws what is tried where not all is.
     pub draw: RefCell<Rng>,
     /// What is under test, for messages.
+    #[allow(dead_code, reason = "the interpreter's")]
     pub scene: String,
 }
 
 impl Bench {
-    pub fn new(adapter: TestAdapter) -> Self {
+    pub fn new(device: Arc<dyn Device>) -> Self {
         Self {
-            adapter,
+            device,
             run: RefCell::default(),
             overrides: Overrides {
                 filters: true,
@@ -91,114 +121,63 @@ impl Bench {
         }
     }
 
-    /// Made once per device.
-    pub fn pipeline(&self, pass: &'static Pass) -> Pipeline {
-        static PIPELINES: Mutex<BTreeMap<PipelineKey, Pipeline>> = Mutex::new(BTreeMap::new());
-        let constants: Vec<_> = [
-            ("SCHEME", self.scheme),
-            ("FILTERS", self.overrides.filters.into()),
-            ("COUNT_CANDIDATES", self.overrides.count_candidates.into()),
-            ("SWEPT", self.sweeps.get().into()),
-        ]
-        .into_iter()
-        .filter(|(name, _)| pass.source().contains(&format!("override {name}:")))
-        .collect();
-        let key = (self.adapter.number, pass.name, constants.clone());
-        let mut pipelines = PIPELINES.lock().unwrap_or_else(PoisonError::into_inner);
-        let make = || create(&self.adapter.device, pass, &constants);
-        pipelines.entry(key).or_insert_with(make).clone()
-    }
-
     /// Dispatches at least `groups` workgroups and returns what the written buffers hold then. `block` is the uniform
     /// block, `contents` the rest.
     pub fn run(&self, pass: &'static Pass, groups: u32, block: Vec<u8>, contents: &[(&str, Vec<u8>)]) -> Output {
         self.run.borrow_mut().insert(pass.name);
-        let (device, queue) = (&self.adapter.device, &self.adapter.queue);
-        let (layout, pipeline) = self.pipeline(pass);
-        let buffers: Vec<_> = pass
-            .bindings()
-            .iter()
-            .map(|&(binding, kind, name)| {
-                let find = || contents.iter().find(|(of, _)| *of == name).map(|(_, bytes)| bytes);
-                let mut bytes = match kind {
-                    Binding::Uniform if name == "round" => uniform(&self.round.get()),
-                    Binding::Uniform => find().unwrap_or(&block).clone(),
-                    _ => find()
-                        .unwrap_or_else(|| panic!("{}: no contents for {name}", pass.name))
-                        .clone(),
-                };
-                bytes.resize((bytes.len() + PADDING).next_multiple_of(16), POISON);
-                let buffer = device.create_buffer_init(&BufferInitDescriptor {
-                    label: Some(name),
-                    contents: &bytes,
-                    usage: match kind {
-                        Binding::Uniform => wgpu::BufferUsages::UNIFORM,
-                        _ => wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
-                    },
-                });
-                (binding, kind, name, buffer)
-            })
-            .collect();
-        let entries: Vec<_> = buffers
-            .iter()
-            .map(|(binding, _, _, buffer)| wgpu::BindGroupEntry {
-                binding: *binding,
-                resource: buffer.as_entire_binding(),
-            })
-            .collect();
-        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some(pass.name),
-            layout: &layout,
-            entries: &entries,
-        });
-        let mut encoder = device.create_command_encoder(&Default::default());
-        {
-            let mut compute = encoder.begin_compute_pass(&Default::default());
-            compute.set_pipeline(&pipeline);
-            compute.set_bind_group(0, &group, &[]);
-            let is_indirect = pass.name.starts_with("event_")
-                || [
-                    "pair_count_one_cell",
-                    "pair_count_crowded",
-                    "pair_count_excluding_one_cell",
-                    "pair_count_excluding_crowded",
-                ]
-                .contains(&pass.name)
-                || pass.bindings().contains(&(9, Binding::Read, "pair_walks"));
-            let fold = if is_indirect { 65_535 } else { self.fold };
-            compute.dispatch_workgroups(groups.min(fold), groups.div_ceil(fold), 1);
-        }
-        let read: Vec<_> = buffers
-            .iter()
-            .filter(|(_, kind, ..)| *kind == Binding::Write)
-            .map(|(_, _, name, buffer)| {
-                let staging = device.create_buffer(&wgpu::BufferDescriptor {
-                    label: Some("read back"),
-                    size: buffer.size(),
-                    usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-                    mapped_at_creation: false,
-                });
-                encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
-                (*name, staging)
-            })
-            .collect();
-        let submission = queue.submit([encoder.finish()]);
-        for (_, staging) in &read {
-            staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap());
-        }
-        // Other tests use the device too: not for what they submitted.
-        let wait = wgpu::PollType::Wait {
-            submission_index: Some(submission),
-            timeout: None,
+        let constants = [
+            ("SCHEME", self.scheme),
+            ("FILTERS", self.overrides.filters.into()),
+            ("COUNT_CANDIDATES", self.overrides.count_candidates.into()),
+            ("SWEPT", self.sweeps.get().into()),
+        ];
+        let source = pass.source();
+        let is_declared = |(name, _): &(&str, u32)| source.contains(&format!("override {name}:"));
+        let bound = |&(number, kind, name): &(u32, Binding, &'static str)| {
+            let find = || contents.iter().find(|(of, _)| *of == name).map(|(_, bytes)| bytes);
+            let mut bytes = match kind {
+                Binding::Uniform if name == "round" => uniform(&self.round.get()),
+                Binding::Uniform => find().unwrap_or(&block).clone(),
+                _ => find()
+                    .unwrap_or_else(|| panic!("{}: no contents for {name}", pass.name))
+                    .clone(),
+            };
+            let given = bytes.len();
+            bytes.resize((given + PADDING).next_multiple_of(16), POISON);
+            Bound {
+                number,
+                kind,
+                name,
+                bytes,
+                given,
+            }
         };
-        device.poll(wait).unwrap();
-        let bytes = |staging: wgpu::Buffer| staging.get_mapped_range(..).unwrap().to_vec();
+        let is_indirect = pass.name.starts_with("event_")
+            || [
+                "pair_count_one_cell",
+                "pair_count_crowded",
+                "pair_count_excluding_one_cell",
+                "pair_count_excluding_crowded",
+            ]
+            .contains(&pass.name)
+            || pass.bindings().contains(&(9, Binding::Read, "pair_walks"));
+        let fold = if is_indirect { 65_535 } else { self.fold };
+        let dispatch = Dispatch {
+            pass,
+            constants: constants.into_iter().filter(is_declared).collect(),
+            groups: [groups.min(fold), groups.div_ceil(fold)],
+            buffers: pass.bindings().iter().map(bound).collect(),
+            scene: &self.scene,
+        };
         Output {
             what: format!(
                 "{} of {}, {:?} on {}",
-                pass.name, self.scene, self.overrides, self.adapter.name
+                pass.name,
+                self.scene,
+                self.overrides,
+                self.device.name()
             ),
-            buffers: read.into_iter().map(|(name, staging)| (name, bytes(staging))).collect(),
+            buffers: self.device.dispatch(&dispatch),
         }
     }
 }
@@ -437,83 +416,6 @@ impl Rounds {
 pub struct Rounds {
     pub count: u32,
     pub tests: u32,
-}
-
-/// A value of a type of this text, poison in every word.
-fn poisoned(source: &str, of_type: &str) -> String {
-    let list = of_type.strip_prefix("array<").and_then(|list| list.strip_suffix('>'));
-    let parts: Vec<_> = if let Some((element, count)) = list.and_then(|list| list.rsplit_once(", ")) {
-        vec![poisoned(source, element); count.parse().unwrap()]
-    } else if let Some((_, body)) = source.split_once(&format!("struct {of_type} {{\n")) {
-        let fields = body.lines().take_while(|line| *line != "}");
-        let types = fields.filter_map(|line| line.trim().strip_suffix(',')?.split_once(": "));
-        types.map(|(_, of_field)| poisoned(source, of_field)).collect()
-    } else {
-        vec!["0xdeadbeefu".to_owned()]
-    };
-    format!("{of_type}({})", parts.join(", "))
-}
-
-/// The text with its workgroup memory filled at the start: passes run without wgpu's zeros there, and no answer may
-/// depend on what they find. The same text where there is no such memory.
-fn with_poisoned_memory(source: &str) -> String {
-    let mut fill = String::new();
-    for declared in source.lines().filter_map(|line| line.strip_prefix("var<workgroup> ")) {
-        let (name, of_type) = declared.trim_end_matches(';').split_once(": ").unwrap();
-        let list = of_type.strip_prefix("array<").and_then(|list| list.strip_suffix('>'));
-        let (place, element, count) = match list.and_then(|list| list.rsplit_once(", ")) {
-            Some((element, count)) => (format!("{name}[poisoned]"), element, count),
-            None => (name.to_owned(), of_type, "1"),
-        };
-        let store = match element {
-            "atomic<u32>" => format!("atomicStore(&{place}, 0xdeadbeefu)"),
-            plain => format!("{place} = {}", poisoned(source, plain)),
-        };
-        // No workgroup has fewer invocations than this.
-        fill += &format!("for (var poisoned = local % 32u; poisoned < {count}u; poisoned += 32u) {{ {store}; }}\n");
-    }
-    if fill.is_empty() {
-        return source.to_owned();
-    }
-    let main = source.find("fn main(").unwrap();
-    let begin = main + source[main..].find(") {\n").unwrap() + ") {\n".len();
-    format!("{}{fill}workgroupBarrier();\n{}", &source[..begin], &source[begin..])
-}
-
-pub fn create(device: &wgpu::Device, pass: &Pass, constants: &[(&'static str, u32)]) -> Pipeline {
-    let label = Some(pass.name);
-    let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-        label,
-        entries: &pass.layout_entries(),
-    });
-    let source = wgpu::ShaderModuleDescriptor {
-        label,
-        source: wgpu::ShaderSource::Wgsl(with_poisoned_memory(&pass.source()).into()),
-    };
-    // SAFETY: what a pass reads or writes out of bounds without the checks that wgpu puts in is what these tests look
-    // for.
-    let module = unsafe { device.create_shader_module_trusted(source, wgpu::ShaderRuntimeChecks::unchecked()) };
-    let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-        label,
-        bind_group_layouts: &[Some(&layout)],
-        immediate_size: 0,
-    });
-    let constants: Vec<_> = constants
-        .iter()
-        .map(|&(name, value)| (name, f64::from(value)))
-        .collect();
-    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-        label,
-        layout: Some(&pipeline_layout),
-        module: &module,
-        entry_point: Some("main"),
-        compilation_options: wgpu::PipelineCompilationOptions {
-            constants: &constants,
-            zero_initialize_workgroup_memory: false,
-        },
-        cache: None,
-    });
-    (layout, pipeline)
 }
 
 /// Buffers after a pass, with their padding.
@@ -770,14 +672,4 @@ pub fn descriptor(scheme: Scheme, entries: Option<u32>) -> BroadPhaseDescriptor<
         },
         ..Default::default()
     }
-}
-
-/// Adapters side by side: most dispatches of these tests are too small for more than one processor.
-pub fn on_each_adapter(test: impl Fn(TestAdapter) + Sync) {
-    let test = &test;
-    std::thread::scope(|scope| {
-        for adapter in adapters() {
-            scope.spawn(move || test(adapter));
-        }
-    });
 }

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod cull;
+mod devices;
 mod dispatch;
 mod draw;
 mod events;
@@ -15,183 +16,17 @@ mod queries;
 mod rays;
 mod scan;
 mod sort;
+mod suite;
 mod table;
 
 use std::collections::BTreeSet;
 
-use common::{Rng, Scene, scenes, sweep};
-use cull::check_cull;
-use dispatch::check_dispatch;
-use draw::check_lines;
-use events::check_events;
-use gpu_broad_phase::internals::blocks::Overrides;
-use gpu_broad_phase::internals::grid::Params;
-use gpu_broad_phase::internals::reference::table::prepare;
-use gpu_broad_phase::internals::reference::trace;
-use gpu_broad_phase::internals::shaders;
+use common::{Scene, scenes};
+use devices::on_each_device;
 use gpu_broad_phase::shaders::{Pass, passes};
-use gpu_broad_phase::{Aabb, BroadPhaseDescriptor, Dimensions, Rays, Scheme, Source, wgpu};
-use harness::*;
-use limits::{check_limit, check_take};
-use order::check_order;
-use pairs::{check_exclusions, check_pairs, check_static_pairs, check_sums, list_of};
-use queries::check_queries;
-use rays::{check_ray_cells, check_rays};
-use scan::check_scan;
-use sort::strategies;
-use table::{check_scatter, check_strided, check_table};
-
-/// The table, then the walks with each of `overrides`. Returns the entries.
-fn check_scene(
-    bench: &mut Bench,
-    descriptor: &BroadPhaseDescriptor<'_>,
-    scene: &Scene,
-    overrides: &[Overrides],
-) -> u32 {
-    check_parts(bench, descriptor, scene, 0, overrides)
-}
-
-/// The same of a scene whose first objects are static.
-fn check_parts(
-    bench: &mut Bench,
-    descriptor: &BroadPhaseDescriptor<'_>,
-    scene: &Scene,
-    static_count: usize,
-    overrides: &[Overrides],
-) -> u32 {
-    bench.scene = format!("{}, {descriptor:?}", scene.name);
-    let scheme = descriptor.scheme;
-    let uniform_scheme = matches!(scheme, Scheme::Uniform { .. });
-    let worlds = scene.worlds(descriptor.worlds);
-    let (statics, moving) = scene.objects.split_at(static_count);
-    let (static_worlds, worlds) = worlds.split_at(static_count.min(worlds.len()));
-    let input = gpu_broad_phase::Scene {
-        objects: Source::Host(moving),
-        worlds: Source::Host(worlds),
-        statics: gpu_broad_phase::Statics {
-            objects: Source::Host(statics),
-            worlds: Source::Host(static_worlds),
-            generation: 0,
-        },
-        rays: Rays::Plain(Source::Host(&scene.rays)),
-        ..Default::default()
-    };
-    let trace = trace(descriptor, &input).unwrap();
-    bench.scheme = trace.params.scheme;
-    let is_periodic = descriptor.periods != [0.0; 3];
-    let changes = trace.params.dimensions == 2 || trace.params.margin > 0.0 || trace.params.world_count > 1;
-    if changes || is_periodic || static_count > 0 {
-        let mut objects = poison::<Aabb>(scene.objects.len());
-        let parts = [
-            (trace.statics.as_deref(), statics, static_worlds),
-            (Some(&trace), moving, worlds),
-        ];
-        for (part, given, worlds) in parts {
-            let Some(part) = part else { continue };
-            let found = bench.run(
-                &shaders::PREPARE,
-                groups(given.len()),
-                uniform(&part.params),
-                &[
-                    ("given_objects", bytes(given)),
-                    ("objects", objects),
-                    ("object_limits", zeros(1)),
-                    ("worlds", bytes(worlds)),
-                ],
-            );
-            objects = found.take("objects", 32 * scene.objects.len());
-        }
-        let limits = [7, moving.len() as u32 / 2];
-        let limited = Params {
-            object_limit: 2,
-            ..trace.params
-        };
-        let found = bench.run(
-            &shaders::PREPARE,
-            groups(moving.len()),
-            uniform(&limited),
-            &[
-                ("given_objects", bytes(moving)),
-                ("objects", objects.clone()),
-                ("object_limits", bytes(&limits)),
-                ("worlds", bytes(worlds)),
-            ],
-        );
-        let expected = prepare::prepare(&limited, moving, &limits, worlds);
-        let found: Vec<u8> = found.take("objects", 32 * scene.objects.len());
-        assert!(found.ends_with(&bytes(&expected)), "{}: limited objects", bench.scene);
-        // As bytes: a NaN is not equal to itself.
-        assert!(objects == bytes(&trace.objects), "{}: objects", bench.scene);
-    }
-    check_strided(bench, &trace.params, worlds);
-    if let Some(statics) = trace.statics.as_deref() {
-        check_table(bench, statics, descriptor, static_worlds);
-    }
-    check_table(bench, &trace, descriptor, worlds);
-    for &overrides in overrides {
-        bench.overrides = overrides;
-        check_pairs(bench, &trace, &trace.objects, uniform_scheme);
-        if trace.statics.is_some() {
-            check_static_pairs(bench, &trace, uniform_scheme);
-        }
-    }
-    // The same pairs without some that a list names.
-    let list = list_of(
-        &trace.pairs,
-        scene.objects.len() as u32,
-        &mut Rng(scene.objects.len() as u64),
-    );
-    let listed = gpu_broad_phase::Scene {
-        excluded_pairs: Source::Host(&list),
-        ..input
-    };
-    let listed = gpu_broad_phase::internals::reference::trace(descriptor, &listed).unwrap();
-    bench.overrides = overrides[scene.objects.len() % overrides.len()];
-    bench.draws(|bench| {
-        check_exclusions(bench, &listed, &list);
-        check_pairs(bench, &listed, &listed.objects, uniform_scheme);
-        if listed.statics.is_some() {
-            check_static_pairs(bench, &listed, uniform_scheme);
-        }
-        if scene.objects.len() < 600 {
-            check_queries(bench, &listed, &[], uniform_scheme);
-        }
-    });
-    // Walks of crowded scenes, in scenes of all kinds.
-    let can_crowd = trace.params.has_clusters == 1 && trace.grid.is_crowded == 0;
-    let crowded = can_crowd.then(|| crowded(&trace));
-    if !scene.rays.is_empty() {
-        bench.overrides.count_candidates = true;
-        let wide = sweep(&scene.rays, descriptor.worlds, &mut Rng(scene.rays.len() as u64));
-        for (rays, filters) in bench.some_of([
-            (Rays::Plain(Source::Host(&scene.rays)), false),
-            (Rays::Swept(Source::Host(&wide)), true),
-        ]) {
-            bench.overrides.filters = filters;
-            check_rays(bench, &trace, rays, uniform_scheme);
-            if let Some(crowded) = &crowded {
-                bench.draws(|bench| check_rays(bench, crowded, rays, uniform_scheme));
-            }
-            check_ray_cells(bench, &trace, rays);
-        }
-        check_order(bench, &trace);
-    }
-    let view_count = [1, 3, 32, 8, 17][scene.objects.len() % 5];
-    check_cull(bench, descriptor, &input, &trace, view_count);
-    if scene.objects.len() < 300 {
-        check_lines(bench, &trace, uniform_scheme);
-    }
-    // Neighbours of every object by every form and window: enough for sizes up to two tiles of the scan.
-    if scene.objects.len() < 600 || scene.objects.len() == 1921 {
-        bench.overrides = overrides[0];
-        let queries = scene.queries(descriptor.worlds);
-        check_queries(bench, &trace, &queries, uniform_scheme);
-        if let Some(crowded) = &crowded {
-            bench.draws(|bench| check_queries(bench, crowded, &queries, uniform_scheme));
-        }
-    }
-    trace.grid.entry_count
-}
+use gpu_broad_phase::wgpu;
+use harness::Bench;
+use suite::{check_alone, check_scenes};
 
 /// Whether WebGPU would allow a pass does not depend on the boxes: there, enough scenes are tried to run every pass.
 fn is_tried(scene: &Scene) -> bool {
@@ -202,143 +37,40 @@ fn is_tried(scene: &Scene) -> bool {
 
 #[test]
 fn every_pass_equals_its_reference() {
-    let overrides = |filters, count_candidates| Overrides {
-        filters,
-        count_candidates,
-    };
-    on_each_adapter(|adapter| {
-        let strategies = strategies(&adapter);
-        let features = adapter.device.features();
-        let mut bench = Bench::new(adapter);
-        for (index, scene) in scenes(42).enumerate().filter(|(_, scene)| is_tried(scene)) {
-            bench.fold = [65_535, 1, 3][index % 3];
-            let descriptor = |scheme, entries| BroadPhaseDescriptor {
-                sort: strategies[index % strategies.len()],
-                ..descriptor(scheme, entries)
-            };
-            let mut walks = vec![overrides(true, true), overrides(false, true)];
-            if index % 4 == 0 {
-                walks.push(overrides(true, false));
-            }
-            // A third of these two bring every pass but those of static objects to all windows and forms.
-            bench.tries_all = index % 3 == 0;
-            let hierarchical = descriptor(Scheme::Hierarchical, None);
-            check_scene(&mut bench, &hierarchical, &scene, &walks);
-            let uniform_scheme = Scheme::Uniform { cell_size: 1.25 };
-            let covered = descriptor(uniform_scheme, None);
-            let needed = check_scene(&mut bench, &covered, &scene, &walks);
-            bench.tries_all = false;
-            let adaptive = descriptor(Scheme::Adaptive { min_scale: 0.3 }, None);
-            check_scene(&mut bench, &adaptive, &scene, &walks[..1]);
-            let all = [hierarchical, covered, adaptive];
-            let flat = BroadPhaseDescriptor {
-                dimensions: Dimensions::Two,
-                margin: [0.0, 0.125][index / 2 % 2],
-                ..all[index % 3]
-            };
-            let periodic = BroadPhaseDescriptor {
-                periods: [8.0, 0.0, 2.5],
-                ..all[(index + 1) % 3]
-            };
-            // By turns: both change boxes before anything else, and no pass after that knows of it.
-            let changed = if index % 2 == 0 { flat } else { periodic };
-            check_scene(&mut bench, &changed, &scene, &walks[..1]);
-            let worlds = BroadPhaseDescriptor {
-                worlds: [3, 64, 1000][index % 3],
-                ..all[(index / 3) % 3]
-            };
-            check_scene(&mut bench, &worlds, &scene, &walks[..1]);
-            // In two parts, and all of them in one.
-            let parts = [all[index % 3], flat, periodic, worlds][index % 4];
-            let static_count = [
-                scene.objects.len() / 2,
-                scene.objects.len() / 20 * 19,
-                scene.objects.len(),
-            ][index % 3];
-            // A fifth of them in full.
-            bench.tries_all = index % 5 == 0;
-            check_parts(&mut bench, &parts, &scene, static_count, &walks[..2]);
-            bench.tries_all = false;
-            // As a step has it, with room to spare, and one whose entries overflow.
-            let capacity = if index % 2 == 0 { needed + 300 } else { needed / 2 + 1 };
-            check_scene(
-                &mut bench,
-                &descriptor(uniform_scheme, Some(capacity)),
-                &scene,
-                &walks[..1],
-            );
-        }
-        let mut rng = Rng(43);
-        for (index, count) in [0, 1, 255, 256, 257, 2047, 2048, 2049, 2048 * 256 + 1]
-            .into_iter()
-            .enumerate()
-        {
-            bench.fold = [65_535, 2][index % 2];
-            let spare = [0, 5000][index % 2];
-            let small: Vec<u32> = (0..count + spare).map(|_| rng.below(9) as u32).collect();
-            check_scan(&mut bench, &small, spare);
-            // Totals past 32 bits: offsets stop at the largest, the total goes on.
-            let large: Vec<u32> = (0..count + spare).map(|_| rng.bits() as u32).collect();
-            check_scan(&mut bench, &large, spare);
-        }
-        let without_objects = trace(
-            &descriptor(Scheme::Hierarchical, None),
-            &gpu_broad_phase::Scene::default(),
-        )
-        .unwrap();
-        bench.scheme = without_objects.params.scheme;
-        for entries in [0, 1, 255, 256, 257, 65_535, 65_536, 140_000] {
-            for rows in [0, 1, 300, 70_000] {
-                bench.scene = format!("counts of {entries} entries and {rows} moving objects");
-                bench.fold = [65_535, 3][entries % 2];
-                check_sums(&bench, &without_objects, [entries, rows], &mut rng);
-            }
-        }
-        for (index, slots) in [0, 1, 255, 256, 257, 513, 5000].into_iter().enumerate() {
-            bench.fold = [65_535, 1, 3][index % 3];
-            check_scatter(&mut bench, slots, [0, slots / 4][index % 2], &mut rng);
-        }
-        for (index, counts) in [
-            [0, 0],
-            [0, 300],
-            [300, 0],
-            [1, 1],
-            [255, 257],
-            [2047, 2048],
-            [5000, 4000],
-        ]
-        .into_iter()
-        .enumerate()
-        {
-            bench.fold = [65_535, 1, 3][index % 3];
-            check_events(&mut bench, counts, [0, 700][index % 2], &mut rng);
-        }
-        for (needed, capacity, workgroup_rows) in [
-            (0u64, 100, 64),
-            (1, 100, 64),
-            (64, 100, 64),
-            (65, 100, 64),
-            (1 << 40, 100, 1),
-            (u64::from(u32::MAX), u32::MAX, 2),
-            (65_535 * 64, u32::MAX, 64),
-            (65_535 * 64 + 1, u32::MAX, 64),
-        ] {
-            for first in [0, 1, 70] {
-                check_dispatch(&mut bench, needed, [first, capacity, workgroup_rows]);
-            }
-        }
-        for (rows, stride, limit) in [(1, 2, 0), (300, 2, 77), (256, 3, 256), (500, 4, 0), (70, 4, 5000)] {
-            check_limit(&mut bench, rows, stride, limit, &mut rng);
-        }
-        for (elements, words) in [(1, 1), (700, 1), (33, 8), (300, 8), (64, 12), (200, 16)] {
-            for limit in [None, Some(0), Some(elements / 2), Some(5000)] {
-                check_take(&mut bench, elements, words, limit, &mut rng);
-            }
-        }
+    on_each_device(|device| {
+        let mut bench = Bench::new(device.clone());
+        let tried = scenes(42).enumerate().filter(|(_, scene)| is_tried(scene));
+        check_scenes(&mut bench, true, tried);
+        check_alone(&mut bench, true);
         let covered = bench.run.borrow().clone();
-        let can_run = |pass: &&Pass| features.contains(pass.features());
+        let can_run = |pass: &&Pass| device.features().contains(pass.features());
         let table: BTreeSet<_> = passes().filter(can_run).map(|pass| pass.name).collect();
         let untested: Vec<_> = table.difference(&covered).collect();
-        assert!(untested.is_empty(), "{}: no test runs {untested:?}", bench.adapter.name);
+        assert!(untested.is_empty(), "{}: no test runs {untested:?}", device.name());
     });
+}
+
+#[test]
+fn rays_along_rods_equal_their_reference() {
+    on_each_device(rays::check_rods);
+}
+
+#[test]
+fn sorting_is_stable_at_every_tile_boundary() {
+    on_each_device(sort::check_tiles_of_sorts);
+}
+
+#[test]
+fn long_gaps_of_the_table_are_filled() {
+    on_each_device(table::check_gaps);
+}
+
+#[test]
+fn a_crowd_does_not_choose_the_finest_cell() {
+    on_each_device(table::check_crowds);
+}
+
+#[test]
+fn more_workgroups_than_one_dimension_has_are_all_run() {
+    on_each_device(table::check_many_workgroups);
 }

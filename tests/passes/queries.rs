@@ -181,13 +181,12 @@ pub fn check_queries(bench: &Bench, trace: &Trace, queries: &[Query], uniform_sc
                 found.check_left_behind("query_nearest", rows, left);
                 // Distances are rounded, and hardware may fuse a product and a sum of them: near ties change places
                 // there.
-                let is_software = bench.adapter.device.adapter_info().device_type == wgpu::DeviceType::Cpu;
                 let given: Vec<Neighbor> = pod_collect_to_vec(rows);
                 for (given, expected) in given.iter().zip(&nearest) {
                     let [given_squared, squared] = [given.squared_distance, expected.squared_distance];
                     let close = given_squared == squared || (given_squared - squared).abs() <= 1e-6 * squared;
                     assert!(
-                        close && (given.object == expected.object || !is_software),
+                        close && (given.object == expected.object || !bench.device.rounds_as_reference()),
                         "{}: {given:?}, {expected:?}",
                         found.what
                     );

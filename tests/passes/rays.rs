@@ -1,10 +1,11 @@
 //! Rays.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::common::{self, Rng, rods};
 use crate::harness::*;
-use crate::{check_parts, check_scene, descriptor};
+use crate::suite::{check_parts, check_scene};
 use gpu_broad_phase::internals::blocks::Overrides;
 use gpu_broad_phase::internals::grid::{Grid, Params};
 use gpu_broad_phase::internals::reference::rays::{
@@ -160,7 +161,7 @@ pub fn check_rays(bench: &Bench, trace: &Trace, rays: Rays<'_>, uniform_scheme: 
             by_object(&expected[of_ray]),
             "ray_emit of {}, ray {index} {ray:?} on {}",
             bench.scene,
-            bench.adapter.name
+            bench.device.name()
         );
     }
     for window in bench.windows(all) {
@@ -306,30 +307,27 @@ pub fn check_ray_cells(bench: &Bench, trace: &Trace, rays: Rays<'_>) {
 }
 
 /// Objects in so many cells that walks of rays are given up for a look at each object.
-#[test]
-pub fn rays_along_rods_equal_their_reference() {
+pub fn check_rods(device: Arc<dyn Device>) {
     let overrides = Overrides {
         filters: true,
         count_candidates: true,
     };
-    on_each_adapter(|adapter| {
-        let mut bench = Bench::new(adapter);
-        let mut rng = Rng(12);
-        for count in [40, 1_500] {
-            let (mut objects, rays) = rods(count, 60, &mut rng);
-            // The large list, a box that is invalid, and one that takes no part.
-            objects[3].max[1] = f32::INFINITY;
-            objects[5].min[0] = f32::NAN;
-            objects[8].owner = Aabb::EXCLUDED;
-            let scene = common::Scene {
-                name: format!("{count} rods"),
-                objects,
-                rays,
-            };
-            let whole = descriptor(Scheme::Uniform { cell_size: 1.0 }, None);
-            check_scene(&mut bench, &whole, &scene, &[overrides]);
-            let worlds = BroadPhaseDescriptor { worlds: 3, ..whole };
-            check_parts(&mut bench, &worlds, &scene, count / 3, &[overrides]);
-        }
-    });
+    let mut bench = Bench::new(device);
+    let mut rng = Rng(12);
+    for count in [40, 1_500] {
+        let (mut objects, rays) = rods(count, 60, &mut rng);
+        // The large list, a box that is invalid, and one that takes no part.
+        objects[3].max[1] = f32::INFINITY;
+        objects[5].min[0] = f32::NAN;
+        objects[8].owner = Aabb::EXCLUDED;
+        let scene = common::Scene {
+            name: format!("{count} rods"),
+            objects,
+            rays,
+        };
+        let whole = descriptor(Scheme::Uniform { cell_size: 1.0 }, None);
+        check_scene(&mut bench, &whole, &scene, &[overrides]);
+        let worlds = BroadPhaseDescriptor { worlds: 3, ..whole };
+        check_parts(&mut bench, &worlds, &scene, count / 3, &[overrides]);
+    }
 }

@@ -1,6 +1,8 @@
 //! The radix sort.
 
-use crate::common::{Rng, TestAdapter};
+use std::sync::Arc;
+
+use crate::common::Rng;
 use crate::harness::*;
 use bytemuck::bytes_of;
 use gpu_broad_phase::grid::Grid;
@@ -12,13 +14,13 @@ use gpu_broad_phase::internals::shaders;
 use gpu_broad_phase::shaders::Pass;
 use gpu_broad_phase::{SortStrategy, wgpu};
 
-/// Those whose passes the adapter can run.
-pub fn strategies(adapter: &TestAdapter) -> Vec<SortStrategy> {
+/// Those whose passes the device can run.
+pub fn strategies(device: &dyn Device) -> Vec<SortStrategy> {
     let mut strategies = vec![SortStrategy::Portable, SortStrategy::Strips];
-    if adapter.device.features().contains(wgpu::Features::SUBGROUP) {
+    if device.features().contains(wgpu::Features::SUBGROUP) {
         strategies.push(SortStrategy::Subgroups);
     } else {
-        eprintln!("skipped: {} has no subgroups", adapter.name);
+        eprintln!("skipped: {} has no subgroups", device.name());
     }
     strategies
 }
@@ -179,54 +181,52 @@ pub fn keys_to_sort(count: usize, rng: &mut Rng) -> [Vec<u32>; 6] {
     [random, sorted, reversed, few, top, vec![0x00ff_00ff; count]]
 }
 
-#[test]
-pub fn sorting_is_stable_at_every_tile_boundary() {
-    on_each_adapter(|adapter| {
-        let mut rng = Rng(9);
-        for strategy in strategies(&adapter) {
-            let mut bench = Bench::new(adapter.clone());
-            // Strips share the keys.
-            let (tiles, digits): (&[u32], &[(u32, u32)]) = match strategy {
-                SortStrategy::Subgroups => (&[3328], &[(0, 8), (24, 8), (3, 5), (31, 1)]),
-                SortStrategy::Strips => (&[1, 100, 1024], &[(0, 8), (24, 8), (3, 5), (31, 1), (20, 12), (0, 11)]),
-                _ => (&[1920], &[(0, 8), (24, 8), (3, 5), (31, 1)]),
+/// Sorting is stable at every tile boundary.
+pub fn check_tiles_of_sorts(device: Arc<dyn Device>) {
+    let mut rng = Rng(9);
+    for strategy in strategies(&*device) {
+        let mut bench = Bench::new(device.clone());
+        // Strips share the keys.
+        let (tiles, digits): (&[u32], &[(u32, u32)]) = match strategy {
+            SortStrategy::Subgroups => (&[3328], &[(0, 8), (24, 8), (3, 5), (31, 1)]),
+            SortStrategy::Strips => (&[1, 100, 1024], &[(0, 8), (24, 8), (3, 5), (31, 1), (20, 12), (0, 11)]),
+            _ => (&[1920], &[(0, 8), (24, 8), (3, 5), (31, 1)]),
+        };
+        let mut case = 0;
+        for &tile in tiles {
+            // More tiles than a group of them has.
+            let most = if strategy == SortStrategy::Strips {
+                9 * tile
+            } else {
+                18 * tile + 5
             };
-            let mut case = 0;
-            for &tile in tiles {
-                // More tiles than a group of them has.
-                let most = if strategy == SortStrategy::Strips {
-                    9 * tile
-                } else {
-                    18 * tile + 5
-                };
-                for count in [0, 1, tile - 1, tile, tile + 1, 2 * tile + 1, most] {
-                    for keys in keys_to_sort(count as usize, &mut rng) {
-                        let (shift, bits) = digits[case % digits.len()];
-                        // Up to nine workgroups of strips without a key. The time goes to digits of 12 bits times tiles.
-                        let spare = [0, if tile == 1 { 70 } else { 700 }, tile][case % 3];
-                        bench.fold = [65_535, 2][case % 2];
-                        case += 1;
-                        let grid = Grid {
-                            entry_count: count,
-                            ..Default::default()
-                        };
-                        let sort = SortParams {
-                            shift,
-                            bits,
-                            tile: if strategy == SortStrategy::Strips { 0 } else { tile },
-                            tiles: (count + spare).div_ceil(tile).max(1),
-                            group_tiles: [16, 4, 1][case % 3],
-                            unwritten: [0, count / 2][case % 2],
-                            sums: [0, 77][case % 2] * u32::from(strategy != SortStrategy::Strips),
-                        };
-                        bench.scene = format!("{count} keys, {sort:?}, case {case}");
-                        let values: Vec<u32> = (0..count).collect();
-                        check_sort(&bench, strategy, &sort, &grid, &keys, &values);
-                    }
+            for count in [0, 1, tile - 1, tile, tile + 1, 2 * tile + 1, most] {
+                for keys in keys_to_sort(count as usize, &mut rng) {
+                    let (shift, bits) = digits[case % digits.len()];
+                    // Up to nine workgroups of strips without a key. The time goes to digits of 12 bits times tiles.
+                    let spare = [0, if tile == 1 { 70 } else { 700 }, tile][case % 3];
+                    bench.fold = [65_535, 2][case % 2];
+                    case += 1;
+                    let grid = Grid {
+                        entry_count: count,
+                        ..Default::default()
+                    };
+                    let sort = SortParams {
+                        shift,
+                        bits,
+                        tile: if strategy == SortStrategy::Strips { 0 } else { tile },
+                        tiles: (count + spare).div_ceil(tile).max(1),
+                        group_tiles: [16, 4, 1][case % 3],
+                        unwritten: [0, count / 2][case % 2],
+                        sums: [0, 77][case % 2] * u32::from(strategy != SortStrategy::Strips),
+                    };
+                    bench.scene = format!("{count} keys, {sort:?}, case {case}");
+                    let values: Vec<u32> = (0..count).collect();
+                    check_sort(&bench, strategy, &sort, &grid, &keys, &values);
                 }
             }
         }
-    });
+    }
 }
 
 #[test]

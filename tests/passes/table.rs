@@ -1,5 +1,7 @@
 //! From boxes to the table.
 
+use std::sync::Arc;
+
 use crate::common::Rng;
 use crate::harness::*;
 use crate::limits::strewn;
@@ -203,7 +205,7 @@ pub fn check_table(bench: &Bench, trace: &Trace, descriptor: &BroadPhaseDescript
                 "starts",
                 poison::<u32>((trace.params.table_capacity + trace.params.large_mask) as usize + 3),
             ),
-            ("records", poison::<Record>(all_capacity)),
+            ("records", poison::<Record>(all_capacity.max(count))),
             grid(&trace.grid),
             world_bytes(),
         ],
@@ -398,21 +400,19 @@ pub fn check_starts(bench: &Bench, cells: u32, keys: &[u32]) {
     }
 }
 
-#[test]
-pub fn long_gaps_of_the_table_are_filled() {
-    on_each_adapter(|adapter| {
-        let bench = Bench::new(adapter);
-        let cells = 100_000;
-        for keys in [
-            vec![],
-            vec![cells],
-            vec![0, 0, 31, 33, 65_000, 65_000, cells - 1],
-            vec![cells + 1; 300],
-            (0..600).map(|k| k * 150).collect(),
-        ] {
-            check_starts(&bench, cells, &keys);
-        }
-    });
+/// Long gaps of the table are filled.
+pub fn check_gaps(device: Arc<dyn Device>) {
+    let bench = Bench::new(device);
+    let cells = 100_000;
+    for keys in [
+        vec![],
+        vec![cells],
+        vec![0, 0, 31, 33, 65_000, 65_000, cells - 1],
+        vec![cells + 1; 300],
+        (0..600).map(|k| k * 150).collect(),
+    ] {
+        check_starts(&bench, cells, &keys);
+    }
 }
 
 /// Points spread one per unit, of which some are crowded in one place or in several.
@@ -459,38 +459,34 @@ fn crowds() -> Vec<(&'static str, Dimensions, Vec<Aabb>)> {
     scenes
 }
 
-/// On devices as on the CPU. Cells are as large as where most points are asks for.
-#[test]
-fn a_crowd_does_not_choose_the_finest_cell() {
+/// A crowd does not choose the finest cell, on devices as on the CPU. Cells are as large as where most points are asks
+/// for.
+pub fn check_crowds(device: Arc<dyn Device>) {
     let scenes = crowds();
-    on_each_adapter(|adapter| {
-        let mut bench = Bench::new(adapter);
-        for (what, dimensions, objects) in &scenes {
-            bench.scene = format!("{what}, {dimensions:?}");
-            let descriptor = BroadPhaseDescriptor {
-                dimensions: *dimensions,
-                ..BroadPhaseDescriptor::default()
-            };
-            let scene = Scene {
-                objects: Source::Host(objects),
-                ..Scene::default()
-            };
-            let trace = trace(&descriptor, &scene).unwrap();
-            check_statistics(&bench, &trace, &trace.objects, &[]);
-            let cell = 1.0 / trace.grid.base_inverse;
-            assert!((0.5..=8.0).contains(&cell), "{}: {cell}", bench.scene);
-        }
-    });
+    let mut bench = Bench::new(device);
+    for (what, dimensions, objects) in &scenes {
+        bench.scene = format!("{what}, {dimensions:?}");
+        let descriptor = BroadPhaseDescriptor {
+            dimensions: *dimensions,
+            ..BroadPhaseDescriptor::default()
+        };
+        let scene = Scene {
+            objects: Source::Host(objects),
+            ..Scene::default()
+        };
+        let trace = trace(&descriptor, &scene).unwrap();
+        check_statistics(&bench, &trace, &trace.objects, &[]);
+        let cell = 1.0 / trace.grid.base_inverse;
+        assert!((0.5..=8.0).contains(&cell), "{}: {cell}", bench.scene);
+    }
 }
 
-#[test]
-pub fn more_workgroups_than_one_dimension_has_are_all_run() {
-    on_each_adapter(|adapter| {
-        let bench = Bench::new(adapter);
-        let entries = 256 * 65_535 + 300;
-        let keys: Vec<u32> = (0..entries).map(|entry| entry >> 7).collect();
-        check_starts(&bench, (entries >> 7) + 40, &keys);
-    });
+/// More workgroups than one dimension has are all run.
+pub fn check_many_workgroups(device: Arc<dyn Device>) {
+    let bench = Bench::new(device);
+    let entries = 256 * 65_535 + 300;
+    let keys: Vec<u32> = (0..entries).map(|entry| entry >> 7).collect();
+    check_starts(&bench, (entries >> 7) + 40, &keys);
 }
 
 /// Objects that lie anywhere in a caller's buffer are prepared as the boxes that they stand for.

@@ -1,0 +1,189 @@
+//! The adapters of this machine, as devices that run passes.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::common::{TestAdapter, adapters};
+use crate::harness::{Device, Dispatch};
+use gpu_broad_phase::shaders::{Binding, Pass};
+use gpu_broad_phase::wgpu;
+use gpu_broad_phase::wgpu::util::{BufferInitDescriptor, DeviceExt};
+
+/// Adapters side by side: most dispatches of these tests are too small for more than one processor.
+pub fn on_each_device(test: impl Fn(Arc<dyn Device>) + Sync) {
+    let test = &test;
+    std::thread::scope(|scope| {
+        for adapter in adapters() {
+            scope.spawn(move || test(Arc::new(adapter)));
+        }
+    });
+}
+
+/// Number of the device, name of the pass, and the constants that it declares.
+type PipelineKey = (usize, &'static str, Vec<(&'static str, u32)>);
+
+type Pipeline = (wgpu::BindGroupLayout, wgpu::ComputePipeline);
+
+/// Made once per device.
+fn pipeline(adapter: &TestAdapter, pass: &'static Pass, constants: &[(&'static str, u32)]) -> Pipeline {
+    static PIPELINES: Mutex<BTreeMap<PipelineKey, Pipeline>> = Mutex::new(BTreeMap::new());
+    let key = (adapter.number, pass.name, constants.to_vec());
+    let mut pipelines = PIPELINES.lock().unwrap_or_else(PoisonError::into_inner);
+    let make = || create(&adapter.device, pass, constants);
+    pipelines.entry(key).or_insert_with(make).clone()
+}
+
+impl Device for TestAdapter {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn features(&self) -> wgpu::Features {
+        self.device.features()
+    }
+
+    fn rounds_as_reference(&self) -> bool {
+        self.device.adapter_info().device_type == wgpu::DeviceType::Cpu
+    }
+
+    fn dispatch(&self, dispatch: &Dispatch<'_>) -> BTreeMap<&'static str, Vec<u8>> {
+        let (device, queue) = (&self.device, &self.queue);
+        let (layout, pipeline) = pipeline(self, dispatch.pass, &dispatch.constants);
+        let buffers: Vec<_> = dispatch
+            .buffers
+            .iter()
+            .map(|bound| {
+                device.create_buffer_init(&BufferInitDescriptor {
+                    label: Some(bound.name),
+                    contents: &bound.bytes,
+                    usage: match bound.kind {
+                        Binding::Uniform => wgpu::BufferUsages::UNIFORM,
+                        _ => wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC,
+                    },
+                })
+            })
+            .collect();
+        let bound = || dispatch.buffers.iter().zip(&buffers);
+        let entries: Vec<_> = bound()
+            .map(|(bound, buffer)| wgpu::BindGroupEntry {
+                binding: bound.number,
+                resource: buffer.as_entire_binding(),
+            })
+            .collect();
+        let group = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some(dispatch.pass.name),
+            layout: &layout,
+            entries: &entries,
+        });
+        let mut encoder = device.create_command_encoder(&Default::default());
+        {
+            let mut compute = encoder.begin_compute_pass(&Default::default());
+            compute.set_pipeline(&pipeline);
+            compute.set_bind_group(0, &group, &[]);
+            let [width, height] = dispatch.groups;
+            compute.dispatch_workgroups(width, height, 1);
+        }
+        let read: Vec<_> = bound()
+            .filter(|(bound, _)| bound.kind == Binding::Write)
+            .map(|(bound, buffer)| {
+                let staging = device.create_buffer(&wgpu::BufferDescriptor {
+                    label: Some("read back"),
+                    size: buffer.size(),
+                    usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+                    mapped_at_creation: false,
+                });
+                encoder.copy_buffer_to_buffer(buffer, 0, &staging, 0, buffer.size());
+                (bound.name, staging)
+            })
+            .collect();
+        let submission = queue.submit([encoder.finish()]);
+        for (_, staging) in &read {
+            staging.map_async(wgpu::MapMode::Read, .., |mapped| mapped.unwrap());
+        }
+        // Other tests use the device too: not for what they submitted.
+        let wait = wgpu::PollType::Wait {
+            submission_index: Some(submission),
+            timeout: None,
+        };
+        device.poll(wait).unwrap();
+        let bytes = |staging: wgpu::Buffer| staging.get_mapped_range(..).unwrap().to_vec();
+        read.into_iter().map(|(name, staging)| (name, bytes(staging))).collect()
+    }
+}
+
+/// A value of a type of this text, poison in every word.
+fn poisoned(source: &str, of_type: &str) -> String {
+    let list = of_type.strip_prefix("array<").and_then(|list| list.strip_suffix('>'));
+    let parts: Vec<_> = if let Some((element, count)) = list.and_then(|list| list.rsplit_once(", ")) {
+        vec![poisoned(source, element); count.parse().unwrap()]
+    } else if let Some((_, body)) = source.split_once(&format!("struct {of_type} {{\n")) {
+        let fields = body.lines().take_while(|line| *line != "}");
+        let types = fields.filter_map(|line| line.trim().strip_suffix(',')?.split_once(": "));
+        types.map(|(_, of_field)| poisoned(source, of_field)).collect()
+    } else {
+        vec!["0xdeadbeefu".to_owned()]
+    };
+    format!("{of_type}({})", parts.join(", "))
+}
+
+/// The text with its workgroup memory filled at the start: passes run without wgpu's zeros there, and no answer may
+/// depend on what they find. The same text where there is no such memory.
+fn with_poisoned_memory(source: &str) -> String {
+    let mut fill = String::new();
+    for declared in source.lines().filter_map(|line| line.strip_prefix("var<workgroup> ")) {
+        let (name, of_type) = declared.trim_end_matches(';').split_once(": ").unwrap();
+        let list = of_type.strip_prefix("array<").and_then(|list| list.strip_suffix('>'));
+        let (place, element, count) = match list.and_then(|list| list.rsplit_once(", ")) {
+            Some((element, count)) => (format!("{name}[poisoned]"), element, count),
+            None => (name.to_owned(), of_type, "1"),
+        };
+        let store = match element {
+            "atomic<u32>" => format!("atomicStore(&{place}, 0xdeadbeefu)"),
+            plain => format!("{place} = {}", poisoned(source, plain)),
+        };
+        // No workgroup has fewer invocations than this.
+        fill += &format!("for (var poisoned = local % 32u; poisoned < {count}u; poisoned += 32u) {{ {store}; }}\n");
+    }
+    if fill.is_empty() {
+        return source.to_owned();
+    }
+    let main = source.find("fn main(").unwrap();
+    let begin = main + source[main..].find(") {\n").unwrap() + ") {\n".len();
+    format!("{}{fill}workgroupBarrier();\n{}", &source[..begin], &source[begin..])
+}
+
+fn create(device: &wgpu::Device, pass: &Pass, constants: &[(&'static str, u32)]) -> Pipeline {
+    let label = Some(pass.name);
+    let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+        label,
+        entries: &pass.layout_entries(),
+    });
+    let source = wgpu::ShaderModuleDescriptor {
+        label,
+        source: wgpu::ShaderSource::Wgsl(with_poisoned_memory(&pass.source()).into()),
+    };
+    // SAFETY: what a pass reads or writes out of bounds without the checks that wgpu puts in is what these tests look
+    // for.
+    let module = unsafe { device.create_shader_module_trusted(source, wgpu::ShaderRuntimeChecks::unchecked()) };
+    let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label,
+        bind_group_layouts: &[Some(&layout)],
+        immediate_size: 0,
+    });
+    let constants: Vec<_> = constants
+        .iter()
+        .map(|&(name, value)| (name, f64::from(value)))
+        .collect();
+    let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label,
+        layout: Some(&pipeline_layout),
+        module: &module,
+        entry_point: Some("main"),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            constants: &constants,
+            zero_initialize_workgroup_memory: false,
+        },
+        cache: None,
+    });
+    (layout, pipeline)
+}

@@ -1,0 +1,247 @@
+//! Warps as devices that run passes: each dispatch is watched, and a fault that is not allowed ends the test.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+
+use gpu_broad_phase::shaders::Binding;
+use gpu_broad_phase::wgpu;
+
+use crate::allowed::is_allowed;
+use crate::code::{BufferKind, NONE, Program};
+use crate::findings::{Fault, Finding, Findings, Tally};
+use crate::harness::{Device, Dispatch};
+use crate::lower::lower;
+use crate::machine::{Config, Machine, Memory};
+use crate::stats::Stats;
+
+/// Constants of a pass, and their values.
+pub type Constants = Vec<(&'static str, u32)>;
+
+/// What a dispatch binds, by name.
+#[derive(Clone)]
+pub struct Case {
+    pub constants: Constants,
+    pub groups: [u32; 2],
+    pub memories: Vec<(&'static str, Vec<u32>, usize)>,
+}
+
+/// What all dispatches of a pass cost.
+#[derive(Default)]
+pub struct Log {
+    pub dispatches: u64,
+    pub invocations: u64,
+    pub stats: Vec<(Arc<Program>, Stats)>,
+    /// Some of the dispatches, to be run again.
+    pub cases: Vec<Case>,
+}
+
+/// Warps of so many lanes.
+pub struct Warps {
+    name: String,
+    lanes: usize,
+    config: Config,
+    dispatches: AtomicU64,
+    /// Dispatches of a pass that are kept, of each size and each choice of constants.
+    kept: usize,
+    pub log: Mutex<BTreeMap<&'static str, Log>>,
+}
+
+/// A warp that takes so many operations does not come to an end.
+pub const ENDLESS: u64 = 200_000_000;
+
+impl Warps {
+    pub fn new(lanes: usize, by_chance: bool) -> Self {
+        Self {
+            name: format!("warps of {lanes}, {}", if by_chance { "by chance" } else { "in order" }),
+            lanes,
+            config: Config {
+                watches: true,
+                counts: false,
+                seed: u64::from(by_chance),
+                in_flight: 3,
+                limit: ENDLESS,
+            },
+            dispatches: AtomicU64::new(0),
+            kept: 0,
+            log: Mutex::default(),
+        }
+    }
+
+    /// Counts what dispatches cost, and watches nothing.
+    pub fn counting() -> Self {
+        let mut warps = Self::new(32, false);
+        (warps.config.watches, warps.config.counts) = (false, true);
+        warps
+    }
+
+    /// Keeps dispatches, and watches nothing.
+    pub fn keeping(kept: usize) -> Self {
+        let mut warps = Self::new(32, false);
+        warps.config.watches = false;
+        Self { kept, ..warps }
+    }
+}
+
+/// The code of a text with these constants. `keeps_loads` keeps loads whose values nobody uses.
+pub fn program(name: &'static str, source: &str, constants: &Constants, keeps_loads: bool) -> Arc<Program> {
+    type Key = (&'static str, Constants, bool);
+    static PROGRAMS: LazyLock<Mutex<BTreeMap<Key, Arc<Program>>>> = LazyLock::new(Mutex::default);
+    let key = (name, constants.clone(), keeps_loads);
+    let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    let make = || Arc::new(lower(name, source, constants, keeps_loads));
+    programs.entry(key).or_insert_with(make).clone()
+}
+
+/// Runs a dispatch on warps of so many lanes.
+pub fn run(
+    lanes: usize,
+    program: &Program,
+    memories: &mut [Memory],
+    groups: [u32; 2],
+    config: Config,
+) -> (Findings, Option<Stats>) {
+    fn with<const L: usize>(
+        program: &Program,
+        memories: &mut [Memory],
+        groups: [u32; 2],
+        config: Config,
+    ) -> (Findings, Option<Stats>) {
+        let mut machine = Machine::<L>::new(program, memories, groups, config);
+        machine.run();
+        (machine.findings, machine.stats)
+    }
+    let run = match lanes {
+        1 => with::<1>,
+        8 => with::<8>,
+        16 => with::<16>,
+        32 => with::<32>,
+        64 => with::<64>,
+        _ => panic!("warps of {lanes} lanes: 1, 8, 16, 32 or 64"),
+    };
+    run(program, memories, groups, config)
+}
+
+/// A finding as a developer reads it.
+pub fn told(program: &Program, finding: &Finding, tally: &Tally) -> String {
+    let what = match finding.fault {
+        Fault::WriteWrite => "two invocations write a word",
+        Fault::ReadThenWrite => "an invocation writes what another one reads",
+        Fault::WriteThenRead => "an invocation reads what another one writes",
+        Fault::AtomicStoreStore => "two invocations store an atomic",
+        Fault::AtomicStoreUpdate => "an invocation stores an atomic that another one updates",
+        Fault::AtomicStoreLoad => "an invocation stores an atomic that another one loads",
+        Fault::AtomicUpdateLoad => "an invocation loads an atomic that another one updates",
+        Fault::OutOfBoundsRead | Fault::PastEndRead => "an invocation reads past the end",
+        Fault::OutOfBoundsWrite | Fault::PastEndWrite => "an invocation writes past the end",
+        Fault::IndexPastArray => "an index is past the end of its array",
+        Fault::UnwrittenWorkgroupRead => "an invocation reads workgroup memory that nobody wrote",
+        Fault::StaleRead => "an invocation reads what nobody wrote",
+        Fault::DivergentBarrier => "a barrier in control flow that is not uniform",
+        Fault::DivergentSubgroup => "an operation of a subgroup in control flow that is not uniform",
+        Fault::LongShift => "a shift by 32 bits or more",
+        Fault::Endless => "a loop that does not end",
+    };
+    let between = match (finding.earlier > 0, finding.across) {
+        (true, true) => ", in two workgroups",
+        (true, false) => ", and no barrier orders them",
+        _ => "",
+    };
+    let buffer = match finding.buffer {
+        NONE => String::new(),
+        buffer => format!(" of `{}`", program.buffers[buffer as usize].name),
+    };
+    let earlier = match finding.earlier {
+        0 => String::new(),
+        line => format!("{}, then ", program.place(line)),
+    };
+    let times = match tally.idle {
+        0 => format!("{} times", tally.count),
+        idle => format!("{} times, {idle} of them without effect", tally.count),
+    };
+    let (place, example) = (program.place(finding.line), &tally.example);
+    format!(
+        "{}: {what}{between}: {earlier}{place}{buffer}: {example} ({times})",
+        program.name
+    )
+}
+
+impl Device for Warps {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn features(&self) -> wgpu::Features {
+        wgpu::Features::SUBGROUP
+    }
+
+    fn rounds_as_reference(&self) -> bool {
+        true
+    }
+
+    fn dispatch(&self, dispatch: &Dispatch<'_>) -> BTreeMap<&'static str, Vec<u8>> {
+        let pass = dispatch.pass;
+        let program = program(pass.name, &pass.source(), &dispatch.constants, self.config.watches);
+        let mut memories: Vec<Memory> = program
+            .buffers
+            .iter()
+            .map(|buffer| {
+                let bound = dispatch.buffers.iter().find(|bound| bound.number == buffer.binding);
+                Memory {
+                    words: bound.map_or(Vec::new(), |bound| bytemuck::pod_collect_to_vec(&bound.bytes)),
+                    given: bound.map_or(0, |bound| bound.given / 4),
+                }
+            })
+            .collect();
+        let mut config = self.config;
+        config.seed *= 1 + self.dispatches.fetch_add(1, Ordering::Relaxed);
+        {
+            let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+            let log = log.entry(pass.name).or_default();
+            let [width, height] = dispatch.groups;
+            log.dispatches += 1;
+            log.invocations += u64::from(width * height * program.workgroup);
+            let words = dispatch.buffers.iter().map(|bound| bound.given / 4).sum::<usize>();
+            let is_alike = |case: &&Case| {
+                let given = case.memories.iter().map(|&(_, _, given)| given).sum::<usize>();
+                let is_as_large = given.max(1).ilog2() == words.max(1).ilog2();
+                is_as_large && case.groups == dispatch.groups && case.constants == dispatch.constants
+            };
+            if log.cases.iter().filter(is_alike).count() < self.kept {
+                log.cases.push(Case {
+                    constants: dispatch.constants.clone(),
+                    groups: dispatch.groups,
+                    memories: (dispatch.buffers.iter())
+                        .map(|bound| (bound.name, bytemuck::pod_collect_to_vec(&bound.bytes), bound.given / 4))
+                        .collect(),
+                });
+            }
+        }
+        let (findings, stats) = run(self.lanes, &program, &mut memories, dispatch.groups, config);
+        let faults: Vec<String> = findings
+            .iter()
+            .filter(|(finding, _)| !is_allowed(&program, finding))
+            .map(|(finding, tally)| told(&program, finding, tally))
+            .collect();
+        if !faults.is_empty() {
+            let (scene, constants) = (dispatch.scene, &dispatch.constants);
+            panic!("{}\n{scene}, {constants:?} on {}", faults.join("\n"), self.name);
+        }
+        if let Some(stats) = stats {
+            let mut log = self.log.lock().unwrap_or_else(PoisonError::into_inner);
+            log.entry(pass.name).or_default().stats.push((program.clone(), stats));
+        }
+        let written = dispatch.buffers.iter().filter(|bound| bound.kind == Binding::Write);
+        let words = |number: u32| {
+            let at = program
+                .buffers
+                .iter()
+                .position(|buffer| buffer.binding == number && buffer.kind != BufferKind::Workgroup);
+            at.map(|at| bytemuck::cast_slice(&memories[at].words).to_vec())
+        };
+        // What the code does not touch stays as it is.
+        written
+            .map(|bound| (bound.name, words(bound.number).unwrap_or_else(|| bound.bytes.clone())))
+            .collect()
+    }
+}

@@ -1,0 +1,110 @@
+//! Passes of gpu-broad-phase on an interpreter of warps.
+
+mod allowed;
+mod check;
+mod code;
+#[path = "../../common/mod.rs"]
+mod common;
+mod cost;
+#[path = "../../passes/cull.rs"]
+mod cull;
+mod devices;
+#[path = "../../passes/dispatch.rs"]
+mod dispatch;
+#[path = "../../passes/draw.rs"]
+mod draw;
+#[path = "../../passes/events.rs"]
+mod events;
+mod findings;
+#[path = "../../passes/harness.rs"]
+mod harness;
+#[path = "../../passes/limits.rs"]
+mod limits;
+mod lower;
+mod machine;
+mod mutate;
+#[path = "../../passes/order.rs"]
+mod order;
+#[path = "../../passes/pairs.rs"]
+mod pairs;
+#[path = "../../passes/queries.rs"]
+mod queries;
+#[path = "../../passes/rays.rs"]
+mod rays;
+#[path = "../../passes/scan.rs"]
+mod scan;
+mod shadow;
+#[path = "../../passes/sort.rs"]
+mod sort;
+mod stats;
+mod step;
+#[path = "../../passes/suite.rs"]
+mod suite;
+#[path = "../../passes/table.rs"]
+mod table;
+
+#[cfg(test)]
+mod tests;
+
+/// The value behind `--name`.
+fn option(name: &str) -> Option<String> {
+    let mut arguments = std::env::args().skip_while(|argument| *argument != format!("--{name}"));
+    arguments.nth(1)
+}
+
+fn number(name: &str) -> Option<usize> {
+    let number = |text: String| text.parse().unwrap_or_else(|_| panic!("--{name} {text}: no number"));
+    option(name).map(number)
+}
+
+const USAGE: &str = "simt check [--lanes 1|8|16|32|64] [--order order|chance] [--scene NUMBER]
+simt mutate [--pass NAME] [--scenes few|all]
+simt cost --scene uniform|power-law|FOLDER [--count N] [--rays N [--mode closest|any|all]] [--queries N [--nearest K]]
+          [--gpu h100|laptop|integrated] [--csv FILE] [--lines K]";
+
+fn main() {
+    match std::env::args().nth(1).as_deref() {
+        Some("check") => {
+            let lanes = number("lanes").map_or(vec![32, 8, 1, 16, 64], |lanes| vec![lanes]);
+            let orders: &[bool] = match option("order").as_deref() {
+                None => &[false, true],
+                Some("order") => &[false],
+                Some("chance") => &[true],
+                Some(other) => panic!("--order {other}: order or chance"),
+            };
+            check::check(&lanes, orders, number("scene"));
+        }
+        Some("mutate") => {
+            let is_held = mutate::mutate(option("pass").as_deref(), option("scenes").as_deref() != Some("few"));
+            std::process::exit(i32::from(!is_held));
+        }
+        Some("cost") => costs(),
+        _ => {
+            eprintln!("{USAGE}");
+            std::process::exit(2);
+        }
+    }
+}
+
+fn costs() {
+    let mode = match option("mode").as_deref() {
+        None | Some("closest") => cost::Mode::Closest,
+        Some("any") => cost::Mode::Any,
+        Some("all") => cost::Mode::All,
+        Some(other) => panic!("--mode {other}: closest, any or all"),
+    };
+    let asked = match (number("rays"), number("queries"), number("nearest")) {
+        (Some(count), ..) => cost::Asked::Rays(count, mode),
+        (_, Some(count), Some(nearest)) => cost::Asked::Nearest(count, nearest as u32),
+        (_, Some(count), None) => cost::Asked::Queries(count),
+        _ => cost::Asked::Pairs,
+    };
+    cost::cost(&cost::Wanted {
+        scene: &option("scene").unwrap_or("uniform".to_owned()),
+        count: number("count").unwrap_or(100_000),
+        asked,
+        gpu: &cost::Gpu::named(option("gpu").as_deref().unwrap_or("h100")),
+        csv: option("csv").as_deref().map(std::path::Path::new),
+        lines: number("lines").unwrap_or(0),
+    });
+}

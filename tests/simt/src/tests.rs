@@ -1,0 +1,223 @@
+//! The quick run of all passes, and the kinds of faults that the interpreter finds.
+
+use std::sync::Arc;
+
+use crate::check::{check_every_pass, few};
+use crate::common::{Rng, uniform};
+use crate::cost;
+use crate::devices::{ENDLESS, Warps, run, told};
+use crate::harness::Bench;
+use crate::lower::lower;
+use crate::machine::{Config, Memory};
+use crate::suite::check_scenes;
+
+macro_rules! every_pass {
+    ($($name:ident: $lanes:literal, $by_chance:literal;)+) => {
+        $(#[test]
+        fn $name() {
+            check_every_pass(&Arc::new(Warps::new($lanes, $by_chance)), false, few());
+        })+
+    };
+}
+
+every_pass! {
+    every_pass_on_warps_of_1_in_order: 1, false;
+    every_pass_on_warps_of_1_by_chance: 1, true;
+    every_pass_on_warps_of_8_in_order: 8, false;
+    every_pass_on_warps_of_8_by_chance: 8, true;
+    every_pass_on_warps_of_32_in_order: 32, false;
+    every_pass_on_warps_of_32_by_chance: 32, true;
+}
+
+/// The third scene is sorted by subgroups.
+#[test]
+fn subgroups_have_16_or_64_lanes() {
+    for lanes in [16, 64] {
+        let mut bench = Bench::new(Arc::new(Warps::new(lanes, true)));
+        check_scenes(&mut bench, false, few().skip(2).take(1));
+        assert!(bench.run.borrow().contains("sort_scatter_subgroups"));
+    }
+}
+
+/// What is told of a shader on 64 words that hold 1 each, in two workgroups of 32 invocations.
+fn faults_of(body: &str) -> Vec<String> {
+    let source = format!(
+        "@group(0) @binding(0) var<storage, read_write> words: array<u32>;
+        @group(0) @binding(1) var<storage, read_write> atomics: array<atomic<u32>>;
+        var<workgroup> shared_words: array<u32, 32>;
+        var<workgroup> shared_flag: u32;
+        @compute @workgroup_size(32)
+        fn main(
+            @builtin(workgroup_id) group: vec3<u32>,
+            @builtin(local_invocation_index) local: u32,
+            @builtin(subgroup_invocation_id) lane: u32,
+        ) {{
+            let own = 32u * group.x + local;
+            {body}
+        }}"
+    );
+    let program = lower("planted", &source, &[], true);
+    let mut all = Vec::new();
+    for by_chance in [0, 1] {
+        let mut memories: Vec<Memory> = program
+            .buffers
+            .iter()
+            .map(|_| Memory {
+                words: vec![1; 80],
+                given: 64,
+            })
+            .collect();
+        let config = Config {
+            watches: true,
+            counts: false,
+            seed: by_chance,
+            in_flight: 2,
+            limit: ENDLESS.min(10_000),
+        };
+        let (findings, _) = run(8, &program, &mut memories, [2, 1], config);
+        let texts = findings.iter().map(|(finding, tally)| told(&program, finding, tally));
+        all.push(texts.collect::<Vec<_>>());
+    }
+    let [in_order, by_chance] = &all[..] else {
+        unreachable!()
+    };
+    assert_eq!(in_order.is_empty(), by_chance.is_empty(), "{all:?}");
+    all.swap_remove(0)
+}
+
+#[test]
+fn right_shaders_have_no_faults() {
+    for body in [
+        "words[own] = words[own] + 1u;",
+        "shared_words[local] = own; workgroupBarrier(); words[own] = shared_words[31u - local];",
+        "words[own] = own; storageBarrier(); atomicAdd(&atomics[0], words[32u * group.x + 31u - local]);",
+        "atomicAdd(&atomics[0], 1u);",
+        "if (local < 8u) { words[own] = subgroupAdd(own); }",
+        "if (local == 0u) { shared_flag = 5u; }
+         if (workgroupUniformLoad(&shared_flag) == 5u) { workgroupBarrier(); }",
+    ] {
+        let faults = faults_of(body);
+        assert!(faults.is_empty(), "{body}: {faults:?}");
+    }
+}
+
+#[test]
+fn each_kind_of_fault_is_told() {
+    for (body, expected) in [
+        (
+            "words[local / 2u] = own;",
+            "two invocations write a word, in two workgroups",
+        ),
+        (
+            "words[32u * group.x] = own;",
+            "two invocations write a word, and no barrier orders them",
+        ),
+        (
+            "shared_words[local] = own; words[own] = shared_words[31u - local];",
+            "an invocation reads what another one writes, and no barrier orders them",
+        ),
+        (
+            "shared_words[local] = own; storageBarrier(); words[own] = shared_words[31u - local];",
+            "an invocation reads what another one writes, and no barrier orders them",
+        ),
+        (
+            "words[own] = own; workgroupBarrier(); let other = words[32u * group.x + 31u - local];
+             storageBarrier(); words[own] = other;",
+            "an invocation reads what another one writes, and no barrier orders them",
+        ),
+        (
+            "shared_words[local] = own; workgroupBarrier(); let other = shared_words[31u - local]; shared_words[local] = other;",
+            "an invocation writes what another one reads, and no barrier orders them",
+        ),
+        ("words[own + 8u] = 1u;", "an invocation writes past the end"),
+        ("words[own] = words[own + 1000u];", "an invocation reads past the end"),
+        (
+            "words[own] = shared_words[local];",
+            "an invocation reads workgroup memory that nobody wrote",
+        ),
+        ("shared_words[own] = 1u;", "an index is past the end of its array"),
+        (
+            "if (words[own] == own) { workgroupBarrier(); }",
+            "a barrier in control flow that is not uniform",
+        ),
+        (
+            "if (own < 8u) { workgroupBarrier(); }",
+            "a barrier in control flow that is not uniform",
+        ),
+        (
+            "if (lane < 3u) { words[own] = subgroupAdd(own); }",
+            "an operation of a subgroup in control flow that is not uniform",
+        ),
+        ("words[own] = 1u << own;", "a shift by 32 bits or more"),
+        (
+            "atomicStore(&atomics[0], own);",
+            "two invocations store an atomic, in two workgroups",
+        ),
+        (
+            "atomicAdd(&atomics[0], 1u); words[own] = atomicLoad(&atomics[0]);",
+            "an invocation loads an atomic that another one updates, in two workgroups",
+        ),
+        ("for (var k = 0u; k != 1u; k += 2u) {}", "a loop that does not end"),
+    ] {
+        let faults = faults_of(body);
+        let is_told = faults
+            .iter()
+            .any(|fault| fault.starts_with(&format!("planted: {expected}: ")));
+        assert!(is_told, "{body}: {faults:?}, {expected} expected");
+    }
+}
+
+/// Instructions per box and bytes of the second cache per box, of 10,000 uniform boxes: a little more than today.
+const COSTS: [(&str, f64, f64); 9] = [
+    ("sample_statistics", 5.6, 29.0),
+    ("level_statistics", 11.1, 36.0),
+    ("keys", 11.5, 40.0),
+    ("cover_emit", 0.6, 1.0),
+    ("gather", 5.2, 160.0),
+    ("sort_histogram", 1.1, 10.5),
+    ("sort_scatter_subgroups", 28.1, 41.0),
+    ("pair_count_one_cell", 117.0, 347.0),
+    ("pair_emit_kept", 9.4, 115.0),
+];
+
+/// Per ray or query, through 10,000 uniform boxes: the same.
+const ASKED: [(&str, f64, f64); 6] = [
+    ("ray_closest_one_cell", 948.0, 1048.0),
+    ("ray_any_one_cell", 417.0, 422.0),
+    ("ray_count_one_cell", 8693.0, 9943.0),
+    ("ray_emit_one_cell", 8771.0, 10706.0),
+    ("query_count_one_cell", 550.0, 2491.0),
+    ("query_emit_one_cell", 566.0, 2712.0),
+];
+
+fn hold_costs(asked: &cost::Asked, bounds: &[(&str, f64, f64)]) {
+    let objects = uniform(10_000, &mut Rng(7));
+    let warps = Arc::new(Warps::counting());
+    let count = cost::step(&mut Bench::new(warps.clone()), &objects, asked) as f64;
+    for (pass, cost) in cost::costs(&warps, &cost::Gpu::named("h100")) {
+        let Some(&(_, instructions, l2_bytes)) = bounds.iter().find(|(name, ..)| *name == pass) else {
+            continue;
+        };
+        let found = [cost.instructions / count, cost.l2_bytes / count];
+        let is_held = found[0] <= instructions && found[1] <= l2_bytes;
+        assert!(
+            is_held,
+            "{pass}: {found:.2?} instructions and bytes, {:.2?} allowed",
+            [instructions, l2_bytes]
+        );
+        let is_near = found[0] >= 0.8 * instructions;
+        assert!(
+            is_near,
+            "{pass}: {found:.2?} instructions and bytes: the bounds can be lower"
+        );
+    }
+}
+
+#[test]
+fn costs_are_bounded() {
+    hold_costs(&cost::Asked::Pairs, &COSTS);
+    for mode in [cost::Mode::Closest, cost::Mode::Any, cost::Mode::All] {
+        hold_costs(&cost::Asked::Rays(2_000, mode), &ASKED);
+    }
+    hold_costs(&cost::Asked::Queries(2_000), &ASKED);
+}
