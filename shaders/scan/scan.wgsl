@@ -21,8 +21,8 @@ var<workgroup> partial: array<vec2<u32>, 272>;
 // Of the runs; the total comes last.
 var<workgroup> run_sums: array<vec2<u32>, 17>;
 
-// Exclusive scan of one value a thread over the workgroup; the total comes second. One scan may follow another: its first
-// barrier parts what this one reads last from what it writes.
+// Exclusive scan of one value a thread over the workgroup; the total comes second. One scan may follow another: its
+// first barrier parts what this one reads last from what it writes.
 fn workgroup_scan(local: u32, value: vec2<u32>) -> array<vec2<u32>, 2> {
     partial[padded(local)] = value;
     workgroupBarrier();

@@ -97,7 +97,6 @@ pub struct Bench {
     /// Draws what is tried where not all is.
     pub draw: RefCell<Rng>,
     /// What is under test, for messages.
-    #[allow(dead_code, reason = "the interpreter's")]
     pub scene: String,
 }
 

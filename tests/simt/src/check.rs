@@ -11,8 +11,8 @@ use crate::devices::Warps;
 use crate::harness::Bench;
 use crate::{rays, sort, suite, table};
 
-/// Few boxes of several kinds: what a pass does does not depend on how many there are, but for workgroups that have none
-/// and that are one of several.
+/// Few boxes of several kinds: a pass does the same however many there are, but for workgroups that have none and that
+/// are one of several.
 pub fn few() -> impl Iterator<Item = (usize, Scene)> {
     let mut rng = Rng(44);
     [(5, 0), (5, 60), (4, 40), (0, 258)]

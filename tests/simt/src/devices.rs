@@ -8,7 +8,7 @@ use gpu_broad_phase::shaders::Binding;
 use gpu_broad_phase::wgpu;
 
 use crate::allowed::is_allowed;
-use crate::code::{BufferKind, NONE, Program};
+use crate::code::{Buffer, BufferKind, NONE, Program};
 use crate::findings::{Fault, Finding, Findings, Tally};
 use crate::harness::{Device, Dispatch};
 use crate::lower::lower;
@@ -91,6 +91,15 @@ pub fn program(name: &'static str, source: &str, constants: &Constants, keeps_lo
     let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
     let make = || Arc::new(lower(name, source, constants, keeps_loads));
     programs.entry(key).or_insert_with(make).clone()
+}
+
+/// The memory of every buffer of a program: its words, and how many of them are given. None is workgroup memory.
+pub fn memories(program: &Program, bound: impl Fn(&Buffer) -> Option<(Vec<u32>, usize)>) -> Vec<Memory> {
+    let memory = |buffer| {
+        let (words, given) = bound(buffer).unwrap_or_default();
+        Memory { words, given }
+    };
+    program.buffers.iter().map(memory).collect()
 }
 
 /// Runs a dispatch on warps of so many lanes.
@@ -182,17 +191,10 @@ impl Device for Warps {
     fn dispatch(&self, dispatch: &Dispatch<'_>) -> BTreeMap<&'static str, Vec<u8>> {
         let pass = dispatch.pass;
         let program = program(pass.name, &pass.source(), &dispatch.constants, self.config.watches);
-        let mut memories: Vec<Memory> = program
-            .buffers
-            .iter()
-            .map(|buffer| {
-                let bound = dispatch.buffers.iter().find(|bound| bound.number == buffer.binding);
-                Memory {
-                    words: bound.map_or(Vec::new(), |bound| bytemuck::pod_collect_to_vec(&bound.bytes)),
-                    given: bound.map_or(0, |bound| bound.given / 4),
-                }
-            })
-            .collect();
+        let mut memories = memories(&program, |buffer| {
+            let bound = dispatch.buffers.iter().find(|bound| bound.number == buffer.binding)?;
+            Some((bytemuck::pod_collect_to_vec(&bound.bytes), bound.given / 4))
+        });
         let mut config = self.config;
         config.seed *= 1 + self.dispatches.fetch_add(1, Ordering::Relaxed);
         {

@@ -8,11 +8,11 @@ use gpu_broad_phase::shaders::{Pass, passes};
 use crate::check::few;
 use crate::code::Program;
 use crate::common::scenes;
-use crate::devices::{Case, Warps, run, told};
+use crate::devices::{Case, Warps, memories, run, told};
 use crate::findings::{Findings, Tally};
 use crate::harness::Bench;
 use crate::lower::lower;
-use crate::machine::{Config, Memory};
+use crate::machine::Config;
 use crate::suite::{check_alone, check_scenes};
 
 /// A changed text of a pass.
@@ -133,17 +133,10 @@ fn findings_of(pass: &'static Pass, source: &str, cases: &[Case]) -> BTreeSet<St
     let mut all = BTreeSet::new();
     for case in cases {
         let program = lower(pass.name, source, &case.constants, true);
-        let mut memories: Vec<Memory> = program
-            .buffers
-            .iter()
-            .map(|buffer| {
-                let bound = case.memories.iter().find(|(name, ..)| *name == buffer.name);
-                Memory {
-                    words: bound.map_or(Vec::new(), |(_, words, _)| words.clone()),
-                    given: bound.map_or(0, |&(_, _, given)| given),
-                }
-            })
-            .collect();
+        let mut memories = memories(&program, |buffer| {
+            let (_, words, given) = case.memories.iter().find(|(name, ..)| *name == buffer.name)?;
+            Some((words.clone(), *given))
+        });
         let (findings, _): (Findings, _) = run(32, &program, &mut memories, case.groups, config);
         all.extend(
             findings

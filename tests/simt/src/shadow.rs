@@ -2,10 +2,8 @@
 
 use crate::code::{BufferKind, K, Op};
 use crate::findings::{Fault, Finding};
+use crate::harness::STALE;
 use crate::machine::{Group, Machine};
-
-/// Fills what a test gives before anybody writes there.
-const POISON: u32 = 0xcdcd_cdcd;
 
 /// Who touched a word last.
 #[derive(Clone, Copy, Default)]
@@ -77,9 +75,37 @@ pub struct Access {
     pub line: u32,
 }
 
+impl Access {
+    /// That of an operation by an invocation.
+    pub fn of(op: &Op, line: u32, who: u32, address: u32) -> Self {
+        Self {
+            buffer: op.a as usize,
+            address,
+            who,
+            line,
+        }
+    }
+}
+
 impl<const L: usize> Machine<'_, L> {
     fn is_shared(&self, buffer: usize) -> bool {
         self.program.buffers[buffer].kind == BufferKind::Workgroup
+    }
+
+    fn words<'a>(&'a mut self, group: &'a mut Group<L>, buffer: usize) -> &'a mut [u32] {
+        if self.is_shared(buffer) {
+            &mut group.shared[buffer]
+        } else {
+            &mut self.memories[buffer].words
+        }
+    }
+
+    fn shadows<'a>(&'a mut self, group: &'a mut Group<L>, buffer: usize) -> &'a mut [Word] {
+        if self.is_shared(buffer) {
+            &mut group.shadow[buffer]
+        } else {
+            &mut self.shadow[buffer]
+        }
     }
 
     fn out_of_bounds(&mut self, access: Access, is_write: bool) {
@@ -133,13 +159,7 @@ impl<const L: usize> Machine<'_, L> {
             buffer, address, line, ..
         } = access;
         let at = address as usize;
-        let is_shared = self.is_shared(buffer);
-        let words = if is_shared {
-            &group.shared[buffer]
-        } else {
-            &self.memories[buffer].words
-        };
-        let Some(&value) = words.get(at) else {
+        let Some(&mut value) = self.words(group, buffer).get_mut(at) else {
             self.out_of_bounds(access, false);
             return 0;
         };
@@ -147,13 +167,9 @@ impl<const L: usize> Machine<'_, L> {
             return value;
         }
         let own = self.touch(group, access);
-        let shadow = if is_shared {
-            &mut group.shadow[buffer]
-        } else {
-            &mut self.shadow[buffer]
-        };
+        let is_shared = self.is_shared(buffer);
         let mut write = Touch::default();
-        if let Some(word) = shadow.get_mut(at) {
+        if let Some(word) = self.shadows(group, buffer).get_mut(at) {
             write = word.touches[0];
             word.touches[1].add(&own, false);
             self.hold(
@@ -171,7 +187,7 @@ impl<const L: usize> Machine<'_, L> {
             }
         } else if at >= self.memories[buffer].given {
             self.report(Fault::PastEndRead, buffer as u32, line, example);
-        } else if value == POISON && write.group == 0 {
+        } else if value == STALE && write.group == 0 {
             self.report(Fault::StaleRead, buffer as u32, line, example);
         }
         value
@@ -183,13 +199,7 @@ impl<const L: usize> Machine<'_, L> {
             buffer, address, line, ..
         } = access;
         let at = address as usize;
-        let is_shared = self.is_shared(buffer);
-        let words = if is_shared {
-            &mut group.shared[buffer]
-        } else {
-            &mut self.memories[buffer].words
-        };
-        let Some(word) = words.get_mut(at) else {
+        let Some(word) = self.words(group, buffer).get_mut(at) else {
             self.out_of_bounds(access, true);
             return;
         };
@@ -198,12 +208,11 @@ impl<const L: usize> Machine<'_, L> {
             return;
         }
         let own = self.touch(group, access);
-        let shadow = if is_shared {
+        let is_shared = self.is_shared(buffer);
+        if is_shared {
             group.written[buffer][at] = true;
-            &mut group.shadow[buffer][at]
-        } else {
-            &mut self.shadow[buffer][at]
-        };
+        }
+        let shadow = &mut self.shadows(group, buffer)[at];
         let [write, read, _] = shadow.touches;
         let changes = before != value;
         shadow.touches[0].add(&own, changes);
@@ -229,13 +238,7 @@ impl<const L: usize> Machine<'_, L> {
             buffer, address, line, ..
         } = access;
         let at = address as usize;
-        let is_shared = self.is_shared(buffer);
-        let words = if is_shared {
-            &mut group.shared[buffer]
-        } else {
-            &mut self.memories[buffer].words
-        };
-        let Some(word) = words.get_mut(at) else {
+        let Some(word) = self.words(group, buffer).get_mut(at) else {
             self.out_of_bounds(access, op.k != K::AtomicLoad);
             return 0;
         };
@@ -266,14 +269,13 @@ impl<const L: usize> Machine<'_, L> {
             K::AtomicLoad => 2,
             _ => 1,
         };
+        let is_shared = self.is_shared(buffer);
         let mut is_written = true;
-        let shadow = if is_shared {
+        if is_shared {
             is_written = group.written[buffer][at] || class == 0;
             group.written[buffer][at] |= class != 2;
-            &mut group.shadow[buffer][at]
-        } else {
-            &mut self.shadow[buffer][at]
-        };
+        }
+        let shadow = &mut self.shadows(group, buffer)[at];
         let touches = shadow.touches;
         let changes = before != after;
         shadow.touches[class].add(&own, changes);
@@ -290,7 +292,7 @@ impl<const L: usize> Machine<'_, L> {
                     Fault::PastEndWrite
                 };
                 self.report(fault, op.a, line, example);
-            } else if before == POISON && class != 0 && is_first {
+            } else if before == STALE && class != 0 && is_first {
                 self.report(Fault::StaleRead, op.a, line, example);
             }
         }

@@ -237,7 +237,7 @@ impl<const L: usize> Machine<'_, L> {
             }
             BuiltIn::SubgroupInvocationId => lane as u32,
             BuiltIn::SubgroupSize => L as u32,
-            other => unimplemented!("{other:?}"),
+            other => panic!("{}: the interpreter has no builtin {other:?}", self.program.name),
         };
         let values = std::array::from_fn(value);
         warp.set(op.d, values);
@@ -278,16 +278,8 @@ impl<const L: usize> Machine<'_, L> {
         let addresses = warp.row(op.b);
         for pair in list.chunks_exact(2) {
             for lane in Lanes(warp.mask) {
-                let (address, who) = (addresses[lane].saturating_add(pair[0]), warp.who[lane]);
-                let value = self.read(
-                    group,
-                    Access {
-                        buffer,
-                        address,
-                        who,
-                        line,
-                    },
-                );
+                let address = addresses[lane].saturating_add(pair[0]);
+                let value = self.read(group, Access::of(op, line, warp.who[lane], address));
                 warp.set_lane(pair[1], lane, value);
             }
         }
@@ -301,23 +293,14 @@ impl<const L: usize> Machine<'_, L> {
         if warp.mask == 0 {
             return;
         }
-        let (buffer, line) = (op.a as usize, program.lines[pc]);
+        let line = program.lines[pc];
         let list = &program.lists[op.list as usize..][..2 * op.len as usize];
         let addresses = warp.row(op.b);
         for pair in list.chunks_exact(2) {
             let values = warp.row(pair[1]);
             for lane in Lanes(warp.mask) {
-                let (address, who) = (addresses[lane].saturating_add(pair[0]), warp.who[lane]);
-                self.write(
-                    group,
-                    Access {
-                        buffer,
-                        address,
-                        who,
-                        line,
-                    },
-                    values[lane],
-                );
+                let address = addresses[lane].saturating_add(pair[0]);
+                self.write(group, Access::of(op, line, warp.who[lane], address), values[lane]);
             }
         }
         if self.config.counts {
@@ -347,21 +330,15 @@ impl<const L: usize> Machine<'_, L> {
         if warp.mask == 0 {
             return;
         }
-        let (buffer, line) = (op.a as usize, self.program.lines[pc]);
+        let line = self.program.lines[pc];
         let (addresses, values, compared) = (warp.row(op.b), warp.row(op.c), warp.row(op.list));
         let by_chance = self.config.seed != 0;
         let first = if by_chance { self.chance.below(L) } else { 0 };
         let mask = warp.mask;
         for lane in (first..L).chain(0..first).filter(|lane| mask >> lane & 1 != 0) {
-            let (address, who) = (addresses[lane].saturating_add(op.imm), warp.who[lane]);
             // A weak exchange may fail for no reason.
             let fails = op.k == K::AtomicCompare && by_chance && self.chance.below(8) == 0;
-            let access = Access {
-                buffer,
-                address,
-                who,
-                line,
-            };
+            let access = Access::of(op, line, warp.who[lane], addresses[lane].saturating_add(op.imm));
             let before = self.atomic(group, op, access, [values[lane], compared[lane]], fails);
             if op.d != NONE {
                 warp.set_lane(op.d, lane, before);

@@ -18,6 +18,7 @@ use gpu_broad_phase::{
 use crate::common::Rng;
 use crate::harness::*;
 use crate::pairs::{filter_inputs, listed};
+use crate::queries::STATE_WORDS;
 use crate::rays::{check_ray_keys, ray_bytes, ray_params};
 use crate::sort::check_sort;
 
@@ -360,7 +361,7 @@ fn of_queries(bench: &Bench, trace: &Trace, queries: &[Query], nearest: u32) {
         let rows = queries.len() * nearest as usize;
         let more = vec![(
             "query_nearest",
-            [poison::<Neighbor>(rows), poison::<u32>(6 * queries.len())].concat(),
+            [poison::<Neighbor>(rows), poison::<u32>(STATE_WORDS * queries.len())].concat(),
         )];
         run(&shaders::QUERY_NEAREST_ONE_CELL, params, more);
         return;
