@@ -1,26 +1,11 @@
 //! A program that all ranks run, and that ends on all of them when it fails on one.
 
 use std::fmt::Display;
-use std::thread;
 
 use mpi::Threading;
-use mpi::topology::SimpleCommunicator;
 use mpi::traits::Communicator as _;
 
-use crate::processes::Processes;
-
-/// Ends the job (`MPI_Abort`) if a panic drops it. The other ranks would wait for this one until the job's time is up.
-pub(crate) struct AbortOnPanic;
-
-impl Drop for AbortOnPanic {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            let world = SimpleCommunicator::world();
-            eprintln!("rank {} panicked and ends the job", world.rank());
-            world.abort(101);
-        }
-    }
-}
+use crate::processes::{AbortOnPanic, Processes};
 
 /// Starts MPI and runs a program on this rank, with the ranks of all processes. Call it in `main`.
 ///

@@ -1,6 +1,7 @@
 //! Ranks as processes of MPI.
 
 use std::cell::Cell;
+use std::thread;
 
 use mpi::collective::SystemOperation;
 use mpi::topology::{Color, SimpleCommunicator};
@@ -9,7 +10,19 @@ use mpi::traits::{
 };
 
 use crate::communicator::{Communicator, Messages};
-use crate::job::AbortOnPanic;
+
+/// Ends the job (`MPI_Abort`) if a panic drops it. The other ranks would wait for this one until the job's time is up.
+pub(crate) struct AbortOnPanic;
+
+impl Drop for AbortOnPanic {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let world = SimpleCommunicator::world();
+            eprintln!("rank {} panicked and ends the job", world.rank());
+            world.abort(101);
+        }
+    }
+}
 
 /// The ranks of a communicator of MPI, a process each.
 ///
