@@ -192,7 +192,7 @@ impl Uses {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 pub struct BroadPhaseDescriptor<'a> {
-    /// Put before the labels of all buffers, pipelines and passes in place of `gpu_broad_phase`. Not stored by serde:
+    /// Put before the labels of all buffers, bind groups and passes in place of `gpu_broad_phase`. Not stored by serde:
     /// it names what a program makes, and no answer depends on it.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub label: Option<&'a str>,

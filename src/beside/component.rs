@@ -142,6 +142,7 @@ impl Component {
             None => Ok(()),
             Some(error) => {
                 self.clear();
+                self.pipelines.forget();
                 Err(home.refusal(error))
             }
         }

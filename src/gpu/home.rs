@@ -28,6 +28,10 @@ impl KnownDevice {
         }
     }
 
+    pub fn device(&self) -> &wgpu::Device {
+        &self.device
+    }
+
     /// Devices compare by a number within their instance alone: those of two instances may be equal.
     pub fn is(&self, device: &wgpu::Device) -> bool {
         self.device == *device && self.adapter == device.adapter_info() && share_errors(&self.device, device)

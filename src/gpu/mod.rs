@@ -13,6 +13,7 @@ pub(crate) mod reading;
 pub(crate) mod recorder;
 pub(crate) mod scope;
 pub(crate) mod shader;
+pub(crate) mod shared_pipelines;
 pub(crate) mod staging;
 pub(crate) mod timing;
 pub(crate) mod upload;

@@ -16,14 +16,9 @@ use super::link::Replacement;
 #[cfg(not(target_family = "wasm"))]
 use super::scope::Scopes;
 use super::shader::Pass;
+use super::shared_pipelines::{Key, Pipeline, SharedPipelines, Slot};
 use crate::api::descriptor::Uses;
 use crate::shared::bounds::MAX_GROUPS;
-
-/// A pass made ready for a device.
-struct Pipeline {
-    layout: wgpu::BindGroupLayout,
-    pipeline: wgpu::ComputePipeline,
-}
 
 /// The pipelines of one broad phase, each made when it is first asked for.
 pub(crate) struct Pipelines {
@@ -31,16 +26,18 @@ pub(crate) struct Pipelines {
     constants: Vec<(&'static str, f64)>,
     cache: Option<wgpu::PipelineCache>,
     replacement: Option<Replacement>,
-    by_pass: HashMap<&'static str, Arc<Forms>>,
+    /// Where they are found: those of the device, or with a cache of the caller's their own.
+    shared: OnceLock<Arc<SharedPipelines>>,
+    by_pass: HashMap<&'static str, Forms>,
     /// Dispatches that were recorded so far.
     dispatches: AtomicU32,
 }
 
 /// A pass's pipelines.
 struct Forms {
-    plain: OnceLock<Pipeline>,
+    plain: OnceLock<Slot>,
     /// With [`SWEPT`], where the pass declares it.
-    swept: Option<OnceLock<Pipeline>>,
+    swept: Option<OnceLock<Slot>>,
 }
 
 /// A pass as it is dispatched.
@@ -96,38 +93,23 @@ impl Pipelines {
             replacement,
             label: label.to_owned(),
             constants: constants.to_vec(),
-            by_pass: passes
-                .into_iter()
-                .map(|pass| (pass.name, Arc::new(Forms::new(pass))))
-                .collect(),
+            shared: OnceLock::new(),
+            by_pass: passes.into_iter().map(|pass| (pass.name, Forms::new(pass))).collect(),
             dispatches: AtomicU32::new(0),
         }
     }
 
-    /// As these, with other constants and another text in place of a file: pipelines that depend on none of what
-    /// differs are shared.
+    /// As these, with other constants and another text in place of a file.
     pub fn with_others(
         &self,
         passes: impl IntoIterator<Item = &'static Pass>,
         constants: &[(&'static str, f64)],
         replacement: Option<Replacement>,
     ) -> Self {
-        let other = |(before, after): (&(&str, f64), &(&'static str, f64))| (before != after).then_some(after.0);
-        let others: Vec<_> = self.constants.iter().zip(constants).filter_map(other).collect();
-        let forms = |pass: &'static Pass| {
-            let replaced = [&self.replacement, &replacement].into_iter().flatten();
-            let is_replaced = self.replacement != replacement && replaced.into_iter().any(|of| pass.has_file(of.path));
-            let is_other = is_replaced || others.iter().any(|name| pass.declares(name));
-            let shared = self.by_pass.get(pass.name).filter(|_| !is_other);
-            (pass.name, shared.map_or_else(|| Arc::new(Forms::new(pass)), Arc::clone))
-        };
         Self {
-            label: self.label.clone(),
-            constants: constants.to_vec(),
-            cache: self.cache.clone(),
-            by_pass: passes.into_iter().map(forms).collect(),
-            replacement,
+            shared: self.shared.clone(),
             dispatches: AtomicU32::new(self.dispatches()),
+            ..Self::new(&self.label, passes, constants, self.cache.clone(), replacement)
         }
     }
 
@@ -141,14 +123,9 @@ impl Pipelines {
         self.dispatches.load(Ordering::Relaxed)
     }
 
-    /// Number of pipelines made so far.
+    /// Number of pipelines in use so far.
     pub fn made(&self) -> usize {
-        let forms = self.by_pass.values();
-        let made = |forms: &Forms| {
-            let swept = forms.swept.as_ref().is_some_and(|swept| swept.get().is_some());
-            usize::from(forms.plain.get().is_some()) + usize::from(swept)
-        };
-        forms.map(|forms| made(forms)).sum()
+        self.slots().filter(|slot| slot.get().is_some()).count()
     }
 
     /// Makes pipelines ahead of their use, on all processors: many drivers compile here, which may take seconds. Tells
@@ -189,14 +166,40 @@ impl Pipelines {
         None
     }
 
-    fn get(&self, device: &wgpu::Device, Form { pass, sweeps }: Form<'_>) -> &Pipeline {
+    fn get(&self, device: &wgpu::Device, form: Form<'_>) -> &Pipeline {
+        let pass = form.pass;
         let forms = &self.by_pass[pass.name];
-        let swept = forms.swept.as_ref().filter(|_| sweeps);
-        swept.unwrap_or(&forms.plain).get_or_init(|| {
-            let constants = [&self.constants[..], &[(SWEPT, swept.is_some().into())]].concat();
+        let swept = forms.swept.as_ref().filter(|_| form.sweeps);
+        let slot = swept.unwrap_or(&forms.plain).get_or_init(|| {
+            let shared = self.shared.get_or_init(|| match self.cache {
+                // What is compiled has to get into it.
+                Some(_) => Arc::new(SharedPipelines::new(device)),
+                None => SharedPipelines::of(device),
+            });
+            shared.slot(Key::new(pass, &self.constants(form), self.replacement.as_ref()))
+        });
+        slot.get_or_init(|| {
             let source = pass.source_with(self.replacement.as_ref());
-            create(device, &self.label, pass, source, &constants, self.cache.as_ref())
+            create(device, pass, source, &self.constants(form), self.cache.as_ref())
         })
+    }
+
+    fn constants(&self, form: Form<'_>) -> Vec<(&'static str, f64)> {
+        let all = self.constants.iter().copied().chain([(SWEPT, form.sweeps.into())]);
+        all.filter(|(name, _)| form.pass.declares(name)).collect()
+    }
+
+    /// Gives up what a device refused, whichever of them it is: others make theirs anew.
+    pub fn forget(&self) {
+        if let Some(shared) = self.shared.get() {
+            shared.forget(&self.slots().collect::<Vec<_>>());
+        }
+    }
+
+    fn slots(&self) -> impl Iterator<Item = &Slot> {
+        let forms = self.by_pass.values();
+        let both = forms.flat_map(|forms| [Some(&forms.plain), forms.swept.as_ref()]);
+        both.flatten().filter_map(OnceLock::get)
     }
 
     /// Dispatches a pass; `bound` finds each binding of the pass table by name.
@@ -246,14 +249,12 @@ impl Pipelines {
 
 fn create(
     device: &wgpu::Device,
-    prefix: &str,
     pass: &Pass,
     source: String,
     constants: &[(&str, f64)],
     cache: Option<&wgpu::PipelineCache>,
 ) -> Pipeline {
-    let label = format!("{prefix}/{}", pass.name);
-    let label = Some(label.as_str());
+    let label = Some(pass.name);
     let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
         label,
         entries: &pass.layout_entries(),
@@ -273,18 +274,13 @@ fn create(
         label,
         source: wgpu::ShaderSource::Wgsl(source),
     });
-    let constants: Vec<_> = constants
-        .iter()
-        .filter(|(name, _)| pass.declares(name))
-        .copied()
-        .collect();
     let pipeline = device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
         label,
         layout: Some(&pipeline_layout),
         module: &module,
         entry_point: Some("main"),
         compilation_options: wgpu::PipelineCompilationOptions {
-            constants: &constants,
+            constants,
             // Every pass writes workgroup memory before it reads it (tests/passes fills it with poison). On DX12 one
             // lane would write it all beforehand. FXC writes that out element by element, and would take up to a minute
             // for a shader.

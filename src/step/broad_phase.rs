@@ -187,6 +187,7 @@ impl GpuBroadPhase {
         let timing = Timing::new(device, label, descriptor.timestamps);
         let mut caught = scopes.end();
         if let Some(error) = error.or_else(|| caught.now()) {
+            pipelines.forget();
             return Err(CreateError::Device(error));
         }
         let home = Arc::new(Home::new(device, queue));
@@ -430,7 +431,7 @@ impl GpuBroadPhase {
         self.pipelines.dispatches()
     }
 
-    /// Number of pipelines made so far. No part of the interface: the command line tells what drivers compile.
+    /// Number of pipelines in use so far. No part of the interface: the command line tells what drivers compile.
     #[doc(hidden)]
     pub fn pipelines_made(&self) -> usize {
         self.pipelines.made()

@@ -536,7 +536,7 @@ fn rank(info: &wgpu::AdapterInfo) -> (u8, bool) {
 mod tests {
     use super::*;
 
-    /// That devices count exactly past 32 bits is held by an ignored test of `tests/overflow.rs`.
+    /// That devices count exactly past 32 bits is held by an ignored test of `tests/device/overflow.rs`.
     #[test]
     fn answers_that_no_vector_holds_are_refused_with_what_was_needed() {
         let limit = u64::from(u32::MAX) - 1;

@@ -87,6 +87,7 @@ impl GpuBroadPhase {
             }
             Some(error) => {
                 self.forget();
+                self.pipelines.forget();
                 let refusal = self.home.refusal(error);
                 self.lost = refusal == StepError::DeviceLost;
                 Err(refusal)
